@@ -1,0 +1,86 @@
+#pragma once
+
+/// \file
+/// Completion tokens of standalone Asio (1.22 or newer) over the callback form of a session.
+///
+/// This is the only public header that includes Asio, and it holds no logic of its own: the library
+/// itself does not have to be built with the same Asio.
+
+#include <holdfast/completion.hpp>
+#include <holdfast/session.hpp>
+
+#include <asio/associated_cancellation_slot.hpp>
+#include <asio/associated_executor.hpp>
+#include <asio/async_result.hpp>
+#include <asio/dispatch.hpp>
+#include <asio/executor_work_guard.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <utility>
+
+namespace holdfast {
+
+namespace detail {
+
+/// Joins the caller's stop token and Asio's cancellation slot into one stop source.
+class cancellation {
+ public:
+  explicit cancellation(std::stop_token outer)
+      : source_(std::make_shared<std::stop_source>()),
+        forward_(std::move(outer), stopper{source_}) {}
+
+  std::stop_token token() const { return source_->get_token(); }
+  const std::shared_ptr<std::stop_source>& source() const { return source_; }
+
+ private:
+  struct stopper {
+    std::shared_ptr<std::stop_source> source;
+    void operator()() const { source->request_stop(); }
+  };
+  std::shared_ptr<std::stop_source> source_;
+  std::stop_callback<stopper> forward_;
+};
+
+/// Runs an Asio handler on its own executor and keeps that executor busy until then.
+template <class T, class Handler>
+completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
+  auto work = ::asio::make_work_guard(handler);
+  return [handler = std::move(handler), work = std::move(work),
+          stop = std::move(stop)](result<T> r) mutable {
+    auto executor = work.get_executor();
+    ::asio::dispatch(executor, [handler = std::move(handler), stop = std::move(stop),
+                                r = std::move(r)]() mutable {
+      auto slot = ::asio::get_associated_cancellation_slot(handler);
+      if (slot.is_connected()) slot.clear();
+      std::move(handler)(std::move(r));
+    });
+  };
+}
+
+}  // namespace detail
+
+/// session::acquire for any Asio completion token: a callback, `asio::use_awaitable`, ...
+///
+/// Completes with one `result<lock>`: contention is a value, so a coroutine does not throw for it.
+/// The handler runs on its associated executor. Asio's cancellation (any kind) and `options.stop`
+/// both end the wait with `errc::cancelled`.
+template <class Token>
+auto async_acquire(session& s, lock_name name, acquire_options options, Token&& token) {
+  return ::asio::async_initiate<Token, void(result<lock>)>(
+      [&s](auto handler, lock_name n, acquire_options o) {
+        auto stop = std::make_shared<detail::cancellation>(std::move(o.stop));
+        o.stop = stop->token();
+        auto slot = ::asio::get_associated_cancellation_slot(handler);
+        if (slot.is_connected()) {
+          slot.assign([source = stop->source()](::asio::cancellation_type) {
+            source->request_stop();
+          });
+        }
+        s.acquire(std::move(n), std::move(o),
+                  detail::on_executor<lock>(std::move(handler), std::move(stop)));
+      },
+      token, std::move(name), std::move(options));
+}
+
+}  // namespace holdfast

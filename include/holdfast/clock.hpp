@@ -1,0 +1,40 @@
+#pragma once
+
+#include <holdfast/export.hpp>
+
+#include <chrono>
+
+namespace holdfast {
+
+/// Elapsed time on this machine, counting the time it was suspended (Linux CLOCK_BOOTTIME).
+///
+/// `std::chrono::steady_clock` is CLOCK_MONOTONIC on Linux and stands still while a machine sleeps:
+/// a holder that slept past its lease would still believe that it holds. The wall clock can be
+/// stepped. See clock_gettime(2).
+///
+/// A time point means nothing to another machine, and nothing to another process that lives in a
+/// time namespace of its own: only durations are ever exchanged.
+///
+/// Thread safety: every function may be called from any thread.
+struct HOLDFAST_EXPORT clock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<clock>;
+  static constexpr bool is_steady = true;
+
+  /// The time now. Never goes back, never fails.
+  static time_point now() noexcept;
+};
+
+/// A length of time in nanoseconds. What zero means is said where a duration is taken.
+using duration = clock::duration;
+
+/// A moment on this machine's clock.
+using time_point = clock::time_point;
+
+/// Waits without a limit of time where a wait is taken. Such a wait still ends when it is
+/// cancelled, when the session ends, and when the store is closed.
+inline constexpr duration forever = duration::max();
+
+}  // namespace holdfast

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <holdfast/export.hpp>
+
+#include <string>
+#include <system_error>
+#include <utility>
+#include <variant>
+
+namespace holdfast {
+
+/// What went wrong, named by what the caller should do next.
+enum class errc {
+  busy = 1,          ///< Somebody else holds it; nothing was changed. Come back later.
+  timed_out,         ///< `wait` ran out while somebody else held it; nothing is held.
+  cancelled,         ///< The caller cancelled; nothing is held.
+  unavailable,       ///< The store did not answer or cannot work now; nothing was done. Try again.
+  outcome_unknown,   ///< It may or may not have happened; assume neither until one ttl has passed.
+  lost,              ///< The lease is over: stop the protected work now, open a new session.
+  denied,            ///< An operator ended this session; it will never hold anything again.
+  stale_token,       ///< The storage has seen a newer token: this writer was replaced.
+  unsupported,       ///< This engine cannot give that guarantee; choose another engine or mode.
+  invalid_argument,  ///< The call itself is wrong: correct it; trying again cannot help.
+  damaged,           ///< Stored data is corrupt or of another format; a person has to look.
+};
+
+/// The category of every `std::error_code` made from an `errc`; its name is "holdfast".
+///
+/// `errc::timed_out` equals `std::errc::timed_out`, and the values that have a counterpart there
+/// (busy, cancelled, unavailable, unsupported, invalid_argument) equal that in the same way.
+HOLDFAST_EXPORT const std::error_category& category() noexcept;
+
+/// The `std::error_code` of `e`, found by argument-dependent look-up as the standard asks.
+inline std::error_code make_error_code(errc e) noexcept {
+  return {static_cast<int>(e), category()};
+}
+
+/// The value's own name, for logs and JSON: "busy", "timed_out", ... Never empty.
+HOLDFAST_EXPORT const char* name_of(errc e) noexcept;
+
+/// A failure: what to do next (`code`) and what failed, on what, why, and what to do (`message`).
+///
+/// A message is for people. It names the store, the lock and the numbers that matter, never a
+/// secret, and its wording may change: programs decide by `code`.
+class HOLDFAST_EXPORT error {
+ public:
+  /// A failure with the general sentence of `code` as its message.
+  error(errc code);  // NOLINT(google-explicit-constructor): `return errc::busy;` is the idiom.
+  /// A failure with a message of its own; an empty one is replaced by the general sentence.
+  error(errc code, std::string message);
+
+  errc code() const noexcept { return code_; }
+  const std::string& message() const noexcept { return message_; }
+  operator std::error_code() const noexcept { return make_error_code(code_); }
+
+  friend bool operator==(const error& a, errc b) noexcept { return a.code_ == b; }
+
+ private:
+  errc code_;
+  std::string message_;
+};
+
+namespace detail {
+/// Throws `std::system_error` made of `e`; in a library built without exceptions it prints the
+/// message and aborts. Out of line, so that callers may be built with -fno-exceptions.
+[[noreturn]] HOLDFAST_EXPORT void throw_error(const error& e);
+/// Ends the program with a sentence: the caller used a value that is not there.
+[[noreturn]] HOLDFAST_EXPORT void bad_access(const char* what) noexcept;
+}  // namespace detail
+
+/// A value, or the reason there is none. The names are those of std::expected (C++23), which is not
+/// used so that the library's types do not change with its user's language standard.
+///
+/// |          | bool  | operator*, -> | error()          | value()                    |
+/// |----------|-------|---------------|------------------|----------------------------|
+/// | value    | true  | the value     | ends the program | the value                  |
+/// | failure  | false | ends the program | the failure   | throws std::system_error   |
+///
+/// Thread safety: as a plain value. Taking what is not there is a programmer's error and stops the
+/// program with a sentence, in release builds too.
+template <class T>
+class [[nodiscard]] result {
+ public:
+  using value_type = T;
+
+  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT
+  result(holdfast::error e) : state_(std::in_place_index<1>, std::move(e)) {}    // NOLINT
+  result(errc e) : result(holdfast::error(e)) {}                                 // NOLINT
+
+  bool has_value() const noexcept { return state_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+
+  const holdfast::error& error() const noexcept {
+    if (has_value()) detail::bad_access("result::error() of a success");
+    return *std::get_if<1>(&state_);
+  }
+
+  T& operator*() & noexcept { return get(); }
+  const T& operator*() const& noexcept { return const_cast<result*>(this)->get(); }
+  T&& operator*() && noexcept { return std::move(get()); }
+  T* operator->() noexcept { return &get(); }
+  const T* operator->() const noexcept { return &const_cast<result*>(this)->get(); }
+
+  /// The value; without one it throws `std::system_error` with the failure's code and message.
+  T& value() & { return checked(); }
+  T&& value() && { return std::move(checked()); }
+
+ private:
+  T& get() noexcept {
+    if (!has_value()) detail::bad_access("the value of a failed result");
+    return *std::get_if<0>(&state_);
+  }
+  T& checked() {
+    if (!has_value()) detail::throw_error(*std::get_if<1>(&state_));
+    return *std::get_if<0>(&state_);
+  }
+  std::variant<T, holdfast::error> state_;
+};
+
+/// Success, or the reason it failed. See result<T>.
+template <>
+class [[nodiscard]] result<void> {
+ public:
+  using value_type = void;
+
+  result() = default;
+  result(holdfast::error e) : failure_(std::in_place_index<1>, std::move(e)) {}  // NOLINT
+  result(errc e) : result(holdfast::error(e)) {}                                 // NOLINT
+
+  bool has_value() const noexcept { return failure_.index() == 0; }
+  explicit operator bool() const noexcept { return has_value(); }
+
+  const holdfast::error& error() const noexcept {
+    if (has_value()) detail::bad_access("result::error() of a success");
+    return *std::get_if<1>(&failure_);
+  }
+
+  /// Returns on success, else throws `std::system_error`.
+  void value() const {
+    if (!has_value()) detail::throw_error(*std::get_if<1>(&failure_));
+  }
+
+ private:
+  std::variant<std::monostate, holdfast::error> failure_;
+};
+
+}  // namespace holdfast
+
+template <>
+struct std::is_error_code_enum<holdfast::errc> : std::true_type {};

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
+#include <holdfast/lock_name.hpp>
+#include <holdfast/mode.hpp>
+#include <holdfast/token.hpp>
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+namespace holdfast {
+
+namespace client {
+class grant;
+}
+
+/// A lock that was granted. Move-only, and there is no empty one: a failed acquire gives an error.
+///
+/// |          | check(needed)        | remaining() | release() | lease ends | destructor           |
+/// |----------|----------------------|-------------|-----------|------------|----------------------|
+/// | held     | ok while `needed` is left | > 0    | released  | lost       | releases, bounded    |
+/// | lost     | errc::lost           | 0           | errc::lost| lost       | nothing              |
+/// | in a forked child | errc::lost  | 0           | errc::lost| lost       | nothing              |
+///
+/// Lost is final: a lock that was lost once never answers ok again, whatever the store says later.
+///
+/// What it does **not** promise: that a write sent while check() said ok has arrived before the
+/// lease ended. A paused machine, a process in an uninterruptible call and a write already in
+/// flight are outside any lock's reach; send token() with the write and let the storage refuse an
+/// older one. It also trusts CLOCK_BOOTTIME to run within 1 % of real time.
+///
+/// Thread safety: const functions from any thread; others need the caller's own order. Using a
+/// moved-from lock is a programmer's error and stops the program, except destroying or assigning it.
+class [[nodiscard]] HOLDFAST_EXPORT lock {
+ public:
+  lock(lock&&) noexcept;
+  /// Releases what was held before, as the destructor does.
+  lock& operator=(lock&&) noexcept;
+  /// Gives the lock back without telling how that went: noexcept, and bounded by the engine's own
+  /// time limit for one operation (local: 2 s; only while another process is stopped inside it).
+  ~lock();
+
+  const lock_name& name() const noexcept;
+  mode how() const noexcept;
+
+  /// Grows with every grant of this name. Send it with every protected write.
+  holdfast::token token() const noexcept;
+
+  /// How long this process may still act; zero once lost. It only grows when a heartbeat is
+  /// acknowledged, and counts from the moment that heartbeat was **sent**.
+  duration remaining() const noexcept;
+
+  /// Call before each step on what the lock protects: `errc::lost` unless at least `needed` is
+  /// left. Zero asks only whether the lock is still held. One atomic load and one clock read: no
+  /// I/O, no mutex, never blocks. A negative duration counts as zero.
+  result<void> check(duration needed = duration::zero()) const noexcept;
+
+  /// Stop is requested when the lock is lost (not when it is released). The signal comes from a
+  /// thread that does no I/O, so a store that hangs cannot delay it. Callbacks registered on the
+  /// token run on that thread and must not block.
+  std::stop_token lost() const noexcept;
+
+  /// Calls `f` once with the reason when the lock is lost, at once if it is lost already. It runs
+  /// on the thread described at lost(), or on this one, and must not block or throw. Replaces an
+  /// earlier `f`; an empty one takes it away. Not called for a lock that was released or destroyed
+  /// first.
+  void on_lost(std::function<void(const error&)> f);
+
+  /// Gives the lock back and says how that went. Afterwards the lock is over in every case.
+  /// Errors: `lost` when it was lost before; `outcome_unknown` or `unavailable` when the store did
+  /// not answer: then it ends with its session at the latest.
+  result<void> release() &&;
+
+ private:
+  friend class client::grant;
+  explicit lock(std::shared_ptr<client::grant> g) noexcept;
+
+  std::shared_ptr<client::grant> grant_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
+
+#include <compare>
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// The name of a lock; a type of its own so that it is never passed where an owner or a value goes.
+///
+/// A name is 1 to 512 bytes, any byte but control characters (0x00-0x1f and 0x7f). It is compared
+/// byte for byte: no case folding, no Unicode normalisation, no path rules.
+///
+/// Any text can be put in; whether it is a name is told by check(), and every operation that takes a
+/// name answers `invalid_argument` for one that is not.
+///
+/// Thread safety: as a plain value.
+class HOLDFAST_EXPORT lock_name {
+ public:
+  static constexpr std::size_t bytes_max = 512;
+
+  explicit lock_name(std::string text) : text_(std::move(text)) {}
+
+  const std::string& str() const noexcept { return text_; }
+
+  /// Success for a name; else `invalid_argument` with which byte is wrong, where, and why.
+  result<void> check() const;
+
+  /// The name for a terminal or a log line: quotes, backslashes and bytes that are not printable
+  /// ASCII or valid UTF-8 are written as `\xHH`. Cannot be read back.
+  std::string printable() const;
+
+  friend auto operator<=>(const lock_name&, const lock_name&) = default;
+
+ private:
+  std::string text_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+
+namespace holdfast {
+
+/// How a lock is held: by one, by many readers, or by up to n.
+///
+/// |            | exclusive | shared | permits(n)                    |
+/// |------------|-----------|--------|-------------------------------|
+/// | exclusive  | waits     | waits  | invalid_argument              |
+/// | shared     | waits     | together | invalid_argument            |
+/// | permits(n) | invalid_argument | invalid_argument | together up to n; another n: invalid_argument |
+///
+/// (row: what arrives; column: what is there, held or waiting.) A shared arrival waits behind an
+/// exclusive one that waits, so writers are not starved: grants follow the order of arrival.
+///
+/// Thread safety: as a plain value.
+class mode {
+ public:
+  static constexpr std::uint32_t permits_max = 1'000'000;
+
+  /// Alone. The default.
+  static constexpr mode exclusive() noexcept { return mode(kind_t::exclusive, 1); }
+  /// Together with other shared holders, never with an exclusive one.
+  static constexpr mode shared() noexcept { return mode(kind_t::shared, 1); }
+  /// One of at most `n` holders. Zero, or more than `permits_max`, is refused by acquire with
+  /// `invalid_argument`; so is an `n` that differs from the one its live holders and waiters gave.
+  static constexpr mode permits(std::uint32_t n) noexcept { return mode(kind_t::permits, n); }
+
+  constexpr bool is_exclusive() const noexcept { return kind_ == kind_t::exclusive; }
+  constexpr bool is_shared() const noexcept { return kind_ == kind_t::shared; }
+  constexpr bool is_permits() const noexcept { return kind_ == kind_t::permits; }
+  /// The n of permits(n); 1 for the other modes.
+  constexpr std::uint32_t limit() const noexcept { return limit_; }
+
+  friend constexpr bool operator==(const mode&, const mode&) = default;
+
+ private:
+  enum class kind_t : std::uint8_t { exclusive, shared, permits };
+  constexpr mode(kind_t k, std::uint32_t n) noexcept : kind_(k), limit_(n) {}
+  kind_t kind_;
+  std::uint32_t limit_;
+};
+
+}  // namespace holdfast

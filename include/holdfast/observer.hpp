@@ -1,0 +1,114 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/export.hpp>
+#include <holdfast/lock_name.hpp>
+#include <holdfast/mode.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/snapshot.hpp>
+#include <holdfast/token.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+namespace holdfast {
+
+/// How a session stands.
+///
+/// |            | beat acknowledged | no answer for a third of the ttl | deadline passed | denied | close() |
+/// |------------|-------------------|----------------------------------|-----------------|--------|---------|
+/// | attached   | attached          | endangered                       | expired         | denied | closed  |
+/// | endangered | attached          | endangered                       | expired         | denied | closed  |
+/// | expired, denied, closed | final: nothing changes them, no beat is ever sent again        ||||
+///
+/// Locks are held only while attached or endangered.
+enum class session_state : std::uint8_t { attached, endangered, expired, denied, closed };
+
+/// "attached", "endangered", "expired", "denied" or "closed".
+HOLDFAST_EXPORT const char* name_of(session_state s) noexcept;
+
+/// The typed events an observer receives.
+namespace event {
+
+/// A lock was granted to this session.
+struct granted {
+  lock_name name;
+  holdfast::token token;
+  mode how;
+  duration waited;  ///< From the call to the grant; near zero without contention.
+};
+
+/// An acquire found the lock held and waits; sent again when its place changes.
+struct waiting {
+  lock_name name;
+  std::size_t ahead;                  ///< Live entries before ours, holders included; at least 1.
+  std::optional<session_info> first;  ///< The oldest of them, when the engine could tell.
+  wall_time since{};                  ///< Since when that one holds or waits.
+  duration waited;
+};
+
+/// A lock was given back by release() or its destructor.
+struct released {
+  lock_name name;
+  holdfast::token token;
+  duration held;
+};
+
+/// A held lock is over although nobody released it.
+struct lost {
+  lock_name name;
+  holdfast::token token;
+  session_state why;   ///< expired, denied or closed.
+  std::string reason;  ///< A sentence for people.
+};
+
+/// A session's state changed.
+struct session_changed {
+  session_id id;
+  session_state state;
+  duration remaining;  ///< Until its locks end; zero once it is final.
+  std::string reason;  ///< A sentence for people; empty for attached.
+};
+
+/// A heartbeat was answered, or was given up.
+struct beat {
+  session_id id;
+  bool acknowledged;
+  duration took;       ///< From sending it.
+  duration remaining;  ///< Lease left at that moment, the early warning of trouble.
+};
+
+/// Another session's record was removed by this one.
+struct took_over {
+  session_id dead;
+  bool broken;  ///< True: its life lock was free (proven dead). False: it was silent for its ttl.
+};
+
+}  // namespace event
+
+/// Receives what happens to a session and its locks. Override what you care for.
+///
+/// Called from the thread that caused the event or from a thread of the library, one event at a
+/// time for one session's state but concurrently for different locks, and never while the library
+/// holds a mutex: a callback may call back into the session. It must not block, for a blocked
+/// callback delays later events (never a lock's own check(), which asks nobody).
+///
+/// The observer is kept alive by the session; it is not called any more once close() has returned.
+class HOLDFAST_EXPORT observer {
+ public:
+  observer() = default;
+  observer(const observer&) = delete;
+  observer& operator=(const observer&) = delete;
+  virtual ~observer();
+
+  virtual void on(const event::granted&) noexcept {}
+  virtual void on(const event::waiting&) noexcept {}
+  virtual void on(const event::released&) noexcept {}
+  virtual void on(const event::lost&) noexcept {}
+  virtual void on(const event::session_changed&) noexcept {}
+  virtual void on(const event::beat&) noexcept {}
+  virtual void on(const event::took_over&) noexcept {}
+};
+
+}  // namespace holdfast

@@ -1,0 +1,142 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/completion.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
+#include <holdfast/lock.hpp>
+#include <holdfast/lock_name.hpp>
+#include <holdfast/mode.hpp>
+#include <holdfast/observer.hpp>
+#include <holdfast/session_id.hpp>
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+namespace client {
+class session_core;
+class store_core;
+}  // namespace client
+
+/// How to open a session. Every member has a default that suits a first try.
+struct session_options {
+  /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
+  /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s. From 100 ms to 1 h, else
+  /// `invalid_argument`; zero is not a time to live and is refused in the same way.
+  std::optional<duration> ttl{};
+
+  std::string program{};   ///< Shown to people; empty: the file name of this program.
+  std::string instance{};  ///< Shown to people: which instance of the program; may be empty.
+  std::string label{};     ///< Shown to people: free text; may be empty. At most 256 bytes each.
+
+  /// Receives events until close() returns; none when empty.
+  std::shared_ptr<observer> watcher{};
+};
+
+/// How to acquire. `{}` tries once.
+struct acquire_options {
+  holdfast::mode mode = holdfast::mode::exclusive();
+
+  /// How long to wait while somebody else holds it. Zero tries once and leaves nothing behind;
+  /// `holdfast::forever` waits until granted, cancelled or the session ends. Negative is refused.
+  duration wait{};
+
+  /// Stop is requested: the wait ends at once with `cancelled` and nothing is held.
+  std::stop_token stop{};
+};
+
+/// How a session stands at one moment.
+struct session_status {
+  session_state state;
+  duration remaining;  ///< Until its locks end if no further heartbeat is acknowledged.
+  std::string reason;  ///< Why it is endangered or final, a sentence; empty while attached.
+};
+
+/// What a client keeps alive by heartbeats. Every lock belongs to one session and ends with it.
+///
+/// See session_state for its states. A session that has expired or was denied is final and is never
+/// opened again by the library: the program decides whether to open a new one.
+///
+/// What it does **not** promise: to survive fork(2). The child of a fork holds nothing; every call
+/// on an inherited session or lock there answers `lost`, and its destructor does nothing. (The
+/// child does keep the file description that proves life; close its descriptors or exec.)
+///
+/// Thread safety: every function may be called from any number of threads at once, except that
+/// destroying, moving and assigning need the caller's own order. Locks may outlive the session
+/// object; they end when the session is closed.
+class HOLDFAST_EXPORT session {
+ public:
+  session(session&&) noexcept;
+  /// Closes what was open before, as the destructor does.
+  session& operator=(session&&) noexcept;
+  /// Closes the session without telling how that went: noexcept and bounded, see lock::~lock.
+  ~session();
+
+  const session_id& id() const noexcept;
+  /// The store's URL without secrets, with every default filled in.
+  const std::string& url() const noexcept;
+  session_status status() const;
+  /// How long the session's locks may still be used; zero once final.
+  duration remaining() const noexcept;
+  duration ttl() const noexcept;
+  /// Stop is requested when the session becomes final. See lock::lost() for the thread.
+  std::stop_token lost() const noexcept;
+
+  /// Acquires `name` and blocks for at most `options.wait`.
+  ///
+  /// Errors: `busy` (wait is zero and somebody else holds it, or this session holds or awaits it
+  /// already, whatever the wait: there is no self-deadlock), `timed_out`, `cancelled`,
+  /// `invalid_argument` (the name, the wait, or a mode that the live entries of the name do not
+  /// agree with), `unsupported` (the engine has no such mode), `unavailable`, `outcome_unknown`
+  /// (the entry may be there; it dies with the session), `lost` and `denied` (the session is over),
+  /// `damaged`.
+  result<lock> acquire(lock_name name, acquire_options options = {});
+
+  /// acquire() that tries once: `busy` when it is not free now.
+  result<lock> try_acquire(lock_name name, mode how = mode::exclusive());
+
+  /// The same as a callback: `done` runs exactly once, on this thread before the call returns or on
+  /// a thread of the library, and never under a mutex of the library. It must not block.
+  void acquire(lock_name name, acquire_options options, completion<lock> done);
+
+  /// All of `names` or none. They are taken one after the other in byte order, so two callers can
+  /// never wait for each other in a circle; `options.wait` is the limit for all of them together.
+  /// The locks come in the order of `names`. Errors: as acquire(), and `invalid_argument` for an
+  /// empty list or a name given twice; whatever was taken is given back first.
+  result<std::vector<lock>> acquire_all(std::vector<lock_name> names, acquire_options options = {});
+
+  /// Gives every lock back and ends the session. Locks that are still held are lost (`closed`).
+  /// Closing twice is a success. Errors: `unavailable` or `outcome_unknown` when the store did not
+  /// answer: then others take the locks over when the ttl has run out.
+  result<void> close();
+
+  /// The file descriptor whose lock proves that this session lives (see docs/protocol.md), or -1
+  /// where the engine has none. For supervisors: a child that inherits it keeps the session's
+  /// locks from being broken until that child has ended too. Owned by the session; never close it.
+  int life_descriptor() const noexcept;
+
+ private:
+  friend class store;
+  explicit session(std::shared_ptr<client::session_core> core) noexcept;
+
+  std::shared_ptr<client::session_core> core_;
+};
+
+/// Opens the store at `url` and a session on it.
+///
+/// `local:PATH` is the embedded engine (an empty PATH means the default: `/var/lib/holdfast` for
+/// root, else `$XDG_STATE_HOME/holdfast` or `~/.local/state/holdfast`); `memory:NAME` is for tests,
+/// shared by everyone in this process who opens the same NAME. See docs/stores.md for the grammar.
+///
+/// Errors: `invalid_argument` (URL, options), `unsupported` (a file system without the needed
+/// guarantees, an engine that was not built in), `unavailable` (cannot be opened, permissions, a
+/// full disk), `damaged` (another format, a newer version, a corrupt file).
+HOLDFAST_EXPORT result<session> open(std::string_view url, session_options options = {});
+
+}  // namespace holdfast

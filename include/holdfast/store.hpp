@@ -1,0 +1,88 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
+#include <holdfast/session.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/snapshot.hpp>
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast {
+
+/// What denying a session did.
+struct denial {
+  bool already{};          ///< It was denied before; nothing was changed.
+  duration free_within{};  ///< Its locks are free at the latest this long after the first waiter,
+                           ///< or this call, has seen the denied record.
+};
+
+/// One line of a diagnosis.
+struct finding {
+  enum class level : std::uint8_t { good, warning, fault };
+  level severity{level::good};
+  std::string subject;  ///< What was looked at, one or two words: "file system", "token floor".
+  std::string text;     ///< What was seen, and what to do unless it is good.
+};
+
+/// "good", "warning" or "fault".
+HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
+
+/// A place where locks live, seen by an operator: look, deny, break, diagnose, open sessions.
+///
+/// It holds no locks itself and keeps nothing alive.
+///
+/// Thread safety: every function may be called from any number of threads at once, except that
+/// destroying, moving and assigning need the caller's own order.
+class HOLDFAST_EXPORT store {
+ public:
+  /// See holdfast::open for URLs and errors.
+  static result<store> open(std::string_view url);
+
+  store(store&&) noexcept;
+  store& operator=(store&&) noexcept;
+  ~store();
+
+  /// The store's URL without secrets, with every default filled in.
+  const std::string& url() const noexcept;
+
+  /// Opens a session on this store; it does not need the store object afterwards.
+  result<session> open_session(session_options options = {});
+
+  /// Everything that is there: one consistent picture; dead entries are left out.
+  /// Errors: `unavailable`, `damaged`.
+  result<snapshot> list();
+
+  /// Waits until what list() shows may have changed since the last list() or wait_for_change() of
+  /// this object, at most `wait`: true when it may have, false when the time is over or `stop` was
+  /// requested. May be true without a change. Zero asks once.
+  result<bool> wait_for_change(duration wait, std::stop_token stop = {});
+
+  /// Ends a session's right to beat, by blacklist: from now on its heartbeats are refused, and its
+  /// locks fall when its ttl has run out for everybody. Nothing is deleted by force, so a holder
+  /// that still runs stops first. Denying twice changes nothing.
+  /// Errors: `invalid_argument` (no such session; `by` or `why` over 256 bytes), `unavailable`.
+  result<denial> deny(session_id id, std::string by, std::string why);
+
+  /// Removes a session whose processes are provably dead on this host; its locks are free at once.
+  /// Proof is one thing only: its life lock could be taken. Errors: `busy` when it is alive or its
+  /// life cannot be judged here (the message says which, and what to do), `invalid_argument` (no
+  /// such session), `unavailable`.
+  result<void> break_session(session_id id);
+
+  /// Looks at everything an operator can put right: configuration, permissions, file system,
+  /// clocks, stuck processes. Changes nothing. Errors: only when the store cannot be looked at.
+  result<std::vector<finding>> diagnose();
+
+ private:
+  explicit store(std::shared_ptr<client::store_core> core) noexcept;
+
+  std::shared_ptr<client::store_core> core_;
+};
+
+}  // namespace holdfast

@@ -1,0 +1,228 @@
+#pragma once
+
+#include "core/records.hpp"
+
+#include <holdfast/lock_name.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::core {
+
+/// What an engine answers. Only `unavailable` and `unknown` are about the engine itself.
+enum class status : std::uint8_t {
+  ok,           ///< Done. For queue views: granted.
+  queued,       ///< The entry is there and waits.
+  busy,         ///< A try found it held; no entry was left behind.
+  gone,         ///< The session record (or, for confirm, the entry) is not there.
+  denied,       ///< The session is denied.
+  changed,      ///< A compare failed; the reply carries what is there.
+  stale_gate,   ///< The enqueue carried an older gate than the record's.
+  conflicting,  ///< The mode does not agree with the live entries of the name.
+  too_many,     ///< The name has `waiters_max` live entries already.
+  unsupported,  ///< The engine has no such mode.
+  unavailable,  ///< Certainly not done: could not be asked, or refused before doing anything.
+  unknown,      ///< May have been done, or may still be done later.
+  damaged,      ///< Stored data cannot be trusted.
+};
+
+/// The part that all replies share.
+struct reply {
+  status what{status::unavailable};
+  std::string text{};  ///< For people: what failed, on what, why. May be empty for ok.
+};
+
+struct open_request {
+  session_record draft;  ///< id, ttl, where, owner, opened; the engine gives the rest.
+};
+struct open_reply : reply {
+  version at{};
+  std::uint64_t gate{};
+};
+
+struct beat_request {
+  session_id id;
+  std::uint64_t inc{};
+  std::uint64_t attempt{};  ///< Numbers every transmission of this session, from 1.
+};
+struct beat_reply : reply {
+  std::uint64_t proves{};  ///< ok: the attempt whose write this reply proves, not a later one.
+};
+
+struct enqueue_request {
+  lock_name name{""};
+  session_id id;
+  std::uint64_t inc{};
+  std::uint64_t gate{};
+  std::uint64_t request{};
+  mode how{mode::exclusive()};
+  bool leave_if_busy{};  ///< A try: no entry is left behind unless granted.
+  wall_time since{};
+};
+
+/// Somebody older in the queue, and what an observer must note of its session.
+struct rival {
+  token order;
+  session_id owner;
+  version at;
+  duration ttl{};
+  life_place where;
+  std::int64_t pid{};  ///< A hint where to look first, never proof.
+  mode how{mode::exclusive()};
+  wall_time since{};
+};
+
+/// What enqueue and confirm saw, in one moment.
+struct queue_view : reply {
+  token mine{};                         ///< ok, queued: our entry.
+  std::uint64_t gate{};                 ///< stale_gate: the record's gate.
+  std::vector<rival> ahead{};           ///< queued, busy: live entries older than ours, oldest first.
+  std::vector<token> targets{};         ///< queued: watch_targets() of the live entries.
+  std::optional<session_record> first{};  ///< queued, busy: the session of the oldest.
+};
+
+struct leave_request {
+  lock_name name{""};
+  session_id id;
+  std::uint64_t inc{};
+  std::uint64_t request{};
+  token order{};     ///< Zero when the enqueue's outcome is unknown: found by `request`.
+  bool move_gate{};  ///< Shuts out an enqueue that may still be under way.
+};
+struct leave_reply : reply {
+  std::uint64_t gate{};  ///< ok with move_gate: the new gate.
+};
+
+struct confirm_request {
+  lock_name name{""};
+  session_id id;
+  std::uint64_t inc{};
+  token order{};
+};
+
+struct take_request {
+  session_id id;
+  version seen;
+};
+struct take_reply : reply {
+  version at{};  ///< changed: what is there.
+};
+
+struct deny_request {
+  session_id id;
+  std::string by;
+  std::string why;
+};
+struct deny_reply : reply {
+  bool already{};
+  duration ttl{};
+};
+
+struct close_request {
+  session_id id;
+  std::uint64_t inc{};
+};
+
+struct watch_request {
+  lock_name name{""};
+  token mine{};
+  std::vector<token> targets;
+};
+
+struct listed_lock {
+  lock_name name{""};
+  std::vector<entry> entries;  ///< Live ones, in order.
+};
+struct listing : reply {
+  std::vector<session_record> sessions;
+  std::vector<listed_lock> locks;
+  std::uint64_t revision{};  ///< Differs when anything that listing shows has changed.
+};
+
+/// Keeps a watch armed; destroying it disarms. After the destructor has returned, `notify` is not
+/// running and will not run again, unless the destructor runs inside `notify` itself.
+class watch_handle {
+ public:
+  watch_handle() = default;
+  watch_handle(const watch_handle&) = delete;
+  watch_handle& operator=(const watch_handle&) = delete;
+  virtual ~watch_handle() = default;
+};
+
+/// Receives one reply, exactly once.
+template <class R>
+using on = std::function<void(R)>;
+
+/// Where session and lock records live: the port that every engine implements. Ten operations.
+///
+/// For all of them:
+/// - They may be called from any thread, concurrently with each other, also for one session.
+/// - The callback runs exactly once: on the calling thread before the call returns (embedded
+///   engines), or later on a thread of the engine. The caller holds no mutex while calling.
+/// - No engine timer decides anything: nothing here expires by itself.
+/// - `unavailable` promises that nothing was done and nothing will be. `unknown` promises nothing.
+/// - Lock names were checked by the caller; ids, modes and numbers are in range.
+class engine {
+ public:
+  engine() = default;
+  engine(const engine&) = delete;
+  engine& operator=(const engine&) = delete;
+  virtual ~engine() = default;
+
+  /// Creates the session record. Called once per id, again only after `unknown` (a record with this
+  /// id is then our own and answers ok). `denied` when the record is there and denied.
+  virtual void open(const open_request&, on<open_reply>) = 0;
+
+  /// "Same inc, not denied -> new beat." One conditional, otherwise blind write, so that a repeated
+  /// transmission succeeds again. `gone` when there is no record with this inc: a beat never
+  /// creates one. An engine that finds one of this session's earlier writes where it expected
+  /// another version says in `proves` which attempt that was.
+  virtual void beat(const beat_request&, on<beat_reply>) = 0;
+
+  /// Deletes the record if its inc is the same: the whole release of all its locks in one write.
+  /// `gone` when it is not there. Also used by an expired session on itself.
+  virtual void close(const close_request&, on<reply>) = 0;
+
+  /// One atomic step: session there, same inc, not denied, same gate, mode agrees with the live
+  /// entries, room left -> append an entry whose order is larger than any order given before in this
+  /// store. ok when granted at once. With `leave_if_busy` a busy name answers `busy` and nothing is
+  /// left behind. The same (id, inc, request) again answers for the entry that is there. Dead
+  /// entries met on the way may be swept, at most 100 in a call.
+  /// Errors: gone, denied, stale_gate, conflicting, too_many, unsupported.
+  virtual void enqueue(const enqueue_request&, on<queue_view>) = 0;
+
+  /// Deletes our own entry, by order or by request; somebody else's is never touched. ok also when
+  /// there was none. With `move_gate` the record's gate grows in the same step, after which an
+  /// enqueue that carries an older one does not apply. Whoever watches the entry is notified.
+  virtual void leave(const leave_request&, on<leave_reply>) = 0;
+
+  /// Reads in one moment whether our entry is there, our session is there and not denied, and who
+  /// is ahead: ok when granted, queued, else gone or denied.
+  virtual void confirm(const confirm_request&, on<queue_view>) = 0;
+
+  /// Compare-and-delete of a session record at exactly the version that was seen. `changed` when
+  /// there is another, `gone` when there is none. Whoever watches one of its entries is notified.
+  virtual void take(const take_request&, on<take_reply>) = 0;
+
+  /// Sets the denied flag, which changes the version. ok again, with `already`, when it is set.
+  virtual void deny(const deny_request&, on<deny_reply>) = 0;
+
+  /// Calls `notify` once or more, from any thread, when an entry of `targets` may be gone (left, or
+  /// its session's record deleted), counted from the view that named the targets: a change between
+  /// that view and this call is not missed. May be called without a reason. Never called inside
+  /// watch() itself. Silence proves nothing: the caller also looks by itself from time to time.
+  virtual std::unique_ptr<watch_handle> watch(const watch_request&,
+                                              std::function<void()> notify) = 0;
+
+  /// Everything, in one consistent picture; entries of missing sessions are left out.
+  virtual void list(on<listing>) = 0;
+};
+
+/// More live entries of one name than this are refused with `too_many`.
+inline constexpr std::size_t waiters_max = 10'000;
+
+}  // namespace holdfast::core

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+
+#include <atomic>
+#include <cstdint>
+
+namespace holdfast::core {
+
+/// The drift that is tolerated between two machines' clocks: rho = 1/100.
+inline constexpr std::int64_t rho_divisor = 100;
+/// Taken off every lease and added to every takeover, for rounding and scheduling.
+inline constexpr duration margin = std::chrono::milliseconds{2};
+
+inline constexpr duration ttl_min = std::chrono::milliseconds{100};
+inline constexpr duration ttl_max = std::chrono::hours{1};
+inline constexpr duration ttl_default = std::chrono::seconds{30};
+
+/// What a holder may use of a ttl, counted from the moment its attempt was sent.
+constexpr duration usable(duration ttl) noexcept { return ttl - ttl / rho_divisor - margin; }
+
+/// How long an observer must have seen one unchanged version, counted from what it received.
+constexpr duration takeover_after(duration ttl) noexcept {
+  return ttl + ttl / rho_divisor + margin;
+}
+
+/// One session's deadline: the only thing a check() reads.
+///
+/// |        | extend(u, now), now < deadline | extend, too late | expire(now) when passed | lose() |
+/// |--------|--------------------------------|------------------|-------------------------|--------|
+/// | held   | held, deadline = max(old, u)   | lost             | lost                    | lost   |
+/// | lost   | lost                           | lost             | lost                    | lost   |
+///
+/// Lost is final. Thread safety: every function, from any thread, without a mutex.
+class lease {
+ public:
+  lease() = default;
+  explicit lease(time_point until) noexcept { start(until); }
+
+  /// Begins a lease; once, before anybody else can see the object.
+  void start(time_point until) noexcept;
+
+  /// Compare-and-swap old -> max(old, until), only while now < old. False when it is lost.
+  bool extend(time_point until, time_point now) noexcept;
+
+  /// True while at least `needed` is left. Finding the deadline passed makes it lost.
+  bool check(duration needed, time_point now) noexcept;
+
+  /// Makes it lost when the deadline has passed; true for the one caller that did.
+  bool expire(time_point now) noexcept;
+
+  /// Makes it lost whatever the deadline; true for the one caller that did.
+  bool lose() noexcept;
+
+  bool is_lost() const noexcept { return until_.load(std::memory_order_acquire) == lost; }
+  duration remaining(time_point now) const noexcept;
+  /// The deadline; time_point::min() once lost.
+  time_point until() const noexcept;
+
+ private:
+  static constexpr std::int64_t lost = INT64_MIN;
+  std::atomic<std::int64_t> until_{lost};
+};
+
+}  // namespace holdfast::core

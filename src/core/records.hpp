@@ -1,0 +1,54 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/lock_name.hpp>
+#include <holdfast/mode.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/snapshot.hpp>
+#include <holdfast/token.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::core {
+
+/// What an observer compares: it differs after every acknowledged beat, after a deny, and between
+/// two sessions whatever their ids.
+struct version {
+  std::uint64_t inc{};   ///< Given by the engine at open; grows.
+  std::uint64_t beat{};  ///< Changed by every acknowledged beat.
+  bool denied{};
+  friend bool operator==(const version&, const version&) = default;
+};
+
+/// Where a session's life lock is. Valid only on the host and boot that the owner names.
+struct life_place {
+  std::uint64_t device{};
+  std::uint64_t inode{};  ///< Zero: the session has no life lock.
+  friend bool operator==(const life_place&, const life_place&) = default;
+};
+
+/// One session as an engine stores it.
+struct session_record {
+  session_id id;
+  version at;
+  duration ttl{};
+  std::uint64_t gate{};  ///< Every enqueue carries it; moving it shuts late ones out.
+  life_place where;
+  owner_info owner;      ///< For people, except that `pid` is a hint where to look first.
+  wall_time opened{};    ///< For people.
+  std::string denied_by;
+  std::string denied_why;
+};
+
+/// One entry of a lock's queue as an engine stores it. Alive iff its session record is.
+struct entry {
+  token order;  ///< The engine's commit order: its place, and the fencing token.
+  session_id owner;
+  std::uint64_t inc{};
+  std::uint64_t request{};  ///< Chosen by the session, unique in it: finds an entry of unknown fate.
+  mode how{mode::exclusive()};
+  wall_time since{};  ///< For people.
+};
+
+}  // namespace holdfast::core
