@@ -1,0 +1,44 @@
+# Warnings, language level and hidden visibility, for every target of this project.
+function(holdfast_configure target)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  set_target_properties(${target} PROPERTIES
+    CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+  target_compile_options(${target} PRIVATE
+    -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>  # A false alarm of gcc 12 inside Asio.
+    $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>)
+endfunction()
+
+# The library that users link: all objects, static or shared.
+function(holdfast_library target)
+  holdfast_configure(${target})
+  target_sources(${target} PRIVATE $<TARGET_OBJECTS:holdfast_objects>)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE ${HOLDFAST_PRIVATE_LIBRARIES})
+  if(NOT BUILD_SHARED_LIBS)
+    target_compile_definitions(${target} PUBLIC HOLDFAST_STATIC)
+  endif()
+  set_target_properties(${target} PROPERTIES
+    OUTPUT_NAME holdfast EXPORT_NAME holdfast
+    VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+endfunction()
+
+# holdfast_test(name SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...] [TIMEOUT s])
+# A GoogleTest program that sees the library's inside, registered test by test with ctest.
+function(holdfast_test name)
+  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT HOLDFAST_BUILD_TESTS)
+    return()
+  endif()
+  if(NOT T_TIMEOUT)
+    set(T_TIMEOUT 60)
+  endif()
+  add_executable(${name} ${T_SOURCES})
+  holdfast_configure(${name})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE holdfast_inside ${T_LIBRARIES} GTest::gmock GTest::gtest_main)
+  include(GoogleTest)
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
+endfunction()

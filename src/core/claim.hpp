@@ -1,0 +1,141 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "core/lease.hpp"
+#include "core/sightings.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace holdfast::core {
+
+/// What a claim asks its driver to do. One action at a time, except that a claim at rest also
+/// listens to notify, tick and cancel.
+namespace act {
+
+struct enqueue {
+  bool leave_if_busy{};
+};
+/// Look at these sessions' life locks; answer with those that are provably dead.
+struct probe {
+  std::vector<rival> whom;
+};
+/// Compare-and-delete.
+struct take {
+  session_id id;
+  version seen;
+  bool broken{};  ///< It was proven dead; else it was silent for its ttl.
+};
+/// Arm a watch on `targets` in place of the earlier one, then rest. `whom` are their sessions: the
+/// driver may also watch their processes and call notified() when one seems to have ended.
+struct watch {
+  std::vector<token> targets;
+  std::vector<rival> whom;
+};
+struct confirm {};
+struct leave {
+  bool move_gate{};
+};
+/// Do nothing until notified, tick at wake(), cancel or session_over.
+struct rest {};
+/// The end. `held` is a token or why there is none.
+struct finish {
+  errc why{errc::busy};
+  std::string text;
+  token held{};  ///< Not zero: granted, and `why` says nothing.
+};
+
+}  // namespace act
+
+using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act::confirm,
+                            act::leave, act::rest, act::finish>;
+
+/// One acquire of one name, from the first enqueue to a token or a reason. Pure.
+///
+/// | state      | what it waits for                  | then                                         |
+/// |------------|------------------------------------|----------------------------------------------|
+/// | enqueuing  | the reply                          | granted: finish; held: probing; gate: again  |
+/// | probing    | which rivals are provably dead     | taking, else watching (or busy, for a try)   |
+/// | taking     | compare-and-delete of one rival    | confirming (or enqueuing again, for a try)   |
+/// | watching   | notify, tick, cancel               | confirming, probing, taking or leaving       |
+/// | confirming | who is ahead now                   | granted: finish; else probing                |
+/// | leaving    | our entry is gone                  | finish with the reason kept before           |
+///
+/// Rules it keeps (DESIGN 3 and 4): a grant counts only while the session's lease runs; after a
+/// wait one more read confirms; an unknown enqueue moves the gate before anything else; a dead
+/// rival is broken before anybody is called busy; all older sessions' versions are noted, so that
+/// many dead owners fall together; takeovers compare the version that was seen. A cancel or a limit
+/// that comes while an operation is under way is obeyed when its reply is there.
+///
+/// Thread safety: none; calls are serialised by the owner.
+class claim {
+ public:
+  struct config {
+    mode how{mode::exclusive()};
+    bool waits{};                                 ///< False: a try.
+    time_point give_up{time_point::max()};        ///< When a wait ends with timed_out.
+    duration poll{std::chrono::milliseconds{250}};  ///< How often a waiter looks by itself.
+  };
+
+  /// `own` is the session's lease; `notes` may already hold sights of an earlier process.
+  claim(config c, lease& own, sightings notes = {});
+
+  action start(time_point now);
+  action enqueued(const queue_view& v, time_point now);
+  action probed(const std::vector<session_id>& dead, time_point now);
+  action taken(const session_id& id, const take_reply& r, time_point now);
+  action confirmed(const queue_view& v, time_point now);
+  action left(const leave_reply& r, time_point now);
+
+  /// Only while at rest; at another time they are remembered, or answered with rest.
+  action notified(time_point now);
+  action tick(time_point now);
+  action cancel(time_point now);
+  action session_over(errc why, std::string text, time_point now);
+
+  /// When tick() is due; meaningful while at rest.
+  time_point wake() const noexcept;
+  bool at_rest() const noexcept;
+  bool finished() const noexcept;
+  /// Our entry's order once enqueued, else zero.
+  token order() const noexcept { return mine_; }
+  /// Live entries ahead at the last look, oldest first, and the session of the oldest.
+  const std::vector<rival>& ahead() const noexcept { return ahead_; }
+  const std::optional<session_record>& first() const noexcept { return first_; }
+  /// For a try that ends busy: what to keep for the next try of this host.
+  const sightings& notes() const noexcept { return notes_; }
+
+ private:
+  enum class state : std::uint8_t {
+    idle, enqueuing, probing, taking, watching, confirming, leaving, finished
+  };
+
+  action look(const queue_view& v, time_point now);
+  action next_take(time_point now);
+  action settle(time_point now);
+  action grant(token t, time_point now);
+  action leave(errc why, std::string text);
+  action finish(errc why, std::string text);
+  action refused(const queue_view& v);
+
+  config config_;
+  lease& lease_;
+  sightings notes_;
+  state state_{state::idle};
+  token mine_{};
+  bool entry_unknown_{};
+  bool notified_{};
+  std::optional<act::finish> pending_{};  ///< A cancel or end that waits for a reply.
+  act::finish outcome_{};                 ///< What to say when the leave is done.
+  std::vector<rival> ahead_{};
+  std::vector<token> targets_{};
+  std::optional<session_record> first_{};
+  std::vector<act::take> takes_{};        ///< Dead or due rivals not yet taken.
+  time_point next_poll_{};
+  int rounds_{};
+};
+
+}  // namespace holdfast::core

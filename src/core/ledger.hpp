@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/engine.hpp"
+
+#include <map>
+#include <set>
+#include <vector>
+
+namespace holdfast::core {
+
+/// The reference state of an engine: the ten operations' meaning as one in-memory table.
+///
+/// The memory engine is this table behind a mutex; the simulator puts a network in front of it; the
+/// conformance suite holds every other engine to the same answers. Each call is one atomic step.
+///
+/// Thread safety: none; one owner.
+class ledger {
+ public:
+  /// Orders and incarnations start above `floor`.
+  explicit ledger(std::uint64_t floor = 0) : last_(floor) {}
+
+  open_reply open(const open_request& r);
+  beat_reply beat(const beat_request& r);
+  reply close(const close_request& r);
+  queue_view enqueue(const enqueue_request& r);
+  leave_reply leave(const leave_request& r);
+  queue_view confirm(const confirm_request& r) const;
+  take_reply take(const take_request& r);
+  deny_reply deny(const deny_request& r);
+  listing list() const;
+
+  /// True while the entry is there and its session's record is too.
+  bool alive(const lock_name& name, token order) const;
+  /// Changes with everything that list() shows.
+  std::uint64_t revision() const noexcept { return revision_; }
+
+ private:
+  using queue = std::vector<entry>;
+
+  const session_record* find(const session_id& id, std::uint64_t inc) const;
+  std::vector<entry> live(const queue& q) const;
+  queue_view view(const std::vector<entry>& live_entries, token mine) const;
+  void sweep(const lock_name& name);
+
+  std::uint64_t last_;
+  std::uint64_t revision_{};
+  std::map<session_id, session_record> sessions_;
+  std::map<lock_name, queue> queues_;
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "core/lease.hpp"
+
+#include <holdfast/observer.hpp>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace holdfast::core {
+
+/// Keeps one session alive: when to beat, what a reply proves, when it is over. Pure.
+///
+/// Its states are session_state's; the table is in holdfast/observer.hpp. Beats are sent every
+/// ttl/3 counted from the last send; one that is not answered within ttl/6 is sent again as an
+/// attempt of its own, with a send time of its own. Several may be under way.
+///
+/// The lease is shared with the checks of the session's locks: only this machine extends it.
+///
+/// Every call returns what to do next. Thread safety: none; calls are serialised by the owner.
+class session_machine {
+ public:
+  struct change {
+    session_state to;
+    std::string reason;
+  };
+  struct step {
+    std::optional<std::uint64_t> beat{};  ///< Send a beat with this attempt number, now.
+    std::optional<change> changed{};      ///< Tell the observer; a final state ends every lock.
+    bool remove_record{};                 ///< Delete the own record: close(id, inc), once.
+    time_point wake{time_point::max()};   ///< Call tick() then; max when final.
+  };
+
+  session_machine(duration ttl, lease& shared) noexcept;
+
+  /// The open was acknowledged; it was sent at `sent`. Starts the lease. When the open took longer
+  /// than the lease, the session is expired at once.
+  step opened(time_point sent, time_point now);
+
+  /// Time has come, or may have.
+  step tick(time_point now);
+
+  /// The answer of one attempt. `unavailable` and `unknown` only mean that it proves nothing.
+  step beat_answered(std::uint64_t attempt, const beat_reply& r, time_point now);
+
+  /// An operation of the session was answered with gone or denied: the session is over.
+  step ended_by_engine(status what, time_point now);
+
+  /// The owner closes. Loses the lease before anything is sent.
+  step close(time_point now);
+
+  session_state state() const noexcept { return state_; }
+  bool is_final() const noexcept;
+  const std::string& reason() const noexcept { return reason_; }
+  duration ttl() const noexcept { return ttl_; }
+  /// When the attempt was sent, if it is remembered.
+  std::optional<time_point> sent_at(std::uint64_t attempt) const noexcept;
+
+ private:
+  static constexpr std::size_t remembered = 8;
+  struct attempt_sent {
+    std::uint64_t number{};
+    time_point at{};
+  };
+
+  step send_beat(time_point now);
+  step finish(session_state to, std::string reason);
+  step next(time_point now, step s);
+
+  duration ttl_;
+  lease& lease_;
+  session_state state_{session_state::attached};
+  std::string reason_;
+  std::uint64_t attempts_{};
+  bool awaiting_{};           ///< The latest attempt has not been answered.
+  time_point last_sent_{};
+  time_point last_proof_{};   ///< Send time of the newest acknowledged attempt.
+  std::array<attempt_sent, remembered> sent_{};
+};
+
+}  // namespace holdfast::core

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "engines/opened.hpp"
+
+namespace holdfast::engines::memory {
+
+/// Opens the store that `url` names; see docs/stores.md for its form and query keys.
+result<opened> open_memory(const core::store_url& url);
+
+}  // namespace holdfast::engines::memory

@@ -1,0 +1,27 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "core/store_url.hpp"
+
+#include <holdfast/error.hpp>
+#include <holdfast/store.hpp>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::engines {
+
+/// What every engine folder's `open.hpp` gives: one function `open_<engine>(url)` that answers with
+/// this. Opening the same store twice in a process shares one underlying environment.
+struct opened {
+  std::shared_ptr<core::engine> engine;
+  std::string url;             ///< Canonical, without secrets: equal for equal stores.
+  std::string life_directory;  ///< Where life locks of its sessions are; empty: it has none.
+  bool group_writable{};       ///< Files in life_directory are for the directory's group too.
+  /// The engine's part of store::diagnose().
+  std::function<result<std::vector<finding>>()> diagnose;
+};
+
+}  // namespace holdfast::engines

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/records.hpp"
+
+#include <holdfast/error.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/snapshot.hpp>
+
+#include <string>
+
+namespace holdfast::io {
+
+/// A session's life lock: an open file description lock on `DIRECTORY/<session id>`.
+///
+/// The kernel frees it when the last process that holds the description is gone: across fork, exec
+/// and setsid, whatever the pid namespace. Who can take it has proof of death. See fcntl(2),
+/// "Open file description locks".
+///
+/// Thread safety: as a plain value.
+class life_lock {
+ public:
+  /// Creates the file (0600, or 0660 with `group_writable`; refuses an existing one) and locks it.
+  /// The descriptor is close-on-exec.
+  static result<life_lock> hold(const std::string& directory, const session_id& id,
+                                bool group_writable = false);
+  life_lock() = default;
+  life_lock(life_lock&&) noexcept;
+  life_lock& operator=(life_lock&&) noexcept;
+  /// Removes the file, then closes the descriptor: call only after the session record is gone, or
+  /// let the file stay with forget(). In a forked child it only closes the child's descriptor.
+  ~life_lock();
+
+  int descriptor() const noexcept { return fd_; }
+  core::life_place place() const noexcept { return place_; }
+  /// Closes without removing the file: the record may still be there and must stay judgeable.
+  void forget() noexcept;
+
+ private:
+  int fd_{-1};
+  std::string path_;
+  core::life_place place_;
+};
+
+/// Looks whether the life lock of `id` could be taken. `dead` is proof; `alive` means that some
+/// process holds it now; `unknown` when the file is missing, is another file than `place` says, or
+/// cannot be looked at. Takes nothing and changes nothing (F_OFD_GETLK).
+life probe_life(const std::string& directory, const session_id& id,
+                const core::life_place& place) noexcept;
+
+/// Removes the file of a session that was taken over. Best effort.
+void remove_life(const std::string& directory, const session_id& id) noexcept;
+
+}  // namespace holdfast::io
