@@ -6,6 +6,7 @@
 #include <holdfast/session_id.hpp>
 #include <holdfast/snapshot.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace holdfast::io {
@@ -37,6 +38,7 @@ class life_lock {
 
  private:
   int fd_{-1};
+  std::uint64_t generation_{};  ///< The process that may remove the file.
   std::string path_;
   core::life_place place_;
 };

@@ -1,0 +1,117 @@
+#include "io/life.hpp"
+
+#include "io/fork_mark.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace holdfast::io {
+namespace {
+
+std::string file_of(const std::string& directory, const session_id& id) {
+  return directory + "/" + id.str();
+}
+
+error failure(const char* did, const std::string& path, int code) {
+  return {errc::unavailable, std::string("cannot ") + did + " the life lock " + path + ": " +
+                                 std::strerror(code) +
+                                 "; without it nobody could tell whether this session lives"};
+}
+
+struct flock whole_file(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
+core::life_place place_of(const struct stat& s) {
+  return {static_cast<std::uint64_t>(s.st_dev), static_cast<std::uint64_t>(s.st_ino)};
+}
+
+// Everything that can fail between creating the file and owning it; zero or errno.
+int lock_new_file(int fd, bool group_writable, struct stat& s) {
+  const mode_t mode = group_writable ? 0660 : 0600;
+  if (::fchmod(fd, mode) != 0) return errno;  // Whatever the umask is.
+  struct flock lock = whole_file(F_WRLCK);
+  if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return errno;
+  return ::fstat(fd, &s) != 0 ? errno : 0;
+}
+
+}  // namespace
+
+result<life_lock> life_lock::hold(const std::string& directory, const session_id& id,
+                                  bool group_writable) {
+  life_lock made;
+  made.path_ = file_of(directory, id);
+  const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int fd = ::open(made.path_.c_str(), flags, 0600);
+  if (fd < 0) return failure("create", made.path_, errno);
+  struct stat s {};
+  if (const int code = lock_new_file(fd, group_writable, s); code != 0) {
+    ::unlink(made.path_.c_str());
+    ::close(fd);
+    return failure("take", made.path_, code);
+  }
+  made.fd_ = fd;
+  made.generation_ = process_generation();
+  made.place_ = place_of(s);
+  return made;
+}
+
+life_lock::life_lock(life_lock&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)),
+      generation_(other.generation_),
+      path_(std::move(other.path_)),
+      place_(other.place_) {}
+
+life_lock& life_lock::operator=(life_lock&& other) noexcept {
+  if (this != &other) {
+    life_lock old(std::move(*this));
+    fd_ = std::exchange(other.fd_, -1);
+    generation_ = other.generation_;
+    path_ = std::move(other.path_);
+    place_ = other.place_;
+  }
+  return *this;
+}
+
+life_lock::~life_lock() {
+  if (fd_ < 0) return;
+  // A forked child shares the description: unlinking would take the file from under its parent.
+  if (generation_ == process_generation()) ::unlink(path_.c_str());
+  ::close(fd_);
+}
+
+void life_lock::forget() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+life probe_life(const std::string& directory, const session_id& id,
+                const core::life_place& place) noexcept {
+  if (place.inode == 0) return life::unknown;
+  // F_OFD_GETLK needs no write permission, and closing this descriptor frees nobody's lock: both
+  // are properties of open file description locks, not of POSIX record locks (fcntl(2)).
+  const int fd = ::open(file_of(directory, id).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return life::unknown;
+  struct stat s {};
+  struct flock lock = whole_file(F_WRLCK);
+  life seen = life::unknown;
+  if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && place_of(s) == place &&
+      ::fcntl(fd, F_OFD_GETLK, &lock) == 0) {
+    seen = lock.l_type == F_UNLCK ? life::dead : life::alive;
+  }
+  ::close(fd);
+  return seen;
+}
+
+void remove_life(const std::string& directory, const session_id& id) noexcept {
+  ::unlink(file_of(directory, id).c_str());
+}
+
+}  // namespace holdfast::io

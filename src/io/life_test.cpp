@@ -1,0 +1,186 @@
+#include "io/life.hpp"
+
+#include "tests/temporary_directory.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstring>
+
+namespace holdfast::io {
+namespace {
+
+session_id id_of(std::uint8_t n) {
+  session_id id;
+  id.bytes.fill(n);
+  return id;
+}
+
+class life_lock_file : public testing::Test {
+ protected:
+  std::string dir() const { return place_.path(); }
+  std::string file(std::uint8_t n) const { return dir() + "/" + id_of(n).str(); }
+  bool there(std::uint8_t n) const { return ::access(file(n).c_str(), F_OK) == 0; }
+
+ private:
+  tests::temporary_directory place_;
+};
+
+void reap(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+}
+
+TEST_F(life_lock_file, is_alive_for_its_own_process_too) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held) << held.error().message();
+  EXPECT_GE(held->descriptor(), 0);
+  EXPECT_EQ(probe_life(dir(), id_of(1), held->place()), life::alive);
+  // A probe must not free what it looked at.
+  EXPECT_EQ(probe_life(dir(), id_of(1), held->place()), life::alive);
+}
+
+TEST_F(life_lock_file, is_removed_with_its_owner_and_then_unknown) {
+  core::life_place place;
+  {
+    auto held = life_lock::hold(dir(), id_of(1));
+    ASSERT_TRUE(held);
+    place = held->place();
+  }
+  EXPECT_FALSE(there(1));
+  EXPECT_EQ(probe_life(dir(), id_of(1), place), life::unknown);
+}
+
+TEST_F(life_lock_file, stays_judgeable_when_forgotten) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  const auto place = held->place();
+  held->forget();
+  EXPECT_TRUE(there(1));
+  EXPECT_EQ(probe_life(dir(), id_of(1), place), life::dead);
+  remove_life(dir(), id_of(1));
+  EXPECT_FALSE(there(1));
+}
+
+TEST_F(life_lock_file, is_dead_only_when_the_last_holder_is_gone) {
+  int link[2];
+  ASSERT_EQ(::pipe(link), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    auto held = life_lock::hold(dir(), id_of(1));
+    if (!held) ::_exit(1);
+    const pid_t grandchild = ::fork();  // Shares the description.
+    if (grandchild == 0) {
+      ::setsid();
+      ::pause();
+      ::_exit(0);
+    }
+    struct {
+      core::life_place place;
+      pid_t pid;
+    } say{held->place(), grandchild};
+    if (::write(link[1], &say, sizeof say) != sizeof say) ::_exit(1);
+    ::pause();
+    ::_exit(0);
+  }
+  struct {
+    core::life_place place;
+    pid_t pid;
+  } said{};
+  ASSERT_EQ(::read(link[0], &said, sizeof said), static_cast<ssize_t>(sizeof said));
+  EXPECT_EQ(probe_life(dir(), id_of(1), said.place), life::alive);
+  ::kill(child, SIGKILL);
+  reap(child);
+  EXPECT_EQ(probe_life(dir(), id_of(1), said.place), life::alive);
+  ::kill(said.pid, SIGKILL);
+  life seen = life::alive;
+  for (int i = 0; i < 1000 && seen == life::alive; ++i) {
+    ::usleep(1000);
+    seen = probe_life(dir(), id_of(1), said.place);
+  }
+  EXPECT_EQ(seen, life::dead);
+  ::close(link[0]);
+  ::close(link[1]);
+}
+
+TEST_F(life_lock_file, is_left_alone_by_a_forked_child_that_ends) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    { const life_lock ended = std::move(*held); }
+    ::_exit(0);
+  }
+  reap(child);
+  EXPECT_TRUE(there(1));
+  EXPECT_EQ(probe_life(dir(), id_of(1), held->place()), life::alive);
+}
+
+TEST_F(life_lock_file, is_closed_on_exec) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  EXPECT_NE(::fcntl(held->descriptor(), F_GETFD) & FD_CLOEXEC, 0);
+}
+
+TEST_F(life_lock_file, has_the_asked_permissions_whatever_the_umask) {
+  const mode_t before = ::umask(0);
+  auto own = life_lock::hold(dir(), id_of(1));
+  ::umask(0777);
+  auto shared = life_lock::hold(dir(), id_of(2), true);
+  ::umask(before);
+  ASSERT_TRUE(own);
+  ASSERT_TRUE(shared);
+  struct stat s {};
+  ASSERT_EQ(::stat(file(1).c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 07777, 0600U);
+  ASSERT_EQ(::stat(file(2).c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 07777, 0660U);
+}
+
+TEST_F(life_lock_file, is_never_made_over_an_existing_file_or_a_symbolic_link) {
+  auto first = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(first);
+  EXPECT_EQ(life_lock::hold(dir(), id_of(1)).error(), errc::unavailable);
+  EXPECT_TRUE(there(1));
+  ASSERT_EQ(::symlink("/nonexistent/victim", file(2).c_str()), 0);
+  EXPECT_EQ(life_lock::hold(dir(), id_of(2)).error(), errc::unavailable);
+}
+
+TEST_F(life_lock_file, says_what_failed_where_and_why) {
+  auto none = life_lock::hold(dir() + "/missing", id_of(1));
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message().find(dir() + "/missing"), std::string::npos);
+  EXPECT_NE(none.error().message().find(std::strerror(ENOENT)), std::string::npos);
+}
+
+TEST_F(life_lock_file, is_unknown_when_it_is_another_file_than_the_record_names) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  auto other = held->place();
+  ++other.inode;
+  EXPECT_EQ(probe_life(dir(), id_of(1), other), life::unknown);
+  other = held->place();
+  ++other.device;
+  EXPECT_EQ(probe_life(dir(), id_of(1), other), life::unknown);
+  EXPECT_EQ(probe_life(dir(), id_of(1), core::life_place{}), life::unknown);
+}
+
+TEST_F(life_lock_file, moves_with_its_value) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  life_lock moved = std::move(*held);
+  const auto place = moved.place();
+  auto second = life_lock::hold(dir(), id_of(2));
+  ASSERT_TRUE(second);
+  moved = std::move(*second);
+  EXPECT_FALSE(there(1));
+  EXPECT_NE(moved.place(), place);
+  EXPECT_EQ(probe_life(dir(), id_of(2), moved.place()), life::alive);
+}
+
+}  // namespace
+}  // namespace holdfast::io
