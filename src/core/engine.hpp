@@ -78,10 +78,10 @@ struct rival {
 
 /// What enqueue and confirm saw, in one moment.
 struct queue_view : reply {
-  token mine{};                         ///< ok, queued: our entry.
-  std::uint64_t gate{};                 ///< stale_gate: the record's gate.
-  std::vector<rival> ahead{};           ///< queued, busy: live entries older than ours, oldest first.
-  std::vector<token> targets{};         ///< queued: watch_targets() of the live entries.
+  token mine{};                  ///< ok, queued: our entry.
+  std::uint64_t gate{};          ///< stale_gate: the record's gate.
+  std::vector<rival> ahead{};    ///< queued, busy: live entries older than ours, oldest first.
+  std::vector<token> targets{};  ///< queued: watch_targets() of the live entries.
   std::optional<session_record> first{};  ///< queued, busy: the session of the oldest.
 };
 
@@ -188,16 +188,17 @@ class engine {
   virtual void close(const close_request&, on<reply>) = 0;
 
   /// One atomic step: session there, same inc, not denied, same gate, mode agrees with the live
-  /// entries, room left -> append an entry whose order is larger than any order given before in this
-  /// store. ok when granted at once. With `leave_if_busy` a busy name answers `busy` and nothing is
-  /// left behind. The same (id, inc, request) again answers for the entry that is there. Dead
-  /// entries met on the way may be swept, at most 100 in a call.
-  /// Errors: gone, denied, stale_gate, conflicting, too_many, unsupported.
+  /// entries, room left -> append an entry whose order is larger than any order given before in
+  /// this store. ok when granted at once. With `leave_if_busy` a busy name answers `busy` and
+  /// nothing is left behind. The same (id, inc, request) again answers for the entry that is there.
+  /// Dead entries met on the way may be swept, at most 100 in a call. Errors: gone, denied,
+  /// stale_gate, conflicting, too_many, unsupported.
   virtual void enqueue(const enqueue_request&, on<queue_view>) = 0;
 
   /// Deletes our own entry, by order or by request; somebody else's is never touched. ok also when
   /// there was none. With `move_gate` the record's gate grows in the same step, after which an
   /// enqueue that carries an older one does not apply. Whoever watches the entry is notified.
+  /// `gone` when the session's record is not there: then the entry is dead, and no enqueue applies.
   virtual void leave(const leave_request&, on<leave_reply>) = 0;
 
   /// Reads in one moment whether our entry is there, our session is there and not denied, and who

@@ -3,7 +3,7 @@
 #include "core/engine.hpp"
 
 #include <map>
-#include <set>
+#include <optional>
 #include <vector>
 
 namespace holdfast::core {
@@ -36,16 +36,23 @@ class ledger {
 
  private:
   using queue = std::vector<entry>;
+  using queues = std::map<lock_name, queue>;
 
+  std::uint64_t next_number();
+  session_record* find(const session_id& id, std::uint64_t inc);
   const session_record* find(const session_id& id, std::uint64_t inc) const;
+  bool is_live(const entry& e) const;
   std::vector<entry> live(const queue& q) const;
-  queue_view view(const std::vector<entry>& live_entries, token mine) const;
-  void sweep(const lock_name& name);
+  queue_view view(const std::vector<entry>& entries, token mine) const;
+  queue_view append(const enqueue_request& r, std::vector<entry> entries);
+  void erase(const session_id& id);
+  void sweep_some();
 
-  std::uint64_t last_;
+  std::uint64_t last_;  ///< The newest incarnation or order.
   std::uint64_t revision_{};
   std::map<session_id, session_record> sessions_;
-  std::map<lock_name, queue> queues_;
+  queues queues_;
+  std::optional<lock_name> unswept_;  ///< Dead entries may be in this queue or in a later one.
 };
 
 }  // namespace holdfast::core

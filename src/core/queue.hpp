@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace holdfast::core {
@@ -32,12 +33,19 @@ bool granted(std::span<const entry> live, token mine) noexcept;
 /// |------------|----------------------------------------------------------------------|
 /// | exclusive  | the youngest older entry                                             |
 /// | shared     | the youngest older entry that is not shared                          |
-/// | permits(n) | the first waiter: all older entries; the others: the first waiter    |
+/// | permits(n) | the n youngest older entries                                         |
+///
+/// Permits: n or more are older than a waiter, and it is granted when fewer than n are left. By
+/// then one of any n of them is gone, so no grant is missed, and one departure wakes at most n
+/// waiters. (To watch only the first waiter would miss that it was granted: it is still there.)
 ///
 /// Empty when it is granted or absent.
 std::vector<token> watch_targets(std::span<const entry> live, token mine);
 
 /// How many live entries are older than `mine`.
 std::size_t ahead_of(std::span<const entry> live, token mine) noexcept;
+
+/// "exclusive", "shared" or "permits(3)", for messages.
+std::string print_mode(const mode& how);
 
 }  // namespace holdfast::core

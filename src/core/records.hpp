@@ -30,21 +30,21 @@ struct life_place {
 
 /// One session as an engine stores it.
 struct session_record {
-  session_id id;
+  session_id id{};
   version at;
   duration ttl{};
   std::uint64_t gate{};  ///< Every enqueue carries it; moving it shuts late ones out.
-  life_place where;
-  owner_info owner;      ///< For people, except that `pid` is a hint where to look first.
+  life_place where{};
+  owner_info owner{};    ///< For people, except that `pid` is a hint where to look first.
   wall_time opened{};    ///< For people.
-  std::string denied_by;
-  std::string denied_why;
+  std::string denied_by{};
+  std::string denied_why{};
 };
 
 /// One entry of a lock's queue as an engine stores it. Alive iff its session record is.
 struct entry {
-  token order;  ///< The engine's commit order: its place, and the fencing token.
-  session_id owner;
+  token order{};  ///< The engine's commit order: its place, and the fencing token.
+  session_id owner{};
   std::uint64_t inc{};
   std::uint64_t request{};  ///< Chosen by the session, unique in it: finds an entry of unknown fate.
   mode how{mode::exclusive()};

@@ -1,0 +1,273 @@
+#include "core/ledger.hpp"
+
+#include "core/assert.hpp"
+#include "core/lease.hpp"
+#include "core/queue.hpp"
+#include "core/rules.hpp"
+
+#include <algorithm>
+
+namespace holdfast::core {
+
+namespace {
+
+constexpr std::size_t sweep_max = 100;
+
+bool same_request(const entry& e, const session_id& id, std::uint64_t inc, std::uint64_t request) {
+  return e.request == request && e.inc == inc && e.owner == id;
+}
+
+template <class R>
+R refuse(status what, std::string text) {
+  R r;
+  r.what = what;
+  r.text = std::move(text);
+  return r;
+}
+
+std::string no_session(const session_id& id) { return "session " + id.str() + " is not there"; }
+
+std::string denied_text(const session_record& s) {
+  return "session " + s.id.str() + " was denied by " + s.denied_by + ": " + s.denied_why;
+}
+
+}  // namespace
+
+std::uint64_t ledger::next_number() {
+  HOLDFAST_ASSERT(last_ < token_max.value);
+  ++revision_;
+  return ++last_;
+}
+
+session_record* ledger::find(const session_id& id, std::uint64_t inc) {
+  const auto at = sessions_.find(id);
+  return at == sessions_.end() || at->second.at.inc != inc ? nullptr : &at->second;
+}
+
+const session_record* ledger::find(const session_id& id, std::uint64_t inc) const {
+  const auto at = sessions_.find(id);
+  return at == sessions_.end() || at->second.at.inc != inc ? nullptr : &at->second;
+}
+
+open_reply ledger::open(const open_request& r) {
+  const auto there = sessions_.find(r.draft.id);
+  if (there != sessions_.end() && there->second.at.denied) {
+    return refuse<open_reply>(status::denied, denied_text(there->second));
+  }
+  if (there == sessions_.end()) {
+    session_record record = r.draft;
+    record.at = {.inc = next_number(), .beat = 0, .denied = false};
+    record.gate = 1;
+    sessions_.emplace(record.id, std::move(record));
+  }
+  const session_record& record = sessions_.at(r.draft.id);
+  open_reply reply;
+  reply.what = status::ok;
+  reply.at = record.at;
+  reply.gate = record.gate;
+  return reply;
+}
+
+beat_reply ledger::beat(const beat_request& r) {
+  session_record* record = find(r.id, r.inc);
+  if (record == nullptr) {
+    if (active.beat_never_revives) return refuse<beat_reply>(status::gone, no_session(r.id));
+    record = &sessions_[r.id];
+    *record = {.id = r.id, .at = {.inc = r.inc}, .ttl = ttl_default, .gate = 1};
+  }
+  if (active.refuse_denied && record->at.denied) {
+    return refuse<beat_reply>(status::denied, denied_text(*record));
+  }
+  // Never the attempt's number: a late, repeated attempt would bring an old version back, and an
+  // observer who had noted that one would take it for silence.
+  ++record->at.beat;
+  ++revision_;
+  beat_reply reply;
+  reply.what = status::ok;
+  reply.proves = r.attempt;
+  return reply;
+}
+
+void ledger::erase(const session_id& id) {
+  sessions_.erase(id);
+  ++revision_;
+  // Entries of the dead are worth a walk of all queues, a few at a time.
+  unswept_ = lock_name("");
+}
+
+reply ledger::close(const close_request& r) {
+  if (find(r.id, r.inc) == nullptr) return {status::gone, no_session(r.id)};
+  erase(r.id);
+  return {status::ok, {}};
+}
+
+bool ledger::is_live(const entry& e) const { return find(e.owner, e.inc) != nullptr; }
+
+void ledger::sweep_some() {
+  if (!unswept_) return;
+  auto at = queues_.lower_bound(*unswept_);
+  for (std::size_t looked = 0; looked < sweep_max && at != queues_.end(); ++looked) {
+    std::erase_if(at->second, [&](const entry& e) { return !is_live(e); });
+    at = at->second.empty() ? queues_.erase(at) : std::next(at);
+  }
+  unswept_ = at == queues_.end() ? std::nullopt : std::optional(at->first);
+}
+
+std::vector<entry> ledger::live(const queue& q) const {
+  std::vector<entry> entries;
+  entries.reserve(q.size() + 1);
+  std::copy_if(q.begin(), q.end(), std::back_inserter(entries),
+               [&](const entry& e) { return is_live(e); });
+  return entries;
+}
+
+queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
+  queue_view v;
+  v.mine = mine;
+  if (granted(entries, mine)) {
+    v.what = status::ok;
+    return v;
+  }
+  v.what = status::queued;
+  v.targets = watch_targets(entries, mine);
+  v.ahead.reserve(ahead_of(entries, mine));
+  for (const entry& e : entries) {
+    if (!(e.order < mine)) break;
+    const session_record& s = sessions_.at(e.owner);
+    if (!v.first) v.first = s;
+    v.ahead.push_back({.order = e.order,
+                       .owner = e.owner,
+                       .at = s.at,
+                       .ttl = s.ttl,
+                       .where = s.where,
+                       .pid = s.owner.pid,
+                       .how = e.how,
+                       .since = e.since});
+  }
+  return v;
+}
+
+queue_view ledger::enqueue(const enqueue_request& r) {
+  const session_record* self = find(r.id, r.inc);
+  if (self == nullptr) return refuse<queue_view>(status::gone, no_session(r.id));
+  if (self->at.denied) return refuse<queue_view>(status::denied, denied_text(*self));
+
+  sweep_some();
+  std::vector<entry> entries;
+  const auto there = queues_.find(r.name);
+  if (there != queues_.end()) entries = live(there->second);
+  for (const entry& e : entries) {
+    if (same_request(e, r.id, r.inc, r.request)) return view(entries, e.order);
+  }
+  if (active.gate_unknown_enqueue && r.gate != self->gate) {
+    auto v = refuse<queue_view>(status::stale_gate, "an earlier gate");
+    v.gate = self->gate;
+    return v;
+  }
+  if (active.permits_agree && !fits(entries, r.how)) {
+    return refuse<queue_view>(
+        status::conflicting,
+        "it is used as " + print_mode(entries.front().how) + ", not " + print_mode(r.how));
+  }
+  return append(r, std::move(entries));
+}
+
+queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) {
+  const entry mine{.order = token{last_ + 1},
+                   .owner = r.id,
+                   .inc = r.inc,
+                   .request = r.request,
+                   .how = r.how,
+                   .since = r.since};
+  entries.push_back(mine);
+  queue_view v = view(entries, mine.order);
+  if (v.what == status::queued && r.leave_if_busy) {
+    v.what = status::busy;
+    v.mine = {};
+    v.targets.clear();
+    return v;
+  }
+  if (entries.size() > waiters_max) {
+    return refuse<queue_view>(status::too_many,
+                              "more than " + std::to_string(waiters_max) + " hold or wait");
+  }
+  next_number();
+  queues_.insert_or_assign(r.name, std::move(entries));
+  return v;
+}
+
+leave_reply ledger::leave(const leave_request& r) {
+  const auto at = queues_.find(r.name);
+  if (at != queues_.end()) {
+    const auto removed = std::erase_if(at->second, [&](const entry& e) {
+      if (e.owner != r.id || e.inc != r.inc) return false;
+      return r.order.value != 0 ? e.order == r.order : e.request == r.request;
+    });
+    revision_ += removed;
+    if (at->second.empty()) queues_.erase(at);
+  }
+  session_record* self = find(r.id, r.inc);
+  if (self == nullptr) return refuse<leave_reply>(status::gone, no_session(r.id));
+  if (r.move_gate) ++self->gate;
+  leave_reply reply;
+  reply.what = status::ok;
+  reply.gate = self->gate;
+  return reply;
+}
+
+queue_view ledger::confirm(const confirm_request& r) const {
+  const session_record* self = find(r.id, r.inc);
+  if (self == nullptr) return refuse<queue_view>(status::gone, no_session(r.id));
+  if (self->at.denied) return refuse<queue_view>(status::denied, denied_text(*self));
+  if (!alive(r.name, r.order)) return refuse<queue_view>(status::gone, "the entry is not there");
+  return view(live(queues_.at(r.name)), r.order);
+}
+
+take_reply ledger::take(const take_request& r) {
+  const auto at = sessions_.find(r.id);
+  if (at == sessions_.end()) return refuse<take_reply>(status::gone, no_session(r.id));
+  if (active.compare_on_take && at->second.at != r.seen) {
+    auto reply = refuse<take_reply>(status::changed, "the session has changed since it was seen");
+    reply.at = at->second.at;
+    return reply;
+  }
+  erase(r.id);
+  return refuse<take_reply>(status::ok, {});
+}
+
+deny_reply ledger::deny(const deny_request& r) {
+  const auto at = sessions_.find(r.id);
+  if (at == sessions_.end()) return refuse<deny_reply>(status::gone, no_session(r.id));
+  session_record& record = at->second;
+  deny_reply reply;
+  reply.what = status::ok;
+  reply.already = record.at.denied;
+  reply.ttl = record.ttl;
+  if (reply.already) return reply;
+  record.at.denied = true;
+  record.denied_by = r.by;
+  record.denied_why = r.why;
+  ++revision_;
+  return reply;
+}
+
+listing ledger::list() const {
+  listing all;
+  all.what = status::ok;
+  all.revision = revision_;
+  for (const auto& [id, record] : sessions_) all.sessions.push_back(record);
+  for (const auto& [name, q] : queues_) {
+    auto entries = live(q);
+    if (!entries.empty()) all.locks.push_back({name, std::move(entries)});
+  }
+  return all;
+}
+
+bool ledger::alive(const lock_name& name, token order) const {
+  const auto at = queues_.find(name);
+  if (at == queues_.end()) return false;
+  return std::any_of(at->second.begin(), at->second.end(),
+                     [&](const entry& e) { return e.order == order && is_live(e); });
+}
+
+}  // namespace holdfast::core

@@ -1,0 +1,42 @@
+#include <holdfast/observer.hpp>
+#include <holdfast/store.hpp>
+#include <holdfast/version.hpp>
+
+namespace holdfast {
+
+observer::~observer() = default;
+
+const char* name_of(session_state s) noexcept {
+  switch (s) {
+    case session_state::attached:
+      return "attached";
+    case session_state::endangered:
+      return "endangered";
+    case session_state::expired:
+      return "expired";
+    case session_state::denied:
+      return "denied";
+    case session_state::closed:
+      return "closed";
+  }
+  return "unknown";
+}
+
+const char* name_of(finding::level l) noexcept {
+  switch (l) {
+    case finding::level::good:
+      return "good";
+    case finding::level::warning:
+      return "warning";
+    case finding::level::fault:
+      return "fault";
+  }
+  return "unknown";
+}
+
+const char* version() noexcept {
+  static_assert(HOLDFAST_VERSION == 100, "keep the text in step with the macro");
+  return "0.1.0";
+}
+
+}  // namespace holdfast
