@@ -1,0 +1,10 @@
+// expect: passing .*lock.* discards qualifiers|as .this. argument|rvalue
+#include <holdfast/lock.hpp>
+
+holdfast::result<void> give_back(holdfast::lock& held) {
+#if defined(MISUSE)
+  return held.release();
+#else
+  return std::move(held).release();
+#endif
+}

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""Small bad inputs, each of which a rule must refuse, beside a good one that it must let pass."""
+
+import shutil
+import tempfile
+import unittest
+from pathlib import Path
+
+import contracts
+import layers
+import limits
+import programs
+from functions import functions
+from source import Source, code_of, read_tree
+
+
+def rules(check, *files):
+    """The rules that `check` finds broken in `files`, pairs of path and text."""
+    return sorted({fault.rule for fault in check([Source(*file) for file in files])})
+
+
+class Limits(unittest.TestCase):
+    def broken(self, text, path="src/core/x.cpp"):
+        return rules(limits.check, (path, text))
+
+    def test_a_short_plain_file_passes(self):
+        self.assertEqual(self.broken("int x;\n"), [])
+
+    def test_lines_end_at_column_100(self):
+        self.assertEqual(self.broken("//" + "x" * 98 + "\n"), [])
+        self.assertEqual(self.broken("//" + "x" * 99 + "\n"), ["line"])
+        self.assertEqual(self.broken("x" * 101 + "\n", "docs/a.md"), [])
+
+    def test_files_end_at_line_500(self):
+        self.assertEqual(self.broken("int x;\n" * 500), [])
+        self.assertEqual(self.broken("int x;\n" * 501), ["file"])
+
+    def test_functions_end_at_line_70(self):
+        body = "  go();\n"
+        self.assertEqual(self.broken("void f() {\n" + body * 68 + "}\n"), [])
+        self.assertEqual(self.broken("void f() {\n" + body * 69 + "}\n"), ["function"])
+        self.assertEqual(self.broken("def f():\n" + "    go()\n" * 70, "tools/a.py"), ["function"])
+
+    def test_only_ascii_without_stray_space(self):
+        self.assertEqual(self.broken("// caf\u00e9\n"), ["ascii"])
+        self.assertEqual(self.broken("int x; \n"), ["space"])
+        self.assertEqual(self.broken("\tint x;\n"), ["space"])
+        self.assertEqual(self.broken("int x;"), ["space"])
+
+    def test_marks_of_unfinished_work(self):
+        self.assertEqual(self.broken("// FIX" + "ME later\n"), ["mark"])
+        self.assertEqual(self.broken("# TO" + "DO\n", "CMakeLists.txt"), ["mark"])
+
+
+class Functions(unittest.TestCase):
+    def names(self, text):
+        return [head.split("(")[0].split()[-1] for _, _, head in functions(code_of(text))]
+
+    def test_members_constructors_and_templates_are_found(self):
+        text = """
+        namespace a { class b { public: b() : x_{1}, y_(2) {} int get() const { return x_; }
+          struct { int q; } s; }; }
+        template <class T> requires(sizeof(T) > 1) T twice(T t) { if (t) { return t; } return t; }
+        enum class e { one, two };
+        constexpr int table[] = {1, 2, 3};
+        auto call = [](int i) { return i; };
+        TEST(a, b) { }
+        """
+        found = self.names(text)
+        self.assertEqual((found[:2], found[4]), (["b", "get"], "TEST"))
+        self.assertEqual(len(found), 5)
+
+    def test_the_length_includes_the_signature(self):
+        first, last, _ = functions("int f(int a,\n      int b) {\n  return a;\n}\n")[0]
+        self.assertEqual((first, last), (1, 4))
+
+    def test_a_brace_in_a_literal_or_comment_is_no_brace(self):
+        text = 'void f() { char c = \'{\'; auto s = "}{"; auto r = R"x(}}})x"; /* } */ }\nint x;\n'
+        self.assertEqual(len(functions(code_of(text))), 1)
+
+
+class Layers(unittest.TestCase):
+    def broken(self, path, text):
+        return rules(layers.check, (path, text + "\n"))
+
+    def test_what_each_layer_may_include(self):
+        good = [
+            ("include/holdfast/a.hpp", "#include <vector>"),
+            ("include/holdfast/asio.hpp", "#include <asio/dispatch.hpp>"),
+            ("src/core/a.cpp", '#include "core/b.hpp"\n#include <holdfast/lock.hpp>'),
+            ("src/io/a.cpp", "#include <sys/mman.h>\n#include <asio.hpp>"),
+            ("src/engines/local/a.cpp", '#include <lmdb.h>\n#include "engines/local/b.hpp"'),
+            ("src/client/a.cpp", '#include "engines/local/open.hpp"'),
+            ("sim/a.cpp", '#include "core/queue.hpp"\n#include "sim/b.hpp"'),
+            ("cli/a.cpp", "#include <CLI/CLI.hpp>\n#include <unistd.h>"),
+            ("src/core/a_test.cpp", '#include "io/life.hpp"'),
+        ]
+        for path, text in good:
+            self.assertEqual(self.broken(path, text), [], (path, text))
+
+    def test_what_no_layer_may_include(self):
+        bad = [
+            ("include/holdfast/a.hpp", "#include <unistd.h>"),
+            ("include/holdfast/a.hpp", "#include <asio.hpp>"),
+            ("include/holdfast/a.hpp", '#include "core/b.hpp"'),
+            ("src/core/a.cpp", '#include "io/life.hpp"'),
+            ("src/core/a.cpp", "#include <unistd.h>"),
+            ("src/core/a.cpp", "#include <thread>"),
+            ("src/core/a.cpp", "#include <lmdb.h>"),
+            ("src/io/a.cpp", '#include "engines/opened.hpp"'),
+            ("src/engines/local/a.cpp", '#include "engines/memory/b.hpp"'),
+            ("src/engines/local/a.cpp", "#include <asio.hpp>"),
+            ("src/client/a.cpp", '#include "engines/local/environment.hpp"'),
+            ("src/client/a.cpp", "#include <lmdb.h>"),
+            ("sim/a.cpp", '#include "io/life.hpp"'),
+            ("cli/a.cpp", '#include "core/queue.hpp"'),
+        ]
+        for path, text in bad:
+            self.assertEqual(self.broken(path, text), ["include"], (path, text))
+
+    def test_calls_that_are_not_made(self):
+        bad = [
+            ("src/core/a.cpp", "auto t = std::chrono::system_clock::now();"),
+            ("src/core/a.cpp", "auto t = clock::now();"),
+            ("src/client/a.cpp", "std::this_thread::sleep_for(t);"),
+            ("src/client/a.cpp", "std::thread t;"),
+            ("src/client/a.cpp", "std::jthread t;"),
+            ("src/engines/local/a.cpp", "std::random_device d;"),
+            ("src/engines/local/a.cpp", "std::mt19937 g;"),
+            ("src/engines/local/a.cpp", "usleep(1);"),
+            ("src/client/a.cpp", "std::steady_clock::time_point p;"),
+            ("src/client/a.cpp", 'std::cerr << "x";'),
+            ("src/client/a.cpp", 'printf("x");'),
+            ("src/client/a.cpp", "abort();"),
+            ("src/io/a.cpp", "std::rand();"),
+            ("cli/a.cpp", 'std::system("ls");'),
+            ("cli/a.cpp", "atoi(text);"),
+        ]
+        for path, text in bad:
+            self.assertIn("banned", self.broken(path, text), (path, text))
+
+    def test_a_banned_word_in_a_comment_or_in_io_passes(self):
+        self.assertEqual(self.broken("src/core/a.cpp", "// not system_clock: it is stepped"), [])
+        self.assertEqual(self.broken("src/core/a.cpp", 'auto s = "std::thread";'), [])
+        self.assertEqual(self.broken("src/io/a.cpp", "std::thread t;"), [])
+
+
+class Contracts(unittest.TestCase):
+    HEADER = "enum class errc {\n  busy = 1,  ///< Held.\n};\n"
+    CODE = 'case errc::busy:\n  return "busy";\ncase errc::busy:\n  return "It is held.";\n'
+    TEST = "EXPECT_EQ(e, errc::busy);\n"
+
+    def broken(self, header=HEADER, code=CODE, test=TEST):
+        files = [(contracts.ERRORS, header), ("src/core/error.cpp", code), ("src/a_test.cpp", test)]
+        return rules(lambda s: contracts.check_errors(s), *files)
+
+    def test_an_error_has_doc_name_sentence_and_test(self):
+        self.assertEqual(self.broken(), [])
+        self.assertEqual(self.broken(header=self.HEADER.replace("///<", "//")), ["errc"])
+        self.assertEqual(self.broken(code=self.CODE.replace('"busy"', '"held"')), ["errc"])
+        self.assertEqual(self.broken(code='case errc::busy: return "busy";\n'), ["errc"])
+        self.assertEqual(self.broken(test=""), ["errc"])
+        self.assertEqual(self.broken(header="enum class other {\n};\n"), ["errc"])
+
+    def test_every_source_is_in_cmake(self):
+        source = ("src/core/a.cpp", "")
+        listed = ("src/core/CMakeLists.txt", "target_sources(x PRIVATE a.cpp)\n")
+        above = ("src/CMakeLists.txt", "target_sources(x PRIVATE core/a.cpp)\n")
+        other = ("src/core/CMakeLists.txt", "target_sources(x PRIVATE aa.cpp)\n")
+        check = contracts.check_listed
+        self.assertEqual(rules(check, source, listed), [])
+        self.assertEqual(rules(check, source, above), [])
+        self.assertEqual(rules(check, source, other), ["cmake"])
+        self.assertEqual(rules(check, source), ["cmake"])
+
+    def test_the_comment_share_counts_lines(self):
+        self.assertEqual(contracts.comment_share("/// a\n\nint x;  // b\n// c\n"), (2, 1))
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        self.root = tempfile.mkdtemp(prefix="tidy")
+        self.addCleanup(shutil.rmtree, self.root)
+
+    def write(self, path, text):
+        target = Path(self.root, path)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(text)
+
+    def test_a_header_that_needs_another_is_refused(self):
+        self.write("include/holdfast/good.hpp", "#pragma once\n#include <string>\nstd::string f();\n")
+        self.assertEqual(list(programs.check_headers(self.root, "g++")), [])
+        self.write("include/holdfast/bad.hpp", "#pragma once\nstd::string f();\n")
+        self.write("include/holdfast/once.hpp", "struct twice {};\n")
+        self.write("include/holdfast/throws.hpp", "#pragma once\ninline void f() { throw 1; }\n")
+        faults = list(programs.check_headers(self.root, "g++"))
+        paths = {fault.path.rsplit("/", 1)[1] for fault in faults}
+        self.assertEqual(paths, {"bad.hpp", "once.hpp", "throws.hpp"})
+
+    @unittest.skipUnless(shutil.which("clang-format-14"), "clang-format-14 is not installed")
+    def test_a_badly_formatted_file_is_refused(self):
+        self.write(".clang-format", "BasedOnStyle: Google\n")
+        self.write("src/good.cpp", "int x;\n")
+        self.write("src/bad.cpp", "int   x ;\n")
+        found = programs.check_format(self.root, read_tree(self.root), "clang-format-14")
+        self.assertEqual([fault.path for fault in found], ["src/bad.cpp"])
+
+
+if __name__ == "__main__":
+    unittest.main()
