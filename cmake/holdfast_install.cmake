@@ -1,1 +1,49 @@
-# Filled by the packaging work.
+# The library as others find it: headers, CMake package, pkg-config file. The program, its man page
+# and its completions are installed by cli/.
+if(NOT HOLDFAST_INSTALL)
+  return()
+endif()
+
+include(CMakePackageConfigHelpers)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
+
+install(TARGETS holdfast_lib EXPORT holdfast_targets
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library
+    NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+install(DIRECTORY include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development
+  FILES_MATCHING PATTERN "*.hpp")
+install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_dir}
+  COMPONENT development)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
+  COMPONENT development)
+
+configure_package_config_file(cmake/holdfast-config.cmake.in holdfast-config.cmake
+  INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a new minor version may change anything.
+write_basic_package_version_file(holdfast-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES
+  ${CMAKE_CURRENT_BINARY_DIR}/holdfast-config.cmake
+  ${CMAKE_CURRENT_BINARY_DIR}/holdfast-config-version.cmake
+  DESTINATION ${package_dir} COMPONENT development)
+
+# The prefix is told relative to the file itself, so that an installed tree can be moved.
+set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+file(RELATIVE_PATH pc_prefix /${pkgconfig_dir} /)
+string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+set(pc_flags "")
+set(pc_threads "")
+set(pc_private .private)
+if(NOT BUILD_SHARED_LIBS)
+  # There is no shared form to link without them, so that --static is not needed either.
+  set(pc_private "")
+  set(pc_flags " -DHOLDFAST_STATIC")
+  set(pc_threads " -pthread")
+endif()
+set(pc_requires "")
+if("local" IN_LIST HOLDFAST_ENGINES)
+  set(pc_requires lmdb)
+endif()
+configure_file(cmake/holdfast.pc.in holdfast.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/holdfast.pc DESTINATION ${pkgconfig_dir}
+  COMPONENT development)

@@ -14,9 +14,14 @@ function(holdfast_library target)
   holdfast_configure(${target})
   target_sources(${target} PRIVATE $<TARGET_OBJECTS:holdfast_objects>)
   target_include_directories(${target} PUBLIC
-    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE ${HOLDFAST_PRIVATE_LIBRARIES})
-  if(NOT BUILD_SHARED_LIBS)
+  if(BUILD_SHARED_LIBS)
+    set(map ${PROJECT_SOURCE_DIR}/cmake/holdfast.map)
+    target_link_options(${target} PRIVATE LINKER:--version-script=${map} LINKER:-z,defs)
+    set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
+  else()
     target_compile_definitions(${target} PUBLIC HOLDFAST_STATIC)
   endif()
   set_target_properties(${target} PROPERTIES
@@ -37,7 +42,8 @@ function(holdfast_test name)
   add_executable(${name} ${T_SOURCES})
   holdfast_configure(${name})
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE holdfast_inside ${T_LIBRARIES} GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE
+    holdfast_inside ${T_LIBRARIES} GTest::gmock GTest::gtest_main)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")

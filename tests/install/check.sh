@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Uses holdfast as another project does. check.sh CASE SOURCE BUILD WORK COMPILER, where BUILD is a
+# finished build, WORK a folder to make anew, and CASE one of the functions below.
+set -euo pipefail
+
+case=$1 source=$2 build=$3 work=$4 compiler=$5
+here=$source/tests/install
+rm -rf "$work"
+mkdir -p "$work"
+export CXX=$compiler
+unset DESTDIR PKG_CONFIG_PATH CMAKE_PREFIX_PATH LD_LIBRARY_PATH
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+# configure_and_build SOURCE BUILD [-D...]
+configure_and_build() {
+  local from=$1 to=$2
+  shift 2
+  cmake -S "$from" -B "$to" -G Ninja -DCMAKE_BUILD_TYPE=Debug "$@"
+  cmake --build "$to"
+}
+
+# build_holdfast PREFIX [-D...]: the library alone, installed.
+build_holdfast() {
+  local prefix=$1
+  shift
+  configure_and_build "$source" "$work/holdfast" -DHOLDFAST_BUILD_TESTS=OFF \
+    -DHOLDFAST_BUILD_CLI=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF "$@"
+  cmake --install "$work/holdfast" --prefix "$prefix"
+}
+
+# use_find_package PREFIX: leaves $work/user/program and program_without_exceptions.
+use_find_package() {
+  configure_and_build "$here/find_package" "$work/user" -DCMAKE_PREFIX_PATH="$1"
+}
+
+# use_pkg_config PREFIX [--static]: leaves $work/program.
+use_pkg_config() {
+  local prefix=$1
+  shift
+  PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name holdfast.pc)")
+  export PKG_CONFIG_PATH
+  local flags
+  read -ra flags <<<"$(pkg-config "$@" --cflags --libs holdfast)"
+  "$compiler" -std=c++20 -Wall -Wextra -Werror "$here/program.cpp" -o "$work/program" \
+    "${flags[@]}" "-Wl,-rpath,$(dirname "$PKG_CONFIG_PATH")"
+}
+
+runs() {
+  "$1" "$2" || fail "$1 $2 ended with $?"
+}
+
+lacks_engine() {
+  local code=0
+  "$1" "$2" || code=$?
+  ((code == 3)) || fail "$1 $2 ended with $code; unsupported (3) was expected"
+}
+
+find_package() {
+  cmake --install "$build" --prefix "$work/first"
+  # An installed tree may be moved.
+  mv "$work/first" "$work/stage"
+  use_find_package "$work/stage"
+  runs "$work/user/program" "local:$work/store"
+  runs "$work/user/program_without_exceptions" "local:$work/store"
+  runs "$work/user/program_without_exceptions" memory:x
+  "$work/stage/bin/holdfast" version
+}
+
+pkg_config() {
+  cmake --install "$build" --prefix "$work/stage"
+  use_pkg_config "$work/stage" --static
+  runs "$work/program" "local:$work/store"
+  use_pkg_config "$work/stage"
+  runs "$work/program" memory:x
+}
+
+add_subdirectory() {
+  configure_and_build "$here/add_subdirectory" "$work/user" -DHOLDFAST_SOURCE="$source" \
+    -DHOLDFAST_ENGINES=memory
+  runs "$work/user/program" memory:x
+  lacks_engine "$work/user/program" "local:$work/store"
+}
+
+local_only() {
+  build_holdfast "$work/stage" -DHOLDFAST_ENGINES=local
+  use_find_package "$work/stage"
+  runs "$work/user/program" "local:$work/store"
+  lacks_engine "$work/user/program" memory:x
+}
+
+shared() {
+  build_holdfast "$work/stage" -DBUILD_SHARED_LIBS=ON
+  use_find_package "$work/stage"
+  runs "$work/user/program" "local:$work/store"
+  runs "$work/user/program_without_exceptions" "local:$work/store"
+  use_pkg_config "$work/stage"
+  runs "$work/program" "local:$work/store"
+
+  local library shown foreign
+  library=$(find "$work/stage" -name 'libholdfast.so.*.*.*' -type f)
+  shown=$(nm --dynamic --defined-only --demangle "$library" | sed 's/^[0-9a-f]* *. //')
+  grep -q '^holdfast::open(' <<<"$shown" || fail "holdfast::open is not shown by $library"
+  foreign=$(grep -Ev '^((typeinfo( name)?|vtable) for )?holdfast::|^HOLDFAST_' <<<"$shown" || true)
+  [[ -z $foreign ]] || fail "$library shows symbols of others:"$'\n'"$foreign"
+  foreign=$(grep -E '^(.* for )?holdfast::(core|io|client|engines|wire)::' <<<"$shown" || true)
+  [[ -z $foreign ]] || fail "$library shows its inside:"$'\n'"$foreign"
+}
+
+"$case"
