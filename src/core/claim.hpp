@@ -32,8 +32,8 @@ struct take {
 /// Arm a watch on `targets` in place of the earlier one, then rest. `whom` are their sessions: the
 /// driver may also watch their processes and call notified() when one seems to have ended.
 struct watch {
-  std::vector<token> targets;
-  std::vector<rival> whom;
+  std::vector<token> targets{};
+  std::vector<rival> whom{};
 };
 struct confirm {};
 struct leave {
@@ -44,7 +44,7 @@ struct rest {};
 /// The end. `held` is a token or why there is none.
 struct finish {
   errc why{errc::busy};
-  std::string text;
+  std::string text{};
   token held{};  ///< Not zero: granted, and `why` says nothing.
 };
 
@@ -74,6 +74,7 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 class claim {
  public:
   struct config {
+    std::string subject{};                        ///< How messages begin: `lock "nightly"`.
     mode how{mode::exclusive()};
     bool waits{};                                 ///< False: a try.
     time_point give_up{time_point::max()};        ///< When a wait ends with timed_out.
@@ -113,9 +114,15 @@ class claim {
     idle, enqueuing, probing, taking, watching, confirming, leaving, finished
   };
 
-  action look(const queue_view& v, time_point now);
+  action enqueue_again();
+  action arrive(const queue_view& v, time_point now);
+  void look(const queue_view& v, time_point now);
+  bool watches(token order) const;
+  std::string said(const std::string& text) const;
+  std::string held_text() const;
   action next_take(time_point now);
   action settle(time_point now);
+  time_point next_look() const noexcept;
   action grant(token t, time_point now);
   action leave(errc why, std::string text);
   action finish(errc why, std::string text);
@@ -128,6 +135,7 @@ class claim {
   token mine_{};
   bool entry_unknown_{};
   bool notified_{};
+  bool removed_{};  ///< Somebody ahead fell since the last look.
   std::optional<act::finish> pending_{};  ///< A cancel or end that waits for a reply.
   act::finish outcome_{};                 ///< What to say when the leave is done.
   std::vector<rival> ahead_{};
@@ -135,6 +143,7 @@ class claim {
   std::optional<session_record> first_{};
   std::vector<act::take> takes_{};        ///< Dead or due rivals not yet taken.
   time_point next_poll_{};
+  time_point rested_{};  ///< When it came to rest; what was due before waits for the poll.
   int rounds_{};
 };
 

@@ -67,6 +67,11 @@ class session_machine {
   };
 
   step send_beat(time_point now);
+  step expired(time_point now);
+  /// When the next beat is due.
+  time_point next_send() const noexcept;
+  /// A third of the ttl after the oldest unanswered attempt was sent.
+  time_point endangered_at() const noexcept;
   step finish(session_state to, std::string reason);
   step next(time_point now, step s);
 
@@ -75,7 +80,7 @@ class session_machine {
   session_state state_{session_state::attached};
   std::string reason_;
   std::uint64_t attempts_{};
-  bool awaiting_{};           ///< The latest attempt has not been answered.
+  std::uint64_t proven_{};    ///< The newest attempt that was acknowledged.
   time_point last_sent_{};
   time_point last_proof_{};   ///< Send time of the newest acknowledged attempt.
   std::array<attempt_sent, remembered> sent_{};

@@ -1,0 +1,125 @@
+#include "core/session_machine.hpp"
+
+#include "core/assert.hpp"
+#include "core/rules.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+
+namespace holdfast::core {
+
+session_machine::session_machine(duration ttl, lease& shared) noexcept : ttl_(ttl), lease_(shared) {
+  HOLDFAST_ASSERT(ttl >= ttl_min && ttl <= ttl_max);
+}
+
+bool session_machine::is_final() const noexcept {
+  return state_ != session_state::attached && state_ != session_state::endangered;
+}
+
+std::optional<time_point> session_machine::sent_at(std::uint64_t attempt) const noexcept {
+  const attempt_sent& slot = sent_[attempt % remembered];
+  if (attempt == 0 || slot.number != attempt) return std::nullopt;
+  return slot.at;
+}
+
+session_machine::step session_machine::opened(time_point sent, time_point now) {
+  last_sent_ = sent;
+  last_proof_ = active.count_from_send ? sent : now;
+  lease_.start(last_proof_ + usable(ttl_));
+  return tick(now);
+}
+
+session_machine::step session_machine::tick(time_point now) {
+  if (is_final()) return {};
+  lease_.expire(now);
+  if (lease_.is_lost()) return expired(now);
+  step s;
+  if (now >= next_send()) s = send_beat(now);
+  return next(now, std::move(s));
+}
+
+session_machine::step session_machine::beat_answered(std::uint64_t attempt, const beat_reply& r,
+                                                     time_point now) {
+  if (is_final()) return {};
+  if (r.what == status::gone || r.what == status::denied) return ended_by_engine(r.what, now);
+  if (r.what != status::ok) return next(now, {});
+  const std::uint64_t proof = active.prove_own_attempt ? r.proves : attempt;
+  const auto sent = sent_at(proof);
+  if (!sent) return next(now, {});
+  const time_point from = active.count_from_send ? *sent : now;
+  if (!lease_.extend(from + usable(ttl_), now)) return expired(now);
+  last_proof_ = std::max(last_proof_, from);
+  proven_ = std::max(proven_, proof);
+  return next(now, {});
+}
+
+session_machine::step session_machine::ended_by_engine(status what, time_point) {
+  if (is_final()) return {};
+  if (what == status::denied) return finish(session_state::denied, "an operator denied it");
+  HOLDFAST_ASSERT(what == status::gone);
+  return finish(session_state::expired, "its record is gone: another session took it over");
+}
+
+session_machine::step session_machine::close(time_point) {
+  if (is_final()) return {};
+  step s = finish(session_state::closed, "closed by its owner");
+  s.remove_record = true;
+  return s;
+}
+
+session_machine::step session_machine::expired(time_point now) {
+  step s = finish(session_state::expired, "no heartbeat was acknowledged for " +
+                                              print_duration(now - last_proof_) + " of a ttl of " +
+                                              print_duration(ttl_));
+  // Safe: nobody acts under this lease any more. A denied session's record stays until its ttl has
+  // run out instead, because its holder was told only now and may still be stopping its work.
+  s.remove_record = true;
+  return s;
+}
+
+session_machine::step session_machine::finish(session_state to, std::string reason) {
+  lease_.lose();
+  state_ = to;
+  reason_ = std::move(reason);
+  step s;
+  s.changed = change{state_, reason_};
+  return s;
+}
+
+session_machine::step session_machine::send_beat(time_point now) {
+  ++attempts_;
+  last_sent_ = now;
+  sent_[attempts_ % remembered] = {attempts_, now};
+  step s;
+  s.beat = attempts_;
+  return s;
+}
+
+time_point session_machine::next_send() const noexcept {
+  const bool awaiting = proven_ != attempts_;
+  return last_sent_ + (awaiting ? ttl_ / 6 : ttl_ / 3);
+}
+
+time_point session_machine::endangered_at() const noexcept {
+  if (proven_ == attempts_) return time_point::max();
+  const std::uint64_t oldest = attempts_ < remembered ? 1 : attempts_ - remembered + 1;
+  const auto sent = sent_at(std::max(proven_ + 1, oldest));
+  return sent ? *sent + ttl_ / 3 : last_proof_ + 2 * (ttl_ / 3);
+}
+
+session_machine::step session_machine::next(time_point now, step s) {
+  const bool in_danger = now >= endangered_at();
+  const auto to = in_danger ? session_state::endangered : session_state::attached;
+  if (to != state_) {
+    state_ = to;
+    reason_ = in_danger ? "no heartbeat was acknowledged for " + print_duration(now - last_proof_)
+                        : std::string();
+    s.changed = change{state_, reason_};
+  }
+  s.wake = std::min(lease_.until(), next_send());
+  if (!in_danger) s.wake = std::min(s.wake, endangered_at());
+  return s;
+}
+
+}  // namespace holdfast::core
