@@ -5,8 +5,9 @@ if(NOT first MATCHES "^// expect: (.+)$")
   message(FATAL_ERROR "${CASE}: the first line must be '// expect: REGEX'")
 endif()
 set(expected "${CMAKE_MATCH_1}")
-set(compile ${CMAKE_COMMAND} -E env LC_ALL=C ${COMPILER} -std=c++20 -Wall -Wextra -Werror=unused-result -fsyntax-only
-  -I${INCLUDE})
+# The language of messages is fixed, for the quotes around names differ.
+set(compile ${CMAKE_COMMAND} -E env LC_ALL=C
+  ${COMPILER} -std=c++20 -Wall -Wextra -Werror=unused-result -fsyntax-only -I${INCLUDE})
 
 execute_process(COMMAND ${compile} ${CASE} RESULT_VARIABLE code ERROR_VARIABLE said)
 if(NOT code EQUAL 0)

@@ -10,6 +10,7 @@ import contracts
 import layers
 import limits
 import programs
+import snippets
 from functions import functions
 from source import Source, code_of, read_tree
 
@@ -177,6 +178,22 @@ class Contracts(unittest.TestCase):
         self.assertEqual(contracts.comment_share("/// a\n\nint x;  // b\n// c\n"), (2, 1))
 
 
+class Snippets(unittest.TestCase):
+    EXAMPLE = ("examples/a.cpp", "int f() {\n  // [body]\n  go();\n    on();\n  // [/body]\n}\n")
+    QUOTE = "Text.\n<!-- examples/a.cpp body -->\n```cpp\ngo();\n  on();\n```\n"
+
+    def broken(self, text):
+        return rules(snippets.check, self.EXAMPLE, ("docs/a.md", text))
+
+    def test_a_quote_equals_its_example(self):
+        self.assertEqual(self.broken(self.QUOTE), [])
+        self.assertEqual(self.broken(self.QUOTE.replace("go()", "went()")), ["snippet"])
+        self.assertEqual(self.broken(self.QUOTE.replace(" body", " other")), ["snippet"])
+        self.assertEqual(self.broken(self.QUOTE.replace("a.cpp", "b.cpp")), ["snippet"])
+        self.assertEqual(self.broken("```cpp\ngo();\n```\n"), ["snippet"])
+        self.assertEqual(self.broken("```sh\ngo\n```\n"), [])
+
+
 class Programs(unittest.TestCase):
     def setUp(self):
         self.root = tempfile.mkdtemp(prefix="tidy")
@@ -188,7 +205,8 @@ class Programs(unittest.TestCase):
         target.write_text(text)
 
     def test_a_header_that_needs_another_is_refused(self):
-        self.write("include/holdfast/good.hpp", "#pragma once\n#include <string>\nstd::string f();\n")
+        good = "#pragma once\n#include <string>\nstd::string f();\n"
+        self.write("include/holdfast/good.hpp", good)
         self.assertEqual(list(programs.check_headers(self.root, "g++")), [])
         self.write("include/holdfast/bad.hpp", "#pragma once\nstd::string f();\n")
         self.write("include/holdfast/once.hpp", "struct twice {};\n")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The rules of CONTRIBUTING.md that a program can check, each fault as path:line: [rule] text.
 
-    tidy.py sources [ROOT]                     text, layers, limits, contracts
+    tidy.py sources [ROOT]                     text, layers, limits, contracts, quotes
     tidy.py headers [ROOT] --compiler g++      each public header compiles alone
     tidy.py format  [ROOT] --formatter NAME    clang-format has nothing to say
 
@@ -16,6 +16,7 @@ import contracts
 import layers
 import limits
 import programs
+import snippets
 from source import read_tree
 
 
@@ -34,6 +35,7 @@ def check_sources(sources):
     yield from limits.check(sources)
     yield from layers.check(sources)
     yield from contracts.check(sources)
+    yield from snippets.check(sources)
 
 
 def main(arguments):
