@@ -112,7 +112,7 @@ action claim::probed(const std::vector<session_id>& dead, time_point now) {
 action claim::next_take(time_point now) {
   if (!pending_ && !takes_.empty()) {
     state_ = state::taking;
-    act::take t = takes_.back();
+    const act::take t = takes_.back();
     takes_.pop_back();
     return t;
   }

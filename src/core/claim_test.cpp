@@ -1,0 +1,120 @@
+#include "core/claim.hpp"
+
+#include "gtest/gtest.h"
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+const time_point t0{1000s};
+
+queue_view view(status what, token mine = {}, std::uint8_t rival_id = 0) {
+  queue_view v;
+  v.what = what;
+  v.mine = mine;
+  if (rival_id == 0) return v;
+  rival r{};
+  r.order = token{1};
+  r.owner.bytes[0] = rival_id;
+  r.ttl = 30s;
+  v.ahead.push_back(r);
+  v.targets.push_back(r.order);
+  return v;
+}
+
+template <class R = reply>
+R answer(status what) {
+  R r;
+  r.what = what;
+  return r;
+}
+
+claim::config config(bool waits, time_point give_up = time_point::max()) {
+  claim::config c;
+  c.waits = waits;
+  c.give_up = give_up;
+  return c;
+}
+
+struct claim_test : testing::Test {
+  lease own{t0 + 1h};
+  claim waiting{config(true), own};
+  claim trying{config(false), own};
+  const act::finish& end(const action& a) { return std::get<act::finish>(a); }
+};
+
+TEST_F(claim_test, a_free_name_is_granted_at_once) {
+  waiting.start(t0);
+  EXPECT_EQ(end(waiting.enqueued(view(status::ok, {7}), t0)).held, token{7});
+}
+
+TEST_F(claim_test, a_grant_after_the_lease_is_given_back) {
+  waiting.start(t0);
+  const auto a = waiting.enqueued(view(status::ok, {7}), t0 + 2h);
+  EXPECT_FALSE(std::get<act::leave>(a).move_gate);
+  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0 + 2h)).why, errc::lost);
+}
+
+TEST_F(claim_test, a_try_breaks_the_dead_before_it_calls_anybody_busy) {
+  trying.start(t0);
+  auto a = trying.enqueued(view(status::busy, {}, 9), t0);
+  const auto whom = std::get<act::probe>(a).whom;
+  a = trying.probed({whom.at(0).owner}, t0);
+  EXPECT_TRUE(std::get<act::take>(a).broken);
+  a = trying.taken(whom[0].owner, answer<take_reply>(status::ok), t0);
+  EXPECT_TRUE(std::get<act::enqueue>(a).leave_if_busy);
+  trying.enqueued(view(status::busy, {}, 8), t0);
+  EXPECT_EQ(end(trying.probed({}, t0)).why, errc::busy);
+}
+
+TEST_F(claim_test, a_woken_waiter_confirms_before_it_holds) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::queued, {7}, 9), t0);
+  EXPECT_TRUE(std::holds_alternative<act::watch>(waiting.probed({}, t0)));
+  EXPECT_TRUE(std::holds_alternative<act::confirm>(waiting.notified(t0)));
+  EXPECT_EQ(end(waiting.confirmed(view(status::ok, {7}), t0)).held, token{7});
+}
+
+TEST_F(claim_test, a_silent_rival_is_taken_after_its_ttl_at_the_version_seen) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::queued, {7}, 9), t0);
+  waiting.probed({}, t0);
+  for (const auto& [at, falls] : {std::pair{29s, false}, std::pair{31s, true}}) {
+    EXPECT_TRUE(std::holds_alternative<act::confirm>(waiting.tick(t0 + at)));
+    waiting.confirmed(view(status::queued, {7}, 9), t0 + at);
+    EXPECT_EQ(std::holds_alternative<act::take>(waiting.probed({}, t0 + at)), falls);
+  }
+}
+
+TEST_F(claim_test, an_unknown_enqueue_moves_the_gate_and_is_then_certain) {
+  waiting.start(t0);
+  const auto a = waiting.enqueued(view(status::unknown), t0);
+  EXPECT_TRUE(std::get<act::leave>(a).move_gate);
+  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0)).why, errc::unavailable);
+}
+
+TEST_F(claim_test, an_unknown_leave_of_an_unknown_enqueue_is_outcome_unknown) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::unknown), t0);
+  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::unknown), t0)).why, errc::outcome_unknown);
+}
+
+TEST_F(claim_test, a_limit_leaves_the_queue_and_times_out) {
+  claim c{config(true, t0 + 1s), own};
+  c.start(t0);
+  c.enqueued(view(status::queued, {7}, 9), t0);
+  c.probed({}, t0);
+  EXPECT_TRUE(std::holds_alternative<act::leave>(c.tick(t0 + 1s)));
+  EXPECT_EQ(end(c.left(answer<leave_reply>(status::ok), t0 + 1s)).why, errc::timed_out);
+}
+
+TEST_F(claim_test, a_cancel_during_an_enqueue_is_obeyed_with_its_reply) {
+  waiting.start(t0);
+  EXPECT_TRUE(std::holds_alternative<act::rest>(waiting.cancel(t0)));
+  EXPECT_TRUE(std::holds_alternative<act::leave>(waiting.enqueued(view(status::ok, {7}), t0)));
+  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0)).why, errc::cancelled);
+}
+
+}  // namespace
+}  // namespace holdfast::core

@@ -1,0 +1,94 @@
+#include "core/session_machine.hpp"
+
+#include "gtest/gtest.h"
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+
+const time_point t0{1000s};
+
+beat_reply proves(std::uint64_t attempt) {
+  beat_reply r;
+  r.what = status::ok;
+  r.proves = attempt;
+  return r;
+}
+
+struct session_machine_test : testing::Test {
+  lease own;
+  session_machine m{30s, own};
+};
+
+TEST_F(session_machine_test, counts_the_lease_from_sending) {
+  m.opened(t0, t0 + 5s);
+  EXPECT_EQ(own.until(), t0 + usable(30s));
+}
+
+TEST_F(session_machine_test, an_open_slower_than_the_lease_is_expired) {
+  const auto s = m.opened(t0, t0 + 31s);
+  EXPECT_EQ(m.state(), session_state::expired);
+  EXPECT_TRUE(s.remove_record);
+  EXPECT_TRUE(own.is_lost());
+}
+
+TEST_F(session_machine_test, beats_every_third_and_repeats_after_a_sixth) {
+  EXPECT_EQ(m.opened(t0, t0).wake, t0 + 10s);
+  EXPECT_EQ(m.tick(t0 + 10s).beat, 1u);
+  EXPECT_FALSE(m.tick(t0 + 14s).beat);
+  EXPECT_EQ(m.tick(t0 + 15s).beat, 2u);
+  EXPECT_EQ(m.beat_answered(2, proves(2), t0 + 16s).wake, t0 + 25s);
+}
+
+TEST_F(session_machine_test, an_earlier_write_that_is_found_proves_only_its_own_send) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  m.tick(t0 + 15s);
+  m.beat_answered(2, proves(1), t0 + 16s);
+  EXPECT_EQ(own.until(), t0 + 10s + usable(30s));
+}
+
+TEST_F(session_machine_test, is_endangered_when_a_beat_stays_unanswered_and_recovers) {
+  m.opened(t0, t0);
+  EXPECT_FALSE(m.tick(t0 + 10s).changed);
+  m.tick(t0 + 15s);
+  EXPECT_EQ(m.tick(t0 + 20s).changed->to, session_state::endangered);
+  EXPECT_EQ(m.beat_answered(3, proves(3), t0 + 21s).changed->to, session_state::attached);
+}
+
+TEST_F(session_machine_test, expires_at_the_deadline_and_never_beats_again) {
+  m.opened(t0, t0);
+  const auto s = m.tick(t0 + usable(30s));
+  EXPECT_EQ(s.changed->to, session_state::expired);
+  EXPECT_TRUE(s.remove_record);
+  const auto later = m.tick(t0 + 60s);
+  EXPECT_FALSE(later.beat || later.changed || later.remove_record);
+  EXPECT_EQ(later.wake, time_point::max());
+}
+
+TEST_F(session_machine_test, an_answer_after_the_deadline_does_not_revive) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  EXPECT_EQ(m.beat_answered(1, proves(1), t0 + 30s).changed->to, session_state::expired);
+  EXPECT_TRUE(own.is_lost());
+}
+
+TEST_F(session_machine_test, a_denial_ends_it_and_leaves_the_record) {
+  m.opened(t0, t0);
+  beat_reply r;
+  r.what = status::denied;
+  const auto s = m.beat_answered(1, r, t0 + 10s);
+  EXPECT_EQ(s.changed->to, session_state::denied);
+  EXPECT_FALSE(s.remove_record);
+  EXPECT_FALSE(m.close(t0 + 11s).changed);
+}
+
+TEST_F(session_machine_test, closing_loses_the_lease_first) {
+  m.opened(t0, t0);
+  EXPECT_TRUE(m.close(t0 + 1s).remove_record);
+  EXPECT_TRUE(own.is_lost());
+}
+
+}  // namespace
+}  // namespace holdfast::core

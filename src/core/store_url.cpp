@@ -1,0 +1,212 @@
+#include "core/store_url.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+
+namespace holdfast::core {
+
+namespace {
+
+constexpr std::size_t text_max = 4096;
+constexpr char digits[] = "0123456789ABCDEF";
+
+/// Never repeats the text: it may hold a password.
+error bad(std::size_t at, const std::string& why) {
+  return error(errc::invalid_argument, "store URL, byte " + std::to_string(at) + ": " + why);
+}
+
+int hex_value(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+result<std::string> decoded(std::string_view text, std::size_t at) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return bad(at + i, "% needs two hexadecimal digits");
+    const int byte = high * 16 + low;
+    if (byte < 0x20 || byte == 0x7f) return bad(at + i, "a control character");
+    out += static_cast<char>(byte);
+    i += 2;
+  }
+  return out;
+}
+
+std::string encoded(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte > 0x20 && byte < 0x7f && c != '%' && c != '&' && c != '=' && c != '#';
+    if (plain) {
+      out += c;
+    } else {
+      out.append("%").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+    }
+  }
+  return out;
+}
+
+result<void> read_scheme(store_url& url, std::string_view scheme) {
+  constexpr std::string_view tls = "+tls";
+  std::string lower(scheme);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  if (lower.ends_with(tls)) {
+    url.tls = true;
+    lower.resize(lower.size() - tls.size());
+  }
+  for (std::size_t i = 0; i < lower.size(); ++i) {
+    const bool letter = lower[i] >= 'a' && lower[i] <= 'z';
+    const bool later = (lower[i] >= '0' && lower[i] <= '9') || lower[i] == '-';
+    if (!letter && (i == 0 || !later)) return bad(i, "a scheme has letters, digits and - only");
+  }
+  if (lower.empty()) return bad(0, "no scheme; write it like local:/var/lib/holdfast");
+  url.scheme = std::move(lower);
+  return {};
+}
+
+result<void> read_hosts(store_url& url, std::string_view list, std::size_t at) {
+  while (true) {
+    const std::size_t end = std::min(list.find(','), list.size());
+    const auto host = list.substr(0, end);
+    if (host.empty()) return bad(at, "an empty host");
+    url.hosts.emplace_back(host);
+    if (end == list.size()) return {};
+    list.remove_prefix(end + 1);
+    at += end + 1;
+  }
+}
+
+/// Where the hosts end: at the first slash that is not part of a `unix:/path` host.
+std::size_t authority_end(std::string_view text) noexcept {
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find_first_of(",/", at), text.size());
+    if (text.substr(at).starts_with("unix:")) {
+      at = std::min(text.find(',', at), text.size());
+    } else if (end == text.size() || text[end] == '/') {
+      return end;
+    } else {
+      at = end;
+    }
+    ++at;
+  }
+  return text.size();
+}
+
+result<void> read_authority(store_url& url, std::string_view text, std::size_t at) {
+  const std::size_t sign = text.substr(0, text.find_first_of("/,")).rfind('@');
+  if (sign != std::string_view::npos) {
+    const auto who = text.substr(0, sign);
+    const std::size_t colon = std::min(who.find(':'), who.size());
+    auto user = decoded(who.substr(0, colon), at);
+    if (!user) return user.error();
+    url.user = std::move(*user);
+    if (colon < who.size()) {
+      auto password = decoded(who.substr(colon + 1), at + colon + 1);
+      if (!password) return password.error();
+      url.password = std::move(*password);
+    }
+    text.remove_prefix(sign + 1);
+    at += sign + 1;
+  }
+  const std::size_t end = authority_end(text);
+  url.path = text.substr(end);
+  return read_hosts(url, text.substr(0, end), at);
+}
+
+result<void> read_query(store_url& url, std::string_view text, std::size_t at) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('&'), text.size());
+    const auto pair = text.substr(0, end);
+    const std::size_t equals = pair.find('=');
+    if (equals == 0 || equals == std::string_view::npos) return bad(at, "expected key=value");
+    auto key = decoded(pair.substr(0, equals), at);
+    if (!key) return key.error();
+    auto value = decoded(pair.substr(equals + 1), at + equals + 1);
+    if (!value) return value.error();
+    if (!url.query.emplace(std::move(*key), std::move(*value)).second) {
+      return bad(at, "a key is given twice");
+    }
+    const std::size_t used = std::min(end + 1, text.size());
+    text.remove_prefix(used);
+    at += used;
+  }
+  return {};
+}
+
+}  // namespace
+
+result<store_url> store_url::parse(std::string_view text) {
+  if (text.size() > text_max) return bad(text_max, "longer than 4096 bytes");
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) return bad(i, "a control character");
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) {
+    return bad(0, "no scheme; write it like local:/var/lib/holdfast");
+  }
+  store_url url;
+  if (auto ok = read_scheme(url, text.substr(0, colon)); !ok) return ok.error();
+  const std::size_t question = std::min(text.find('?', colon), text.size());
+  const auto body = text.substr(colon + 1, question - colon - 1);
+  if (body.starts_with("//") && url.scheme != "local" && url.scheme != "memory") {
+    if (auto ok = read_authority(url, body.substr(2), colon + 3); !ok) return ok.error();
+  } else {
+    url.path = body;
+  }
+  const auto query = question < text.size() ? text.substr(question + 1) : std::string_view();
+  if (auto ok = read_query(url, query, question + 1); !ok) return ok.error();
+  return url;
+}
+
+std::string store_url::str() const {
+  std::string text = scheme + (tls ? "+tls:" : ":");
+  if (!hosts.empty()) {
+    text += "//";
+    if (!user.empty()) text += encoded(user) + "@";
+    for (std::size_t i = 0; i < hosts.size(); ++i) text += (i == 0 ? "" : ",") + hosts[i];
+  }
+  text += path;
+  char separator = '?';
+  for (const auto& [key, value] : query) {
+    text += separator + encoded(key) + "=" + encoded(value);
+    separator = '&';
+  }
+  return text;
+}
+
+result<std::optional<duration>> store_url::time(const std::string& key) const {
+  const auto at = query.find(key);
+  if (at == query.end()) return std::optional<duration>();
+  const auto value = parse_duration(at->second);
+  if (!value) {
+    return holdfast::error(errc::invalid_argument,
+                           "store URL, " + key + ": " + value.error().message());
+  }
+  return std::optional<duration>(*value);
+}
+
+result<void> store_url::only(const std::vector<std::string>& known) const {
+  for (const auto& [key, value] : query) {
+    if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+    std::string text = "store URL: " + scheme + " has no option \"" + encoded(key) + "\"; it has";
+    if (known.empty()) text += " none";
+    for (std::size_t i = 0; i < known.size(); ++i) text += (i == 0 ? " " : ", ") + known[i];
+    return holdfast::error(errc::invalid_argument, std::move(text));
+  }
+  return {};
+}
+
+}  // namespace holdfast::core
