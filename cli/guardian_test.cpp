@@ -1,0 +1,270 @@
+#include "cli/guardian_link.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string contents(const std::filesystem::path& p) {
+  std::ifstream in(p, std::ios::binary);
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void pause_for(duration d) {
+  const timespec t{static_cast<time_t>(d / 1s), static_cast<long>((d % 1s).count())};
+  ::nanosleep(&t, nullptr);
+}
+
+bool within(duration limit, const std::function<bool()>& is_so) {
+  for (const time_point end = clock::now() + limit; clock::now() < end; pause_for(2ms)) {
+    if (is_so()) return true;
+  }
+  return is_so();
+}
+
+/// Commands are marked through their environment, which no setsid or double fork takes away.
+class guardian_test : public testing::Test {
+ protected:
+  std::string mark_ = "MARK=" + std::to_string(::getpid()) + "-" +
+                      std::to_string(clock::now().time_since_epoch().count());
+  tests::temporary_directory folder_;
+
+  int marked() const {
+    int count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+      const std::string environment = contents(entry.path() / "environ");
+      if (environment.find(mark_) != std::string::npos) ++count;
+    }
+    return count;
+  }
+
+  std::filesystem::path file(const char* name) const {
+    return std::filesystem::path(folder_.path()) / name;
+  }
+
+  /// A guardian for a shell script, in this process as the wrapper.
+  guardian_link guard(const std::string& script, duration grace = 2s) const {
+    auto link = guardian_link::fork_guardian({.path = "/bin/sh",
+                                              .arguments = {"sh", "-c", script},
+                                              .signals = {},
+                                              .grace = grace,
+                                              .terminal_fd = -1,
+                                              .wrapper_group = ::getpgrp()});
+    return std::move(link.value());
+  }
+
+  void start(guardian_link& g, duration term_in, duration kill_in, int life = -1) const {
+    const time_point now = clock::now();
+    g.raise({now + term_in, now + kill_in});
+    ASSERT_TRUE(g.start({mark_, "DIR=" + std::string(folder_.path())}, life, false));
+  }
+
+  static std::optional<message> wait_for(guardian_link& g, message::kind what, duration limit) {
+    std::optional<message> found;
+    within(limit, [&] {
+      received r = g.receive();
+      if (r.got && r.got->what == what) found = std::move(r.got);
+      return found.has_value() || r.closed;
+    });
+    return found;
+  }
+};
+
+/// Two that leave the process group and are no longer children of the command, and the command.
+constexpr const char* scattered =
+    "setsid sleep 60 & (setsid sh -c 'sleep 60 & sleep 60' &) ; sleep 60";
+
+TEST_F(guardian_test, gives_the_exit_status_of_the_command) {
+  auto g = guard("exit 7");
+  start(g, 30s, 40s);
+  const auto ended = wait_for(g, message::kind::ended, 5s);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(WEXITSTATUS(ended->number), 7);
+  EXPECT_FALSE(ended->flag);
+}
+
+TEST_F(guardian_test, names_the_reason_of_a_failed_exec) {
+  std::ofstream(file("bad")) << "no program\n";
+  std::filesystem::permissions(file("bad"), std::filesystem::perms::owner_all);
+  auto link = guardian_link::fork_guardian(
+      {.path = file("bad"), .arguments = {"bad"}, .signals = {}, .grace = 1s});
+  ASSERT_TRUE(link);
+  start(*link, 30s, 40s);
+  const auto failed = wait_for(*link, message::kind::start_failed, 5s);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->number, ENOEXEC);
+}
+
+TEST_F(guardian_test, ends_descendants_that_left_the_group_when_the_lease_ends) {
+  auto g = guard(std::string("trap '' TERM; ") + scattered);
+  start(g, 600ms, 900ms);
+  ASSERT_TRUE(within(500ms, [&] { return marked() >= 5; }));
+  const auto ended = wait_for(g, message::kind::ended, 5s);
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->flag);
+  EXPECT_EQ(marked(), 0);
+}
+
+TEST_F(guardian_test, asks_with_sigterm_before_it_kills) {
+  auto g = guard("trap 'echo asked >$DIR/asked; exit 3' TERM; while :; do sleep 0.01; done");
+  const time_point began = clock::now();
+  start(g, 300ms, 20s);
+  const auto ended = wait_for(g, message::kind::ended, 10s);
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->flag);
+  EXPECT_GE(clock::now() - began, 300ms);
+  EXPECT_EQ(contents(file("asked")), "asked\n");
+}
+
+TEST_F(guardian_test, a_raised_deadline_lets_the_command_go_on) {
+  auto g = guard("sleep 0.7; exit 5");
+  start(g, 300ms, 400ms);
+  for (int i = 0; i < 6; ++i) {
+    g.raise({clock::now() + 300ms, clock::now() + 400ms});
+    pause_for(100ms);
+  }
+  g.raise({clock::now() + 5s, clock::now() + 6s});
+  const auto ended = wait_for(g, message::kind::ended, 5s);
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(ended->flag);
+  EXPECT_EQ(WEXITSTATUS(ended->number), 5);
+}
+
+TEST_F(guardian_test, a_sigterm_for_the_lease_is_not_called_back_by_a_raised_deadline) {
+  auto g = guard("trap '' TERM; while :; do sleep 0.01; done");
+  start(g, 100ms, 500ms);
+  pause_for(250ms);
+  g.raise({clock::now() + 20s, clock::now() + 30s});
+  const auto ended = wait_for(g, message::kind::ended, 5s);
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->flag);
+}
+
+TEST_F(guardian_test, a_loss_is_acted_on_at_once) {
+  auto g = guard("sleep 60");
+  start(g, 30s, 40s);
+  ASSERT_TRUE(wait_for(g, message::kind::started, 5s));
+  g.end_now();
+  const auto ended = wait_for(g, message::kind::ended, 5s);
+  ASSERT_TRUE(ended);
+  EXPECT_TRUE(ended->flag);
+}
+
+TEST_F(guardian_test, a_stopped_command_still_acts_on_sigterm) {
+  auto g = guard("trap 'echo asked >$DIR/asked; exit 3' TERM; kill -STOP $$; sleep 60");
+  start(g, 500ms, 20s);
+  ASSERT_TRUE(wait_for(g, message::kind::stopped, 5s));
+  ASSERT_TRUE(wait_for(g, message::kind::ended, 10s));
+  EXPECT_EQ(contents(file("asked")), "asked\n");
+}
+
+TEST_F(guardian_test, ends_what_a_finished_command_left_behind) {
+  auto g = guard("setsid sh -c 'trap \"\" TERM; sleep 60' & sleep 0.2; exit 4", 300ms);
+  start(g, 30s, 40s);
+  const auto ended = wait_for(g, message::kind::ended, 5s);
+  ASSERT_TRUE(ended);
+  EXPECT_FALSE(ended->flag);
+  EXPECT_EQ(WEXITSTATUS(ended->number), 4);
+  EXPECT_EQ(marked(), 0);
+}
+
+TEST_F(guardian_test, catches_a_command_that_forks_without_end) {
+  auto g = guard("f() { setsid sh -c 'sleep 0.005' & (sleep 0.005; f) & }; f; sleep 60");
+  start(g, 400ms, 500ms);
+  const auto ended = wait_for(g, message::kind::ended, 10s);
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(marked(), 0);
+}
+
+TEST_F(guardian_test, holds_the_life_descriptor_until_everything_is_gone) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe2(ends.data(), O_CLOEXEC), 0);
+  auto g = guard(scattered);
+  start(g, 500ms, 600ms, ends[1]);
+  ::close(ends[1]);
+  char byte{};
+  EXPECT_EQ(::read(ends[0], &byte, 1), 0);  // Returns when nobody has the other end any more.
+  EXPECT_EQ(marked(), 0);
+  ::close(ends[0]);
+}
+
+TEST_F(guardian_test, a_killed_guardian_leaves_the_tree_to_the_wrapper) {
+  auto g = guard(std::string("trap '' TERM; ") + scattered);
+  start(g, 30s, 40s);
+  ASSERT_TRUE(within(5s, [&] { return marked() >= 5; }));
+  ::kill(g.pid(), SIGKILL);
+  ASSERT_TRUE(within(5s, [&] { return g.receive().closed; }));
+  EXPECT_TRUE(g.kill_everything(5s));
+  EXPECT_EQ(marked(), 0);
+}
+
+TEST_F(guardian_test, a_stopped_guardian_is_continued) {
+  auto g = guard("sleep 0.3; exit 6");
+  start(g, 30s, 40s);
+  ::kill(g.pid(), SIGSTOP);
+  std::optional<message> ended;
+  within(5s, [&] {
+    g.is_gone();
+    received r = g.receive();
+    if (r.got && r.got->what == message::kind::ended) ended = std::move(r.got);
+    return ended.has_value();
+  });
+  ASSERT_TRUE(ended);
+  EXPECT_EQ(WEXITSTATUS(ended->number), 6);
+}
+
+/// A wrapper in a process of its own, for tests that kill or stop it.
+pid_t fork_wrapper(const std::function<void()>& body) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  body();
+  while (true) ::pause();
+}
+
+TEST_F(guardian_test, a_killed_wrapper_takes_the_whole_tree_with_it_at_once) {
+  const pid_t wrapper = fork_wrapper([&] {
+    static auto g = guard(std::string("trap '' TERM; ") + scattered);
+    start(g, 30s, 40s);
+  });
+  ASSERT_TRUE(within(5s, [&] { return marked() >= 5; }));
+  const time_point killed = clock::now();
+  ::kill(wrapper, SIGKILL);
+  EXPECT_TRUE(within(2s, [&] { return marked() == 0; }));
+  EXPECT_LT(clock::now() - killed, 1s);
+  ::waitpid(wrapper, nullptr, 0);
+}
+
+TEST_F(guardian_test, a_stopped_wrapper_does_not_keep_the_command_past_the_lease) {
+  const time_point end = clock::now() + 900ms;
+  const pid_t wrapper = fork_wrapper([&] {
+    static auto g = guard("trap '' TERM; while :; do date +%s%N >$DIR/now; done");
+    start(g, 600ms, 800ms);
+  });
+  ASSERT_TRUE(within(500ms, [&] { return marked() > 0; }));
+  ::kill(wrapper, SIGSTOP);
+  ASSERT_TRUE(within(5s, [&] { return marked() == 0; }));
+  EXPECT_LT(clock::now(), end + 200ms);
+  ::kill(wrapper, SIGKILL);
+  ::waitpid(wrapper, nullptr, 0);
+}
+
+}  // namespace
+}  // namespace holdfast::cli

@@ -1,0 +1,82 @@
+#include "cli/lease_page.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#if !defined(F_SEAL_FUTURE_WRITE)  // linux/fcntl.h has it since 5.1, glibc 2.36 does not.
+#define F_SEAL_FUTURE_WRITE 0x0010
+#endif
+
+namespace holdfast::cli {
+
+using namespace std::chrono_literals;
+
+result<lease_memory> lease_memory::create() {
+  descriptor fd(::memfd_create("holdfast-lease", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!fd || ::ftruncate(fd.get(), sizeof(lease_page)) != 0) {
+    return error(errc::unavailable,
+                 std::string("shared memory for the guardian: ") + std::strerror(errno));
+  }
+  void* at = ::mmap(nullptr, sizeof(lease_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (at == MAP_FAILED) {
+    return error(errc::unavailable,
+                 std::string("mapping the guardian's page: ") + std::strerror(errno));
+  }
+  // Whoever opens it later through /proc must not be able to lengthen a lease. A kernel without
+  // this seal only loses that protection against processes of the same user.
+  ::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_FUTURE_WRITE | F_SEAL_SHRINK | F_SEAL_GROW);
+  auto* page = new (at) lease_page{};
+  page->magic = lease_page::magic_value;
+  return lease_memory(std::move(fd), page);
+}
+
+result<lease_memory> lease_memory::look(const std::string& path, const session_id& expected) {
+  descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd && (errno == ENOENT || errno == ESRCH)) {
+    return error(errc::lost, "the guardian of this run is gone (" + path + " does not exist)");
+  }
+  if (!fd) return error(errc::unavailable, "opening " + path + ": " + std::strerror(errno));
+  struct stat seen {};
+  if (::fstat(fd.get(), &seen) != 0 || !S_ISREG(seen.st_mode) ||
+      seen.st_size != static_cast<off_t>(sizeof(lease_page))) {
+    return error(errc::lost, path + " is not the page of a guardian: this run has ended");
+  }
+  void* at = ::mmap(nullptr, sizeof(lease_page), PROT_READ, MAP_SHARED, fd.get(), 0);
+  if (at == MAP_FAILED) return error(errc::unavailable, "mapping " + path);
+  lease_memory found(std::move(fd), static_cast<lease_page*>(at));
+  const lease_page& page = found.page();
+  if (page.magic != lease_page::magic_value ||
+      std::string_view(page.session, 32) != expected.str()) {
+    return error(errc::lost, path + " belongs to another run: this one has ended");
+  }
+  return found;
+}
+
+lease_memory::lease_memory(lease_memory&& other) noexcept
+    : fd_(std::move(other.fd_)), page_(std::exchange(other.page_, nullptr)) {}
+
+lease_memory::~lease_memory() {
+  if (page_ != nullptr) ::munmap(page_, sizeof(lease_page));
+}
+
+duration kill_distance(duration ttl) noexcept {
+  return std::min(std::max(duration(50ms), ttl / 50), ttl / 10);
+}
+
+duration grace_limit(duration ttl) noexcept { return ttl / 2; }
+
+duration grace_default(duration ttl) noexcept { return std::min(duration(5s), ttl / 4); }
+
+deadlines deadlines_of(time_point valid_until, duration ttl, duration grace) noexcept {
+  const time_point kill_at = valid_until - kill_distance(ttl);
+  return {kill_at - grace, kill_at};
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,143 @@
+#include "cli/process_tree.hpp"
+
+#include "cli/descriptor.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace holdfast::cli {
+
+namespace {
+
+struct process_line {
+  process_ref self;
+  pid_t parent{};
+  char state{};
+};
+
+std::optional<std::uint64_t> number(std::string_view text) {
+  std::uint64_t value{};
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+std::string_view field(std::string_view& rest) {
+  const std::size_t end = std::min(rest.find(' '), rest.size());
+  const std::string_view taken = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return taken;
+}
+
+/// proc(5): "pid (comm) state ppid ...", where comm may itself contain spaces and parentheses.
+std::optional<process_line> read_process(pid_t pid) {
+  std::array<char, 64> path{};
+  snprintf(path.data(), path.size(), "/proc/%d/stat", static_cast<int>(pid));
+  const descriptor fd(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 1024> text{};
+  const ssize_t size = fd ? ::read(fd.get(), text.data(), text.size()) : -1;
+  if (size <= 0) return std::nullopt;
+  std::string_view rest(text.data(), static_cast<std::size_t>(size));
+  const std::size_t close = rest.rfind(')');
+  if (close == std::string_view::npos || close + 2 >= rest.size()) return std::nullopt;
+  rest.remove_prefix(close + 2);
+  process_line line;
+  line.state = field(rest).front();
+  const auto parent = number(field(rest));
+  constexpr int between_parent_and_start = 22 - 4 - 1;
+  for (int i = 0; i < between_parent_and_start; ++i) field(rest);
+  const auto started = number(field(rest));
+  if (!parent || !started) return std::nullopt;
+  line.parent = static_cast<pid_t>(*parent);
+  line.self = {pid, *started};
+  return line;
+}
+
+std::vector<process_line> all_processes() {
+  std::vector<process_line> found;
+  const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
+  if (!proc) return found;
+  while (const dirent* entry = ::readdir(proc.get())) {
+    const auto pid = number(entry->d_name);
+    if (!pid) continue;
+    const auto line = read_process(static_cast<pid_t>(*pid));
+    if (line && line->state != 'Z' && line->state != 'X') found.push_back(*line);
+  }
+  return found;
+}
+
+std::vector<process_ref> below(pid_t root, const std::vector<process_ref>& spared) {
+  const std::vector<process_line> all = all_processes();
+  std::vector<process_ref> found;
+  std::vector<pid_t> parents{root};
+  while (!parents.empty()) {
+    std::vector<pid_t> next;
+    for (const process_line& line : all) {
+      if (std::find(parents.begin(), parents.end(), line.parent) == parents.end()) continue;
+      if (std::find(spared.begin(), spared.end(), line.self) != spared.end()) continue;
+      found.push_back(line.self);
+      next.push_back(line.self.pid);
+    }
+    parents = std::move(next);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<process_ref> descendants_of(pid_t root) { return below(root, {}); }
+
+std::vector<process_ref> children_of(pid_t root) {
+  std::vector<process_ref> found;
+  for (const process_line& line : all_processes()) {
+    if (line.parent == root) found.push_back(line.self);
+  }
+  return found;
+}
+
+void send_signal(const process_ref& to, int signal) noexcept {
+  // The descriptor names the process; reading its start time afterwards proves which one that is.
+  const descriptor fd(static_cast<int>(::syscall(SYS_pidfd_open, to.pid, 0)));
+  if (!fd && errno != ENOSYS) return;
+  const auto line = read_process(to.pid);
+  if (!line || line->self != to) return;
+  if (fd) {
+    ::syscall(SYS_pidfd_send_signal, fd.get(), signal, nullptr, 0);
+  } else {
+    ::kill(to.pid, signal);
+  }
+}
+
+void signal_descendants(int signal, const std::vector<process_ref>& spared) {
+  for (const process_ref& one : below(::getpid(), spared)) send_signal(one, signal);
+}
+
+void kill_descendants(const std::vector<process_ref>& spared) {
+  constexpr int rounds_max = 64;  // A tree that outruns this is caught by the caller's next call.
+  std::set<process_ref> stopped;
+  for (int round = 0; round < rounds_max; ++round) {
+    bool grew = false;
+    for (const process_ref& one : below(::getpid(), spared)) {
+      if (!stopped.insert(one).second) continue;
+      send_signal(one, SIGSTOP);
+      grew = true;
+    }
+    if (!grew) break;
+  }
+  for (const process_ref& one : stopped) send_signal(one, SIGKILL);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// One process, by a name that is never used twice in a boot.
+struct process_ref {
+  pid_t pid{};
+  std::uint64_t started{};  ///< Clock ticks since boot, field 22 of /proc/PID/stat.
+
+  friend auto operator<=>(const process_ref&, const process_ref&) = default;
+};
+
+/// Every live process below `root`, whatever its process group or session: found by the parent
+/// pids in /proc, because /proc/PID/task/TID/children is an optional part of the kernel. The tree
+/// is complete when `root` is a child subreaper: an orphan is then its child. Zombies are left out.
+std::vector<process_ref> descendants_of(pid_t root);
+
+/// The children of `root` alone.
+std::vector<process_ref> children_of(pid_t root);
+
+/// Sends `signal` if the pid still belongs to that process.
+void send_signal(const process_ref& to, int signal) noexcept;
+
+/// Sends `signal` to every process below this one.
+void signal_descendants(int signal, const std::vector<process_ref>& spared = {});
+
+/// Stops every process below this one, again until no new one appears, so that none can fork while
+/// the others die; then kills them all. `spared` ones, and what is below them, are left alone.
+/// Returns without waiting: the caller reaps, and calls again until there is nothing left.
+void kill_descendants(const std::vector<process_ref>& spared = {});
+
+}  // namespace holdfast::cli

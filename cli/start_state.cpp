@@ -1,0 +1,35 @@
+#include "cli/start_state.hpp"
+
+#include <initializer_list>
+
+namespace holdfast::cli {
+
+sigset_t watched_signals() noexcept {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int s :
+       {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD}) {
+    sigaddset(&set, s);
+  }
+  return set;
+}
+
+start_state start_state::take_over_signals() noexcept {
+  start_state found;
+  struct sigaction child {};
+  ::sigaction(SIGCHLD, nullptr, &child);
+  found.child_signal_ignored = child.sa_handler == SIG_IGN;
+  // An inherited SIG_IGN would make the kernel throw away exit statuses; see wait(2).
+  ::signal(SIGCHLD, SIG_DFL);
+  sigset_t blocked = watched_signals();
+  for (const int s : {SIGPIPE, SIGTTIN, SIGTTOU}) sigaddset(&blocked, s);
+  ::sigprocmask(SIG_BLOCK, &blocked, &found.mask);
+  return found;
+}
+
+void start_state::restore() const noexcept {
+  if (child_signal_ignored) ::signal(SIGCHLD, SIG_IGN);
+  ::sigprocmask(SIG_SETMASK, &mask, nullptr);
+}
+
+}  // namespace holdfast::cli
