@@ -1,0 +1,45 @@
+#include "cli/exit_code.hpp"
+
+namespace holdfast::cli {
+
+exit_code exit_for(errc code) noexcept {
+  switch (code) {
+    case errc::busy:
+    case errc::timed_out:
+    case errc::cancelled:
+      return exit_code::not_obtained;
+    case errc::lost:
+    case errc::denied:
+      return exit_code::lost;
+    case errc::stale_token:
+      return exit_code::stale;
+    case errc::invalid_argument:
+      return exit_code::usage;
+    case errc::damaged:
+      return exit_code::damaged;
+    case errc::unavailable:
+    case errc::outcome_unknown:
+    case errc::unsupported:
+      return exit_code::unavailable;
+  }
+  return exit_code::unavailable;
+}
+
+std::string exit_code_table() {
+  return "Exit codes:\n"
+         "  the command's own, 128+n  it ran to its end under the lock; n is the signal it died "
+         "of\n"
+         "  128+n                     signal n ended the wait; nothing is held\n"
+         "  64   wrong arguments: verb, option, name, ttl, store URL\n"
+         "  65   damaged data in the store\n"
+         "  69   the store did not answer, or cannot do what was asked\n"
+         "  75   not obtained: somebody else holds it (run -E N changes the number);\n"
+         "       break: refused; check: valid, but less than --for is left\n"
+         "  76   the lease was lost and the command was stopped; wins over its own code\n"
+         "  77   stale token\n"
+         "  78   configuration file\n"
+         "  126  the command is not executable\n"
+         "  127  the command was not found\n";
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,47 @@
+#include "cli/find_command.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string_view>
+
+namespace holdfast::cli {
+
+namespace {
+
+constexpr const char* path_when_unset = "/bin:/usr/bin";  // confstr(_CS_PATH) of glibc.
+
+bool is_folder(const std::string& path) {
+  struct stat seen {};
+  return ::stat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode);
+}
+
+found_command look_at(const std::string& path) {
+  if (::access(path.c_str(), F_OK) != 0) return {"", false, path + ": no such file"};
+  if (is_folder(path)) return {"", true, path + " is a directory"};
+  if (::access(path.c_str(), X_OK) != 0) return {"", true, path + " is not executable (chmod +x?)"};
+  return {path, true, ""};
+}
+
+}  // namespace
+
+found_command find_command(const std::string& name) {
+  if (name.empty()) return {"", false, "the command's name is empty"};
+  if (name.find('/') != std::string::npos) return look_at(name);
+  const char* variable = std::getenv("PATH");
+  std::string_view rest(variable != nullptr ? variable : path_when_unset);
+  found_command refused{"", false, name + ": not found in PATH"};
+  while (true) {
+    const std::size_t end = std::min(rest.find(':'), rest.size());
+    const std::string folder(end == 0 ? "." : rest.substr(0, end));
+    const found_command seen = look_at(folder + "/" + name);
+    if (!seen.path.empty()) return seen;
+    // As execvp: a file that may not be run is remembered, and the search goes on.
+    if (seen.exists && !refused.exists && !is_folder(folder + "/" + name)) refused = seen;
+    if (end == rest.size()) return refused;
+    rest.remove_prefix(end + 1);
+  }
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,171 @@
+#include "cli/report.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+namespace holdfast::cli {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+const char* name_of_exit(int code) {
+  switch (static_cast<exit_code>(code)) {
+    case exit_code::usage:
+      return "invalid_argument";
+    case exit_code::damaged:
+      return "damaged";
+    case exit_code::not_obtained:
+      return "busy";
+    case exit_code::lost:
+      return "lost";
+    case exit_code::configuration:
+      return "configuration";
+    case exit_code::not_executable:
+      return "not_executable";
+    case exit_code::not_found:
+      return "not_found";
+    default:
+      return "unavailable";
+  }
+}
+
+void say(std::string line) {
+  line.push_back('\n');
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
+
+/// Length of the well-formed UTF-8 character at the start of `text`, or 0. C1 controls are refused.
+std::size_t utf8_length(std::string_view text) {
+  const auto lead = static_cast<unsigned char>(text.front());
+  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  for (std::size_t i = 1; i < length; ++i) {
+    if (!continues(text[i])) return 0;
+  }
+  const auto second = static_cast<unsigned char>(text[1]);
+  const bool c1_control = lead == 0xC2 && second < 0xA0;
+  // U+200E.., U+202A.. and U+2066.. reorder what stands around them.
+  const bool reorders = lead == 0xE2 && (second == 0x80 || second == 0x81) &&
+                        (static_cast<unsigned char>(text[2]) >= 0x8E);
+  return c1_control || reorders ? 0 : length;
+}
+
+}  // namespace
+
+int report::fail(int code, const std::string& name, const std::string& text) const {
+  if (!json_) {
+    say(fmt::format("holdfast: {} [{}]", text, name));
+    return code;
+  }
+  const nlohmann::json line{{"version", 1},
+                            {"error", {{"code", name}, {"exit", code}, {"message", text}}}};
+  say(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  return code;
+}
+
+int report::fail(exit_code code, const std::string& text) const {
+  return fail(to_int(code), name_of_exit(to_int(code)), text);
+}
+
+int report::fail(const error& e, const std::string& what) const {
+  return fail(to_int(exit_for(e.code())), name_of(e.code()), what + ": " + e.message());
+}
+
+void report::warn(const std::string& text) const {
+  if (json_) {
+    say(nlohmann::json{{"version", 1}, {"warning", text}}.dump(
+        -1, ' ', false, nlohmann::json::error_handler_t::replace));
+  } else {
+    say("holdfast: " + text);
+  }
+}
+
+void report::note(const std::string& text) const {
+  if (verbose_ && !json_) say("holdfast: " + text);
+}
+
+int print(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (written && std::fflush(stdout) == 0) return to_int(exit_code::ok);
+  return report().fail(exit_code::unavailable, "standard output cannot be written");
+}
+
+std::string harmless(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto c = static_cast<unsigned char>(text.front());
+    std::size_t taken = 1;
+    if (c >= 0x80) taken = utf8_length(text);
+    if (taken == 0 || c < 0x20 || c == 0x7F) {
+      out += fmt::format("\\x{:02x}", c);
+      taken = 1;
+    } else {
+      out.append(text.substr(0, taken));
+    }
+    text.remove_prefix(taken);
+  }
+  return out;
+}
+
+std::string rounded(duration d) {
+  const auto s = std::max<std::int64_t>(d / 1s, 0);
+  if (d < 1s) return fmt::format("{}ms", std::max<std::int64_t>(d / 1ms, 0));
+  if (s < 60) return fmt::format("{}s", s);
+  if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
+  if (s < 86400) return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
+  return fmt::format("{}d{:02}h", s / 86400, s / 3600 % 24);
+}
+
+std::string age(wall_time since) {
+  if (since == wall_time{}) return "?";
+  const auto past = std::chrono::system_clock::now() - since;
+  if (past < 1s) return "now";
+  return rounded(std::chrono::duration_cast<duration>(past));
+}
+
+std::string who(const owner_info& owner) {
+  std::string text = fmt::format("{}:{} {}", owner.host, owner.pid, owner.program);
+  if (!owner.instance.empty()) text += "/" + owner.instance;
+  if (!owner.label.empty()) text += " (" + owner.label + ")";
+  return harmless(text);
+}
+
+std::string mode_text(const mode& m) {
+  if (m.is_permits()) return fmt::format("permits({})", m.limit());
+  return m.is_shared() ? "shared" : "exclusive";
+}
+
+std::size_t columns_of(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return !continues(c); }));
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      widths[i] = std::max(widths[i], columns_of(row[i]));
+    }
+  }
+  std::string out;
+  for (const auto& row : rows) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      out += row[i];
+      if (i + 1 < row.size()) out.append(widths[i] - columns_of(row[i]) + 2, ' ');
+    }
+    out.push_back('\n');
+  }
+  return out;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,57 @@
+#pragma once
+
+#include "cli/exit_code.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/snapshot.hpp>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// Speaks to standard error: one sentence a line, or one JSON object a line.
+class report {
+ public:
+  explicit report(bool json = false, bool verbose = false) : json_(json), verbose_(verbose) {}
+
+  bool json() const noexcept { return json_; }
+  bool verbose() const noexcept { return verbose_; }
+
+  /// Says why the program ends, and gives `code` back.
+  int fail(int code, const std::string& name, const std::string& text) const;
+  int fail(exit_code code, const std::string& text) const;
+  int fail(const error& e, const std::string& what) const;
+  /// Something to know that changes nothing.
+  void warn(const std::string& text) const;
+  /// Only with --verbose.
+  void note(const std::string& text) const;
+
+ private:
+  bool json_;
+  bool verbose_;
+};
+
+/// Writes to standard output; 69 when that fails (a full disk), else 0.
+int print(const std::string& text);
+
+/// Bytes that could move a terminal's cursor or colour, as `\xHH`. UTF-8 text stays.
+std::string harmless(std::string_view text);
+
+/// "4s", "2m03s", "5h12m", "3d04h"; "now" below a second.
+std::string age(wall_time since);
+std::string rounded(duration d);
+
+/// "host:pid program (label)".
+std::string who(const owner_info& owner);
+std::string mode_text(const mode& m);
+
+/// Aligned columns: the first row is the heading.
+std::string table(const std::vector<std::vector<std::string>>& rows);
+
+/// Terminal columns that a text takes; wide characters count as one.
+std::size_t columns_of(std::string_view text);
+
+}  // namespace holdfast::cli

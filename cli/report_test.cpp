@@ -1,0 +1,44 @@
+#include "cli/report.hpp"
+#include "cli/exit_code.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::cli {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(report_text, nothing_reaches_a_terminal_that_moves_its_cursor) {
+  EXPECT_EQ(harmless("a\x1b[31mb\n"), "a\\x1b[31mb\\x0a");
+  EXPECT_EQ(harmless("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
+  EXPECT_EQ(harmless("\xff\xc3"), "\\xff\\xc3");
+  EXPECT_EQ(harmless("\xc2\x9b"), "\\xc2\\x9b");           // CSI as a C1 control.
+  EXPECT_EQ(harmless("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // Right-to-left override.
+}
+
+TEST(report_text, columns_line_up_whatever_the_bytes) {
+  EXPECT_EQ(table({{"A", "B"}, {"\xc3\xbc\xc3\xbc", "x"}}), "A   B\n\xc3\xbc\xc3\xbc  x\n");
+}
+
+TEST(report_text, lengths_of_time_are_rounded_for_people) {
+  EXPECT_EQ(rounded(250ms), "250ms");
+  EXPECT_EQ(rounded(123s), "2m03s");
+  EXPECT_EQ(rounded(90min), "1h30m");
+  EXPECT_EQ(rounded(76h), "3d04h");
+}
+
+TEST(exit_codes, every_error_has_the_code_of_the_table) {
+  EXPECT_EQ(exit_for(errc::busy), exit_code::not_obtained);
+  EXPECT_EQ(exit_for(errc::timed_out), exit_code::not_obtained);
+  EXPECT_EQ(exit_for(errc::unavailable), exit_code::unavailable);
+  EXPECT_EQ(exit_for(errc::outcome_unknown), exit_code::unavailable);
+  EXPECT_EQ(exit_for(errc::unsupported), exit_code::unavailable);
+  EXPECT_EQ(exit_for(errc::lost), exit_code::lost);
+  EXPECT_EQ(exit_for(errc::denied), exit_code::lost);
+  EXPECT_EQ(exit_for(errc::stale_token), exit_code::stale);
+  EXPECT_EQ(exit_for(errc::invalid_argument), exit_code::usage);
+  EXPECT_EQ(exit_for(errc::damaged), exit_code::damaged);
+}
+
+}  // namespace
+}  // namespace holdfast::cli

@@ -1,0 +1,105 @@
+#include "cli/settings.hpp"
+
+#include "cli/config_reader.hpp"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::size_t index_of(key which) noexcept { return static_cast<std::size_t>(which); }
+
+std::string user_file() {
+  if (const char* base = std::getenv("XDG_CONFIG_HOME"); base != nullptr && *base == '/') {
+    return std::string(base) + "/holdfast/config.toml";
+  }
+  const char* home = std::getenv("HOME");
+  return home == nullptr || *home == '\0' ? ""
+                                          : std::string(home) + "/.config/holdfast/config.toml";
+}
+
+/// The bytes of "user:password" in the part between "//" and "@", or npos.
+std::size_t password_at(std::string_view url, std::size_t& end) {
+  const std::size_t start = url.find("://");
+  if (start == std::string_view::npos) return std::string_view::npos;
+  const std::string_view authority = url.substr(0, url.find_first_of("/?", start + 3));
+  end = authority.rfind('@');
+  if (end == std::string_view::npos || end < start) return std::string_view::npos;
+  const std::size_t colon = authority.find(':', start + 3);
+  return colon < end ? colon : std::string_view::npos;
+}
+
+}  // namespace
+
+std::string setting::origin_text() const {
+  switch (from) {
+    case origin::none:
+    case origin::built_in:
+      return "default";
+    case origin::environment:
+      return "environment " + place;
+    case origin::option:
+      return "option " + place;
+    case origin::file:
+      break;
+  }
+  return place;
+}
+
+const std::array<key_info, 6>& all_keys() noexcept {
+  static constexpr std::array<key_info, 6> keys{{
+      {key::store, "store", "HOLDFAST_STORE", "local: (this machine)"},
+      {key::ttl, "ttl", "HOLDFAST_TTL", "the store's, else 30s"},
+      {key::grace, "grace", "HOLDFAST_GRACE", "5s, at most a quarter of the ttl"},
+      {key::wait, "wait", "HOLDFAST_WAIT", "forever"},
+      {key::label, "label", "HOLDFAST_LABEL", "none"},
+      {key::instance, "instance", "HOLDFAST_INSTANCE", "none"},
+  }};
+  return keys;
+}
+
+std::optional<config_fault> settings::load(settings& into) {
+  std::vector<std::pair<std::string, bool>> files;  // Whether it is a fault that it is missing.
+  if (const char* one = std::getenv("HOLDFAST_CONFIG"); one != nullptr) {
+    if (*one != '\0') files.emplace_back(one, true);
+  } else {
+    files.emplace_back("/etc/holdfast/config.toml", false);
+    if (const std::string mine = user_file(); !mine.empty()) files.emplace_back(mine, false);
+  }
+  for (const auto& [file, must_exist] : files) {
+    // Most machines have none: then the parser is never entered, which saves start-up time.
+    if (!must_exist && ::access(file.c_str(), F_OK) != 0) continue;
+    if (auto fault = config_reader::read(file, into)) return fault;
+    into.files_.push_back(file);
+  }
+  for (const key_info& k : all_keys()) {
+    const char* value = std::getenv(k.environment);
+    if (value == nullptr || *value == '\0') continue;
+    into.values_[index_of(k.which)] = {value, origin::environment, k.environment};
+  }
+  return std::nullopt;
+}
+
+void settings::set_option(key which, std::string value) {
+  const key_info& k = all_keys()[index_of(which)];
+  values_[index_of(which)] = {std::move(value), origin::option, std::string("--") + k.name};
+}
+
+const setting& settings::operator[](key which) const noexcept { return values_[index_of(which)]; }
+
+bool has_password(std::string_view url) {
+  std::size_t end{};
+  return password_at(url, end) != std::string_view::npos;
+}
+
+std::string without_password(std::string_view url) {
+  std::size_t end{};
+  const std::size_t colon = password_at(url, end);
+  if (colon == std::string_view::npos) return std::string(url);
+  return std::string(url.substr(0, colon)) + std::string(url.substr(end));
+}
+
+}  // namespace holdfast::cli

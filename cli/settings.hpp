@@ -1,0 +1,68 @@
+#pragma once
+
+#include <holdfast/error.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// Where a setting's value came from. A later one of these wins over an earlier one.
+enum class origin { none, built_in, file, environment, option };
+
+/// One value and where it stands, for messages and `doctor`.
+struct setting {
+  std::string value{};
+  origin from{origin::none};
+  std::string place{};  ///< "/etc/holdfast/config.toml:3:9", "HOLDFAST_TTL", "--ttl".
+
+  bool given() const noexcept { return from != origin::none; }
+  std::string origin_text() const;
+};
+
+/// What can be set in a file and in the environment. An option of the same name wins over both.
+enum class key { store, ttl, grace, wait, label, instance };
+
+struct key_info {
+  key which;
+  const char* name;  ///< In the file, and `--name` on the command line.
+  const char* environment;
+  const char* built_in;  ///< What holds when nobody sets it, in words for people.
+};
+
+/// Every key, in the order that `doctor` shows.
+const std::array<key_info, 6>& all_keys() noexcept;
+
+/// A fault in a configuration file, or one that cannot be read: exit code 78.
+struct config_fault {
+  std::string text;  ///< "FILE:LINE:COLUMN: what is wrong".
+};
+
+/// The settings of one run of the program: option over environment over user's file over system
+/// file over default.
+class settings {
+ public:
+  /// Reads the files and the environment. `HOLDFAST_CONFIG` names one file to read instead of the
+  /// two; an empty value reads none.
+  static std::optional<config_fault> load(settings& into);
+
+  /// Puts an option of the command line over everything else.
+  void set_option(key which, std::string value);
+  const setting& operator[](key which) const noexcept;
+  /// The files that were read.
+  const std::vector<std::string>& files() const noexcept { return files_; }
+
+ private:
+  friend class config_reader;
+  std::array<setting, 6> values_{};
+  std::vector<std::string> files_{};
+};
+
+/// `url` without a password, for messages before the store has been opened.
+std::string without_password(std::string_view url);
+bool has_password(std::string_view url);
+
+}  // namespace holdfast::cli

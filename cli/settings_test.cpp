@@ -1,0 +1,88 @@
+#include "cli/settings.hpp"
+#include "cli/config_reader.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+namespace holdfast::cli {
+namespace {
+
+class settings_test : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const key_info& k : all_keys()) ::unsetenv(k.environment);
+  }
+  std::string write(const std::string& text) {
+    std::ofstream(file_) << text;
+    ::setenv("HOLDFAST_CONFIG", file_.c_str(), 1);
+    return file_;
+  }
+  std::string fault_of(const std::string& text) {
+    write(text);
+    settings s;
+    const auto fault = settings::load(s);
+    return fault ? fault->text : "";
+  }
+  tests::temporary_directory folder_;
+  std::string file_ = folder_.path() + "/config.toml";
+};
+
+TEST_F(settings_test, an_option_wins_over_the_environment_and_that_over_the_file) {
+  write("store = \"local:/a\"\nttl = \"20s\"\n\nlabel = \"x\"\n");
+  ::setenv("HOLDFAST_STORE", "local:/b", 1);
+  ::setenv("HOLDFAST_TTL", "10s", 1);
+  settings s;
+  ASSERT_FALSE(settings::load(s));
+  s.set_option(key::ttl, "5s");
+  EXPECT_EQ(s[key::ttl].value, "5s");
+  EXPECT_EQ(s[key::ttl].origin_text(), "option --ttl");
+  EXPECT_EQ(s[key::store].value, "local:/b");
+  EXPECT_EQ(s[key::store].origin_text(), "environment HOLDFAST_STORE");
+  EXPECT_EQ(s[key::label].origin_text(), file_ + ":4:9");
+  EXPECT_EQ(s[key::wait].origin_text(), "default");
+}
+
+TEST_F(settings_test, the_users_file_wins_key_by_key) {
+  const std::string mine = folder_.path() + "/mine.toml";
+  std::ofstream(file_) << "store = \"local:/system\"\nlabel = \"system\"\n";
+  std::ofstream(mine) << "label = \"mine\"\n";
+  settings s;
+  ASSERT_FALSE(config_reader::read(file_, s));
+  ASSERT_FALSE(config_reader::read(mine, s));
+  EXPECT_EQ(s[key::store].value, "local:/system");
+  EXPECT_EQ(s[key::label].value, "mine");
+}
+
+TEST_F(settings_test, every_fault_names_its_place) {
+  EXPECT_NE(fault_of("\nttl = 30\n").find(file_ + ":2:7: ttl must be a text"), std::string::npos);
+  EXPECT_NE(fault_of("ttl = \"30\"\n").find(file_ + ":1:7: ttl"), std::string::npos);
+  EXPECT_NE(fault_of("a = \n").find(file_ + ":1:"), std::string::npos);
+  const std::string unknown = fault_of("# x\n  stroe = \"local:\"\n");
+  EXPECT_NE(unknown.find(file_ + ":2:3: unknown setting \"stroe\" (did you mean \"store\"?)"),
+            std::string::npos)
+      << unknown;
+}
+
+TEST_F(settings_test, a_named_file_that_is_missing_or_a_directory_is_a_fault) {
+  settings s;
+  ::setenv("HOLDFAST_CONFIG", "/nonexistent/config.toml", 1);
+  EXPECT_TRUE(settings::load(s));
+  ::setenv("HOLDFAST_CONFIG", folder_.path().c_str(), 1);
+  EXPECT_TRUE(settings::load(s));
+}
+
+TEST(password_in_url, is_found_and_left_out) {
+  EXPECT_TRUE(has_password("redis://me:secret@host:1/0?x=1"));
+  EXPECT_EQ(without_password("redis://me:secret@host:1/0?x=1"), "redis://me@host:1/0?x=1");
+  EXPECT_EQ(without_password("redis://:s@c:r@host"), "redis://@host");
+  EXPECT_FALSE(has_password("redis://me@host:6379"));
+  EXPECT_FALSE(has_password("local:/a:b@c"));
+  EXPECT_FALSE(has_password("etcd://h:1/p?x=a:b@c"));
+}
+
+}  // namespace
+}  // namespace holdfast::cli
