@@ -1,0 +1,59 @@
+#include "cli/changes.hpp"
+
+#include <map>
+#include <tuple>
+
+namespace holdfast::cli {
+
+namespace {
+
+using entry_key = std::tuple<std::string, session_id, std::uint64_t>;
+
+std::map<entry_key, entry_info> entries_of(const snapshot& s) {
+  std::map<entry_key, entry_info> found;
+  for (const lock_info& l : s.locks) {
+    for (const entry_info& e : l.entries) {
+      found.emplace(entry_key(l.name.str(), e.owner, e.order.value), e);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+const char* name_of(change::kind k) noexcept {
+  switch (k) {
+    case change::kind::waiting:
+      return "waiting";
+    case change::kind::acquired:
+      return "acquired";
+    case change::kind::released:
+      return "released";
+    case change::kind::gone:
+      break;
+  }
+  return "gone";
+}
+
+std::vector<change> changes_between(const snapshot& before, const snapshot& after) {
+  const auto old_entries = entries_of(before);
+  const auto new_entries = entries_of(after);
+  std::vector<change> found;
+  for (const auto& [k, e] : old_entries) {
+    if (new_entries.contains(k)) continue;
+    found.push_back(
+        {e.granted ? change::kind::released : change::kind::gone, lock_name(std::get<0>(k)), e});
+  }
+  for (const auto& [k, e] : new_entries) {
+    const auto was = old_entries.find(k);
+    const bool granted_before = was != old_entries.end() && was->second.granted;
+    if (e.granted && !granted_before) {
+      found.push_back({change::kind::acquired, lock_name(std::get<0>(k)), e});
+    } else if (was == old_entries.end()) {
+      found.push_back({change::kind::waiting, lock_name(std::get<0>(k)), e});
+    }
+  }
+  return found;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,46 @@
+#include "cli/changes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::cli {
+namespace {
+
+entry_info entry(std::uint8_t who, std::uint64_t order, bool granted) {
+  session_id id;
+  id.bytes[0] = who;
+  return {.owner = id, .order = token{order}, .granted = granted};
+}
+
+snapshot with(std::vector<entry_info> entries) {
+  return {.locks = {{lock_name("n"), std::move(entries)}}, .sessions = {}};
+}
+
+TEST(changes, a_hand_over_is_a_release_and_an_acquisition) {
+  const auto found =
+      changes_between(with({entry(1, 1, true), entry(2, 2, false)}), with({entry(2, 2, true)}));
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].what, change::kind::released);
+  EXPECT_EQ(found[1].what, change::kind::acquired);
+  EXPECT_EQ(found[1].entry.order.value, 2U);
+}
+
+TEST(changes, somebody_who_queues_and_leaves_is_seen_as_that) {
+  const auto came = changes_between({}, with({entry(1, 1, false)}));
+  ASSERT_EQ(came.size(), 1U);
+  EXPECT_EQ(came[0].what, change::kind::waiting);
+  const auto left = changes_between(with({entry(1, 1, false)}), {});
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].what, change::kind::gone);
+}
+
+TEST(changes, the_same_session_again_is_another_entry) {
+  const auto found = changes_between(with({entry(1, 1, true)}), with({entry(1, 9, true)}));
+  ASSERT_EQ(found.size(), 2U);
+}
+
+TEST(changes, nothing_changed_is_nothing) {
+  EXPECT_TRUE(changes_between(with({entry(1, 1, true)}), with({entry(1, 1, true)})).empty());
+}
+
+}  // namespace
+}  // namespace holdfast::cli

@@ -1,0 +1,127 @@
+#include "cli/command_line.hpp"
+
+#include "cli/near_match.hpp"
+
+#include <holdfast/duration.hpp>
+#include <holdfast/lock_name.hpp>
+
+#include <algorithm>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* o : app.get_options()) {
+    for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
+  }
+  return names;
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return e.what();
+  for (const std::string& word : given.ours) {
+    const std::string option = word.substr(0, word.find('='));
+    const auto names = option_names(app);
+    const bool known = std::find(names.begin(), names.end(), option) != names.end();
+    if (option.rfind("--", 0) == 0 && !known) {
+      return "unknown option " + harmless(option) + hint(option, names);
+    }
+  }
+  return std::string("too many arguments: ") + harmless(e.what());
+}
+
+}  // namespace
+
+words cut_at_dashes(const std::vector<std::string>& after_verb) {
+  const auto cut = std::find(after_verb.begin(), after_verb.end(), "--");
+  words w{{after_verb.begin(), cut}, std::nullopt};
+  if (cut != after_verb.end()) w.command.emplace(cut + 1, after_verb.end());
+  return w;
+}
+
+std::optional<int> parse(CLI::App& app, const words& given) {
+  app.get_formatter()->column_width(28);
+  app.footer("\n" + exit_code_table() + "\nSee holdfast(1).");
+  try {
+    std::vector<std::string> reversed(given.ours.rbegin(), given.ours.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return print(app.help("holdfast " + app.get_name()));
+  } catch (const CLI::ParseError& e) {
+    return report().fail(exit_code::usage, app.get_name() + ": " + explain(app, e, given) +
+                                               "; see holdfast " + app.get_name() + " --help");
+  }
+  return std::nullopt;
+}
+
+void common_options::add_to(CLI::App& app) {
+  app.add_option("--store", store,
+                 "Where the locks live (default: HOLDFAST_STORE, the\n"
+                 "configuration file, else local: on this machine)")
+      ->type_name("URL");
+  app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
+}
+
+std::optional<int> load_settings(settings& into, const common_options& given, const report& out) {
+  if (const auto fault = settings::load(into)) {
+    return out.fail(exit_code::configuration, fault->text);
+  }
+  if (!given.store.empty()) {
+    into.set_option(key::store, given.store);
+    if (has_password(given.store)) {
+      out.warn(
+          "warning: the password in --store can be read by everybody on this machine (ps); "
+          "use HOLDFAST_STORE or ?password_file=");
+    }
+  }
+  return std::nullopt;
+}
+
+std::string store_url(const settings& s) {
+  return s[key::store].given() ? s[key::store].value : "local:";
+}
+
+int fail_to_open(const settings& s, const error& e, const report& out) {
+  const std::string text = "store " + harmless(without_password(store_url(s))) + ": " + e.message();
+  std::string places;
+  for (const key which : {key::store, key::ttl, key::label, key::instance}) {
+    if (s[which].from == origin::file) places += (places.empty() ? "" : ", ") + s[which].place;
+  }
+  if (e.code() == errc::invalid_argument && !places.empty()) {
+    return out.fail(exit_code::configuration, text + " (set in " + places + ")");
+  }
+  return out.fail(to_int(exit_for(e.code())), name_of(e.code()), text);
+}
+
+void target::add_to(CLI::App& app) {
+  app.add_option("NAME", name, "The lock");
+  app.add_option("--session", session, "One session instead of a lock: 32 hexadecimal digits")
+      ->type_name("ID");
+}
+
+std::optional<int> target::check(const report& out) const {
+  if (name.empty() == session.empty()) {
+    return out.fail(exit_code::usage, "give either a lock's NAME or --session ID");
+  }
+  if (!session.empty() && !session_id::parse(session)) {
+    return out.fail(exit_code::usage, "--session " + harmless(session) +
+                                          " is not a session id (32 hexadecimal digits)");
+  }
+  if (session.empty()) {
+    if (const auto good = lock_name(name).check(); !good) {
+      return out.fail(exit_code::usage, good.error().message());
+    }
+  }
+  return std::nullopt;
+}
+
+result<duration> duration_of(const setting& s, const char* what) {
+  auto d = parse_duration(s.value);
+  if (d) return d;
+  return error(d.error().code(),
+               std::string(what) + " (" + s.origin_text() + "): " + d.error().message());
+}
+
+}  // namespace holdfast::cli

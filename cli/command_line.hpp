@@ -1,0 +1,65 @@
+#pragma once
+
+#include "cli/report.hpp"
+#include "cli/settings.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/snapshot.hpp>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// The words after the verb, cut at the first `--`. We cut before CLI11 sees anything: it would
+/// read options of the command as ours (`run a -- b --help`).
+struct words {
+  std::vector<std::string> ours;
+  std::optional<std::vector<std::string>> command;  ///< Nothing when there is no `--`.
+};
+
+words cut_at_dashes(const std::vector<std::string>& after_verb);
+
+/// Lets CLI11 read `ours`. Gives the exit code when the program is to end: after --help, or after a
+/// sentence (with a hint at the nearest option) about what is wrong.
+std::optional<int> parse(CLI::App& app, const words& given);
+
+/// Options that most verbs share.
+struct common_options {
+  std::string store;
+  bool json{};
+
+  void add_to(CLI::App& app);
+};
+
+/// Loads files and environment and puts --store over them; an exit code on a fault. Warns about a
+/// password on the command line, which every user of the machine can see in `ps`.
+std::optional<int> load_settings(settings& into, const common_options& given, const report& out);
+
+/// The store's URL: what was set, else the embedded store of this machine.
+std::string store_url(const settings& s);
+
+/// Exit code for a failure to open what `s` names: 78 when a file said it, else by the error.
+int fail_to_open(const settings& s, const error& e, const report& out);
+
+/// A NAME or --session ID argument of show, deny and break.
+struct target {
+  std::string name;
+  std::string session;
+
+  void add_to(CLI::App& app);
+  /// Exactly one of both, and well-formed; else a sentence and 64.
+  std::optional<int> check(const report& out) const;
+};
+
+/// A value of a duration setting: the text it came as is named in the error.
+result<duration> duration_of(const setting& s, const char* what);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,102 @@
+#include "cli/json_output.hpp"
+
+#include "cli/report.hpp"
+
+#include <algorithm>
+
+namespace holdfast::cli {
+
+namespace {
+
+/// Seconds of the Unix epoch with a fraction; null when it is not known.
+nlohmann::ordered_json json_time(wall_time t) {
+  if (t == wall_time{}) return nullptr;
+  return static_cast<double>(t.time_since_epoch().count()) / 1e6;
+}
+
+double seconds(duration d) { return std::chrono::duration<double>(d).count(); }
+
+/// The name's own bytes in hexadecimal, for names that JSON cannot carry.
+std::string hexadecimal(const std::string& text) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    out.push_back(digits[byte >> 4U]);
+    out.push_back(digits[byte & 15U]);
+  }
+  return out;
+}
+
+}  // namespace
+
+const char* name_of(life l) noexcept {
+  switch (l) {
+    case life::alive:
+      return "alive";
+    case life::dead:
+      return "dead";
+    case life::unknown:
+      break;
+  }
+  return "unknown";
+}
+
+nlohmann::ordered_json json_head(const std::string& store) {
+  return {{"version", json_version}, {"store", store}};
+}
+
+nlohmann::ordered_json json_of(const owner_info& owner) {
+  return {{"host", owner.host},
+          {"boot_id", owner.boot_id},
+          {"pid", owner.pid},
+          {"program", owner.program},
+          {"instance", owner.instance},
+          {"label", owner.label},
+          {"started", json_time(owner.started)}};
+}
+
+nlohmann::ordered_json json_of(const session_info& s) {
+  return {{"session", s.id.str()},         {"owner", json_of(s.owner)}, {"ttl_s", seconds(s.ttl)},
+          {"opened", json_time(s.opened)}, {"beats", s.beats},          {"locks", s.locks},
+          {"life", name_of(s.alive)},      {"denied", s.denied},        {"denied_by", s.denied_by},
+          {"denied_why", s.denied_why}};
+}
+
+nlohmann::ordered_json json_of(const entry_info& e, const snapshot& all) {
+  const char* kind = e.how.is_permits() ? "permits" : e.how.is_shared() ? "shared" : "exclusive";
+  nlohmann::ordered_json out{{"session", e.owner.str()},
+                             {"state", e.granted ? "held" : "waiting"},
+                             {"mode", kind},
+                             {"token", e.granted ? nlohmann::ordered_json(e.order.value) : nullptr},
+                             {"order", e.order.value},
+                             {"since", json_time(e.since)}};
+  if (e.how.is_permits()) out["permits"] = e.how.limit();
+  const session_info* s = find_session(all, e.owner);
+  out["owner"] = s == nullptr ? nlohmann::ordered_json(nullptr) : json_of(s->owner);
+  return out;
+}
+
+nlohmann::ordered_json json_of(const lock_info& l, const snapshot& all) {
+  auto entries = nlohmann::ordered_json::array();
+  for (const entry_info& e : l.entries) entries.push_back(json_of(e, all));
+  return {{"name", l.name.str()}, {"name_hex", hexadecimal(l.name.str())}, {"entries", entries}};
+}
+
+std::string json_line(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+const session_info* find_session(const snapshot& all, const session_id& id) {
+  const auto at = std::find_if(all.sessions.begin(), all.sessions.end(),
+                               [&](const session_info& s) { return s.id == id; });
+  return at == all.sessions.end() ? nullptr : &*at;
+}
+
+const lock_info* find_lock(const snapshot& all, const std::string& name) {
+  const auto at = std::find_if(all.locks.begin(), all.locks.end(),
+                               [&](const lock_info& l) { return l.name.str() == name; });
+  return at == all.locks.end() ? nullptr : &*at;
+}
+
+}  // namespace holdfast::cli

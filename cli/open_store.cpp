@@ -1,0 +1,39 @@
+#include "cli/open_store.hpp"
+
+#include "cli/json_output.hpp"
+
+#include <utility>
+
+namespace holdfast::cli {
+
+std::variant<store, int> open_store(const common_options& given, const report& out) {
+  settings s;
+  if (const auto code = load_settings(s, given, out)) return *code;
+  auto opened = store::open(store_url(s));
+  if (!opened) return fail_to_open(s, opened.error(), out);
+  return std::move(*opened);
+}
+
+std::vector<session_id> sessions_of(const target& t, const snapshot& all, const report& out,
+                                    int& code) {
+  std::vector<session_id> found;
+  if (!t.session.empty()) {
+    const session_id id = *session_id::parse(t.session);
+    if (find_session(all, id) != nullptr) found.push_back(id);
+    if (found.empty())
+      code = out.fail(exit_code::usage, "no session " + id.str() + " in the store");
+    return found;
+  }
+  if (const lock_info* l = find_lock(all, t.name)) {
+    for (const entry_info& e : l->entries) {
+      if (e.granted) found.push_back(e.owner);
+    }
+  }
+  if (found.empty()) {
+    code = out.fail(exit_code::usage,
+                    "nobody holds \"" + lock_name(t.name).printable() + "\" in the store");
+  }
+  return found;
+}
+
+}  // namespace holdfast::cli

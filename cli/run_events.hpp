@@ -1,0 +1,40 @@
+#pragma once
+
+#include "cli/descriptor.hpp"
+#include "cli/waiting_line.hpp"
+
+#include <holdfast/lock.hpp>
+#include <holdfast/observer.hpp>
+
+#include <mutex>
+#include <optional>
+
+namespace holdfast::cli {
+
+/// What the library's threads tell the wrapper's loop: they leave it here and wake the loop.
+class run_events final : public observer {
+ public:
+  explicit run_events(waiting_line& line);
+
+  using observer::on;
+  void on(const event::waiting& e) noexcept override;
+  void on(const event::beat&) noexcept override { wake(); }
+  void on(const event::session_changed&) noexcept override { wake(); }
+
+  void acquired(result<lock> r);
+  std::optional<result<lock>> take_acquired();
+
+  int fd() const noexcept { return wake_.get(); }
+  void wake() noexcept;
+  void drain() noexcept;
+  /// The line is about to go; later events are not for it.
+  void detach() noexcept;
+
+ private:
+  descriptor wake_;
+  std::mutex mutex_;
+  waiting_line* line_;
+  std::optional<result<lock>> acquired_;
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/mode.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+/// What `holdfast run` was asked to do, checked.
+struct run_options {
+  std::string name;
+  std::string store;
+  mode how{mode::exclusive()};
+  duration wait{forever};
+  std::optional<duration> ttl{};
+  std::optional<duration> grace{};
+  int conflict_exit{75};
+  std::string label{};
+  std::string instance{};
+  std::string path{};                  ///< The command's file.
+  std::vector<std::string> command{};  ///< Its argv.
+};
+
+}  // namespace holdfast::cli

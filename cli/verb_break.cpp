@@ -1,0 +1,45 @@
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+#include "cli/verbs.hpp"
+
+#include <fmt/core.h>
+
+namespace holdfast::cli {
+
+int verb_break(const std::vector<std::string>& after_verb) {
+  CLI::App app(
+      "Remove a session whose processes are provably dead on this host; its locks are free "
+      "at once. Refused (75) when it is alive or that cannot be judged here. A NAME means "
+      "every session that holds it.",
+      "break");
+  common_options common;
+  target which;
+  which.add_to(app);
+  common.add_to(app);
+  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  const report out(common.json);
+  if (const auto code = which.check(out)) return *code;
+
+  auto opened = open_store(common, out);
+  if (const int* code = std::get_if<int>(&opened)) return *code;
+  store& st = std::get<store>(opened);
+  const auto all = st.list();
+  if (!all) return out.fail(all.error(), "store " + st.url());
+  int code = 0;
+  auto json = json_head(st.url());
+  json["broken"] = nlohmann::ordered_json::array();
+  std::string text;
+  for (const session_id& id : sessions_of(which, *all, out, code)) {
+    const session_info* s = find_session(*all, id);
+    const std::string owner = s == nullptr ? "?" : who(s->owner);
+    if (const auto done = st.break_session(id); !done) {
+      return out.fail(done.error(), fmt::format("session {} of {} is not broken", id.str(), owner));
+    }
+    text += fmt::format("session {} of {} is removed; its locks are free\n", id.str(), owner);
+    json["broken"].push_back({{"session", id.str()}});
+  }
+  if (code != 0) return code;
+  return print(common.json ? json_line(json) : text);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,76 @@
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+#include "cli/verbs.hpp"
+
+#include <fmt/core.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::string operator_name() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  const char* login = std::getenv("SUDO_USER");
+  if (login == nullptr) login = std::getenv("LOGNAME");
+  const std::string user = login != nullptr ? login : "uid " + std::to_string(::getuid());
+  return (user + "@" + host.data()).substr(0, 256);
+}
+
+std::string told(const session_id& id, const snapshot& all, const denial& done) {
+  const session_info* s = find_session(all, id);
+  return fmt::format("session {} of {} {}; its locks ({}) are free within {}\n", id.str(),
+                     s == nullptr ? "?" : who(s->owner),
+                     done.already ? "had been denied before, nothing was changed" : "is denied",
+                     s == nullptr ? 0 : s->locks, rounded(done.free_within));
+}
+
+nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
+  return {{"session", id.str()},
+          {"already", done.already},
+          {"free_within_s", std::chrono::duration<double>(done.free_within).count()}};
+}
+
+}  // namespace
+
+int verb_deny(const std::vector<std::string>& after_verb) {
+  CLI::App app(
+      "Refuse the heartbeats of a session from now on. Nothing is deleted by force: its "
+      "locks fall when its ttl has run out for everybody, and its command is stopped "
+      "before that. A NAME means every session that holds it.",
+      "deny");
+  common_options common;
+  target which;
+  std::string why = "no reason given";
+  which.add_to(app);
+  app.add_option("--why", why, "The reason, shown to the one who is denied")->type_name("TEXT");
+  common.add_to(app);
+  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  const report out(common.json);
+  if (const auto code = which.check(out)) return *code;
+
+  auto opened = open_store(common, out);
+  if (const int* code = std::get_if<int>(&opened)) return *code;
+  store& st = std::get<store>(opened);
+  const auto all = st.list();
+  if (!all) return out.fail(all.error(), "store " + st.url());
+  int code = 0;
+  auto json = json_head(st.url());
+  json["denied"] = nlohmann::ordered_json::array();
+  std::string text;
+  for (const session_id& id : sessions_of(which, *all, out, code)) {
+    const auto done = st.deny(id, operator_name(), why);
+    if (!done) return out.fail(done.error(), "deny " + id.str());
+    text += told(id, *all, *done);
+    json["denied"].push_back(json_of(id, *done));
+  }
+  if (code != 0) return code;
+  return print(common.json ? json_line(json) : text);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,89 @@
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+#include "cli/verbs.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::string owner_text(const snapshot& all, const session_id& id) {
+  const session_info* s = find_session(all, id);
+  return s == nullptr ? "session " + id.str() : who(s->owner);
+}
+
+std::string locks_text(const snapshot& all) {
+  std::vector<std::vector<std::string>> rows{
+      {"NAME", "MODE", "TOKEN", "HOLDER", "HELD FOR", "WAITERS"}};
+  for (const lock_info& l : all.locks) {
+    const auto waiters = std::count_if(l.entries.begin(), l.entries.end(),
+                                       [](const entry_info& e) { return !e.granted; });
+    bool first = true;
+    for (const entry_info& e : l.entries) {
+      if (!e.granted) continue;
+      rows.push_back({first ? l.name.printable() : "", mode_text(e.how),
+                      std::to_string(e.order.value), owner_text(all, e.owner), age(e.since),
+                      first ? std::to_string(waiters) : ""});
+      first = false;
+    }
+    if (first) rows.push_back({l.name.printable(), "-", "-", "-", "-", std::to_string(waiters)});
+  }
+  return rows.size() == 1 ? "" : table(rows);
+}
+
+std::string sessions_text(const snapshot& all) {
+  std::vector<std::vector<std::string>> rows{
+      {"SESSION", "OWNER", "TTL", "OPENED", "BEATS", "LOCKS", "LIFE"}};
+  for (const session_info& s : all.sessions) {
+    rows.push_back({s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened),
+                    std::to_string(s.beats), std::to_string(s.locks),
+                    s.denied ? std::string(name_of(s.alive)) + ", denied" : name_of(s.alive)});
+  }
+  return rows.size() == 1 ? "" : table(rows);
+}
+
+std::string json_text(const std::string& url, const snapshot& all, bool sessions) {
+  auto out = json_head(url);
+  auto list = nlohmann::ordered_json::array();
+  if (sessions) {
+    for (const session_info& s : all.sessions) list.push_back(json_of(s));
+  } else {
+    for (const lock_info& l : all.locks) list.push_back(json_of(l, all));
+  }
+  out[sessions ? "sessions" : "locks"] = list;
+  return json_line(out);
+}
+
+}  // namespace
+
+int verb_ls(const std::vector<std::string>& after_verb) {
+  CLI::App app("What is held in the store, by whom, since when, and how many wait.", "ls");
+  common_options common;
+  bool sessions{};
+  bool names{};
+  common.add_to(app);
+  auto* by_session = app.add_flag("--sessions", sessions, "Sessions instead of locks");
+  app.add_flag("--names", names, "Only the names, one a line, unescaped")->excludes(by_session);
+  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  const report out(common.json);
+
+  auto opened = open_store(common, out);
+  if (const int* code = std::get_if<int>(&opened)) return *code;
+  store& st = std::get<store>(opened);
+  const auto all = st.list();
+  if (!all) return out.fail(all.error(), "store " + st.url());
+  if (names) {
+    std::string text;
+    for (const lock_info& l : all->locks) text += l.name.str() + "\n";
+    return print(text);
+  }
+  if (common.json) return print(json_text(st.url(), *all, sessions));
+  const std::string head = fmt::format("store {}: {} locks, {} sessions\n", harmless(st.url()),
+                                       all->locks.size(), all->sessions.size());
+  return print(head + (sessions ? sessions_text(*all) : locks_text(*all)));
+}
+
+}  // namespace holdfast::cli

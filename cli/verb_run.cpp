@@ -1,0 +1,149 @@
+#include "cli/command_line.hpp"
+#include "cli/find_command.hpp"
+#include "cli/run_options.hpp"
+#include "cli/verbs.hpp"
+#include "cli/wrapper.hpp"
+
+#include <holdfast/lock_name.hpp>
+
+#include <charconv>
+#include <limits>
+
+namespace holdfast::cli {
+
+namespace {
+
+/// The options as they were typed.
+struct typed {
+  common_options common;
+  std::string name, wait, permits, ttl, grace, conflict_exit, label, instance;
+  bool no_wait{}, shared{}, verbose{};
+
+  void add_to(CLI::App& app) {
+    app.add_option("NAME", name, "The lock: 1 to 512 bytes, no control characters")->required();
+    auto* limit = app.add_option("--wait", wait, "Wait at most this long (default: forever)");
+    limit->type_name("DURATION");
+    app.add_flag("-n,--no-wait", no_wait, "Give up at once when somebody else holds it")
+        ->excludes(limit);
+    auto* many = app.add_option("--permits", permits, "Let up to N hold it together");
+    many->type_name("N");
+    app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
+    app.add_option("--ttl", ttl, "How long a silent holder keeps it: 100ms to 1h (default 30s)")
+        ->type_name("DURATION");
+    app.add_option("--grace", grace, "SIGTERM to SIGKILL; at most half of the ttl")
+        ->type_name("DURATION");
+    app.add_option("-E,--conflict-exit", conflict_exit, "Exit code instead of 75: 0 to 255")
+        ->type_name("N");
+    app.add_option("--label", label, "Free text for people")->type_name("TEXT");
+    app.add_option("--instance", instance, "Which instance of the program, for people")
+        ->type_name("TEXT");
+    common.add_to(app);
+    app.add_flag("-v,--verbose", verbose, "Tell on standard error what happens");
+  }
+};
+
+template <class Number>
+std::optional<Number> whole_number(const std::string& text, Number least, Number most) {
+  Number value{};
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value < least || value > most ? std::nullopt : std::optional(value);
+}
+
+std::optional<int> read_mode(const typed& t, run_options& into, const report& out) {
+  if (t.shared) into.how = mode::shared();
+  if (t.permits.empty()) return std::nullopt;
+  const auto n = whole_number<std::uint32_t>(t.permits, 1, mode::permits_max);
+  if (!n) {
+    return out.fail(exit_code::usage, "--permits " + harmless(t.permits) +
+                                          ": must be a whole number from 1 to 1000000");
+  }
+  into.how = mode::permits(*n);
+  return std::nullopt;
+}
+
+/// One duration setting; the exit code when it is no duration.
+std::optional<int> read_duration(const settings& s, key which, const char* what,
+                                 std::optional<duration>& into, const report& out) {
+  if (!s[which].given()) return std::nullopt;
+  const auto d = duration_of(s[which], what);
+  if (!d) return out.fail(exit_code::usage, d.error().message());
+  into = *d;
+  return std::nullopt;
+}
+
+std::optional<int> read_durations(const typed& t, const settings& s, run_options& into,
+                                  const report& out) {
+  std::optional<duration> wait;
+  if (auto code = read_duration(s, key::ttl, "ttl", into.ttl, out)) return code;
+  if (auto code = read_duration(s, key::grace, "grace", into.grace, out)) return code;
+  if (s[key::wait].value != "forever") {
+    if (auto code = read_duration(s, key::wait, "wait", wait, out)) return code;
+  }
+  into.wait = t.no_wait ? duration::zero() : wait.value_or(forever);
+  return std::nullopt;
+}
+
+std::optional<int> read_command(const words& given, run_options& into, const report& out) {
+  if (!given.command || given.command->empty()) {
+    return out.fail(exit_code::usage,
+                    "run: no command; write it after --, as in "
+                    "holdfast run NAME -- COMMAND");
+  }
+  into.command = *given.command;
+  const found_command found = find_command(into.command.front());
+  if (found.path.empty()) {
+    return out.fail(found.exists ? exit_code::not_executable : exit_code::not_found,
+                    harmless(found.reason));
+  }
+  into.path = found.path;
+  return std::nullopt;
+}
+
+void put_options_over(settings& s, const typed& t) {
+  if (!t.ttl.empty()) s.set_option(key::ttl, t.ttl);
+  if (!t.grace.empty()) s.set_option(key::grace, t.grace);
+  if (!t.wait.empty()) s.set_option(key::wait, t.wait);
+  if (!t.label.empty()) s.set_option(key::label, t.label);
+  if (!t.instance.empty()) s.set_option(key::instance, t.instance);
+}
+
+}  // namespace
+
+int verb_run(const std::vector<std::string>& after_verb) {
+  CLI::App app(
+      "Hold the lock NAME while COMMAND runs, and stop it before the lock can pass on.\n"
+      "holdfast run NAME [options] -- COMMAND [ARGUMENT...]",
+      "run");
+  typed t;
+  t.add_to(app);
+  const words given = cut_at_dashes(after_verb);
+  if (const auto code = parse(app, given)) return *code;
+  const report out(t.common.json, t.verbose);
+
+  run_options options;
+  options.name = t.name;
+  if (const auto good = lock_name(options.name).check(); !good) {
+    return out.fail(exit_code::usage, good.error().message());
+  }
+  if (const auto code = read_mode(t, options, out)) return *code;
+  if (!t.conflict_exit.empty()) {
+    const auto n = whole_number(t.conflict_exit, 0, 255);
+    if (!n) {
+      return out.fail(exit_code::usage,
+                      "-E " + harmless(t.conflict_exit) + ": must be a whole number from 0 to 255");
+    }
+    options.conflict_exit = *n;
+  }
+  settings s;
+  if (const auto code = load_settings(s, t.common, out)) return *code;
+  put_options_over(s, t);
+  if (const auto code = read_durations(t, s, options, out)) return *code;
+  if (const auto code = read_command(given, options, out)) return *code;
+  options.store = store_url(s);
+  options.label = s[key::label].value;
+  options.instance = s[key::instance].value;
+  return wrapper(options, s, out).run();
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,86 @@
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+#include "cli/verbs.hpp"
+
+#include <fmt/core.h>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::string session_text(const session_info& s) {
+  std::string text = fmt::format(
+      "session   {}\nowner     {}\nttl       {}\nopened    {} ago, {} heartbeats\nlocks     {}\n"
+      "life      {}\n",
+      s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened), s.beats, s.locks, name_of(s.alive));
+  if (s.denied) {
+    text += fmt::format("denied    by {}: {}\n", harmless(s.denied_by), harmless(s.denied_why));
+  }
+  return text;
+}
+
+std::string lock_text(const lock_info& l, const snapshot& all) {
+  std::string text = fmt::format("lock \"{}\"\n", l.name.printable());
+  std::vector<std::vector<std::string>> rows{
+      {"", "STATE", "MODE", "TOKEN", "OWNER", "SINCE", "SESSION"}};
+  int place = 0;
+  for (const entry_info& e : l.entries) {
+    const session_info* s = find_session(all, e.owner);
+    rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.how),
+                    e.granted ? std::to_string(e.order.value) : "-",
+                    s == nullptr ? "?" : who(s->owner), age(e.since), e.owner.str()});
+  }
+  return text + table(rows);
+}
+
+int show_session(const std::string& url, const snapshot& all, const session_id& id,
+                 const report& out) {
+  const session_info* s = find_session(all, id);
+  if (s == nullptr) {
+    return out.fail(exit_code::usage, "no session " + id.str() + " in " + harmless(url));
+  }
+  if (!out.json()) return print(session_text(*s));
+  auto json = json_head(url);
+  json.update(json_of(*s));
+  return print(json_line(json));
+}
+
+int show_lock(const std::string& url, const snapshot& all, const std::string& name,
+              const report& out) {
+  const lock_info* found = find_lock(all, name);
+  const lock_info l = found != nullptr ? *found : lock_info{lock_name(name), {}};
+  if (out.json()) {
+    auto json = json_head(url);
+    json.update(json_of(l, all));
+    return print(json_line(json));
+  }
+  if (found == nullptr) {
+    return print(fmt::format("lock \"{}\" is free in {}\n", l.name.printable(), harmless(url)));
+  }
+  return print(lock_text(l, all));
+}
+
+}  // namespace
+
+int verb_show(const std::vector<std::string>& after_verb) {
+  CLI::App app("Everything about one lock, or about one session.", "show");
+  common_options common;
+  target which;
+  which.add_to(app);
+  common.add_to(app);
+  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  const report out(common.json);
+  if (const auto code = which.check(out)) return *code;
+
+  auto opened = open_store(common, out);
+  if (const int* code = std::get_if<int>(&opened)) return *code;
+  store& st = std::get<store>(opened);
+  const auto all = st.list();
+  if (!all) return out.fail(all.error(), "store " + st.url());
+  if (!which.session.empty()) {
+    return show_session(st.url(), *all, *session_id::parse(which.session), out);
+  }
+  return show_lock(st.url(), *all, which.name, out);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,18 @@
+#include "cli/command_line.hpp"
+#include "cli/json_output.hpp"
+#include "cli/verbs.hpp"
+
+#include <holdfast/version.hpp>
+
+namespace holdfast::cli {
+
+int verb_version(const std::vector<std::string>& after_verb) {
+  CLI::App app("The version of the program and of the library in it.", "version");
+  bool json{};
+  app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
+  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  if (!json) return print(std::string("holdfast ") + version() + "\n");
+  return print(json_line({{"version", json_version}, {"holdfast", version()}}));
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,76 @@
+#include "cli/waiting_line.hpp"
+
+#include <fmt/core.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+namespace holdfast::cli {
+
+namespace {
+
+/// The first `columns` characters, cut between characters.
+std::string cut(const std::string& text, std::size_t columns) {
+  std::size_t bytes = 0;
+  std::size_t seen = 0;
+  for (; bytes < text.size(); ++bytes) {
+    const bool starts = (static_cast<unsigned char>(text[bytes]) & 0xC0U) != 0x80U;
+    if (starts && ++seen > columns) break;
+  }
+  return text.substr(0, bytes);
+}
+
+std::size_t terminal_width() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < 20) return 80;
+  return size.ws_col;
+}
+
+void put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+}  // namespace
+
+waiting_line::waiting_line(std::string lock, std::string store, const report& out)
+    : lock_(std::move(lock)),
+      store_(std::move(store)),
+      out_(out),
+      on_terminal_(!out.json() && ::isatty(STDERR_FILENO) != 0) {}
+
+void waiting_line::heard(const event::waiting& e) {
+  const std::lock_guard hold(mutex_);
+  latest_ = e;
+}
+
+std::string waiting_line::text(const event::waiting& e) const {
+  const std::string holder = e.first ? who(e.first->owner) : "somebody";
+  const std::string place = e.ahead <= 1 ? "next in the queue" : fmt::format("{} ahead", e.ahead);
+  return fmt::format("holdfast: waiting {} for \"{}\": held by {} for {}; {}; {}",
+                     rounded(clock::now() - started_), lock_, holder, age(e.since), place, store_);
+}
+
+void waiting_line::draw() {
+  std::optional<event::waiting> now;
+  {
+    const std::lock_guard hold(mutex_);
+    now = latest_;
+  }
+  if (!now) return;
+  if (on_terminal_) {
+    put("\r" + cut(text(*now), terminal_width() - 1) + "\x1b[K");
+    drawn_ = true;
+  } else if (now->ahead != ahead_told_) {
+    ahead_told_ = now->ahead;
+    out_.note(text(*now).substr(std::string_view("holdfast: ").size()));
+  }
+}
+
+void waiting_line::erase() {
+  if (drawn_) put("\r\x1b[K");
+  drawn_ = false;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "cli/report.hpp"
+
+#include <holdfast/observer.hpp>
+
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace holdfast::cli {
+
+/// One line on a terminal that tells who is in the way, redrawn in place while we wait; without a
+/// terminal, with --verbose, one line each time the place in the queue changes.
+///
+/// Thread safety: heard() from any thread; the rest from the main thread.
+class waiting_line {
+ public:
+  waiting_line(std::string lock, std::string store, const report& out);
+  ~waiting_line() { erase(); }
+
+  void heard(const event::waiting& e);
+  /// Draws it again, with the time that has passed.
+  void draw();
+  void erase();
+
+ private:
+  std::string text(const event::waiting& e) const;
+
+  std::string lock_;
+  std::string store_;
+  const report& out_;
+  bool on_terminal_;
+  bool drawn_{};
+  std::size_t ahead_told_{};
+  time_point started_{clock::now()};
+  std::mutex mutex_;
+  std::optional<event::waiting> latest_;
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,278 @@
+#include "cli/wrapper.hpp"
+
+#include "cli/command_line.hpp"
+#include "cli/run_events.hpp"
+
+#include <fmt/core.h>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace holdfast::cli {
+
+using namespace std::chrono_literals;
+
+wrapper::wrapper(const run_options& options, const settings& s, const report& out)
+    : options_(options), settings_(s), out_(out), printable_(lock_name(options.name).printable()) {}
+
+wrapper::~wrapper() = default;
+
+int wrapper::run() {
+  signals_ = start_state::take_over_signals();
+  const sigset_t watched = watched_signals();
+  signal_fd_.reset(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+  terminal_ = terminal::open();
+  // The ttl of the URL is known only to the open session; the guardian uses its grace after that
+  // for what a command leaves behind, where any length is safe.
+  const duration leftover = options_.grace.value_or(grace_default(options_.ttl.value_or(30s)));
+  auto guardian = guardian_link::fork_guardian({.path = options_.path,
+                                                .arguments = options_.command,
+                                                .signals = signals_,
+                                                .grace = leftover,
+                                                .terminal_fd = terminal_.fd(),
+                                                .wrapper_group = ::getpgrp()});
+  if (!guardian) return out_.fail(guardian.error(), "run");
+  guardian_.emplace(std::move(*guardian));
+  return open_and_run();
+}
+
+int wrapper::open_and_run() {
+  waiting_line line(printable_, harmless(without_password(options_.store)), out_);
+  events_ = std::make_shared<run_events>(line);
+  const std::string& command = options_.command.front();
+  auto s = open(options_.store, {.ttl = options_.ttl,
+                                 .program = command.substr(command.rfind('/') + 1),
+                                 .instance = options_.instance,
+                                 .label = options_.label,
+                                 .watcher = events_});
+  if (!s) {
+    events_->detach();
+    return fail_to_open(settings_, s.error(), out_);
+  }
+  const int code = run_in(*s, line);
+  if (const auto closed = s->close(); !closed && code == 0) {
+    out_.warn("the session was not closed in the store: " + closed.error().message());
+  }
+  events_->detach();
+  return code;
+}
+
+int wrapper::run_in(session& s, waiting_line& line) {
+  ttl_ = s.ttl();
+  grace_ = options_.grace.value_or(grace_default(ttl_));
+  if (grace_ > grace_limit(ttl_)) {
+    return out_.fail(
+        exit_code::usage,
+        fmt::format("--grace {} does not fit: at most half of the ttl ({}), or SIGTERM "
+                    "would come while heartbeats are in time",
+                    rounded(grace_), rounded(ttl_)));
+  }
+  const std::stop_callback on_loss(s.lost(), [events = events_] { events->wake(); });
+  auto got = wait_for_lock(s, line);
+  if (const int* code = std::get_if<int>(&got)) return *code;
+  return run_under(s, std::move(std::get<lock>(got)));
+}
+
+std::variant<lock, int> wrapper::wait_for_lock(session& s, waiting_line& line) {
+  std::stop_source cancel;
+  s.acquire(lock_name(options_.name),
+            {.mode = options_.how, .wait = options_.wait, .stop = cancel.get_token()},
+            [events = events_](result<lock> r) { events->acquired(std::move(r)); });
+  std::optional<int> ended;
+  std::optional<result<lock>> answer;
+  while (!(answer = events_->take_acquired())) {
+    line.draw();
+    poll_for(1s);
+    if (ended) continue;  // What is left is the answer to the cancellation.
+    ended = end_of_wait();
+    if (ended) cancel.request_stop();
+  }
+  line.erase();
+  // A signal that came with the grant is left in the descriptor and goes to the command.
+  if (ended) return *ended;
+  if (!*answer) return refused(answer->error());
+  return std::move(**answer);
+}
+
+std::optional<int> wrapper::end_of_wait() {
+  while (const auto n = next_signal()) {
+    if (*n == SIGTSTP) stop_own_group();
+    const bool harmless_one = *n == SIGTSTP || *n == SIGCONT || *n == SIGCHLD || *n == SIGWINCH;
+    if (!harmless_one) return exit_of_signal(*n);
+  }
+  if (!guardian_->is_gone()) return std::nullopt;
+  return out_.fail(exit_code::unavailable,
+                   fmt::format("lock \"{}\": the guardian was killed before the command started; "
+                               "nothing was run",
+                               printable_));
+}
+
+int wrapper::refused(const error& e) {
+  const std::string text = fmt::format("lock \"{}\" in {}: {}", printable_,
+                                       harmless(without_password(options_.store)), e.message());
+  const exit_code code = exit_for(e.code());
+  const int number = code == exit_code::not_obtained ? options_.conflict_exit : to_int(code);
+  return out_.fail(number, name_of(e.code()), text);
+}
+
+bool wrapper::publish(const lock& held) {
+  // The clock first: if we are stopped between the two, the deadline comes out too early.
+  const time_point now = clock::now();
+  const duration left = held.remaining();
+  if (left <= duration::zero()) return false;
+  guardian_->raise(deadlines_of(now + left, ttl_, grace_));
+  return true;
+}
+
+bool wrapper::lease_fits(const lock& held) {
+  // A grant late in a lease (after a stall) must not start a command only to stop it.
+  while (publish(held)) {
+    const time_point term = guardian_->kill_at() - grace_;
+    if (term > clock::now()) return true;
+    poll_for(std::max(ttl_ / 50, duration(1ms)));
+  }
+  return false;
+}
+
+std::vector<std::string> wrapper::environment(const session& s, const lock& held) const {
+  return {"HOLDFAST_LOCK=" + options_.name, "HOLDFAST_TOKEN=" + std::to_string(held.token().value),
+          "HOLDFAST_SESSION=" + s.id().str(), "HOLDFAST_STORE=" + s.url()};
+}
+
+int wrapper::run_under(session& s, lock held) {
+  if (!lease_fits(held)) return refused(error(errc::lost, s.status().reason));
+  const std::string id = s.id().str();
+  lease_page& page = guardian_->page();
+  std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));
+  page.now.store(lease_page::stage::held, std::memory_order_release);
+  out_.note(
+      fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(), held.token().value));
+  if (!guardian_->start(environment(s, held), s.life_descriptor(), terminal_.should_give())) {
+    return guardian_died("did not take the command");
+  }
+  auto ended = supervise(held);
+  if (!ended) {
+    return guardian_died(guardian_->kill_everything(5s)
+                             ? "was killed; the command was ended with it"
+                             : "was killed, and something of the command will not die");
+  }
+  return finish(s, std::move(held), *ended);
+}
+
+std::optional<message> wrapper::supervise(const lock& held) {
+  const duration step = std::clamp(ttl_ / 8, duration(10ms), duration(1s));
+  bool told{};
+  while (!ended_) {
+    if (!publish(held) && !told) {
+      told = true;
+      guardian_->end_now();
+    }
+    poll_for(step);
+    forward_signals();
+    while (!ended_) {
+      received r = guardian_->receive();
+      if (r.got) on_message(std::move(*r.got));
+      if (r.closed) return std::nullopt;
+      if (!r.got) break;
+    }
+    // A guardian that hangs is no guardian: half of the safety distance is left for us.
+    const bool overdue = clock::now() > guardian_->kill_at() + kill_distance(ttl_) / 2;
+    if (!ended_ && (overdue && guardian_->page().kill_at != 0)) return std::nullopt;
+    if (!ended_) guardian_->is_gone();
+  }
+  terminal_.take_back_from(command_);
+  return std::move(ended_);
+}
+
+void wrapper::on_message(message m) {
+  switch (m.what) {
+    case message::kind::started:
+      command_ = m.number;
+      break;
+    case message::kind::start_failed:
+      start_errno_ = m.number;
+      break;
+    case message::kind::stopped:
+      on_stopped(m.number);
+      break;
+    case message::kind::ended:
+      ended_ = std::move(m);
+      break;
+    default:
+      break;
+  }
+}
+
+void wrapper::on_stopped(int signal) {
+  const bool wants_terminal = signal == SIGTTIN || signal == SIGTTOU;
+  if (wants_terminal && terminal_.ours()) {
+    guardian_->proceed(true);
+    return;
+  }
+  if (!wants_terminal && signal != SIGTSTP) return;
+  terminal_.take_back_from(command_);
+  stop_own_group();
+  guardian_->proceed(terminal_.ours());
+}
+
+void wrapper::forward_signals() {
+  while (const auto n = next_signal()) {
+    if (*n != SIGCHLD) guardian_->forward(*n);
+  }
+}
+
+std::optional<int> wrapper::next_signal() {
+  signalfd_siginfo info{};
+  if (::read(signal_fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
+  return static_cast<int>(info.ssi_signo);
+}
+
+void wrapper::poll_for(duration limit) {
+  std::array<pollfd, 3> watched{{{signal_fd_.get(), POLLIN, 0},
+                                 {events_->fd(), POLLIN, 0},
+                                 {guardian_->socket(), POLLIN, 0}}};
+  const auto ms = static_cast<int>(std::max<std::int64_t>(limit / 1ms, 1));
+  ::poll(watched.data(), watched.size(), ms);
+  events_->drain();
+}
+
+int wrapper::guardian_died(const std::string& how) {
+  terminal_.restore_modes();
+  return out_.fail(exit_code::lost, fmt::format("lock \"{}\": its guardian {} (pid {}); whether "
+                                                "the command had finished is not known",
+                                                printable_, how, guardian_->pid()));
+}
+
+int wrapper::finish(session& s, lock held, const message& ended) {
+  const int status = ended.number;
+  if (start_errno_ != 0) {
+    const bool missing = start_errno_ == ENOENT;
+    return out_.fail(missing ? exit_code::not_found : exit_code::not_executable,
+                     options_.path + ": " + std::strerror(start_errno_));
+  }
+  if (WIFSIGNALED(status) || ended.flag) terminal_.restore_modes();
+  const std::string reason = s.status().reason;
+  guardian_->page().now.store(lease_page::stage::over, std::memory_order_release);
+  const auto released = std::move(held).release();
+  if (ended.flag || (!released && exit_for(released.error().code()) == exit_code::lost)) {
+    const std::string why = !reason.empty() ? reason : "it was not renewed in time";
+    return out_.fail(exit_code::lost, fmt::format("lock \"{}\" in {}: the lease was lost ({}); the "
+                                                  "command was stopped before it ended",
+                                                  printable_, s.url(), why));
+  }
+  if (!released) {
+    out_.warn(fmt::format("lock \"{}\": not released in the store, free after {}: {}", printable_,
+                          rounded(ttl_), released.error().message()));
+  }
+  if (WIFSIGNALED(status)) return exit_of_signal(WTERMSIG(status));
+  return WEXITSTATUS(status);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "cli/descriptor.hpp"
+#include "cli/guardian_link.hpp"
+#include "cli/report.hpp"
+#include "cli/run_options.hpp"
+#include "cli/settings.hpp"
+#include "cli/start_state.hpp"
+#include "cli/terminal.hpp"
+#include "cli/waiting_line.hpp"
+
+#include <holdfast/session.hpp>
+
+#include <memory>
+#include <optional>
+#include <variant>
+
+namespace holdfast::cli {
+
+class run_events;
+
+/// The process that the user started: it owns the session, reads the signals and gives the
+/// guardian its deadlines. One poll loop on the main thread; the library's threads only wake it.
+class wrapper {
+ public:
+  wrapper(const run_options& options, const settings& s, const report& out);
+  ~wrapper();
+
+  /// Waits for the lock, runs the command under it, and gives the exit code of the program. On
+  /// every way out nothing of the command is left and the lock is released or lost.
+  int run();
+
+ private:
+  int open_and_run();
+  int run_in(session& s, waiting_line& line);
+  std::variant<lock, int> wait_for_lock(session& s, waiting_line& line);
+  std::optional<int> end_of_wait();
+  int refused(const error& e);
+  int run_under(session& s, lock held);
+  int finish(session& s, lock held, const message& ended);
+  bool lease_fits(const lock& held);
+  bool publish(const lock& held);
+  std::vector<std::string> environment(const session& s, const lock& held) const;
+  std::optional<message> supervise(const lock& held);
+  void on_message(message m);
+  void on_stopped(int signal);
+  std::optional<int> next_signal();
+  void forward_signals();
+  void poll_for(duration limit);
+  int guardian_died(const std::string& how);
+
+  const run_options& options_;
+  const settings& settings_;
+  const report& out_;
+  std::string printable_;
+  start_state signals_;
+  descriptor signal_fd_;
+  terminal terminal_;
+  std::optional<guardian_link> guardian_;
+  std::shared_ptr<run_events> events_;
+  duration ttl_{};
+  duration grace_{};
+  pid_t command_{};
+  int start_errno_{};
+  std::optional<message> ended_;
+};
+
+}  // namespace holdfast::cli
