@@ -73,9 +73,8 @@ auto async_acquire(session& s, lock_name name, acquire_options options, Token&& 
         o.stop = stop->token();
         auto slot = ::asio::get_associated_cancellation_slot(handler);
         if (slot.is_connected()) {
-          slot.assign([source = stop->source()](::asio::cancellation_type) {
-            source->request_stop();
-          });
+          slot.assign(
+              [source = stop->source()](::asio::cancellation_type) { source->request_stop(); });
         }
         s.acquire(std::move(n), std::move(o),
                   detail::on_executor<lock>(std::move(handler), std::move(stop)));

@@ -17,9 +17,9 @@ class completion {
  public:
   completion() = default;
   template <class F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, completion> &&
-             std::is_invocable_v<std::decay_t<F>&&, result<T>>)
-  completion(F&& f)  // NOLINT(google-explicit-constructor): a lambda is passed as it is.
+  requires(!std::is_same_v<std::remove_cvref_t<F>, completion> &&
+           std::is_invocable_v<std::decay_t<F>&&, result<T>>)
+      completion(F&& f)  // NOLINT(google-explicit-constructor): a lambda is passed as it is.
       : call_(std::make_unique<model<std::decay_t<F>>>(std::forward<F>(f))) {}
 
   explicit operator bool() const noexcept { return call_ != nullptr; }

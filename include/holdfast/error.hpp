@@ -83,9 +83,9 @@ class [[nodiscard]] result {
  public:
   using value_type = T;
 
-  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT
-  result(holdfast::error e) : state_(std::in_place_index<1>, std::move(e)) {}    // NOLINT
-  result(errc e) : result(holdfast::error(e)) {}                                 // NOLINT
+  result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT
+  result(holdfast::error e) : state_(std::in_place_index<1>, std::move(e)) {}  // NOLINT
+  result(errc e) : result(holdfast::error(e)) {}                               // NOLINT
 
   bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }

@@ -19,11 +19,13 @@ class grant;
 
 /// A lock that was granted. Move-only, and there is no empty one: a failed acquire gives an error.
 ///
-/// |          | check(needed)        | remaining() | release() | lease ends | destructor           |
-/// |----------|----------------------|-------------|-----------|------------|----------------------|
-/// | held     | ok while `needed` is left | > 0    | released  | lost       | releases, bounded    |
-/// | lost     | errc::lost           | 0           | errc::lost| lost       | nothing              |
-/// | in a forked child | errc::lost  | 0           | errc::lost| lost       | nothing              |
+/// |                   | check(needed)             | remaining() | release()  | destructor        |
+/// |-------------------|---------------------------|-------------|------------|-------------------|
+/// | held              | ok while `needed` is left | > 0         | released   | releases, bounded |
+/// | lost              | errc::lost                | 0           | errc::lost | nothing           |
+/// | in a forked child | errc::lost                | 0           | errc::lost | nothing           |
+///
+/// A held lock becomes lost when its lease ends.
 ///
 /// Lost is final: a lock that was lost once never answers ok again, whatever the store says later.
 ///
@@ -33,7 +35,7 @@ class grant;
 /// older one. It also trusts CLOCK_BOOTTIME to run within 1 % of real time.
 ///
 /// Thread safety: const functions from any thread; others need the caller's own order. Using a
-/// moved-from lock is a programmer's error and stops the program, except destroying or assigning it.
+/// moved-from lock is a programmer's error and stops the program; it may be destroyed and assigned.
 class [[nodiscard]] HOLDFAST_EXPORT lock {
  public:
   lock(lock&&) noexcept;

@@ -15,8 +15,8 @@ namespace holdfast {
 /// A name is 1 to 512 bytes, any byte but control characters (0x00-0x1f and 0x7f). It is compared
 /// byte for byte: no case folding, no Unicode normalisation, no path rules.
 ///
-/// Any text can be put in; whether it is a name is told by check(), and every operation that takes a
-/// name answers `invalid_argument` for one that is not.
+/// Any text can be put in; whether it is a name is told by check(), and every operation that takes
+/// a name answers `invalid_argument` for one that is not.
 ///
 /// Thread safety: as a plain value.
 class HOLDFAST_EXPORT lock_name {

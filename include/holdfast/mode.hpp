@@ -6,11 +6,13 @@ namespace holdfast {
 
 /// How a lock is held: by one, by many readers, or by up to n.
 ///
-/// |            | exclusive | shared | permits(n)                    |
-/// |------------|-----------|--------|-------------------------------|
-/// | exclusive  | waits     | waits  | invalid_argument              |
-/// | shared     | waits     | together | invalid_argument            |
-/// | permits(n) | invalid_argument | invalid_argument | together up to n; another n: invalid_argument |
+/// |            | exclusive | shared   | permits(n)                   |
+/// |------------|-----------|----------|------------------------------|
+/// | exclusive  | waits     | waits    | refused                      |
+/// | shared     | waits     | together | refused                      |
+/// | permits(n) | refused   | refused  | together up to n; or refused |
+///
+/// Refused is `invalid_argument`; so are permits of another n than those that are there.
 ///
 /// (row: what arrives; column: what is there, held or waiting.) A shared arrival waits behind an
 /// exclusive one that waits, so writers are not starved: grants follow the order of arrival.

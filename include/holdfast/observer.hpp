@@ -16,11 +16,11 @@ namespace holdfast {
 
 /// How a session stands.
 ///
-/// |            | beat acknowledged | no answer for a third of the ttl | deadline passed | denied | close() |
-/// |------------|-------------------|----------------------------------|-----------------|--------|---------|
-/// | attached   | attached          | endangered                       | expired         | denied | closed  |
-/// | endangered | attached          | endangered                       | expired         | denied | closed  |
-/// | expired, denied, closed | final: nothing changes them, no beat is ever sent again        ||||
+/// |            | beat acknowledged | unanswered for ttl/3 | deadline passed | denied | close() |
+/// |------------|-------------------|----------------------|-----------------|--------|---------|
+/// | attached   | attached          | endangered           | expired         | denied | closed  |
+/// | endangered | attached          | endangered           | expired         | denied | closed  |
+/// | expired, denied, closed | final: nothing changes them, no beat is ever sent again     ||||
 ///
 /// Locks are held only while attached or endangered.
 enum class session_state : std::uint8_t { attached, endangered, expired, denied, closed };

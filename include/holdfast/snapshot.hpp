@@ -24,13 +24,13 @@ using wall_time = std::chrono::sys_time<std::chrono::microseconds>;
 
 /// Who a session says it is. Shown to people; never used to infer life or death.
 struct owner_info {
-  std::string host;        ///< The machine's name when the session was opened.
-  std::string boot_id;     ///< The kernel's boot id; empty when it could not be read.
-  std::int64_t pid{};      ///< In its own pid namespace.
-  std::string program;     ///< File name of the program, or what session_options::program said.
-  std::string instance;    ///< session_options::instance; empty when none was given.
-  std::string label;       ///< session_options::label; empty when none was given.
-  wall_time started{};     ///< When the process started.
+  std::string host;      ///< The machine's name when the session was opened.
+  std::string boot_id;   ///< The kernel's boot id; empty when it could not be read.
+  std::int64_t pid{};    ///< In its own pid namespace.
+  std::string program;   ///< File name of the program, or what session_options::program said.
+  std::string instance;  ///< session_options::instance; empty when none was given.
+  std::string label;     ///< session_options::label; empty when none was given.
+  wall_time started{};   ///< When the process started.
 };
 
 /// What this host knows of the life of a session's processes, by its life lock alone.
@@ -44,23 +44,23 @@ enum class life : std::uint8_t {
 struct session_info {
   session_id id;
   owner_info owner;
-  duration ttl{};           ///< What it promised to beat within.
-  wall_time opened{};       ///< When it was opened.
-  std::uint64_t beats{};    ///< Acknowledged heartbeats.
-  bool denied{};            ///< An operator ended it; it falls when its ttl has run out.
-  std::string denied_by;    ///< Who denied it; empty unless `denied`.
-  std::string denied_why;   ///< The typed reason; empty unless `denied`.
+  duration ttl{};          ///< What it promised to beat within.
+  wall_time opened{};      ///< When it was opened.
+  std::uint64_t beats{};   ///< Acknowledged heartbeats.
+  bool denied{};           ///< An operator ended it; it falls when its ttl has run out.
+  std::string denied_by;   ///< Who denied it; empty unless `denied`.
+  std::string denied_why;  ///< The typed reason; empty unless `denied`.
   life alive{life::unknown};
-  std::uint64_t locks{};    ///< Live entries, held and waiting together.
+  std::uint64_t locks{};  ///< Live entries, held and waiting together.
 };
 
 /// One entry of a lock's queue: a holder, or somebody who waits.
 struct entry_info {
   session_id owner;
-  token order;              ///< Its place in the order of arrival; the holder's fencing token.
+  token order;  ///< Its place in the order of arrival; the holder's fencing token.
   mode how{mode::exclusive()};
-  bool granted{};           ///< True for holders.
-  wall_time since{};        ///< When it was enqueued.
+  bool granted{};     ///< True for holders.
+  wall_time since{};  ///< When it was enqueued.
 };
 
 /// One lock name that is held or waited for: entries in order of arrival, at least one.

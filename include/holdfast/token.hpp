@@ -5,7 +5,7 @@
 
 namespace holdfast {
 
-/// A fencing token: one integer from 1 to 2^53 - 1 that grows with every grant of a name in a store.
+/// A fencing token: an integer from 1 to 2^53 - 1 that grows with every grant of a name in a store.
 ///
 /// Send it with every write to what the lock protects, and let the storage refuse a token that is
 /// older than the newest it has seen. That, and nothing a lock service can do, stops a holder that

@@ -55,16 +55,16 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 
 /// One acquire of one name, from the first enqueue to a token or a reason. Pure.
 ///
-/// | state      | what it waits for                  | then                                         |
-/// |------------|------------------------------------|----------------------------------------------|
-/// | enqueuing  | the reply                          | granted: finish; held: probing; gate: again  |
-/// | probing    | which rivals are provably dead     | taking, else watching (or busy, for a try)   |
-/// | taking     | compare-and-delete of one rival    | confirming (or enqueuing again, for a try)   |
-/// | watching   | notify, tick, cancel               | confirming, probing, taking or leaving       |
-/// | confirming | who is ahead now                   | granted: finish; else probing                |
-/// | leaving    | our entry is gone                  | finish with the reason kept before           |
+/// | state      | what it waits for                | then                                         |
+/// |------------|----------------------------------|----------------------------------------------|
+/// | enqueuing  | the reply                        | granted: finish; held: probing; gate: again  |
+/// | probing    | which rivals are provably dead   | taking, else watching (or busy, for a try)   |
+/// | taking     | compare-and-delete of one rival  | confirming (or enqueuing again, for a try)   |
+/// | watching   | notify, tick, cancel             | confirming, probing, taking or leaving       |
+/// | confirming | who is ahead now                 | granted: finish; else probing                |
+/// | leaving    | our entry is gone                | finish with the reason kept before           |
 ///
-/// Rules it keeps (DESIGN 3 and 4): a grant counts only while the session's lease runs; after a
+/// Rules it keeps (docs/protocol.md): a grant counts only while the session's lease runs; after a
 /// wait one more read confirms; an unknown enqueue moves the gate before anything else; a dead
 /// rival is broken before anybody is called busy; all older sessions' versions are noted, so that
 /// many dead owners fall together; takeovers compare the version that was seen. A cancel or a limit
@@ -74,10 +74,10 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 class claim {
  public:
   struct config {
-    std::string subject{};                        ///< How messages begin: `lock "nightly"`.
+    std::string subject{};  ///< How messages begin: `lock "nightly"`.
     mode how{mode::exclusive()};
-    bool waits{};                                 ///< False: a try.
-    time_point give_up{time_point::max()};        ///< When a wait ends with timed_out.
+    bool waits{};                                   ///< False: a try.
+    time_point give_up{time_point::max()};          ///< When a wait ends with timed_out.
     duration poll{std::chrono::milliseconds{250}};  ///< How often a waiter looks by itself.
   };
 
@@ -111,7 +111,14 @@ class claim {
 
  private:
   enum class state : std::uint8_t {
-    idle, enqueuing, probing, taking, watching, confirming, leaving, finished
+    idle,
+    enqueuing,
+    probing,
+    taking,
+    watching,
+    confirming,
+    leaving,
+    finished
   };
 
   action enqueue_again();
@@ -135,13 +142,13 @@ class claim {
   token mine_{};
   bool entry_unknown_{};
   bool notified_{};
-  bool removed_{};  ///< Somebody ahead fell since the last look.
+  bool removed_{};                        ///< Somebody ahead fell since the last look.
   std::optional<act::finish> pending_{};  ///< A cancel or end that waits for a reply.
   act::finish outcome_{};                 ///< What to say when the leave is done.
   std::vector<rival> ahead_{};
   std::vector<token> targets_{};
   std::optional<session_record> first_{};
-  std::vector<act::take> takes_{};        ///< Dead or due rivals not yet taken.
+  std::vector<act::take> takes_{};  ///< Dead or due rivals not yet taken.
   time_point next_poll_{};
   time_point rested_{};  ///< When it came to rest; what was due before waits for the poll.
   int rounds_{};

@@ -26,10 +26,10 @@ constexpr duration takeover_after(duration ttl) noexcept {
 
 /// One session's deadline: the only thing a check() reads.
 ///
-/// |        | extend(u, now), now < deadline | extend, too late | expire(now) when passed | lose() |
-/// |--------|--------------------------------|------------------|-------------------------|--------|
-/// | held   | held, deadline = max(old, u)   | lost             | lost                    | lost   |
-/// | lost   | lost                           | lost             | lost                    | lost   |
+/// |        | extend(u, now), now < deadline | extend, too late | expire(now) if passed | lose() |
+/// |--------|--------------------------------|------------------|------------------------|--------|
+/// | held   | held, deadline = max(old, u)   | lost             | lost                   | lost   |
+/// | lost   | lost                           | lost             | lost                   | lost   |
 ///
 /// Lost is final. Thread safety: every function, from any thread, without a mutex.
 class lease {

@@ -35,8 +35,8 @@ struct session_record {
   duration ttl{};
   std::uint64_t gate{};  ///< Every enqueue carries it; moving it shuts late ones out.
   life_place where{};
-  owner_info owner{};    ///< For people, except that `pid` is a hint where to look first.
-  wall_time opened{};    ///< For people.
+  owner_info owner{};  ///< For people, except that `pid` is a hint where to look first.
+  wall_time opened{};  ///< For people.
   std::string denied_by{};
   std::string denied_why{};
 };
@@ -46,7 +46,7 @@ struct entry {
   token order{};  ///< The engine's commit order: its place, and the fencing token.
   session_id owner{};
   std::uint64_t inc{};
-  std::uint64_t request{};  ///< Chosen by the session, unique in it: finds an entry of unknown fate.
+  std::uint64_t request{};  ///< Unique in the session: finds an entry of unknown fate.
   mode how{mode::exclusive()};
   wall_time since{};  ///< For people.
 };

@@ -80,9 +80,9 @@ class session_machine {
   session_state state_{session_state::attached};
   std::string reason_;
   std::uint64_t attempts_{};
-  std::uint64_t proven_{};    ///< The newest attempt that was acknowledged.
+  std::uint64_t proven_{};  ///< The newest attempt that was acknowledged.
   time_point last_sent_{};
-  time_point last_proof_{};   ///< Send time of the newest acknowledged attempt.
+  time_point last_proof_{};  ///< Send time of the newest acknowledged attempt.
   std::array<attempt_sent, remembered> sent_{};
 };
 

@@ -14,12 +14,12 @@ namespace holdfast::core {
 /// A store URL taken apart: `scheme[+tls]://[user@]host:port,...[/path]?key=value&...`, or
 /// `scheme:path?key=value` for engines without hosts. Pure text: nothing is resolved or opened.
 struct store_url {
-  std::string scheme;               ///< Lower case, without "+tls".
+  std::string scheme;  ///< Lower case, without "+tls".
   bool tls{};
   std::string user;
-  std::string password;             ///< Only when the text had `user:password@`; never printed.
-  std::vector<std::string> hosts;   ///< "host:port", "host", "[v6]:port" or "unix:/path".
-  std::string path;                 ///< `local:PATH`: the path; else what follows the hosts.
+  std::string password;            ///< Only when the text had `user:password@`; never printed.
+  std::vector<std::string> hosts;  ///< "host:port", "host", "[v6]:port" or "unix:/path".
+  std::string path;                ///< `local:PATH`: the path; else what follows the hosts.
   std::map<std::string, std::string> query;  ///< Percent-decoded.
 
   /// `invalid_argument` with what is wrong and at which byte.

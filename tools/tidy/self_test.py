@@ -148,7 +148,7 @@ class Layers(unittest.TestCase):
 
 class Contracts(unittest.TestCase):
     HEADER = "enum class errc {\n  busy = 1,  ///< Held.\n};\n"
-    CODE = 'case errc::busy:\n  return "busy";\ncase errc::busy:\n  return "It is held.";\n'
+    CODE = 'case errc::busy:\n  return {"busy", "somebody holds it"};\n'
     TEST = "EXPECT_EQ(e, errc::busy);\n"
 
     def broken(self, header=HEADER, code=CODE, test=TEST):
@@ -159,7 +159,7 @@ class Contracts(unittest.TestCase):
         self.assertEqual(self.broken(), [])
         self.assertEqual(self.broken(header=self.HEADER.replace("///<", "//")), ["errc"])
         self.assertEqual(self.broken(code=self.CODE.replace('"busy"', '"held"')), ["errc"])
-        self.assertEqual(self.broken(code='case errc::busy: return "busy";\n'), ["errc"])
+        self.assertEqual(self.broken(code='case errc::busy: return {"busy", ""};\n'), ["errc"])
         self.assertEqual(self.broken(test=""), ["errc"])
         self.assertEqual(self.broken(header="enum class other {\n};\n"), ["errc"])
 

@@ -1,0 +1,53 @@
+#pragma once
+
+#include "core/ledger.hpp"
+#include "engines/memory/watcher.hpp"
+#include "io/loop.hpp"
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace holdfast::engines::memory {
+
+/// The ledger behind a mutex: for tests, and for the threads of one process.
+///
+/// Callbacks run on the calling thread before the call returns, and so do the notifications of the
+/// watches that the call set off; both outside the mutex. Only a watch whose target was gone when
+/// it was armed is notified from a thread of the engine.
+///
+/// What it does **not** promise: to survive its process, or to be seen by another.
+class memory_engine final : public core::engine,
+                            public std::enable_shared_from_this<memory_engine> {
+ public:
+  void open(const core::open_request& r, core::on<core::open_reply> done) override;
+  void beat(const core::beat_request& r, core::on<core::beat_reply> done) override;
+  void close(const core::close_request& r, core::on<core::reply> done) override;
+  void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) override;
+  void leave(const core::leave_request& r, core::on<core::leave_reply> done) override;
+  void confirm(const core::confirm_request& r, core::on<core::queue_view> done) override;
+  void take(const core::take_request& r, core::on<core::take_reply> done) override;
+  void deny(const core::deny_request& r, core::on<core::deny_reply> done) override;
+  std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
+                                            std::function<void()> notify) override;
+  void list(core::on<core::listing> done) override;
+
+ private:
+  friend class armed;
+  using watchers = std::vector<std::shared_ptr<watcher>>;
+
+  /// One atomic step, its reply, then whoever watched what the step removed.
+  template <class Reply, class Step>
+  void run(const core::on<Reply>& done, Step step);
+  watchers hit_by_last_step();
+  void forget(const std::shared_ptr<watcher>& w);
+  void fire_later(std::shared_ptr<watcher> w);
+
+  std::mutex mutex_;
+  core::ledger ledger_;
+  std::uint64_t looked_at_{};  ///< The ledger's revision when watches were looked at last.
+  watchers armed_;
+  std::shared_ptr<io::loop> loop_;
+};
+
+}  // namespace holdfast::engines::memory

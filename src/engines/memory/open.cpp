@@ -1,0 +1,51 @@
+#include "engines/memory/open.hpp"
+
+#include "engines/memory/engine.hpp"
+#include "io/per_process.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace holdfast::engines::memory {
+
+namespace {
+
+/// The stores of this process by name; a name is forgotten when its last user is gone.
+class registry {
+ public:
+  std::shared_ptr<memory_engine> get(const std::string& name) {
+    const std::lock_guard guard(mutex_);
+    std::erase_if(stores_, [](const auto& s) { return s.second.expired(); });
+    if (auto found = stores_[name].lock()) return found;
+    auto fresh = std::make_shared<memory_engine>();
+    stores_[name] = fresh;
+    return fresh;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::weak_ptr<memory_engine>> stores_;
+};
+
+constinit io::per_process<registry> stores;
+
+result<std::vector<finding>> diagnose() {
+  return std::vector<finding>{
+      {finding::level::warning, "engine",
+       "memory: lives in this process only; no other process sees its locks, and nothing survives "
+       "the end of the process. Use local: for real work."}};
+}
+
+}  // namespace
+
+result<opened> open_memory(const core::store_url& url) {
+  if (auto known = url.only({"ttl", "max_ttl"}); !known) return known.error();
+  return opened{.engine = stores.get().get(url.path),
+                .url = "memory:" + url.path,
+                .life_directory = {},
+                .group_writable = false,
+                .diagnose = diagnose};
+}
+
+}  // namespace holdfast::engines::memory

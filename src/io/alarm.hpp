@@ -1,0 +1,86 @@
+#pragma once
+
+#include "io/at_exit.hpp"
+#include "io/boot_timer.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+/// The thread that tells of losses. It never does I/O, so a store that hangs cannot delay it, and
+/// it holds no mutex while it calls out.
+///
+/// One per process. Thread safety: every function, from any thread.
+class alarm final : public stoppable {
+ public:
+  /// Something with a deadline that may move to later times only.
+  class guarded {
+   public:
+    guarded() = default;
+    guarded(const guarded&) = delete;
+    guarded& operator=(const guarded&) = delete;
+    virtual ~guarded() = default;
+    /// The deadline as it is now; time_point::max() when there is nothing to guard any more.
+    virtual time_point deadline() const noexcept = 0;
+    /// The deadline has passed. Called once, on the alarm's thread.
+    virtual void passed() noexcept = 0;
+  };
+  using job = std::function<void()>;
+
+  /// This process's alarm, its thread running.
+  static result<std::shared_ptr<alarm>> of_process();
+
+  ~alarm() override;
+
+  /// Guards `what` until its deadline passes or it is unwatched.
+  std::uint64_t watch(std::weak_ptr<guarded> what, time_point deadline);
+  void unwatch(std::uint64_t id) noexcept;
+
+  /// Runs `j` on the alarm's thread, in order of posting. False when the thread has been stopped.
+  bool post(job j);
+  /// Runs `j` after all that was posted and waits until it is done, at most `limit`; on the alarm's
+  /// own thread, or when that has been stopped, it runs at once.
+  void run(job j, duration limit);
+
+  void stop() noexcept override;
+
+ private:
+  struct entry {
+    std::weak_ptr<guarded> what;
+    time_point when{};
+  };
+
+  // Held until the mutex is free: the last owner's destructor calls unwatch().
+  struct looked {
+    std::vector<std::shared_ptr<guarded>> due;
+    std::vector<std::shared_ptr<guarded>> kept;
+  };
+
+  explicit alarm(boot_timer timer) : timer_(std::move(timer)) {}
+  void loop() noexcept;
+  looked take_due(time_point now);
+  void insert(std::uint64_t id, entry e);
+
+  boot_timer timer_;
+  std::mutex mutex_;
+  bool stopping_{};
+  std::uint64_t last_id_{};
+  std::map<std::uint64_t, entry> entries_;
+  std::set<std::pair<time_point, std::uint64_t>> order_;
+  std::vector<job> jobs_;
+  std::thread thread_;
+};
+
+}  // namespace holdfast::io

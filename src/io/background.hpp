@@ -1,0 +1,15 @@
+#pragma once
+
+#include <holdfast/error.hpp>
+
+#include <functional>
+#include <thread>
+
+namespace holdfast::io {
+
+/// Starts a thread of the library: all signals blocked, so that the program's handlers run on the
+/// program's threads, and `name` (at most 15 bytes) shown by debuggers.
+/// Errors: `unavailable` when the system gives no thread.
+result<std::thread> start_thread(const char* name, std::function<void()> body);
+
+}  // namespace holdfast::io

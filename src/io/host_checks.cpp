@@ -1,0 +1,63 @@
+#include "io/host_checks.hpp"
+
+#include "io/boot_timer.hpp"
+#include "io/process_identity.hpp"
+
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+#include <system_error>
+
+namespace holdfast::io {
+
+namespace {
+
+using level = finding::level;
+
+std::string why() { return std::generic_category().message(errno); }
+
+finding check_clock() {
+  timespec t{};
+  if (::clock_gettime(CLOCK_BOOTTIME, &t) == 0) {
+    return {level::good, "clock", "CLOCK_BOOTTIME can be read; it counts suspended time too"};
+  }
+  return {level::fault, "clock",
+          "CLOCK_BOOTTIME cannot be read (" + why() + "): leases cannot be trusted on this kernel"};
+}
+
+finding check_timer() {
+  const auto timer = boot_timer::make();
+  if (timer) return {level::good, "timer", "timers on CLOCK_BOOTTIME can be made"};
+  return {level::fault, "timer", timer.error().message() + "; sessions cannot be opened"};
+}
+
+finding check_boot_id() {
+  const auto id = boot_id();
+  if (!id.empty()) return {level::good, "boot id", id};
+  return {level::warning, "boot id",
+          "/proc/sys/kernel/random/boot_id cannot be read: notes of earlier tries are not reused; "
+          "mount /proc"};
+}
+
+finding check_pidfd() {
+  const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
+  if (fd < 0) {
+    return {level::warning, "pidfd",
+            "pidfd_open is not available (" + why() +
+                "): a holder's crash is noticed by polling, "
+                "within a quarter of a second"};
+  }
+  ::close(fd);
+  return {level::good, "pidfd", "a holder's crash is noticed at once"};
+}
+
+}  // namespace
+
+std::vector<finding> check_host() {
+  return {check_clock(), check_timer(), check_boot_id(), check_pidfd()};
+}
+
+}  // namespace holdfast::io

@@ -1,0 +1,168 @@
+#include "io/loop.hpp"
+
+#include "io/alarm.hpp"
+#include "io/at_exit.hpp"
+#include "io/background.hpp"
+#include "io/boot_timer.hpp"
+
+#include <asio/executor_work_guard.hpp>
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+class loop::state final : public stoppable, public std::enable_shared_from_this<loop::state> {
+ public:
+  explicit state(boot_timer timer)
+      : timer_(std::move(timer)),
+        work_(asio::make_work_guard(context_)),
+        fired_(context_, ::fcntl(timer_.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
+
+  ~state() override { stop(); }
+
+  result<void> run() {
+    await_timer();
+    auto thread = start_thread("holdfast-loop", [this] {
+      id_ = std::this_thread::get_id();
+      context_.run();
+    });
+    if (!thread) return thread.error();
+    thread_ = std::move(*thread);
+    return {};
+  }
+
+  void stop() noexcept override {
+    context_.stop();
+    if (thread_.joinable() && !on_thread()) thread_.join();
+  }
+
+  void halt() noexcept { context_.stop(); }
+
+  bool on_thread() const noexcept { return std::this_thread::get_id() == id_.load(); }
+  void post(task t) { asio::post(context_, std::move(t)); }
+
+  std::uint64_t at(time_point when, task t) {
+    const std::lock_guard hold(mutex_);
+    const bool first = timers_.empty() || when < timers_.begin()->first.first;
+    const auto id = ++last_id_;
+    timers_.emplace(key{when, id}, std::move(t));
+    when_.emplace(id, when);
+    if (first) timer_.arm(when);
+    return id;
+  }
+
+  void cancel(std::uint64_t id) noexcept {
+    task dropped;  // Its captures are destroyed when the mutex is free.
+    const std::lock_guard hold(mutex_);
+    const auto found = when_.find(id);
+    if (found == when_.end()) return;
+    dropped.swap(timers_.find({found->second, id})->second);
+    timers_.erase({found->second, id});
+    when_.erase(found);
+  }
+
+  std::uint64_t when_readable(int fd, task t) {
+    const auto id = last_reading_.fetch_add(1) + 1;
+    asio::post(context_,
+               [this, id, fd, run = std::move(t)]() mutable { read(id, fd, std::move(run)); });
+    return id;
+  }
+
+  void forget(std::uint64_t id) {
+    asio::post(context_, [this, id] { readings_.erase(id); });
+  }
+
+ private:
+  using key = std::pair<time_point, std::uint64_t>;
+
+  void read(std::uint64_t id, int fd, task t) {
+    auto [at, added] = readings_.try_emplace(id, context_, fd);
+    at->second.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [this, id, run = std::move(t)](const asio::error_code& failed) {
+                            if (failed) return;
+                            readings_.erase(id);
+                            run();
+                          });
+  }
+
+  void await_timer() {
+    fired_.async_wait(asio::posix::stream_descriptor::wait_read,
+                      [this](const asio::error_code& failed) {
+                        if (failed) return;
+                        for (auto& t : take_due()) t();
+                        await_timer();
+                      });
+  }
+
+  std::vector<task> take_due() {
+    std::vector<task> due;
+    const std::lock_guard hold(mutex_);
+    const auto now = clock::now();
+    while (!timers_.empty() && timers_.begin()->first.first <= now) {
+      due.push_back(std::move(timers_.begin()->second));
+      when_.erase(timers_.begin()->first.second);
+      timers_.erase(timers_.begin());
+    }
+    // Arming also clears what has fired, so that nothing has to be read.
+    timer_.arm(timers_.empty() ? time_point::max() : timers_.begin()->first.first);
+    return due;
+  }
+
+  boot_timer timer_;
+  asio::io_context context_{1};
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  asio::posix::stream_descriptor fired_;
+  std::map<std::uint64_t, asio::posix::stream_descriptor> readings_;  // The loop's thread only.
+  std::atomic<std::uint64_t> last_reading_{};
+  std::mutex mutex_;
+  std::uint64_t last_id_{};
+  std::map<key, task> timers_;
+  std::map<std::uint64_t, time_point> when_;
+  std::thread thread_;
+  std::atomic<std::thread::id> id_{};
+};
+
+result<std::shared_ptr<loop>> loop::start() {
+  auto timer = boot_timer::make();
+  if (!timer) return timer.error();
+  auto made = std::make_shared<state>(std::move(*timer));
+  if (auto running = made->run(); !running) return running.error();
+  stop_at_exit(made);
+  return std::shared_ptr<loop>(new loop(std::move(made)));
+}
+
+loop::loop(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
+
+loop::~loop() {
+  if (!state_->on_thread()) {
+    state_->stop();
+    return;
+  }
+  // The last owner was a task: another thread waits for this one and then frees the state.
+  state_->halt();
+  auto reaper = alarm::of_process();
+  if (reaper && (*reaper)->post([s = state_] { s->stop(); })) return;
+  new std::shared_ptr<state>(state_);  // The program is ending and this thread with it.
+}
+
+void loop::post(task t) { state_->post(std::move(t)); }
+std::uint64_t loop::at(time_point when, task t) { return state_->at(when, std::move(t)); }
+void loop::cancel(std::uint64_t timer) noexcept { state_->cancel(timer); }
+std::uint64_t loop::when_readable(int fd, task t) {
+  return state_->when_readable(fd, std::move(t));
+}
+void loop::forget(std::uint64_t reading) noexcept { state_->forget(reading); }
+bool loop::on_thread() const noexcept { return state_->on_thread(); }
+
+}  // namespace holdfast::io

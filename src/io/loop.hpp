@@ -1,0 +1,50 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+namespace holdfast::io {
+
+/// One thread with timers on CLOCK_BOOTTIME and descriptors to wait for. Heartbeats, polls and
+/// late completions run on it; whatever must not be delayed by I/O belongs to the alarm instead.
+///
+/// Destroying it drops what has not run and waits for what is running; on its own thread it returns
+/// at once and the thread ends after the running task. It is also stopped when the program ends.
+///
+/// Thread safety: every function, from any thread.
+class loop {
+ public:
+  using task = std::function<void()>;
+
+  static result<std::shared_ptr<loop>> start();
+  loop(const loop&) = delete;
+  loop& operator=(const loop&) = delete;
+  ~loop();
+
+  /// Runs `t` soon. Dropped when the loop has been stopped.
+  void post(task t);
+
+  /// Runs `t` once, at `when` or a little later; time_point::max() never. The number is for
+  /// cancel(), and never zero.
+  std::uint64_t at(time_point when, task t);
+  /// Forgets the task unless it runs already. Any number may be given.
+  void cancel(std::uint64_t timer) noexcept;
+
+  /// Takes over `fd` and runs `t` once when it can be read. The number is for forget().
+  std::uint64_t when_readable(int fd, task t);
+  /// Closes the descriptor, soon.
+  void forget(std::uint64_t reading) noexcept;
+
+  bool on_thread() const noexcept;
+
+ private:
+  class state;
+  explicit loop(std::shared_ptr<state> s) noexcept;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace holdfast::io

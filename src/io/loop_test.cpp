@@ -1,0 +1,80 @@
+#include "io/loop.hpp"
+
+#include "io/process_watch.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <latch>
+#include <thread>
+#include <vector>
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(loop, runs_timers_in_order_of_time_and_not_early) {
+  const auto l = *loop::start();
+  std::vector<int> order;
+  std::latch done(2);
+  const auto began = clock::now();
+  l->at(began + 40ms, [&] {
+    order.push_back(2);
+    done.count_down();
+  });
+  l->at(began + 20ms, [&] {
+    order.push_back(1);
+    done.count_down();
+  });
+  done.wait();
+  EXPECT_GE(clock::now() - began, 40ms);
+  EXPECT_EQ(order, (std::vector{1, 2}));
+}
+
+TEST(loop, a_cancelled_timer_does_not_run) {
+  const auto l = *loop::start();
+  std::atomic<bool> ran{};
+  const auto id = l->at(clock::now() + 20ms, [&] { ran = true; });
+  l->cancel(id);
+  l->cancel(id);
+  std::latch done(1);
+  l->at(clock::now() + 40ms, [&] { done.count_down(); });
+  done.wait();
+  EXPECT_FALSE(ran);
+}
+
+TEST(loop, may_lose_its_last_owner_on_its_own_thread) {
+  auto l = *loop::start();
+  std::latch done(1);
+  auto* raw = l.get();
+  raw->post([&done, owner = std::move(l)]() mutable {
+    owner.reset();
+    done.count_down();
+  });
+  done.wait();
+}
+
+TEST(process_watch, hears_of_the_end_of_a_process) {
+  const auto l = *loop::start();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  std::latch ended(1);
+  process_watch watch;
+  ASSERT_EQ(watch.arm(l, pid, [&] { ended.count_down(); }), process_watch::armed::yes);
+  ::kill(pid, SIGKILL);
+  ended.wait();
+  ::waitpid(pid, nullptr, 0);
+  process_watch second;
+  EXPECT_EQ(second.arm(l, pid, [] {}), process_watch::armed::no_such_process);
+}
+
+}  // namespace
+}  // namespace holdfast::io

@@ -1,0 +1,95 @@
+#include "io/process_identity.hpp"
+
+#include "io/per_process.hpp"
+
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <climits>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <sstream>
+
+namespace holdfast::io {
+
+namespace {
+
+std::string own_program() {
+  std::array<char, PATH_MAX> path{};
+  const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (size <= 0) return {};
+  const std::string text(path.data(), static_cast<std::size_t>(size));
+  return text.substr(text.rfind('/') + 1);
+}
+
+std::string own_host() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.data();
+}
+
+// Field 22 of proc(5)'s /proc/PID/stat, in clock ticks since boot; the second field is a name in
+// parentheses that may hold anything.
+wall_time own_start() {
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  const auto after_name = line.rfind(')');
+  if (after_name == std::string::npos) return wall_now();
+  std::istringstream rest(line.substr(after_name + 1));
+  std::string skipped;
+  for (int field = 3; field < 22; ++field) rest >> skipped;
+  std::int64_t ticks{};
+  if (!(rest >> ticks)) return wall_now();
+  const auto since_boot = std::chrono::microseconds{ticks * 1'000'000 / ::sysconf(_SC_CLK_TCK)};
+  timespec boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &boot);
+  const auto up =
+      std::chrono::seconds{boot.tv_sec} + std::chrono::microseconds{boot.tv_nsec / 1000};
+  return wall_now() - (up - since_boot);
+}
+
+struct cache {
+  std::mutex mutex;
+  std::optional<owner_info> own;
+};
+
+constinit per_process<cache> caches;
+
+}  // namespace
+
+owner_info process_identity() {
+  auto& kept = caches.get();
+  const std::lock_guard hold(kept.mutex);
+  if (!kept.own) {
+    kept.own = owner_info{.host = own_host(),
+                          .boot_id = boot_id(),
+                          .pid = ::getpid(),
+                          .program = own_program(),
+                          .instance = {},
+                          .label = {},
+                          .started = own_start()};
+  }
+  return *kept.own;
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::uint64_t time_namespace() noexcept {
+  struct stat s {};
+  return ::stat("/proc/self/ns/time", &s) == 0 ? s.st_ino : 0;
+}
+
+wall_time wall_now() noexcept {
+  return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace holdfast::io

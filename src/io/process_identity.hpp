@@ -1,0 +1,24 @@
+#pragma once
+
+#include <holdfast/snapshot.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace holdfast::io {
+
+/// Who this process is, for people; `program` is the file name of its executable.
+/// Read anew after a fork. Thread safety: from any thread.
+owner_info process_identity();
+
+/// The kernel's boot id: differs after every boot. Empty when it cannot be read.
+std::string boot_id();
+
+/// The inode of this process's time namespace, in which CLOCK_BOOTTIME is shifted; zero when the
+/// kernel has none.
+std::uint64_t time_namespace() noexcept;
+
+/// The wall clock, for people only.
+wall_time wall_now() noexcept;
+
+}  // namespace holdfast::io

@@ -1,0 +1,138 @@
+#include "io/sighting_file.hpp"
+
+#include "io/process_identity.hpp"
+#include "io/random.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+namespace {
+
+constexpr std::size_t bytes_max = 256 * 1024;
+
+// FNV-1a: a file name that is the same in every process; a collision is found by the URL inside.
+std::string name_of(const std::string& url) {
+  std::uint64_t hash = 14695981039346656037U;
+  for (const char c : url) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  std::ostringstream text;
+  text << "sightings-" << std::hex << hash;
+  return text.str();
+}
+
+std::string header(const std::string& url) {
+  std::ostringstream text;
+  text << "holdfast-sightings 1\n" << url << '\n' << boot_id() << ' ' << time_namespace() << '\n';
+  return text.str();
+}
+
+// Only a plain file of our own: somebody else's notes could make us take over too early.
+std::string contents(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return {};
+  std::string text;
+  struct stat s {};
+  if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == ::geteuid() &&
+      (s.st_mode & 0022) == 0) {
+    std::array<char, 4096> part{};
+    for (ssize_t got = 1; got > 0 && text.size() <= bytes_max;) {
+      got = ::read(fd, part.data(), part.size());
+      if (got > 0) text.append(part.data(), static_cast<std::size_t>(got));
+    }
+  }
+  ::close(fd);
+  return text.size() > bytes_max ? std::string() : text;
+}
+
+bool parse(const std::string& line, session_id& id, core::sightings::sight& s) {
+  std::istringstream text(line);
+  std::string hex;
+  std::int64_t ttl{};
+  std::int64_t since{};
+  if (!(text >> hex >> s.at.inc >> s.at.beat >> s.at.denied >> ttl >> since)) return false;
+  const auto read = session_id::parse(hex);
+  if (!read || ttl <= 0 || ttl > core::ttl_max.count() || since <= 0) return false;
+  id = *read;
+  s.ttl = duration{ttl};
+  s.since = time_point{duration{since}};
+  return s.since <= clock::now();
+}
+
+void make_directory(const std::string& path) {
+  for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    ::mkdir(path.substr(0, at).c_str(), 0700);
+  }
+  ::mkdir(path.c_str(), 0700);
+}
+
+}  // namespace
+
+sighting_file::sighting_file(const std::string& directory, std::string url)
+    : directory_(directory), url_(std::move(url)), path_(directory + "/" + name_of(url_)) {}
+
+sighting_file::sights sighting_file::read() const {
+  const auto text = contents(path_);
+  const auto expected = header(url_);
+  if (!text.starts_with(expected)) return {};
+  sights found;
+  std::istringstream lines(text.substr(expected.size()));
+  for (std::string line; std::getline(lines, line) && found.size() < sights_max;) {
+    session_id id;
+    core::sightings::sight s;
+    if (parse(line, id, s)) found.emplace(id, s);
+  }
+  return found;
+}
+
+core::sightings sighting_file::merge(const core::sightings& notes) const {
+  sights all = read();
+  for (const auto& [id, sight] : notes.all()) {
+    const auto [at, added] = all.try_emplace(id, sight);
+    if (added) continue;
+    const bool same = at->second.at == sight.at;
+    if (same ? sight.since < at->second.since : sight.since > at->second.since) at->second = sight;
+  }
+  const auto oldest = clock::now() - std::chrono::hours{24};
+  std::erase_if(all, [&](const auto& s) {
+    return s.second.since + core::takeover_after(s.second.ttl) < oldest;
+  });
+  std::vector<std::pair<session_id, core::sightings::sight>> newest(all.begin(), all.end());
+  std::ranges::sort(newest,
+                    [](const auto& a, const auto& b) { return a.second.since > b.second.since; });
+  if (newest.size() > sights_max) newest.erase(newest.begin() + sights_max, newest.end());
+  core::sightings kept;
+  for (const auto& [id, sight] : newest) kept.recall(id, sight);
+  write(kept);
+  return kept;
+}
+
+bool sighting_file::write(const core::sightings& notes) const {
+  make_directory(directory_);
+  std::ostringstream text;
+  text << header(url_);
+  for (const auto& [id, s] : notes.all()) {
+    text << id.str() << ' ' << s.at.inc << ' ' << s.at.beat << ' ' << s.at.denied << ' '
+         << s.ttl.count() << ' ' << s.since.time_since_epoch().count() << '\n';
+  }
+  const auto bytes = text.str();
+  const auto fresh = path_ + "." + random_session_id().str();
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const bool whole = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  ::close(fd);
+  if (whole && ::rename(fresh.c_str(), path_.c_str()) == 0) return true;
+  ::unlink(fresh.c_str());
+  return false;
+}
+
+}  // namespace holdfast::io

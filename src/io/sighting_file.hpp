@@ -1,0 +1,45 @@
+#pragma once
+
+#include "core/sightings.hpp"
+
+#include <holdfast/session_id.hpp>
+
+#include <cstddef>
+#include <map>
+#include <string>
+
+namespace holdfast::io {
+
+/// A user's notes about one store's sessions: which version was first seen when, on this boot's
+/// CLOCK_BOOTTIME. The one place where a time point leaves a process: it goes to the same user's
+/// next process on the same boot and in the same time namespace, and is ignored anywhere else.
+///
+/// The file is private (0600 in a 0700 directory), replaced as a whole, bounded, and best effort: a
+/// missing, foreign or damaged one is no notes, which only makes a takeover later.
+///
+/// Thread safety: none; one owner. Processes may use one file at once: the last writer wins.
+class sighting_file {
+ public:
+  using sights = std::map<session_id, core::sightings::sight>;
+  static constexpr std::size_t sights_max = 1024;
+
+  /// The file for the store with this canonical URL, in `directory`.
+  sighting_file(const std::string& directory, std::string url);
+
+  sights read() const;
+  /// Writes the newest `sights_max` of `notes`, each with the earlier of the two times when the
+  /// file knows the same version, and answers what it wrote. Notes that are over a day older than
+  /// their takeover are dropped.
+  core::sightings merge(const core::sightings& notes) const;
+
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  bool write(const core::sightings& notes) const;
+
+  std::string directory_;
+  std::string url_;
+  std::string path_;
+};
+
+}  // namespace holdfast::io
