@@ -190,10 +190,9 @@ const listed_lock* find_lock(const listing& l, const std::string& name) {
 namespace holdfast::core {
 
 std::ostream& operator<<(std::ostream& out, status s) {
-  static constexpr const char* names[] = {"ok",      "queued",     "busy",        "gone",
-                                          "denied",  "changed",    "stale_gate",  "conflicting",
-                                          "too_many", "unsupported", "unavailable", "unknown",
-                                          "damaged"};
+  static constexpr const char* names[] = {
+      "ok",          "queued",   "busy",        "gone",        "denied",  "changed", "stale_gate",
+      "conflicting", "too_many", "unsupported", "unavailable", "unknown", "damaged"};
   return out << names[static_cast<std::size_t>(s)];
 }
 

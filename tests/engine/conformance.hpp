@@ -2,7 +2,7 @@
 
 #include "core/engine.hpp"
 #include "engines/opened.hpp"
-#include "tests/scratch_directory.hpp"
+#include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 
@@ -94,7 +94,7 @@ class engine_test : public testing::TestWithParam<engine_kind> {
   member join(duration ttl = std::chrono::seconds{30}) { return member(ask(), ttl); }
 
  private:
-  scratch_directory scratch_;
+  tests::temporary_directory scratch_;
   std::unique_ptr<asker> ask_;
 };
 

@@ -170,8 +170,8 @@ std::string twins::enqueue() {
   r.name = lock_name(std::string(1, static_cast<char>('a' + pick(4))));
   r.id = s.id;
   r.request = chance(6) ? s.requests : ++s.requests;
-  const mode modes[] = {mode::exclusive(), mode::exclusive(), mode::shared(), mode::shared(),
-                        mode::permits(2), mode::permits(3)};
+  const mode modes[] = {mode::exclusive(), mode::exclusive(), mode::shared(),
+                        mode::shared(),    mode::permits(2),  mode::permits(3)};
   r.how = r.name.str() == "d" ? mode::permits(2) : modes[pick(chance(8) ? 6 : 4)];
   r.leave_if_busy = chance(3);
   r.since = wall_time{std::chrono::microseconds{s.requests}};
@@ -198,9 +198,12 @@ std::string twins::leave() {
   const bool unknown = chance(3);
   leave_reply r[2];
   for (int side = 0; side < 2; ++side) {
-    const leave_request q{lock_name(e.name), s.id,
-                          s.at[side].inc,    e.request,
-                          unknown ? token{} : e.order[side], unknown};
+    const leave_request q{lock_name(e.name),
+                          s.id,
+                          s.at[side].inc,
+                          e.request,
+                          unknown ? token{} : e.order[side],
+                          unknown};
     r[side] = side == 0 ? engine_.leave(q) : ledger_.leave(q);
   }
   if (r[0].what != r[1].what) return differ("leave: ", r[0].what, " instead of ", r[1].what);
@@ -248,7 +251,7 @@ std::string twins::deny() {
   const auto b = ledger_.deny(r);
   if (a.what != b.what) return differ("deny: ", a.what, " instead of ", b.what);
   return a.what != status::ok || (a.already == b.already && a.ttl == b.ttl) ? std::string{}
-                                                                             : "deny: reply";
+                                                                            : "deny: reply";
 }
 
 std::string twins::list() {
@@ -262,12 +265,23 @@ std::string twins::list() {
 std::string twins::step() {
   if (sessions_.empty() || chance(20)) return open();
   switch (pick(40)) {
-    case 0: return close();
-    case 1: return take();
-    case 2: return chance(2) ? deny() : std::string{};
-    case 3: case 4: case 5: return list();
-    case 6: case 7: case 8: case 9: return beat();
-    default: break;
+    case 0:
+      return close();
+    case 1:
+      return take();
+    case 2:
+      return chance(2) ? deny() : std::string{};
+    case 3:
+    case 4:
+    case 5:
+      return list();
+    case 6:
+    case 7:
+    case 8:
+    case 9:
+      return beat();
+    default:
+      break;
   }
   const auto which = pick(10);
   return which < 4 ? enqueue() : which < 7 ? leave() : confirm();
@@ -275,16 +289,16 @@ std::string twins::step() {
 
 TEST_P(engine_differential, it_answers_like_the_ledger) {
   const char* given = std::getenv("HOLDFAST_TEST_SEED");
-  const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 0)
-                                              : std::random_device{}();
+  const std::uint64_t seed =
+      given != nullptr ? std::strtoull(given, nullptr, 0) : std::random_device{}();
   const int runs = full_run() ? 200 : 10;
   for (int run = 0; run < runs; ++run) {
     SetUp();  // A fresh engine object; sessions of earlier runs are closed below.
     const std::uint64_t this_seed = seed + static_cast<std::uint64_t>(run);
     twins both(ask(), this_seed);
     for (int i = 0; i < 2000; ++i) {
-      ASSERT_EQ(both.step(), "") << "step " << i << "; repeat with HOLDFAST_TEST_SEED="
-                                 << this_seed;
+      ASSERT_EQ(both.step(), "") << "step " << i
+                                 << "; repeat with HOLDFAST_TEST_SEED=" << this_seed;
     }
     const auto left = ask().list();
     for (const auto& s : left.sessions) ask().close({s.id, s.at.inc});

@@ -67,6 +67,8 @@ TEST_P(engine_listing, the_revision_differs_after_every_change_that_shows) {
   changed("beat");
   a.leave("x", va.mine);
   changed("leave");
+  a.leave_unknown("z", 99);
+  changed("a moved gate");
   ask().deny({b.id(), "op", "why"});
   changed("deny");
   ask().take({b.id(), b.record().at});

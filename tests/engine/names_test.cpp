@@ -27,8 +27,8 @@ std::vector<std::string> hard_names() {
   // The same first 511 bytes, which is more than an LMDB key may have.
   names.push_back(std::string(lock_name::bytes_max - 1, 'x') + "y");
   names.push_back(std::string(lock_name::bytes_max - 1, 'x') + "z");
-  for (const char* n : {"ab", "a/b", "a/", "/", "//", "..", "../..", "a b", "A", "aa", "%00",
-                        "*", "{x}", "\xc3\xa4", "a\xcc\x88"}) {
+  for (const char* n : {"ab", "a/b", "a/", "/", "//", "..", "../..", "a b", "A", "aa", "%00", "*",
+                        "{x}", "\xc3\xa4", "a\xcc\x88"}) {
     names.push_back(n);
   }
   std::sort(names.begin(), names.end());

@@ -38,9 +38,7 @@ struct witness {
     if (++writers != 1 || readers != 0) ++violations;
     if (newest_writer.exchange(t.value) >= t.value) ++violations;
   }
-  void exit(mode how) {
-    (how.is_permits() ? permitted : how.is_shared() ? readers : writers)--;
-  }
+  void exit(mode how) { (how.is_permits() ? permitted : how.is_shared() ? readers : writers)--; }
 };
 
 /// Waits until the entry is granted, by watch alone: a missed change is a failure here.
@@ -76,9 +74,9 @@ void hammer(asker ask, arena& all, std::uint64_t seed, int rounds) {
   for (int i = 0; i < rounds; ++i) {
     const auto at = static_cast<std::size_t>(random() % all.names.size());
     const bool counted = all.names[at] == "p";
-    const auto how = counted               ? mode::permits(permits)
+    const auto how = counted             ? mode::permits(permits)
                      : random() % 3 != 0 ? mode::exclusive()
-                                           : mode::shared();
+                                         : mode::shared();
     auto v = random() % 4 == 0 ? m.attempt(all.names[at], how) : m.enqueue(all.names[at], how);
     if (v.what == status::busy) continue;
     ASSERT_TRUE(v.what == status::ok || v.what == status::queued) << v.what << ' ' << v.text;

@@ -107,12 +107,14 @@ TEST_P(engine_watch, arming_races_against_leaving) {
     ASSERT_EQ(mine.what, status::queued);
     std::atomic<bool> go{false};
     std::thread leaver([&] {
-      while (!go) {}
+      while (!go) {
+      }
       holder.leave("a", held.mine);
     });
     bell b;
     go = true;
-    for (volatile int spin = 0; spin < (i % 64) * 16; spin = spin + 1) {}
+    for (int spin = (i % 64) * 16; spin > 0; --spin)
+      std::atomic_signal_fence(std::memory_order_seq_cst);
     auto watch = ask().engine().watch(watch_of("a", mine), [&] { b.ring(); });
     EXPECT_TRUE(b.wait()) << "round " << i;
     leaver.join();
@@ -144,7 +146,9 @@ TEST_P(engine_watch, a_destroyed_handle_stays_silent) {
   const auto held = holder.enqueue("a");
   const auto mine = waiter.enqueue("a");
   bell b;
-  { const auto watch = ask().engine().watch(watch_of("a", mine), [&] { b.ring(); }); }
+  {
+    const auto watch = ask().engine().watch(watch_of("a", mine), [&] { b.ring(); });
+  }
   const int before = b.count();
   holder.leave("a", held.mine);
   EXPECT_FALSE(b.wait(std::chrono::milliseconds{before == 0 ? 50 : 0}) && before == 0);
@@ -195,8 +199,7 @@ TEST_P(engine_watch, many_watchers_of_one_entry_are_all_told) {
     readers.emplace_back(ask());
     const auto v = readers.back().enqueue("a", mode::shared());
     ASSERT_EQ(v.targets, std::vector<token>{held.mine});
-    watches.push_back(
-        ask().engine().watch(watch_of("a", v), [p = &bells[i]] { p->ring(); }));
+    watches.push_back(ask().engine().watch(watch_of("a", v), [p = &bells[i]] { p->ring(); }));
   }
   writer.leave("a", held.mine);
   for (auto& b : bells) EXPECT_TRUE(b.wait());

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::process {
+
+/// One child process. Killed and waited for when destroyed.
+///
+/// The tests' own process never opens a store: it has one thread, so forking it is safe.
+class child {
+ public:
+  child() = default;
+  /// Forks; the child runs `body` and ends with what it returns. An exception ends it with 99.
+  static child fork(const std::function<int()>& body);
+  /// Forks and executes; standard streams go to /dev/null unless HOLDFAST_TEST_VERBOSE is set.
+  static child execute(const std::vector<std::string>& arguments);
+
+  child(child&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
+  child& operator=(child&& other) noexcept;
+  ~child() { end(); }
+
+  pid_t pid() const { return pid_; }
+  void signal(int number) const;
+  /// The exit code, or 128 + the signal; nothing when it still runs after `limit`.
+  std::optional<int> wait(std::chrono::milliseconds limit = std::chrono::seconds{60});
+  void end();
+
+ private:
+  explicit child(pid_t p) : pid_(p) {}
+  pid_t pid_{};
+};
+
+/// Makes this process the one that orphans of its children are given to.
+void adopt_orphans();
+/// True when every descendant has ended within `limit`.
+bool all_gone(std::chrono::milliseconds limit);
+/// How many descriptors this process has open.
+std::size_t open_descriptors();
+
+/// Looks every millisecond; false when `limit` passed first.
+bool eventually(const std::function<bool()>& condition,
+                std::chrono::milliseconds limit = std::chrono::seconds{30});
+
+/// `reduced`, or `full` when HOLDFAST_TEST_FULL is set.
+int rounds(int reduced, int full);
+/// From HOLDFAST_TEST_SEED or the kernel; printed when a test that used it fails.
+std::uint64_t seed();
+
+}  // namespace holdfast::process

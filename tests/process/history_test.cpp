@@ -1,0 +1,84 @@
+#include "tests/process/history.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+namespace holdfast::history {
+namespace {
+
+line acquire(const char* who, std::uint64_t token, std::int64_t from, std::int64_t to) {
+  return {"acquire", who, "x", token, from, to, "ok"};
+}
+line check(const char* who, std::uint64_t token, std::int64_t at) {
+  return {"check", who, "x", token, at, at + 1, "ok"};
+}
+
+TEST(history, what_was_written_is_read_back) {
+  const tests::temporary_directory here;
+  const auto path = here.path() + "/history";
+  {
+    const writer w(path, "1");
+    const auto at = w.pending("acquire", "a b%\xc3");
+    w.done("acquire", "a b%\xc3", 7, at, "ok");
+    w.done("open", "", 0, at, "unavailable");
+    const writer second(path, "2");
+    second.done("check", "-", 7, at, "lost");
+  }
+  const auto all = read(path);
+  ASSERT_EQ(all.size(), 4U);
+  EXPECT_EQ(all[0].outcome, "pending");
+  EXPECT_EQ(all[0].returned, 0);
+  EXPECT_EQ(all[1].lock, "a b%\xc3");
+  EXPECT_EQ(all[1].token, 7U);
+  EXPECT_EQ(all[1].invoked, all[0].invoked);
+  EXPECT_GE(all[1].returned, all[1].invoked);
+  EXPECT_EQ(all[2].lock, "");
+  EXPECT_EQ(all[2].token, 0U);
+  EXPECT_EQ(all[3].lock, "-");
+  EXPECT_EQ(all[3].caller, "2");
+}
+
+TEST(history, a_wrong_header_or_line_is_named) {
+  const tests::temporary_directory here;
+  const auto path = here.path() + "/history";
+  std::ofstream(path) << "holdfast-history 2\n";
+  EXPECT_THROW(read(path), std::runtime_error);
+  std::ofstream(path) << "holdfast-history 1\n# a remark\nacquire 1 x\n";
+  EXPECT_THROW(read(path), std::runtime_error);
+  EXPECT_THROW(read(here.path() + "/absent"), std::runtime_error);
+}
+
+TEST(history, one_holder_after_the_other_is_no_violation) {
+  EXPECT_TRUE(violations({acquire("a", 1, 10, 20), check("a", 1, 25), acquire("b", 2, 15, 30),
+                          check("b", 2, 35)})
+                  .empty());
+}
+
+TEST(history, a_check_that_is_ok_after_a_newer_grant_is_a_violation) {
+  EXPECT_EQ(
+      violations({acquire("a", 1, 10, 20), acquire("b", 2, 15, 30), check("a", 1, 31)}).size(), 1U);
+}
+
+TEST(history, a_check_that_began_before_the_newer_grant_is_none) {
+  EXPECT_TRUE(
+      violations({acquire("a", 1, 10, 20), acquire("b", 2, 15, 30), check("a", 1, 30)}).empty());
+}
+
+TEST(history, a_token_given_twice_is_a_violation) {
+  EXPECT_FALSE(violations({acquire("a", 1, 10, 20), acquire("b", 1, 40, 50)}).empty());
+}
+
+TEST(history, a_smaller_token_asked_for_later_is_a_violation) {
+  EXPECT_FALSE(violations({acquire("a", 2, 10, 20), acquire("b", 1, 40, 50)}).empty());
+}
+
+TEST(history, tokens_of_different_locks_are_not_compared) {
+  auto other = acquire("b", 1, 40, 50);
+  other.lock = "y";
+  EXPECT_TRUE(violations({acquire("a", 2, 10, 20), other}).empty());
+}
+
+}  // namespace
+}  // namespace holdfast::history
