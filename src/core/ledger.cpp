@@ -208,7 +208,10 @@ leave_reply ledger::leave(const leave_request& r) {
   }
   session_record* self = find(r.id, r.inc);
   if (self == nullptr) return refuse<leave_reply>(status::gone, no_session(r.id));
-  if (r.move_gate) ++self->gate;
+  if (r.move_gate) {
+    ++self->gate;
+    ++revision_;
+  }
   leave_reply reply;
   reply.what = status::ok;
   reply.gate = self->gate;
@@ -219,8 +222,13 @@ queue_view ledger::confirm(const confirm_request& r) const {
   const session_record* self = find(r.id, r.inc);
   if (self == nullptr) return refuse<queue_view>(status::gone, no_session(r.id));
   if (self->at.denied) return refuse<queue_view>(status::denied, denied_text(*self));
-  if (!alive(r.name, r.order)) return refuse<queue_view>(status::gone, "the entry is not there");
-  return view(live(queues_.at(r.name)), r.order);
+  const auto q = queues_.find(r.name);
+  const auto entries = q == queues_.end() ? std::vector<entry>{} : live(q->second);
+  const bool own = std::any_of(entries.begin(), entries.end(), [&](const entry& e) {
+    return e.order == r.order && e.owner == r.id && e.inc == r.inc;
+  });
+  if (!own) return refuse<queue_view>(status::gone, "the entry is not there");
+  return view(entries, r.order);
 }
 
 take_reply ledger::take(const take_request& r) {

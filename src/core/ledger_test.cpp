@@ -73,6 +73,22 @@ TEST(ledger, an_enqueue_behind_a_moved_gate_does_not_apply) {
   EXPECT_TRUE(l.list().locks.empty());
 }
 
+TEST(ledger, confirm_finds_only_ones_own_entry) {
+  ledger l;
+  const auto a = open(l, 1), b = open(l, 2);
+  const auto held = l.enqueue(request(1, a));
+  EXPECT_EQ(l.confirm({lock_name("a"), id_of(1), a.at.inc, held.mine}).what, status::ok);
+  EXPECT_EQ(l.confirm({lock_name("a"), id_of(2), b.at.inc, held.mine}).what, status::gone);
+}
+
+TEST(ledger, a_moved_gate_is_a_new_revision) {
+  ledger l;
+  const auto a = open(l, 1);
+  const auto before = l.list().revision;
+  l.leave({lock_name("a"), id_of(1), a.at.inc, 1, {}, true});
+  EXPECT_NE(l.list().revision, before);
+}
+
 TEST(ledger, a_take_at_an_older_version_changes_nothing) {
   ledger l;
   const auto a = open(l, 1);

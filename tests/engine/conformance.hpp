@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct engine_kind {
   std::string (*url_in)(const std::string& directory);
   result<engines::opened> (*open)(const core::store_url& url);
 };
+
+inline void PrintTo(const engine_kind& kind, std::ostream* out) { *out << kind.name; }
 
 /// Every engine that was built in and that needs no server.
 std::vector<engine_kind> built_engines();

@@ -124,10 +124,10 @@ TEST_P(engine_queues, permits_grant_n_in_order) {
     views.push_back(all.back().enqueue("p", mode::permits(3)));
     EXPECT_EQ(views.back().what, i < 3 ? status::ok : status::queued) << i;
   }
-  const std::vector<token> holders{views[0].mine, views[1].mine, views[2].mine};
-  EXPECT_EQ(views[3].targets, holders) << "the first waiter watches all older ones";
-  EXPECT_EQ(views[4].targets, std::vector<token>{views[3].mine});
-  EXPECT_EQ(views[5].targets, std::vector<token>{views[3].mine});
+  for (std::size_t i = 3; i < 6; ++i) {
+    const std::vector<token> youngest{views[i - 3].mine, views[i - 2].mine, views[i - 1].mine};
+    EXPECT_EQ(views[i].targets, youngest) << "the n youngest older entries";
+  }
   EXPECT_EQ(all[0].attempt("p", mode::permits(3)).what, status::busy);
 
   all[1].leave("p", views[1].mine);
