@@ -1,0 +1,125 @@
+#include "sim/rule_switches.hpp"
+#include "sim/world.hpp"
+
+#include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::sim {
+
+namespace {
+
+constexpr std::string_view usage =
+    "usage: sim [--seed N | --seeds FROM..TO] [--scenario NAME] [--remove RULE] [--seconds S]\n"
+    "           [--trace] [--list]\n"
+    "One seed is one run. A violation is printed with the command that replays it; exit code 1.\n";
+
+struct request {
+  std::uint64_t from{1};
+  std::uint64_t to{1};
+  std::string_view scenario{"mixed"};
+  std::string_view removed;
+  std::uint64_t seconds{};
+  bool trace{};
+};
+
+bool number(std::string_view text, std::uint64_t& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool range(std::string_view text, request& r) {
+  const auto dots = text.find("..");
+  return dots != std::string_view::npos && number(text.substr(0, dots), r.from) &&
+         number(text.substr(dots + 2), r.to) && r.from <= r.to;
+}
+
+bool option(std::string_view name, std::string_view value, request& r) {
+  if (name == "--seeds") return range(value, r);
+  if (name == "--seconds") return number(value, r.seconds) && r.seconds > 0 && r.seconds < 100'000;
+  if (name == "--seed") {
+    const bool ok = number(value, r.from);
+    r.to = r.from;
+    return ok;
+  }
+  if (name == "--scenario") r.scenario = value;
+  if (name == "--remove") r.removed = value;
+  return name == "--scenario" || name == "--remove";
+}
+
+std::optional<request> parse(int argc, char** argv) {
+  request r;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--trace") {
+      r.trace = true;
+    } else if (i + 1 >= argc || !option(name, argv[++i], r)) {
+      return std::nullopt;
+    }
+  }
+  return r;
+}
+
+void list() {
+  std::cout << "scenarios:\n";
+  for (const auto& s : scenarios()) std::cout << "  " << s.name << ": " << s.about << '\n';
+  std::cout << "rules, each with the scenario that shows what it is for:\n";
+  for (const auto& r : rule_switches()) std::cout << "  " << r.name << " (" << r.scenario << ")\n";
+}
+
+void report(const request& r, std::uint64_t seed, const outcome& o) {
+  std::cout << o.last_events << "violation at " << print_moment(o.found->when) << ": "
+            << o.found->what << "\nreplay: sim --seed " << seed << " --scenario " << r.scenario;
+  if (!r.removed.empty()) std::cout << " --remove " << r.removed;
+  if (r.seconds > 0) std::cout << " --seconds " << r.seconds;
+  std::cout << " --trace\n";
+}
+
+int run(const request& r, scenario s) {
+  if (r.seconds > 0) s.faulty = std::chrono::seconds{r.seconds};
+  std::uint64_t steps = 0;
+  std::uint64_t grants = 0;
+  for (std::uint64_t seed = r.from;; ++seed) {
+    world w(s, seed);
+    if (r.trace) w.print_all();
+    const outcome o = w.run();
+    steps += o.steps;
+    grants += o.grants;
+    if (o.found) report(r, seed, o);
+    if (o.found || seed == r.to) {
+      std::cout << seed - r.from + 1 << " seeds, " << steps << " steps, " << grants << " grants\n";
+      return o.found ? EXIT_FAILURE : EXIT_SUCCESS;
+    }
+  }
+}
+
+int start(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--list") {
+    list();
+    return EXIT_SUCCESS;
+  }
+  const auto r = parse(argc, argv);
+  if (!r) {
+    std::cerr << usage;
+    return 64;
+  }
+  const auto s = find_scenario(r->scenario);
+  std::optional<without_rule> removed;
+  for (const auto& rule : rule_switches()) {
+    if (rule.name == r->removed) removed.emplace(rule);
+  }
+  if (!s || (!r->removed.empty() && !removed)) {
+    std::cerr << "sim: no such scenario or rule; see sim --list\n";
+    return 64;
+  }
+  return run(*r, *s);
+}
+
+}  // namespace
+
+}  // namespace holdfast::sim
+
+int main(int argc, char** argv) { return holdfast::sim::start(argc, argv); }
