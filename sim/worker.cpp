@@ -78,7 +78,6 @@ void worker::acquire() {
   how_ = choose_mode();
   held_ = {};
   request_ = 0;
-  owes_leave_ = false;
   serial_ = judge_.asks(session_.truth(), name_, how_);
   claim_.emplace(choose_wait(), session_.truth().lease, kept_notes());
   plan_cancel();
@@ -177,7 +176,6 @@ void worker::act_on(const core::act::leave& a) {
       [this](const core::leave_reply& l) {
         session_.saw_gate(l.gate);
         note("leave answered, status", static_cast<std::int64_t>(l.what));
-        owes_leave_ = l.what == status::unknown || l.what == status::unavailable;
         perform(claim_->left(l, now()));
       });
 }
@@ -207,7 +205,7 @@ void worker::act_on(const core::act::finish& a) {
   }
   if (a.why == errc::busy || a.why == errc::timed_out) kept_notes() = claim_->notes();
   // The caller has its answer, but while the session lives its entry would stay in everybody's way.
-  if (owes_leave_ && session_.usable()) return release(true);
+  if (claim_->owes_leave() && session_.usable()) return release(true);
   end_case();
 }
 

@@ -68,7 +68,6 @@ class worker {
   mode how_{mode::exclusive()};
   moment hold_until_{};
   token held_{};
-  bool owes_leave_{};  ///< The claim's leave was not answered: the entry may still be there.
 };
 
 }  // namespace holdfast::sim

@@ -203,6 +203,7 @@ action claim::leave(errc why, std::string text) {
 action claim::left(const leave_reply& r, time_point) {
   HOLDFAST_ASSERT(state_ == state::leaving);
   const bool certain = r.what == status::ok || r.what == status::gone;
+  owes_leave_ = !certain;
   if (certain || !entry_unknown_) {
     if (pending_ && entry_unknown_) return finish(pending_->why, pending_->text);
     return finish(outcome_.why, outcome_.text);

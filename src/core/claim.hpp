@@ -103,6 +103,10 @@ class claim {
   bool finished() const noexcept;
   /// Our entry's order once enqueued, else zero.
   token order() const noexcept { return mine_; }
+  /// True at the end when the leave was not answered. The entry may still be there and would block
+  /// the name for as long as the session lives, so the driver repeats the same leave until it is
+  /// answered or the session is over; the caller need not wait for that.
+  bool owes_leave() const noexcept { return owes_leave_; }
   /// Live entries ahead at the last look, oldest first, and the session of the oldest.
   const std::vector<rival>& ahead() const noexcept { return ahead_; }
   const std::optional<session_record>& first() const noexcept { return first_; }
@@ -141,6 +145,7 @@ class claim {
   state state_{state::idle};
   token mine_{};
   bool entry_unknown_{};
+  bool owes_leave_{};
   bool notified_{};
   bool removed_{};                        ///< Somebody ahead fell since the last look.
   std::optional<act::finish> pending_{};  ///< A cancel or end that waits for a reply.

@@ -100,6 +100,17 @@ TEST_F(claim_test, an_unknown_leave_of_an_unknown_enqueue_is_outcome_unknown) {
   EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::unknown), t0)).why, errc::outcome_unknown);
 }
 
+TEST_F(claim_test, an_unanswered_leave_is_owed) {
+  for (const status what : {status::unknown, status::unavailable, status::ok}) {
+    claim c(config(true), own);
+    c.start(t0);
+    c.cancel(t0);
+    ASSERT_TRUE(std::holds_alternative<act::leave>(c.enqueued(view(status::queued, {7}, 1), t0)));
+    EXPECT_EQ(end(c.left(answer<leave_reply>(what), t0)).why, errc::cancelled);
+    EXPECT_EQ(c.owes_leave(), what != status::ok);
+  }
+}
+
 TEST_F(claim_test, a_limit_leaves_the_queue_and_times_out) {
   claim c{config(true, t0 + 1s), own};
   c.start(t0);
