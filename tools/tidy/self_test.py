@@ -123,6 +123,7 @@ class Layers(unittest.TestCase):
         bad = [
             ("src/core/a.cpp", "auto t = std::chrono::system_clock::now();"),
             ("src/core/a.cpp", "auto t = clock::now();"),
+            ("sim/a.cpp", "auto t = holdfast::clock::now();"),
             ("src/client/a.cpp", "std::this_thread::sleep_for(t);"),
             ("src/client/a.cpp", "std::thread t;"),
             ("src/client/a.cpp", "std::jthread t;"),
