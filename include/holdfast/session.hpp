@@ -21,7 +21,6 @@ namespace holdfast {
 
 namespace client {
 class session_core;
-class store_core;
 }  // namespace client
 
 /// How to open a session. Every member has a default that suits a first try.
@@ -123,6 +122,7 @@ class HOLDFAST_EXPORT session {
 
  private:
   friend class store;
+  friend class client::session_core;
   explicit session(std::shared_ptr<client::session_core> core) noexcept;
 
   std::shared_ptr<client::session_core> core_;

@@ -15,6 +15,10 @@
 
 namespace holdfast {
 
+namespace client {
+class operator_view;
+}
+
 /// What denying a session did.
 struct denial {
   bool already{};          ///< It was denied before; nothing was changed.
@@ -80,9 +84,9 @@ class HOLDFAST_EXPORT store {
   result<std::vector<finding>> diagnose();
 
  private:
-  explicit store(std::shared_ptr<client::store_core> core) noexcept;
+  explicit store(std::shared_ptr<client::operator_view> view) noexcept;
 
-  std::shared_ptr<client::store_core> core_;
+  std::shared_ptr<client::operator_view> view_;
 };
 
 }  // namespace holdfast

@@ -1,0 +1,316 @@
+#include "client/acquisition.hpp"
+
+#include "client/picture.hpp"
+#include "client/session_core.hpp"
+#include "io/life.hpp"
+#include "io/process_identity.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::client {
+
+namespace {
+
+// Most waits end sooner, and then a descriptor for the holder's process was made for nothing.
+constexpr duration hint_after = std::chrono::milliseconds{2};
+constexpr std::size_t hints_max = 16;
+
+}  // namespace
+
+acquisition::acquisition(std::shared_ptr<session_core> session, acquire_options options)
+    : session_(std::move(session)), options_(std::move(options)) {}
+
+core::claim::config acquisition::config() const {
+  core::claim::config c;
+  c.how = options_.mode;
+  c.waits = options_.wait > duration::zero();
+  const bool endless = options_.wait >= time_point::max() - began_;
+  if (c.waits && !endless) c.give_up = began_ + options_.wait;
+  return c;
+}
+
+void acquisition::start(std::shared_ptr<grant> g, completion<holdfast::lock> done) {
+  done_ = std::move(done);
+  self_ = shared_from_this();
+  grant_ = std::move(g);
+  began_ = clock::now();
+  request_ = session_->next_request();
+  claim_.emplace(config(), session_->lease());
+  if (options_.stop.stop_possible()) stopper_.emplace(options_.stop, stopper{this});
+  perform(claim_->start(began_));
+  run();
+}
+
+result<holdfast::lock> acquisition::wait() {
+  ended_.wait();
+  return std::move(*outcome_);
+}
+
+void acquisition::session_over(const error& why) {
+  session_error_ = why;
+  post(over);
+}
+
+void acquisition::post(signal s) {
+  const auto before = signals_.fetch_or(s | running, std::memory_order_acq_rel);
+  if ((before & running) == 0) run();
+}
+
+// Called by the one thread that set the running bit. It stays set when the claim has finished, so
+// that late events find nobody to run.
+void acquisition::run() {
+  const auto keep = self_;
+  while (!finished_) {
+    const auto now = signals_.exchange(running, std::memory_order_acq_rel);
+    if (now != running) {
+      obey(now);
+      continue;
+    }
+    rest();
+    starting_ = false;
+    auto expected = static_cast<std::uint32_t>(running);
+    if (signals_.compare_exchange_strong(expected, 0, std::memory_order_acq_rel)) return;
+  }
+}
+
+void acquisition::obey(std::uint32_t signals) {
+  const auto now = clock::now();
+  // Reasons to end go first, so that a grant that is on its way is given back.
+  if ((signals & over) != 0) {
+    perform(claim_->session_over(session_error_->code(), session_error_->message(), now));
+  }
+  if (!finished_ && (signals & cancelled) != 0) perform(claim_->cancel(now));
+  if (!finished_ && (signals & replied) != 0) perform(feed(now));
+  if (!finished_ && (signals & noticed) != 0) perform(claim_->notified(now));
+  if (finished_ || (signals & ticked) == 0) return;
+  if (now >= hint_at_) hint();
+  if (now >= claim_->wake()) perform(claim_->tick(now));
+}
+
+core::action acquisition::feed(time_point now) {
+  const answer a = std::exchange(answer_, {});
+  switch (asked_) {
+    case step::enqueue: {
+      const auto& view = std::get<core::queue_view>(a);
+      if (view.what == core::status::stale_gate) session_->raise_gate(view.gate);
+      note_session(view.what);
+      return claim_->enqueued(view, now);
+    }
+    case step::probe:
+      return claim_->probed(std::get<dead_ones>(a).ids, now);
+    case step::take:
+      return claim_->taken(taking_.id, std::get<core::take_reply>(a), now);
+    case step::confirm: {
+      const auto& view = std::get<core::queue_view>(a);
+      note_session(view.what);
+      return claim_->confirmed(view, now);
+    }
+    case step::leave:
+      break;
+  }
+  const auto& left = std::get<core::leave_reply>(a);
+  session_->raise_gate(left.gate);
+  note_session(left.what);
+  left_behind_ = left.what == core::status::unavailable || left.what == core::status::unknown;
+  return claim_->left(left, now);
+}
+
+void acquisition::note_session(core::status what) {
+  if (what == core::status::gone || what == core::status::denied) session_->ended_by_engine(what);
+}
+
+void acquisition::perform(const core::action& a) {
+  std::visit([this](const auto& act) { carry_out(act); }, a);
+}
+
+void acquisition::answered(answer a) {
+  answer_ = std::move(a);
+  post(replied);
+}
+
+void acquisition::carry_out(const core::act::enqueue& a) {
+  asked_ = step::enqueue;
+  core::enqueue_request r;
+  r.name = grant_->name();
+  r.id = session_->id();
+  r.inc = session_->inc();
+  r.gate = session_->gate();
+  r.request = request_;
+  r.how = options_.mode;
+  r.leave_if_busy = a.leave_if_busy;
+  r.since = io::wall_now();
+  session_->engine().enqueue(r, [this](core::queue_view v) { answered(std::move(v)); });
+}
+
+void acquisition::carry_out(const core::act::probe& a) {
+  asked_ = step::probe;
+  dead_ones dead;
+  const auto& directory = session_->store().opened().life_directory;
+  for (const auto& rival : a.whom) {
+    if (directory.empty() || rival.where.inode == 0) continue;
+    if (io::probe_life(directory, rival.owner, rival.where) == life::dead) {
+      dead.ids.push_back(rival.owner);
+    }
+  }
+  answered(std::move(dead));
+}
+
+void acquisition::carry_out(const core::act::take& a) {
+  asked_ = step::take;
+  taking_ = a;
+  core::take_request r;
+  r.id = a.id;
+  r.seen = a.seen;
+  session_->engine().take(r, [this](const core::take_reply& reply) {
+    if (reply.what == core::status::ok) {
+      const auto& directory = session_->store().opened().life_directory;
+      if (!directory.empty()) io::remove_life(directory, taking_.id);
+      session_->events().emit(event::took_over{taking_.id, taking_.broken});
+    }
+    answered(reply);
+  });
+}
+
+void acquisition::carry_out(const core::act::watch& a) {
+  core::watch_request r;
+  r.name = grant_->name();
+  r.mine = claim_->order();
+  r.targets = a.targets;
+  watch_ = session_->engine().watch(r, [this] { post(noticed); });
+  rivals_ = a.whom;
+  const bool local = !session_->store().opened().life_directory.empty();
+  if (local) hint_at_ = clock::now() + hint_after;
+}
+
+void acquisition::carry_out(const core::act::confirm&) {
+  asked_ = step::confirm;
+  core::confirm_request r;
+  r.name = grant_->name();
+  r.id = session_->id();
+  r.inc = session_->inc();
+  r.order = claim_->order();
+  session_->engine().confirm(r, [this](core::queue_view v) { answered(std::move(v)); });
+}
+
+void acquisition::carry_out(const core::act::leave& a) {
+  asked_ = step::leave;
+  core::leave_request r;
+  r.name = grant_->name();
+  r.id = session_->id();
+  r.inc = session_->inc();
+  r.request = request_;
+  r.order = claim_->order();
+  r.move_gate = a.move_gate;
+  session_->engine().leave(r, [this](const core::leave_reply& reply) { answered(reply); });
+}
+
+void acquisition::carry_out(const core::act::rest&) {}
+
+void acquisition::carry_out(const core::act::finish& a) {
+  if (!again_with_notes(a)) end(outcome(a));
+}
+
+void acquisition::rest() {
+  if (!claim_->at_rest()) return;
+  tell_waiting();
+  session_->loop()->cancel(timer_);
+  timer_ = session_->loop()->at(std::min(claim_->wake(), hint_at_), [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->post(ticked);
+  });
+}
+
+void acquisition::hint() {
+  hint_at_ = time_point::max();
+  for (const auto& rival : rivals_) {
+    if (hints_.size() >= hints_max) return;
+    if (rival.pid <= 0 || !hinted_.insert(rival.owner).second) continue;
+    auto watch = std::make_unique<io::process_watch>();
+    const auto armed = watch->arm(session_->loop(), rival.pid, [weak = weak_from_this()] {
+      if (const auto self = weak.lock()) self->post(noticed);
+    });
+    if (armed == io::process_watch::armed::yes) hints_.push_back(std::move(watch));
+    if (armed == io::process_watch::armed::no_such_process) post(noticed);
+  }
+}
+
+void acquisition::tell_waiting() {
+  const auto& ahead = claim_->ahead();
+  if (!session_->events().wanted() || ahead.empty() || ahead.size() == told_ahead_) return;
+  told_ahead_ = ahead.size();
+  event::waiting e{grant_->name(), ahead.size(), {}, ahead.front().since, clock::now() - began_};
+  if (const auto& first = claim_->first()) e.first = shown(*first);
+  session_->events().emit(e);
+}
+
+// A holder that hung before this process began may be due by what an earlier try has seen.
+bool acquisition::again_with_notes(const core::act::finish& a) {
+  const bool held = a.held.value != 0;
+  if (held || (a.why != errc::busy && a.why != errc::timed_out)) return false;
+  auto& notes = session_->store().notes();
+  const auto now = clock::now();
+  if (!options_.stop.stop_requested() && a.why == errc::busy && !std::exchange(recalled_, true)) {
+    auto known = notes.recall(claim_->ahead());
+    if (!known.due(now).empty()) {
+      claim_.emplace(config(), session_->lease(), std::move(known));
+      request_ = session_->next_request();
+      perform(claim_->start(now));
+      return true;
+    }
+  }
+  notes.keep(claim_->notes());
+  return false;
+}
+
+result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
+  auto& locks = session_->locks();
+  if (a.held.value == 0) {
+    if (left_behind_) {
+      grant_->abandoned(claim_->order(), request_);
+      session_->leave_later(grant_);
+    } else {
+      locks.remove(*grant_);
+    }
+    return error(a.why, describe(a));
+  }
+  const auto now = clock::now();
+  grant_->granted(a.held, request_, now);
+  if (!locks.hold(*grant_)) {
+    const auto ended = session_->usable();
+    return ended ? error(errc::lost) : ended.error();
+  }
+  auto& events = session_->events();
+  if (events.wanted()) {
+    events.emit(event::granted{grant_->name(), a.held, options_.mode, now - began_});
+  }
+  return grant::make_lock(grant_);
+}
+
+std::string acquisition::describe(const core::act::finish& a) const {
+  return "acquire " + grant_->name().printable() + " in " + session_->store().url() + ": " +
+         (a.text.empty() ? error(a.why).message() : a.text);
+}
+
+void acquisition::end(result<holdfast::lock> r) {
+  finished_ = true;
+  const auto keep = std::exchange(self_, nullptr);
+  if (!done_) {
+    outcome_.emplace(std::move(r));
+    ended_.open();
+  }
+  watch_.reset();
+  stopper_.reset();
+  hints_.clear();
+  if (timer_ != 0) session_->loop()->cancel(timer_);
+  if (!done_) return;
+  if (starting_) return done_(std::move(r));
+  // The thread that brought the last event may be a user's, inside a release of its own.
+  struct late {
+    completion<holdfast::lock> done;
+    result<holdfast::lock> with;
+  };
+  const auto waiting = std::make_shared<late>(late{std::move(done_), std::move(r)});
+  session_->loop()->post([waiting] { waiting->done(std::move(waiting->with)); });
+}
+
+}  // namespace holdfast::client

@@ -1,0 +1,121 @@
+#pragma once
+
+#include "client/grant.hpp"
+#include "core/claim.hpp"
+#include "io/latch.hpp"
+#include "io/process_watch.hpp"
+
+#include <holdfast/completion.hpp>
+#include <holdfast/session.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stop_token>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace holdfast::client {
+
+class session_core;
+
+/// One acquire under way: it drives a claim with whatever thread brings the next event.
+///
+/// Events set a bit; the thread that finds nobody running runs the claim until there is nothing
+/// left to do, so that the claim is serialised without a mutex and an engine that answers at once
+/// is driven to the end on the caller's own thread.
+///
+/// It owns itself from start() until the end, because an engine's callback may come at any time.
+/// Thread safety: every function, from any thread.
+class acquisition final : public std::enable_shared_from_this<acquisition> {
+ public:
+  acquisition(std::shared_ptr<session_core> session, acquire_options options);
+
+  /// Begins; `g` is in the session's lock table. Without `done` somebody has to wait().
+  void start(std::shared_ptr<grant> g, completion<holdfast::lock> done);
+  /// Blocks until the end. Only without a completion.
+  result<holdfast::lock> wait();
+  /// The session has ended, for the reason given.
+  void session_over(const error& why);
+
+ private:
+  enum signal : std::uint32_t {
+    running = 1,
+    replied = 2,
+    noticed = 4,
+    ticked = 8,
+    cancelled = 16,
+    over = 32
+  };
+  struct stopper {
+    acquisition* of;
+    void operator()() const noexcept { of->post(cancelled); }
+  };
+  struct dead_ones {
+    std::vector<session_id> ids;
+  };
+  using answer = std::variant<std::monostate, core::queue_view, core::take_reply, core::leave_reply,
+                              dead_ones>;
+
+  void post(signal s);
+  void run();
+  void obey(std::uint32_t signals);
+  core::action feed(time_point now);
+  core::claim::config config() const;
+
+  void perform(const core::action& a);
+  void carry_out(const core::act::enqueue& a);
+  void carry_out(const core::act::probe& a);
+  void carry_out(const core::act::take& a);
+  void carry_out(const core::act::watch& a);
+  void carry_out(const core::act::confirm& a);
+  void carry_out(const core::act::leave& a);
+  void carry_out(const core::act::rest& a);
+  void carry_out(const core::act::finish& a);
+
+  void answered(answer a);
+  void note_session(core::status what);
+  void hint();
+  void rest();
+  void tell_waiting();
+  bool again_with_notes(const core::act::finish& a);
+  result<holdfast::lock> outcome(const core::act::finish& a);
+  std::string describe(const core::act::finish& a) const;
+  void end(result<holdfast::lock> r);
+
+  const std::shared_ptr<session_core> session_;
+  const acquire_options options_;
+  completion<holdfast::lock> done_;
+  std::shared_ptr<acquisition> self_;
+  std::shared_ptr<grant> grant_;
+  std::optional<core::claim> claim_;
+  time_point began_{};
+  std::uint64_t request_{};
+
+  std::atomic<std::uint32_t> signals_{running};
+  bool starting_{true};  // On the thread that called start().
+  bool finished_{};
+  bool recalled_{};
+  bool left_behind_{};  // A leave was not answered: the entry may still be there.
+  answer answer_;       // Of the one operation under way.
+  enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
+  core::act::take taking_{};
+  std::optional<error> session_error_;  // Written once before `over` is set.
+
+  std::unique_ptr<core::watch_handle> watch_;
+  std::vector<core::rival> rivals_;
+  std::vector<std::unique_ptr<io::process_watch>> hints_;
+  std::set<session_id> hinted_;  // Once each: a process that is gone may leave a child behind.
+  time_point hint_at_{time_point::max()};
+  std::uint64_t timer_{};
+  std::size_t told_ahead_{};
+  std::optional<std::stop_callback<stopper>> stopper_;
+
+  std::optional<result<holdfast::lock>> outcome_;
+  io::latch ended_;
+};
+
+}  // namespace holdfast::client

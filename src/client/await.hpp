@@ -1,0 +1,32 @@
+#pragma once
+
+#include "io/latch.hpp"
+
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace holdfast::client {
+
+/// Calls `start(callback)` and blocks until the callback has run: an engine's operation as a plain
+/// call. The engine bounds the time.
+template <class Reply, class Start>
+Reply await(Start&& start) {
+  struct rendezvous {
+    std::optional<Reply> reply;
+    io::latch done;
+    std::shared_ptr<rendezvous> self;
+  };
+  const auto meet = std::make_shared<rendezvous>();
+  meet->self = meet;
+  // One plain pointer fits into std::function without another allocation.
+  start([at = meet.get()](Reply r) {
+    const auto keep = std::move(at->self);
+    at->reply.emplace(std::move(r));
+    at->done.open();
+  });
+  meet->done.wait();
+  return std::move(*meet->reply);
+}
+
+}  // namespace holdfast::client

@@ -1,0 +1,60 @@
+#include "client/engine_table.hpp"
+
+#ifdef HOLDFAST_ENGINE_LOCAL
+#include "engines/local/open.hpp"
+#endif
+#ifdef HOLDFAST_ENGINE_MEMORY
+#include "engines/memory/open.hpp"
+#endif
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+namespace holdfast::client {
+
+namespace {
+
+struct row {
+  std::string_view scheme;
+  result<engines::opened> (*open)(const core::store_url&);
+};
+
+constexpr row rows[] = {
+#ifdef HOLDFAST_ENGINE_LOCAL
+    {"local", &engines::local::open_local},
+#endif
+#ifdef HOLDFAST_ENGINE_MEMORY
+    {"memory", &engines::memory::open_memory},
+#endif
+    {"", nullptr},  // Keeps the table from being empty.
+};
+
+constexpr std::array<std::string_view, 6> known = {"local",   "memory", "redis",
+                                                   "redlock", "etcd",   "zookeeper"};
+
+std::string built_in() {
+  std::string text;
+  for (const auto& r : rows) {
+    if (r.open == nullptr) continue;
+    text.append(text.empty() ? "" : ", ").append(r.scheme).append(":");
+  }
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace
+
+result<engines::opened> open_engine(const core::store_url& url) {
+  for (const auto& r : rows) {
+    if (r.open != nullptr && r.scheme == url.scheme) return r.open(url);
+  }
+  if (std::ranges::find(known, url.scheme) != known.end()) {
+    return error(errc::unsupported, "the engine '" + url.scheme +
+                                        "' is not part of this build; built in: " + built_in());
+  }
+  return error(errc::invalid_argument,
+               "unknown store URL scheme '" + url.scheme + "'; built in: " + built_in());
+}
+
+}  // namespace holdfast::client

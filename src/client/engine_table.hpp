@@ -1,0 +1,14 @@
+#pragma once
+
+#include "core/store_url.hpp"
+#include "engines/opened.hpp"
+
+#include <holdfast/error.hpp>
+
+namespace holdfast::client {
+
+/// Opens the engine that the URL's scheme names. Errors: `invalid_argument` for an unknown scheme,
+/// `unsupported` for a known one that was not built in, and the engine's own.
+result<engines::opened> open_engine(const core::store_url& url);
+
+}  // namespace holdfast::client

@@ -1,0 +1,17 @@
+#pragma once
+
+#include "core/engine.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <string_view>
+
+namespace holdfast::client {
+
+/// The public error for an engine's answer that is not a success: "WHAT in URL: the engine's text".
+error failure(const core::reply& r, std::string_view what, std::string_view url);
+
+/// What every call on an object that was inherited through fork(2) answers.
+error forked_error();
+
+}  // namespace holdfast::client

@@ -1,0 +1,56 @@
+#include <holdfast/lock.hpp>
+
+#include "client/grant.hpp"
+
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+client::grant& held(const std::shared_ptr<client::grant>& g) noexcept {
+  if (!g) detail::bad_access("a lock that was moved from");
+  return *g;
+}
+
+void drop(std::shared_ptr<client::grant>& g) noexcept {
+  if (!g) return;
+  if (g->forked()) {
+    // The child of a fork must not touch what it inherited, so this reference is never given up.
+    new std::shared_ptr<client::grant>(std::move(g));
+    return;
+  }
+  g->abandon();
+  g.reset();
+}
+
+}  // namespace
+
+lock::lock(std::shared_ptr<client::grant> g) noexcept : grant_(std::move(g)) {}
+lock::lock(lock&&) noexcept = default;
+
+lock& lock::operator=(lock&& other) noexcept {
+  if (this == &other) return *this;
+  drop(grant_);
+  grant_ = std::move(other.grant_);
+  return *this;
+}
+
+lock::~lock() { drop(grant_); }
+
+const lock_name& lock::name() const noexcept { return held(grant_).name(); }
+mode lock::how() const noexcept { return held(grant_).how(); }
+token lock::token() const noexcept { return held(grant_).token(); }
+duration lock::remaining() const noexcept { return held(grant_).remaining(); }
+result<void> lock::check(duration needed) const noexcept { return held(grant_).check(needed); }
+std::stop_token lock::lost() const noexcept { return held(grant_).lost(); }
+
+void lock::on_lost(std::function<void(const error&)> f) { held(grant_).on_lost(std::move(f)); }
+
+result<void> lock::release() && {
+  auto released = held(grant_).release();
+  drop(grant_);
+  return released;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,144 @@
+#include "client/operator_view.hpp"
+
+#include "client/await.hpp"
+#include "client/failure.hpp"
+#include "client/picture.hpp"
+#include "io/host_checks.hpp"
+#include "io/life.hpp"
+#include "io/pause.hpp"
+#include "io/process_identity.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::client {
+
+namespace {
+
+constexpr duration poll = std::chrono::milliseconds{50};
+constexpr std::size_t text_max = 256;
+
+std::string who(const core::session_record& r) {
+  return "the session " + r.id.str() + " of " + r.owner.program + " (process " +
+         std::to_string(r.owner.pid) + " on " + r.owner.host + ")";
+}
+
+error no_such_session(const session_id& id, const std::string& url) {
+  return {errc::invalid_argument, "there is no session " + id.str() + " in " + url};
+}
+
+error refusal(const core::session_record& r, life seen) {
+  const auto until = "; its locks fall within " + print_duration(core::takeover_after(r.ttl)) +
+                     " after its last heartbeat, or after a deny";
+  if (seen == life::alive) {
+    return {errc::busy,
+            who(r) + " is alive: a process still holds its life lock; deny it instead" + until};
+  }
+  const auto here = io::process_identity();
+  if (r.owner.host != here.host) {
+    return {errc::busy,
+            who(r) + " cannot be judged here: it is of another host than " + here.host + until};
+  }
+  return {errc::busy, who(r) + " cannot be judged: its life lock cannot be looked at" + until};
+}
+
+}  // namespace
+
+result<core::listing> operator_view::ask() {
+  if (store_->forked()) return forked_error();
+  auto l = await<core::listing>([&](auto done) { store_->engine().list(std::move(done)); });
+  if (l.what != core::status::ok) return failure(l, "listing", store_->url());
+  return l;
+}
+
+result<snapshot> operator_view::list() {
+  auto l = ask();
+  if (!l) return l.error();
+  revision_.store(l->revision);
+  return shown(*l, store_->opened());
+}
+
+result<bool> operator_view::wait_for_change(duration wait, std::stop_token stop) {
+  if (wait < duration::zero()) {
+    return error(errc::invalid_argument, "the wait is negative: " + print_duration(wait));
+  }
+  const auto began = clock::now();
+  for (;;) {
+    const auto l = ask();
+    if (!l) return l.error();
+    if (revision_.exchange(l->revision) != l->revision) return true;
+    const auto left = wait == forever ? forever : wait - (clock::now() - began);
+    if (left <= duration::zero()) return false;
+    if (!io::pause(std::min(poll, left), stop)) return false;
+  }
+}
+
+result<core::session_record> operator_view::find(const session_id& id) {
+  const auto l = ask();
+  if (!l) return l.error();
+  const auto at = std::ranges::find(l->sessions, id, &core::session_record::id);
+  if (at == l->sessions.end()) return no_such_session(id, store_->url());
+  return *at;
+}
+
+result<denial> operator_view::deny(const session_id& id, std::string by, std::string why) {
+  if (store_->forked()) return forked_error();
+  if (by.size() > text_max || why.size() > text_max) {
+    return error(errc::invalid_argument,
+                 "deny: who and why may have at most 256 bytes each, they have " +
+                     std::to_string(by.size()) + " and " + std::to_string(why.size()));
+  }
+  const core::deny_request r{id, std::move(by), std::move(why)};
+  const auto reply =
+      await<core::deny_reply>([&](auto done) { store_->engine().deny(r, std::move(done)); });
+  if (reply.what == core::status::gone) return no_such_session(id, store_->url());
+  if (reply.what != core::status::ok) return failure(reply, "deny " + id.str(), store_->url());
+  // The next try may count from this sight of the denied record.
+  if (const auto record = find(id)) {
+    core::sightings seen;
+    seen.note(id, record->at, record->ttl, clock::now());
+    store_->notes().keep(seen);
+  }
+  return denial{reply.already, core::takeover_after(reply.ttl)};
+}
+
+result<void> operator_view::break_session(const session_id& id) {
+  const auto record = find(id);
+  if (!record) return record.error();
+  const auto& directory = store_->opened().life_directory;
+  const auto seen = directory.empty() || record->where.inode == 0
+                        ? life::unknown
+                        : io::probe_life(directory, id, record->where);
+  if (seen != life::dead) return refusal(*record, seen);
+  return take(*record);
+}
+
+result<void> operator_view::take(const core::session_record& record) {
+  const core::take_request r{record.id, record.at};
+  const auto reply =
+      await<core::take_reply>([&](auto done) { store_->engine().take(r, std::move(done)); });
+  if (reply.what == core::status::changed) {
+    return error(errc::busy, who(record) + " has changed meanwhile; look again");
+  }
+  if (reply.what != core::status::ok && reply.what != core::status::gone) {
+    return failure(reply, "break " + record.id.str(), store_->url());
+  }
+  io::remove_life(store_->opened().life_directory, record.id);
+  return {};
+}
+
+result<std::vector<finding>> operator_view::diagnose() {
+  if (store_->forked()) return forked_error();
+  std::vector<finding> all;
+  if (store_->opened().diagnose) {
+    auto own = store_->opened().diagnose();
+    if (!own) return own.error();
+    all = std::move(*own);
+  }
+  for (auto& f : io::check_host()) all.push_back(std::move(f));
+  return all;
+}
+
+}  // namespace holdfast::client

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "client/store_core.hpp"
+#include "core/engine.hpp"
+
+#include <holdfast/store.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace holdfast::client {
+
+/// What an operator sees of a store and does to it; one for each `store` object, because each
+/// remembers what it has seen last.
+///
+/// Thread safety: every function, from any thread.
+class operator_view {
+ public:
+  explicit operator_view(std::shared_ptr<store_core> store) : store_(std::move(store)) {}
+
+  const std::shared_ptr<store_core>& store() const noexcept { return store_; }
+
+  result<snapshot> list();
+  result<bool> wait_for_change(duration wait, std::stop_token stop);
+  result<denial> deny(const session_id& id, std::string by, std::string why);
+  result<void> break_session(const session_id& id);
+  result<std::vector<finding>> diagnose();
+
+ private:
+  result<core::listing> ask();
+  result<core::session_record> find(const session_id& id);
+  result<void> take(const core::session_record& record);
+
+  std::shared_ptr<store_core> store_;
+  std::atomic<std::uint64_t> revision_{};
+};
+
+}  // namespace holdfast::client

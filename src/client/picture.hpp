@@ -1,0 +1,16 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/opened.hpp"
+
+#include <holdfast/snapshot.hpp>
+
+namespace holdfast::client {
+
+/// A stored session in the form that is shown to people; its life unknown, its locks not counted.
+session_info shown(const core::session_record& r);
+
+/// A whole listing, with each session's life looked at and its entries counted.
+snapshot shown(const core::listing& l, const engines::opened& store);
+
+}  // namespace holdfast::client

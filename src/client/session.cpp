@@ -1,0 +1,148 @@
+#include <holdfast/session.hpp>
+
+#include "client/acquisition.hpp"
+#include "client/failure.hpp"
+#include "client/session_core.hpp"
+#include "client/store_core.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+result<void> check_options(const lock_name& name, const acquire_options& o) {
+  if (auto named = name.check(); !named) return named;
+  if (o.wait < duration::zero()) {
+    return error(errc::invalid_argument, "the wait is " + print_duration(o.wait) +
+                                             "; zero tries once, and holdfast::forever "
+                                             "waits without a limit");
+  }
+  const auto n = o.mode.limit();
+  if (o.mode.is_permits() && (n == 0 || n > mode::permits_max)) {
+    return error(errc::invalid_argument, "permits(" + std::to_string(n) +
+                                             "): the number must be from 1 to " +
+                                             std::to_string(mode::permits_max));
+  }
+  return {};
+}
+
+// Begins an acquire; an error says that it could not even begin, and then `done` is left alone.
+result<std::shared_ptr<client::acquisition>> begin(
+    const std::shared_ptr<client::session_core>& core, lock_name name, acquire_options options,
+    completion<lock>& done) {
+  if (core->forked()) return client::forked_error();
+  if (auto good = check_options(name, options); !good) return good.error();
+  if (auto usable = core->usable(); !usable) return usable.error();
+  if (options.stop.stop_requested()) {
+    return error(errc::cancelled, "acquire " + name.printable() + ": cancelled before it began");
+  }
+  auto g = std::make_shared<client::grant>(core, std::move(name), options.mode);
+  auto a = std::make_shared<client::acquisition>(core, std::move(options));
+  if (!core->locks().add(*g, *a)) {
+    return error(errc::busy, "this session holds or awaits " + g->name().printable() +
+                                 " already; two users of one session need two names");
+  }
+  a->start(std::move(g), std::move(done));
+  return a;
+}
+
+void drop(std::shared_ptr<client::session_core>& core) noexcept {
+  if (!core) return;
+  if (core->forked()) {
+    // The child of a fork must not touch what it inherited, so this reference is never given up.
+    new std::shared_ptr<client::session_core>(std::move(core));
+    return;
+  }
+  if (const auto closed = core->close(); !closed) {
+    // Nobody to tell: the record falls when its ttl has run out.
+  }
+  core.reset();
+}
+
+}  // namespace
+
+session::session(std::shared_ptr<client::session_core> core) noexcept : core_(std::move(core)) {}
+session::session(session&&) noexcept = default;
+
+session& session::operator=(session&& other) noexcept {
+  if (this == &other) return *this;
+  drop(core_);
+  core_ = std::move(other.core_);
+  return *this;
+}
+
+session::~session() { drop(core_); }
+
+const session_id& session::id() const noexcept { return core_->id(); }
+const std::string& session::url() const noexcept { return core_->store().url(); }
+session_status session::status() const { return core_->status(); }
+duration session::ttl() const noexcept { return core_->ttl(); }
+std::stop_token session::lost() const noexcept { return core_->lost(); }
+int session::life_descriptor() const noexcept { return core_->life_descriptor(); }
+result<void> session::close() { return core_->close(); }
+
+duration session::remaining() const noexcept {
+  return core_->forked() ? duration::zero() : core_->lease().remaining(clock::now());
+}
+
+result<lock> session::acquire(lock_name name, acquire_options options) {
+  completion<lock> none;
+  auto begun = begin(core_, std::move(name), std::move(options), none);
+  if (!begun) return begun.error();
+  return (*begun)->wait();
+}
+
+result<lock> session::try_acquire(lock_name name, mode how) {
+  acquire_options once;
+  once.mode = how;
+  return acquire(std::move(name), std::move(once));
+}
+
+void session::acquire(lock_name name, acquire_options options, completion<lock> done) {
+  const auto begun = begin(core_, std::move(name), std::move(options), done);
+  if (!begun) done(begun.error());
+}
+
+result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
+                                               acquire_options options) {
+  if (names.empty())
+    return error(errc::invalid_argument, "acquire_all: the list of names is empty");
+  std::vector<std::size_t> order(names.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::sort(
+      order, {}, [&](std::size_t i) -> const auto& { return names[i]; });
+  for (std::size_t i = 1; i < order.size(); ++i) {
+    if (names[order[i - 1]] != names[order[i]]) continue;
+    return error(errc::invalid_argument,
+                 "acquire_all: " + names[order[i]].printable() + " is in the list twice");
+  }
+  const auto began = clock::now();
+  std::vector<std::optional<lock>> taken(names.size());
+  for (const auto at : order) {
+    auto one = options;
+    if (options.wait > duration::zero() && options.wait != forever) {
+      one.wait = std::max(options.wait - (clock::now() - began), duration::zero());
+    }
+    auto got = acquire(names[at], std::move(one));
+    if (!got) return got.error();
+    taken[at].emplace(std::move(*got));
+  }
+  std::vector<lock> all;
+  all.reserve(names.size());
+  for (auto& one : taken) all.push_back(std::move(*one));
+  return all;
+}
+
+result<session> open(std::string_view url, session_options options) {
+  auto opened = store::open(url);
+  if (!opened) return opened.error();
+  return opened->open_session(std::move(options));
+}
+
+}  // namespace holdfast

@@ -1,0 +1,218 @@
+#include "client/session_core.hpp"
+
+#include "client/acquisition.hpp"
+#include "client/await.hpp"
+#include "client/failure.hpp"
+#include "io/fork_mark.hpp"
+
+#include <utility>
+
+namespace holdfast::client {
+
+namespace {
+
+constexpr duration leave_pause = std::chrono::seconds{1};
+
+bool is_final(session_state s) noexcept {
+  return s != session_state::attached && s != session_state::endangered;
+}
+
+}  // namespace
+
+error over_error(session_state to, const std::string& reason, const session_id& id) {
+  std::string text = "the session " + id.str() + " is " + name_of(to);
+  if (!reason.empty()) text += ": " + reason;
+  return {to == session_state::denied ? errc::denied : errc::lost, text + "; open a new session"};
+}
+
+session_core::session_core(std::shared_ptr<store_core> store, session_options options, duration ttl)
+    : store_(std::move(store)),
+      options_(std::move(options)),
+      ttl_(ttl),
+      generation_(io::process_generation()),
+      events_(options_.watcher),
+      machine_(ttl, lease_) {}
+
+session_core::~session_core() {
+  if (alarm_) alarm_->unwatch(watched_);
+  if (loop_) loop_->cancel(timer_);
+  // The record may still be there: then the file has to stay, so that others can judge it.
+  life_.forget();
+}
+
+void session_core::raise_gate(std::uint64_t to) noexcept {
+  auto seen = gate_.load(std::memory_order_relaxed);
+  while (seen < to && !gate_.compare_exchange_weak(seen, to, std::memory_order_acq_rel)) {
+  }
+}
+
+result<void> session_core::usable() {
+  if (forked()) return forked_error();
+  if (!lease_.is_lost()) return {};
+  const auto now = status();
+  return over_error(now.state, now.reason, id_);
+}
+
+session_status session_core::status() {
+  if (forked()) return {session_state::expired, {}, forked_error().message()};
+  const auto left = lease_.remaining(clock::now());
+  const std::lock_guard hold(mutex_);
+  if (!machine_.is_final() && left <= duration::zero()) {
+    return {session_state::expired, {}, "no heartbeat was acknowledged in time"};
+  }
+  return {machine_.state(), left, machine_.reason()};
+}
+
+session_core::machine::step session_core::advance(
+    const std::function<machine::step(machine&)>& event) {
+  machine::step s;
+  {
+    const std::lock_guard hold(mutex_);
+    s = event(machine_);
+    if (s.changed) {
+      // Posted under the mutex, so that changes are told in the order in which they happened.
+      alarm_->post([self = shared_from_this(), c = *s.changed,
+                    left = lease_.remaining(clock::now())] { self->tell(c, left); });
+    }
+    loop_->cancel(std::exchange(timer_, 0));
+    if (s.wake != time_point::max()) wake_at(s.wake);
+  }
+  carry_out(s);
+  return s;
+}
+
+void session_core::carry_out(const machine::step& s) {
+  if (s.beat) {
+    if (loop_->on_thread()) {
+      send_beat(*s.beat);
+    } else {
+      loop_->post([self = shared_from_this(), attempt = *s.beat] { self->send_beat(attempt); });
+    }
+  }
+  if (s.remove_record) loop_->post([self = shared_from_this()] { self->remove_record(); });
+}
+
+void session_core::wake_at(time_point when) {
+  timer_ = loop_->at(when, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self) self->advance([](machine& m) { return m.tick(clock::now()); });
+  });
+}
+
+void session_core::send_beat(std::uint64_t attempt) {
+  core::beat_request r;
+  r.id = id_;
+  r.inc = inc_;
+  r.attempt = attempt;
+  engine().beat(r, [weak = weak_from_this(), attempt](const core::beat_reply& reply) {
+    if (const auto self = weak.lock()) self->beat_answered(attempt, reply);
+  });
+}
+
+void session_core::beat_answered(std::uint64_t attempt, const core::beat_reply& r) {
+  const auto now = clock::now();
+  std::optional<time_point> sent;
+  advance([&](machine& m) {
+    sent = m.sent_at(attempt);
+    return m.beat_answered(attempt, r, now);
+  });
+  if (!events_.wanted()) return;
+  events_.emit(event::beat{id_, r.what == core::status::ok, now - sent.value_or(now),
+                           lease_.remaining(now)});
+}
+
+void session_core::tell(const machine::change& c, duration remaining) noexcept {
+  if (is_final(c.to)) {
+    stop_.request_stop();
+    auto all = locks_.end();
+    for (const auto& g : all.held) g->lose(c.to, c.reason);
+    if (!all.pending.empty()) {
+      const auto why = over_error(c.to, c.reason, id_);
+      // Giving up a wait is I/O, which this thread never does.
+      loop_->post([pending = std::move(all.pending), why] {
+        for (const auto& a : pending) a->session_over(why);
+      });
+    }
+  }
+  if (events_.wanted()) events_.emit(event::session_changed{id_, c.to, remaining, c.reason});
+}
+
+time_point session_core::deadline() const noexcept { return lease_.until(); }
+
+void session_core::passed() noexcept {
+  const auto now = clock::now();
+  lease_.expire(now);
+  advance([now](machine& m) { return m.tick(now); });
+}
+
+void session_core::ended_by_engine(core::status what) {
+  advance([what](machine& m) { return m.ended_by_engine(what, clock::now()); });
+}
+
+void session_core::leave_later(std::shared_ptr<grant> g) {
+  loop_->at(clock::now() + leave_pause, [self = shared_from_this(), g = std::move(g)] {
+    if (self->lease_.is_lost()) return;
+    core::leave_request r;
+    r.name = g->name();
+    r.id = self->id_;
+    r.inc = self->inc_;
+    r.request = g->request();
+    r.order = g->token();
+    r.move_gate = r.order.value == 0;
+    self->engine().leave(r, [self, g](const core::leave_reply& reply) {
+      self->raise_gate(reply.gate);
+      const bool certain =
+          reply.what != core::status::unavailable && reply.what != core::status::unknown;
+      if (!certain) return self->leave_later(g);
+      self->locks_.remove(*g);
+    });
+  });
+}
+
+void session_core::remove_record() {
+  core::close_request r;
+  r.id = id_;
+  r.inc = inc_;
+  engine().close(r, [self = shared_from_this()](const core::reply& reply) {
+    // Nobody waits for the answer: what is left behind falls by the life lock or the ttl.
+    if (const auto done = self->settle(reply); !done) return;
+  });
+}
+
+result<void> session_core::settle(const core::reply& r) {
+  life_descriptor_ = -1;
+  io::life_lock ours;
+  {
+    const std::lock_guard hold(mutex_);
+    std::swap(ours, life_);
+  }
+  if (r.what == core::status::ok || r.what == core::status::gone) return {};
+  ours.forget();
+  return failure(r, "closing the session " + id_.str(), store_->url());
+}
+
+result<void> session_core::close() {
+  if (forked()) return forked_error();
+  machine::step s;
+  {
+    const std::lock_guard hold(mutex_);
+    s = machine_.close(clock::now());
+    loop_->cancel(std::exchange(timer_, 0));
+  }
+  alarm_->unwatch(watched_);
+  if (s.changed) {
+    alarm_->run([self = shared_from_this(), c = *s.changed] { self->tell(c, {}); },
+                std::chrono::seconds{2});
+  }
+  result<void> closed;
+  if (s.remove_record) {
+    core::close_request r;
+    r.id = id_;
+    r.inc = inc_;
+    closed = settle(await<core::reply>([&](auto done) { engine().close(r, std::move(done)); }));
+  }
+  events_.shut();
+  return closed;
+}
+
+}  // namespace holdfast::client

@@ -1,0 +1,111 @@
+#pragma once
+
+#include "client/event_gate.hpp"
+#include "client/lock_table.hpp"
+#include "client/store_core.hpp"
+#include "core/lease.hpp"
+#include "core/session_machine.hpp"
+#include "io/alarm.hpp"
+#include "io/fork_mark.hpp"
+#include "io/life.hpp"
+
+#include <holdfast/session.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+
+namespace holdfast::client {
+
+/// One open session: it drives the session machine (heartbeats on the loop, the deadline on the
+/// alarm) and owns what its locks share: lease, gate, names, observer.
+///
+/// No mutex is held while an engine, the observer or a user's callback is called.
+/// Thread safety: every function, from any thread.
+class session_core final : public io::alarm::guarded,
+                           public std::enable_shared_from_this<session_core> {
+ public:
+  static result<std::shared_ptr<session_core>> open(std::shared_ptr<store_core> store,
+                                                    session_options options);
+  /// The public face of an open session.
+  static session make_session(std::shared_ptr<session_core> core) noexcept;
+  session_core(std::shared_ptr<store_core> store, session_options options, duration ttl);
+  ~session_core() override;
+
+  bool forked() const noexcept { return io::process_generation() != generation_; }
+  const session_id& id() const noexcept { return id_; }
+  std::uint64_t inc() const noexcept { return inc_; }
+  duration ttl() const noexcept { return ttl_; }
+  store_core& store() const noexcept { return *store_; }
+  core::engine& engine() const noexcept { return store_->engine(); }
+  core::lease& lease() noexcept { return lease_; }
+  lock_table& locks() noexcept { return locks_; }
+  event_gate& events() noexcept { return events_; }
+  const std::shared_ptr<io::loop>& loop() const noexcept { return loop_; }
+  std::stop_token lost() const noexcept { return stop_.get_token(); }
+  int life_descriptor() const noexcept { return life_descriptor_; }
+
+  std::uint64_t gate() const noexcept { return gate_.load(std::memory_order_acquire); }
+  /// Gates only grow.
+  void raise_gate(std::uint64_t to) noexcept;
+  std::uint64_t next_request() noexcept { return requests_.fetch_add(1) + 1; }
+
+  /// Success while attached or endangered; else why nothing can be held any more.
+  result<void> usable();
+  session_status status();
+  /// An operation was answered with `gone` or `denied`.
+  void ended_by_engine(core::status what);
+  /// Tries again, until the session is over, to remove an entry whose release was not answered; its
+  /// name stays taken until then.
+  void leave_later(std::shared_ptr<grant> g);
+
+  result<void> close();
+
+  time_point deadline() const noexcept override;
+  void passed() noexcept override;
+
+ private:
+  using machine = core::session_machine;
+
+  result<void> enter();
+  core::open_reply announce(const core::open_request& r, time_point& sent);
+  machine::step advance(const std::function<machine::step(machine&)>& event);
+  void carry_out(const machine::step& s);
+  void send_beat(std::uint64_t attempt);
+  void beat_answered(std::uint64_t attempt, const core::beat_reply& r);
+  void wake_at(time_point when);
+  void tell(const machine::change& c, duration remaining) noexcept;
+  void remove_record();
+  result<void> settle(const core::reply& r);
+
+  const std::shared_ptr<store_core> store_;
+  const session_options options_;
+  const duration ttl_;
+  const std::uint64_t generation_;
+  session_id id_;
+  std::uint64_t inc_{};
+  core::lease lease_;
+  std::atomic<std::uint64_t> gate_{};
+  std::atomic<std::uint64_t> requests_{};
+  event_gate events_;
+  lock_table locks_;
+  std::stop_source stop_;
+  std::shared_ptr<io::loop> loop_;
+  std::shared_ptr<io::alarm> alarm_;
+  std::uint64_t watched_{};
+  std::atomic<int> life_descriptor_{-1};
+
+  std::mutex mutex_;  // Guards what is below.
+  machine machine_;
+  std::uint64_t timer_{};
+  io::life_lock life_;
+};
+
+/// The error of a session that ended in state `to`.
+error over_error(session_state to, const std::string& reason, const session_id& id);
+
+}  // namespace holdfast::client

@@ -1,0 +1,105 @@
+#include "client/await.hpp"
+#include "client/failure.hpp"
+#include "client/session_core.hpp"
+#include "io/process_identity.hpp"
+#include "io/random.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <utility>
+
+namespace holdfast::client {
+
+namespace {
+
+constexpr std::size_t text_max = 256;
+constexpr int open_attempts = 3;
+
+result<void> check_text(const char* what, const std::string& text) {
+  if (text.size() <= text_max) return {};
+  return error(errc::invalid_argument, std::string("the session's ") + what + " has " +
+                                           std::to_string(text.size()) +
+                                           " bytes; at most 256 are allowed");
+}
+
+result<duration> check_options(const store_core& store, const session_options& o) {
+  for (const auto& checked : {check_text("program", o.program), check_text("instance", o.instance),
+                              check_text("label", o.label)}) {
+    if (!checked) return checked.error();
+  }
+  const auto ttl = o.ttl.value_or(store.default_ttl());
+  if (ttl >= core::ttl_min && ttl <= store.ttl_limit()) return ttl;
+  return error(errc::invalid_argument, "the ttl is " + print_duration(ttl) + "; it must be from " +
+                                           print_duration(core::ttl_min) + " to " +
+                                           print_duration(store.ttl_limit()));
+}
+
+}  // namespace
+
+result<std::shared_ptr<session_core>> session_core::open(std::shared_ptr<store_core> store,
+                                                         session_options options) {
+  if (store->forked()) return forked_error();
+  const auto ttl = check_options(*store, options);
+  if (!ttl) return ttl.error();
+  auto made = std::make_shared<session_core>(std::move(store), std::move(options), *ttl);
+  if (auto entered = made->enter(); !entered) return entered.error();
+  return made;
+}
+
+session session_core::make_session(std::shared_ptr<session_core> core) noexcept {
+  return session(std::move(core));
+}
+
+result<void> session_core::enter() {
+  auto alarm = io::alarm::of_process();
+  if (!alarm) return alarm.error();
+  auto loop = store_->loop();
+  if (!loop) return loop.error();
+  alarm_ = *alarm;
+  loop_ = *loop;
+  id_ = io::random_session_id();
+
+  core::open_request r;
+  const auto& where = store_->opened();
+  if (!where.life_directory.empty()) {
+    // Before the record: a record without a held life lock would look like a dead owner's.
+    auto held = io::life_lock::hold(where.life_directory, id_, where.group_writable);
+    if (!held) return held.error();
+    life_ = std::move(*held);
+    life_descriptor_ = life_.descriptor();
+    r.draft.where = life_.place();
+  }
+  r.draft.id = id_;
+  r.draft.ttl = ttl_;
+  r.draft.owner = io::process_identity();
+  if (!options_.program.empty()) r.draft.owner.program = options_.program;
+  r.draft.owner.instance = options_.instance;
+  r.draft.owner.label = options_.label;
+  r.draft.opened = io::wall_now();
+
+  time_point sent{};
+  const auto reply = announce(r, sent);
+  if (reply.what != core::status::ok) {
+    if (reply.what != core::status::unknown) life_ = io::life_lock{};
+    return failure(reply, "opening a session", store_->url());
+  }
+  inc_ = reply.at.inc;
+  gate_ = reply.gate;
+  advance([sent](machine& m) { return m.opened(sent, clock::now()); });
+  watched_ = alarm_->watch(weak_from_this(), lease_.until());
+  return usable();
+}
+
+// A record that is found after an unknown outcome proves the first write only: the lease counts
+// from the first sending.
+core::open_reply session_core::announce(const core::open_request& r, time_point& sent) {
+  core::open_reply reply;
+  sent = clock::now();
+  for (int attempt = 0; attempt < open_attempts; ++attempt) {
+    reply = await<core::open_reply>([&](auto done) { engine().open(r, std::move(done)); });
+    if (reply.what != core::status::unknown) break;
+  }
+  return reply;
+}
+
+}  // namespace holdfast::client

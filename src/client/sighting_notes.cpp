@@ -1,0 +1,40 @@
+#include "client/sighting_notes.hpp"
+
+#include <utility>
+
+namespace holdfast::client {
+
+sighting_notes::sighting_notes(std::optional<io::sighting_file> file) : file_(std::move(file)) {}
+
+void sighting_notes::load() {
+  if (std::exchange(loaded_, true) || !file_) return;
+  for (const auto& [id, sight] : file_->read()) kept_.recall(id, sight);
+}
+
+core::sightings sighting_notes::recall(const std::vector<core::rival>& whom) {
+  const std::lock_guard hold(mutex_);
+  load();
+  core::sightings found;
+  for (const auto& rival : whom) {
+    const auto at = kept_.all().find(rival.owner);
+    if (at != kept_.all().end() && at->second.at == rival.at) found.recall(at->first, at->second);
+  }
+  return found;
+}
+
+void sighting_notes::keep(const core::sightings& seen) {
+  const std::lock_guard hold(mutex_);
+  load();
+  bool fresh = false;
+  for (const auto& [id, sight] : seen.all()) {
+    const auto at = kept_.all().find(id);
+    if (at != kept_.all().end() && at->second.at == sight.at) continue;
+    kept_.note(id, sight.at, sight.ttl, sight.since);
+    fresh = true;
+  }
+  if (!fresh) return;
+  // Another process may have seen some of them earlier than this one.
+  if (file_) kept_ = file_->merge(kept_);
+}
+
+}  // namespace holdfast::client

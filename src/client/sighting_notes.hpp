@@ -1,0 +1,37 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "core/sightings.hpp"
+#include "io/sighting_file.hpp"
+
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace holdfast::client {
+
+/// What tries have seen of a store's sessions: kept between tries of this process and, for stores
+/// that outlive it, in a file for this user's next process. Without it a `try` that runs from cron
+/// could never take over a holder that hangs.
+///
+/// Thread safety: every function, from any thread.
+class sighting_notes {
+ public:
+  explicit sighting_notes(std::optional<io::sighting_file> file);
+
+  /// The notes about `whom` that still apply: same session, same version.
+  core::sightings recall(const std::vector<core::rival>& whom);
+
+  /// Adds what was seen; the file is written only when there is something new in it.
+  void keep(const core::sightings& seen);
+
+ private:
+  void load();
+
+  std::mutex mutex_;
+  std::optional<io::sighting_file> file_;
+  bool loaded_{};
+  core::sightings kept_;
+};
+
+}  // namespace holdfast::client

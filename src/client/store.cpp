@@ -1,0 +1,61 @@
+#include <holdfast/store.hpp>
+
+#include "client/await.hpp"
+#include "client/failure.hpp"
+#include "client/operator_view.hpp"
+#include "client/session_core.hpp"
+
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+void drop(std::shared_ptr<client::operator_view>& view) noexcept {
+  // The child of a fork must not touch what it inherited, so this reference is never given up.
+  if (view && view->store()->forked()) new std::shared_ptr<client::operator_view>(std::move(view));
+  view.reset();
+}
+
+}  // namespace
+
+store::store(std::shared_ptr<client::operator_view> view) noexcept : view_(std::move(view)) {}
+store::store(store&&) noexcept = default;
+
+store& store::operator=(store&& other) noexcept {
+  if (this == &other) return *this;
+  drop(view_);
+  view_ = std::move(other.view_);
+  return *this;
+}
+
+store::~store() { drop(view_); }
+
+result<store> store::open(std::string_view url) {
+  auto core = client::store_core::open(url);
+  if (!core) return core.error();
+  return store(std::make_shared<client::operator_view>(std::move(*core)));
+}
+
+const std::string& store::url() const noexcept { return view_->store()->url(); }
+
+result<session> store::open_session(session_options options) {
+  auto core = client::session_core::open(view_->store(), std::move(options));
+  if (!core) return core.error();
+  return client::session_core::make_session(std::move(*core));
+}
+
+result<snapshot> store::list() { return view_->list(); }
+
+result<bool> store::wait_for_change(duration wait, std::stop_token stop) {
+  return view_->wait_for_change(wait, std::move(stop));
+}
+
+result<denial> store::deny(session_id id, std::string by, std::string why) {
+  return view_->deny(id, std::move(by), std::move(why));
+}
+
+result<void> store::break_session(session_id id) { return view_->break_session(id); }
+result<std::vector<finding>> store::diagnose() { return view_->diagnose(); }
+
+}  // namespace holdfast

@@ -1,0 +1,92 @@
+#include "client/store_core.hpp"
+
+#include "client/engine_table.hpp"
+#include "core/lease.hpp"
+#include "core/store_url.hpp"
+#include "io/fork_mark.hpp"
+#include "io/per_process.hpp"
+#include "io/state_directory.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <map>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace holdfast::client {
+
+namespace {
+
+struct loop_table {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<io::loop>> loops;
+};
+
+constinit io::per_process<loop_table> loops;
+
+// Stores without a life directory live in this process alone, and so do the notes about them.
+std::optional<io::sighting_file> file_for(const engines::opened& what) {
+  if (what.life_directory.empty()) return std::nullopt;
+  const auto directory = io::notes_directory();
+  if (!directory) return std::nullopt;
+  return io::sighting_file(*directory, what.url);
+}
+
+result<duration> bounded(const core::store_url& url, const std::string& key, duration otherwise,
+                         duration most) {
+  auto given = url.time(key);
+  if (!given) return given.error();
+  const auto value = given->value_or(otherwise);
+  if (value >= core::ttl_min && value <= most) return value;
+  return error(errc::invalid_argument, "the URL's " + key + " is " + print_duration(value) +
+                                           "; it must be from " + print_duration(core::ttl_min) +
+                                           " to " + print_duration(most));
+}
+
+}  // namespace
+
+store_core::store_core(engines::opened what, duration ttl, duration limit)
+    : opened_(std::move(what)),
+      ttl_(ttl),
+      limit_(limit),
+      generation_(io::process_generation()),
+      notes_(file_for(opened_)) {}
+
+std::shared_ptr<store_core> store_core::on(engines::opened what, duration ttl, duration limit) {
+  return std::make_shared<store_core>(std::move(what), ttl, limit);
+}
+
+result<std::shared_ptr<store_core>> store_core::open(std::string_view text) {
+  auto url = core::store_url::parse(text);
+  if (!url) return url.error();
+  const auto limit = bounded(*url, "max_ttl", core::ttl_max, core::ttl_max);
+  if (!limit) return limit.error();
+  const auto ttl = bounded(*url, "ttl", std::min(core::ttl_default, *limit), *limit);
+  if (!ttl) return ttl.error();
+  url->query.erase("ttl");
+  url->query.erase("max_ttl");
+  if (url->scheme == "local" && url->path.empty()) {
+    auto path = io::default_store_directory();
+    if (!path) return path.error();
+    url->path = std::move(*path);
+  }
+  auto opened = open_engine(*url);
+  if (!opened) return opened.error();
+  return on(std::move(*opened), *ttl, *limit);
+}
+
+bool store_core::forked() const noexcept { return io::process_generation() != generation_; }
+
+result<std::shared_ptr<io::loop>> store_core::loop() {
+  auto& table = loops.get();
+  const std::lock_guard hold(table.mutex);
+  std::erase_if(table.loops, [](const auto& l) { return l.second.expired(); });
+  auto& kept = table.loops[url()];
+  if (auto running = kept.lock()) return running;
+  auto started = io::loop::start();
+  if (started) kept = *started;
+  return started;
+}
+
+}  // namespace holdfast::client

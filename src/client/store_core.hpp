@@ -1,0 +1,48 @@
+#pragma once
+
+#include "client/sighting_notes.hpp"
+#include "engines/opened.hpp"
+#include "io/loop.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace holdfast::client {
+
+/// One opened store: the engine, and what sessions and operators share on it.
+///
+/// Thread safety: every function, from any thread.
+class store_core {
+ public:
+  static result<std::shared_ptr<store_core>> open(std::string_view url);
+  /// On an engine that is open already; `ttl` and `limit` as in the URL's query.
+  static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit);
+
+  explicit store_core(engines::opened what, duration ttl, duration limit);
+
+  core::engine& engine() const noexcept { return *opened_.engine; }
+  const engines::opened& opened() const noexcept { return opened_; }
+  const std::string& url() const noexcept { return opened_.url; }
+  duration default_ttl() const noexcept { return ttl_; }
+  /// The longest ttl a session may ask for.
+  duration ttl_limit() const noexcept { return limit_; }
+  sighting_notes& notes() noexcept { return notes_; }
+  bool forked() const noexcept;
+
+  /// The loop of this store; all objects of this process on the same store share one.
+  result<std::shared_ptr<io::loop>> loop();
+
+ private:
+  engines::opened opened_;
+  duration ttl_;
+  duration limit_;
+  std::uint64_t generation_;
+  sighting_notes notes_;
+};
+
+}  // namespace holdfast::client
