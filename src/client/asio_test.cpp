@@ -1,0 +1,80 @@
+#include <holdfast/asio.hpp>
+
+#include <asio/awaitable.hpp>
+#include <asio/bind_cancellation_slot.hpp>
+#include <asio/bind_executor.hpp>
+#include <asio/cancellation_signal.hpp>
+#include <asio/co_spawn.hpp>
+#include <asio/detached.hpp>
+#include <asio/io_context.hpp>
+#include <asio/steady_timer.hpp>
+#include <asio/use_awaitable.hpp>
+#include <asio/use_future.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+#include <thread>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(asio, a_coroutine_awaits_a_lock_on_its_own_executor) {
+  auto a = open("memory:asio1");
+  auto b = open("memory:asio1");
+  ASSERT_TRUE(a && b);
+  auto held = std::make_optional(std::move(*a->acquire(lock_name("x"))));
+  asio::io_context context;
+  bool got = false;
+  bool busy = false;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        auto once = co_await async_acquire(*b, lock_name("x"), {}, asio::use_awaitable);
+        busy = !once && once.error() == errc::busy;
+        auto waited = co_await async_acquire(*b, lock_name("x"), {.wait = 5s}, asio::use_awaitable);
+        got = waited.has_value();
+        EXPECT_TRUE(context.get_executor().running_in_this_thread());
+      },
+      asio::detached);
+  asio::steady_timer later(context, 30ms);
+  later.async_wait([&](auto) { held.reset(); });
+  context.run();
+  EXPECT_TRUE(busy);
+  EXPECT_TRUE(got);
+}
+
+TEST(asio, a_future_gets_the_result) {
+  auto s = open("memory:asio2");
+  ASSERT_TRUE(s);
+  auto coming = async_acquire(*s, lock_name("x"), {}, asio::use_future);
+  auto got = coming.get();
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(got->check());
+}
+
+TEST(asio, a_cancellation_slot_ends_the_wait) {
+  auto a = open("memory:asio3");
+  auto b = open("memory:asio3");
+  ASSERT_TRUE(a && b);
+  auto held = a->acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  asio::io_context context;
+  asio::cancellation_signal signal;
+  std::optional<errc> why;
+  async_acquire(
+      *b, lock_name("x"), {.wait = forever},
+      asio::bind_cancellation_slot(signal.slot(), asio::bind_executor(context, [&](result<lock> r) {
+                                     if (!r) why = r.error().code();
+                                   })));
+  asio::steady_timer later(context, 30ms);
+  later.async_wait([&](auto) { signal.emit(asio::cancellation_type::all); });
+  context.run();
+  EXPECT_EQ(why, errc::cancelled);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,87 @@
+#include <holdfast/session.hpp>
+#include <holdfast/store.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <memory>
+#include <optional>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+// What the child finds out is its exit status: zero, or the number of the line that was wrong.
+template <class Child>
+int in_child(Child child) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(child());
+  int status = 0;
+  ::waitpid(pid, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
+TEST(fork, the_child_holds_nothing_and_says_so) {
+  auto s = std::make_optional(std::move(*open("memory:fork1")));
+  auto held = std::make_optional(std::move(*s->acquire(lock_name("x"))));
+  auto ops = std::make_optional(std::move(*store::open("memory:fork1")));
+  const int wrong = in_child([&] {
+    if (code(held->check()) != errc::lost) return 1;
+    if (held->check().error().message().find("fork") == std::string::npos) return 2;
+    if (held->remaining() != 0ns) return 3;
+    if (!held->lost().stop_requested()) return 4;
+    if (code(s->acquire(lock_name("y"))) != errc::lost) return 5;
+    if (code(s->close()) != errc::lost) return 6;
+    if (s->remaining() != 0ns) return 7;
+    if (code(ops->list()) != errc::lost) return 8;
+    if (code(std::move(*held).release()) != errc::lost) return 9;
+    held.reset();
+    s.reset();
+    ops.reset();
+    return 0;
+  });
+  EXPECT_EQ(wrong, 0);
+  EXPECT_TRUE(held->check()) << "the parent still holds it";
+  EXPECT_TRUE(std::move(*held).release());
+}
+
+#if !defined(__SANITIZE_THREAD__)  // It does not support new threads in a forked child.
+TEST(fork, the_child_may_open_a_session_of_its_own) {
+  auto s = open("memory:fork2");
+  ASSERT_TRUE(s);
+  const int wrong = in_child([&] {
+    auto own = open("memory:fork2-child", {.ttl = 100ms});
+    if (!own) return 1;
+    auto held = own->acquire(lock_name("x"));
+    if (!held) return 2;
+    ::usleep(300'000);
+    if (!held->check()) return 3;
+    return own->close() ? 0 : 4;
+  });
+  EXPECT_EQ(wrong, 0);
+}
+
+// NOLINTNEXTLINE: the test is about static destruction.
+std::optional<lock> still_held;
+std::optional<session> still_open;
+
+TEST(fork, a_program_may_return_from_main_with_locks_held) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // A program of its own, not a fork of this one.
+  EXPECT_EXIT(
+      {
+        still_open.emplace(std::move(*open("memory:exit")));
+        still_held.emplace(std::move(*still_open->acquire(lock_name("x"))));
+        std::exit(7);
+      },
+      ::testing::ExitedWithCode(7), "");
+}
+#endif
+
+}  // namespace
+}  // namespace holdfast

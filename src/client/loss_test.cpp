@@ -1,0 +1,224 @@
+#include <holdfast/session.hpp>
+
+#include "client/session_core.hpp"
+#include "client/test_engines.hpp"
+
+#include <holdfast/store.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <latch>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using client::testing::wrapped_engine;
+
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+template <class Predicate>
+bool eventually(Predicate p, duration most = 3s) {
+  const auto end = clock::now() + most;
+  while (!p()) {
+    if (clock::now() > end) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+
+struct recorder : observer {
+  void on(const event::granted&) noexcept override { note("granted"); }
+  void on(const event::waiting& e) noexcept override { note("waiting " + std::to_string(e.ahead)); }
+  void on(const event::released&) noexcept override { note("released"); }
+  void on(const event::lost& e) noexcept override { note(std::string("lost ") + name_of(e.why)); }
+  void on(const event::session_changed& e) noexcept override { note(name_of(e.state)); }
+  void on(const event::beat& e) noexcept override { note(e.acknowledged ? "beat" : "no beat"); }
+  void on(const event::took_over&) noexcept override { note("took over"); }
+  void note(std::string what) {
+    const std::lock_guard hold(mutex);
+    seen.push_back(std::move(what));
+  }
+  std::size_t count(const std::string& what) {
+    const std::lock_guard hold(mutex);
+    return static_cast<std::size_t>(std::count(seen.begin(), seen.end(), what));
+  }
+  std::size_t size() {
+    const std::lock_guard hold(mutex);
+    return seen.size();
+  }
+  std::mutex mutex;
+  std::vector<std::string> seen;
+};
+
+class loss : public ::testing::Test {
+ protected:
+  loss() {
+    static std::atomic<int> n{};
+    name_ = "loss_test_" + std::to_string(++n);
+    auto opened = client::testing::memory(name_);
+    engine_ = std::make_shared<wrapped_engine>(opened.engine);
+    opened.engine = engine_;
+    opened.url += "-wrapped";
+    store_ = client::store_core::on(opened, 30s, 1h);
+  }
+  ~loss() override { let_go(); }
+
+  session open_session(duration ttl, std::shared_ptr<observer> watcher = {}) {
+    auto core = client::session_core::open(store_, {.ttl = ttl, .watcher = std::move(watcher)});
+    if (!core) ADD_FAILURE() << core.error().message();
+    return client::session_core::make_session(*core);
+  }
+  void hang_beats() {
+    engine_->before_beat = [until = released_] { until->wait(); };
+  }
+  void let_go() {
+    if (!released_->try_wait()) released_->count_down();
+  }
+
+  std::string name_;
+  std::shared_ptr<std::latch> released_ = std::make_shared<std::latch>(1);
+  std::shared_ptr<wrapped_engine> engine_;
+  std::shared_ptr<client::store_core> store_;
+};
+
+TEST_F(loss, a_beat_that_hangs_does_not_delay_the_signal) {
+  hang_beats();
+  const auto began = clock::now();
+  auto s = open_session(300ms);
+  auto held = s.acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  std::atomic<std::int64_t> told{};
+  held->on_lost([&](const error& e) {
+    EXPECT_EQ(e.code(), errc::lost);
+    told = (clock::now() - began).count();
+  });
+  EXPECT_TRUE(eventually([&] { return told != 0; }));
+  EXPECT_TRUE(held->lost().stop_requested());
+  EXPECT_GE(duration{told}, 250ms);
+  EXPECT_LT(duration{told}, 400ms) << "the signal waited for the beat";
+  EXPECT_EQ(code(held->check()), errc::lost);
+  EXPECT_TRUE(eventually([&] { return s.status().state == session_state::expired; }));
+  let_go();
+}
+
+TEST_F(loss, a_lock_that_was_lost_never_comes_back_and_the_session_neither) {
+  engine_->drop_beats = true;
+  auto s = open_session(120ms);
+  auto held = s.acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  ASSERT_TRUE(eventually([&] { return !held->check(); }));
+  engine_->drop_beats = false;
+  std::this_thread::sleep_for(150ms);
+  EXPECT_EQ(code(held->check()), errc::lost);
+  EXPECT_EQ(code(s.acquire(lock_name("y"))), errc::lost);
+  EXPECT_EQ(code(std::move(*held).release()), errc::lost);
+  auto b = open_session(30s);
+  EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 3s}))
+      << "an expired session leaves its locks free";
+}
+
+TEST_F(loss, the_observer_hears_of_danger_and_of_the_end) {
+  const auto watcher = std::make_shared<recorder>();
+  engine_->drop_beats = true;
+  auto s = open_session(150ms, watcher);
+  auto held = s.acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  EXPECT_TRUE(eventually([&] { return watcher->count("expired") == 1; }));
+  EXPECT_EQ(watcher->count("granted"), 1U);
+  EXPECT_EQ(watcher->count("endangered"), 1U);
+  EXPECT_EQ(watcher->count("lost expired"), 1U);
+  EXPECT_GE(watcher->count("no beat"), 1U);
+  EXPECT_TRUE(s.lost().stop_requested());
+}
+
+TEST_F(loss, no_event_comes_after_close_has_returned) {
+  const auto watcher = std::make_shared<recorder>();
+  auto s = open_session(100ms, watcher);
+  auto held = s.acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  std::this_thread::sleep_for(100ms);
+  EXPECT_TRUE(s.close());
+  const auto then = watcher->size();
+  EXPECT_EQ(watcher->count("lost closed"), 1U);
+  EXPECT_EQ(watcher->count("closed"), 1U);
+  std::this_thread::sleep_for(150ms);
+  EXPECT_EQ(watcher->size(), then);
+}
+
+TEST_F(loss, a_callback_may_call_back_into_its_session) {
+  struct closer : observer {
+    void on(const event::session_changed& e) noexcept override {
+      if (e.state == session_state::endangered && of) closed = of.load()->close().has_value();
+    }
+    std::atomic<session*> of{};
+    std::atomic<bool> closed{};
+  };
+  const auto watcher = std::make_shared<closer>();
+  engine_->drop_beats = true;
+  auto s = open_session(200ms, watcher);
+  watcher->of = &s;
+  EXPECT_TRUE(eventually([&] { return watcher->closed.load(); }));
+  EXPECT_EQ(s.status().state, session_state::closed);
+}
+
+TEST_F(loss, on_lost_runs_at_once_for_a_lock_that_is_lost_and_never_for_a_released_one) {
+  auto s = open_session(30s);
+  auto first = s.acquire(lock_name("a"));
+  auto second = s.acquire(lock_name("b"));
+  ASSERT_TRUE(first && second);
+  int told = 0;
+  first->on_lost([&](const error&) { told += 100; });
+  EXPECT_TRUE(std::move(*first).release());
+  EXPECT_TRUE(s.close());
+  second->on_lost([&](const error&) { ++told; });
+  EXPECT_EQ(told, 1);
+}
+
+TEST_F(loss, an_enqueue_of_unknown_outcome_leaves_nothing_behind) {
+  auto s = open_session(30s);
+  engine_->lose_enqueues = true;
+  const auto got = s.acquire(lock_name("x"));
+  EXPECT_FALSE(got);
+  auto b = open_session(30s);
+  EXPECT_TRUE(b.acquire(lock_name("x")));
+  EXPECT_TRUE(s.acquire(lock_name("y"))) << "the session goes on with the moved gate";
+}
+
+TEST_F(loss, a_release_that_is_not_answered_is_tried_again) {
+  auto s = open_session(30s);
+  auto held = s.acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  engine_->fail_leaves = 1;
+  EXPECT_EQ(code(std::move(*held).release()), errc::unavailable);
+  EXPECT_EQ(code(s.acquire(lock_name("x"))), errc::busy) << "its own old entry is still there";
+  auto b = open_session(30s);
+  EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 3s}));
+}
+
+TEST_F(loss, a_hundred_thousand_locks_are_told_promptly) {
+  constexpr int locks = 100'000;
+  auto s = open_session(30s);
+  std::vector<lock> held;
+  held.reserve(locks);
+  for (int i = 0; i < locks; ++i) {
+    auto got = s.acquire(lock_name("n" + std::to_string(i)));
+    ASSERT_TRUE(got);
+    held.push_back(std::move(*got));
+  }
+  std::atomic<int> told{};
+  for (auto& l : held) l.on_lost([&](const error&) { ++told; });
+  const auto began = clock::now();
+  EXPECT_TRUE(s.close());
+  EXPECT_EQ(told, locks);
+  EXPECT_LT(clock::now() - began, 2s);
+  EXPECT_EQ(code(held.back().check()), errc::lost);
+}
+
+}  // namespace
+}  // namespace holdfast

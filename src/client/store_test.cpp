@@ -1,0 +1,104 @@
+#include <holdfast/store.hpp>
+
+#include <holdfast/mutex.hpp>
+
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+TEST(store, lists_locks_and_sessions) {
+  auto ops = store::open("memory:store1");
+  ASSERT_TRUE(ops);
+  auto s = ops->open_session({.program = "p", .instance = "i", .label = "l"});
+  ASSERT_TRUE(s);
+  auto held = s->acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  const auto seen = ops->list();
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->locks.size(), 1U);
+  EXPECT_EQ(seen->locks[0].name.str(), "x");
+  EXPECT_TRUE(seen->locks[0].entries.at(0).granted);
+  EXPECT_EQ(seen->locks[0].entries.at(0).order, held->token());
+  ASSERT_EQ(seen->sessions.size(), 1U);
+  EXPECT_EQ(seen->sessions[0].id, s->id());
+  EXPECT_EQ(seen->sessions[0].owner.program, "p");
+  EXPECT_EQ(seen->sessions[0].owner.instance, "i");
+  EXPECT_EQ(seen->sessions[0].owner.label, "l");
+  EXPECT_EQ(seen->sessions[0].owner.pid, ::getpid());
+  EXPECT_FALSE(seen->sessions[0].owner.host.empty());
+  EXPECT_EQ(seen->sessions[0].locks, 1U);
+}
+
+TEST(store, tells_of_a_change_and_can_be_cancelled) {
+  auto ops = store::open("memory:store2");
+  auto s = open("memory:store2");
+  ASSERT_TRUE(ops && s);
+  ASSERT_TRUE(ops->list());
+  EXPECT_FALSE(*ops->wait_for_change(0ns));
+  auto held = s->acquire(lock_name("x"));
+  EXPECT_TRUE(*ops->wait_for_change(0ns));
+  std::jthread later([&] {
+    std::this_thread::sleep_for(60ms);
+    EXPECT_TRUE(std::move(*held).release());
+  });
+  EXPECT_TRUE(*ops->wait_for_change(5s));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_FALSE(*ops->wait_for_change(forever, stop.get_token()));
+  EXPECT_EQ(code(ops->wait_for_change(-1s)), errc::invalid_argument);
+}
+
+TEST(store, denies_and_breaks_only_what_is_there_and_provably_dead) {
+  auto ops = store::open("memory:store3");
+  auto s = open("memory:store3");
+  ASSERT_TRUE(ops && s);
+  EXPECT_EQ(code(ops->deny(session_id{}, "me", "why")), errc::invalid_argument);
+  EXPECT_EQ(code(ops->deny(s->id(), std::string(257, 'x'), "why")), errc::invalid_argument);
+  EXPECT_EQ(code(ops->break_session(session_id{})), errc::invalid_argument);
+  const auto refused = ops->break_session(s->id());
+  ASSERT_EQ(code(refused), errc::busy);
+  EXPECT_NE(refused.error().message().find("cannot be judged"), std::string::npos);
+}
+
+TEST(store, diagnoses_the_clock) {
+  auto ops = store::open("memory:store4");
+  ASSERT_TRUE(ops);
+  const auto found = ops->diagnose();
+  ASSERT_TRUE(found);
+  const auto clock = std::ranges::find(*found, "clock", &finding::subject);
+  ASSERT_NE(clock, found->end());
+  EXPECT_EQ(clock->severity, finding::level::good);
+}
+
+TEST(mutex, works_with_unique_lock) {
+  auto a = open("memory:mutex");
+  auto b = open("memory:mutex");
+  ASSERT_TRUE(a && b);
+  mutex mine(*a, lock_name("x"));
+  mutex theirs(*b, lock_name("x"));
+  {
+    const std::unique_lock hold(mine);
+    EXPECT_TRUE(mine.held()->check());
+    EXPECT_FALSE(theirs.try_lock());
+    EXPECT_FALSE(theirs.try_lock_for(20ms));
+    EXPECT_THROW(mine.lock(), std::system_error);
+  }
+  EXPECT_TRUE(theirs.try_lock());
+  theirs.unlock();
+  EXPECT_DEATH(theirs.unlock(), "without a lock");
+}
+
+}  // namespace
+}  // namespace holdfast
