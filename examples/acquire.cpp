@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     return 1;
   }
 
+  // [hold]
   auto lock = session->acquire(holdfast::lock_name("nightly"), {.wait = 10s});
   if (!lock) {
     std::fprintf(stderr, "%s\n", lock.error().message().c_str());
@@ -34,4 +35,5 @@ int main(int argc, char** argv) {
   }
 
   return std::move(*lock).release() ? 0 : 1;
+  // [/hold]
 }

@@ -70,7 +70,8 @@ class Source:
 
     @property
     def is_test(self):
-        return self.path.endswith(("_test.cpp", "_test.hpp")) or self.path.startswith("tests/")
+        name = self.path.rsplit("/", 1)[-1]
+        return name.startswith("test_") or "_test." in name or self.path.startswith("tests/")
 
     def includes(self):
         """(line, text between the marks, True for <...>) of every #include."""
