@@ -17,6 +17,11 @@ std::int64_t boottime() {
   return std::int64_t{t.tv_sec} * 1'000'000'000 + t.tv_nsec;
 }
 
+bool late(page& p, std::int64_t checked, std::int64_t patience) {
+  ++(boottime() - checked > patience ? p.paused_writes : p.violations);
+  return false;
+}
+
 }  // namespace
 
 shared_page::shared_page(const std::string& path) {
@@ -30,29 +35,24 @@ shared_page::shared_page(const std::string& path) {
 
 shared_page::~shared_page() { ::munmap(at_, sizeof(page)); }
 
-void enter(page& p, std::uint64_t token) {
+bool enter(page& p, std::uint64_t token, std::int64_t checked, std::int64_t patience) {
   auto before = p.owner.load();
   do {
-    if (before >= token) {
-      ++p.violations;
-      return;
-    }
+    if (before >= token) return late(p, checked, patience);
   } while (!p.owner.compare_exchange_weak(before, token));
   p.first_write = boottime();
   p.command = ::getpid();
   p.guardian = ::getppid();
   ++p.holders;
+  return true;
 }
 
 bool write(page& p, std::uint64_t token, std::int64_t checked, std::int64_t patience) {
   auto expected = token;
-  if (p.owner.compare_exchange_strong(expected, token)) {
-    p.last_write = boottime();
-    ++p.writes;
-    return true;
-  }
-  ++(boottime() - checked > patience ? p.paused_writes : p.violations);
-  return false;
+  if (!p.owner.compare_exchange_strong(expected, token)) return late(p, checked, patience);
+  p.last_write = boottime();
+  ++p.writes;
+  return true;
 }
 
 }  // namespace holdfast::process

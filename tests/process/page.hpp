@@ -40,10 +40,14 @@ class shared_page {
   page* at_{};
 };
 
-/// First write of a holder: from now on an older holder's write is a violation.
-void enter(page& p, std::uint64_t token);
-/// One more write. False when a newer holder has written: counted as a violation, unless more than
-/// `patience` nanoseconds passed since `checked`, when the writer last knew that it held.
+/// First write of a holder: from here on an older holder's write is late. `checked` is when the
+/// writer last knew that it held. False when a newer holder has written already: counted as a
+/// violation, unless more than `patience` nanoseconds have passed since.
+bool enter(page& p, std::uint64_t token, std::int64_t checked, std::int64_t patience);
+/// One more write, in the same way.
 bool write(page& p, std::uint64_t token, std::int64_t checked, std::int64_t patience);
+
+/// For a writer that is stopped by others when it no longer holds: nothing excuses a late write.
+inline constexpr std::int64_t no_excuse = INT64_MAX;
 
 }  // namespace holdfast::process

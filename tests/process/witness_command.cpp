@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <limits>
 
 /// The command that `holdfast run` runs in the process tests: writes to the page until it is told
 /// to stop, or is stopped. It never asks whether it holds the lock: that is the wrapper's business.
@@ -16,9 +15,9 @@ int main(int argc, char** argv) {
   using namespace holdfast::process;
   const shared_page page(argv[1]);
   const std::uint64_t token = std::strtoull(token_text, nullptr, 10);
-  enter(*page, token);
+  if (!enter(*page, token, 0, no_excuse)) return 3;
   while (page->stop == 0) {
-    if (!write(*page, token, 0, std::numeric_limits<std::int64_t>::max())) return 3;
+    if (!write(*page, token, 0, no_excuse)) return 3;
   }
   return 0;
 }

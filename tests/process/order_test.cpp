@@ -1,0 +1,117 @@
+#include "tests/process/process_test.hpp"
+
+#include <thread>
+
+/// Order of arrival and waking, across processes.
+
+namespace holdfast::process {
+namespace {
+
+using namespace std::chrono_literals;
+
+class order : public process_test {
+ protected:
+  /// Slot 0 counts arrivals; the slots from 10 on say who was granted when.
+  child waiter(std::uint64_t number) {
+    struct arrival : observer {
+      explicit arrival(page& p) : shared(p) {}
+      void on(const event::waiting&) noexcept override {
+        if (!told) ++shared.slots[0];
+        told = true;
+      }
+      page& shared;
+      bool told{};
+    };
+    return child::fork([this, number] {
+      auto s =
+          holdfast::open(at().url(), {.ttl = 1h, .watcher = std::make_shared<arrival>(shared())});
+      if (!s) return 1;
+      auto l = s->acquire(lock_name("x"), {.wait = 1h});
+      if (!l) return 2;
+      shared().slots[10 + shared().slots[1]++] = number;
+      return std::move(*l).release() ? 0 : 3;
+    });
+  }
+};
+
+TEST_F(order, waiters_of_different_processes_are_granted_in_order_of_arrival) {
+  auto holder = child::fork([&] {
+    auto s = join(at(), 1h);
+    auto l = s.try_acquire(lock_name("x"));
+    shared().slots[2] = 1;
+    return eventually([&] { return shared().stop != 0; }, 60s) && l ? 0 : 1;
+  });
+  ASSERT_TRUE(eventually([&] { return shared().slots[2] == 1; }));
+  std::vector<child> queue;
+  for (std::uint64_t i = 1; i <= 20; ++i) {
+    queue.push_back(waiter(i));
+    ASSERT_TRUE(eventually([&] { return shared().slots[0] == i; })) << i;
+  }
+  shared().stop = 1;
+  EXPECT_EQ(holder.wait(), 0);
+  for (auto& c : queue) EXPECT_EQ(c.wait(), 0);
+  for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_EQ(shared().slots[9 + i], i);
+  expect_clean_store("x", 1h);
+}
+
+TEST_F(order, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
+  // Two processes hand one lock over and over to each other. A waiter that only looks from time to
+  // time (every 250 ms) would need 25 s for this; one that is woken needs milliseconds.
+  std::vector<child> both;
+  for (int i = 0; i < 2; ++i) {
+    both.push_back(child::fork([&] {
+      auto s = join(at(), 1h);
+      ++shared().slots[0];
+      if (!eventually([&] { return shared().slots[0] == 2; })) return 1;
+      for (int k = 0; k < 100; ++k) {
+        auto l = s.acquire(lock_name("x"), {.wait = 1h});
+        if (!l) return 2;
+        std::this_thread::sleep_for(1ms);  // So that the other one waits.
+        if (!std::move(*l).release()) return 3;
+      }
+      return 0;
+    }));
+  }
+  const auto begin = clock::now();
+  for (auto& c : both) EXPECT_EQ(c.wait(), 0);
+  EXPECT_LT(clock::now() - begin, 15s);
+  expect_clean_store("x", 1h);
+}
+
+TEST_F(order, readers_of_many_processes_are_inside_together) {
+  std::vector<child> readers;
+  for (int i = 0; i < 5; ++i) {
+    readers.push_back(child::fork([&] {
+      auto s = join(at(), 1h);
+      auto l = s.acquire(lock_name("x"), {.mode = mode::shared(), .wait = 30s});
+      if (!l) return 1;
+      ++shared().slots[0];
+      return eventually([&] { return shared().slots[0] == 5; }) ? 0 : 2;
+    }));
+  }
+  for (auto& c : readers) EXPECT_EQ(c.wait(), 0);
+  expect_clean_store("x", 1h);
+}
+
+TEST_F(order, permits_are_counted_over_all_processes) {
+  std::vector<child> all;
+  for (int i = 0; i < 6; ++i) {
+    all.push_back(child::fork([&] {
+      auto s = join(at(), 1h);
+      for (int k = 0; k < 30; ++k) {
+        auto l = s.acquire(lock_name("p"), {.mode = mode::permits(2), .wait = 1h});
+        if (!l) return 1;
+        if (++shared().slots[0] > 2) ++shared().violations;
+        std::this_thread::sleep_for(100us);
+        --shared().slots[0];
+        if (!std::move(*l).release()) return 2;
+      }
+      return 0;
+    }));
+  }
+  for (auto& c : all) EXPECT_EQ(c.wait(), 0);
+  EXPECT_EQ(shared().violations, 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::process

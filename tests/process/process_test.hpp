@@ -1,0 +1,67 @@
+#pragma once
+
+#include "tests/process/child.hpp"
+#include "tests/process/history.hpp"
+#include "tests/process/page.hpp"
+#include "tests/process/worker.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <random>
+#include <string>
+
+namespace holdfast::process {
+
+/// A store, a page and a history of one test; nothing may be left when it ends.
+class process_test : public testing::Test {
+ protected:
+  process_test() : at_(directory_.path()), page_(at_.page()), random_(seed_) { adopt_orphans(); }
+
+  void SetUp() override { descriptors_ = open_descriptors(); }
+  void TearDown() override {
+    if (HasFailure()) {
+      // For a look at the store and the history: the copy stays.
+      std::printf("HOLDFAST_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed_));
+    }
+    EXPECT_TRUE(all_gone(std::chrono::seconds{20})) << "a process is left over";
+    EXPECT_EQ(open_descriptors(), descriptors_);
+  }
+
+  /// Between zero and `most`.
+  std::chrono::microseconds random_time(std::chrono::microseconds most) {
+    return std::chrono::microseconds{
+        std::uniform_int_distribution<std::int64_t>(0, most.count())(random_)};
+  }
+  std::size_t random_below(std::size_t n) { return random_() % n; }
+
+  void expect_clean_history() {
+    const auto bad = history::violations(history::read(at_.history()));
+    EXPECT_TRUE(bad.empty()) << bad.size() << " violations, the first: " << bad.front();
+  }
+  /// A newcomer gets every lock, and when it has gone the store is empty.
+  void expect_clean_store(const std::string& name, duration ttl) {
+    auto newcomer = child::fork([&] {
+      auto s = join(at_, ttl);
+      auto l = s.acquire(lock_name(name), {.wait = std::chrono::seconds{20}});
+      return l && std::move(l)->release() && s.close() ? 0 : 7;
+    });
+    EXPECT_EQ(newcomer.wait(), 0) << "the store is stuck";
+    auto looker = child::fork([&] { return look_for_leftovers(at_); });
+    EXPECT_EQ(looker.wait(), 0);
+  }
+
+  const place& at() const { return at_; }
+  page& shared() { return *page_; }
+
+ private:
+  tests::temporary_directory directory_;
+  place at_;
+  shared_page page_;
+  std::uint64_t seed_ = seed();
+  std::mt19937_64 random_;
+  std::size_t descriptors_{};
+};
+
+}  // namespace holdfast::process

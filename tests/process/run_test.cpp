@@ -1,0 +1,137 @@
+#include "tests/process/process_test.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+/// `holdfast run`: the wrapper, the guardian and the command are killed or stopped, alone and
+/// together. The next command's first write must come after the last write of the one before.
+
+namespace holdfast::process {
+namespace {
+
+using namespace std::chrono_literals;
+
+enum target : unsigned { wrapper = 1, guardian = 2, command = 4 };
+
+class run : public process_test {
+ protected:
+  child start(std::chrono::milliseconds ttl) {
+    return child::execute({HOLDFAST_PROGRAM, "run", "x", "--store", at().url(), "--ttl",
+                           std::to_string(ttl.count()) + "ms", "--wait", "60s", "--",
+                           WITNESS_PROGRAM, at().page()});
+  }
+
+  struct trio {
+    pid_t of_wrapper, of_guardian, of_command;
+  };
+
+  /// Waits for the command with number `n` to write, and says who runs it.
+  trio wait_for(std::uint64_t n, const child& by) {
+    EXPECT_TRUE(eventually([&] { return shared().holders >= n; }, 20s)) << "holder " << n;
+    return {by.pid(), shared().guardian, shared().command};
+  }
+
+  static void signal(const trio& t, unsigned whom, int number) {
+    if ((whom & wrapper) != 0) ::kill(t.of_wrapper, number);
+    if ((whom & guardian) != 0) ::kill(t.of_guardian, number);
+    if ((whom & command) != 0) ::kill(t.of_command, number);
+  }
+
+  /// Ends all that a round has left, in the order in which nothing can be left behind.
+  static void end(const trio& t, child& by) {
+    signal(t, wrapper | guardian | command, SIGCONT);
+    ::kill(t.of_wrapper, SIGKILL);
+    EXPECT_TRUE(by.wait(10s).has_value());
+  }
+};
+
+/// Stopped together, nobody is left to end the command: then the ttl decides, and docs say so.
+bool promised(unsigned whom, int number) {
+  return number == SIGKILL || (whom & (wrapper | guardian)) != (wrapper | guardian) ||
+         (whom & command) != 0;
+}
+
+TEST_F(run, no_command_writes_after_the_next_one_has) {
+  const auto ttl = 400ms;
+  const int total = rounds(100, 1000);
+  auto holder = start(ttl);
+  std::uint64_t excused = 0;
+  for (int round = 1; round <= total; ++round) {
+    const auto old = wait_for(static_cast<std::uint64_t>(round), holder);
+    ASSERT_FALSE(HasFailure());
+    auto next = start(ttl);
+    std::this_thread::sleep_for(random_time(30ms));
+    const auto whom = static_cast<unsigned>(1 + random_below(7));
+    const int number = random_below(3) == 0 ? SIGSTOP : SIGKILL;
+    signal(old, whom, number);
+    std::this_thread::sleep_for(random_time(number == SIGSTOP ? 800ms : 5ms));
+    const auto before = shared().violations.load();
+    if (number == SIGSTOP) signal(old, whom, SIGCONT);
+    if (!promised(whom, number)) {
+      std::this_thread::sleep_for(20ms);
+      excused += shared().violations - std::min(before, shared().violations.load());
+      shared().violations = 0;
+    }
+    end(old, holder);
+    ASSERT_EQ(shared().violations, 0U)
+        << "round " << round << ": " << (number == SIGKILL ? "killed " : "stopped ") << whom;
+    holder = std::move(next);
+  }
+  wait_for(static_cast<std::uint64_t>(total) + 1, holder);
+  shared().stop = 1;
+  EXPECT_EQ(holder.wait(10s), 0);
+  RecordProperty("excused", static_cast<int>(excused));
+  EXPECT_TRUE(all_gone(10s)) << "a command or guardian is left over";
+  expect_clean_store("x", 400ms);
+}
+
+TEST_F(run, a_killed_wrapper_frees_the_lock_at_once) {
+  for (int i = 0; i < rounds(5, 50); ++i) {
+    shared().holders = 0;
+    auto first = start(1h);
+    wait_for(1, first);
+    auto second = start(1h);
+    std::this_thread::sleep_for(random_time(20ms));
+    first.end();
+    // Only the life lock can free it: the ttl is an hour.
+    wait_for(2, second);
+    ASSERT_FALSE(HasFailure());
+    shared().stop = 1;
+    EXPECT_EQ(second.wait(10s), 0);
+    shared().stop = 0;
+  }
+  expect_clean_store("x", 1h);
+}
+
+TEST_F(run, no_wait_breaks_a_dead_owner_first) {
+  auto first = start(1h);
+  const auto t = wait_for(1, first);
+  ::kill(t.of_guardian, SIGKILL);
+  ::kill(t.of_command, SIGKILL);
+  first.end();
+  EXPECT_TRUE(all_gone(10s));
+  auto next = child::execute(
+      {HOLDFAST_PROGRAM, "run", "x", "--store", at().url(), "--no-wait", "--", "true"});
+  EXPECT_EQ(next.wait(10s), 0);
+  expect_clean_store("x", 1h);
+}
+
+TEST_F(run, a_stopped_wrapper_ends_its_command_before_the_lock_passes) {
+  auto first = start(500ms);
+  const auto old = wait_for(1, first);
+  auto second = start(500ms);
+  ::kill(old.of_wrapper, SIGSTOP);
+  wait_for(2, second);
+  EXPECT_EQ(shared().violations, 0U);
+  EXPECT_NE(::kill(old.of_command, 0), 0) << "the old command still runs";
+  ::kill(old.of_wrapper, SIGCONT);
+  EXPECT_EQ(first.wait(10s), 76);
+  shared().stop = 1;
+  EXPECT_EQ(second.wait(10s), 0);
+  expect_clean_store("x", 500ms);
+}
+
+}  // namespace
+}  // namespace holdfast::process

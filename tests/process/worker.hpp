@@ -1,0 +1,31 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/session.hpp>
+
+#include <string>
+
+namespace holdfast::process {
+
+/// Where one test keeps its store, its page and its history.
+struct place {
+  explicit place(std::string directory) : root(std::move(directory)) {}
+
+  std::string root;
+  std::string store_path() const { return root + "/store"; }
+  std::string url() const { return "local:" + store_path(); }
+  std::string page() const { return root + "/page"; }
+  std::string history() const { return root + "/history"; }
+};
+
+/// Opens a session, or throws with the error's text.
+session join(const place& at, duration ttl);
+
+/// Takes and gives back `name` until page::stop is set, opening a new session whenever one ends.
+/// Writes to the page only right after a check; an exit code that is not 0 is a failure.
+int work(const place& at, const std::string& name, duration ttl);
+
+/// Ends with 0 when the store shows no session and no lock, and no life file is left.
+int look_for_leftovers(const place& at);
+
+}  // namespace holdfast::process
