@@ -71,6 +71,7 @@ TEST_F(crash, a_killed_holders_lock_is_free_at_once) {
       if (!l) return 1;
       shared().slots[0] = 1;
       for (;;) std::this_thread::sleep_for(1s);
+      return 0;
     });
     ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
     auto waiter = child::fork([&] {
@@ -95,6 +96,7 @@ TEST_F(crash, a_restarted_process_has_its_lock_back_at_once_even_with_a_try) {
       auto l = s.try_acquire(lock_name("x"));
       shared().slots[0] = l ? 1 : 2;
       for (;;) std::this_thread::sleep_for(1s);
+      return 0;
     });
     ASSERT_TRUE(eventually([&] { return shared().slots[0] != 0; }));
     ASSERT_EQ(shared().slots[0], 1U) << "round " << round;

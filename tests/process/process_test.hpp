@@ -45,7 +45,7 @@ class process_test : public testing::Test {
     auto newcomer = child::fork([&] {
       auto s = join(at_, ttl);
       auto l = s.acquire(lock_name(name), {.wait = std::chrono::seconds{20}});
-      return l && std::move(l)->release() && s.close() ? 0 : 7;
+      return l && std::move(*l).release() && s.close() ? 0 : 7;
     });
     EXPECT_EQ(newcomer.wait(), 0) << "the store is stuck";
     auto looker = child::fork([&] { return look_for_leftovers(at_); });
