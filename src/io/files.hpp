@@ -1,0 +1,95 @@
+#pragma once
+
+#include "io/unique_fd.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <sys/types.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::io {
+
+/// \file
+/// Files and directories opened with care: relative to a directory descriptor, no symbolic link
+/// followed in the last step, close-on-exec. Failures are `unavailable` with the path and the
+/// reason unless said otherwise.
+
+/// "cannot DID PATH: REASON".
+error file_failure(std::string_view did, std::string_view path, int code,
+                   std::string_view advice = {});
+
+/// What a file is, as far as a store cares.
+struct file_facts {
+  std::uint64_t device{};
+  std::uint64_t inode{};
+  std::uint64_t size{};
+  uid_t owner{};
+  gid_t group{};
+  mode_t mode{};  ///< Permission bits.
+  bool regular{};
+};
+result<file_facts> facts_of(int fd, std::string_view path);
+
+/// Creates a directory and its parents; those that exist are left as they are.
+result<void> make_directories(const std::string& path, mode_t mode);
+/// A directory descriptor; a symbolic link in the last step is refused.
+result<unique_fd> open_directory(const std::string& path);
+/// Its absolute path as the kernel knows it.
+result<std::string> path_of(int fd);
+/// The names in it, without "." and "..", sorted.
+result<std::vector<std::string>> names_in(int directory, std::string_view path);
+
+/// A directory and its path, for messages.
+struct place {
+  int directory{-1};
+  std::string path;
+  std::string at(std::string_view name) const { return path + "/" + std::string(name); }
+};
+
+/// An existing regular file for reading and writing; nothing when there is none. Another kind of
+/// file, or a link, is refused.
+result<std::optional<unique_fd>> open_existing(const place& where, const char* name);
+/// Opens or creates; a created one has exactly `mode`, whatever the umask.
+result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode);
+
+/// A small text file; nothing when there is none. More than `limit` bytes is `damaged`.
+result<std::optional<std::string>> read_text(const place& where, const char* name,
+                                             std::size_t limit);
+/// Writes a file in one step: the old content or the new one, also after a crash; synced.
+result<void> replace_text(const place& where, const char* name, std::string_view text, mode_t mode);
+
+result<std::size_t> read_at(int fd, std::span<std::byte> into, std::uint64_t offset,
+                            std::string_view path);
+result<void> write_at(int fd, std::span<const std::byte> from, std::uint64_t offset,
+                      std::string_view path);
+/// fdatasync(2).
+result<void> sync_data(int fd, std::string_view path);
+/// Gives the file real blocks for `size` bytes, so that a full disk is noticed at this moment and
+/// never as SIGBUS on a mapped page.
+result<void> reserve(int fd, std::uint64_t size, std::string_view path);
+
+/// A file mapped for reading and writing, shared with every process that maps it.
+class shared_memory {
+ public:
+  static result<shared_memory> map(int fd, std::size_t size, std::string_view path);
+  shared_memory() = default;
+  shared_memory(shared_memory&& other) noexcept;
+  shared_memory& operator=(shared_memory&& other) noexcept;
+  ~shared_memory();
+
+  std::byte* data() const noexcept { return data_; }
+  std::size_t size() const noexcept { return size_; }
+
+ private:
+  std::byte* data_{};
+  std::size_t size_{};
+};
+
+}  // namespace holdfast::io
