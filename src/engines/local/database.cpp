@@ -1,0 +1,174 @@
+#include "engines/local/database.hpp"
+
+#include "io/files.hpp"
+
+#include <cerrno>
+
+namespace holdfast::engines::local {
+namespace {
+
+// The unnamed table has this handle in every environment; asking for it each time would only cost.
+constexpr MDB_dbi table = 1;
+
+MDB_val value_of(bytes data) { return {data.size(), const_cast<std::byte*>(data.data())}; }
+
+bool is_damage(int rc) {
+  return rc == MDB_CORRUPTED || rc == MDB_PAGE_NOTFOUND || rc == MDB_INVALID ||
+         rc == MDB_VERSION_MISMATCH;
+}
+
+bool is_full(int rc) {
+  return rc == MDB_MAP_FULL || rc == ENOSPC || rc == EDQUOT || rc == MDB_TXN_FULL;
+}
+
+error damage(const std::string& path, const std::string& why) {
+  return {errc::damaged,
+          path + " is damaged: " + why +
+              "; end every process that uses the store, then move its directory away"};
+}
+
+// LMDB maps the file and trusts its own page numbers: a file that was cut would end in SIGBUS.
+result<void> check_length(MDB_env* env, int fd, const std::string& path) {
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  ::mdb_env_info(env, &info);
+  ::mdb_env_stat(env, &stat);
+  auto facts = io::facts_of(fd, path);
+  if (!facts) return facts.error();
+  const std::uint64_t needed = (std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize;
+  if (facts->size >= needed) return {};
+  return damage(path, "it has " + std::to_string(facts->size) + " bytes and should have " +
+                          std::to_string(needed));
+}
+
+// Sets how keys compare; once per environment.
+int prepare_table(MDB_env* env) {
+  MDB_txn* txn = nullptr;
+  MDB_dbi handle = 0;
+  int rc = ::mdb_txn_begin(env, nullptr, MDB_RDONLY, &txn);
+  if (rc != 0) return rc;
+  rc = ::mdb_dbi_open(txn, nullptr, 0, &handle);
+  ::mdb_txn_abort(txn);
+  return rc == 0 && handle != table ? MDB_INCOMPATIBLE : rc;
+}
+
+}  // namespace
+
+result<database> database::open(int fd, std::string path) {
+  MDB_env* env = nullptr;
+  int rc = ::mdb_env_create(&env);
+  if (rc != 0) return io::file_failure("open", path, rc);
+  database made(env, std::move(path));
+  // By its descriptor: nobody can put another file in its place between the check and the use.
+  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  rc = ::mdb_env_set_mapsize(env, map_bytes);
+  constexpr unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD | MDB_NOMEMINIT;
+  if (rc == 0) rc = ::mdb_env_open(env, name.c_str(), flags, 0600);
+  if (is_damage(rc)) return damage(made.path_, ::mdb_strerror(rc));
+  if (rc != 0) {
+    return error(errc::unavailable, "cannot open " + made.path_ + ": " + ::mdb_strerror(rc));
+  }
+  if (auto whole = check_length(env, fd, made.path_); !whole) return whole.error();
+  if (rc = prepare_table(env); rc != 0) return damage(made.path_, ::mdb_strerror(rc));
+  return made;
+}
+
+database::usage database::used() const {
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  ::mdb_env_info(env_.get(), &info);
+  ::mdb_env_stat(env_.get(), &stat);
+  return {(std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize, info.me_mapsize};
+}
+
+transaction::transaction(const database& db, kind what) : db_(db) {
+  const unsigned flags = what == kind::read ? MDB_RDONLY : 0;
+  if (!check(::mdb_txn_begin(db_.environment(), nullptr, flags, &txn_), "begin with")) {
+    txn_ = nullptr;
+  }
+}
+
+transaction::~transaction() {
+  if (txn_ != nullptr) ::mdb_txn_abort(txn_);
+}
+
+std::uint64_t transaction::number() const noexcept {
+  return txn_ == nullptr ? 0 : ::mdb_txn_id(txn_);
+}
+
+bool transaction::check(int rc, const char* doing) {
+  if (rc == 0) return true;
+  const std::string text =
+      std::string("cannot ") + doing + " " + db_.path() + ": " + ::mdb_strerror(rc);
+  if (is_full(rc)) {
+    fail(core::status::unavailable,
+         "the store is full: " + text + "; free space on its disk. Nothing was changed");
+  } else if (is_damage(rc)) {
+    fail(core::status::damaged, text);
+  } else {
+    fail(core::status::unavailable, text);
+  }
+  return false;
+}
+
+void transaction::fail(core::status what, std::string text) {
+  if (!failure_) failure_ = {what, std::move(text)};
+}
+
+void transaction::damaged(const char* what) {
+  fail(core::status::damaged, db_.path() + " is damaged: it has " + what + " that cannot be read");
+}
+
+bytes transaction::get(bytes key) {
+  if (!good()) return {};
+  MDB_val k = value_of(key);
+  MDB_val v{};
+  const int rc = ::mdb_get(txn_, table, &k, &v);
+  if (rc == MDB_NOTFOUND || !check(rc, "read")) return {};
+  return {static_cast<const std::byte*>(v.mv_data), v.mv_size};
+}
+
+bool transaction::put(bytes key, bytes value) {
+  if (!good()) return false;
+  MDB_val k = value_of(key);
+  MDB_val v = value_of(value);
+  changed_ = check(::mdb_put(txn_, table, &k, &v, 0), "write to") || changed_;
+  return good();
+}
+
+bool transaction::erase(bytes key) {
+  if (!good()) return false;
+  MDB_val k = value_of(key);
+  const int rc = ::mdb_del(txn_, table, &k, nullptr);
+  if (rc == MDB_NOTFOUND) return false;
+  changed_ = check(rc, "delete from") || changed_;
+  return good();
+}
+
+failure transaction::finish() {
+  MDB_txn* txn = std::exchange(txn_, nullptr);
+  if (txn == nullptr) return failure_;
+  if (!changed_ || !good()) {
+    ::mdb_txn_abort(txn);
+    return failure_;
+  }
+  const std::uint64_t number = ::mdb_txn_id(txn);
+  const int rc = ::mdb_txn_commit(txn);
+  MDB_envinfo info{};
+  if (rc != 0) ::mdb_env_info(db_.environment(), &info);
+  if (info.me_last_txnid >= number) {
+    // Its last page may or may not have reached the file: LMDB only promises to try to undo it.
+    fail(core::status::unknown, "cannot write " + db_.path() + ": " + ::mdb_strerror(rc));
+  }
+  // A disk that fills up in the middle of a write is reported by LMDB as an I/O error.
+  (void)check(rc == EIO ? ENOSPC : rc, "write to");
+  return failure_;
+}
+
+int table_cursor::seek(bytes from) {
+  if (rc_ != 0) return rc_;
+  key_ = value_of(from);
+  return move(MDB_SET_RANGE);
+}
+
+}  // namespace holdfast::engines::local

@@ -1,0 +1,140 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/local/bytes.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <lmdb.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::engines::local {
+
+/// What went wrong inside a transaction; `ok` when nothing did.
+struct failure {
+  core::status what{core::status::ok};
+  std::string text{};
+  explicit operator bool() const noexcept { return what != core::status::ok; }
+};
+
+/// One LMDB file with one table, used under a mutex of our own (MDB_NOLOCK): LMDB's lock file knows
+/// readers by pid, which two containers on one volume can share.
+///
+/// MDB_NOSYNC: nothing in it has to survive a power loss (the token floor does, in its own file),
+/// and what the kernel has taken survives every kill.
+///
+/// Thread safety: none; used under the store's gate.
+class database {
+ public:
+  static constexpr std::size_t map_bytes = std::size_t{1} << 30;
+
+  /// Opens, or fills an empty file. `damaged` when it is not such a database or was cut short.
+  static result<database> open(int fd, std::string path);
+
+  struct usage {
+    std::uint64_t used{};
+    std::uint64_t limit{};
+  };
+  usage used() const;
+  MDB_env* environment() const noexcept { return env_.get(); }
+  const std::string& path() const noexcept { return path_; }
+  /// Gives it up without touching it: for a forked child.
+  void abandon() noexcept { (void)env_.release(); }
+
+ private:
+  struct closer {
+    void operator()(MDB_env* env) const noexcept { ::mdb_env_close(env); }
+  };
+  database(MDB_env* env, std::string path) : env_(env), path_(std::move(path)) {}
+
+  std::unique_ptr<MDB_env, closer> env_;
+  std::string path_;
+};
+
+/// One transaction. The first failure sticks: reads then answer "nothing" and finish() tells it.
+class transaction {
+ public:
+  enum class kind : std::uint8_t { read, write };
+
+  transaction(const database& db, kind what);
+  transaction(const transaction&) = delete;
+  transaction& operator=(const transaction&) = delete;
+  ~transaction();
+
+  /// The number that a commit of this write gets; of the newest commit for a read.
+  std::uint64_t number() const noexcept;
+
+  /// The value, valid until the next change; empty when there is none.
+  bytes get(bytes key);
+  bool put(bytes key, bytes value);
+  bool erase(bytes key);
+  /// Walks what begins with `prefix`, in key order, from `from` on (which may be `prefix` itself),
+  /// while `each` returns true. `each` must not change the table.
+  template <class Each>
+  void walk(bytes prefix, bytes from, Each&& each);
+
+  void fail(core::status what, std::string text);
+  void damaged(const char* what);
+  bool good() const noexcept { return !failure_; }
+  bool changed() const noexcept { return changed_; }
+
+  /// Commits when something was changed and nothing failed; else undoes.
+  failure finish();
+
+ private:
+  bool check(int rc, const char* doing);
+
+  const database& db_;
+  MDB_txn* txn_{};
+  bool changed_{};
+  failure failure_{};
+};
+
+/// Walks with a cursor of its own.
+class table_cursor {
+ public:
+  explicit table_cursor(MDB_txn* txn) { rc_ = ::mdb_cursor_open(txn, 1, &cursor_); }
+  table_cursor(const table_cursor&) = delete;
+  table_cursor& operator=(const table_cursor&) = delete;
+  ~table_cursor() {
+    if (cursor_ != nullptr) ::mdb_cursor_close(cursor_);
+  }
+  int seek(bytes from);
+  int next() { return move(MDB_NEXT); }
+  bytes key() const { return view(key_); }
+  bytes value() const { return view(value_); }
+
+ private:
+  static bytes view(const MDB_val& v) {
+    return {static_cast<const std::byte*>(v.mv_data), v.mv_size};
+  }
+  int move(MDB_cursor_op how) { return ::mdb_cursor_get(cursor_, &key_, &value_, how); }
+
+  MDB_cursor* cursor_{};
+  MDB_val key_{};
+  MDB_val value_{};
+  int rc_;
+};
+
+inline bool begins_with(bytes key, bytes prefix) {
+  return key.size() >= prefix.size() && std::memcmp(key.data(), prefix.data(), prefix.size()) == 0;
+}
+
+template <class Each>
+void transaction::walk(bytes prefix, bytes from, Each&& each) {
+  if (!good()) return;
+  table_cursor at(txn_);
+  int rc = at.seek(from);
+  while (rc == 0 && begins_with(at.key(), prefix)) {
+    if (!each(at.key(), at.value())) return;
+    rc = at.next();
+  }
+  if (rc != 0 && rc != MDB_NOTFOUND) (void)check(rc, "read");
+}
+
+}  // namespace holdfast::engines::local

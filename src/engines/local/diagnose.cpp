@@ -1,0 +1,125 @@
+#include "engines/local/diagnose.hpp"
+
+#include "engines/local/keys.hpp"
+#include "io/file_system.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <fcntl.h>
+
+#include <string>
+
+namespace holdfast::engines::local {
+namespace {
+
+using level = finding::level;
+using findings = std::vector<finding>;
+
+constexpr std::uint64_t little_space = 64 * 1024 * 1024;
+
+std::string mebibytes(std::uint64_t size) { return std::to_string(size / (1024 * 1024)) + " MiB"; }
+
+void look_at_directory(environment& store, findings& all) {
+  const directory& d = store.place();
+  const std::string& path = d.where().path;
+  if (auto fs = io::file_system_of(d.where().directory, path)) {
+    const bool low = fs->free < little_space;
+    all.push_back({low ? level::warning : level::good, "file system",
+                   path + " is on " + fs->name + ", " + mebibytes(fs->free) + " free" +
+                       (low ? "; free some space" : "")});
+  }
+  const mode_t others = d.facts().mode & (d.grouped() ? 0007U : 0077U);
+  all.push_back({others != 0 ? level::warning : level::good, "permissions",
+                 path + " belongs to user " + std::to_string(d.facts().owner) + ", group " +
+                     std::to_string(d.facts().group) +
+                     (others != 0 ? "; others can look into it: chmod go-rwx it"
+                                  : (d.grouped() ? ", open to that group" : ", theirs alone"))});
+  all.push_back({level::good, "format", "version 1, data of this boot"});
+}
+
+void look_at_floor(environment& store, findings& all) {
+  auto ceiling = store.floor().ceiling();
+  if (!ceiling) {
+    all.push_back({level::fault, "token floor", ceiling.error().message()});
+    return;
+  }
+  const std::uint64_t synced = store.shared().synced_ceiling.load();
+  const bool lost = *ceiling < synced;
+  all.push_back({lost ? level::warning : level::good, "token floor",
+                 lost ? "the file lost its contents; it is written again within " +
+                            std::to_string(token_floor::block) + " tokens"
+                      : "tokens up to " + std::to_string(*ceiling) + " are safe on the disk"});
+}
+
+void look_at_data(environment& store, findings& all) {
+  std::uint64_t sessions = 0;
+  database::usage used;
+  const failure failed = store.read([&](transaction& txn) {
+    used = store.data().used();
+    txn.walk(bytes(&sessions_begin, 1), bytes(&sessions_begin, 1), [&](bytes, bytes) {
+      ++sessions;
+      return true;
+    });
+  });
+  if (failed) {
+    const bool damaged = failed.what == core::status::damaged;
+    all.push_back({level::fault, damaged ? "data" : "gate", failed.text});
+    return;
+  }
+  all.push_back({level::good, "gate", "free: no process is stuck inside"});
+  const bool high = used.used > used.limit / 10 * 9;
+  all.push_back({high ? level::warning : level::good, "data",
+                 std::to_string(sessions) + " sessions, " + mebibytes(used.used) + " of " +
+                     mebibytes(used.limit) + " used" +
+                     (high ? "; end sessions or use another store" : "")});
+}
+
+void look_at_processes(environment& store, findings& all) {
+  std::uint64_t open = 0;
+  const std::uint32_t used = store.shared().slots_used.load();
+  for (std::uint32_t n = 0; n < used && n < io::process_slot::count; ++n) {
+    if (store.slots().look(n).alive) ++open;
+  }
+  const bool many = open > io::process_slot::count / 10 * 9;
+  all.push_back({many ? level::warning : level::good, "processes",
+                 std::to_string(open) + " of at most " + std::to_string(io::process_slot::count) +
+                     " have it open"});
+}
+
+void look_at_life(environment& store, findings& all) {
+  const io::place& where = store.place().where();
+  const std::string path = where.at(file::life);
+  const io::unique_fd fd(
+      ::openat(where.directory, file::life, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  auto names = fd ? io::names_in(fd.get(), path)
+                  : result<std::vector<std::string>>(io::file_failure("open", path, errno));
+  if (!names) {
+    all.push_back({level::fault, "life locks", names.error().message()});
+    return;
+  }
+  std::size_t held = 0;
+  for (const std::string& name : *names) {
+    auto one = io::open_existing({fd.get(), path}, name.c_str());
+    if (one && *one && !io::is_unlocked((*one)->get())) ++held;
+  }
+  all.push_back({level::good, "life locks",
+                 std::to_string(held) + " held, " + std::to_string(names->size() - held) +
+                     " left by the dead"});
+}
+
+}  // namespace
+
+result<std::vector<finding>> diagnose(environment& store) {
+  if (store.is_inherited()) {
+    return error(errc::unavailable, "the store was opened before this process was forked");
+  }
+  findings all;
+  look_at_directory(store, all);
+  look_at_floor(store, all);
+  look_at_data(store, all);
+  look_at_processes(store, all);
+  look_at_life(store, all);
+  return all;
+}
+
+}  // namespace holdfast::engines::local

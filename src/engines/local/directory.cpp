@@ -1,0 +1,246 @@
+#include "engines/local/directory.hpp"
+
+#include "io/file_system.hpp"
+#include "io/process_identity.hpp"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <vector>
+
+namespace holdfast::engines::local {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view magic = "holdfast local store";
+constexpr std::int64_t setup_byte = 0;
+constexpr std::int64_t open_byte = 1;
+constexpr duration setup_limit = 5s;
+
+result<gid_t> group_named(const std::string& name) {
+  std::vector<char> room(16384);
+  group entry{};
+  group* found = nullptr;
+  const int rc = ::getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
+  if (rc != 0) return io::file_failure("look up the group", name, rc);
+  if (found == nullptr) {
+    return error(errc::invalid_argument, "there is no group named \"" + name + "\"");
+  }
+  return entry.gr_gid;
+}
+
+std::string octal(mode_t mode) {
+  std::string text = "0000";
+  for (std::size_t i = 4; i-- > 0; mode >>= 3U) text[i] = static_cast<char>('0' + (mode & 7U));
+  return text;
+}
+
+// mkdir for us alone or for the group; one that is there is left as it is.
+result<void> create(const std::string& path, std::optional<gid_t> group) {
+  struct stat s {};
+  if (::lstat(path.c_str(), &s) == 0) return {};
+  if (auto made = io::make_directories(path, 0700); !made || !group) return made;
+  auto fd = io::open_directory(path);
+  if (!fd) return fd.error();
+  if (::fchown(fd->get(), static_cast<uid_t>(-1), *group) != 0) {
+    return io::file_failure("give to its group", path, errno, "you must be in that group");
+  }
+  if (::fchmod(fd->get(), 02770) != 0) return io::file_failure("set the mode of", path, errno);
+  return {};
+}
+
+std::string without_trailing_slashes(std::string path) {
+  // O_NOFOLLOW does not look at a link that is followed by a slash.
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
+
+}  // namespace
+
+std::string_view format_text() noexcept { return "holdfast local store\nversion 1\n"; }
+
+result<bool> anybody_lives(const io::place& life) {
+  auto names = io::names_in(life.directory, life.path);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    auto file = io::open_existing(life, name.c_str());
+    if (!file) return file.error();
+    if (*file && !io::is_unlocked((*file)->get())) return true;
+  }
+  return false;
+}
+
+result<directory> directory::open(const request& asked) {
+  std::optional<gid_t> group;
+  if (!asked.group.empty()) {
+    auto found = group_named(asked.group);
+    if (!found) return found.error();
+    group = *found;
+  }
+  directory d;
+  d.grouped_ = group.has_value();
+  const std::string path = without_trailing_slashes(asked.path);
+  if (auto there = create(path, group); !there) return there.error();
+  auto fd = io::open_directory(path);
+  if (!fd) return fd.error();
+  d.fd_ = std::move(*fd);
+  auto real = io::path_of(d.fd_.get());
+  if (!real) return real.error();
+  d.where_ = {d.fd_.get(), std::move(*real)};
+
+  auto done = d.check_access(asked, group);
+  if (done) done = d.check_format(false);
+  if (done) done = d.lock_setup();
+  if (done) done = d.check_format(true);
+  if (done) done = d.make_life_directory();
+  if (done) done = d.enter_boot();
+  if (!done) return done.error();
+  return d;
+}
+
+result<void> directory::check_access(const request& asked, std::optional<gid_t> group) {
+  const std::string& path = where_.path;
+  auto fs = io::file_system_of(fd_.get(), path);
+  if (!fs) return fs.error();
+  if (!fs->local) {
+    return error(errc::unsupported, path + " is on " + fs->name +
+                                        ", where file locks or shared memory may not be this "
+                                        "host's alone; put the store on ext4, xfs, btrfs, tmpfs or "
+                                        "an overlay on them");
+  }
+  auto facts = io::facts_of(fd_.get(), path);
+  if (!facts) return facts.error();
+  facts_ = *facts;
+  if (group && facts_.group != *group) {
+    return error(errc::unavailable, path + " does not belong to the group " + asked.group +
+                                        "; chgrp and chmod 2770 it, or leave ?group= out");
+  }
+  if (!group && facts_.owner != ::geteuid()) {
+    return error(errc::unavailable, path + " belongs to user " + std::to_string(facts_.owner) +
+                                        ", not to you (" + std::to_string(::geteuid()) +
+                                        "); use a store of your own or one with ?group=");
+  }
+  const mode_t forbidden = group ? 0002 : 0022;
+  if ((facts_.mode & forbidden) != 0) {
+    return error(errc::unavailable, path + " has mode " + octal(facts_.mode) +
+                                        ", so others may write to it; chmod " +
+                                        (group ? "2770" : "0700 it, or open it with ?group="));
+  }
+  return {};
+}
+
+result<void> directory::check_format(bool may_create) {
+  auto text = io::read_text(where_, file::format, 256);
+  if (!text) return text.error();
+  if (*text) {
+    if (**text == format_text()) return {};
+    if ((*text)->starts_with(magic)) {
+      return damaged(where_.path + " has another version of the format than this program's (1); " +
+                     "it was not touched. Use the program that made it, or another directory");
+    }
+    return damaged(where_.at(file::format) + " is not of a holdfast store; it was not touched");
+  }
+  auto names = io::names_in(fd_.get(), where_.path);
+  if (!names) return names.error();
+  for (const std::string& name : *names) {
+    if (name == file::lock || name == std::string(file::format) + ".new") continue;
+    return damaged(where_.path + " is not empty (it has " + name + ") and is not a holdfast " +
+                   "store; it was not touched. Choose another directory");
+  }
+  if (!may_create) return {};
+  return io::replace_text(where_, file::format, format_text(), file_mode());
+}
+
+result<void> directory::lock_setup() {
+  auto file = io::open_or_create(where_, file::lock, file_mode());
+  if (!file) return file.error();
+  lock_ = std::move(*file);
+  auto got = io::lock_byte(lock_.get(), setup_byte, io::share::alone, setup_limit);
+  if (!got) return got.error();
+  if (*got) return {};
+  return error(errc::unavailable,
+               "another process has been opening " + where_.path +
+                   " for more than 5 s; it may be stopped: see `holdfast doctor`");
+}
+
+result<void> directory::enter_boot() {
+  boot_ = io::boot_id();
+  if (boot_.empty()) {
+    return error(errc::unavailable, "cannot read the kernel's boot id; /proc has to be mounted");
+  }
+  auto stored = io::read_text(where_, file::boot, 64);
+  if (!stored) return stored.error();
+  fresh_ = !*stored || **stored != boot_;
+  if (fresh_) return discard_old_boot();
+  auto got = io::try_lock_byte(lock_.get(), open_byte, io::share::together);
+  if (!got) return got.error();
+  if (*got) return {};
+  return error(errc::unavailable, where_.path + " is locked by somebody else; try again");
+}
+
+result<void> directory::discard_old_boot() {
+  auto alone = io::try_lock_byte(lock_.get(), open_byte, io::share::alone);
+  if (!alone) return alone.error();
+  const std::string life_path = where_.at(file::life);
+  const io::unique_fd life(
+      ::openat(fd_.get(), file::life, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!life) return io::file_failure("open", life_path, errno);
+  const io::place lives{life.get(), life_path};
+  auto alive = anybody_lives(lives);
+  if (!alive) return alive.error();
+  if (!*alone || *alive) {
+    return error(
+        errc::unavailable,
+        where_.path +
+            " is in use under another boot id: a container with a boot id of "
+            "its own shares it. Give all of them the host's /proc/sys/kernel/random/boot_id");
+  }
+  (void)::unlinkat(fd_.get(), file::boot, 0);
+  auto names = io::names_in(life.get(), life_path);
+  if (!names) return names.error();
+  // Of sessions that the reboot has ended; their records go with the data.
+  for (const std::string& name : *names) (void)::unlinkat(life.get(), name.c_str(), 0);
+  for (const char* name : {file::data, file::shared}) {
+    if (::unlinkat(fd_.get(), name, 0) != 0 && errno != ENOENT) {
+      return io::file_failure("remove", where_.at(name), errno);
+    }
+  }
+  return {};
+}
+
+result<void> directory::make_life_directory() {
+  if (::mkdirat(fd_.get(), file::life, 0700) != 0) {
+    if (errno == EEXIST) return {};
+    return io::file_failure("create the directory", where_.at(file::life), errno);
+  }
+  const mode_t mode = grouped_ ? 02770 : 0700;
+  if (::fchmodat(fd_.get(), file::life, mode, 0) != 0) {
+    return io::file_failure("set the mode of", where_.at(file::life), errno);
+  }
+  return {};
+}
+
+result<void> directory::finish_setup() {
+  if (fresh_) {
+    if (auto done = io::replace_text(where_, file::boot, boot_, file_mode()); !done) return done;
+    auto shared = io::try_lock_byte(lock_.get(), open_byte, io::share::together);
+    if (!shared) return shared.error();
+  }
+  io::unlock_byte(lock_.get(), setup_byte);
+  return {};
+}
+
+void directory::abandon() noexcept {
+  (void)fd_.release();
+  (void)lock_.release();
+}
+
+}  // namespace holdfast::engines::local

@@ -1,0 +1,87 @@
+#pragma once
+
+#include "engines/local/floor.hpp"
+#include "io/file_lock.hpp"
+#include "io/files.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace holdfast::engines::local {
+
+/// What a `local:` URL asks for.
+struct request {
+  std::string path;
+  std::string group;  ///< Empty: the store is its owner's alone.
+};
+
+/// The names of a store's files.
+namespace file {
+inline constexpr const char* format =
+    "format";                                ///< Magic and version; decides whose directory it is.
+inline constexpr const char* lock = "lock";  ///< Byte 0: setup. Byte 1: the store is open.
+inline constexpr const char* boot = "boot";  ///< The boot that data and shared belong to.
+inline constexpr const char* data = "data.mdb";
+inline constexpr const char* shared = "shared";  ///< shared_state.
+inline constexpr const char* slots = "slots";    ///< A byte per process; see io::process_slot.
+inline constexpr const char* life = "life";      ///< Directory of life locks.
+}  // namespace file
+
+/// A store's directory, checked, with the setup lock and the shared store lock held.
+///
+/// Setup: everything between taking and releasing the setup lock is done by one process at a time.
+/// `boot` is removed before the first file of an earlier boot is touched and written after the last
+/// new one is complete, so a kill at any point makes the next opener start over.
+///
+/// Thread safety: one owner.
+class directory {
+ public:
+  /// Creates it when it is not there. Errors: `unavailable` with what to do, `unsupported` for a
+  /// file system that is not known to be local, `damaged` for a foreign or newer one,
+  /// `invalid_argument` for an unknown group.
+  static result<directory> open(const request& asked);
+
+  const io::place& where() const noexcept { return where_; }
+  const io::file_facts& facts() const noexcept { return facts_; }
+  mode_t file_mode() const noexcept { return grouped_ ? 0660 : 0600; }
+  bool grouped() const noexcept { return grouped_; }
+  /// True when data and shared were discarded or never made: the caller fills them, then calls
+  /// finish_setup().
+  bool fresh() const noexcept { return fresh_; }
+  /// Names this boot as the one the files belong to, and lets others in.
+  result<void> finish_setup();
+
+  int lock_file() const noexcept { return lock_.get(); }
+  /// Gives the descriptors up without closing them: for a forked child.
+  void abandon() noexcept;
+
+ private:
+  directory() = default;
+  result<void> check_access(const request& asked, std::optional<gid_t> group);
+  result<void> check_format(bool may_create);
+  result<void> lock_setup();
+  result<void> enter_boot();
+  result<void> discard_old_boot();
+  result<void> make_life_directory();
+
+  io::unique_fd fd_;
+  io::place where_;
+  io::file_facts facts_;
+  io::unique_fd lock_;
+  std::string boot_;
+  bool grouped_{};
+  bool fresh_{};
+};
+
+/// Text of a format file of this version.
+std::string_view format_text() noexcept;
+
+/// True when some process holds the life lock of any session in the life directory.
+result<bool> anybody_lives(const io::place& life);
+
+}  // namespace holdfast::engines::local

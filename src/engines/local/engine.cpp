@@ -1,0 +1,275 @@
+#include "engines/local/engine.hpp"
+
+#include "core/queue.hpp"
+#include "engines/local/queue_state.hpp"
+#include "engines/local/tables.hpp"
+#include "engines/local/watches.hpp"
+
+#include <string>
+#include <vector>
+
+namespace holdfast::engines::local {
+namespace {
+
+constexpr std::size_t sweep_max = 100;
+
+template <class R>
+void refuse(R& reply, core::status what, std::string text) {
+  reply.what = what;
+  reply.text = std::move(text);
+}
+
+template <class R>
+void no_session(R& reply, const session_id& id) {
+  refuse(reply, core::status::gone, "session " + id.str() + " is not there");
+}
+
+template <class R>
+void say_denied(R& reply, transaction& txn, const session_id& id) {
+  const auto s = find_session(txn, id);
+  if (!s) return;
+  refuse(reply, core::status::denied,
+         "session " + id.str() + " was denied by " + s->denied_by + ": " + s->denied_why);
+}
+
+/// The session's head when it is there with this inc and not denied; else the reply says which.
+template <class R>
+std::optional<session_head> usable(R& reply, transaction& txn, const session_id& id,
+                                   std::uint64_t inc) {
+  auto head = find_head(txn, id);
+  if (!head || head->at.inc != inc) {
+    no_session(reply, id);
+    return {};
+  }
+  if (head->at.denied) {
+    say_denied(reply, txn, id);
+    return {};
+  }
+  return head;
+}
+
+/// What the transaction itself failed with is the answer, whatever the body said.
+template <class R>
+void answer(const core::on<R>& done, R&& reply, failure failed) {
+  if (failed) {
+    reply = R{};
+    refuse(reply, failed.what, std::move(failed.text));
+  }
+  done(std::move(reply));
+}
+
+/// Changes the stored bytes of a session in place of decoding all of it.
+template <class Change>
+void change_record(transaction& txn, const session_id& id, Change&& change) {
+  const key k = session_key(id);
+  const bytes value = txn.get(k.view());
+  std::vector<std::byte> copy(value.begin(), value.end());
+  if (copy.empty()) return;
+  change(std::span<std::byte>(copy));
+  txn.put(k.view(), copy);
+}
+
+// Entries of the dead are deleted a few at a time, by whoever opens or ends a session. Where to go
+// on is kept in the store, because most processes are short.
+void sweep(transaction& txn) {
+  const key k = own_key("sweep");
+  const bytes kept = txn.get(k.view());
+  const std::vector<std::byte> from(kept.begin(), kept.end());
+  const auto next = sweep_some(txn, from, sweep_max);
+  if (next.empty()) {
+    if (!from.empty()) (void)txn.erase(k.view());
+  } else {
+    txn.put(k.view(), next);
+  }
+}
+
+void erase_session(transaction& txn, const session_id& id, wake_list& wakes) {
+  (void)txn.erase(session_key(id).view());
+  sweep(txn);
+  wakes.everybody = true;
+}
+
+}  // namespace
+
+void local_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
+  core::open_reply reply;
+  auto failed = store_->write([&](transaction& txn, wake_list&) {
+    auto head = find_head(txn, r.draft.id);
+    if (head && head->at.denied) return say_denied(reply, txn, r.draft.id);
+    if (!head) {
+      core::session_record record = r.draft;
+      record.at = {.inc = store_->next_token(txn), .beat = 0, .denied = false};
+      record.gate = 1;
+      txn.put(session_key(record.id).view(), encode(record));
+      head = session_head{record.at, record.gate, record.ttl};
+      sweep(txn);
+    }
+    reply.what = core::status::ok;
+    reply.at = head->at;
+    reply.gate = head->gate;
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+void local_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
+  core::beat_reply reply;
+  auto failed = store_->write([&](transaction& txn, wake_list&) {
+    const auto head = usable(reply, txn, r.id, r.inc);
+    if (!head) return;
+    change_record(txn, r.id, [&](std::span<std::byte> v) { set_beat(v, head->at.beat + 1); });
+    reply.what = core::status::ok;
+    reply.proves = r.attempt;
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+void local_engine::close(const core::close_request& r, core::on<core::reply> done) {
+  core::reply reply;
+  auto failed = store_->write([&](transaction& txn, wake_list& wakes) {
+    if (!is_there(txn, r.id, r.inc)) return no_session(reply, r.id);
+    erase_session(txn, r.id, wakes);
+    reply.what = core::status::ok;
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+namespace {
+
+void enqueue_in(transaction& txn, environment& store, const core::enqueue_request& r,
+                core::queue_view& reply) {
+  const auto self = usable(reply, txn, r.id, r.inc);
+  if (!self) return;
+  queue_state queue(txn, r.name);
+  queue.sweep(sweep_max);
+  if (const auto there = queue.find(r.id, r.inc, r.request)) {
+    reply = queue.view(*there);
+    return;
+  }
+  if (r.gate != self->gate) {
+    reply.gate = self->gate;
+    return refuse(reply, core::status::stale_gate, "an earlier gate");
+  }
+  if (!core::fits(queue.live(), r.how)) {
+    return refuse(reply, core::status::conflicting,
+                  "it is used as " + core::print_mode(queue.live().front().how) + ", not " +
+                      core::print_mode(r.how));
+  }
+  const bool full = queue.live().size() >= core::waiters_max;
+  const core::entry mine{.order = token{store.next_token(txn)},
+                         .owner = r.id,
+                         .inc = r.inc,
+                         .request = r.request,
+                         .how = r.how,
+                         .since = r.since};
+  if (!txn.good()) return;
+  queue.add(mine);
+  reply = queue.view(mine.order);
+  if (reply.what == core::status::queued && r.leave_if_busy) {
+    reply.what = core::status::busy;
+    reply.mine = {};
+    reply.targets.clear();
+    return;
+  }
+  if (full) {
+    reply = {};
+    return refuse(reply, core::status::too_many,
+                  "more than " + std::to_string(core::waiters_max) + " hold or wait");
+  }
+  put_entry(txn, r.name, {mine, store.slot()});
+}
+
+void leave_in(transaction& txn, const core::leave_request& r, core::leave_reply& reply,
+              wake_list& wakes) {
+  auto mine = r.order.value != 0 ? find_entry(txn, r.name, r.order)
+                                 : find_request(txn, r.name, r.id, r.inc, r.request);
+  if (mine && mine->what.owner == r.id && mine->what.inc == r.inc) {
+    add_watchers(txn, r.name, mine->what, wakes.slots);
+    (void)txn.erase(entry_key(queue_prefix(r.name), mine->what.order).view());
+  }
+  const auto self = find_head(txn, r.id);
+  if (!self || self->at.inc != r.inc) return no_session(reply, r.id);
+  reply.what = core::status::ok;
+  reply.gate = self->gate;
+  if (!r.move_gate) return;
+  ++reply.gate;
+  change_record(txn, r.id, [&](std::span<std::byte> v) { set_gate(v, reply.gate); });
+}
+
+}  // namespace
+
+void local_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
+  core::queue_view reply;
+  auto failed =
+      store_->write([&](transaction& txn, wake_list&) { enqueue_in(txn, *store_, r, reply); });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+void local_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
+  core::leave_reply reply;
+  auto failed =
+      store_->write([&](transaction& txn, wake_list& wakes) { leave_in(txn, r, reply, wakes); });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+void local_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
+  core::queue_view reply;
+  auto failed = store_->read([&](transaction& txn) {
+    if (!usable(reply, txn, r.id, r.inc)) return;
+    if (!is_alive(txn, r.name, r.order)) {
+      return refuse(reply, core::status::gone, "the entry is not there");
+    }
+    reply = queue_state(txn, r.name).view(r.order);
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+void local_engine::take(const core::take_request& r, core::on<core::take_reply> done) {
+  core::take_reply reply;
+  auto failed = store_->write([&](transaction& txn, wake_list& wakes) {
+    const auto head = find_head(txn, r.id);
+    if (!head) return no_session(reply, r.id);
+    if (head->at != r.seen) {
+      reply.at = head->at;
+      return refuse(reply, core::status::changed, "the session has changed since it was seen");
+    }
+    erase_session(txn, r.id, wakes);
+    reply.what = core::status::ok;
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+void local_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
+  core::deny_reply reply;
+  auto failed = store_->write([&](transaction& txn, wake_list&) {
+    auto record = find_session(txn, r.id);
+    if (!record) return no_session(reply, r.id);
+    reply.what = core::status::ok;
+    reply.already = record->at.denied;
+    reply.ttl = record->ttl;
+    if (reply.already) return;
+    record->at.denied = true;
+    record->denied_by = r.by;
+    record->denied_why = r.why;
+    txn.put(session_key(r.id).view(), encode(*record));
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+std::unique_ptr<core::watch_handle> local_engine::watch(const core::watch_request& r,
+                                                        std::function<void()> notify) {
+  // A forked child has no thread here and no right to start one on its parent's memory.
+  if (store_->is_inherited()) return std::make_unique<core::watch_handle>();
+  return store_->watching().arm(store_, r, std::move(notify));
+}
+
+void local_engine::list(core::on<core::listing> done) {
+  core::listing reply;
+  auto failed = store_->read([&](transaction& txn) {
+    list_all(txn, reply);
+    reply.what = core::status::ok;
+    reply.revision = store_->base() + txn.number();
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
+}  // namespace holdfast::engines::local

@@ -1,0 +1,270 @@
+#include "engines/local/environment.hpp"
+
+#include "engines/local/keys.hpp"
+#include "engines/local/watches.hpp"
+#include "io/fork_mark.hpp"
+#include "io/per_process.hpp"
+#include "io/process_identity.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <new>
+#include <utility>
+
+namespace holdfast::engines::local {
+namespace {
+
+using file_id = std::pair<std::uint64_t, std::uint64_t>;
+
+// The open stores of this process. A store stays listed until its files are really closed: closing
+// a second descriptor of `slots` would free the slot of whoever opened it meanwhile.
+struct registry {
+  std::mutex mutex;
+  std::condition_variable closed;
+  std::map<file_id, std::weak_ptr<environment>> open;
+};
+
+constinit io::per_process<registry> stores;
+constinit std::atomic<environment*> inherited{nullptr};
+
+file_id id_of(const directory& d) { return {d.facts().device, d.facts().inode}; }
+
+result<io::shared_memory> map_shared(const directory& d) {
+  auto file = io::open_or_create(d.where(), file::shared, d.file_mode());
+  if (!file) return file.error();
+  const std::string path = d.where().at(file::shared);
+  auto facts = io::facts_of(file->get(), path);
+  if (!facts) return facts.error();
+  if (!d.fresh() && facts->size != sizeof(shared_state)) {
+    return error(errc::damaged, path +
+                                    " is missing or has a wrong size; end every process that "
+                                    "uses the store, then remove " +
+                                    d.where().at(file::boot));
+  }
+  if (auto room = io::reserve(file->get(), sizeof(shared_state), path); !room) return room.error();
+  return io::shared_memory::map(file->get(), sizeof(shared_state), path);
+}
+
+result<shared_state*> enter_shared(const directory& d, const io::shared_memory& memory) {
+  // A file of zeroes is a valid state: every member is an atomic integer.
+  auto* state = std::launder(reinterpret_cast<shared_state*>(memory.data()));
+  if (d.fresh()) state->magic.store(shared_state::magic_value);
+  if (state->magic.load() == shared_state::magic_value) return state;
+  return error(errc::damaged, d.where().at(file::shared) + " is not of a holdfast store");
+}
+
+result<io::process_slot> take_slot(const directory& d, shared_state& state) {
+  auto file = io::open_or_create(d.where(), file::slots, d.file_mode());
+  if (!file) return file.error();
+  auto slot = io::process_slot::take(std::move(*file));
+  if (!slot) return slot.error();
+  state.wake[slot->number()].asleep.store(0);
+  std::uint32_t used = state.slots_used.load();
+  while (used <= slot->number() &&
+         !state.slots_used.compare_exchange_weak(used, slot->number() + 1)) {
+  }
+  return slot;
+}
+
+std::vector<std::byte> encode_number(std::uint64_t value) {
+  std::vector<std::byte> out;
+  writer(out).number(value);
+  return out;
+}
+
+// Where tokens of these data begin: above everything that was ever given.
+result<std::uint64_t> first_base(const token_floor& floor) {
+  auto ceiling = floor.ceiling();
+  if (!ceiling || *ceiling != 0) return ceiling;
+  // New or lost. The clock's microseconds are above all earlier tokens unless the store gave more
+  // than a million a second for its whole life.
+  const auto now = static_cast<std::uint64_t>(io::wall_now().time_since_epoch().count());
+  return std::min(now, token_max.value / 2);
+}
+
+result<std::uint64_t> read_base(const directory& d, const database& db, const token_floor& floor) {
+  const key base_key = own_key("base");
+  if (d.fresh()) {
+    auto base = first_base(floor);
+    if (!base) return base;
+    transaction txn(db, transaction::kind::write);
+    txn.put(base_key.view(), encode_number(*base));
+    if (failure failed = txn.finish()) return error(errc::unavailable, failed.text);
+    return base;
+  }
+  transaction txn(db, transaction::kind::read);
+  const bytes value = txn.get(base_key.view());
+  if (value.size() != sizeof(std::uint64_t)) {
+    return error(errc::damaged, db.path() + " does not say where its tokens begin");
+  }
+  return reader(value).number<std::uint64_t>();
+}
+
+result<database> open_data(const directory& d) {
+  auto file = io::open_or_create(d.where(), file::data, d.file_mode());
+  if (!file) return file.error();
+  const std::string path = d.where().at(file::data);
+  auto facts = io::facts_of(file->get(), path);
+  if (!facts) return facts.error();
+  if (!d.fresh() && facts->size == 0) {
+    return error(errc::damaged, path +
+                                    " is missing or empty, but belongs to this boot; end every "
+                                    "process that uses the store, then remove " +
+                                    d.where().at(file::boot));
+  }
+  return database::open(file->get(), path);
+}
+
+}  // namespace
+
+struct environment::parts {
+  directory place;
+  io::shared_memory memory;
+  shared_state* state;
+  io::process_slot slot;
+  token_floor floor;
+  std::optional<database> data{};
+  std::uint64_t base{};
+};
+
+result<environment::parts> environment::build(
+    const request& asked, const std::function<bool(const directory&)>& is_open) {
+  auto place = directory::open(asked);
+  if (!place) return place.error();
+  if (is_open(*place)) {
+    return error(errc::unavailable, asked.path + " was moved while it was being opened");
+  }
+  auto memory = map_shared(*place);
+  if (!memory) return memory.error();
+  auto state = enter_shared(*place, *memory);
+  if (!state) return state.error();
+  auto slot = take_slot(*place, **state);
+  if (!slot) return slot.error();
+  auto floor = token_floor::open(place->where(), place->file_mode());
+  if (!floor) return floor.error();
+  parts all{std::move(*place), std::move(*memory), *state, std::move(*slot), std::move(*floor)};
+
+  // Opening reads the pages that a writer may be changing.
+  io::gate gate(all.state->gate, all.slot);
+  if (const auto who = gate.lock(gate_limit)) {
+    return error(errc::unavailable, all.place.where().path + " is held by process " +
+                                        std::to_string(who->pid) + ", which does not go on");
+  }
+  const io::gate_guard held(gate);
+  auto data = open_data(all.place);
+  if (!data) return data.error();
+  all.data = std::move(*data);
+  auto base = read_base(all.place, *all.data, all.floor);
+  if (!base) return base.error();
+  all.base = *base;
+  if (auto done = all.place.finish_setup(); !done) return done.error();
+  return all;
+}
+
+environment::environment(parts&& all)
+    : generation_(io::process_generation()),
+      directory_(std::move(all.place)),
+      memory_(std::move(all.memory)),
+      state_(all.state),
+      slot_(std::move(all.slot)),
+      gate_(state_->gate, slot_),
+      floor_(std::move(all.floor)),
+      database_(std::move(*all.data)),
+      base_(all.base),
+      watches_(std::make_shared<watches>(state_->wake[slot_.number()])) {}
+
+environment::~environment() = default;
+
+result<std::shared_ptr<environment>> environment::open(const request& asked) {
+  registry& all = stores.get();
+  std::unique_lock lock(all.mutex);
+  // The directory may be there and open already; its identity tells, whatever the path.
+  for (;;) {
+    file_id id{};
+    if (auto fd = io::open_directory(asked.path)) {
+      auto facts = io::facts_of(fd->get(), asked.path);
+      if (!facts) return facts.error();
+      id = {facts->device, facts->inode};
+    }
+    const auto at = all.open.find(id);
+    if (at == all.open.end()) break;
+    if (auto there = at->second.lock()) return there;
+    all.closed.wait(lock);
+  }
+  auto built = build(asked, [&](const directory& d) { return all.open.contains(id_of(d)); });
+  if (!built) return built.error();
+  std::shared_ptr<environment> made(new environment(std::move(*built)), destroy);
+  all.open[id_of(made->directory_)] = made;
+  return made;
+}
+
+void environment::destroy(environment* dead) noexcept {
+  if (dead->is_inherited()) {
+    // Nothing of it may be touched in a forked child. It stays reachable for leak checkers.
+    dead->next_inherited_ = inherited.load();
+    while (!inherited.compare_exchange_weak(dead->next_inherited_, dead)) {
+    }
+    return;
+  }
+  dead->watches_->stop();  // Before the mutex: a notify under way may open a store.
+  registry& all = stores.get();
+  const std::lock_guard lock(all.mutex);
+  const file_id id = id_of(dead->directory_);
+  delete dead;
+  all.open.erase(id);
+  all.closed.notify_all();
+}
+
+bool environment::is_inherited() const noexcept { return generation_ != io::process_generation(); }
+
+failure environment::enter() {
+  if (is_inherited()) {
+    return {core::status::unavailable,
+            "the store " + directory_.where().path +
+                " was opened before this process was forked; open it again in the child"};
+  }
+  if (const auto who = gate_.lock(gate_limit)) return stuck_behind(*who);
+  return {};
+}
+
+failure environment::stuck_behind(const io::gate::owner& who) const {
+  const std::string pid = who.pid != 0 ? "process " + std::to_string(who.pid)
+                                       : std::string("a process of another pid namespace");
+  return {core::status::unavailable, "the store " + directory_.where().path + " is held by " + pid +
+                                         " for more than " + print_duration(gate_limit) +
+                                         "; it is probably stopped: continue or end it"};
+}
+
+std::uint64_t environment::next_token(transaction& txn) {
+  const std::uint64_t next = base_ + txn.number();
+  if (next <= state_->synced_ceiling.load(std::memory_order_relaxed)) return next;
+  // Not the file's own word: its writer may have been killed before it was synced.
+  auto raised = floor_.raise(next);
+  if (!raised) {
+    txn.fail(core::status::unavailable,
+             "cannot give a token: " + raised.error().message() + ". Nothing was changed");
+    return 0;
+  }
+  state_->synced_ceiling.store(*raised, std::memory_order_relaxed);
+  return next;
+}
+
+void environment::wake(wake_list& list) noexcept {
+  if (list.everybody) {
+    const std::uint32_t used = std::min<std::uint32_t>(
+        state_->slots_used.load(), static_cast<std::uint32_t>(state_->wake.size()));
+    for (std::uint32_t i = 0; i < used; ++i) io::ring(state_->wake[i]);
+    return;
+  }
+  std::sort(list.slots.begin(), list.slots.end());
+  const auto end = std::unique(list.slots.begin(), list.slots.end());
+  for (auto at = list.slots.begin(); at != end; ++at) {
+    if (*at < state_->wake.size()) io::ring(state_->wake[*at]);
+  }
+}
+
+}  // namespace holdfast::engines::local

@@ -1,0 +1,115 @@
+#include "engines/local/tables.hpp"
+
+#include <algorithm>
+
+namespace holdfast::engines::local {
+
+std::optional<session_head> find_head(transaction& txn, const session_id& id) {
+  const bytes value = txn.get(session_key(id).view());
+  if (value.empty()) return {};
+  const auto head = decode_head(value);
+  if (!head) txn.damaged("a session record");
+  return head;
+}
+
+std::optional<core::session_record> find_session(transaction& txn, const session_id& id) {
+  const bytes value = txn.get(session_key(id).view());
+  if (value.empty()) return {};
+  auto record = decode_session(id, value);
+  if (!record) txn.damaged("a session record");
+  return record;
+}
+
+std::optional<stored_entry> find_entry(transaction& txn, const lock_name& name, token order) {
+  const bytes value = txn.get(entry_key(queue_prefix(name), order).view());
+  if (value.empty() || (is_long(name) && name_kept_in(value) != name.str())) return {};
+  const auto e = decode_entry(order, value);
+  if (!e) txn.damaged("an entry");
+  return e;
+}
+
+std::optional<stored_entry> find_request(transaction& txn, const lock_name& name,
+                                         const session_id& id, std::uint64_t inc,
+                                         std::uint64_t request) {
+  std::optional<stored_entry> found;
+  walk_queue(txn, name, token{}, [&](const stored_entry& e) {
+    if (e.what.request == request && e.what.inc == inc && e.what.owner == id) found = e;
+    return !found;
+  });
+  return found;
+}
+
+void put_entry(transaction& txn, const lock_name& name, const stored_entry& e) {
+  const std::string_view kept = is_long(name) ? std::string_view(name.str()) : std::string_view();
+  txn.put(entry_key(queue_prefix(name), e.what.order).view(), encode(e, kept));
+}
+
+bool is_there(transaction& txn, const session_id& id, std::uint64_t inc) {
+  const auto head = find_head(txn, id);
+  return head && head->at.inc == inc;
+}
+
+bool is_alive(transaction& txn, const lock_name& name, token order) {
+  const auto e = find_entry(txn, name, order);
+  return e && is_there(txn, e->what.owner, e->what.inc);
+}
+
+bool any_gone(transaction& txn, const lock_name& name, const std::vector<token>& orders) {
+  return std::any_of(orders.begin(), orders.end(),
+                     [&](token order) { return !is_alive(txn, name, order); });
+}
+
+std::vector<std::byte> sweep_some(transaction& txn, const std::vector<std::byte>& from,
+                                  std::size_t limit) {
+  std::vector<std::vector<std::byte>> dead;
+  std::vector<std::byte> stopped;
+  std::size_t looked = 0;
+  const bytes prefix(&entries_begin, 1);
+  txn.walk(prefix, from.empty() ? prefix : bytes(from), [&](bytes k, bytes value) {
+    if (looked++ == limit) {
+      stopped.assign(k.begin(), k.end());
+      return false;
+    }
+    const auto e = decode_entry(order_in(k), value);
+    if (!e) {
+      txn.damaged("an entry");
+    } else if (!is_there(txn, e->what.owner, e->what.inc)) {
+      dead.emplace_back(k.begin(), k.end());
+    }
+    return e.has_value();
+  });
+  for (const auto& k : dead) (void)txn.erase(k);
+  return stopped;
+}
+
+void list_all(transaction& txn, core::listing& into) {
+  std::map<session_id, std::uint64_t> there;
+  txn.walk(bytes(&sessions_begin, 1), bytes(&sessions_begin, 1), [&](bytes k, bytes value) {
+    const auto id = parse_session_key(k);
+    auto record = id ? decode_session(*id, value) : std::nullopt;
+    if (!record) {
+      txn.damaged("a session record");
+      return false;
+    }
+    there.emplace(*id, record->at.inc);
+    into.sessions.push_back(std::move(*record));
+    return true;
+  });
+  std::map<lock_name, std::vector<core::entry>> locks;
+  txn.walk(bytes(&entries_begin, 1), bytes(&entries_begin, 1), [&](bytes k, bytes value) {
+    auto name = name_of_entry(k, value);
+    const auto e = decode_entry(order_in(k), value);
+    if (!name || !e) {
+      txn.damaged("an entry");
+      return false;
+    }
+    const auto owner = there.find(e->what.owner);
+    if (owner != there.end() && owner->second == e->what.inc) {
+      locks[std::move(*name)].push_back(e->what);
+    }
+    return true;
+  });
+  for (auto& [name, entries] : locks) into.locks.push_back({name, std::move(entries)});
+}
+
+}  // namespace holdfast::engines::local

@@ -1,0 +1,56 @@
+#pragma once
+
+#include "engines/local/codec.hpp"
+#include "engines/local/database.hpp"
+#include "engines/local/keys.hpp"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace holdfast::engines::local {
+
+/// \file
+/// Sessions and queues inside one transaction. Anything that cannot be decoded makes the
+/// transaction fail as `damaged`.
+
+/// What decisions need of a session; nothing when there is none.
+std::optional<session_head> find_head(transaction& txn, const session_id& id);
+std::optional<core::session_record> find_session(transaction& txn, const session_id& id);
+
+/// One entry of a name, whoever owns it; nothing when it is not there.
+std::optional<stored_entry> find_entry(transaction& txn, const lock_name& name, token order);
+/// The entry of this request; nothing when it is not there.
+std::optional<stored_entry> find_request(transaction& txn, const lock_name& name,
+                                         const session_id& id, std::uint64_t inc,
+                                         std::uint64_t request);
+void put_entry(transaction& txn, const lock_name& name, const stored_entry& e);
+
+/// True when the session with this incarnation is there.
+bool is_there(transaction& txn, const session_id& id, std::uint64_t inc);
+/// True when the entry is there and its session is too.
+bool is_alive(transaction& txn, const lock_name& name, token order);
+bool any_gone(transaction& txn, const lock_name& name, const std::vector<token>& orders);
+
+/// Walks the entries of one name in order of arrival, from `from` on, while `each` returns true.
+template <class Each>
+void walk_queue(transaction& txn, const lock_name& name, token from, Each&& each) {
+  const key prefix = queue_prefix(name);
+  txn.walk(prefix.view(), entry_key(prefix, from).view(), [&](bytes k, bytes value) {
+    if (k.size() != prefix.view().size() + 8) return true;  // A longer name that begins so.
+    if (is_long(name) && name_kept_in(value) != name.str()) return true;
+    const auto e = decode_entry(order_in(k), value);
+    if (!e) txn.damaged("an entry");
+    return e && each(*e);
+  });
+}
+
+/// Deletes entries of missing sessions, looking at `limit` entries after `from` (a key; empty: from
+/// the first). Where it stopped; empty when the end was reached.
+std::vector<std::byte> sweep_some(transaction& txn, const std::vector<std::byte>& from,
+                                  std::size_t limit);
+
+/// Everything; entries of missing sessions are left out.
+void list_all(transaction& txn, core::listing& into);
+
+}  // namespace holdfast::engines::local

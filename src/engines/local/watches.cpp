@@ -1,0 +1,114 @@
+#include "engines/local/watches.hpp"
+
+#include "engines/local/environment.hpp"
+#include "engines/local/tables.hpp"
+#include "io/fork_mark.hpp"
+
+#include <utility>
+
+namespace holdfast::engines::local {
+
+class watches::handle : public core::watch_handle {
+ public:
+  handle(std::shared_ptr<watches> owner, std::uint64_t id)
+      : owner_(std::move(owner)), id_(id), generation_(io::process_generation()) {}
+  ~handle() override {
+    if (generation_ == io::process_generation()) owner_->disarm(id_);
+  }
+
+ private:
+  std::shared_ptr<watches> owner_;
+  std::uint64_t id_;
+  std::uint64_t generation_;
+};
+
+watches::watches(io::wake_word& word) : word_(word) {}
+
+std::unique_ptr<core::watch_handle> watches::arm(const std::shared_ptr<environment>& store,
+                                                 const core::watch_request& what,
+                                                 std::function<void()> notify) {
+  std::uint64_t id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = ++last_id_;
+    armed_.emplace(id, armed{what, std::move(notify)});
+    if (!waiter_) {
+      // Weak: an armed watch does not keep a store open.
+      waiter_ = std::make_unique<io::word_waiter>(
+          word_, [self = shared_from_this(), weak = std::weak_ptr(store)] {
+            if (const auto open = weak.lock()) self->look(*open);
+          });
+    }
+  }
+  io::ring(word_);
+  return std::make_unique<handle>(shared_from_this(), id);
+}
+
+void watches::look(environment& store) {
+  std::vector<std::pair<std::uint64_t, core::watch_request>> all;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& [id, one] : armed_) {
+      if (!one.fired) all.emplace_back(id, one.what);
+    }
+  }
+  if (all.empty()) return;
+  std::vector<std::uint64_t> due;
+  const failure failed = store.read([&](transaction& txn) {
+    for (const auto& [id, what] : all) {
+      if (any_gone(txn, what.name, what.targets)) due.push_back(id);
+    }
+  });
+  // A store that cannot be read is a reason to look: the watcher's own look will say why.
+  if (failed) {
+    due.clear();
+    for (const auto& one : all) due.push_back(one.first);
+  }
+  for (const std::uint64_t id : due) call(id);
+}
+
+void watches::call(std::uint64_t id) {
+  std::function<void()> notify;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = armed_.find(id);
+    if (at == armed_.end()) return;
+    at->second.fired = true;
+    notify = at->second.notify;
+    running_ = id;
+    runner_ = std::this_thread::get_id();
+  }
+  notify();
+  notify = nullptr;  // What it captured may end a session: not under the mutex.
+  const std::lock_guard lock(mutex_);
+  running_ = 0;
+  idle_.notify_all();
+}
+
+void watches::disarm(std::uint64_t id) noexcept {
+  std::function<void()> ended;
+  std::unique_lock lock(mutex_);
+  const auto at = armed_.find(id);
+  if (at != armed_.end()) {
+    ended = std::move(at->second.notify);
+    armed_.erase(at);
+  }
+  if (runner_ != std::this_thread::get_id()) {
+    idle_.wait(lock, [&] { return running_ != id; });
+  }
+  lock.unlock();
+}
+
+void watches::stop() noexcept {
+  std::unique_ptr<io::word_waiter> waiter;
+  {
+    const std::lock_guard lock(mutex_);
+    waiter = std::move(waiter_);
+  }
+}
+
+void watches::abandon() noexcept {
+  if (waiter_) waiter_->abandon();
+}
+
+}  // namespace holdfast::engines::local

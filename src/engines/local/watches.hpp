@@ -1,0 +1,61 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "io/word_waiter.hpp"
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+namespace holdfast::engines::local {
+
+class environment;
+
+/// The armed watches of one process on one store, and the one thread that sleeps for all of them
+/// on the process's wake word. After a ring it reads once which targets are gone and calls those
+/// watchers, outside every mutex.
+///
+/// Thread safety: every function, from any thread.
+class watches : public std::enable_shared_from_this<watches> {
+ public:
+  explicit watches(io::wake_word& word);
+
+  /// Arms one; starts the thread at the first. The thread looks once right away, so that a change
+  /// before the arming is not missed.
+  std::unique_ptr<core::watch_handle> arm(const std::shared_ptr<environment>& store,
+                                          const core::watch_request& what,
+                                          std::function<void()> notify);
+  /// Ends the thread; waits for it unless called by it.
+  void stop() noexcept;
+  /// For a forked child: the thread does not exist here and the mutex may be locked for ever.
+  void abandon() noexcept;
+
+ private:
+  class handle;
+  struct armed {
+    core::watch_request what;
+    std::function<void()> notify;
+    bool fired{};
+  };
+
+  void look(environment& store);
+  void call(std::uint64_t id);
+  void disarm(std::uint64_t id) noexcept;
+
+  io::wake_word& word_;
+  std::mutex mutex_;
+  std::condition_variable idle_;
+  std::map<std::uint64_t, armed> armed_;
+  std::uint64_t last_id_{};
+  std::uint64_t running_{};  ///< The watch whose notify is being called; zero: none.
+  std::thread::id runner_;
+  std::unique_ptr<io::word_waiter> waiter_;
+};
+
+}  // namespace holdfast::engines::local
