@@ -2,15 +2,21 @@
 
 #include "core/assert.hpp"
 #include "core/rules.hpp"
+#include "core/splitmix.hpp"
 
 #include <algorithm>
+#include <set>
 
 namespace holdfast::core {
 
 namespace {
 
 constexpr std::size_t probe_max = 128;  ///< Life locks looked at on arrival, oldest first.
-constexpr int rounds_max = 64;          ///< Enqueues of one claim, against a store gone mad.
+constexpr int rounds_max = 64;          ///< Enqueues without a pause, against a store gone mad.
+constexpr int leaves_max = 4;           ///< Times that a leave is sent.
+constexpr int polls_per_look = 16;      ///< The others look at life locks only.
+constexpr duration pause_first = std::chrono::milliseconds{10};
+constexpr duration pause_most = std::chrono::seconds{1};
 
 errc code_of(status s) noexcept {
   switch (s) {
@@ -36,7 +42,10 @@ errc code_of(status s) noexcept {
 }  // namespace
 
 claim::claim(config c, lease& own, sightings notes)
-    : config_(std::move(c)), lease_(own), notes_(std::move(notes)) {}
+    : config_(std::move(c)),
+      lease_(own),
+      notes_(std::move(notes)),
+      pause_(pause_first, pause_most) {}
 
 action claim::start(time_point now) {
   HOLDFAST_ASSERT(state_ == state::idle);
@@ -63,12 +72,25 @@ action claim::enqueued(const queue_view& v, time_point now) {
       return arrive(v, now);
     case status::stale_gate:
       return pending_ ? finish(pending_->why, pending_->text) : enqueue_again();
+    case status::unavailable:
+      return try_later(said(v.text.empty() ? error(errc::unavailable).message() : v.text), now);
     case status::unknown:
       entry_unknown_ = true;
       return leave(errc::unavailable, said("the store did not answer; nothing was done"));
     default:
       return refused(v);
   }
+}
+
+/// An enqueue was certainly not done.
+action claim::try_later(std::string text, time_point now) {
+  if (pending_) return finish(pending_->why, pending_->text);
+  outcome_ = {.why = errc::unavailable, .text = std::move(text)};
+  if (!config_.waits || now >= config_.give_up) return finish(outcome_.why, outcome_.text);
+  state_ = state::pausing;
+  rounds_ = 0;
+  resume_ = now + pause_.next(splitmix(config_.seed));
+  return act::rest{};
 }
 
 /// First sight of a held name: note everybody, and look who is dead.
@@ -83,8 +105,15 @@ action claim::arrive(const queue_view& v, time_point now) {
 void claim::look(const queue_view& v, time_point now) {
   ahead_ = v.ahead;
   targets_ = v.targets;
+  std::sort(targets_.begin(), targets_.end());
+  watched_.clear();
+  std::copy_if(ahead_.begin(), ahead_.end(), std::back_inserter(watched_), [&](const rival& r) {
+    return std::binary_search(targets_.begin(), targets_.end(), r.order);
+  });
   first_ = v.first;
   removed_ = false;
+  armed_ = false;
+  polls_ = 0;
   std::vector<session_id> there;
   there.reserve(ahead_.size());
   for (const rival& r : ahead_) {
@@ -97,14 +126,13 @@ void claim::look(const queue_view& v, time_point now) {
 action claim::probed(const std::vector<session_id>& dead, time_point now) {
   HOLDFAST_ASSERT(state_ == state::probing);
   takes_.clear();
-  for (const session_id& id : dead) {
+  const std::set<session_id> proven(dead.begin(), dead.end());
+  for (const session_id& id : proven) {
     const auto seen = notes_.all().find(id);
     if (seen != notes_.all().end()) takes_.push_back({id, seen->second.at, true});
   }
   for (const auto& d : notes_.due(now)) {
-    const bool twice =
-        std::any_of(takes_.begin(), takes_.end(), [&](const act::take& t) { return t.id == d.id; });
-    if (!twice) takes_.push_back({d.id, d.at, false});
+    if (!proven.contains(d.id)) takes_.push_back({d.id, d.at, false});
   }
   return next_take(now);
 }
@@ -146,26 +174,19 @@ action claim::confirmed(const queue_view& v, time_point now) {
   switch (v.what) {
     case status::ok:
       return grant(mine_, now);
-    case status::queued: {
+    case status::queued:
       look(v, now);
       if (pending_) return settle(now);
       state_ = state::probing;
-      act::probe look_at;
-      std::copy_if(ahead_.begin(), ahead_.end(), std::back_inserter(look_at.whom),
-                   [&](const rival& r) { return watches(r.order); });
-      return look_at;
-    }
+      return act::probe{watched_};
     case status::unavailable:
     case status::unknown:
-      // A read that failed changed nothing: the entry keeps its place, and the poll asks again.
+      // A read that failed changed nothing: the entry keeps its place, and the next poll reads.
+      polls_ = polls_per_look;
       return settle(now);
     default:
       return refused(v);
   }
-}
-
-bool claim::watches(token order) const {
-  return std::find(targets_.begin(), targets_.end(), order) != targets_.end();
 }
 
 action claim::settle(time_point now) {
@@ -176,10 +197,8 @@ action claim::settle(time_point now) {
   state_ = state::watching;
   rested_ = now;
   next_poll_ = now + config_.poll;
-  act::watch w{.targets = targets_};
-  std::copy_if(ahead_.begin(), ahead_.end(), std::back_inserter(w.whom),
-               [&](const rival& r) { return watches(r.order); });
-  return w;
+  if (std::exchange(armed_, true)) return act::rest{};
+  return act::watch{.targets = targets_, .whom = watched_};
 }
 
 action claim::grant(token t, time_point now) {
@@ -196,16 +215,31 @@ action claim::grant(token t, time_point now) {
 action claim::leave(errc why, std::string text) {
   outcome_ = {.why = why, .text = std::move(text)};
   if (mine_.value == 0 && !entry_unknown_) return finish(outcome_.why, outcome_.text);
+  leaves_ = 0;
+  pause_.reset();
+  return give_back();
+}
+
+action claim::give_back() {
+  ++leaves_;
   state_ = state::leaving;
   return act::leave{.move_gate = entry_unknown_ && active.gate_unknown_enqueue};
 }
 
-action claim::left(const leave_reply& r, time_point) {
+action claim::left(const leave_reply& r, time_point now) {
   HOLDFAST_ASSERT(state_ == state::leaving);
   const bool certain = r.what == status::ok || r.what == status::gone;
   owes_leave_ = !certain;
-  if (certain || !entry_unknown_) {
-    if (pending_ && entry_unknown_) return finish(pending_->why, pending_->text);
+  const bool refused = r.what != status::unavailable && r.what != status::unknown;
+  if (!refused && !session_over_ && leaves_ < leaves_max) {
+    state_ = state::lingering;
+    resume_ = now + pause_.next(splitmix(config_.seed));
+    return act::rest{};
+  }
+  if (!entry_unknown_) return finish(outcome_.why, outcome_.text);
+  if (certain) {
+    entry_unknown_ = false;
+    if (r.what == status::ok || pending_) return try_later(outcome_.text, now);
     return finish(outcome_.why, outcome_.text);
   }
   return finish(errc::outcome_unknown,
@@ -224,24 +258,56 @@ action claim::notified(time_point now) {
 }
 
 action claim::tick(time_point now) {
-  if (state_ != state::watching) return act::rest{};
-  if (notified_) return notified(now);
-  if (now >= config_.give_up) return settle(now);
-  if (now < next_look()) return act::rest{};
-  state_ = state::confirming;
-  return act::confirm{};
+  switch (state_) {
+    case state::pausing:
+      if (now >= config_.give_up) return finish(outcome_.why, outcome_.text);
+      return now < resume_ ? act::rest{} : enqueue_again();
+    case state::lingering:
+      return now < resume_ ? act::rest{} : give_back();
+    case state::watching:
+      if (notified_) return notified(now);
+      if (now >= config_.give_up) return settle(now);
+      return now < next_look() ? act::rest{} : poll(now);
+    default:
+      return act::rest{};
+  }
 }
 
-action claim::cancel(time_point now) {
-  return session_over(errc::cancelled, said("cancelled by the caller"), now);
+action claim::poll(time_point now) {
+  const auto due = notes_.next_due();
+  if (++polls_ >= polls_per_look || (due && now >= *due)) {
+    state_ = state::confirming;
+    return act::confirm{};
+  }
+  state_ = state::probing;
+  if (watched_.size() <= probe_max) return act::probe{watched_};
+  // Permits may watch thousands; each poll looks at the next few.
+  std::rotate(watched_.begin(), watched_.begin() + probe_max, watched_.end());
+  return act::probe{{watched_.begin(), watched_.begin() + probe_max}};
 }
+
+action claim::cancel(time_point) { return stop(errc::cancelled, said("cancelled by the caller")); }
 
 action claim::session_over(errc why, std::string text, time_point) {
+  session_over_ = true;
+  return stop(why, std::move(text));
+}
+
+action claim::stop(errc why, std::string text) {
   if (state_ == state::finished) return act::rest{};
   if (!pending_) pending_ = act::finish{.why = why, .text = std::move(text)};
-  if (state_ == state::idle) return finish(pending_->why, pending_->text);
-  if (state_ == state::watching) return leave(pending_->why, pending_->text);
-  return act::rest{};
+  switch (state_) {
+    case state::idle:
+    case state::pausing:
+      return finish(pending_->why, pending_->text);
+    case state::watching:
+      return leave(pending_->why, pending_->text);
+    case state::lingering:
+      // The entry ends with its session; a cancel comes too late to change anything.
+      return session_over_ ? finish(outcome_.why, outcome_.text) : act::rest{};
+    default:
+      return act::rest{};
+  }
 }
 
 time_point claim::next_look() const noexcept {
@@ -250,11 +316,15 @@ time_point claim::next_look() const noexcept {
 }
 
 time_point claim::wake() const noexcept {
+  if (state_ == state::lingering) return resume_;
+  if (state_ == state::pausing) return std::min(resume_, config_.give_up);
   if (notified_) return time_point::min();
   return std::min(next_look(), config_.give_up);
 }
 
-bool claim::at_rest() const noexcept { return state_ == state::watching; }
+bool claim::at_rest() const noexcept {
+  return state_ == state::watching || state_ == state::pausing || state_ == state::lingering;
+}
 bool claim::finished() const noexcept { return state_ == state::finished; }
 
 action claim::finish(errc why, std::string text) {

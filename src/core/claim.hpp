@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/engine.hpp"
 #include "core/lease.hpp"
 #include "core/sightings.hpp"
@@ -58,11 +59,21 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 /// | state      | what it waits for                | then                                         |
 /// |------------|----------------------------------|----------------------------------------------|
 /// | enqueuing  | the reply                        | granted: finish; held: probing; gate: again  |
+/// | pausing    | tick, cancel                     | enqueuing again, or finish at the limit      |
 /// | probing    | which rivals are provably dead   | taking, else watching (or busy, for a try)   |
 /// | taking     | compare-and-delete of one rival  | confirming (or enqueuing again, for a try)   |
 /// | watching   | notify, tick, cancel             | confirming, probing, taking or leaving       |
 /// | confirming | who is ahead now                 | granted: finish; else probing                |
 /// | leaving    | our entry is gone                | finish with the reason kept before           |
+/// | lingering  | tick                             | leaving again                                |
+///
+/// A waiter whose enqueue was not done pauses and tries again until its limit, then finishes with
+/// `unavailable`; a try ends at once. A leave that is not answered is repeated three times, because
+/// the entry would block everybody behind it until the session ends.
+///
+/// A poll looks at the life locks of the watched rivals alone: with n waiters, n reads of a queue
+/// of n entries would be n^2 work each time. Only every 16th poll, a notification, or a rival that
+/// was silent for its ttl reads the store.
 ///
 /// Rules it keeps (docs/protocol.md): a grant counts only while the session's lease runs; after a
 /// wait one more read confirms; an unknown enqueue moves the gate before anything else; a dead
@@ -79,6 +90,7 @@ class claim {
     bool waits{};                                   ///< False: a try.
     time_point give_up{time_point::max()};          ///< When a wait ends with timed_out.
     duration poll{std::chrono::milliseconds{250}};  ///< How often a waiter looks by itself.
+    std::uint64_t seed{};  ///< Spreads the pauses: different for each claim.
   };
 
   /// `own` is the session's lease; `notes` may already hold sights of an earlier process.
@@ -117,24 +129,29 @@ class claim {
   enum class state : std::uint8_t {
     idle,
     enqueuing,
+    pausing,
     probing,
     taking,
     watching,
     confirming,
     leaving,
+    lingering,
     finished
   };
 
   action enqueue_again();
   action arrive(const queue_view& v, time_point now);
   void look(const queue_view& v, time_point now);
-  bool watches(token order) const;
+  action try_later(std::string text, time_point now);
+  action poll(time_point now);
+  action stop(errc why, std::string text);
   std::string said(const std::string& text) const;
   std::string held_text() const;
   action next_take(time_point now);
   action settle(time_point now);
   time_point next_look() const noexcept;
   action grant(token t, time_point now);
+  action give_back();
   action leave(errc why, std::string text);
   action finish(errc why, std::string text);
   action refused(const queue_view& v);
@@ -147,16 +164,23 @@ class claim {
   bool entry_unknown_{};
   bool owes_leave_{};
   bool notified_{};
-  bool removed_{};                        ///< Somebody ahead fell since the last look.
+  bool removed_{};  ///< Somebody ahead fell since the last look.
+  bool armed_{};    ///< A watch was asked for since the last look.
+  bool session_over_{};
   std::optional<act::finish> pending_{};  ///< A cancel or end that waits for a reply.
   act::finish outcome_{};                 ///< What to say when the leave is done.
   std::vector<rival> ahead_{};
   std::vector<token> targets_{};
+  std::vector<rival> watched_{};  ///< Those of ahead_ that are in targets_.
   std::optional<session_record> first_{};
   std::vector<act::take> takes_{};  ///< Dead or due rivals not yet taken.
   time_point next_poll_{};
   time_point rested_{};  ///< When it came to rest; what was due before waits for the poll.
+  time_point resume_{};  ///< When a pause ends.
+  backoff pause_;
   int rounds_{};
+  int leaves_{};
+  int polls_{};  ///< Since the last look.
 };
 
 }  // namespace holdfast::core

@@ -1,4 +1,4 @@
-#include "core/claim.hpp"
+#include "core/claim_test_views.hpp"
 
 #include "gtest/gtest.h"
 
@@ -6,29 +6,11 @@ namespace holdfast::core {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::answer;
+using testing::is;
+using testing::view;
 
 const time_point t0{1000s};
-
-queue_view view(status what, token mine = {}, std::uint8_t rival_id = 0) {
-  queue_view v;
-  v.what = what;
-  v.mine = mine;
-  if (rival_id == 0) return v;
-  rival r{};
-  r.order = token{1};
-  r.owner.bytes[0] = rival_id;
-  r.ttl = 30s;
-  v.ahead.push_back(r);
-  v.targets.push_back(r.order);
-  return v;
-}
-
-template <class R = reply>
-R answer(status what) {
-  R r;
-  r.what = what;
-  return r;
-}
 
 claim::config config(bool waits, time_point give_up = time_point::max()) {
   claim::config c;
@@ -37,7 +19,7 @@ claim::config config(bool waits, time_point give_up = time_point::max()) {
   return c;
 }
 
-struct claim_test : testing::Test {
+struct claim_test : ::testing::Test {
   lease own{t0 + 1h};
   claim waiting{config(true), own};
   claim trying{config(false), own};
@@ -81,23 +63,42 @@ TEST_F(claim_test, a_silent_rival_is_taken_after_its_ttl_at_the_version_seen) {
   waiting.enqueued(view(status::queued, {7}, 9), t0);
   waiting.probed({}, t0);
   for (const auto& [at, falls] : {std::pair{29s, false}, std::pair{31s, true}}) {
-    EXPECT_TRUE(std::holds_alternative<act::confirm>(waiting.tick(t0 + at)));
+    waiting.notified(t0 + at);
     waiting.confirmed(view(status::queued, {7}, 9), t0 + at);
-    EXPECT_EQ(std::holds_alternative<act::take>(waiting.probed({}, t0 + at)), falls);
+    EXPECT_EQ(is<act::take>(waiting.probed({}, t0 + at)), falls);
   }
 }
 
-TEST_F(claim_test, an_unknown_enqueue_moves_the_gate_and_is_then_certain) {
-  waiting.start(t0);
-  const auto a = waiting.enqueued(view(status::unknown), t0);
+TEST_F(claim_test, an_unknown_enqueue_of_a_try_moves_the_gate_and_is_then_certain) {
+  trying.start(t0);
+  const auto a = trying.enqueued(view(status::unknown), t0);
   EXPECT_TRUE(std::get<act::leave>(a).move_gate);
-  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0)).why, errc::unavailable);
+  EXPECT_EQ(end(trying.left(answer<leave_reply>(status::ok), t0)).why, errc::unavailable);
 }
 
-TEST_F(claim_test, an_unknown_leave_of_an_unknown_enqueue_is_outcome_unknown) {
+TEST_F(claim_test, an_unknown_enqueue_of_a_waiter_is_repeated_once_the_gate_has_moved) {
+  waiting.start(t0);
+  EXPECT_TRUE(std::get<act::leave>(waiting.enqueued(view(status::unknown), t0)).move_gate);
+  EXPECT_TRUE(is<act::rest>(waiting.left(answer<leave_reply>(status::ok), t0)));
+  EXPECT_TRUE(is<act::enqueue>(waiting.tick(waiting.wake())));
+}
+
+TEST_F(claim_test, an_unknown_enqueue_of_a_cancelled_waiter_ends_once_the_gate_has_moved) {
   waiting.start(t0);
   waiting.enqueued(view(status::unknown), t0);
-  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::unknown), t0)).why, errc::outcome_unknown);
+  waiting.cancel(t0);
+  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0)).why, errc::cancelled);
+}
+
+TEST_F(claim_test, an_unknown_enqueue_whose_leaves_stay_unanswered_is_outcome_unknown) {
+  waiting.start(t0);
+  action a = waiting.enqueued(view(status::unknown), t0);
+  for (int sent = 0; sent < 4; ++sent) {
+    EXPECT_TRUE(std::get<act::leave>(a).move_gate);
+    a = waiting.left(answer<leave_reply>(status::unknown), t0);
+    if (sent < 3) a = waiting.tick(waiting.wake());
+  }
+  EXPECT_EQ(end(a).why, errc::outcome_unknown);
 }
 
 TEST_F(claim_test, an_unanswered_leave_is_owed) {
@@ -105,8 +106,12 @@ TEST_F(claim_test, an_unanswered_leave_is_owed) {
     claim c(config(true), own);
     c.start(t0);
     c.cancel(t0);
-    ASSERT_TRUE(std::holds_alternative<act::leave>(c.enqueued(view(status::queued, {7}, 1), t0)));
-    EXPECT_EQ(end(c.left(answer<leave_reply>(what), t0)).why, errc::cancelled);
+    action a = c.enqueued(view(status::queued, {7}, 1), t0);
+    while (is<act::leave>(a)) {
+      a = c.left(answer<leave_reply>(what), t0);
+      if (is<act::rest>(a)) a = c.tick(c.wake());
+    }
+    EXPECT_EQ(end(a).why, errc::cancelled);
     EXPECT_EQ(c.owes_leave(), what != status::ok);
   }
 }

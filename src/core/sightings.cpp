@@ -15,32 +15,49 @@ time_point due_at(const sightings::sight& s) noexcept {
 }  // namespace
 
 void sightings::note(const session_id& id, const version& at, duration ttl, time_point now) {
-  const auto [there, fresh] = seen_.try_emplace(id, sight{at, ttl, now});
-  if (!fresh && there->second.at != at) there->second = {at, ttl, now};
+  const auto there = seen_.find(id);
+  if (there == seen_.end() || there->second.at != at) put(id, {at, ttl, now});
 }
 
-void sightings::recall(const session_id& id, const sight& s) { seen_.try_emplace(id, s); }
+void sightings::recall(const session_id& id, const sight& s) {
+  if (!seen_.contains(id)) put(id, s);
+}
 
-void sightings::forget(const session_id& id) { seen_.erase(id); }
+void sightings::put(const session_id& id, const sight& s) {
+  forget(id);
+  seen_.emplace(id, s);
+  queue_.emplace(due_at(s), id);
+}
+
+void sightings::forget(const session_id& id) {
+  const auto there = seen_.find(id);
+  if (there == seen_.end()) return;
+  queue_.erase({due_at(there->second), id});
+  seen_.erase(there);
+}
 
 void sightings::keep_only(const std::vector<session_id>& keep) {
-  std::erase_if(seen_, [&](const auto& seen) {
-    return std::find(keep.begin(), keep.end(), seen.first) == keep.end();
-  });
+  std::vector<session_id> kept = keep;
+  std::sort(kept.begin(), kept.end());
+  const auto falls = [&](const session_id& id) {
+    return !std::binary_search(kept.begin(), kept.end(), id);
+  };
+  std::erase_if(seen_, [&](const auto& seen) { return falls(seen.first); });
+  std::erase_if(queue_, [&](const auto& due) { return falls(due.second); });
 }
 
 std::vector<sightings::due_session> sightings::due(time_point now) const {
   std::vector<due_session> sessions;
-  for (const auto& [id, s] : seen_) {
-    if (now >= due_at(s)) sessions.push_back({id, s.at});
+  for (const auto& [when, id] : queue_) {
+    if (now < when) break;
+    sessions.push_back({id, seen_.at(id).at});
   }
   return sessions;
 }
 
 std::optional<time_point> sightings::next_due() const {
-  std::optional<time_point> next;
-  for (const auto& [id, s] : seen_) next = std::min(next.value_or(due_at(s)), due_at(s));
-  return next;
+  if (queue_.empty()) return std::nullopt;
+  return queue_.begin()->first;
 }
 
 }  // namespace holdfast::core

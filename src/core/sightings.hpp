@@ -5,6 +5,8 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 namespace holdfast::core {
@@ -37,7 +39,7 @@ class sightings {
   /// Forgets every session that is not in `keep`.
   void keep_only(const std::vector<session_id>& keep);
 
-  /// The sessions that may be taken over at `now`.
+  /// The sessions that may be taken over at `now`, the longest due first.
   std::vector<due_session> due(time_point now) const;
   /// When the next one will be due; nothing when none is noted.
   std::optional<time_point> next_due() const;
@@ -45,7 +47,10 @@ class sightings {
   const std::map<session_id, sight>& all() const noexcept { return seen_; }
 
  private:
+  void put(const session_id& id, const sight& s);
+
   std::map<session_id, sight> seen_;
+  std::set<std::pair<time_point, session_id>> queue_;  ///< The same ones, by when they are due.
 };
 
 }  // namespace holdfast::core

@@ -1,0 +1,210 @@
+// How a waiter waits: polls, pauses after an enqueue that was not done, repeated leaves.
+#include "core/claim_test_views.hpp"
+
+#include "gtest/gtest.h"
+
+#include <set>
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::answer;
+using testing::is;
+using testing::view;
+
+const time_point t0{1000s};
+
+struct claim_wait_test : ::testing::Test {
+  lease own{t0 + 1h};
+  claim waiting{{.waits = true, .give_up = t0 + 10min}, own};
+
+  /// At rest behind rival 9.
+  void queue_up(claim& c) {
+    c.start(t0);
+    c.enqueued(view(status::queued, {7}, 9), t0);
+    ASSERT_TRUE(is<act::watch>(c.probed({}, t0)));
+  }
+  const act::finish& end(const action& a) { return std::get<act::finish>(a); }
+};
+
+TEST_F(claim_wait_test, a_poll_looks_at_life_locks_and_every_sixteenth_at_the_store) {
+  queue_up(waiting);
+  int reads = 0;
+  for (int poll = 1; poll <= 48; ++poll) {
+    const auto now = waiting.wake();
+    const auto a = waiting.tick(now);
+    if (is<act::confirm>(a)) {
+      ++reads;
+      EXPECT_EQ(poll % 16, 0);
+      waiting.confirmed(view(status::queued, {7}, 9), now);
+      EXPECT_TRUE(is<act::watch>(waiting.probed({}, now)));
+    } else {
+      EXPECT_EQ(std::get<act::probe>(a).whom.at(0).owner.bytes[0], 9);
+      EXPECT_TRUE(is<act::rest>(waiting.probed({}, now))) << "the watch is still armed";
+    }
+  }
+  EXPECT_EQ(reads, 3);
+}
+
+TEST_F(claim_wait_test, a_poll_looks_only_at_the_rivals_it_watches) {
+  waiting.start(t0);
+  auto v = view(status::queued, {7}, 9);
+  v.ahead.push_back({.order = token{2}, .owner = {}, .at = {}, .ttl = 30s, .where = {}});
+  v.targets = {token{2}};
+  EXPECT_EQ(std::get<act::probe>(waiting.enqueued(v, t0)).whom.size(), 2u);
+  waiting.probed({}, t0);
+  const auto a = waiting.tick(waiting.wake());
+  ASSERT_EQ(std::get<act::probe>(a).whom.size(), 1u);
+  EXPECT_EQ(std::get<act::probe>(a).whom[0].order, token{2});
+}
+
+TEST_F(claim_wait_test, polls_of_a_wide_semaphore_reach_every_watched_rival_in_turn) {
+  waiting.start(t0);
+  queue_view v = view(status::queued, {1000});
+  for (std::uint64_t n = 1; n <= 300; ++n) {
+    v.ahead.push_back({.order = token{n}, .owner = {}, .at = {}, .ttl = 30s, .where = {}});
+    v.targets.push_back(token{n});
+  }
+  waiting.enqueued(v, t0);
+  waiting.probed({}, t0);
+  std::set<token> reached;
+  for (int poll = 0; poll < 3; ++poll) {
+    const auto now = waiting.wake();
+    const auto a = waiting.tick(now);
+    EXPECT_LE(std::get<act::probe>(a).whom.size(), 128u);
+    for (const rival& r : std::get<act::probe>(a).whom) reached.insert(r.order);
+    waiting.probed({}, now);
+  }
+  EXPECT_EQ(reached.size(), 300u);
+}
+
+TEST_F(claim_wait_test, a_poll_that_finds_a_death_takes_and_then_reads) {
+  queue_up(waiting);
+  const auto now = waiting.wake();
+  const auto whom = std::get<act::probe>(waiting.tick(now)).whom;
+  EXPECT_TRUE(std::get<act::take>(waiting.probed({whom[0].owner}, now)).broken);
+  EXPECT_TRUE(is<act::confirm>(waiting.taken(whom[0].owner, answer<take_reply>(status::ok), now)));
+}
+
+TEST_F(claim_wait_test, a_notification_reads_at_once) {
+  queue_up(waiting);
+  EXPECT_TRUE(is<act::confirm>(waiting.notified(t0)));
+}
+
+TEST_F(claim_wait_test, a_due_takeover_reads_first) {
+  queue_up(waiting);
+  EXPECT_TRUE(is<act::confirm>(waiting.tick(t0 + takeover_after(30s))));
+}
+
+TEST_F(claim_wait_test, a_read_that_failed_is_repeated_by_the_next_poll) {
+  queue_up(waiting);
+  waiting.notified(t0);
+  EXPECT_TRUE(is<act::rest>(waiting.confirmed(view(status::unavailable), t0)));
+  EXPECT_EQ(waiting.wake(), t0 + 250ms);
+  EXPECT_TRUE(is<act::confirm>(waiting.tick(waiting.wake())));
+}
+
+TEST_F(claim_wait_test, an_enqueue_that_was_not_done_is_repeated_after_growing_pauses) {
+  auto now = t0;
+  waiting.start(now);
+  duration least = 5ms, most = 10ms;
+  for (int n = 0; n < 100; ++n) {
+    EXPECT_TRUE(is<act::rest>(waiting.enqueued(view(status::unavailable), now)));
+    EXPECT_TRUE(waiting.at_rest());
+    const duration pause = waiting.wake() - now;
+    EXPECT_GE(pause, least);
+    EXPECT_LE(pause, most);
+    EXPECT_TRUE(is<act::rest>(waiting.tick(waiting.wake() - 1ns)));
+    now = waiting.wake();
+    EXPECT_TRUE(is<act::enqueue>(waiting.tick(now)));
+    most = std::min<duration>(2 * most, 1s);
+    least = most / 2;
+  }
+  EXPECT_EQ(end(waiting.enqueued(view(status::ok, {7}), now)).held, token{7});
+}
+
+TEST_F(claim_wait_test, pauses_of_two_claims_differ) {
+  claim other{{.waits = true, .seed = 1}, own};
+  waiting.start(t0);
+  other.start(t0);
+  waiting.enqueued(view(status::unavailable), t0);
+  other.enqueued(view(status::unavailable), t0);
+  EXPECT_NE(waiting.wake(), other.wake());
+}
+
+TEST_F(claim_wait_test, a_limit_without_any_answer_is_unavailable_with_the_last_text) {
+  waiting.start(t0);
+  auto v = view(status::unavailable);
+  v.text = "the store is full";
+  waiting.enqueued(v, t0 + 10min - 1ms);
+  EXPECT_EQ(waiting.wake(), t0 + 10min);
+  const auto a = waiting.tick(t0 + 10min);
+  EXPECT_EQ(end(a).why, errc::unavailable);
+  EXPECT_EQ(end(a).text, "the store is full");
+}
+
+TEST_F(claim_wait_test, an_answer_after_the_limit_ends_without_a_pause) {
+  waiting.start(t0);
+  EXPECT_EQ(end(waiting.enqueued(view(status::unavailable), t0 + 10min)).why, errc::unavailable);
+}
+
+TEST_F(claim_wait_test, a_cancel_ends_a_pause_at_once) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::unavailable), t0);
+  EXPECT_TRUE(is<act::rest>(waiting.notified(t0)));
+  EXPECT_GT(waiting.wake(), t0) << "a stray notification must not make it spin";
+  EXPECT_EQ(end(waiting.cancel(t0)).why, errc::cancelled);
+}
+
+TEST_F(claim_wait_test, a_cancel_before_the_refusal_wins_over_it) {
+  waiting.start(t0);
+  waiting.cancel(t0);
+  EXPECT_EQ(end(waiting.enqueued(view(status::unavailable), t0)).why, errc::cancelled);
+}
+
+TEST_F(claim_wait_test, a_try_that_was_not_done_ends_at_once) {
+  claim trying{{.waits = false}, own};
+  trying.start(t0);
+  EXPECT_EQ(end(trying.enqueued(view(status::unavailable), t0)).why, errc::unavailable);
+}
+
+TEST_F(claim_wait_test, an_unanswered_leave_is_repeated_three_times) {
+  queue_up(waiting);
+  auto now = t0;
+  action a = waiting.cancel(now);
+  for (int sent = 1; sent <= 4; ++sent) {
+    ASSERT_TRUE(is<act::leave>(a)) << sent;
+    a = waiting.left(answer<leave_reply>(status::unavailable), now);
+    if (sent == 4) break;
+    EXPECT_TRUE(is<act::rest>(a) && waiting.at_rest());
+    EXPECT_GT(waiting.wake(), now);
+    EXPECT_TRUE(is<act::rest>(waiting.cancel(now)));
+    now = waiting.wake();
+    a = waiting.tick(now);
+  }
+  EXPECT_EQ(end(a).why, errc::cancelled);
+}
+
+TEST_F(claim_wait_test, a_repeated_leave_that_is_answered_ends_with_the_first_reason) {
+  queue_up(waiting);
+  ASSERT_TRUE(is<act::leave>(waiting.tick(t0 + 10min)));
+  waiting.left(answer<leave_reply>(status::unknown), t0 + 10min);
+  EXPECT_TRUE(is<act::leave>(waiting.tick(waiting.wake())));
+  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0 + 11min)).why, errc::timed_out);
+}
+
+TEST_F(claim_wait_test, nothing_is_repeated_for_a_session_that_is_over) {
+  queue_up(waiting);
+  waiting.cancel(t0);
+  waiting.left(answer<leave_reply>(status::unavailable), t0);
+  EXPECT_EQ(end(waiting.session_over(errc::lost, "over", t0)).why, errc::cancelled);
+
+  claim other{{.waits = true}, own};
+  queue_up(other);
+  EXPECT_TRUE(is<act::leave>(other.session_over(errc::lost, "over", t0)));
+  EXPECT_EQ(end(other.left(answer<leave_reply>(status::unavailable), t0)).why, errc::lost);
+}
+
+}  // namespace
+}  // namespace holdfast::core
