@@ -208,6 +208,7 @@ void guardian::reap() {
 
 void guardian::command_ended(int status) {
   status_ = status;
+  read_exec_report();  // A command that could not be started has said why before it ended.
   if (stage_ == stage::running && !descendants_of(::getpid()).empty()) {
     terminate_all(clock::now() + setup_.grace);
   }
