@@ -1,0 +1,149 @@
+#!/usr/bin/env bats
+
+load setup
+
+@test "a mistyped verb gets the near match" {
+  expect 64 holdfast rnu
+  [[ $output == *'did you mean "run"?'* ]]
+}
+
+@test "verbs of later versions are unknown" {
+  for verb in elect leader fence redlock verify bench; do expect 64 holdfast $verb; done
+}
+
+@test "no verb is 64, help is 0 and has the exit codes" {
+  expect 64 holdfast
+  expect 0 holdfast --help
+  for code in 64 65 69 75 76 77 78 126 127; do [[ $output == *"$code "* ]]; done
+  for verb in run ls show watch check deny break doctor version; do
+    expect 0 holdfast $verb --help
+    [[ $output == *"Exit codes"* ]]
+  done
+}
+
+@test "a mistyped option gets the near match" {
+  expect 64 holdfast run x --tll 3s -- true
+  [[ $output == *'did you mean "--ttl"?'* ]]
+}
+
+@test "options after -- belong to the command" {
+  expect 0 holdfast run x -- echo --help --ttl -- -n
+  [[ $output == "--help --ttl -- -n" ]]
+}
+
+@test "run without a command is 64" {
+  expect 64 holdfast run x
+  expect 64 holdfast run x --
+}
+
+@test "bad names are 64" {
+  expect 64 holdfast run '' -- true
+  expect 64 holdfast run $'a\nb' -- true
+  expect 64 holdfast run $'a\x7f' -- true
+  expect 64 holdfast run "$(printf 'x%.0s' {1..513})" -- true
+  expect 0 holdfast run "$(printf 'x%.0s' {1..512})" -- true
+}
+
+@test "bad ttls are 64" {
+  for ttl in 0s -1s 2h 99ms 30 soon ''; do expect 64 holdfast run x --ttl="$ttl" -- true; done
+}
+
+@test "bad waits and graces are 64" {
+  expect 64 holdfast run x --wait=5 -- true
+  expect 64 holdfast run x --wait=-5s -- true
+  expect 64 holdfast run x --wait=5s --no-wait -- true
+  expect 64 holdfast run x --ttl 2s --grace 1500ms -- true
+  [[ $output == *"half of the ttl"* ]]
+}
+
+@test "bad permits are 64" {
+  for n in 0 -1 x 1000001 1.5; do expect 64 holdfast run x --permits=$n -- true; done
+  expect 64 holdfast run x --permits=2 --shared -- true
+}
+
+@test "bad codes for -E are 64" {
+  for n in 256 -1 x 600; do expect 64 holdfast run x -E$n -- true; done
+}
+
+@test "an unknown scheme is 64 and says so" {
+  expect 64 holdfast run x --store nosuch://h -- true
+  [[ $output == *nosuch* ]]
+}
+
+@test "an unusable store is 69" {
+  expect 69 holdfast ls --store local:/proc/nosuch
+  : >file
+  expect 69 holdfast run x --store "local:$PWD/file" -- true
+}
+
+@test "a command that is not found is 127, one that may not run is 126" {
+  expect 127 holdfast run x -- nosuch-command
+  expect 127 holdfast run x -- ./nosuch
+  : >plain
+  expect 126 holdfast run x -- ./plain
+  expect 126 holdfast run x -- /
+  printf 'no program\n' >text
+  chmod +x text
+  expect 126 holdfast run x -- ./text
+}
+
+@test "the command is checked before the store is looked at" {
+  expect 127 holdfast run x --store local:/proc/nosuch -- nosuch-command
+}
+
+@test "a fault in a configuration file is 78 with its place" {
+  export HOLDFAST_CONFIG=$PWD/c.toml
+  printf 'label = "a"\nstroe = "memory:x"\n' >c.toml
+  expect 78 holdfast run x -- true
+  [[ $output == *'c.toml:2:1: unknown setting "stroe" (did you mean "store"?)'* ]]
+  printf 'ttl = 30\n' >c.toml
+  expect 78 holdfast doctor
+  [[ $output == *c.toml:1:7:* ]]
+  printf 'ttl = "x' >c.toml
+  expect 78 holdfast ls
+  unset HOLDFAST_STORE
+  printf 'store = "nosuch://h"\n' >c.toml
+  expect 78 holdfast ls
+  [[ $output == *c.toml:1:9* ]]
+}
+
+@test "the user's file is read, and the environment and options win over it" {
+  unset HOLDFAST_CONFIG
+  mkdir -p config/holdfast
+  printf 'ttl = "20s"\nlabel = "file"\ngrace = "3s"\n' >config/holdfast/config.toml
+  export XDG_CONFIG_HOME=$PWD/config HOLDFAST_LABEL=variable
+  expect 0 holdfast doctor --store memory:x
+  [[ $output =~ ttl\ +20s\ +.*config.toml:1:7 ]]
+  [[ $output =~ label\ +variable\ +environment\ HOLDFAST_LABEL ]]
+  [[ $output =~ store\ +memory:x\ +option\ --store ]]
+  [[ $output =~ wait\ +forever\ +default ]]
+}
+
+@test "a password in --store is warned about and never shown" {
+  run holdfast ls --store redis://me:secret@h
+  [[ $output == *"can be read by everybody"* && $output != *secret* ]]
+}
+
+@test "errors are JSON with --json" {
+  expect 127 holdfast run x --json -- nosuch-command
+  python3 -c 'import json,sys; e=json.loads(sys.argv[1]); assert e["version"]==1 and e["error"]["exit"]==127' "$output"
+}
+
+@test "version" {
+  expect 0 holdfast version
+  [[ $output =~ ^holdfast\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+  expect 0 holdfast version --json
+}
+
+@test "show, deny and break need exactly one target that exists" {
+  for verb in show deny break; do
+    expect 64 holdfast $verb
+    expect 64 holdfast $verb x --session 00000000000000000000000000000000
+    expect 64 holdfast $verb --session nonsense
+    expect 64 holdfast $verb --session 00000000000000000000000000000000
+  done
+  expect 64 holdfast deny x
+  expect 64 holdfast break x
+  expect 0 holdfast show x
+  [[ $output == *"is free"* ]]
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env bats
+
+needs_local=yes
+load setup
+
+# hold_it OPTIONS: somebody holds "x" until `release`.
+hold_it() {
+  rm -f held
+  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  holder=$pid
+  until_true test -e held
+}
+release() { : >go; wait "$holder"; }
+
+@test "--no-wait on a held lock is 75, or what -E says, and names store and lock" {
+  hold_it
+  expect 75 holdfast run x --no-wait -- true
+  [[ $output == *'"x"'*"$store"* ]]
+  expect 0 holdfast run x --no-wait -E 0 -- false
+  expect 9 holdfast run x -n -E9 -- true
+  release
+}
+
+@test "--wait that runs out is 75" {
+  hold_it
+  expect 75 holdfast run x --wait 200ms -- true
+  release
+}
+
+@test "a waiter gets the lock when it is given back, with a larger token" {
+  hold_it
+  in_background run x -- sh -c 'echo $HOLDFAST_TOKEN >second'
+  waiter=$pid
+  until_true sh -c "'$HOLDFAST' ls --json | grep -q waiting"
+  release
+  wait $waiter
+  [[ -s second ]]
+}
+
+@test "shared holders go together, an exclusive one waits" {
+  hold_it --shared
+  expect 0 holdfast run x --shared --no-wait -- true
+  expect 75 holdfast run x --no-wait -- true
+  release
+}
+
+@test "permits let n in, and must agree" {
+  hold_it --permits 2
+  expect 0 holdfast run x --permits 2 --no-wait -- "$HOLDFAST" run x --permits 2 --wait 1s -- true || true
+  expect 75 holdfast run x --permits 2 --no-wait -- "$HOLDFAST" run x --permits 2 --no-wait -- true
+  expect 64 holdfast run x --permits 3 --no-wait -- true
+  release
+}
+
+@test "a signal while waiting is 128+n and leaves nothing behind" {
+  hold_it
+  for signal in TERM HUP USR1; do
+    in_background run x -- true
+    until_true sh -c "'$HOLDFAST' ls --json | grep -q waiting"
+    kill -$signal $pid
+    code=0
+    wait $pid || code=$?
+    [[ $code == $((128 + $(kill -l $signal))) ]]
+    run holdfast ls --json
+    [[ $output != *waiting* ]]
+  done
+  release
+}
+
+@test "kill -9 of a wrapper passes the lock on at once" {
+  in_background run x --ttl 30s -- sh -c ': >held; sleep 60'
+  until_true test -e held
+  kill -KILL $pid
+  wait $pid || true
+  expect 0 holdfast run x --wait 2s -- true
+}
+
+@test "ls, show and watch tell who holds and who waits" {
+  hold_it --label 'the label' --instance one
+  in_background run x -- sleep 0.5
+  until_true sh -c "'$HOLDFAST' ls --json | grep -q waiting"
+  expect 0 holdfast ls
+  [[ $output == *"store $store"* && $output == *'the label'* && $output == *exclusive* ]]
+  expect 0 holdfast ls --names
+  [[ $output == x ]]
+  expect 0 holdfast ls --sessions
+  [[ $output == *alive* ]]
+  expect 0 holdfast show x --json
+  python3 -c 'import json,sys
+l=json.loads(sys.argv[1])
+assert l["version"]==1 and l["name"]=="x" and l["name_hex"]=="78", l
+a,b=l["entries"]
+assert a["state"]=="held" and a["token"]>0 and a["owner"]["label"]=="the label", a
+assert b["state"]=="waiting" and b["token"] is None, b
+print(a["session"])' "$output" >id
+  expect 0 holdfast show --session "$(cat id)"
+  [[ $output == *"the label"* ]]
+  timeout 5 "$HOLDFAST" watch --json >events 3>&- &
+  watcher=$!
+  until_true grep -q snapshot events
+  release
+  until_true grep -q '"acquired"' events
+  until_true grep -q '"released"' events
+  kill $watcher
+  wait $pid
+  python3 -c 'import json; [json.loads(l) for l in open("events")]'
+}
+
+@test "deny says when it is free, and the command is stopped with 76" {
+  in_background run x --ttl 1s -- sh -c ': >held; sleep 60'
+  until_true test -e held
+  expect 0 holdfast deny x --why 'a test'
+  [[ $output == *"free within"* ]]
+  code=0
+  wait $pid || code=$?
+  [[ $code == 76 ]]
+  is_gone
+  expect 0 holdfast run x --wait 3s -- true
+}
+
+@test "break refuses a live session with 75 and says why" {
+  hold_it
+  expect 75 holdfast break x
+  [[ $output == *"not broken"* ]]
+  release
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bats
+
+load setup
+
+@test "the command's exit code is ours" {
+  for code in 0 1 75 76 255; do expect $code holdfast run x -- sh -c "exit $code"; done
+}
+
+@test "a command that dies of a signal gives 128+n" {
+  expect 137 holdfast run x -- sh -c 'kill -KILL $$'
+  expect 143 holdfast run x -- sh -c 'kill -TERM $$'
+}
+
+@test "standard input and output belong to the command" {
+  run bash -c 'echo word | RUNMARK=$MARK "$HOLDFAST" run x -- cat'
+  [[ $status == 0 && $output == word ]]
+}
+
+@test "nothing is said without --verbose" {
+  expect 0 holdfast run x -- true
+  [[ -z $output ]]
+  expect 0 holdfast run x --verbose -- true
+  [[ $output == *granted* ]]
+}
+
+@test "the command finds name, token, session and store" {
+  expect 0 holdfast run 'a b' -- sh -c 'echo "$HOLDFAST_LOCK|$HOLDFAST_STORE|$HOLDFAST_TOKEN|$HOLDFAST_SESSION"'
+  [[ $output =~ ^a\ b\|memory:tests\|[0-9]+\|[0-9a-f]{32}$ ]]
+}
+
+@test "check is 0, 75, 76 or 64" {
+  expect 64 holdfast check
+  expect 0 holdfast run x --ttl 2s -- "$HOLDFAST" check --for 1s
+  expect 75 holdfast run x --ttl 2s -- "$HOLDFAST" check --for 3s
+  expect 0 holdfast run x --ttl 2s -- "$HOLDFAST" check --verbose
+  [[ $output -gt 1000 && $output -lt 2000 ]]
+  expect 0 holdfast run x --ttl 2s -- "$HOLDFAST" check --json
+  [[ $output == *'"valid":true'* ]]
+  holdfast run x -- env >env.txt
+  expect 76 env $(grep -E '^HOLDFAST_(LEASE|SESSION|LOCK)=' env.txt) "$HOLDFAST" check
+  expect 64 holdfast run x -- "$HOLDFAST" check --for 3
+}
+
+@test "a command outlives its ttl while heartbeats go on" {
+  expect 4 holdfast run x --ttl 500ms -- sh -c 'sleep 1.5; exit 4'
+}
+
+@test "INT, TERM, HUP, QUIT, USR1 and USR2 reach the command" {
+  for signal in INT TERM HUP QUIT USR1 USR2; do
+    rm -f ready
+    # A shell ignores INT and QUIT in its background jobs: python puts them back first.
+    RUNMARK=$MARK python3 -c 'import os, signal, sys
+for s in (signal.SIGINT, signal.SIGQUIT): signal.signal(s, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
+      bash -c 'trap "exit 9" '$signal'; : >ready; while :; do sleep 0.02; done' 3>&- &
+    pid=$!
+    until_true test -e ready
+    kill -$signal $pid
+    wait $pid || code=$?
+    [[ $code == 9 ]]
+  done
+}
+
+@test "kill -9 of the wrapper ends everything, setsid and double forks too" {
+  in_background run x -- sh -c "trap '' TERM; setsid sleep 60 & (setsid sh -c 'sleep 60 & sleep 60' &); : >ready; sleep 60"
+  until_true test -e ready
+  kill -KILL $pid
+  wait $pid || true
+  until_true is_gone
+}
+
+@test "kill -9 of the guardian ends everything and is 76" {
+  in_background run x -- sh -c "trap '' TERM; setsid sleep 60 & : >ready; sleep 60"
+  until_true test -e ready
+  kill -KILL "$(pgrep -P $pid)"
+  code=0
+  wait $pid || code=$?
+  [[ $code == 76 ]]
+  is_gone
+}
+
+@test "kill -9 of the command is its exit code" {
+  in_background run x -- sh -c 'echo $$ >command; sleep 60'
+  until_true test -s command
+  kill -KILL "$(cat command)"
+  code=0
+  wait $pid || code=$?
+  [[ $code == 137 ]]
+  is_gone
+}
+
+@test "a wrapper that is stopped past the lease: the command ends before it, and the code is 76" {
+  start=$(date +%s%3N)
+  in_background run x --ttl 1s -- python3 -c 'import signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+f = open("last", "wb", 0)
+while True:
+  f.seek(0); f.write(b"%d" % (time.time() * 1000))'
+  until_true test -s last
+  kill -STOP $pid
+  stopped=$(date +%s%3N)
+  until_true sh -c "! pgrep -P \$(pgrep -P $pid)"
+  # The last beat was sent at the latest when the wrapper was stopped.
+  (($(cat last) < stopped + 1000 - 12))
+  kill -CONT $pid
+  code=0
+  wait $pid || code=$?
+  [[ $code == 76 ]]
+}
+
+@test "what a command leaves behind is ended" {
+  expect 3 holdfast run x --grace 200ms -- sh -c 'setsid sleep 60 & exit 3'
+  is_gone
+}
+
+@test "no descriptor of ours reaches the command" {
+  expect 0 holdfast run x -- sh -c 'ls /proc/self/fd | wc -l'
+  with=$output
+  expect 0 sh -c 'ls /proc/self/fd | wc -l'
+  ((with <= output + 1))
+}

@@ -1,0 +1,55 @@
+# What every suite of the command line starts with. HOLDFAST is the program under test.
+
+setup() {
+  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
+  unset HOLDFAST_STORE HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION
+  cd "$BATS_TEST_TMPDIR" || return
+  store="local:$BATS_TEST_TMPDIR/store"
+  if [[ ${needs_local:-} ]]; then
+    "$HOLDFAST" ls --store "$store" >/dev/null 2>&1 || skip "the local engine is not built in"
+  else
+    store="memory:tests"
+  fi
+  export HOLDFAST_STORE=$store
+}
+
+# Nothing that a test started may outlive it, the guardian included.
+teardown() {
+  local left
+  left=$(marked)
+  [[ -z $left ]] || { ps -o pid,ppid,stat,args -p "${left//$'\n'/,}"; kill -KILL $left; return 1; }
+}
+
+# The processes that have this test's mark in their environment, but for the test's own shells.
+marked() {
+  grep -lxzF "RUNMARK=$MARK" /proc/[0-9]*/environ 2>/dev/null | grep -o '[0-9]*'
+}
+
+# holdfast ARGUMENTS: the program, marked and with a limit of time.
+holdfast() { RUNMARK=$MARK timeout 30 "$HOLDFAST" "$@"; }
+
+# in_background ARGUMENTS: the same without timeout(1) in between; its pid is in $pid.
+in_background() {
+  RUNMARK=$MARK "$HOLDFAST" "$@" 3>&- &
+  pid=$!
+}
+
+# until_true COMMAND: within ten seconds.
+until_true() {
+  local i
+  for ((i = 0; i < 1000; i++)); do
+    "$@" >/dev/null 2>&1 && return
+    sleep 0.01
+  done
+  return 1
+}
+
+is_gone() { [[ -z $(marked) ]]; }
+
+# expect CODE COMMAND: runs it and compares the exit code.
+expect() {
+  local want=$1
+  shift
+  run "$@"
+  [[ $status == "$want" ]] || { echo "exit $status, not $want: $*"; echo "$output"; return 1; }
+}
