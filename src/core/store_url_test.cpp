@@ -1,0 +1,117 @@
+#include "core/store_url.hpp"
+
+#include "gtest/gtest.h"
+
+#include <rapidcheck/gtest.h>
+
+namespace holdfast::core {
+namespace {
+
+using namespace std::chrono_literals;
+using strings = std::vector<std::string>;
+
+store_url read(const std::string& text) {
+  auto url = store_url::parse(text);
+  EXPECT_TRUE(url) << text << ": " << (url ? "" : url.error().message());
+  return url ? std::move(*url) : store_url{};
+}
+
+TEST(store_url, takes_a_path_as_it_stands) {
+  const auto url = read("local:/var/lib/hold fast@x:1,2");
+  EXPECT_EQ(url.scheme, "local");
+  EXPECT_EQ(url.path, "/var/lib/hold fast@x:1,2");
+  EXPECT_TRUE(url.hosts.empty());
+}
+
+TEST(store_url, takes_apart_hosts_user_path_and_query) {
+  const auto url = read("Redis+TLS://me:se%20cret@h1:1,[::1]:2,unix:/run/a/b?ttl=30s&ca=%2Fx");
+  EXPECT_EQ(url.scheme, "redis");
+  EXPECT_TRUE(url.tls);
+  EXPECT_EQ(url.user, "me");
+  EXPECT_EQ(url.password, "se cret");
+  EXPECT_EQ(url.hosts, (strings{"h1:1", "[::1]:2", "unix:/run/a/b"}));
+  EXPECT_EQ(url.query.at("ca"), "/x");
+  EXPECT_EQ(**url.time("ttl"), 30s);
+  EXPECT_FALSE(*url.time("absent"));
+}
+
+TEST(store_url, a_path_follows_the_hosts) {
+  const auto url = read("etcd://h1,h2/prefix/a");
+  EXPECT_EQ(url.hosts, (strings{"h1", "h2"}));
+  EXPECT_EQ(url.path, "/prefix/a");
+}
+
+TEST(store_url, says_what_is_wrong_at_which_byte_and_never_repeats_it) {
+  struct fault {
+    std::string text;
+    std::string at;
+    std::string why;
+  };
+  const fault cases[] = {{"", "byte 0:", "no scheme"},
+                         {"/var/lib", "byte 0:", "no scheme"},
+                         {":x", "byte 0:", "no scheme"},
+                         {"+tls://h", "byte 0:", "no scheme"},
+                         {"1a:x", "byte 0:", "scheme"},
+                         {"lo cal:x", "byte 2:", "scheme"},
+                         {"local:a\nb", "byte 7:", "control"},
+                         {std::string("local:\0", 7), "byte 6:", "control"},
+                         {"local:a\x7f", "byte 7:", "control"},
+                         {"redis://", "byte 8:", "empty host"},
+                         {"redis://a,,b", "byte 10:", "empty host"},
+                         {"redis://a,", "byte 10:", "empty host"},
+                         {"redis://u@", "byte 10:", "empty host"},
+                         {"redis://u:%zz@h", "byte 10:", "hexadecimal"},
+                         {"redis://%4@h", "byte 8:", "hexadecimal"},
+                         {"local:/a?ttl", "byte 9:", "key=value"},
+                         {"local:/a?=1", "byte 9:", "key=value"},
+                         {"local:/a?a=1&a=2", "byte 13:", "twice"},
+                         {"local:/a?a=%0a", "byte 11:", "control"},
+                         {"local:/a?%=1", "byte 9:", "hexadecimal"},
+                         {"local:/a?a=1%", "byte 12:", "hexadecimal"},
+                         {"local:" + std::string(4096, 'a'), "byte 4096:", "4096"}};
+  for (const fault& f : cases) {
+    const auto url = store_url::parse(f.text);
+    ASSERT_FALSE(url) << f.text;
+    EXPECT_EQ(url.error(), errc::invalid_argument);
+    EXPECT_NE(url.error().message().find(f.at), std::string::npos) << url.error().message();
+    EXPECT_NE(url.error().message().find(f.why), std::string::npos) << url.error().message();
+  }
+}
+
+TEST(store_url, no_message_and_no_text_holds_the_password) {
+  EXPECT_EQ(read("redis://me:hunter2@h?ttl=1s").str(), "redis://me@h?ttl=1s");
+  EXPECT_EQ(read("redis://:hunter2@h").str().find("hunter2"), std::string::npos);
+  for (const char* text :
+       {"redis://me:hunter2@", "redis://me:hunter2%zz@h", "redis://me:hunter2@h?x"}) {
+    const auto url = store_url::parse(text);
+    ASSERT_FALSE(url) << text;
+    EXPECT_EQ(url.error().message().find("hunter2"), std::string::npos);
+  }
+}
+
+TEST(store_url, names_an_unknown_option_and_those_that_exist) {
+  const auto url = read("local:/a?grup=x&ttl=1s");
+  const auto faulty = url.only({"group", "ttl"});
+  ASSERT_FALSE(faulty);
+  EXPECT_NE(faulty.error().message().find("\"grup\"; it has group, ttl"), std::string::npos);
+  EXPECT_TRUE(url.only({"grup", "ttl"}));
+  EXPECT_NE(url.only({}).error().message().find("none"), std::string::npos);
+}
+
+TEST(store_url, a_bad_time_names_its_key) {
+  const auto t = read("local:/a?ttl=15").time("ttl");
+  ASSERT_FALSE(t);
+  EXPECT_NE(t.error().message().find("ttl: duration \"15\""), std::string::npos);
+}
+
+RC_GTEST_PROP(store_url_property, what_is_printed_is_read_back, (const std::string& text)) {
+  const auto url = store_url::parse("local:" + text);
+  RC_PRE(url.has_value());
+  const auto again = store_url::parse(url->str());
+  RC_ASSERT(again.has_value());
+  RC_ASSERT(again->path == url->path);
+  RC_ASSERT(again->query == url->query);
+}
+
+}  // namespace
+}  // namespace holdfast::core
