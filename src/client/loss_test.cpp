@@ -1,7 +1,7 @@
 #include <holdfast/session.hpp>
 
+#include "client/engines_test.hpp"
 #include "client/session_core.hpp"
-#include "client/test_engines.hpp"
 
 #include <holdfast/store.hpp>
 

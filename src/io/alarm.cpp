@@ -72,6 +72,7 @@ void alarm::run(job j, duration limit) {
   const auto shared = std::make_shared<job>(std::move(j));
   const bool posted = post([meet, shared] {
     (*shared)();
+    *shared = nullptr;  // What it holds is let go by the caller, who may wait for threads.
     const std::lock_guard hold(meet->mutex);
     meet->finished = true;
     meet->done.notify_one();

@@ -9,13 +9,24 @@
 
 namespace holdfast::io {
 
+namespace {
+
+thread_local bool is_ours = false;
+
+}  // namespace
+
+bool on_library_thread() noexcept { return is_ours; }
+
 result<std::thread> start_thread(const char* name, std::function<void()> body) {
   sigset_t all{};
   sigset_t before{};
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    std::thread started(std::move(body));
+    std::thread started([run = std::move(body)] {
+      is_ours = true;
+      run();
+    });
     ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     ::pthread_setname_np(started.native_handle(), name);
     return started;

@@ -12,4 +12,7 @@ namespace holdfast::io {
 /// Errors: `unavailable` when the system gives no thread.
 result<std::thread> start_thread(const char* name, std::function<void()> body);
 
+/// True on a thread that start_thread() has started: such a thread never waits for another one.
+bool on_library_thread() noexcept;
+
 }  // namespace holdfast::io

@@ -1,9 +1,9 @@
 #include "io/loop.hpp"
 
-#include "io/alarm.hpp"
 #include "io/at_exit.hpp"
 #include "io/background.hpp"
 #include "io/boot_timer.hpp"
+#include "io/per_process.hpp"
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -36,6 +36,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
     auto thread = start_thread("holdfast-loop", [this] {
       id_ = std::this_thread::get_id();
       context_.run();
+      finished_ = true;
     });
     if (!thread) return thread.error();
     thread_ = std::move(*thread);
@@ -44,10 +45,13 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
 
   void stop() noexcept override {
     context_.stop();
-    if (thread_.joinable() && !on_thread()) thread_.join();
+    if (on_thread()) return;
+    const std::lock_guard hold(join_mutex_);  // The program's end may stop it at the same time.
+    if (thread_.joinable()) thread_.join();
   }
 
   void halt() noexcept { context_.stop(); }
+  bool finished() const noexcept { return finished_; }
 
   bool on_thread() const noexcept { return std::this_thread::get_id() == id_.load(); }
   void post(task t) { asio::post(context_, std::move(t)); }
@@ -129,11 +133,36 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   std::uint64_t last_id_{};
   std::map<key, task> timers_;
   std::map<std::uint64_t, time_point> when_;
+  std::mutex join_mutex_;
   std::thread thread_;
   std::atomic<std::thread::id> id_{};
+  std::atomic<bool> finished_{};
 };
 
+// Loops whose last owner was a thread of the library, which must not wait for another. They are
+// joined by the next start of a loop, or when the program ends.
+struct loop::left_over {
+  void add(std::shared_ptr<state> s) {
+    const std::lock_guard hold(mutex);
+    states.push_back(std::move(s));
+  }
+  void reap() {
+    std::vector<std::shared_ptr<state>> ended;
+    const std::lock_guard hold(mutex);
+    std::erase_if(states, [&](auto& s) {
+      if (!s->finished()) return false;
+      ended.push_back(std::move(s));
+      return true;
+    });
+  }
+  std::mutex mutex;
+  std::vector<std::shared_ptr<state>> states;
+};
+
+constinit per_process<loop::left_over> loop::left_overs;
+
 result<std::shared_ptr<loop>> loop::start() {
+  left_overs.get().reap();
   auto timer = boot_timer::make();
   if (!timer) return timer.error();
   auto made = std::make_shared<state>(std::move(*timer));
@@ -145,15 +174,12 @@ result<std::shared_ptr<loop>> loop::start() {
 loop::loop(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
 
 loop::~loop() {
-  if (!state_->on_thread()) {
-    state_->stop();
-    return;
-  }
-  // The last owner was a task: another thread waits for this one and then frees the state.
   state_->halt();
-  auto reaper = alarm::of_process();
-  if (reaper && (*reaper)->post([s = state_] { s->stop(); })) return;
-  new std::shared_ptr<state>(state_);  // The program is ending and this thread with it.
+  if (on_library_thread()) {
+    left_overs.get().add(std::move(state_));
+  } else {
+    state_->stop();
+  }
 }
 
 void loop::post(task t) { state_->post(std::move(t)); }

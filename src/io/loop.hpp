@@ -9,11 +9,15 @@
 
 namespace holdfast::io {
 
+template <class T>
+class per_process;
+
 /// One thread with timers on CLOCK_BOOTTIME and descriptors to wait for. Heartbeats, polls and
 /// late completions run on it; whatever must not be delayed by I/O belongs to the alarm instead.
 ///
-/// Destroying it drops what has not run and waits for what is running; on its own thread it returns
-/// at once and the thread ends after the running task. It is also stopped when the program ends.
+/// Destroying it drops what has not run and waits for what is running; on a thread of the library
+/// it does not wait, and the loop ends after the running task. It is also stopped when the program
+/// ends.
 ///
 /// Thread safety: every function, from any thread.
 class loop {
@@ -43,6 +47,8 @@ class loop {
 
  private:
   class state;
+  struct left_over;
+  static per_process<left_over> left_overs;
   explicit loop(std::shared_ptr<state> s) noexcept;
   std::shared_ptr<state> state_;
 };
