@@ -83,8 +83,8 @@ class Source:
         return self.text.count("\n", 0, position) + 1
 
 
-# Folders of build results and of version control hold nothing that people write.
-_SKIPPED = {".git", "build", ".cache", "__pycache__"}
+# Folders of build results, version control and fuzzers' inputs hold nothing that people write.
+_SKIPPED = {".git", "build", ".cache", "__pycache__", "corpus"}
 
 
 def read_tree(root):

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+
+/// What libFuzzer calls, and replay.cpp when the corpus is a test.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace holdfast::fuzz {
+
+/// The rest of an input, one byte after the other; zeros when it is used up.
+class bytes {
+ public:
+  bytes(const std::uint8_t* data, std::size_t size) : at_(data), end_(data + size) {}
+
+  bool empty() const noexcept { return at_ == end_; }
+  std::uint8_t next() noexcept { return empty() ? std::uint8_t{0} : *at_++; }
+
+ private:
+  const std::uint8_t* at_;
+  const std::uint8_t* end_;
+};
+
+[[noreturn]] inline void broken(const char* what) {
+  std::fprintf(stderr, "broken: %s\n", what);
+  __builtin_trap();
+}
+
+}  // namespace holdfast::fuzz
+
+/// Ends the run when an invariant does not hold.
+#define MUST(condition) ((condition) ? void(0) : ::holdfast::fuzz::broken(#condition))
