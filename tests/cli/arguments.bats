@@ -126,7 +126,9 @@ load setup
 
 @test "errors are JSON with --json" {
   expect 127 holdfast run x --json -- nosuch-command
-  python3 -c 'import json,sys; e=json.loads(sys.argv[1]); assert e["version"]==1 and e["error"]["exit"]==127' "$output"
+  python3 -c 'import json, sys
+e = json.loads(sys.argv[1])
+assert e["version"] == 1 and e["error"]["exit"] == 127, e' "$output"
 }
 
 @test "version" {

@@ -55,6 +55,8 @@ exec touch go
 expect "mine"
 expect eof
 T
-  stty_columns=200 expect 0 timeout 30 expect talk.exp || { echo "$output"; : >go; wait $pid; return 1; }
+  run timeout 30 expect talk.exp
+  : >go
   wait $pid
+  [[ $status == 0 ]] || { echo "$output"; return 1; }
 }
