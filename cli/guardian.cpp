@@ -196,7 +196,11 @@ void guardian::reap() {
       stage_ = stage::over;
       return;
     }
-    if (who <= 0) return;
+    if (who <= 0) {
+      // The kernel has said that somebody is left; a look through /proc would cost milliseconds.
+      if (status_ && stage_ == stage::running) terminate_all(clock::now() + setup_.grace);
+      return;
+    }
     if (who != command_) continue;
     if (WIFSTOPPED(status)) {
       send_message(channel_.get(), {.what = message::kind::stopped, .number = WSTOPSIG(status)});
@@ -209,9 +213,6 @@ void guardian::reap() {
 void guardian::command_ended(int status) {
   status_ = status;
   read_exec_report();  // A command that could not be started has said why before it ended.
-  if (stage_ == stage::running && !descendants_of(::getpid()).empty()) {
-    terminate_all(clock::now() + setup_.grace);
-  }
 }
 
 void guardian::enforce() {
