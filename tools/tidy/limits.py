@@ -10,8 +10,8 @@ LINE_COLUMNS_MAX = 100
 FILE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 
-# Texts of others, and tables that cannot be wrapped.
-_ANY_WIDTH = (".md", ".json", "LICENSE")
+# Texts of others, tables that cannot be wrapped, and man pages, where a line end means something.
+_ANY_WIDTH = (".md", ".json", ".1", ".5", "LICENSE")
 _ANY_LENGTH = ("LICENSE",)
 _MARKS = re.compile(r"\b(" + "|".join(("FIX" + "ME", "TO" + "DO", "X" * 3)) + r")\b")
 
