@@ -128,11 +128,7 @@ load setup
   expect 127 holdfast run x --json -- nosuch-command
   python3 -c 'import json, sys
 e = json.loads(sys.argv[1])
-<<<<<<< HEAD
 assert e["version"] == 1 and e["error"]["exit"] == 127, e' "$output"
-=======
-assert e["version"] == 1 and e["error"]["exit"] == 127' "$output"
->>>>>>> 7e92db8 (Bound every wait of the demonstration)
 }
 
 @test "version" {

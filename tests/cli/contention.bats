@@ -46,12 +46,7 @@ release() { : >go; wait "$holder"; }
 
 @test "permits let n in, and must agree" {
   hold_it --permits 2
-<<<<<<< HEAD
   expect 0 holdfast run x --permits 2 --no-wait -- true
-=======
-  expect 0 holdfast run x --permits 2 --no-wait -- \
-    "$HOLDFAST" run x --permits 2 --wait 1s -- true || true
->>>>>>> 7e92db8 (Bound every wait of the demonstration)
   expect 75 holdfast run x --permits 2 --no-wait -- "$HOLDFAST" run x --permits 2 --no-wait -- true
   expect 64 holdfast run x --permits 3 --no-wait -- true
   release

@@ -24,13 +24,8 @@ load setup
 }
 
 @test "the command finds name, token, session and store" {
-<<<<<<< HEAD
   expect 0 holdfast run 'a b' -- sh -c \
     'echo "$HOLDFAST_LOCK|$HOLDFAST_STORE|$HOLDFAST_TOKEN|$HOLDFAST_SESSION"'
-=======
-  expect 0 holdfast run 'a b' -- \
-    sh -c 'echo "$HOLDFAST_LOCK|$HOLDFAST_STORE|$HOLDFAST_TOKEN|$HOLDFAST_SESSION"'
->>>>>>> 7e92db8 (Bound every wait of the demonstration)
   [[ $output =~ ^a\ b\|memory:tests\|[0-9]+\|[0-9a-f]{32}$ ]]
 }
 
@@ -68,15 +63,10 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
 }
 
 @test "kill -9 of the wrapper ends everything, setsid and double forks too" {
-<<<<<<< HEAD
   in_background run x -- sh -c "trap '' TERM; setsid sleep 60 &
     (setsid sh -c 'sleep 60 & sleep 60' &)
     : >ready
     sleep 60"
-=======
-  in_background run x -- sh -c "trap '' TERM
-    setsid sleep 60 & (setsid sh -c 'sleep 60 & sleep 60' &); : >ready; sleep 60"
->>>>>>> 7e92db8 (Bound every wait of the demonstration)
   until_true test -e ready
   kill -KILL $pid
   wait $pid || true

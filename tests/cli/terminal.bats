@@ -55,13 +55,8 @@ exec touch go
 expect "mine"
 expect eof
 T
-<<<<<<< HEAD
   run timeout 30 expect talk.exp
   : >go
-=======
-  stty_columns=200 expect 0 timeout 30 expect talk.exp ||
-    { echo "$output"; : >go; wait $pid; return 1; }
->>>>>>> 7e92db8 (Bound every wait of the demonstration)
   wait $pid
   [[ $status == 0 ]] || { echo "$output"; return 1; }
 }
