@@ -24,6 +24,7 @@ acquisition::acquisition(std::shared_ptr<session_core> session, acquire_options 
 core::claim::config acquisition::config() const {
   core::claim::config c;
   c.how = options_.mode;
+  c.seed = request_ ^ session_->inc() << 32;
   c.waits = options_.wait > duration::zero();
   const bool endless = options_.wait >= time_point::max() - began_;
   if (c.waits && !endless) c.give_up = began_ + options_.wait;
@@ -112,7 +113,6 @@ core::action acquisition::feed(time_point now) {
   const auto& left = std::get<core::leave_reply>(a);
   session_->raise_gate(left.gate);
   note_session(left.what);
-  left_behind_ = left.what == core::status::unavailable || left.what == core::status::unknown;
   return claim_->left(left, now);
 }
 
@@ -265,7 +265,7 @@ bool acquisition::again_with_notes(const core::act::finish& a) {
 result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   auto& locks = session_->locks();
   if (a.held.value == 0) {
-    if (left_behind_) {
+    if (claim_->owes_leave()) {
       grant_->abandoned(claim_->order(), request_);
       session_->leave_later(grant_);
     } else {

@@ -99,7 +99,6 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   bool starting_{true};  // On the thread that called start().
   bool finished_{};
   bool recalled_{};
-  bool left_behind_{};  // A leave was not answered: the entry may still be there.
   answer answer_;       // Of the one operation under way.
   enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
   core::act::take taking_{};

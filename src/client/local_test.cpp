@@ -1,0 +1,185 @@
+#include <holdfast/session.hpp>
+#include <holdfast/store.hpp>
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <thread>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+/// A process that holds the lock "x" until it is killed.
+class holder {
+ public:
+  holder(const std::string& url, duration ttl) {
+    int ready[2]{};
+    if (::pipe(ready) != 0) std::abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      auto s = open(url, {.ttl = ttl, .program = "holder"});
+      auto held = s ? s->acquire(lock_name("x")) : result<lock>(s.error());
+      const char sign = held ? 'y' : 'n';
+      if (::write(ready[1], &sign, 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    char sign{};
+    holds_ = ::read(ready[0], &sign, 1) == 1 && sign == 'y';
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  holder(const holder&) = delete;
+  holder& operator=(const holder&) = delete;
+  ~holder() { end(); }
+
+  bool holds() const { return holds_; }
+  void send(int signal) const { ::kill(pid_, signal); }
+  void end() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    pid_ = -1;
+  }
+
+ private:
+  pid_t pid_{-1};
+  bool holds_{};
+};
+
+struct takeovers : observer {
+  void on(const event::took_over& e) noexcept override { ++(e.broken ? broken : silent); }
+  std::atomic<int> broken{};
+  std::atomic<int> silent{};
+};
+
+class local : public ::testing::Test {
+ protected:
+  local() {
+#if defined(__SANITIZE_THREAD__)
+    skip_ = true;  // It does not support new threads in a forked child.
+#endif
+    std::string pattern = ::testing::TempDir() + "client-local-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+    url_ = "local:" + directory_ + "/store";
+    ::setenv("XDG_STATE_HOME", (directory_ + "/state").c_str(), 1);
+  }
+  ~local() override {
+    ::unsetenv("XDG_STATE_HOME");
+    std::filesystem::remove_all(directory_);
+  }
+  void SetUp() override {
+    if (skip_) GTEST_SKIP() << "forks";
+  }
+
+  bool skip_{};
+  std::string directory_;
+  std::string url_;
+};
+
+TEST_F(local, a_try_breaks_a_dead_holder_at_once) {
+  holder dead(url_, 30s);
+  ASSERT_TRUE(dead.holds());
+  const auto watcher = std::make_shared<takeovers>();
+  auto s = open(url_, {.watcher = watcher});
+  ASSERT_TRUE(s) << s.error().message();
+  const auto refused = s->try_acquire(lock_name("x"));
+  ASSERT_EQ(code(refused), errc::busy);
+  EXPECT_NE(refused.error().message().find("holder"), std::string::npos);
+  dead.end();
+  EXPECT_TRUE(s->try_acquire(lock_name("x")));
+  EXPECT_EQ(watcher->broken, 1);
+}
+
+TEST_F(local, a_waiter_has_the_lock_of_a_killed_holder_in_no_time) {
+  holder dying(url_, 30s);
+  ASSERT_TRUE(dying.holds());
+  auto s = open(url_);
+  ASSERT_TRUE(s);
+  time_point killed{};
+  std::jthread later([&] {
+    std::this_thread::sleep_for(50ms);
+    killed = clock::now();
+    dying.end();
+  });
+  auto got = s->acquire(lock_name("x"), {.wait = 10s});
+  const auto now = clock::now();
+  later.join();
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_LT(now - killed, 100ms) << "found by the poll";
+}
+
+TEST_F(local, the_next_try_after_the_ttl_takes_over_a_holder_that_hangs) {
+  holder hung(url_, 300ms);
+  ASSERT_TRUE(hung.holds());
+  hung.send(SIGSTOP);
+  EXPECT_EQ(code(open(url_)->try_acquire(lock_name("x"))), errc::busy);
+  std::this_thread::sleep_for(150ms);
+  EXPECT_EQ(code(open(url_)->try_acquire(lock_name("x"))), errc::busy);
+  std::this_thread::sleep_for(250ms);
+  const auto watcher = std::make_shared<takeovers>();
+  auto s = open(url_, {.watcher = watcher});
+  ASSERT_TRUE(s);
+  EXPECT_TRUE(s->try_acquire(lock_name("x"))) << "what the first try saw was forgotten";
+  EXPECT_EQ(watcher->silent, 1);
+}
+
+TEST_F(local, a_deny_leaves_a_note_for_the_next_try) {
+  holder hung(url_, 300ms);
+  ASSERT_TRUE(hung.holds());
+  hung.send(SIGSTOP);
+  {
+    auto ops = store::open(url_);
+    const auto seen = ops->list();
+    ASSERT_TRUE(seen);
+    ASSERT_EQ(seen->sessions.size(), 1U);
+    EXPECT_EQ(seen->sessions[0].alive, life::alive);
+    ASSERT_TRUE(ops->deny(seen->sessions[0].id, "me", "it hangs"));
+  }
+  std::this_thread::sleep_for(350ms);
+  EXPECT_TRUE(open(url_)->try_acquire(lock_name("x")));
+}
+
+TEST_F(local, breaks_only_what_is_provably_dead_and_says_why_not) {
+  holder one(url_, 30s);
+  ASSERT_TRUE(one.holds());
+  auto ops = store::open(url_);
+  ASSERT_TRUE(ops);
+  const auto seen = ops->list();
+  ASSERT_TRUE(seen);
+  const auto id = seen->sessions.at(0).id;
+  const auto refused = ops->break_session(id);
+  ASSERT_EQ(code(refused), errc::busy);
+  EXPECT_NE(refused.error().message().find("is alive"), std::string::npos);
+  one.end();
+  EXPECT_EQ(ops->list()->sessions.at(0).alive, life::dead);
+  EXPECT_TRUE(ops->break_session(id));
+  EXPECT_TRUE(ops->list()->sessions.empty());
+  EXPECT_EQ(code(ops->break_session(id)), errc::invalid_argument);
+}
+
+TEST_F(local, a_closed_session_leaves_no_life_file) {
+  {
+    auto s = open(url_);
+    ASSERT_TRUE(s);
+    EXPECT_GE(s->life_descriptor(), 0);
+    EXPECT_TRUE(s->close());
+    EXPECT_EQ(s->life_descriptor(), -1);
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory_ + "/store/life"));
+}
+
+}  // namespace
+}  // namespace holdfast
