@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -13,6 +15,14 @@ namespace holdfast::engines::local {
 /// Bytes that somebody else owns: a key or a value inside a transaction.
 using bytes = std::span<const std::byte>;
 
+/// The same number with its bytes in the opposite order.
+template <class T>
+T reversed(T value) {
+  auto all = std::as_writable_bytes(std::span(&value, 1));
+  std::reverse(all.begin(), all.end());
+  return value;
+}
+
 /// Appends fixed-width little-endian numbers and bounded texts.
 class writer {
  public:
@@ -20,9 +30,9 @@ class writer {
 
   template <class T>
   void number(T value) {
-    for (std::size_t i = 0; i < sizeof(T); ++i) {
-      out_.push_back(static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * i)));
-    }
+    T little = value;
+    if constexpr (std::endian::native == std::endian::big) little = reversed(value);
+    raw(std::as_bytes(std::span(&little, 1)));
   }
   void raw(bytes data) { out_.insert(out_.end(), data.begin(), data.end()); }
 
@@ -38,11 +48,10 @@ class reader {
   template <class T>
   T number() {
     const bytes part = raw(sizeof(T));
-    std::uint64_t value = 0;
-    for (std::size_t i = 0; i < part.size(); ++i) {
-      value |= static_cast<std::uint64_t>(part[i]) << (8 * i);
-    }
-    return static_cast<T>(value);
+    T value{};
+    if (!part.empty()) std::memcpy(&value, part.data(), sizeof value);
+    if constexpr (std::endian::native == std::endian::big) value = reversed(value);
+    return value;
   }
   bytes raw(std::size_t size) {
     if (in_.size() < size) {

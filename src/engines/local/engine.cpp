@@ -215,7 +215,8 @@ void local_engine::confirm(const core::confirm_request& r, core::on<core::queue_
   core::queue_view reply;
   auto failed = store_->read([&](transaction& txn) {
     if (!usable(reply, txn, r.id, r.inc)) return;
-    if (!is_alive(txn, r.name, r.order)) {
+    const auto mine = find_entry(txn, r.name, r.order);
+    if (!mine || mine->what.owner != r.id || mine->what.inc != r.inc) {
       return refuse(reply, core::status::gone, "the entry is not there");
     }
     reply = queue_state(txn, r.name).view(r.order);

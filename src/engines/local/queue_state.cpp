@@ -24,9 +24,12 @@ queue_state::queue_state(transaction& txn, const lock_name& name) : txn_(txn), n
 }
 
 const std::optional<core::session_record>& queue_state::record_of(const session_id& id) {
-  const auto at = owners_.find(id);
-  if (at != owners_.end()) return at->second;
-  return owners_.emplace(id, find_session(txn_, id)).first->second;
+  // Long queues often have runs of one owner.
+  if (last_ != nullptr && last_->first == id) return last_->second;
+  auto at = owners_.find(id);
+  if (at == owners_.end()) at = owners_.emplace(id, find_session(txn_, id)).first;
+  last_ = &*at;
+  return at->second;
 }
 
 std::optional<token> queue_state::find(const session_id& id, std::uint64_t inc,

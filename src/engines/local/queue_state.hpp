@@ -32,7 +32,9 @@ class queue_state {
   const lock_name& name_;
   std::vector<core::entry> live_;
   std::vector<token> dead_;
-  std::map<session_id, std::optional<core::session_record>> owners_;
+  using owner_map = std::map<session_id, std::optional<core::session_record>>;
+  owner_map owners_;
+  const owner_map::value_type* last_{};
 };
 
 /// The slots of those whose watch targets include `leaving`, by the table of core::watch_targets
