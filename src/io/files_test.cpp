@@ -1,0 +1,114 @@
+#include "io/files.hpp"
+
+#include "io/file_lock.hpp"
+#include "io/file_system.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+
+class careful_files : public testing::Test {
+ protected:
+  careful_files() {
+    auto fd = open_directory(dir_.path());
+    if (fd) fd_ = std::move(*fd);
+  }
+  place where() const { return {fd_.get(), dir_.path()}; }
+  std::string at(const char* name) const { return where().at(name); }
+
+ private:
+  tests::temporary_directory dir_;
+  unique_fd fd_;
+};
+
+TEST_F(careful_files, a_text_is_read_back_and_replaced_as_a_whole) {
+  EXPECT_FALSE(read_text(where(), "t", 10).value());
+  ASSERT_TRUE(replace_text(where(), "t", "old", 0600));
+  ASSERT_TRUE(replace_text(where(), "t", "newer", 0640));
+  EXPECT_EQ(*read_text(where(), "t", 10).value(), "newer");
+  EXPECT_EQ(read_text(where(), "t", 4).error(), errc::damaged);
+  struct stat s {};
+  ASSERT_EQ(::stat(at("t").c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 07777, 0640U);
+  EXPECT_NE(::access(at("t.new").c_str(), F_OK), 0);
+}
+
+TEST_F(careful_files, what_a_killed_writer_left_is_overwritten) {
+  ASSERT_TRUE(open_or_create(where(), "t.new", 0600));
+  ASSERT_TRUE(replace_text(where(), "t", "x", 0600));
+  EXPECT_EQ(*read_text(where(), "t", 10).value(), "x");
+}
+
+TEST_F(careful_files, links_and_odd_files_are_refused_and_do_not_hang) {
+  ASSERT_EQ(::symlink("/etc/passwd", at("link").c_str()), 0);
+  ASSERT_EQ(::mkfifo(at("fifo").c_str(), 0600), 0);
+  ASSERT_EQ(::mkdir(at("dir").c_str(), 0700), 0);
+  for (const char* name : {"link", "fifo", "dir"}) {
+    EXPECT_EQ(open_existing(where(), name).error(), errc::unavailable) << name;
+    EXPECT_EQ(open_or_create(where(), name, 0600).error(), errc::unavailable) << name;
+    EXPECT_EQ(read_text(where(), name, 10).error(), errc::unavailable) << name;
+  }
+  ASSERT_EQ(::symlink(where().path.c_str(), at("dirlink").c_str()), 0);
+  EXPECT_EQ(open_directory(at("dirlink")).error(), errc::unavailable);
+  EXPECT_EQ(open_directory(at("missing")).error(), errc::unavailable);
+}
+
+TEST_F(careful_files, a_created_file_has_its_mode_whatever_the_umask) {
+  const mode_t before = ::umask(0777);
+  auto file = open_or_create(where(), "f", 0660);
+  ::umask(before);
+  ASSERT_TRUE(file);
+  auto facts = facts_of(file->get(), "f");
+  ASSERT_TRUE(facts);
+  EXPECT_EQ(facts->mode, 0660U);
+  EXPECT_TRUE(facts->regular);
+}
+
+TEST_F(careful_files, byte_locks_exclude_between_descriptions_and_time_out) {
+  auto a = open_or_create(where(), "l", 0600);
+  auto b = open_or_create(where(), "l", 0600);
+  ASSERT_TRUE(a && b);
+  EXPECT_TRUE(*try_lock_byte(a->get(), 1, share::together));
+  EXPECT_TRUE(*try_lock_byte(b->get(), 1, share::together));
+  EXPECT_FALSE(*try_lock_byte(b->get(), 1, share::alone));
+  EXPECT_TRUE(*try_lock_byte(b->get(), 0, share::alone));
+  EXPECT_FALSE(is_unlocked(a->get()));
+  const auto before = std::chrono::steady_clock::now();
+  EXPECT_FALSE(*lock_byte(a->get(), 0, share::alone, 30ms));
+  EXPECT_GE(std::chrono::steady_clock::now() - before, 29ms);
+  unlock_byte(b->get(), 0);
+  EXPECT_TRUE(*lock_byte(a->get(), 0, share::alone, 30ms));
+}
+
+TEST_F(careful_files, the_file_system_is_known_by_name) {
+  const unique_fd proc(::open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  auto fs = file_system_of(proc.get(), "/proc");
+  ASSERT_TRUE(fs);
+  EXPECT_EQ(fs->name, "proc");
+  EXPECT_FALSE(fs->local);
+}
+
+TEST_F(careful_files, names_are_listed_in_order) {
+  for (const char* name : {"b", "a", ".c"}) ASSERT_TRUE(open_or_create(where(), name, 0600));
+  EXPECT_EQ(*names_in(where().directory, ""), (std::vector<std::string>{".c", "a", "b"}));
+  // Again, because the first reading must not have moved anything.
+  EXPECT_EQ(names_in(where().directory, "")->size(), 3U);
+}
+
+TEST_F(careful_files, a_failure_says_what_on_what_and_why) {
+  const error e = file_failure("open", "/x", ENOSPC, "free some space");
+  EXPECT_EQ(e.message(), "cannot open /x: No space left on device; free some space");
+}
+
+}  // namespace
+}  // namespace holdfast::io

@@ -1,0 +1,82 @@
+#include "io/word_waiter.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Counts calls; waits for one with a limit.
+class calls {
+ public:
+  void add() {
+    const std::lock_guard lock(mutex_);
+    ++count_;
+    changed_.notify_all();
+  }
+  bool reach(int n) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, 10s, [&] { return count_ >= n; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int count_{};
+};
+
+TEST(word_waiter, calls_after_a_ring) {
+  wake_word word{};
+  calls seen;
+  word_waiter waiter(word, [&] { seen.add(); });
+  for (int i = 1; i <= 200; ++i) {
+    ring(word);
+    ASSERT_TRUE(seen.reach(i));
+  }
+}
+
+TEST(word_waiter, does_not_miss_a_ring_right_after_its_birth) {
+  for (int i = 0; i < 100; ++i) {
+    wake_word word{};
+    calls seen;
+    word_waiter waiter(word, [&] { seen.add(); });
+    ring(word);
+    ASSERT_TRUE(seen.reach(1));
+  }
+}
+
+TEST(word_waiter, may_be_destroyed_inside_its_own_call) {
+  wake_word word{};
+  calls seen;
+  std::unique_ptr<word_waiter> waiter;
+  std::mutex ready;
+  {
+    const std::lock_guard lock(ready);
+    waiter = std::make_unique<word_waiter>(word, [&] {
+      const std::lock_guard lock_inside(ready);
+      waiter.reset();
+      seen.add();
+    });
+    ring(word);
+  }
+  EXPECT_TRUE(seen.reach(1));
+  EXPECT_FALSE(waiter);
+}
+
+TEST(word_waiter, ends_at_once_when_nobody_rings) {
+  wake_word word{};
+  const auto before = std::chrono::steady_clock::now();
+  {
+    const word_waiter waiter(word, [] {});
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 900ms);
+}
+
+}  // namespace
+}  // namespace holdfast::io
