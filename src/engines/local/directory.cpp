@@ -86,7 +86,7 @@ result<directory> directory::open(const request& asked) {
     group = *found;
   }
   directory d;
-  d.grouped_ = group.has_value();
+  d.group_ = asked.group;
   const std::string path = without_trailing_slashes(asked.path);
   if (auto there = create(path, group); !there) return there.error();
   auto fd = io::open_directory(path);
@@ -221,7 +221,7 @@ result<void> directory::make_life_directory() {
     if (errno == EEXIST) return {};
     return io::file_failure("create the directory", where_.at(file::life), errno);
   }
-  const mode_t mode = grouped_ ? 02770 : 0700;
+  const mode_t mode = grouped() ? 02770 : 0700;
   if (::fchmodat(fd_.get(), file::life, mode, 0) != 0) {
     return io::file_failure("set the mode of", where_.at(file::life), errno);
   }

@@ -48,8 +48,9 @@ class directory {
 
   const io::place& where() const noexcept { return where_; }
   const io::file_facts& facts() const noexcept { return facts_; }
-  mode_t file_mode() const noexcept { return grouped_ ? 0660 : 0600; }
-  bool grouped() const noexcept { return grouped_; }
+  mode_t file_mode() const noexcept { return grouped() ? 0660 : 0600; }
+  bool grouped() const noexcept { return !group_.empty(); }
+  const std::string& group() const noexcept { return group_; }
   /// True when data and shared were discarded or never made: the caller fills them, then calls
   /// finish_setup().
   bool fresh() const noexcept { return fresh_; }
@@ -74,7 +75,7 @@ class directory {
   io::file_facts facts_;
   io::unique_fd lock_;
   std::string boot_;
-  bool grouped_{};
+  std::string group_;
   bool fresh_{};
 };
 

@@ -192,7 +192,12 @@ result<std::shared_ptr<environment>> environment::open(const request& asked) {
     }
     const auto at = all.open.find(id);
     if (at == all.open.end()) break;
-    if (auto there = at->second.lock()) return there;
+    if (auto there = at->second.lock()) {
+      if (there->directory_.group() == asked.group) return there;
+      return error(errc::invalid_argument, asked.path +
+                                               " is open in this process with another "
+                                               "?group=; use the same for all");
+    }
     all.closed.wait(lock);
   }
   auto built = build(asked, [&](const directory& d) { return all.open.contains(id_of(d)); });

@@ -1,0 +1,252 @@
+#include "engines/local/directory.hpp"
+#include "engines/local/store_fixture.hpp"
+
+#include <grp.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+namespace holdfast::engines::local {
+namespace {
+
+namespace fs = std::filesystem;
+
+mode_t mode_of(const std::string& path) {
+  struct stat s {};
+  return ::stat(path.c_str(), &s) == 0 ? s.st_mode & 07777U : 0;
+}
+
+class local_open : public store_test {};
+
+TEST_F(local_open, makes_a_private_directory_with_private_files) {
+  const mode_t before = ::umask(0);
+  const auto o = open();
+  ::umask(before);
+  EXPECT_EQ(o.url, "local:" + path());
+  EXPECT_EQ(o.life_directory, path() + "/life");
+  EXPECT_FALSE(o.group_writable);
+  EXPECT_EQ(mode_of(path()), 0700U);
+  for (const auto& e : fs::directory_iterator(path())) {
+    EXPECT_EQ(mode_of(e.path()), e.is_directory() ? 0700U : 0600U) << e.path();
+  }
+}
+
+TEST_F(local_open, group_opens_it_to_a_group) {
+  const group* own = ::getgrgid(::getegid());
+  ASSERT_NE(own, nullptr);
+  const auto o = open_at(path(), std::string("group=") + own->gr_name);
+  ASSERT_TRUE(o) << o.error().message();
+  EXPECT_TRUE(o->group_writable);
+  EXPECT_EQ(mode_of(path()), 02770U);
+  EXPECT_EQ(mode_of(path() + "/life"), 02770U);
+  EXPECT_EQ(mode_of(file("data.mdb")), 0660U);
+  EXPECT_EQ(open_at(path(), "group=no-such-group-here").error(), errc::invalid_argument);
+  EXPECT_EQ(open_at(path(), "group=").error(), errc::invalid_argument);
+}
+
+TEST_F(local_open, refuses_unknown_query_keys_and_an_empty_path) {
+  EXPECT_EQ(open_at(path(), "speed=fast").error(), errc::invalid_argument);
+  EXPECT_EQ(open_at("").error(), errc::invalid_argument);
+}
+
+TEST_F(local_open, the_same_store_by_any_path_has_one_url_and_one_slot) {
+  const auto a = open();
+  ASSERT_EQ(::symlink(root().c_str(), (root() + "/again").c_str()), 0);
+  const auto b = open_at(root() + "/again/store/");
+  ASSERT_TRUE(b) << b.error().message();
+  EXPECT_EQ(a.url, b->url);
+  const auto all = a.diagnose();
+  ASSERT_TRUE(all);
+  bool one = false;
+  for (const auto& f : *all) one = one || f.text.starts_with("1 of at most");
+  EXPECT_TRUE(one) << "two opens of one path must share one environment";
+}
+
+TEST_F(local_open, what_one_open_wrote_the_other_sees_and_the_last_one_closes) {
+  auto a = std::make_optional(open());
+  const auto b = open();
+  caller one(a->engine, 1);
+  ASSERT_EQ(one.open().what, core::status::ok);
+  a.reset();
+  EXPECT_EQ(caller(b.engine, 2).list().sessions.size(), 1U);
+}
+
+TEST_F(local_open, refuses_a_symbolic_link_in_place_of_the_directory) {
+  ASSERT_TRUE(fs::create_directory(root() + "/real"));
+  ASSERT_EQ(::symlink((root() + "/real").c_str(), path().c_str()), 0);
+  expect_refused(errc::unavailable, "symbolic link");
+  EXPECT_TRUE(fs::is_empty(root() + "/real"));
+  EXPECT_EQ(open_at(path() + "/").error(), errc::unavailable);
+}
+
+TEST_F(local_open, refuses_a_symbolic_link_in_place_of_each_file) {
+  { const auto o = open(); }
+  for (const char* name : {"format", "lock", "boot", "data.mdb", "shared", "slots", "floor"}) {
+    fs::rename(file(name), root() + "/aside");
+    ASSERT_EQ(::symlink((root() + "/aside").c_str(), file(name).c_str()), 0);
+    expect_refused(errc::unavailable, name);
+    fs::remove(file(name));
+    fs::rename(root() + "/aside", file(name));
+  }
+  const auto o = open();
+}
+
+TEST_F(local_open, refuses_a_directory_that_others_may_write_to) {
+  ASSERT_TRUE(fs::create_directory(path()));
+  ASSERT_EQ(::chmod(path().c_str(), 0777), 0);
+  expect_refused(errc::unavailable, "0777");
+  ASSERT_EQ(::chmod(path().c_str(), 0770), 0);
+  expect_refused(errc::unavailable, "?group=");
+  EXPECT_TRUE(fs::is_empty(path()));
+}
+
+TEST_F(local_open, refuses_somebody_elses_directory) {
+  if (::geteuid() != 0) GTEST_SKIP() << "NOT TESTED: needs root to give a directory away";
+  ASSERT_TRUE(fs::create_directory(path()));
+  ASSERT_EQ(::chmod(path().c_str(), 0700), 0);
+  ASSERT_EQ(::chown(path().c_str(), 12345, static_cast<gid_t>(-1)), 0);
+  expect_refused(errc::unavailable, "belongs to user 12345");
+}
+
+TEST_F(local_open, says_what_to_do_about_an_unreadable_or_read_only_directory) {
+  if (::geteuid() != 0) GTEST_SKIP() << "NOT TESTED: needs root to become somebody else";
+  { const auto o = open(); }
+  ASSERT_EQ(::chmod(root().c_str(), 0755), 0);
+  EXPECT_EQ(in_child([&] {
+              if (::setresuid(12345, 12345, 12345) != 0) return 2;
+              auto o = open_at(path());
+              return !o && o.error() == errc::unavailable &&
+                             o.error().message().find("Permission denied") != std::string::npos
+                         ? 0
+                         : 1;
+            }),
+            0);
+  EXPECT_EQ(
+      in_child([&] {
+        if (::setresuid(12345, 12345, 12345) != 0) return 2;
+        auto o = open_at(root() + "/new");
+        return !o && o.error().message().find("create it, or choose") != std::string::npos ? 0 : 1;
+      }),
+      0);
+}
+
+TEST_F(local_open, refuses_a_directory_that_is_not_a_store) {
+  ASSERT_TRUE(fs::create_directory(path()));
+  ASSERT_EQ(::chmod(path().c_str(), 0700), 0);
+  write(file("thesis.txt"), "precious");
+  expect_refused(errc::damaged, "thesis.txt");
+  EXPECT_EQ(read(file("thesis.txt")), "precious");
+  EXPECT_FALSE(fs::exists(file("lock")));
+}
+
+TEST_F(local_open, refuses_a_foreign_and_a_newer_format_and_changes_nothing) {
+  { const auto o = open(); }
+  for (const auto& [text, words] :
+       {std::pair{"holdfast local store\nversion 2\n", "another version"},
+        std::pair{"something else", "not of a holdfast store"},
+        std::pair{"", "not of a holdfast"}}) {
+    write(file("format"), text);
+    const auto before = read(file("data.mdb"));
+    expect_refused(errc::damaged, words);
+    EXPECT_EQ(read(file("format")), text);
+    EXPECT_EQ(read(file("data.mdb")), before);
+  }
+  write(file("format"), std::string(5000, 'x'));
+  expect_refused(errc::damaged, "longer than");
+}
+
+TEST_F(local_open, refuses_file_systems_that_are_not_known_to_be_local) {
+  const auto o = open_at("/proc");
+  ASSERT_FALSE(o);
+  EXPECT_EQ(o.error(), errc::unsupported);
+  EXPECT_NE(o.error().message().find("proc"), std::string::npos);
+}
+
+TEST_F(local_open, refuses_corrupt_data_of_this_boot) {
+  { const auto o = open(); }
+  const std::string good = read(file("data.mdb"));
+  write(file("data.mdb"), std::string(good.size(), '\x5a'));
+  expect_refused(errc::damaged, "data.mdb");
+  write(file("data.mdb"), good.substr(0, good.size() / 2));
+  expect_refused(errc::damaged, "data.mdb");
+  write(file("data.mdb"), "");
+  expect_refused(errc::damaged, "data.mdb");
+  fs::remove(file("data.mdb"));
+  expect_refused(errc::damaged, "data.mdb");
+  write(file("data.mdb"), good);
+  const auto o = open();
+}
+
+TEST_F(local_open, refuses_a_shared_file_that_is_cut_or_foreign) {
+  { const auto o = open(); }
+  const std::string good = read(file("shared"));
+  write(file("shared"), good.substr(1));
+  expect_refused(errc::damaged, "shared");
+  write(file("shared"), std::string(good.size(), 'x'));
+  expect_refused(errc::damaged, "shared");
+}
+
+TEST_F(local_open, finishes_what_a_killed_opener_left) {
+  { const auto o = open(); }
+  for (const char* missing : {"boot", "data.mdb", "shared", "life", "lock"}) {
+    fs::remove(file("boot"));
+    fs::remove_all(file(missing));
+    write(file("boot.new"), "half");
+    const auto o = open();
+    EXPECT_EQ(caller(o.engine, 1).open().what, core::status::ok) << missing;
+  }
+  fs::remove_all(path());
+  fs::create_directory(path());
+  ASSERT_EQ(::chmod(path().c_str(), 0700), 0);
+  write(file("lock"), "");
+  write(file("format.new"), "hold");
+  const auto o = open();
+}
+
+TEST_F(local_open, gives_up_on_a_full_disk_and_on_a_store_that_fills_up) {
+  const int code = in_child([&] {
+    if (::unshare(CLONE_NEWNS) != 0) return 99;
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 99;
+    if (!fs::create_directory(root() + "/small")) return 1;
+    const std::string small = root() + "/small";
+    if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=16k,mode=0700") != 0) return 99;
+    auto none = open_at(small + "/s");
+    if (none || none.error() != errc::unavailable) return 2;
+    if (none.error().message().find("No space left") == std::string::npos) return 3;
+    if (::mount("tmpfs", small.c_str(), "tmpfs", MS_REMOUNT, "size=256k,mode=0700") != 0) return 99;
+    auto o = open_at(small + "/s");
+    if (!o) return 4;
+    caller c(o->engine, 1);
+    if (c.open().what != core::status::ok) return 5;
+    core::queue_view last;
+    std::size_t granted = 0;
+    for (int i = 0; i < 20'000; ++i) {
+      last = c.enqueue("name" + std::to_string(i));
+      if (last.what != core::status::ok) break;
+      ++granted;
+    }
+    if (last.what != core::status::unavailable) return 6;
+    if (last.text.find("store is full") == std::string::npos) return 7;
+    const auto all = c.list();
+    if (all.what != core::status::ok || all.locks.size() != granted) return 8;
+    if (::mount("tmpfs", small.c_str(), "tmpfs", MS_REMOUNT, "size=1m,mode=0700") != 0) return 99;
+    return c.enqueue("more").what == core::status::ok ? 0 : 9;
+  });
+  if (code == 99) GTEST_SKIP() << "NOT TESTED: no private mounts here";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(local_open, a_store_in_use_says_it_is_well) {
+  const auto o = open();
+  caller c(o.engine, 1);
+  ASSERT_EQ(c.open().what, core::status::ok);
+  const auto all = o.diagnose();
+  ASSERT_TRUE(all);
+  EXPECT_GE(all->size(), 7U);
+  for (const auto& f : *all) EXPECT_EQ(f.severity, finding::level::good) << f.subject << f.text;
+}
+
+}  // namespace
+}  // namespace holdfast::engines::local
