@@ -28,6 +28,8 @@ def check_lines(source):
             yield Fault(source.path, number, "ascii", f"character U+{ord(bad):04X}; use ASCII")
         if "\t" in line and not source.path.endswith((".bash", ".zsh", ".sh", ".tsv")):
             yield Fault(source.path, number, "space", "a tab; use spaces")
+        if re.match(r"[<>]{7} ", line):
+            yield Fault(source.path, number, "mark", "left over from a conflict between versions")
         mark = _MARKS.search(line)
         if mark:
             text = f"{mark.group(0)}: do it, or open an issue"

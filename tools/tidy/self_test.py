@@ -51,6 +51,7 @@ class Limits(unittest.TestCase):
     def test_marks_of_unfinished_work(self):
         self.assertEqual(self.broken("// FIX" + "ME later\n"), ["mark"])
         self.assertEqual(self.broken("# TO" + "DO\n", "CMakeLists.txt"), ["mark"])
+        self.assertEqual(self.broken("<<<<<<< HEAD\n", "tests/cli/run.bats"), ["mark"])
 
 
 class Functions(unittest.TestCase):
