@@ -71,7 +71,7 @@ class Source:
     @property
     def is_test(self):
         name = self.path.rsplit("/", 1)[-1]
-        return name.startswith("test_") or "_test." in name or self.path.startswith("tests/")
+        return self.path.startswith("tests/") or "_test." in name or "_fixture." in name
 
     def includes(self):
         """(line, text between the marks, True for <...>) of every #include."""
