@@ -72,6 +72,7 @@ class session_core final : public io::alarm::guarded,
   using machine = core::session_machine;
 
   result<void> enter();
+  void bury_dead();
   core::open_reply announce(const core::open_request& r, time_point& sent);
   machine::step advance(const std::function<machine::step(machine&)>& event);
   void carry_out(const machine::step& s);

@@ -6,11 +6,14 @@
 
 #include <holdfast/duration.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::client {
 
 namespace {
+
+constexpr std::size_t lives_looked_at = 256;
 
 constexpr std::size_t text_max = 256;
 constexpr int open_attempts = 3;
@@ -87,7 +90,30 @@ result<void> session_core::enter() {
   gate_ = reply.gate;
   advance([sent](machine& m) { return m.opened(sent, clock::now()); });
   watched_ = alarm_->watch(weak_from_this(), lease_.until());
+  bury_dead();
   return usable();
+}
+
+// Whoever arrives clears away this host's dead, also those whose locks nobody asks for.
+void session_core::bury_dead() {
+  const auto& directory = store_->opened().life_directory;
+  if (directory.empty()) return;
+  const auto dead = io::dead_lives(directory, lives_looked_at);
+  if (dead.empty()) return;
+  const auto all = await<core::listing>([&](auto done) { engine().list(std::move(done)); });
+  if (all.what != core::status::ok) return;
+  for (const auto& id : dead) {
+    const auto there = std::find_if(all.sessions.begin(), all.sessions.end(),
+                                    [&](const auto& s) { return s.id == id; });
+    if (there != all.sessions.end()) {
+      const core::take_request take{.id = id, .seen = there->at};
+      const auto reply =
+          await<core::take_reply>([&](auto done) { engine().take(take, std::move(done)); });
+      if (reply.what != core::status::ok && reply.what != core::status::gone) continue;
+      if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
+    }
+    io::remove_life(directory, id);
+  }
 }
 
 // A record that is found after an unknown outcome proves the first write only: the lease counts

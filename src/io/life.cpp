@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <filesystem>
 
 #include <cerrno>
 #include <cstring>
@@ -43,18 +44,24 @@ int lock_new_file(int fd, bool group_writable, struct stat& s) {
   return ::fstat(fd, &s) != 0 ? errno : 0;
 }
 
+constexpr const char* unnamed_suffix = ".new";
+
 }  // namespace
 
 result<life_lock> life_lock::hold(const std::string& directory, const session_id& id,
                                   bool group_writable) {
   life_lock made;
   made.path_ = file_of(directory, id);
+  // Locked before it has its name, so that a named file that is free always means a dead owner.
+  const std::string unnamed = file_of(directory, id) + unnamed_suffix;
   const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const int fd = ::open(made.path_.c_str(), flags, 0600);
+  const int fd = ::open(unnamed.c_str(), flags, 0600);
   if (fd < 0) return failure("create", made.path_, errno);
   struct stat s {};
-  if (const int code = lock_new_file(fd, group_writable, s); code != 0) {
-    ::unlink(made.path_.c_str());
+  int code = lock_new_file(fd, group_writable, s);
+  if (code == 0 && ::link(unnamed.c_str(), made.path_.c_str()) != 0) code = errno;
+  ::unlink(unnamed.c_str());
+  if (code != 0) {
     ::close(fd);
     return failure("take", made.path_, code);
   }
@@ -112,6 +119,21 @@ life probe_life(const std::string& directory, const session_id& id,
 
 void remove_life(const std::string& directory, const session_id& id) noexcept {
   ::unlink(file_of(directory, id).c_str());
+}
+
+std::vector<session_id> dead_lives(const std::string& directory, std::size_t most) {
+  std::vector<session_id> dead;
+  std::error_code ignored;
+  std::size_t looked = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
+    const auto id = session_id::parse(file.path().filename().string());
+    if (!id) continue;
+    if (++looked > most) break;
+    struct stat s {};
+    if (::lstat(file.path().c_str(), &s) != 0) continue;
+    if (probe_life(directory, *id, place_of(s)) == life::dead) dead.push_back(*id);
+  }
+  return dead;
 }
 
 }  // namespace holdfast::io

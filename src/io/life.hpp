@@ -6,8 +6,10 @@
 #include <holdfast/session_id.hpp>
 #include <holdfast/snapshot.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace holdfast::io {
 
@@ -51,5 +53,9 @@ life probe_life(const std::string& directory, const session_id& id,
 
 /// Removes the file of a session that was taken over. Best effort.
 void remove_life(const std::string& directory, const session_id& id) noexcept;
+
+/// Sessions of this host whose life lock could be taken, found among at most `most` files of
+/// `directory`. Their records, if they are still there, may be taken at once.
+std::vector<session_id> dead_lives(const std::string& directory, std::size_t most);
 
 }  // namespace holdfast::io
