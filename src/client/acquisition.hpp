@@ -99,7 +99,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   bool starting_{true};  // On the thread that called start().
   bool finished_{};
   bool recalled_{};
-  answer answer_;       // Of the one operation under way.
+  answer answer_;  // Of the one operation under way.
   enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
   core::act::take taking_{};
   std::optional<error> session_error_;  // Written once before `over` is set.
