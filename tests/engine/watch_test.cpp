@@ -20,11 +20,10 @@ INSTANTIATE_TEST_SUITE_P(on, engine_watch, testing::ValuesIn(built_engines()), k
 /// Set by notify, waited for with a limit.
 class bell {
  public:
+  // Notified under the mutex: the waiter may destroy the bell as soon as it has the mutex.
   void ring() {
-    {
-      const std::scoped_lock hold(mutex_);
-      ++count_;
-    }
+    const std::scoped_lock hold(mutex_);
+    ++count_;
     changed_.notify_all();
   }
   bool wait(std::chrono::milliseconds limit = std::chrono::seconds{20}) {
