@@ -1,5 +1,6 @@
 #include "engines/local/database.hpp"
 
+#include "engines/local/pages.hpp"
 #include "io/files.hpp"
 
 #include <cerrno>
@@ -22,23 +23,7 @@ bool is_full(int rc) {
 }
 
 error damage(const std::string& path, const std::string& why) {
-  return {errc::damaged,
-          path + " is damaged: " + why +
-              "; end every process that uses the store, then move its directory away"};
-}
-
-// LMDB maps the file and trusts its own page numbers: a file that was cut would end in SIGBUS.
-result<void> check_length(MDB_env* env, int fd, const std::string& path) {
-  MDB_envinfo info{};
-  MDB_stat stat{};
-  ::mdb_env_info(env, &info);
-  ::mdb_env_stat(env, &stat);
-  auto facts = io::facts_of(fd, path);
-  if (!facts) return facts.error();
-  const std::uint64_t needed = (std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize;
-  if (facts->size >= needed) return {};
-  return damage(path, "it has " + std::to_string(facts->size) + " bytes and should have " +
-                          std::to_string(needed));
+  return {errc::damaged, damage_text(path, why)};
 }
 
 // Sets how keys compare; once per environment.
@@ -54,7 +39,19 @@ int prepare_table(MDB_env* env) {
 
 }  // namespace
 
+std::string damage_text(const std::string& path, const std::string& why) {
+  return path + " is damaged: " + why +
+         "; end every process that uses the store, then move its directory away";
+}
+
 result<database> database::open(int fd, std::string path) {
+  auto facts = io::facts_of(fd, path);
+  if (!facts) return facts.error();
+  if (facts->size != 0) {
+    auto why = damage_of_pages(fd, facts->size, map_bytes, path);
+    if (!why) return why.error();
+    if (!why->empty()) return damage(path, *why);
+  }
   MDB_env* env = nullptr;
   int rc = ::mdb_env_create(&env);
   if (rc != 0) return io::file_failure("open", path, rc);
@@ -68,7 +65,6 @@ result<database> database::open(int fd, std::string path) {
   if (rc != 0) {
     return error(errc::unavailable, "cannot open " + made.path_ + ": " + ::mdb_strerror(rc));
   }
-  if (auto whole = check_length(env, fd, made.path_); !whole) return whole.error();
   if (rc = prepare_table(env); rc != 0) return damage(made.path_, ::mdb_strerror(rc));
   return made;
 }
@@ -104,7 +100,7 @@ bool transaction::check(int rc, const char* doing) {
     fail(core::status::unavailable,
          "the store is full: " + text + "; free space on its disk. Nothing was changed");
   } else if (is_damage(rc)) {
-    fail(core::status::damaged, text);
+    fail(core::status::damaged, damage_text(db_.path(), ::mdb_strerror(rc)));
   } else {
     fail(core::status::unavailable, text);
   }
@@ -116,7 +112,8 @@ void transaction::fail(core::status what, std::string text) {
 }
 
 void transaction::damaged(const char* what) {
-  fail(core::status::damaged, db_.path() + " is damaged: it has " + what + " that cannot be read");
+  fail(core::status::damaged,
+       damage_text(db_.path(), std::string("it has ") + what + " that cannot be read"));
 }
 
 bytes transaction::get(bytes key) {

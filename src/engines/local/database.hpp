@@ -22,6 +22,9 @@ struct failure {
   explicit operator bool() const noexcept { return what != core::status::ok; }
 };
 
+/// What is wrong with a file of this boot, and what to do about it.
+std::string damage_text(const std::string& path, const std::string& why);
+
 /// One LMDB file with one table, used under a mutex of our own (MDB_NOLOCK): LMDB's lock file knows
 /// readers by pid, which two containers on one volume can share.
 ///
@@ -33,7 +36,7 @@ class database {
  public:
   static constexpr std::size_t map_bytes = std::size_t{1} << 30;
 
-  /// Opens, or fills an empty file. `damaged` when it is not such a database or was cut short.
+  /// Opens, or fills an empty file. `damaged` when LMDB could not read it safely.
   static result<database> open(int fd, std::string path);
 
   struct usage {

@@ -99,7 +99,7 @@ result<std::uint64_t> read_base(const directory& d, const database& db, const to
   transaction txn(db, transaction::kind::read);
   const bytes value = txn.get(base_key.view());
   if (value.size() != sizeof(std::uint64_t)) {
-    return error(errc::damaged, db.path() + " does not say where its tokens begin");
+    return error(errc::damaged, damage_text(db.path(), "it does not say where its tokens begin"));
   }
   return reader(value).number<std::uint64_t>();
 }
