@@ -100,8 +100,7 @@ time_point guardian_link::kill_at() noexcept {
 
 bool guardian_link::start(std::vector<std::string> environment, int life_descriptor,
                           bool foreground) {
-  environment.push_back("HOLDFAST_LEASE=/proc/" + std::to_string(pid_) + "/fd/" +
-                        std::to_string(lease_.fd()));
+  environment.push_back("HOLDFAST_LEASE=" + lease_.address(pid_));
   return send_message(
       channel_.get(),
       {.what = message::kind::start, .flag = foreground, .texts = std::move(environment)},

@@ -18,6 +18,24 @@ namespace holdfast::cli {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+// Zero on a kernel without that kind; two processes there agree on it.
+std::string namespace_of_this_process(const char* kind) {
+  struct stat seen {};
+  const bool there = ::stat((std::string("/proc/self/ns/") + kind).c_str(), &seen) == 0;
+  return std::to_string(there ? seen.st_ino : 0);
+}
+
+std::string cut_before_colon(std::string& rest) {
+  const std::size_t end = std::min(rest.find(':'), rest.size());
+  std::string part = rest.substr(0, end);
+  rest.erase(0, end + 1);
+  return part;
+}
+
+}  // namespace
+
 result<lease_memory> lease_memory::create() {
   descriptor fd(::memfd_create("holdfast-lease", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd || ::ftruncate(fd.get(), sizeof(lease_page)) != 0) {
@@ -37,7 +55,29 @@ result<lease_memory> lease_memory::create() {
   return lease_memory(std::move(fd), page);
 }
 
-result<lease_memory> lease_memory::look(const std::string& path, const session_id& expected) {
+std::string lease_memory::address(pid_t holder) const {
+  return namespace_of_this_process("pid") + ":" + namespace_of_this_process("time") + ":/proc/" +
+         std::to_string(holder) + "/fd/" + std::to_string(fd());
+}
+
+result<lease_memory> lease_memory::look(const std::string& address, const session_id& expected) {
+  std::string path = address;
+  const std::string pid_namespace = cut_before_colon(path);
+  if (cut_before_colon(path) != namespace_of_this_process("time")) {
+    return error(errc::unavailable,
+                 "this process is in another time namespace than holdfast run, so its clock does "
+                 "not show when the lease ends; check it outside");
+  }
+  auto found = look_at(path, expected);
+  if (found || found.error() != errc::lost) return found;
+  if (pid_namespace == namespace_of_this_process("pid")) return found;
+  return error(errc::unavailable,
+               "this process is in another pid namespace than holdfast run and has a /proc of its "
+               "own, which does not show " +
+                   path + "; check it outside, or with the outer /proc mounted here");
+}
+
+result<lease_memory> lease_memory::look_at(const std::string& path, const session_id& expected) {
   descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd && (errno == ENOENT || errno == ESRCH)) {
     return error(errc::lost, "the guardian of this run is gone (" + path + " does not exist)");

@@ -6,6 +6,8 @@
 #include <holdfast/error.hpp>
 #include <holdfast/session_id.hpp>
 
+#include <sys/types.h>
+
 #include <atomic>
 #include <cstdint>
 #include <string>
@@ -37,9 +39,13 @@ class lease_memory {
   /// A new page in an anonymous file that later openers can only read. Writable here and, after a
   /// fork, in the child. Errors: `unavailable`.
   static result<lease_memory> create();
-  /// The page at `path`, for reading. Errors: `lost` when there is none (the guardian is gone),
-  /// `invalid_argument` when something else is there, `unavailable` when it may not be read.
-  static result<lease_memory> look(const std::string& path, const session_id& expected);
+  /// Where other processes find this page while `holder` has it: text for the environment. It names
+  /// the pid namespace, which decides what /proc shows, and the time namespace, which decides what
+  /// the clock says.
+  std::string address(pid_t holder) const;
+  /// The page at an address(), for reading. Errors: `lost` when there is none (the guardian is
+  /// gone) or something else is there, `unavailable` when it cannot be judged from here.
+  static result<lease_memory> look(const std::string& address, const session_id& expected);
 
   lease_memory(lease_memory&&) noexcept;
   lease_memory& operator=(lease_memory&&) noexcept = delete;
@@ -51,6 +57,8 @@ class lease_memory {
 
  private:
   lease_memory(descriptor fd, lease_page* page) noexcept : fd_(std::move(fd)), page_(page) {}
+  static result<lease_memory> look_at(const std::string& path, const session_id& expected);
+
   descriptor fd_;
   lease_page* page_;
 };

@@ -11,8 +11,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string path_of(const lease_memory& m) {
-  return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(m.fd());
+std::string address_of(const lease_memory& m) { return m.address(::getpid()); }
+
+/// The same namespaces, but another path.
+std::string address_with(const lease_memory& m, const std::string& path) {
+  const std::string own = address_of(m);
+  return own.substr(0, own.rfind(':') + 1) + path;
 }
 
 session_id some_id(std::uint8_t first) {
@@ -26,7 +30,7 @@ TEST(lease_page, a_reader_sees_what_the_wrapper_writes_and_cannot_write) {
   ASSERT_TRUE(mine);
   std::memcpy(mine->page().session, some_id(1).str().c_str(), 33);
   mine->page().kill_at = 5;
-  const auto seen = lease_memory::look(path_of(*mine), some_id(1));
+  const auto seen = lease_memory::look(address_of(*mine), some_id(1));
   ASSERT_TRUE(seen);
   mine->page().kill_at = 7;
   EXPECT_EQ(seen->page().kill_at, 7);
@@ -38,10 +42,28 @@ TEST(lease_page, anything_else_in_its_place_means_that_the_run_has_ended) {
   auto mine = lease_memory::create();
   ASSERT_TRUE(mine);
   std::memcpy(mine->page().session, some_id(1).str().c_str(), 33);
-  EXPECT_EQ(lease_memory::look(path_of(*mine), some_id(2)).error(), errc::lost);
-  EXPECT_EQ(lease_memory::look("/proc/1/fd/99999", some_id(1)).error(), errc::lost);
-  EXPECT_EQ(lease_memory::look("/dev/null", some_id(1)).error(), errc::lost);
-  EXPECT_EQ(lease_memory::look("/proc/self/stat", some_id(1)).error(), errc::lost);
+  EXPECT_EQ(lease_memory::look(address_of(*mine), some_id(2)).error(), errc::lost);
+  EXPECT_EQ(lease_memory::look(address_with(*mine, "/proc/1/fd/99999"), some_id(1)).error(),
+            errc::lost);
+  EXPECT_EQ(lease_memory::look(address_with(*mine, "/dev/null"), some_id(1)).error(), errc::lost);
+  EXPECT_EQ(lease_memory::look(address_with(*mine, "/proc/self/stat"), some_id(1)).error(),
+            errc::lost);
+}
+
+TEST(lease_page, what_another_namespace_does_not_show_is_not_called_lost) {
+  auto mine = lease_memory::create();
+  ASSERT_TRUE(mine);
+  std::memcpy(mine->page().session, some_id(1).str().c_str(), 33);
+  const std::string own = address_of(*mine);
+  const std::size_t time_at = own.find(':') + 1;
+  const std::size_t path_at = own.rfind(':');
+  const std::string other_pid_namespace = "1" + own.substr(time_at - 1);
+  EXPECT_TRUE(lease_memory::look(other_pid_namespace, some_id(1)));
+  EXPECT_EQ(lease_memory::look(other_pid_namespace, some_id(2)).error(), errc::unavailable);
+  EXPECT_EQ(lease_memory::look(other_pid_namespace + "9", some_id(1)).error(), errc::unavailable);
+  const std::string other_clock = own.substr(0, time_at) + "1" + own.substr(path_at);
+  EXPECT_EQ(lease_memory::look(other_clock, some_id(1)).error(), errc::unavailable);
+  EXPECT_EQ(lease_memory::look("nonsense", some_id(1)).error(), errc::unavailable);
 }
 
 TEST(deadlines, sigterm_comes_a_grace_before_sigkill_and_that_before_the_end) {

@@ -33,13 +33,16 @@ int verb_break(const std::vector<std::string>& after_verb) {
     const session_info* s = find_session(*all, id);
     const std::string owner = s == nullptr ? "?" : who(s->owner);
     if (const auto done = st.break_session(id); !done) {
-      return out.fail(done.error(), fmt::format("session {} of {} is not broken", id.str(), owner));
+      code = out.fail(done.error(), fmt::format("session {} of {} is not broken", id.str(), owner));
+      continue;
     }
     text += fmt::format("session {} of {} is removed; its locks are free\n", id.str(), owner);
     json["broken"].push_back({{"session", id.str()}});
   }
-  if (code != 0) return code;
-  return print(common.json ? json_line(json) : text);
+  // What was done is said also when another session was refused.
+  if (code != 0 && text.empty()) return code;
+  const int printed = print(common.json ? json_line(json) : text);
+  return code != 0 ? code : printed;
 }
 
 }  // namespace holdfast::cli

@@ -63,14 +63,14 @@ int verb_check(const std::vector<std::string>& after_verb) {
 
   const auto needed = parse_duration(needed_text);
   if (!needed) return out.fail(exit_code::usage, "--for: " + needed.error().message());
-  const std::string path = variable("HOLDFAST_LEASE");
+  const std::string address = variable("HOLDFAST_LEASE");
   const auto id = session_id::parse(variable("HOLDFAST_SESSION"));
-  if (path.empty() || !id) {
+  if (address.empty() || !id) {
     return out.fail(exit_code::usage,
                     "check works only in a command started by holdfast run "
                     "(HOLDFAST_LEASE and HOLDFAST_SESSION are not set)");
   }
-  const auto lease = lease_memory::look(path, *id);
+  const auto lease = lease_memory::look(address, *id);
   if (!lease)
     return out.fail(lease.error(), "lock \"" + harmless(variable("HOLDFAST_LOCK")) + "\"");
   return answer(left_of(lease->page()), *needed, variable("HOLDFAST_LOCK"), out);

@@ -65,12 +65,17 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   std::string text;
   for (const session_id& id : sessions_of(which, *all, out, code)) {
     const auto done = st.deny(id, operator_name(), why);
-    if (!done) return out.fail(done.error(), "deny " + id.str());
+    if (!done) {
+      code = out.fail(done.error(), "deny " + id.str());
+      continue;
+    }
     text += told(id, *all, *done);
     json["denied"].push_back(json_of(id, *done));
   }
-  if (code != 0) return code;
-  return print(common.json ? json_line(json) : text);
+  // What was done is said also when another session could not be denied.
+  if (code != 0 && text.empty()) return code;
+  const int printed = print(common.json ? json_line(json) : text);
+  return code != 0 ? code : printed;
 }
 
 }  // namespace holdfast::cli

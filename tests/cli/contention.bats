@@ -124,3 +124,40 @@ print(a["session"])' "$output" >id
   [[ $output == *"not broken"* ]]
   release
 }
+
+@test "who is denied while it waits gets 76 at once, runs nothing and leaves no entry" {
+  hold_it
+  in_background run x --ttl 1h -- sh -c ': >ran' 2>said
+  waiter=$pid
+  until_true sh -c "'$HOLDFAST' ls --json | grep -q waiting"
+  expect 0 holdfast show x --json
+  id=$(python3 -c 'import json, sys
+print(json.loads(sys.argv[1])["entries"][1]["session"])' "$output")
+  expect 0 holdfast deny --session "$id" --why 'not today'
+  SECONDS=0 code=0
+  wait $waiter || code=$?
+  [[ $code == 76 && ! -e ran ]]
+  # Its next heartbeat is not due for a third of an hour.
+  ((SECONDS < 10))
+  grep 'x.*not today.*\[denied\]' said
+  run holdfast ls --json
+  [[ $output != *waiting* ]]
+  release
+}
+
+@test "who is stopped past its ttl while it waits gets 76 and never the lock" {
+  hold_it
+  in_background run x --ttl 300ms -- sh -c ': >ran' 2>said
+  waiter=$pid
+  until_true sh -c "'$HOLDFAST' ls --json | grep -q waiting"
+  kill -STOP $waiter
+  sleep 0.6
+  kill -CONT $waiter
+  release
+  code=0
+  wait $waiter || code=$?
+  [[ $code == 76 && ! -e ran ]]
+  grep '\[lost\]' said
+  run holdfast ls --json
+  [[ $output != *waiting* ]]
+}

@@ -42,6 +42,29 @@ load setup
   expect 64 holdfast run x -- "$HOLDFAST" check --for 3
 }
 
+@test "check in another pid namespace sees the lease, or says that it cannot" {
+  unshare --pid --fork true || skip "NOT TESTED: the kernel refuses new pid namespaces (needs root)"
+  # With the outer /proc its guardian is visible, with an inner one it is not, but lives.
+  expect 0 holdfast run x --ttl 5s -- unshare --pid --fork "$HOLDFAST" check --for 1s
+  expect 69 holdfast run x --ttl 5s -- unshare --pid --fork --mount-proc "$HOLDFAST" check
+  [[ $output == *"another pid namespace"* && $output != *"is over"* ]]
+  bwrap --dev-bind / / true || skip "NOT TESTED: bwrap does not work here"
+  expect 69 holdfast run x --ttl 5s -- bwrap --dev-bind / / --unshare-pid --proc /proc \
+    "$HOLDFAST" check
+}
+
+@test "check in another time namespace never takes that clock for its own" {
+  unshare --time --boottime -1000 true 2>/dev/null ||
+    unshare --time --boottime 1000 true 2>/dev/null ||
+    skip "NOT TESTED: the kernel refuses new time namespaces (needs root)"
+  # Such a clock would show a lease that never ends, or one that is over.
+  for offset in -1000 1000; do
+    unshare --time --boottime $offset true 2>/dev/null || continue
+    expect 69 holdfast run x --ttl 5s -- unshare --time --boottime $offset "$HOLDFAST" check
+    [[ $output == *"another time namespace"* ]]
+  done
+}
+
 @test "a command outlives its ttl while heartbeats go on" {
   expect 4 holdfast run x --ttl 500ms -- sh -c 'sleep 1.5; exit 4'
 }

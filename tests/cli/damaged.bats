@@ -1,0 +1,70 @@
+#!/usr/bin/env bats
+
+needs_local=yes
+load setup
+
+# Every verb that looks into the store says so; the message names the file and what to do.
+is_damaged() {
+  local verb
+  for verb in ls 'show x' 'run x -- true' watch; do
+    expect 65 holdfast $verb
+    [[ $output == *"$1"*"$2"*"$3"*'[damaged]' ]] || { echo "$verb: $output"; return 1; }
+  done
+}
+
+@test "a database that was overwritten is 65, and left as it is" {
+  expect 0 holdfast run x -- true
+  size=$(stat -c %s store/data.mdb)
+  head -c "$size" /dev/urandom >store/data.mdb
+  before=$(sha256sum store/data.mdb)
+  is_damaged "$PWD/store/data.mdb" 'not an LMDB file' 'move its directory away'
+  [[ $(sha256sum store/data.mdb) == "$before" ]]
+}
+
+@test "a database whose pages were overwritten behind its head is 65, not a crash" {
+  expect 0 holdfast run x -- true
+  pages=$(($(stat -c %s store/data.mdb) / 4096))
+  dd if=/dev/urandom of=store/data.mdb bs=4096 seek=2 count=$((pages - 2)) conv=notrunc status=none
+  is_damaged "$PWD/store/data.mdb" 'its page' 'move its directory away'
+}
+
+@test "a database that was cut is 65" {
+  expect 0 holdfast run x -- true
+  truncate -s 8192 store/data.mdb
+  is_damaged "$PWD/store/data.mdb" 'ends after 8192 bytes' 'move its directory away'
+}
+
+@test "a damaged store is usable again when its directory was moved away" {
+  expect 0 holdfast run x -- true
+  : >store/data.mdb
+  expect 65 holdfast ls
+  mv store damaged
+  expect 0 holdfast run x -- true
+}
+
+@test "a newer format is 65 and is not touched" {
+  expect 0 holdfast run x -- true
+  printf 'holdfast local store\nversion 2\n' >store/format
+  before=$(sha256sum store/data.mdb store/format)
+  is_damaged "$PWD/store" 'another version' 'Use the program that made it'
+  [[ $(sha256sum store/data.mdb store/format) == "$before" ]]
+}
+
+@test "somebody else's directory is 65 and is not touched" {
+  rm -rf store
+  mkdir -m 700 store
+  echo precious >store/thesis.txt
+  is_damaged "$PWD/store" 'thesis.txt' 'Choose another directory'
+  [[ $(ls -A store) == thesis.txt ]]
+}
+
+@test "damage is an error object with --json, and a fault for doctor" {
+  expect 0 holdfast run x -- true
+  head -c 32768 /dev/urandom >store/data.mdb
+  expect 65 holdfast ls --json
+  python3 -c 'import json, sys
+e = json.loads(sys.argv[1])["error"]
+assert e["code"] == "damaged" and e["exit"] == 65 and "data.mdb" in e["message"], e' "$output"
+  expect 65 holdfast doctor
+  [[ $output == *data.mdb* ]]
+}
