@@ -47,9 +47,10 @@ void waiting_line::heard(const event::waiting& e) {
 
 std::string waiting_line::text(const event::waiting& e) const {
   const std::string holder = e.first ? who(e.first->owner) : "somebody";
-  const std::string place = e.ahead <= 1 ? "next in the queue" : fmt::format("{} ahead", e.ahead);
-  return fmt::format("holdfast: waiting {} for \"{}\": held by {} for {}; {}; {}",
-                     rounded(clock::now() - started_), lock_, holder, age(e.since), place, store_);
+  const std::string place = e.ahead <= 1 ? "next" : fmt::format("{} ahead", e.ahead);
+  // The longest parts last: a terminal of 80 columns cuts the end.
+  return fmt::format("holdfast: waiting {} for \"{}\" ({}); held {} by {}; {}",
+                     rounded(clock::now() - started_), lock_, place, age(e.since), holder, store_);
 }
 
 void waiting_line::draw() {

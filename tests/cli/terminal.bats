@@ -6,6 +6,7 @@ load setup
   cat >talk.exp <<'T'
 set timeout 10
 spawn bash --norc -i
+expect_after timeout {exit 1} eof {exit 2}
 send "PS1='> '; set -m\r"
 expect "> "
 send "$env(HOLDFAST) run x -- cat\r"
@@ -33,6 +34,7 @@ T
   cat >talk.exp <<'T'
 set timeout 10
 spawn sh -c "\"$env(HOLDFAST)\" run x -- true; read line; echo got=\$line"
+expect_after timeout {exit 1} eof {exit 2}
 sleep 0.5
 send "hello\r"
 expect "got=hello"
@@ -43,14 +45,16 @@ T
 
 @test "who waits on a terminal sees who holds it" {
   store="local:$BATS_TEST_TMPDIR/store"
-  "$HOLDFAST" ls --store "$store" >/dev/null 2>&1 || skip "the local engine is not built in"
+  need_local
   export HOLDFAST_STORE=$store
   in_background run x --label holder -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
   until_true test -e held
   cat >talk.exp <<'T'
 set timeout 10
+set stty_init "rows 24 columns 80"
 spawn env $env(HOLDFAST) run x -- echo mine
-expect -re "waiting .*held by .*holder.*next in the queue"
+expect_after timeout {exit 1} eof {exit 2}
+expect -re {waiting [0-9]+ms for "x" \(next\); held (now|1s) by [^ ]+ sh \(holder\)}
 exec touch go
 expect "mine"
 expect eof
