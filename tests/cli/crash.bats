@@ -40,7 +40,8 @@ json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "$output
 }
 
 @test "break of one name removes the dead holder, spares the living one and says both" {
-  in_background run x --shared --label lives -- sh -c ': >lives; while [ ! -e go ]; do sleep 0.01; done'
+  in_background run x --shared --label lives -- \
+    sh -c ': >lives; while [ ! -e go ]; do sleep 0.01; done'
   holder=$pid
   until_true test -e lives
   # Who opens a session buries the dead, so the one that dies has to be the last.
