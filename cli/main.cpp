@@ -1,6 +1,7 @@
 #include "cli/exit_code.hpp"
 #include "cli/near_match.hpp"
 #include "cli/report.hpp"
+#include "cli/standard_descriptors.hpp"
 #include "cli/verbs.hpp"
 
 #include <cstdio>
@@ -60,6 +61,7 @@ int dispatch(const std::vector<std::string>& words) {
 
 int main(int count, char** values) {
   using namespace holdfast::cli;
+  reserve_standard_descriptors();
   try {
     return dispatch({values + 1, values + count});
   } catch (const std::exception& e) {

@@ -17,7 +17,8 @@ struct start_state {
   void restore() const noexcept;
 };
 
-/// The signals that the wrapper reads: those it forwards, SIGTSTP, SIGCONT and SIGCHLD.
+/// The signals that the wrapper reads: those it forwards, SIGTSTP, SIGCONT and SIGCHLD. What was
+/// ignored when this program began (nohup, a script's background job) stays ignored.
 sigset_t watched_signals() noexcept;
 
 }  // namespace holdfast::cli
