@@ -31,7 +31,7 @@ guardian::guardian(guardian_setup setup, lease_memory& lease, descriptor channel
     : setup_(std::move(setup)), lease_(lease), channel_(std::move(channel)) {}
 
 void guardian::run() {
-  become_guardian();
+  if (!become_guardian()) return;
   while (stage_ != stage::over) {
     arm_timer();
     wait_for_events();
@@ -43,9 +43,11 @@ void guardian::run() {
   finish();
 }
 
-void guardian::become_guardian() {
+bool guardian::become_guardian() {
   ::setpgid(0, 0);
   ::prctl(PR_SET_NAME, "holdfast-guard");
+  // A stopped guardian guards nothing, and a wrapper that is gone cannot continue it.
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   sigset_t all;
   sigfillset(&all);
@@ -55,6 +57,7 @@ void guardian::become_guardian() {
   sigaddset(&child, SIGCHLD);
   signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   timer_.reset(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  return signals_ && timer_;
 }
 
 time_point guardian::page_time(const std::atomic<std::int64_t>& at) const {
@@ -139,6 +142,7 @@ void guardian::start(message m) {
   life_ = std::move(m.passed);
   std::array<int, 2> report{-1, -1};
   const bool piped = ::pipe2(report.data(), O_CLOEXEC | O_NONBLOCK) == 0;
+  const pid_t own = ::getpid();
   const pid_t child = piped ? ::fork() : -1;
   if (child < 0) {
     send_message(channel_.get(), {.what = message::kind::start_failed, .number = errno});
@@ -146,7 +150,7 @@ void guardian::start(message m) {
     stage_ = stage::over;
     return;
   }
-  if (child == 0) become_command(m, report[1]);
+  if (child == 0) become_command(m, own, report[1]);
   ::close(report[1]);
   exec_report_.reset(report[0]);
   ::setpgid(child, child);  // Here and in the child: whoever comes first, nobody sees it unset.
@@ -154,8 +158,7 @@ void guardian::start(message m) {
   stage_ = stage::running;
 }
 
-void guardian::become_command(const message& m, int report) {
-  const pid_t parent = ::getppid();
+void guardian::become_command(const message& m, pid_t parent, int report) {
   ::setpgid(0, 0);
   if (m.flag) ::tcsetpgrp(setup_.terminal_fd, ::getpid());
   // An extra for a guardian that is killed; lost at the exec of a set-user-id program.

@@ -50,13 +50,13 @@ class guardian {
  private:
   enum class stage { idle, running, leaving, killing, over };
 
-  void become_guardian();
+  bool become_guardian();
   void arm_timer();
   void wait_for_events();
   void read_messages();
   void handle(message m);
   void start(message m);
-  [[noreturn]] void become_command(const message& m, int report);
+  [[noreturn]] void become_command(const message& m, pid_t parent, int report);
   void read_exec_report();
   void reap();
   void command_ended(int status);

@@ -69,7 +69,9 @@ received receive_message(int socket) {
   const ssize_t size = ::recvmsg(socket, &about, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
   if (size < 0 && (errno == EAGAIN || errno == EINTR)) return {};
   header head{};
-  if (size < static_cast<ssize_t>(sizeof head)) return {.closed = true};
+  // Without room for the descriptor the life lock did not arrive, and nothing may run without it.
+  const bool cut = size >= 0 && (about.msg_flags & (MSG_CTRUNC | MSG_TRUNC)) != 0;
+  if (cut || size < static_cast<ssize_t>(sizeof head)) return {.closed = true};
   std::memcpy(&head, bytes.data(), sizeof head);
   message m{.what = head.what,
             .number = head.number,

@@ -100,6 +100,14 @@ std::vector<process_ref> below(pid_t root, const std::vector<process_ref>& spare
 
 std::vector<process_ref> descendants_of(pid_t root) { return below(root, {}); }
 
+bool proc_is_ours() {
+  std::array<char, 32> name{};
+  const ssize_t size = ::readlink("/proc/self", name.data(), name.size());
+  if (size <= 0) return false;
+  const auto shown = number({name.data(), static_cast<std::size_t>(size)});
+  return shown == static_cast<std::uint64_t>(::getpid());
+}
+
 std::vector<process_ref> children_of(pid_t root) {
   std::vector<process_ref> found;
   for (const process_line& line : all_processes()) {

@@ -20,6 +20,10 @@ struct process_ref {
 /// is complete when `root` is a child subreaper: an orphan is then its child. Zombies are left out.
 std::vector<process_ref> descendants_of(pid_t root);
 
+/// Whether /proc shows this process under its own number: one of another pid namespace (`unshare
+/// --pid` without --mount-proc) would name other processes than the ones below us.
+bool proc_is_ours();
+
 /// The children of `root` alone.
 std::vector<process_ref> children_of(pid_t root);
 

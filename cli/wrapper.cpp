@@ -25,6 +25,11 @@ wrapper::wrapper(const run_options& options, const settings& s, const report& ou
 wrapper::~wrapper() = default;
 
 int wrapper::run() {
+  if (!proc_is_ours()) {
+    return out_.fail(exit_code::unavailable,
+                     "run: /proc is not mounted or is another pid namespace's, so what the command "
+                     "starts could not be ended; mount it (unshare --mount-proc)");
+  }
   signals_ = start_state::take_over_signals();
   const sigset_t watched = watched_signals();
   signal_fd_.reset(::signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
@@ -158,12 +163,17 @@ int wrapper::run_under(session& s, lock held) {
     return guardian_died("did not take the command");
   }
   auto ended = supervise(held);
-  if (!ended) {
-    return guardian_died(guardian_->kill_everything(5s)
-                             ? "was killed; the command was ended with it"
-                             : "was killed, and something of the command will not die");
+  if (ended) return finish(s, std::move(held), *ended);
+  bool all_gone = guardian_->kill_everything(5s);
+  // What will not die may still write: the lock is kept for as long as heartbeats keep it.
+  while (!all_gone && held.check()) all_gone = guardian_->kill_everything(1s);
+  if (start_errno_ != 0) {
+    return out_.fail(exit_code::unavailable,
+                     fmt::format("{}: cannot be started: {}; nothing was run", options_.path,
+                                 std::strerror(start_errno_)));
   }
-  return finish(s, std::move(held), *ended);
+  return guardian_died(all_gone ? "was killed; the command was ended with it"
+                                : "was killed, and something of the command will not die");
 }
 
 std::optional<message> wrapper::supervise(const lock& held) {

@@ -14,6 +14,44 @@ hold_it() {
 }
 release() { : >go; wait "$holder"; }
 
+# as_somebody COMMAND: without privileges.
+as_somebody() {
+  chmod 711 "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* && chmod 777 .
+  HOLDFAST_STORE=local:$BATS_TEST_TMPDIR/theirs \
+    setpriv --reuid 54321 --regid 54321 --clear-groups "$@"
+}
+
+@test "a command that cannot be forked is 69, and nothing was run" {
+  [[ $EUID == 0 ]] || skip "only root can become somebody else"
+  for processes in 2 3 4 5 6 7 8; do
+    code=0
+    as_somebody prlimit --nproc=$processes timeout 30 "$HOLDFAST" run x -- true 2>>said || code=$?
+    [[ $code == 0 || $code == 69 ]]
+  done
+  grep 'cannot be started' said
+}
+
+@test "a /proc of another pid namespace is refused" {
+  unshare --pid --fork true || skip "no pid namespace can be made here"
+  expect 69 unshare --pid --fork "$HOLDFAST" run x -- true
+  expect 0 unshare --pid --fork --mount-proc "$HOLDFAST" run x -- true
+}
+
+@test "a stopped guardian goes on when its wrapper is gone" {
+  # Below another guardian: the kernel continues an orphan only when it has left its session.
+  in_background run outer -- sh -c '"$HOLDFAST" run x -- sh -c ": >ready; sleep 60" & echo $! >inner
+    sleep 30'
+  until_true test -e ready
+  inner=$(cat inner)
+  guardian=$(pgrep -P "$inner")
+  kill -STOP "$inner"
+  kill -STOP "$guardian"
+  kill -KILL "$inner"
+  until_true sh -c "! kill -0 $guardian"
+  kill -TERM $pid
+  wait $pid || true
+}
+
 @test "a signal that was ignored at the start does not end the wait" {
   hold_it
   (trap '' HUP; RUNMARK=$MARK exec "$HOLDFAST" run x -- sh -c 'exit 3') 3>&- &
@@ -33,4 +71,19 @@ release() { : >go; wait "$holder"; }
   done
   [[ ! -s $BATS_TEST_TMPDIR/store/lock ]]
   ! grep -rqa 'in local:' "$BATS_TEST_TMPDIR/store"
+}
+
+@test "the lock is kept while something of the command will not die" {
+  [[ $EUID == 0 ]] || skip "only root can make a set-user-id program"
+  cp "$(command -v setpriv)" raise && chmod 4755 raise
+  as_somebody ./raise --ruid 0 true || skip "this file system has no set-user-id programs"
+  RUNMARK=$MARK as_somebody "$HOLDFAST" run x -- ./raise --ruid 0 sh -c ': >ready; sleep 60' 3>&- &
+  until_true test -e ready
+  guardian=$(marked | xargs -n1 sh -c 'pgrep -x holdfast-guard -P $0' | head -1)
+  kill -KILL "$guardian"
+  sleep 6
+  expect 75 as_somebody "$HOLDFAST" run x --no-wait -- true
+  kill -KILL $(marked | xargs ps -o pid=,comm= -p | awk '$2 == "sleep" || $2 == "sh" {print $1}')
+  wait $! && code=0 || code=$?
+  [[ $code == 76 ]]
 }
