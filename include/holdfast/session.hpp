@@ -68,7 +68,8 @@ struct session_status {
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order. Locks may outlive the session
-/// object; they end when the session is closed.
+/// object; they end when the session is closed. Using a moved-from session is a programmer's error
+/// and stops the program; it may be destroyed and assigned.
 class HOLDFAST_EXPORT session {
  public:
   session(session&&) noexcept;

@@ -32,11 +32,16 @@ result<void> check_options(const lock_name& name, const acquire_options& o) {
   return {};
 }
 
+client::session_core& held(const std::shared_ptr<client::session_core>& core) noexcept {
+  if (!core) detail::bad_access("a session that was moved from");
+  return *core;
+}
+
 // Begins an acquire; an error says that it could not even begin, and then `done` is left alone.
 result<std::shared_ptr<client::acquisition>> begin(
     const std::shared_ptr<client::session_core>& core, lock_name name, acquire_options options,
     completion<lock>& done) {
-  if (core->forked()) return client::forked_error();
+  if (held(core).forked()) return client::forked_error();
   if (auto good = check_options(name, options); !good) return good.error();
   if (auto usable = core->usable(); !usable) return usable.error();
   if (options.stop.stop_requested()) {
@@ -79,16 +84,16 @@ session& session::operator=(session&& other) noexcept {
 
 session::~session() { drop(core_); }
 
-const session_id& session::id() const noexcept { return core_->id(); }
-const std::string& session::url() const noexcept { return core_->store().url(); }
-session_status session::status() const { return core_->status(); }
-duration session::ttl() const noexcept { return core_->ttl(); }
-std::stop_token session::lost() const noexcept { return core_->lost(); }
-int session::life_descriptor() const noexcept { return core_->life_descriptor(); }
-result<void> session::close() { return core_->close(); }
+const session_id& session::id() const noexcept { return held(core_).id(); }
+const std::string& session::url() const noexcept { return held(core_).store().url(); }
+session_status session::status() const { return held(core_).status(); }
+duration session::ttl() const noexcept { return held(core_).ttl(); }
+std::stop_token session::lost() const noexcept { return held(core_).lost(); }
+int session::life_descriptor() const noexcept { return held(core_).life_descriptor(); }
+result<void> session::close() { return held(core_).close(); }
 
 duration session::remaining() const noexcept {
-  return core_->forked() ? duration::zero() : core_->lease().remaining(clock::now());
+  return held(core_).forked() ? duration::zero() : core_->lease().remaining(clock::now());
 }
 
 result<lock> session::acquire(lock_name name, acquire_options options) {

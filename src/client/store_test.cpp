@@ -100,5 +100,13 @@ TEST(mutex, works_with_unique_lock) {
   EXPECT_DEATH(theirs.unlock(), "without a lock");
 }
 
+TEST(session, one_that_was_moved_from_stops_the_program_with_a_sentence) {
+  auto s = open("memory:moved_from");
+  ASSERT_TRUE(s);
+  session other(std::move(*s));
+  EXPECT_DEATH((void)s->id(), "moved from");
+  EXPECT_DEATH((void)s->acquire(lock_name("x")), "moved from");
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <csignal>
 #include <latch>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -74,6 +75,19 @@ TEST(process_watch, hears_of_the_end_of_a_process) {
   ::waitpid(pid, nullptr, 0);
   process_watch second;
   EXPECT_EQ(second.arm(l, pid, [] {}), process_watch::armed::no_such_process);
+}
+
+TEST(process_watch, leaves_a_program_its_descriptors) {
+  const auto l = *loop::start();
+  std::vector<std::unique_ptr<process_watch>> all;
+  for (int i = 0; i < process_watch::most; ++i) {
+    all.push_back(std::make_unique<process_watch>());
+    ASSERT_EQ(all.back()->arm(l, ::getpid(), [] {}), process_watch::armed::yes);
+  }
+  process_watch one_more;
+  EXPECT_EQ(one_more.arm(l, ::getpid(), [] {}), process_watch::armed::cannot);
+  all.pop_back();
+  EXPECT_EQ(one_more.arm(l, ::getpid(), [] {}), process_watch::armed::yes);
 }
 
 }  // namespace

@@ -14,6 +14,10 @@ class process_watch {
  public:
   enum class armed : std::uint8_t { yes, no_such_process, cannot };
 
+  /// How many may be armed in a process at once; more are `cannot`. Each costs a descriptor, and a
+  /// program with thousands of waiters needs its descriptors for itself.
+  static constexpr int most = 64;
+
   process_watch() = default;
   process_watch(const process_watch&) = delete;
   process_watch& operator=(const process_watch&) = delete;
