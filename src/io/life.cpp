@@ -44,7 +44,26 @@ int lock_new_file(int fd, bool group_writable, struct stat& s) {
   return ::fstat(fd, &s) != 0 ? errno : 0;
 }
 
+// A file is locked before it has its name, so that a named file that is free always means a dead
+// owner. Until then it has this one; free, it may be of somebody who is about to lock it.
 constexpr const char* unnamed_suffix = ".new";
+
+// A file that was swept before its owner had locked it is made again.
+constexpr int hold_attempts = 8;
+
+bool is_unnamed(const std::string& name) {
+  const std::string_view suffix = unnamed_suffix;
+  return name.ends_with(suffix) && session_id::parse(name.substr(0, name.size() - suffix.size()));
+}
+
+// Of an owner who was killed before the file had its name: nothing else would ever remove it.
+void sweep_unnamed(const std::string& path) noexcept {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (fd < 0) return;
+  struct flock lock = whole_file(F_WRLCK);
+  if (::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) ::unlink(path.c_str());
+  ::close(fd);
+}
 
 }  // namespace
 
@@ -52,22 +71,22 @@ result<life_lock> life_lock::hold(const std::string& directory, const session_id
                                   bool group_writable) {
   life_lock made;
   made.path_ = file_of(directory, id);
-  // Locked before it has its name, so that a named file that is free always means a dead owner.
-  const std::string unnamed = file_of(directory, id) + unnamed_suffix;
-  const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  const int fd = ::open(unnamed.c_str(), flags, 0600);
-  if (fd < 0) return failure("create", made.path_, errno);
-  struct stat s {};
-  int code = lock_new_file(fd, group_writable, s);
-  if (code == 0 && ::link(unnamed.c_str(), made.path_.c_str()) != 0) code = errno;
-  ::unlink(unnamed.c_str());
-  if (code != 0) {
-    ::close(fd);
-    return failure("take", made.path_, code);
+  int code = ENOENT;
+  for (int i = 0; i < hold_attempts && code == ENOENT; ++i) {
+    const std::string unnamed = made.path_ + unnamed_suffix;
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    const int fd = ::open(unnamed.c_str(), flags, 0600);
+    if (fd < 0) return failure("create", made.path_, errno);
+    struct stat s {};
+    code = lock_new_file(fd, group_writable, s);
+    if (code == 0 && ::link(unnamed.c_str(), made.path_.c_str()) != 0) code = errno;
+    ::unlink(unnamed.c_str());
+    made.fd_ = fd;
+    made.place_ = place_of(s);
+    if (code != 0) made.forget();
   }
-  made.fd_ = fd;
+  if (code != 0) return failure("take", made.path_, code);
   made.generation_ = process_generation();
-  made.place_ = place_of(s);
   return made;
 }
 
@@ -126,9 +145,15 @@ std::vector<session_id> dead_lives(const std::string& directory, std::size_t mos
   std::error_code ignored;
   std::size_t looked = 0;
   for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
-    const auto id = session_id::parse(file.path().filename().string());
-    if (!id) continue;
+    const std::string name = file.path().filename().string();
+    const auto id = session_id::parse(name);
+    const bool unnamed = !id && is_unnamed(name);
+    if (!id && !unnamed) continue;
     if (++looked > most) break;
+    if (unnamed) {
+      sweep_unnamed(file.path());
+      continue;
+    }
     struct stat s {};
     if (::lstat(file.path().c_str(), &s) != 0) continue;
     if (probe_life(directory, *id, place_of(s)) == life::dead) dead.push_back(*id);

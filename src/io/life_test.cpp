@@ -8,8 +8,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+#include <vector>
 
 namespace holdfast::io {
 namespace {
@@ -29,6 +35,14 @@ class life_lock_file : public testing::Test {
  private:
   tests::temporary_directory place_;
 };
+
+/// A file that nobody has locked.
+void leave_dead(const std::string& file) { std::ofstream(file).flush(); }
+
+std::vector<session_id> sorted(std::vector<session_id> ids) {
+  std::sort(ids.begin(), ids.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+  return ids;
+}
 
 void reap(pid_t child) {
   int status = 0;
@@ -180,6 +194,87 @@ TEST_F(life_lock_file, moves_with_its_value) {
   EXPECT_FALSE(there(1));
   EXPECT_NE(moved.place(), place);
   EXPECT_EQ(probe_life(dir(), id_of(2), moved.place()), life::alive);
+}
+
+TEST_F(life_lock_file, dead_lives_are_the_free_ones_and_nothing_else) {
+  const auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  leave_dead(file(2));
+  leave_dead(file(3));
+  leave_dead(dir() + "/notes.txt");
+  ASSERT_TRUE(std::filesystem::create_directory(file(4)));
+  ASSERT_EQ(::symlink(file(2).c_str(), file(5).c_str()), 0);
+  EXPECT_EQ(sorted(dead_lives(dir(), 100)), (std::vector{id_of(2), id_of(3)}));
+  EXPECT_TRUE(there(2)) << "the record decides when a named file goes";
+  EXPECT_TRUE(dead_lives(dir() + "/missing", 100).empty());
+}
+
+TEST_F(life_lock_file, dead_lives_looks_at_so_many_files_at_most) {
+  for (std::uint8_t n = 1; n <= 20; ++n) leave_dead(file(n));
+  EXPECT_EQ(dead_lives(dir(), 5).size(), 5U);
+  EXPECT_EQ(dead_lives(dir(), 100).size(), 20U);
+}
+
+TEST_F(life_lock_file, remove_life_removes_that_one_and_bears_that_it_is_gone) {
+  leave_dead(file(1));
+  leave_dead(file(2));
+  remove_life(dir(), id_of(1));
+  remove_life(dir(), id_of(1));
+  EXPECT_FALSE(there(1));
+  EXPECT_TRUE(there(2));
+}
+
+TEST_F(life_lock_file, a_file_without_its_name_is_swept_unless_somebody_has_it) {
+  leave_dead(file(1) + ".new");
+  leave_dead(dir() + "/notes.new");
+  // As if its owner had locked it and were about to name it.
+  const auto held = life_lock::hold(dir(), id_of(2));
+  ASSERT_TRUE(held);
+  std::filesystem::rename(file(2), file(2) + ".new");
+  EXPECT_TRUE(dead_lives(dir(), 100).empty());
+  EXPECT_FALSE(std::filesystem::exists(file(1) + ".new"));
+  EXPECT_TRUE(std::filesystem::exists(file(2) + ".new"));
+  EXPECT_TRUE(std::filesystem::exists(dir() + "/notes.new"));
+}
+
+TEST_F(life_lock_file, sweeping_never_takes_a_life_from_who_is_being_born) {
+  for (int round = 0; round < 10; ++round) {
+    std::vector<life_lock> all;  // Outlives the sweepers: they must see living ones only.
+    std::atomic<bool> stop{};
+    std::vector<std::thread> sweepers;
+    for (int i = 0; i < 2; ++i) {
+      sweepers.emplace_back([&] {
+        while (!stop) EXPECT_TRUE(dead_lives(dir(), 1000).empty());
+      });
+    }
+    for (std::uint8_t n = 1; n <= 100; ++n) {
+      auto held = life_lock::hold(dir(), id_of(n));
+      EXPECT_TRUE(held) << held.error().message();
+      if (!held) break;
+      EXPECT_EQ(probe_life(dir(), id_of(n), held->place()), life::alive);
+      all.push_back(std::move(*held));
+    }
+    stop = true;
+    for (auto& one : sweepers) one.join();
+  }
+}
+
+TEST_F(life_lock_file, a_kill_at_any_moment_leaves_nothing_that_is_not_swept) {
+  for (int round = 0; round < 100; ++round) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      for (std::uint8_t n = 1;; n = n % 100 + 1) {
+        if (auto held = life_lock::hold(dir(), id_of(n)); !held) ::_exit(1);
+      }
+    }
+    ::usleep(static_cast<useconds_t>(500 + 37 * round));
+    ::kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status));
+    for (const auto& id : dead_lives(dir(), 100)) remove_life(dir(), id);
+    ASSERT_TRUE(std::filesystem::is_empty(dir())) << "round " << round;
+  }
 }
 
 }  // namespace
