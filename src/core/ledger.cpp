@@ -188,8 +188,9 @@ queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) 
     return v;
   }
   if (entries.size() > waiters_max) {
-    return refuse<queue_view>(status::too_many,
-                              "more than " + std::to_string(waiters_max) + " hold or wait");
+    return refuse<queue_view>(
+        status::too_many, "more than " + std::to_string(waiters_max) +
+                              " hold or wait; try again when some have left, or use more names");
   }
   next_number();
   queues_.insert_or_assign(r.name, std::move(entries));

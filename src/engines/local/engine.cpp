@@ -173,7 +173,8 @@ void enqueue_in(transaction& txn, environment& store, const core::enqueue_reques
   if (full) {
     reply = {};
     return refuse(reply, core::status::too_many,
-                  "more than " + std::to_string(core::waiters_max) + " hold or wait");
+                  "more than " + std::to_string(core::waiters_max) +
+                      " hold or wait; try again when some have left, or use more names");
   }
   put_entry(txn, r.name, {mine, store.slot()});
 }
