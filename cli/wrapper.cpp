@@ -120,11 +120,9 @@ std::optional<int> wrapper::end_of_wait() {
 }
 
 int wrapper::refused(const error& e) {
-  const std::string text = fmt::format("lock \"{}\" in {}: {}", printable_,
-                                       harmless(without_password(options_.store)), e.message());
   const exit_code code = exit_for(e.code());
   const int number = code == exit_code::not_obtained ? options_.conflict_exit : to_int(code);
-  return out_.fail(number, name_of(e.code()), text);
+  return out_.fail(number, name_of(e.code()), harmless(e.message()));
 }
 
 bool wrapper::publish(const lock& held) {

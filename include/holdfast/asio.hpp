@@ -4,7 +4,8 @@
 /// Completion tokens of standalone Asio (1.22 or newer) over the callback form of a session.
 ///
 /// This is the only public header that includes Asio, and it holds no logic of its own: the library
-/// itself does not have to be built with the same Asio.
+/// itself does not have to be built with the same Asio. Include it where it is used;
+/// <holdfast/session.hpp> does not.
 
 #include <holdfast/completion.hpp>
 #include <holdfast/session.hpp>
@@ -24,6 +25,9 @@ namespace holdfast {
 namespace detail {
 
 /// Joins the caller's stop token and Asio's cancellation slot into one stop source.
+///
+/// Two sources are needed because a `std::stop_source` cannot be made to follow another one, and an
+/// Asio slot has room for one handler only. Lives until the handler has run.
 class cancellation {
  public:
   explicit cancellation(std::stop_token outer)
@@ -63,8 +67,12 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// session::acquire for any Asio completion token: a callback, `asio::use_awaitable`, ...
 ///
 /// Completes with one `result<lock>`: contention is a value, so a coroutine does not throw for it.
-/// The handler runs on its associated executor. Asio's cancellation (any kind) and `options.stop`
-/// both end the wait with `errc::cancelled`.
+/// The handler runs on its associated executor, which counts as busy until then. Asio's
+/// cancellation (any kind) and `options.stop` both end the wait with `errc::cancelled`; a lock that
+/// was granted in the same moment is either the result or given back, never both.
+///
+/// Errors: as session::acquire, in the result. `s` must live until the operation has begun;
+/// closing or destroying it later completes the operation with `errc::lost`.
 template <class Token>
 auto async_acquire(session& s, lock_name name, acquire_options options, Token&& token) {
   return ::asio::async_initiate<Token, void(result<lock>)>(

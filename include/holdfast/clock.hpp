@@ -17,6 +17,7 @@ namespace holdfast {
 ///
 /// Thread safety: every function may be called from any thread.
 struct HOLDFAST_EXPORT clock {
+  // What the standard asks of a clock, so that <chrono> and condition variables accept it.
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
   using period = duration::period;

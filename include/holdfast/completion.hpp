@@ -10,20 +10,31 @@ namespace holdfast {
 
 /// A move-only callable that takes one result and runs once (std::move_only_function is C++23).
 ///
-/// Thread safety: as a plain value. Running it a second time, or running an empty one, is a
-/// programmer's error. One that is destroyed without being run is simply dropped.
+/// |       | bool  | operator()                   | destructor                     |
+/// |-------|-------|------------------------------|--------------------------------|
+/// | full  | true  | runs it, then it is empty    | drops it without running it    |
+/// | empty | false | a programmer's error: stops  | nothing                        |
+///
+/// What a session was given is never dropped: it runs exactly once, also when the session closes.
+///
+/// Thread safety: as a plain value; it may run on another thread than the one that made it, so what
+/// it captured must be allowed there.
 template <class T>
 class completion {
  public:
+  /// An empty one.
   completion() = default;
+  /// Anything that can be called with a `result<T>`; it needs to be movable only.
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, completion> &&
            std::is_invocable_v<std::decay_t<F>&&, result<T>>)
       completion(F&& f)  // NOLINT(google-explicit-constructor): a lambda is passed as it is.
       : call_(std::make_unique<model<std::decay_t<F>>>(std::forward<F>(f))) {}
 
+  /// Whether there is something to run.
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
+  /// Runs it with `r`. It is empty before the callee is entered, so the callee may assign to it.
   void operator()(result<T> r) {
     if (!call_) detail::bad_access("an empty completion");
     std::exchange(call_, nullptr)->run(std::move(r));

@@ -49,10 +49,14 @@ class HOLDFAST_EXPORT error {
   /// A failure with a message of its own; an empty one is replaced by the general sentence.
   error(errc code, std::string message);
 
+  /// What to do next.
   errc code() const noexcept { return code_; }
+  /// What failed, on what, why, and what to do; one line, never empty.
   const std::string& message() const noexcept { return message_; }
+  /// For interfaces that speak `std::error_code`; the message is lost on the way.
   operator std::error_code() const noexcept { return make_error_code(code_); }
 
+  /// Compares the code; messages differ with the place.
   friend bool operator==(const error& a, errc b) noexcept { return a.code_ == b; }
 
  private:
@@ -83,18 +87,22 @@ class [[nodiscard]] result {
  public:
   using value_type = T;
 
+  // Conversions, so that a function returns a value or a failure by plain `return`.
   result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT
   result(holdfast::error e) : state_(std::in_place_index<1>, std::move(e)) {}  // NOLINT
   result(errc e) : result(holdfast::error(e)) {}                               // NOLINT
 
+  /// Whether it is a value; the same as the conversion to bool.
   bool has_value() const noexcept { return state_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
+  /// The failure. Valid as long as this object.
   const holdfast::error& error() const noexcept {
     if (has_value()) detail::bad_access("result::error() of a success");
     return *std::get_if<1>(&state_);
   }
 
+  /// The value, without a throw; look before you leap.
   T& operator*() & noexcept { return get(); }
   const T& operator*() const& noexcept { return const_cast<result*>(this)->get(); }
   T&& operator*() && noexcept { return std::move(get()); }
@@ -117,7 +125,7 @@ class [[nodiscard]] result {
   std::variant<T, holdfast::error> state_;
 };
 
-/// Success, or the reason it failed. See result<T>.
+/// Success, or the reason it failed. See result<T>; a default-made one is a success.
 template <>
 class [[nodiscard]] result<void> {
  public:
@@ -127,9 +135,11 @@ class [[nodiscard]] result<void> {
   result(holdfast::error e) : failure_(std::in_place_index<1>, std::move(e)) {}  // NOLINT
   result(errc e) : result(holdfast::error(e)) {}                                 // NOLINT
 
+  /// Whether it succeeded; the same as the conversion to bool.
   bool has_value() const noexcept { return failure_.index() == 0; }
   explicit operator bool() const noexcept { return has_value(); }
 
+  /// The failure. Valid as long as this object.
   const holdfast::error& error() const noexcept {
     if (has_value()) detail::bad_access("result::error() of a success");
     return *std::get_if<1>(&failure_);

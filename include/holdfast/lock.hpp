@@ -38,17 +38,22 @@ class grant;
 /// moved-from lock is a programmer's error and stops the program; it may be destroyed and assigned.
 class [[nodiscard]] HOLDFAST_EXPORT lock {
  public:
-  lock(lock&&) noexcept;
+  /// Takes the lock over; `other` may only be destroyed or assigned afterwards.
+  lock(lock&& other) noexcept;
   /// Releases what was held before, as the destructor does.
   lock& operator=(lock&&) noexcept;
   /// Gives the lock back without telling how that went: noexcept, and bounded by the engine's own
   /// time limit for one operation (local: 2 s; only while another process is stopped inside it).
   ~lock();
 
+  /// What was acquired: the name as it was given. Valid as long as this object.
   const lock_name& name() const noexcept;
+  /// How it is held: the mode that was asked for.
   mode how() const noexcept;
 
-  /// Grows with every grant of this name. Send it with every protected write.
+  /// The fencing token: send it with every protected write. Larger than that of every exclusive
+  /// grant of this name before it; shared holders and permits may be granted in another order than
+  /// their tokens'. It stays readable after the lock is lost, to tell what was written under it.
   holdfast::token token() const noexcept;
 
   /// How long this process may still act; zero once lost. It only grows when a heartbeat is

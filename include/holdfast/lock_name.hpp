@@ -21,10 +21,13 @@ namespace holdfast {
 /// Thread safety: as a plain value.
 class HOLDFAST_EXPORT lock_name {
  public:
+  /// The longest name, in bytes of its encoding, not in characters.
   static constexpr std::size_t bytes_max = 512;
 
+  /// Keeps `text` as it is and never fails; check() judges it.
   explicit lock_name(std::string text) : text_(std::move(text)) {}
 
+  /// The bytes as they were given; for people use printable().
   const std::string& str() const noexcept { return text_; }
 
   /// Success for a name; else `invalid_argument` with which byte is wrong, where, and why.

@@ -20,6 +20,7 @@ namespace holdfast {
 /// Thread safety: as a plain value.
 class mode {
  public:
+  /// The largest n of permits(n).
   static constexpr std::uint32_t permits_max = 1'000'000;
 
   /// Alone. The default.
@@ -30,6 +31,7 @@ class mode {
   /// `invalid_argument`; so is an `n` that differs from the one its live holders and waiters gave.
   static constexpr mode permits(std::uint32_t n) noexcept { return mode(kind_t::permits, n); }
 
+  // Exactly one of the three is true.
   constexpr bool is_exclusive() const noexcept { return kind_ == kind_t::exclusive; }
   constexpr bool is_shared() const noexcept { return kind_ == kind_t::shared; }
   constexpr bool is_permits() const noexcept { return kind_ == kind_t::permits; }

@@ -26,6 +26,7 @@ namespace holdfast {
 /// mutex objects. The session must outlive it.
 class mutex {
  public:
+  /// Nothing is asked of the store yet; a name that is none shows at the first lock().
   mutex(session& s, lock_name name) : session_(&s), name_(std::move(name)) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;

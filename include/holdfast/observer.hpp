@@ -28,15 +28,19 @@ enum class session_state : std::uint8_t { attached, endangered, expired, denied,
 /// "attached", "endangered", "expired", "denied" or "closed".
 HOLDFAST_EXPORT const char* name_of(session_state s) noexcept;
 
-/// The typed events an observer receives.
+/// The typed events an observer receives: plain values that may be kept.
+///
+/// For one lock: `waiting` any number of times, then `granted`, then at most one of `released` and
+/// `lost` (neither, when the store gave no answer to the release).
+/// For one session: `session_changed` once for every change of its state, the final state last.
 namespace event {
 
 /// A lock was granted to this session.
 struct granted {
   lock_name name;
-  holdfast::token token;
-  mode how;
-  duration waited;  ///< From the call to the grant; near zero without contention.
+  holdfast::token token;  ///< As lock::token() tells it.
+  mode how;               ///< As it was asked for.
+  duration waited;        ///< From the call to the grant; near zero without contention.
 };
 
 /// An acquire found the lock held and waits; sent again when its place changes.
@@ -45,14 +49,14 @@ struct waiting {
   std::size_t ahead;                  ///< Live entries before ours, holders included; at least 1.
   std::optional<session_info> first;  ///< The oldest of them, when the engine could tell.
   wall_time since{};                  ///< Since when that one holds or waits.
-  duration waited;
+  duration waited;                    ///< Since the call.
 };
 
 /// A lock was given back by release() or its destructor.
 struct released {
   lock_name name;
   holdfast::token token;
-  duration held;
+  duration held;  ///< From the grant to the release.
 };
 
 /// A held lock is over although nobody released it.
@@ -102,12 +106,19 @@ class HOLDFAST_EXPORT observer {
   observer& operator=(const observer&) = delete;
   virtual ~observer();
 
+  /// Before acquire() returns, or before its callback runs.
   virtual void on(const event::granted&) noexcept {}
+  /// When the wait begins, and again whenever the number of those ahead is another one.
   virtual void on(const event::waiting&) noexcept {}
+  /// When the store has confirmed the release; a release without an answer sends no event.
   virtual void on(const event::released&) noexcept {}
+  /// After lock::lost() was signalled: reaction belongs there, record keeping here.
   virtual void on(const event::lost&) noexcept {}
+  /// With every change of session_state.
   virtual void on(const event::session_changed&) noexcept {}
+  /// About three times in a ttl while the session is open.
   virtual void on(const event::beat&) noexcept {}
+  /// When this session removed the record of another that was dead or silent.
   virtual void on(const event::took_over&) noexcept {}
 };
 

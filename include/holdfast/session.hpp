@@ -24,6 +24,10 @@ class session_core;
 }  // namespace client
 
 /// How to open a session. Every member has a default that suits a first try.
+///
+/// Choosing a ttl: it is how long others wait for a holder that hangs, and how long the store may
+/// fail to answer before the holder has to stop. A holder whose process dies on this host is
+/// replaced at once whatever the ttl is.
 struct session_options {
   /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
   /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s. From 100 ms to 1 h, else
@@ -38,8 +42,9 @@ struct session_options {
   std::shared_ptr<observer> watcher{};
 };
 
-/// How to acquire. `{}` tries once.
+/// How to acquire. `{}` tries once, alone (exclusive), and cannot be cancelled.
 struct acquire_options {
+  /// With whom it may be shared; see holdfast::mode for who waits for whom and what is refused.
   holdfast::mode mode = holdfast::mode::exclusive();
 
   /// How long to wait while somebody else holds it. Zero tries once and leaves nothing behind;
@@ -51,10 +56,12 @@ struct acquire_options {
 };
 
 /// How a session stands at one moment.
+///
+/// It is a picture, not a promise: for what to do next ask lock::check(), which cannot be late.
 struct session_status {
-  session_state state;
-  duration remaining;  ///< Until its locks end if no further heartbeat is acknowledged.
-  std::string reason;  ///< Why it is endangered or final, a sentence; empty while attached.
+  session_state state;  ///< See session_state for what leads from one to another.
+  duration remaining;   ///< Until its locks end if no further heartbeat is acknowledged.
+  std::string reason;   ///< Why it is endangered or final, a sentence; empty while attached.
 };
 
 /// What a client keeps alive by heartbeats. Every lock belongs to one session and ends with it.
@@ -72,18 +79,22 @@ struct session_status {
 /// and stops the program; it may be destroyed and assigned.
 class HOLDFAST_EXPORT session {
  public:
-  session(session&&) noexcept;
+  /// Takes the session over; `other` may only be destroyed or assigned afterwards.
+  session(session&& other) noexcept;
   /// Closes what was open before, as the destructor does.
   session& operator=(session&&) noexcept;
   /// Closes the session without telling how that went: noexcept and bounded, see lock::~lock.
   ~session();
 
+  /// Who this session is in the store: what `holdfast ls --sessions` and store::deny() name.
   const session_id& id() const noexcept;
   /// The store's URL without secrets, with every default filled in.
   const std::string& url() const noexcept;
+  /// The state, the time that is left and the reason, taken together at one moment. No I/O.
   session_status status() const;
   /// How long the session's locks may still be used; zero once final.
   duration remaining() const noexcept;
+  /// The time to live it was opened with: what others wait for when it hangs.
   duration ttl() const noexcept;
   /// Stop is requested when the session becomes final. See lock::lost() for the thread.
   std::stop_token lost() const noexcept;
@@ -98,7 +109,8 @@ class HOLDFAST_EXPORT session {
   /// `damaged`.
   result<lock> acquire(lock_name name, acquire_options options = {});
 
-  /// acquire() that tries once: `busy` when it is not free now.
+  /// acquire() that tries once: `busy` when it is not free now. An entry that has to wait is never
+  /// left in the queue, so a series of tries delays nobody. Errors: as acquire(), but `timed_out`.
   result<lock> try_acquire(lock_name name, mode how = mode::exclusive());
 
   /// The same as a callback: `done` runs exactly once, on this thread before the call returns or on

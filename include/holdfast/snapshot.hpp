@@ -40,7 +40,7 @@ enum class life : std::uint8_t {
   dead,     ///< Proven dead on this host: the next arrival breaks it, and so may an operator.
 };
 
-/// One session.
+/// One session, as its record says and as far as this host can judge its life.
 struct session_info {
   session_id id;
   owner_info owner;

@@ -20,6 +20,8 @@ class operator_view;
 }
 
 /// What denying a session did.
+///
+/// It is a duration and not a moment because only durations cross from one machine to another.
 struct denial {
   bool already{};          ///< It was denied before; nothing was changed.
   duration free_within{};  ///< Its locks are free at the latest this long after the first waiter,
@@ -28,6 +30,7 @@ struct denial {
 
 /// One line of a diagnosis.
 struct finding {
+  /// good: as it should be. warning: works today, may not tomorrow. fault: locks do not work here.
   enum class level : std::uint8_t { good, warning, fault };
   level severity{level::good};
   std::string subject;  ///< What was looked at, one or two words: "file system", "token floor".
@@ -48,14 +51,18 @@ class HOLDFAST_EXPORT store {
   /// See holdfast::open for URLs and errors.
   static result<store> open(std::string_view url);
 
-  store(store&&) noexcept;
-  store& operator=(store&&) noexcept;
+  /// Takes the view over; `other` may only be destroyed or assigned afterwards.
+  store(store&& other) noexcept;
+  /// Lets go of the store that was seen before.
+  store& operator=(store&& other) noexcept;
+  /// Sessions that were opened through it live on; the store's files close with the last of them.
   ~store();
 
   /// The store's URL without secrets, with every default filled in.
   const std::string& url() const noexcept;
 
   /// Opens a session on this store; it does not need the store object afterwards.
+  /// Errors: as holdfast::open, without those of the URL.
   result<session> open_session(session_options options = {});
 
   /// Everything that is there: one consistent picture; dead entries are left out.

@@ -5,7 +5,11 @@
 
 namespace holdfast {
 
-/// A fencing token: an integer from 1 to 2^53 - 1 that grows with every grant of a name in a store.
+/// A fencing token: an integer from 1 to 2^53 - 1, the place of a grant in the history of its name.
+///
+/// An exclusive grant has a larger one than every grant of that name before it, across crashes,
+/// restarts and power loss. Shared holders and permits(n) hold at the same time: each has its own,
+/// and all are larger than that of the last exclusive holder before them.
 ///
 /// Send it with every write to what the lock protects, and let the storage refuse a token that is
 /// older than the newest it has seen. That, and nothing a lock service can do, stops a holder that
@@ -14,7 +18,10 @@ namespace holdfast {
 ///
 /// It does **not** promise to grow by one, nor to start at one. Tokens of different names or of
 /// different stores must not be compared.
+///
+/// Thread safety: as a plain value.
 struct token {
+  /// Zero is no token: what a default-made one has, and never the token of a grant.
   std::uint64_t value{};
   friend auto operator<=>(const token&, const token&) = default;
 };
