@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <future>
+#include <utility>
 
 using namespace std::chrono_literals;
 
@@ -15,19 +16,22 @@ int main(int argc, char** argv) {
     return 1;
   }
 
-  std::promise<int> finished;
+  std::promise<holdfast::result<holdfast::lock>> arrived;
   session->acquire(holdfast::lock_name("report"), {.wait = 10s},
-                   [&finished](holdfast::result<holdfast::lock> got) {
-                     // This may run on a thread of the library: hand over, never block.
-                     if (!got) {
-                       std::fprintf(stderr, "%s\n", got.error().message().c_str());
-                       return finished.set_value(1);
-                     }
-                     got->on_lost([](const holdfast::error& why) {
-                       std::fprintf(stderr, "stop: %s\n", why.message().c_str());
-                     });
-                     std::printf("holding it\n");
-                     finished.set_value(0);
+                   [&arrived](holdfast::result<holdfast::lock> got) {
+                     // This may run on a thread of the library: hand over, never block. The lock
+                     // is given back where `got` ends, so it moves to whoever does the work.
+                     arrived.set_value(std::move(got));
                    });
-  return finished.get_future().get();
+
+  auto lock = arrived.get_future().get();
+  if (!lock) {
+    std::fprintf(stderr, "%s\n", lock.error().message().c_str());
+    return 1;
+  }
+  lock->on_lost([](const holdfast::error& why) {
+    std::fprintf(stderr, "stop: %s\n", why.message().c_str());
+  });
+  std::printf("holding it\n");
+  return std::move(*lock).release() ? 0 : 1;
 }

@@ -70,13 +70,15 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// token run on that thread and must not block.
   std::stop_token lost() const noexcept;
 
-  /// Calls `f` once with the reason when the lock is lost, at once if it is lost already. It runs
+  /// Calls `f` once with the reason when the lock is lost, at once if it is lost already: `denied`
+  /// when an operator ended the session, else `lost`. It runs
   /// on the thread described at lost(), or on this one, and must not block or throw. Replaces an
   /// earlier `f`; an empty one takes it away. Not called for a lock that was released or destroyed
   /// first.
   void on_lost(std::function<void(const error&)> f);
 
-  /// Gives the lock back and says how that went. Afterwards the lock is over in every case.
+  /// Gives the lock back and says how that went: `std::move(l).release()`. Afterwards the lock is
+  /// over in every case.
   /// Errors: `lost` when it was lost before; `outcome_unknown` or `unavailable` when the store did
   /// not answer: then it ends with its session at the latest.
   result<void> release() &&;

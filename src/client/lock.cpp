@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 client::grant& held(const std::shared_ptr<client::grant>& g) noexcept {
-  if (!g) detail::bad_access("a lock that was moved from");
+  if (!g) detail::bad_access("a lock that was moved from was used");
   return *g;
 }
 

@@ -11,6 +11,7 @@ namespace holdfast::core {
 
 namespace {
 
+constexpr duration pace_after_notify = std::chrono::milliseconds{1};
 constexpr std::size_t probe_max = 128;  ///< Life locks looked at on arrival, oldest first.
 constexpr int rounds_max = 64;          ///< Enqueues without a pause, against a store gone mad.
 constexpr int leaves_max = 4;           ///< Times that a leave is sent.
@@ -45,6 +46,7 @@ claim::claim(config c, lease& own, sightings notes)
     : config_(std::move(c)),
       lease_(own),
       notes_(std::move(notes)),
+      pace_(config_.poll),
       pause_(pause_first, pause_most) {}
 
 action claim::start(time_point now) {
@@ -196,7 +198,8 @@ action claim::settle(time_point now) {
   if (pending_) return leave(pending_->why, pending_->text);
   state_ = state::watching;
   rested_ = now;
-  next_poll_ = now + config_.poll;
+  next_poll_ = now + pace_;
+  pace_ = std::min(2 * pace_, config_.poll);
   if (std::exchange(armed_, true)) return act::rest{};
   return act::watch{.targets = targets_, .whom = watched_};
 }
@@ -253,6 +256,7 @@ action claim::notified(time_point now) {
   }
   if (!active.confirm_after_wait) return grant(mine_, now);
   notified_ = false;
+  pace_ = std::min(pace_after_notify, config_.poll);
   state_ = state::confirming;
   return act::confirm{};
 }

@@ -73,7 +73,9 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 ///
 /// A poll looks at the life locks of the watched rivals alone: with n waiters, n reads of a queue
 /// of n entries would be n^2 work each time. Only every 16th poll, a notification, or a rival that
-/// was silent for its ttl reads the store.
+/// was silent for its ttl reads the store. After a notification the polls come quickly at first and
+/// then ever more slowly: a process that seems to have ended may leave children that hold its life
+/// lock for some milliseconds more.
 ///
 /// Rules it keeps (docs/protocol.md): a grant counts only while the session's lease runs; after a
 /// wait one more read confirms; an unknown enqueue moves the gate before anything else; a dead
@@ -175,6 +177,7 @@ class claim {
   std::optional<session_record> first_{};
   std::vector<act::take> takes_{};  ///< Dead or due rivals not yet taken.
   time_point next_poll_{};
+  duration pace_;        ///< From coming to rest to the next poll.
   time_point rested_{};  ///< When it came to rest; what was due before waits for the poll.
   time_point resume_{};  ///< When a pause ends.
   backoff pause_;

@@ -58,6 +58,26 @@ TEST_F(claim_test, a_woken_waiter_confirms_before_it_holds) {
   EXPECT_EQ(end(waiting.confirmed(view(status::ok, {7}), t0)).held, token{7});
 }
 
+TEST_F(claim_test, after_a_hint_the_life_locks_are_looked_at_soon_and_then_more_slowly) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::queued, {7}, 9), t0);
+  waiting.probed({}, t0);
+  EXPECT_EQ(waiting.wake(), t0 + 250ms);
+  waiting.notified(t0);
+  const auto again = waiting.confirmed(view(status::queued, {7}, 9), t0);
+  waiting.probed({}, t0);
+  auto now = t0;
+  for (const auto pause : {1ms, 2ms, 4ms, 8ms, 16ms, 32ms, 64ms, 128ms, 250ms, 250ms}) {
+    ASSERT_EQ(waiting.wake(), now + pause);
+    now += pause;
+    ASSERT_TRUE(is<act::probe>(waiting.tick(now)));
+    waiting.probed({}, now);
+  }
+  waiting.tick(waiting.wake());
+  const auto whom = std::get<act::probe>(again).whom;
+  EXPECT_TRUE(std::get<act::take>(waiting.probed({whom.at(0).owner}, now + 250ms)).broken);
+}
+
 TEST_F(claim_test, a_silent_rival_is_taken_after_its_ttl_at_the_version_seen) {
   waiting.start(t0);
   waiting.enqueued(view(status::queued, {7}, 9), t0);

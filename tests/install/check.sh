@@ -19,7 +19,7 @@ fail() {
 configure_and_build() {
   local from=$1 to=$2
   shift 2
-  cmake -S "$from" -B "$to" -G Ninja -DCMAKE_BUILD_TYPE=Debug "$@"
+  cmake -S "$from" -B "$to" -G Ninja -DCMAKE_CXX_FLAGS=-O0 "$@"
   cmake --build "$to"
 }
 
@@ -85,17 +85,11 @@ add_subdirectory() {
   lacks_engine "$work/user/program" "local:$work/store"
 }
 
-local_only() {
-  build_holdfast "$work/stage" -DHOLDFAST_ENGINES=local
+shared_with_local_only() {
+  build_holdfast "$work/stage" -DBUILD_SHARED_LIBS=ON -DHOLDFAST_ENGINES=local
   use_find_package "$work/stage"
   runs "$work/user/program" "local:$work/store"
   lacks_engine "$work/user/program" memory:x
-}
-
-shared() {
-  build_holdfast "$work/stage" -DBUILD_SHARED_LIBS=ON
-  use_find_package "$work/stage"
-  runs "$work/user/program" "local:$work/store"
   runs "$work/user/program_without_exceptions" "local:$work/store"
   use_pkg_config "$work/stage"
   runs "$work/program" "local:$work/store"
