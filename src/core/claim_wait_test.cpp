@@ -101,7 +101,7 @@ TEST_F(claim_wait_test, a_read_that_failed_is_repeated_by_the_next_poll) {
   queue_up(waiting);
   waiting.notified(t0);
   EXPECT_TRUE(is<act::rest>(waiting.confirmed(view(status::unavailable), t0)));
-  EXPECT_EQ(waiting.wake(), t0 + 250ms);
+  EXPECT_EQ(waiting.wake(), t0 + 1ms);
   EXPECT_TRUE(is<act::confirm>(waiting.tick(waiting.wake())));
 }
 
