@@ -191,8 +191,8 @@ class engine {
   /// entries, room left -> append an entry whose order is larger than any order given before in
   /// this store. ok when granted at once. With `leave_if_busy` a busy name answers `busy` and
   /// nothing is left behind. The same (id, inc, request) again answers for the entry that is there.
-  /// An engine never sends an enqueue a second time by itself: whether it may is the claim's choice.
-  /// Dead entries met on the way may be swept, at most 100 in a call. Errors: gone, denied,
+  /// An engine never sends an enqueue a second time by itself: whether it may is the claim's
+  /// choice. Dead entries met on the way may be swept, at most 100 in a call. Errors: gone, denied,
   /// stale_gate, conflicting, too_many, unsupported.
   virtual void enqueue(const enqueue_request&, on<queue_view>) = 0;
 
