@@ -3,17 +3,21 @@
 #include <sys/eventfd.h>
 
 #include <cstdint>
+#include <cstdlib>
 #include <utility>
 
 namespace holdfast::cli {
 
 run_events::run_events(waiting_line& line)
-    : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), line_(&line) {}
+    : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), line_(&line) {
+  if (const char* id = std::getenv("HOLDFAST_SESSION")) own_run_ = session_id::parse(id);
+}
 
 void run_events::on(const event::waiting& e) noexcept {
   {
     const std::lock_guard hold(mutex_);
     if (line_ != nullptr) line_->heard(e);
+    waits_for_own_run_ = own_run_ && e.first && e.first->id == *own_run_;
   }
   wake();
 }
@@ -29,6 +33,11 @@ void run_events::acquired(result<lock> r) {
 std::optional<result<lock>> run_events::take_acquired() {
   const std::lock_guard hold(mutex_);
   return std::exchange(acquired_, std::nullopt);
+}
+
+bool run_events::waits_for_own_run() {
+  const std::lock_guard hold(mutex_);
+  return waits_for_own_run_;
 }
 
 void run_events::wake() noexcept {

@@ -24,6 +24,10 @@ class run_events final : public observer {
   void acquired(result<lock> r);
   std::optional<result<lock>> take_acquired();
 
+  /// The oldest one in the way is the `run` below which this one was started, and which waits for
+  /// us to end.
+  bool waits_for_own_run();
+
   int fd() const noexcept { return wake_.get(); }
   void wake() noexcept;
   void drain() noexcept;
@@ -35,6 +39,8 @@ class run_events final : public observer {
   std::mutex mutex_;
   waiting_line* line_;
   std::optional<result<lock>> acquired_;
+  std::optional<session_id> own_run_;
+  bool waits_for_own_run_{};
 };
 
 }  // namespace holdfast::cli

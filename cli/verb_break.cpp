@@ -16,7 +16,7 @@ int verb_break(const std::vector<std::string>& after_verb) {
   target which;
   which.add_to(app);
   common.add_to(app);
-  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out(common.json);
   if (const auto code = which.check(out)) return *code;
 

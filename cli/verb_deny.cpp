@@ -50,7 +50,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   which.add_to(app);
   app.add_option("--why", why, "The reason, shown to the one who is denied")->type_name("TEXT");
   common.add_to(app);
-  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out(common.json);
   if (const auto code = which.check(out)) return *code;
 

@@ -112,6 +112,11 @@ std::optional<int> wrapper::end_of_wait() {
     const bool harmless_one = *n == SIGTSTP || *n == SIGCONT || *n == SIGCHLD || *n == SIGWINCH;
     if (!harmless_one) return exit_of_signal(*n);
   }
+  if (events_->waits_for_own_run()) {
+    return refused(error(errc::busy,
+                         "it is held by the run that started this command, which would wait for "
+                         "itself"));
+  }
   if (!guardian_->is_gone()) return std::nullopt;
   return out_.fail(exit_code::unavailable,
                    fmt::format("lock \"{}\": the guardian was killed before the command started; "

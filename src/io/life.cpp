@@ -155,7 +155,8 @@ std::vector<session_id> dead_lives(const std::string& directory, std::size_t mos
       continue;
     }
     struct stat s {};
-    if (::lstat(file.path().c_str(), &s) != 0) continue;
+    // Whoever finds a dead one removes it, so it has to be a life lock and nothing else.
+    if (::lstat(file.path().c_str(), &s) != 0 || !S_ISREG(s.st_mode) || s.st_size != 0) continue;
     if (probe_life(directory, *id, place_of(s)) == life::dead) dead.push_back(*id);
   }
   return dead;

@@ -183,6 +183,13 @@ TEST_F(life_lock_file, is_unknown_when_it_is_another_file_than_the_record_names)
   EXPECT_EQ(probe_life(dir(), id_of(1), core::life_place{}), life::unknown);
 }
 
+TEST_F(life_lock_file, is_not_a_file_with_something_in_it) {
+  std::ofstream(file(1)) << "somebody else's";
+  EXPECT_TRUE(dead_lives(dir(), 10).empty());
+  std::ofstream(file(2)).flush();
+  EXPECT_EQ(dead_lives(dir(), 10), std::vector{id_of(2)});
+}
+
 TEST_F(life_lock_file, moves_with_its_value) {
   auto held = life_lock::hold(dir(), id_of(1));
   ASSERT_TRUE(held);

@@ -87,3 +87,18 @@ as_somebody() {
   wait $! && code=0 || code=$?
   [[ $code == 76 ]]
 }
+
+@test "a run below a run that holds the same lock is 75, not a wait without end" {
+  expect 75 holdfast run x -- "$HOLDFAST" run x -- true
+  [[ $output == *"wait for itself"* ]]
+  expect 0 holdfast run x --shared -- "$HOLDFAST" run x --shared -- true
+  expect 0 holdfast run x -- "$HOLDFAST" run y -- true
+}
+
+@test "a name that begins with a dash can be given after --" {
+  expect 0 holdfast show -- -x
+  [[ $output == *'"-x"'* ]]
+  expect 64 holdfast deny -- -x
+  [[ $output == *nobody* ]]
+  expect 64 holdfast show -- x y
+}

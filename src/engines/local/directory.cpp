@@ -218,8 +218,11 @@ result<void> directory::discard_old_boot() {
 
 result<void> directory::make_life_directory() {
   if (::mkdirat(fd_.get(), file::life, 0700) != 0) {
-    if (errno == EEXIST) return {};
-    return io::file_failure("create the directory", where_.at(file::life), errno);
+    if (errno != EEXIST) {
+      return io::file_failure("create the directory", where_.at(file::life), errno);
+    }
+    auto there = io::open_directory(where_.at(file::life));
+    return there ? result<void>() : result<void>(there.error());
   }
   const mode_t mode = grouped() ? 02770 : 0700;
   if (::fchmodat(fd_.get(), file::life, mode, 0) != 0) {

@@ -33,6 +33,12 @@ constinit std::atomic<environment*> inherited{nullptr};
 
 file_id id_of(const directory& d) { return {d.facts().device, d.facts().inode}; }
 
+error not_as_left(const directory& d, const char* name, const char* what) {
+  return {errc::damaged, d.where().at(name) + " " + what +
+                             "; end every process that uses the store, then remove " +
+                             d.where().at(file::boot)};
+}
+
 result<io::shared_memory> map_shared(const directory& d) {
   auto file = io::open_or_create(d.where(), file::shared, d.file_mode());
   if (!file) return file.error();
@@ -40,10 +46,7 @@ result<io::shared_memory> map_shared(const directory& d) {
   auto facts = io::facts_of(file->get(), path);
   if (!facts) return facts.error();
   if (!d.fresh() && facts->size != sizeof(shared_state)) {
-    return error(errc::damaged, path +
-                                    " is missing or has a wrong size; end every process that "
-                                    "uses the store, then remove " +
-                                    d.where().at(file::boot));
+    return not_as_left(d, file::shared, "is missing or has a wrong size");
   }
   if (auto room = io::reserve(file->get(), sizeof(shared_state), path); !room) return room.error();
   return io::shared_memory::map(file->get(), sizeof(shared_state), path);
@@ -58,9 +61,17 @@ result<shared_state*> enter_shared(const directory& d, const io::shared_memory& 
 }
 
 result<io::process_slot> take_slot(const directory& d, shared_state& state) {
-  auto file = io::open_or_create(d.where(), file::slots, d.file_mode());
+  // Opened once: closing a second descriptor would free the slot.
+  auto file = io::open_existing(d.where(), file::slots);
   if (!file) return file.error();
-  auto slot = io::process_slot::take(std::move(*file));
+  if (!*file) {
+    // In a new file every slot is free, also those that running processes go by.
+    if (!d.fresh()) return not_as_left(d, file::slots, "is missing");
+    auto made = io::open_or_create(d.where(), file::slots, d.file_mode());
+    if (!made) return made.error();
+    *file = std::move(*made);
+  }
+  auto slot = io::process_slot::take(std::move(**file));
   if (!slot) return slot.error();
   state.wake[slot->number()].asleep.store(0);
   std::uint32_t used = state.slots_used.load();
@@ -111,10 +122,7 @@ result<database> open_data(const directory& d) {
   auto facts = io::facts_of(file->get(), path);
   if (!facts) return facts.error();
   if (!d.fresh() && facts->size == 0) {
-    return error(errc::damaged, path +
-                                    " is missing or empty, but belongs to this boot; end every "
-                                    "process that uses the store, then remove " +
-                                    d.where().at(file::boot));
+    return not_as_left(d, file::data, "is missing or empty, but belongs to this boot");
   }
   return database::open(file->get(), path);
 }

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include <filesystem>
 
@@ -83,7 +84,8 @@ TEST_F(local_open, refuses_a_symbolic_link_in_place_of_the_directory) {
 
 TEST_F(local_open, refuses_a_symbolic_link_in_place_of_each_file) {
   { const auto o = open(); }
-  for (const char* name : {"format", "lock", "boot", "data.mdb", "shared", "slots", "floor"}) {
+  for (const char* name :
+       {"format", "lock", "boot", "data.mdb", "shared", "slots", "floor", "life"}) {
     fs::rename(file(name), root() + "/aside");
     ASSERT_EQ(::symlink((root() + "/aside").c_str(), file(name).c_str()), 0);
     expect_refused(errc::unavailable, name);
@@ -91,6 +93,19 @@ TEST_F(local_open, refuses_a_symbolic_link_in_place_of_each_file) {
     fs::rename(root() + "/aside", file(name));
   }
   const auto o = open();
+}
+
+TEST_F(local_open, refuses_a_store_of_this_boot_that_lost_a_file_which_processes_share) {
+  const auto running = open();
+  for (const char* name : {"data.mdb", "shared", "slots"}) {
+    fs::rename(file(name), root() + "/kept");
+    const pid_t other = ::fork();
+    if (other == 0) ::_exit(open_at(path()).error() == errc::damaged ? 0 : 1);
+    int status{};
+    ::waitpid(other, &status, 0);
+    EXPECT_EQ(status, 0) << name;
+    fs::rename(root() + "/kept", file(name));
+  }
 }
 
 TEST_F(local_open, refuses_a_directory_that_others_may_write_to) {
