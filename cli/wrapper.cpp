@@ -113,9 +113,10 @@ std::optional<int> wrapper::end_of_wait() {
     if (!harmless_one) return exit_of_signal(*n);
   }
   if (events_->waits_for_own_run()) {
-    return refused(error(errc::busy,
-                         "it is held by the run that started this command, which would wait for "
-                         "itself"));
+    return refused(
+        error(errc::busy, "acquire " + printable_ +
+                              ": it is held by the run that started this command, which would "
+                              "wait for itself"));
   }
   if (!guardian_->is_gone()) return std::nullopt;
   return out_.fail(exit_code::unavailable,

@@ -15,7 +15,7 @@ release() { : >go; wait "$holder"; }
 @test "--no-wait on a held lock is 75, or what -E says, and names store and lock" {
   hold_it
   expect 75 holdfast run x --no-wait -- true
-  [[ $output == *'"x"'*"$store"* ]]
+  [[ $output == *'acquire x in '"$store"* ]]
   expect 0 holdfast run x --no-wait -E 0 -- false
   expect 9 holdfast run x -n -E9 -- true
   release
