@@ -40,6 +40,25 @@ struct finding {
 /// "good", "warning" or "fault".
 HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
 
+/// What opening does about a store that is not there. A store that lives in the process alone
+/// (`memory:`) is never missing.
+enum class missing : std::uint8_t {
+  create,  ///< It is made.
+  refuse,  ///< `unavailable`; nothing is made. For whoever only looks: a mistyped path is then
+           ///< seen.
+};
+
+/// What store::find saw.
+struct presence {
+  std::string url;  ///< Without secrets, with every default filled in.
+  bool there{};     ///< Something is at its place; whether it is sound shows when it is opened.
+  std::string
+      obstacle;  ///< Why opening could not make it; empty when it could, or when it is there.
+};
+
+/// What this machine gives that the library builds on (clocks, timers, boot id), without a store.
+HOLDFAST_EXPORT std::vector<finding> diagnose_machine();
+
 /// A place where locks live, seen by an operator: look, deny, break, diagnose, open sessions.
 ///
 /// It holds no locks itself and keeps nothing alive.
@@ -49,7 +68,10 @@ HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
 class HOLDFAST_EXPORT store {
  public:
   /// See holdfast::open for URLs and errors.
-  static result<store> open(std::string_view url);
+  static result<store> open(std::string_view url, missing what = missing::create);
+  /// Looks whether a store is there, without opening or making it. Errors: `invalid_argument` and
+  /// `unsupported`, about the URL.
+  static result<presence> find(std::string_view url);
 
   /// Takes the view over; `other` may only be destroyed or assigned afterwards.
   store(store&& other) noexcept;
@@ -86,8 +108,9 @@ class HOLDFAST_EXPORT store {
   /// such session), `unavailable`.
   result<void> break_session(session_id id);
 
-  /// Looks at everything an operator can put right: configuration, permissions, file system,
-  /// clocks, stuck processes. Changes nothing. Errors: only when the store cannot be looked at.
+  /// Looks at everything an operator can put right: configuration, permissions, file system, stuck
+  /// processes, and what diagnose_machine() looks at. Changes nothing. Errors: only when the store
+  /// cannot be looked at.
   result<std::vector<finding>> diagnose();
 
  private:

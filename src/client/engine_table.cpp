@@ -18,17 +18,18 @@ namespace {
 
 struct row {
   std::string_view scheme;
-  result<engines::opened> (*open)(const core::store_url&);
+  result<engines::opened> (*open)(const core::store_url&, missing);
+  result<presence> (*find)(const core::store_url&);
 };
 
 constexpr row rows[] = {
 #ifdef HOLDFAST_ENGINE_LOCAL
-    {"local", &engines::local::open_local},
+    {"local", &engines::local::open_local, &engines::local::find_local},
 #endif
 #ifdef HOLDFAST_ENGINE_MEMORY
-    {"memory", &engines::memory::open_memory},
+    {"memory", &engines::memory::open_memory, &engines::memory::find_memory},
 #endif
-    {"", nullptr},  // Keeps the table from being empty.
+    {"", nullptr, nullptr},  // Keeps the table from being empty.
 };
 
 constexpr std::array<std::string_view, 6> known = {"local",   "memory", "redis",
@@ -43,11 +44,9 @@ std::string built_in() {
   return text.empty() ? "none" : text;
 }
 
-}  // namespace
-
-result<engines::opened> open_engine(const core::store_url& url) {
+result<row> row_of(const core::store_url& url) {
   for (const auto& r : rows) {
-    if (r.open != nullptr && r.scheme == url.scheme) return r.open(url);
+    if (r.open != nullptr && r.scheme == url.scheme) return r;
   }
   if (std::ranges::find(known, url.scheme) != known.end()) {
     return error(errc::unsupported, "the engine '" + url.scheme +
@@ -55,6 +54,18 @@ result<engines::opened> open_engine(const core::store_url& url) {
   }
   return error(errc::invalid_argument,
                "unknown store URL scheme '" + url.scheme + "'; built in: " + built_in());
+}
+
+}  // namespace
+
+result<engines::opened> open_engine(const core::store_url& url, missing what) {
+  const auto r = row_of(url);
+  return r ? r->open(url, what) : r.error();
+}
+
+result<presence> find_store(const core::store_url& url) {
+  const auto r = row_of(url);
+  return r ? r->find(url) : r.error();
 }
 
 }  // namespace holdfast::client

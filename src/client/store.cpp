@@ -4,6 +4,7 @@
 #include "client/failure.hpp"
 #include "client/operator_view.hpp"
 #include "client/session_core.hpp"
+#include "io/host_checks.hpp"
 
 #include <utility>
 
@@ -31,11 +32,13 @@ store& store::operator=(store&& other) noexcept {
 
 store::~store() { drop(view_); }
 
-result<store> store::open(std::string_view url) {
-  auto core = client::store_core::open(url);
+result<store> store::open(std::string_view url, missing what) {
+  auto core = client::store_core::open(url, what);
   if (!core) return core.error();
   return store(std::make_shared<client::operator_view>(std::move(*core)));
 }
+
+result<presence> store::find(std::string_view url) { return client::store_core::find(url); }
 
 const std::string& store::url() const noexcept { return view_->store()->url(); }
 
@@ -57,5 +60,7 @@ result<denial> store::deny(session_id id, std::string by, std::string why) {
 
 result<void> store::break_session(session_id id) { return view_->break_session(id); }
 result<std::vector<finding>> store::diagnose() { return view_->diagnose(); }
+
+std::vector<finding> diagnose_machine() { return io::check_host(); }
 
 }  // namespace holdfast

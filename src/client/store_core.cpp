@@ -57,7 +57,7 @@ std::shared_ptr<store_core> store_core::on(engines::opened what, duration ttl, d
   return std::make_shared<store_core>(std::move(what), ttl, limit);
 }
 
-result<std::shared_ptr<store_core>> store_core::open(std::string_view text) {
+result<store_core::request> store_core::read(std::string_view text) {
   auto url = core::store_url::parse(text);
   if (!url) return url.error();
   const auto limit = bounded(*url, "max_ttl", core::ttl_max, core::ttl_max);
@@ -71,9 +71,21 @@ result<std::shared_ptr<store_core>> store_core::open(std::string_view text) {
     if (!path) return path.error();
     url->path = std::move(*path);
   }
-  auto opened = open_engine(*url);
+  return request{std::move(*url), *ttl, *limit};
+}
+
+result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missing what) {
+  const auto asked = read(url);
+  if (!asked) return asked.error();
+  auto opened = open_engine(asked->url, what);
   if (!opened) return opened.error();
-  return on(std::move(*opened), *ttl, *limit);
+  return on(std::move(*opened), asked->ttl, asked->limit);
+}
+
+result<presence> store_core::find(std::string_view url) {
+  const auto asked = read(url);
+  if (!asked) return asked.error();
+  return find_store(asked->url);
 }
 
 bool store_core::forked() const noexcept { return io::process_generation() != generation_; }

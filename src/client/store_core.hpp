@@ -1,6 +1,7 @@
 #pragma once
 
 #include "client/sighting_notes.hpp"
+#include "core/store_url.hpp"
 #include "engines/opened.hpp"
 #include "io/loop.hpp"
 
@@ -19,7 +20,8 @@ namespace holdfast::client {
 /// Thread safety: every function, from any thread.
 class store_core {
  public:
-  static result<std::shared_ptr<store_core>> open(std::string_view url);
+  static result<std::shared_ptr<store_core>> open(std::string_view url, missing what);
+  static result<presence> find(std::string_view url);
   /// On an engine that is open already; `ttl` and `limit` as in the URL's query.
   static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit);
 
@@ -38,6 +40,13 @@ class store_core {
   result<std::shared_ptr<io::loop>> loop();
 
  private:
+  struct request {
+    core::store_url url;  ///< Without the keys that are the same for all engines.
+    duration ttl{};
+    duration limit{};
+  };
+  static result<request> read(std::string_view url);
+
   engines::opened opened_;
   duration ttl_;
   duration limit_;

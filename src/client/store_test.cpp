@@ -82,6 +82,11 @@ TEST(store, diagnoses_the_clock) {
   EXPECT_EQ(clock->severity, finding::level::good);
 }
 
+TEST(store, the_machine_is_diagnosed_without_a_store) {
+  const auto found = diagnose_machine();
+  EXPECT_NE(std::ranges::find(found, "clock", &finding::subject), found.end());
+}
+
 TEST(mutex, works_with_unique_lock) {
   auto a = open("memory:mutex");
   auto b = open("memory:mutex");

@@ -13,8 +13,9 @@
 
 namespace holdfast::engines {
 
-/// What every engine folder's `open.hpp` gives: one function `open_<engine>(url)` that answers with
-/// this. Opening the same store twice in a process shares one underlying environment.
+/// What every engine folder's `open.hpp` gives: a function `open_<engine>(url, missing)` that
+/// answers with this, and `find_<engine>(url)` that answers as store::find does. Opening the same
+/// store twice in a process shares one underlying environment.
 struct opened {
   std::shared_ptr<core::engine> engine;
   std::string url;             ///< Canonical, without secrets: equal for equal stores.

@@ -26,11 +26,11 @@ std::vector<engine_kind> built_engines() {
 #if defined(HOLDFAST_WITH_MEMORY)
   all.push_back({"memory",
                  [](const std::string& d) { return "memory:" + d.substr(d.rfind('/') + 1); },
-                 engines::memory::open_memory});
+                 [](const store_url& u) { return engines::memory::open_memory(u); }});
 #endif
 #if defined(HOLDFAST_WITH_LOCAL)
   all.push_back({"local", [](const std::string& d) { return "local:" + d + "/store"; },
-                 engines::local::open_local});
+                 [](const store_url& u) { return engines::local::open_local(u); }});
 #endif
   return all;
 }

@@ -61,6 +61,37 @@ std::string without_trailing_slashes(std::string path) {
   return path;
 }
 
+bool is_there(const std::string& path) {
+  struct stat s {};
+  return ::lstat(path.c_str(), &s) == 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+error no_store(const std::string& path) {
+  return {errc::unavailable, "there is no store at " + path + "; `holdfast run` creates it"};
+}
+
+error not_local(const std::string& path, const io::file_system& fs) {
+  return {errc::unsupported, path + " is on " + fs.name +
+                                 ", where file locks or shared memory may not be this host's "
+                                 "alone; put the store on ext4, xfs, btrfs, tmpfs or an overlay on "
+                                 "them"};
+}
+
+// A folder with nothing in it is not a store yet.
+bool is_empty(const std::string& path) {
+  const auto fd = io::open_directory(path);
+  const auto names = fd ? io::names_in(fd->get(), path) : fd.error();
+  return names && names->empty();
+}
+
+std::string group_name(gid_t id) {
+  std::vector<char> room(16384);
+  group entry{};
+  group* found = nullptr;
+  const int rc = ::getgrgid_r(id, &entry, room.data(), room.size(), &found);
+  return rc == 0 && found != nullptr ? std::string(entry.gr_name) : std::to_string(id);
+}
+
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
 
 }  // namespace
@@ -88,7 +119,12 @@ result<directory> directory::open(const request& asked) {
   directory d;
   d.group_ = asked.group;
   const std::string path = without_trailing_slashes(asked.path);
-  if (auto there = create(path, group); !there) return there.error();
+  d.what_ = asked.what;
+  if (asked.what == missing::create) {
+    if (auto there = create(path, group); !there) return there.error();
+  } else if (!is_there(path)) {
+    return no_store(path);
+  }
   auto fd = io::open_directory(path);
   if (!fd) return fd.error();
   d.fd_ = std::move(*fd);
@@ -106,22 +142,38 @@ result<directory> directory::open(const request& asked) {
   return d;
 }
 
+bool directory::exists(const std::string& path) { return is_there(path) && !is_empty(path); }
+
+std::string directory::obstacle(const std::string& path) {
+  std::string there = without_trailing_slashes(path);
+  while (there.size() > 1 && !is_there(there)) {
+    there.resize(std::max<std::size_t>(there.rfind('/'), 1));
+  }
+  const io::unique_fd fd(::open(there.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd) return io::file_failure("create anything in", there, errno).message();
+  const auto fs = io::file_system_of(fd.get(), there);
+  if (!fs) return fs.error().message();
+  if (!fs->local) return not_local(there, *fs).message();
+  if (::faccessat(AT_FDCWD, there.c_str(), W_OK | X_OK, AT_EACCESS) == 0) return {};
+  return io::file_failure("create anything in", there, errno).message();
+}
+
 result<void> directory::check_access(const request& asked, std::optional<gid_t> group) {
   const std::string& path = where_.path;
   auto fs = io::file_system_of(fd_.get(), path);
   if (!fs) return fs.error();
-  if (!fs->local) {
-    return error(errc::unsupported, path + " is on " + fs->name +
-                                        ", where file locks or shared memory may not be this "
-                                        "host's alone; put the store on ext4, xfs, btrfs, tmpfs or "
-                                        "an overlay on them");
-  }
+  if (!fs->local) return not_local(path, *fs);
   auto facts = io::facts_of(fd_.get(), path);
   if (!facts) return facts.error();
   facts_ = *facts;
   if (group && facts_.group != *group) {
     return error(errc::unavailable, path + " does not belong to the group " + asked.group +
                                         "; chgrp and chmod 2770 it, or leave ?group= out");
+  }
+  if (!group && (facts_.mode & 02020) == 02020) {
+    const std::string name = group_name(facts_.group);
+    return error(errc::unavailable, path + " is open to the group " + name + " (mode " +
+                                        octal(facts_.mode) + "); open it with ?group=" + name);
   }
   if (!group && facts_.owner != ::geteuid()) {
     return error(errc::unavailable, path + " belongs to user " + std::to_string(facts_.owner) +
@@ -132,7 +184,7 @@ result<void> directory::check_access(const request& asked, std::optional<gid_t> 
   if ((facts_.mode & forbidden) != 0) {
     return error(errc::unavailable, path + " has mode " + octal(facts_.mode) +
                                         ", so others may write to it; chmod " +
-                                        (group ? "2770" : "0700 it, or open it with ?group="));
+                                        (group ? "2770 it" : "0700 it, or open it with ?group="));
   }
   return {};
 }
@@ -155,6 +207,7 @@ result<void> directory::check_format(bool may_create) {
     return damaged(where_.path + " is not empty (it has " + name + ") and is not a holdfast " +
                    "store; it was not touched. Choose another directory");
   }
+  if (what_ == missing::refuse) return no_store(where_.path);
   if (!may_create) return {};
   return io::replace_text(where_, file::format, format_text(), file_mode());
 }

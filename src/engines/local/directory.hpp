@@ -5,6 +5,7 @@
 #include "io/files.hpp"
 
 #include <holdfast/error.hpp>
+#include <holdfast/store.hpp>
 
 #include <sys/types.h>
 
@@ -17,7 +18,8 @@ namespace holdfast::engines::local {
 /// What a `local:` URL asks for.
 struct request {
   std::string path;
-  std::string group;  ///< Empty: the store is its owner's alone.
+  std::string group{};  ///< Empty: the store is its owner's alone.
+  missing what{missing::create};
 };
 
 /// The names of a store's files.
@@ -41,10 +43,14 @@ inline constexpr const char* life = "life";      ///< Directory of life locks.
 /// Thread safety: one owner.
 class directory {
  public:
-  /// Creates it when it is not there. Errors: `unavailable` with what to do, `unsupported` for a
-  /// file system that is not known to be local, `damaged` for a foreign or newer one,
-  /// `invalid_argument` for an unknown group.
+  /// Errors: `unavailable` with what to do, also when it is not there and may not be created;
+  /// `unsupported` for a file system that is not known to be local, `damaged` for a foreign or
+  /// newer one, `invalid_argument` for an unknown group.
   static result<directory> open(const request& asked);
+  /// True when something is at that path, whatever it is, but for an empty folder.
+  static bool exists(const std::string& path);
+  /// Why a store could not be created there; empty when nothing speaks against it.
+  static std::string obstacle(const std::string& path);
 
   const io::place& where() const noexcept { return where_; }
   const io::file_facts& facts() const noexcept { return facts_; }
@@ -76,6 +82,7 @@ class directory {
   io::unique_fd lock_;
   std::string boot_;
   std::string group_;
+  missing what_{missing::create};
   bool fresh_{};
 };
 

@@ -52,6 +52,63 @@ TEST_F(local_open, refuses_unknown_query_keys_and_an_empty_path) {
   EXPECT_EQ(open_at("").error(), errc::invalid_argument);
 }
 
+TEST_F(local_open, refuses_a_relative_path_and_writes_out_the_absolute_one) {
+  const auto relative = open_at("locks", "group=jobs");
+  ASSERT_EQ(relative.error(), errc::invalid_argument);
+  const std::string here = fs::current_path().string();
+  EXPECT_NE(relative.error().message().find("write local:" + here + "/locks?group=jobs"),
+            std::string::npos)
+      << relative.error().message();
+  EXPECT_EQ(open_at("./locks").error(), errc::invalid_argument);
+  const auto home = open_at("~/locks");
+  ASSERT_EQ(home.error(), errc::invalid_argument);
+  EXPECT_NE(home.error().message().find("no shell expands the ~"), std::string::npos);
+  EXPECT_FALSE(fs::exists("locks"));
+  EXPECT_FALSE(fs::exists("~"));
+}
+
+TEST_F(local_open, a_missing_store_is_refused_and_nothing_is_made_when_that_is_asked) {
+  const auto look = [this] {
+    return open_local(*core::store_url::parse("local:" + path()), missing::refuse);
+  };
+  const auto none = look();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error(), errc::unavailable);
+  EXPECT_NE(none.error().message().find("there is no store at " + path()), std::string::npos);
+  EXPECT_FALSE(fs::exists(path()));
+  ASSERT_TRUE(fs::create_directory(path()));
+  ASSERT_EQ(::chmod(path().c_str(), 0700), 0);
+  EXPECT_EQ(look().error(), errc::unavailable);
+  EXPECT_TRUE(fs::is_empty(path()));
+  { const auto o = open(); }
+  EXPECT_TRUE(look());
+}
+
+TEST_F(local_open, find_tells_whether_it_is_there_and_whether_it_could_be) {
+  const auto find = [](const std::string& p) {
+    return find_local(*core::store_url::parse("local:" + p));
+  };
+  const auto before = find(path() + "/deep");
+  ASSERT_TRUE(before);
+  EXPECT_FALSE(before->there);
+  EXPECT_EQ(before->obstacle, "");
+  EXPECT_EQ(before->url, "local:" + path() + "/deep");
+  EXPECT_NE(find("/proc/nosuch")->obstacle.find("proc"), std::string::npos);
+  write(root() + "/file", "");
+  EXPECT_NE(find(root() + "/file/store")->obstacle.find("Not a directory"), std::string::npos);
+  EXPECT_FALSE(fs::exists(path()));
+  { const auto o = open(); }
+  EXPECT_TRUE(find(path())->there);
+  EXPECT_EQ(find("relative").error(), errc::invalid_argument);
+}
+
+TEST_F(local_open, a_group_store_opened_without_the_key_says_which_key) {
+  const group* own = ::getgrgid(::getegid());
+  ASSERT_NE(own, nullptr);
+  { const auto o = open_at(path(), std::string("group=") + own->gr_name); }
+  expect_refused(errc::unavailable, std::string("open it with ?group=") + own->gr_name);
+}
+
 TEST_F(local_open, the_same_store_by_any_path_has_one_url_and_one_slot) {
   const auto a = open();
   ASSERT_EQ(::symlink(root().c_str(), (root() + "/again").c_str()), 0);

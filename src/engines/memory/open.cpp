@@ -39,13 +39,18 @@ result<std::vector<finding>> diagnose() {
 
 }  // namespace
 
-result<opened> open_memory(const core::store_url& url) {
+result<opened> open_memory(const core::store_url& url, missing) {
   if (auto known = url.only({"ttl", "max_ttl"}); !known) return known.error();
   return opened{.engine = stores.get().get(url.path),
                 .url = "memory:" + url.path,
                 .life_directory = {},
                 .group_writable = false,
                 .diagnose = diagnose};
+}
+
+result<presence> find_memory(const core::store_url& url) {
+  if (auto known = url.only({"ttl", "max_ttl"}); !known) return known.error();
+  return presence{.url = "memory:" + url.path, .there = true, .obstacle = {}};
 }
 
 }  // namespace holdfast::engines::memory

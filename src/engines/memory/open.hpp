@@ -5,6 +5,9 @@
 namespace holdfast::engines::memory {
 
 /// Opens the store that `url` names; see docs/stores.md for its form and query keys.
-result<opened> open_memory(const core::store_url& url);
+result<opened> open_memory(const core::store_url& url, missing what = missing::create);
+
+/// Whether that store is there; see store::find.
+result<presence> find_memory(const core::store_url& url);
 
 }  // namespace holdfast::engines::memory
