@@ -5,7 +5,10 @@
 #include "io/life.hpp"
 #include "io/process_identity.hpp"
 
+#include <holdfast/duration.hpp>
+
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace holdfast::client {
@@ -15,6 +18,12 @@ namespace {
 // Most waits end sooner, and then a descriptor for the holder's process was made for nothing.
 constexpr duration hint_after = std::chrono::milliseconds{2};
 constexpr std::size_t hints_max = 16;
+
+std::string for_people(duration d) {
+  using namespace std::chrono;
+  const duration whole = d < 10s ? duration(floor<milliseconds>(d)) : duration(floor<seconds>(d));
+  return print_duration(std::max(whole, duration::zero()));
+}
 
 }  // namespace
 
@@ -95,7 +104,7 @@ core::action acquisition::feed(time_point now) {
     case step::enqueue: {
       const auto& view = std::get<core::queue_view>(a);
       if (view.what == core::status::stale_gate) session_->raise_gate(view.gate);
-      note_session(view.what);
+      note_session(view);
       return claim_->enqueued(view, now);
     }
     case step::probe:
@@ -104,7 +113,7 @@ core::action acquisition::feed(time_point now) {
       return claim_->taken(taking_.id, std::get<core::take_reply>(a), now);
     case step::confirm: {
       const auto& view = std::get<core::queue_view>(a);
-      note_session(view.what);
+      note_session(view);
       return claim_->confirmed(view, now);
     }
     case step::leave:
@@ -112,12 +121,12 @@ core::action acquisition::feed(time_point now) {
   }
   const auto& left = std::get<core::leave_reply>(a);
   session_->raise_gate(left.gate);
-  note_session(left.what);
+  note_session(left);
   return claim_->left(left, now);
 }
 
-void acquisition::note_session(core::status what) {
-  if (what == core::status::gone || what == core::status::denied) session_->ended_by_engine(what);
+void acquisition::note_session(const core::reply& r) {
+  if (r.what == core::status::gone || r.what == core::status::denied) session_->ended_by_engine(r);
 }
 
 void acquisition::perform(const core::action& a) {
@@ -287,8 +296,15 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
 }
 
 std::string acquisition::describe(const core::act::finish& a) const {
-  return "acquire " + grant_->name().printable() + " in " + session_->store().url() + ": " +
-         (a.text.empty() ? error(a.why).message() : a.text);
+  std::string text = "acquire " + grant_->name().printable() + " in " + session_->store().url() +
+                     ": " + (a.text.empty() ? error(a.why).message() : a.text);
+  const auto& ahead = claim_->ahead();
+  const bool in_the_way = a.why == errc::timed_out || a.why == errc::busy;
+  if (in_the_way && !ahead.empty() && ahead.front().since != wall_time{}) {
+    text += ", held for " + for_people(io::wall_now() - ahead.front().since);
+  }
+  if (a.why == errc::timed_out) text += "; waited " + for_people(clock::now() - began_);
+  return text;
 }
 
 void acquisition::end(result<holdfast::lock> r) {

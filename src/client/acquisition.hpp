@@ -77,7 +77,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   void carry_out(const core::act::finish& a);
 
   void answered(answer a);
-  void note_session(core::status what);
+  void note_session(const core::reply& r);
   void hint();
   void rest();
   void tell_waiting();

@@ -139,7 +139,7 @@ result<void> grant::release() {
     return {};
   }
   if (reply.what == core::status::gone || reply.what == core::status::denied) {
-    owner_->ended_by_engine(reply.what);
+    owner_->ended_by_engine(reply);
   }
   return failure(reply, "release of " + name_.printable(), owner_->store().url());
 }

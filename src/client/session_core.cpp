@@ -145,8 +145,8 @@ void session_core::passed() noexcept {
   advance([now](machine& m) { return m.tick(now); });
 }
 
-void session_core::ended_by_engine(core::status what) {
-  advance([what](machine& m) { return m.ended_by_engine(what, clock::now()); });
+void session_core::ended_by_engine(const core::reply& r) {
+  advance([&r](machine& m) { return m.ended_by_engine(r.what, clock::now(), r.text); });
 }
 
 void session_core::leave_later(std::shared_ptr<grant> g) {

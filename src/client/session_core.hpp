@@ -58,7 +58,7 @@ class session_core final : public io::alarm::guarded,
   result<void> usable();
   session_status status();
   /// An operation was answered with `gone` or `denied`.
-  void ended_by_engine(core::status what);
+  void ended_by_engine(const core::reply& r);
   /// Tries again, until the session is over, to remove an entry whose release was not answered; its
   /// name stays taken until then.
   void leave_later(std::shared_ptr<grant> g);

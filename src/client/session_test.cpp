@@ -84,8 +84,11 @@ TEST(session, a_wait_that_runs_out_times_out_and_leaves_nothing) {
   auto held = a.acquire(lock_name("x"));
   ASSERT_TRUE(held);
   const auto began = clock::now();
-  EXPECT_EQ(code(b.acquire(lock_name("x"), {.wait = 60ms})), errc::timed_out);
+  const auto late = b.acquire(lock_name("x"), {.wait = 60ms});
+  ASSERT_EQ(code(late), errc::timed_out);
   EXPECT_GE(clock::now() - began, 60ms);
+  EXPECT_NE(late.error().message().find(", held for "), std::string::npos);
+  EXPECT_NE(late.error().message().find("; waited "), std::string::npos);
   EXPECT_LT(clock::now() - began, 1s);
   auto seen = store::open(url)->list();
   ASSERT_TRUE(seen);
@@ -243,6 +246,10 @@ TEST(session, a_denied_session_loses_its_locks_and_stays_denied) {
   EXPECT_TRUE(ops->deny(s.id(), "me", "test")->already);
   EXPECT_TRUE(eventually([&] { return held->lost().stop_requested(); }));
   EXPECT_EQ(s.status().state, session_state::denied);
+  EXPECT_EQ(s.status().reason, "an operator (me) denied it: test");
+  const auto refused = std::move(*held).release();
+  ASSERT_EQ(code(refused), errc::lost);
+  EXPECT_NE(refused.error().message().find("an operator (me) denied it: test"), std::string::npos);
   EXPECT_EQ(code(s.acquire(lock_name("y"))), errc::denied);
   auto b = must_open(url);
   EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 3s}));

@@ -27,10 +27,6 @@ R refuse(status what, std::string text) {
 
 std::string no_session(const session_id& id) { return "session " + id.str() + " is not there"; }
 
-std::string denied_text(const session_record& s) {
-  return "session " + s.id.str() + " was denied by " + s.denied_by + ": " + s.denied_why;
-}
-
 }  // namespace
 
 std::uint64_t ledger::next_number() {
@@ -52,7 +48,7 @@ const session_record* ledger::find(const session_id& id, std::uint64_t inc) cons
 open_reply ledger::open(const open_request& r) {
   const auto there = sessions_.find(r.draft.id);
   if (there != sessions_.end() && there->second.at.denied) {
-    return refuse<open_reply>(status::denied, denied_text(there->second));
+    return refuse<open_reply>(status::denied, denial_text(there->second));
   }
   if (there == sessions_.end()) {
     session_record record = r.draft;
@@ -76,7 +72,7 @@ beat_reply ledger::beat(const beat_request& r) {
     *record = {.id = r.id, .at = {.inc = r.inc}, .ttl = ttl_default, .gate = 1};
   }
   if (active.refuse_denied && record->at.denied) {
-    return refuse<beat_reply>(status::denied, denied_text(*record));
+    return refuse<beat_reply>(status::denied, denial_text(*record));
   }
   // Never the attempt's number: a late, repeated attempt would bring an old version back, and an
   // observer who had noted that one would take it for silence.
@@ -150,7 +146,7 @@ queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
 queue_view ledger::enqueue(const enqueue_request& r) {
   const session_record* self = find(r.id, r.inc);
   if (self == nullptr) return refuse<queue_view>(status::gone, no_session(r.id));
-  if (self->at.denied) return refuse<queue_view>(status::denied, denied_text(*self));
+  if (self->at.denied) return refuse<queue_view>(status::denied, denial_text(*self));
 
   sweep_some();
   std::vector<entry> entries;
@@ -222,7 +218,7 @@ leave_reply ledger::leave(const leave_request& r) {
 queue_view ledger::confirm(const confirm_request& r) const {
   const session_record* self = find(r.id, r.inc);
   if (self == nullptr) return refuse<queue_view>(status::gone, no_session(r.id));
-  if (self->at.denied) return refuse<queue_view>(status::denied, denied_text(*self));
+  if (self->at.denied) return refuse<queue_view>(status::denied, denial_text(*self));
   const auto q = queues_.find(r.name);
   const auto entries = q == queues_.end() ? std::vector<entry>{} : live(q->second);
   const bool own = std::any_of(entries.begin(), entries.end(), [&](const entry& e) {

@@ -41,6 +41,12 @@ struct session_record {
   std::string denied_why{};
 };
 
+/// Why a denied session is refused, for its owner.
+inline std::string denial_text(const session_record& s) {
+  return "an operator (" + s.denied_by + ") denied it" +
+         (s.denied_why.empty() ? "" : ": " + s.denied_why);
+}
+
 /// One entry of a lock's queue as an engine stores it. Alive iff its session record is.
 struct entry {
   token order{};  ///< The engine's commit order: its place, and the fencing token.

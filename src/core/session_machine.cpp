@@ -42,7 +42,9 @@ session_machine::step session_machine::tick(time_point now) {
 session_machine::step session_machine::beat_answered(std::uint64_t attempt, const beat_reply& r,
                                                      time_point now) {
   if (is_final()) return {};
-  if (r.what == status::gone || r.what == status::denied) return ended_by_engine(r.what, now);
+  if (r.what == status::gone || r.what == status::denied) {
+    return ended_by_engine(r.what, now, r.text);
+  }
   if (r.what != status::ok) return next(now, {});
   const std::uint64_t proof = active.prove_own_attempt ? r.proves : attempt;
   const auto sent = sent_at(proof);
@@ -54,9 +56,12 @@ session_machine::step session_machine::beat_answered(std::uint64_t attempt, cons
   return next(now, {});
 }
 
-session_machine::step session_machine::ended_by_engine(status what, time_point) {
+session_machine::step session_machine::ended_by_engine(status what, time_point,
+                                                       const std::string& text) {
   if (is_final()) return {};
-  if (what == status::denied) return finish(session_state::denied, "an operator denied it");
+  if (what == status::denied) {
+    return finish(session_state::denied, text.empty() ? "an operator denied it" : text);
+  }
   HOLDFAST_ASSERT(what == status::gone);
   return finish(session_state::expired, "its record is gone: another session took it over");
 }

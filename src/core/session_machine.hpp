@@ -46,8 +46,9 @@ class session_machine {
   /// The answer of one attempt. `unavailable` and `unknown` only mean that it proves nothing.
   step beat_answered(std::uint64_t attempt, const beat_reply& r, time_point now);
 
-  /// An operation of the session was answered with gone or denied: the session is over.
-  step ended_by_engine(status what, time_point now);
+  /// An operation of the session was answered with gone or denied: the session is over. `text` is
+  /// the answer's: of a deny it becomes the reason.
+  step ended_by_engine(status what, time_point now, const std::string& text = {});
 
   /// The owner closes. Loses the lease before anything is sent.
   step close(time_point now);

@@ -28,8 +28,7 @@ template <class R>
 void say_denied(R& reply, transaction& txn, const session_id& id) {
   const auto s = find_session(txn, id);
   if (!s) return;
-  refuse(reply, core::status::denied,
-         "session " + id.str() + " was denied by " + s->denied_by + ": " + s->denied_why);
+  refuse(reply, core::status::denied, core::denial_text(*s));
 }
 
 /// The session's head when it is there with this inc and not denied; else the reply says which.
