@@ -6,6 +6,7 @@
 #include <holdfast/lock_name.hpp>
 
 #include <algorithm>
+#include <cctype>
 
 namespace holdfast::cli {
 
@@ -19,8 +20,27 @@ std::vector<std::string> option_names(const CLI::App& app) {
   return names;
 }
 
+/// What stands behind NAME and is no option is a command without its `--`.
+std::optional<std::string> forgotten_dashes(const CLI::App& app, const words& given) {
+  const auto extras = app.remaining();
+  if (app.get_name() != "run" || given.command || extras.empty() || extras[0].starts_with('-')) {
+    return std::nullopt;
+  }
+  auto cut = std::find(given.ours.begin(), given.ours.end(), extras[0]);
+  // NAME may be the same word.
+  const auto name = app.get_option("NAME")->results();
+  if (cut != given.ours.end() && !name.empty() && name[0] == extras[0]) {
+    cut = std::find(cut + 1, given.ours.end(), extras[0]);
+  }
+  std::vector<std::string> line(given.ours.begin(), cut);
+  line.emplace_back("--");
+  line.insert(line.end(), cut, given.ours.end());
+  return "write -- before the command: holdfast run " + shell_line(line);
+}
+
 std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return e.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
+  if (const auto said = forgotten_dashes(app, given)) return *said;
   for (const std::string& word : given.ours) {
     const std::string option = word.substr(0, word.find('='));
     const auto names = option_names(app);
@@ -33,6 +53,26 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
 }
 
 }  // namespace
+
+bool wants_json(const std::vector<std::string>& ours) {
+  return std::find(ours.begin(), ours.end(), "--json") != ours.end();
+}
+
+std::string shell_word(std::string_view word) {
+  const std::string text = harmless(word);
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:=,@%+?";
+  if (!text.empty() && text.find_first_not_of(plain) == std::string::npos) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+std::string shell_line(const std::vector<std::string>& words) {
+  std::string line;
+  for (const std::string& w : words) line += (line.empty() ? "" : " ") + shell_word(w);
+  return line;
+}
 
 words cut_at_dashes(const std::vector<std::string>& after_verb) {
   const auto cut = std::find(after_verb.begin(), after_verb.end(), "--");
@@ -48,10 +88,11 @@ std::optional<int> parse(CLI::App& app, const words& given) {
     std::vector<std::string> reversed(given.ours.rbegin(), given.ours.rend());
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    return print(app.help("holdfast " + app.get_name()));
+    return print(app.help("holdfast"));
   } catch (const CLI::ParseError& e) {
-    return report().fail(exit_code::usage, app.get_name() + ": " + explain(app, e, given) +
-                                               "; see holdfast " + app.get_name() + " --help");
+    return report(wants_json(given.ours))
+        .fail(exit_code::usage, app.get_name() + ": " + explain(app, e, given) + "; see holdfast " +
+                                    app.get_name() + " --help");
   }
   return std::nullopt;
 }
@@ -73,7 +114,7 @@ std::optional<int> load_settings(settings& into, const common_options& given, co
     if (has_password(given.store)) {
       out.warn(
           "warning: the password in --store can be read by everybody on this machine (ps); "
-          "use HOLDFAST_STORE or ?password_file=");
+          "use HOLDFAST_STORE");
     }
   }
   return std::nullopt;
@@ -83,16 +124,37 @@ std::string store_url(const settings& s) {
   return s[key::store].given() ? s[key::store].value : "local:";
 }
 
-int fail_to_open(const settings& s, const error& e, const report& out) {
-  const std::string text = "store " + harmless(without_password(store_url(s))) + ": " + e.message();
+bool is_default_store(std::string_view url) {
+  return url == "local:" || url.starts_with("local:?");
+}
+
+fault fault_of(const settings& s, const error& e, std::initializer_list<key> causes,
+               const std::string& subject) {
   std::string places;
-  for (const key which : {key::store, key::ttl, key::label, key::instance}) {
+  for (const key which : causes) {
     if (s[which].from == origin::file) places += (places.empty() ? "" : ", ") + s[which].place;
   }
+  const std::string text = subject + ": " + e.message();
   if (e.code() == errc::invalid_argument && !places.empty()) {
-    return out.fail(exit_code::configuration, text + " (set in " + places + ")");
+    return {to_int(exit_code::configuration), "configuration", places + ": " + text};
   }
-  return out.fail(to_int(exit_for(e.code())), name_of(e.code()), text);
+  return {to_int(exit_for(e.code())), name_of(e.code()), text};
+}
+
+int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
+                 const report& out) {
+  const fault f = fault_of(s, e, causes, "store " + harmless(without_password(store_url(s))));
+  return out.fail(f.code, f.name, f.text);
+}
+
+std::optional<int> refuse_memory(const settings& s, const report& out) {
+  std::string scheme = store_url(s).substr(0, std::string_view("memory:").size());
+  for (char& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (scheme != "memory:") return std::nullopt;
+  const error e(
+      errc::invalid_argument,
+      "memory: lives inside one process; no other process would see its locks. Use local:");
+  return fail_to_open(s, e, {key::store}, out);
 }
 
 void target::add_to(CLI::App& app) {

@@ -12,8 +12,10 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::cli {
@@ -24,6 +26,14 @@ struct words {
   std::vector<std::string> ours;
   std::optional<std::vector<std::string>> command;  ///< Nothing when there is no `--`.
 };
+
+/// `--json` stands among these words. Asked before they are parsed, so that what is wrong with them
+/// is an object too.
+bool wants_json(const std::vector<std::string>& ours);
+
+/// The word as a shell reads it back, for lines that are meant to be typed.
+std::string shell_word(std::string_view word);
+std::string shell_line(const std::vector<std::string>& words);
 
 words cut_at_dashes(const std::vector<std::string>& after_verb);
 
@@ -46,8 +56,25 @@ std::optional<int> load_settings(settings& into, const common_options& given, co
 /// The store's URL: what was set, else the embedded store of this machine.
 std::string store_url(const settings& s);
 
-/// Exit code for a failure to open what `s` names: 78 when a file said it, else by the error.
-int fail_to_open(const settings& s, const error& e, const report& out);
+/// The embedded store at its usual place, which need not be there yet.
+bool is_default_store(std::string_view url);
+
+/// What is wrong with settings, and the exit code for it: 78 with the place of each of `causes`
+/// that a file gave, when the error is about what was set; else by the error.
+struct fault {
+  int code{};
+  std::string name;
+  std::string text;
+};
+fault fault_of(const settings& s, const error& e, std::initializer_list<key> causes,
+               const std::string& subject);
+
+/// The same for the store that `s` names; says it and gives the exit code.
+int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
+                 const report& out);
+
+/// Exit code after a sentence when the store would be this process's alone.
+std::optional<int> refuse_memory(const settings& s, const report& out);
 
 /// A NAME or --session ID argument of show, deny and break.
 struct target {

@@ -35,8 +35,9 @@ std::string exit_code_table() {
          "  69   the store did not answer, or cannot do what was asked\n"
          "  75   not obtained: somebody else holds it (run -E N changes the number);\n"
          "       break: refused; check: valid, but less than --for is left\n"
-         "  76   the lease was lost and the command was stopped; wins over its own code\n"
-         "  77   stale token\n"
+         "  76   the lease was lost and the command was stopped, whatever its own code; or\n"
+         "       an operator denied it while it waited\n"
+         "  77   reserved for the storage fence; no verb uses it yet\n"
          "  78   configuration file\n"
          "  126  the command is not executable\n"
          "  127  the command was not found\n";

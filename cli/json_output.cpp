@@ -74,6 +74,8 @@ nlohmann::ordered_json json_of(const entry_info& e, const snapshot& all) {
   if (e.how.is_permits()) out["permits"] = e.how.limit();
   const session_info* s = find_session(all, e.owner);
   out["owner"] = s == nullptr ? nlohmann::ordered_json(nullptr) : json_of(s->owner);
+  out["life"] = name_of(s == nullptr ? life::unknown : s->alive);
+  out["denied"] = s != nullptr && s->denied;
   return out;
 }
 

@@ -1,11 +1,13 @@
+#include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/near_match.hpp"
 #include "cli/report.hpp"
 #include "cli/standard_descriptors.hpp"
 #include "cli/verbs.hpp"
 
-#include <cstdio>
+#include <algorithm>
 #include <exception>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -42,18 +44,54 @@ std::string overview() {
          "\n`holdfast VERB --help` tells more; see holdfast(1).\n";
 }
 
-int dispatch(const std::vector<std::string>& words) {
-  if (words.empty()) return report().fail(exit_code::usage, "no verb; see holdfast --help");
+const verb* verb_named(const std::string& name) {
+  const auto& all = all_verbs();
+  const auto at =
+      std::find_if(all.begin(), all.end(), [&](const verb& v) { return name == v.name; });
+  return at == all.end() ? nullptr : &*at;
+}
+
+int help(const std::vector<std::string>& words) {
+  const verb* about = words.size() > 1 ? verb_named(words[1]) : nullptr;
+  return about == nullptr ? print(overview()) : about->run({"--help"});
+}
+
+/// What stands where the verb belongs and is none.
+std::string not_a_verb(const std::vector<std::string>& words, const cli::words& cut) {
   const std::string& first = words.front();
-  if (first == "--help" || first == "-h" || first == "help") return print(overview());
-  if (first == "--version" || first == "-V") return verb_version({});
-  std::vector<std::string> names;
-  for (const verb& v : all_verbs()) {
-    if (first == v.name) return v.run({words.begin() + 1, words.end()});
-    names.emplace_back(v.name);
+  if (first.starts_with('-')) {
+    for (const std::string& word : cut.ours) {
+      if (verb_named(word) == nullptr) continue;
+      std::vector<std::string> line{word};
+      std::copy_if(words.begin(), words.end(), std::back_inserter(line),
+                   [&, left = false](const std::string& w) mutable {
+                     const bool moved = !left && w == word;
+                     left = left || moved;
+                     return !moved;
+                   });
+      return "options come after the verb: holdfast " + shell_line(line);
+    }
+    return "no verb before " + harmless(first);
   }
-  return report().fail(exit_code::usage, "unknown verb \"" + harmless(first) + "\"" +
-                                             hint(first, names) + "; see holdfast --help");
+  std::vector<std::string> names;
+  for (const verb& v : all_verbs()) names.emplace_back(v.name);
+  const std::string near = hint(first, names);
+  std::string text = "unknown verb \"" + harmless(first) + "\"" + near;
+  if (near.empty() && cut.command && !cut.command->empty()) {
+    text += "; to run a command under a lock of that name: holdfast run " + shell_line(words);
+  }
+  return text;
+}
+
+int dispatch(const std::vector<std::string>& words) {
+  const cli::words cut = cut_at_dashes(words);
+  const report out(wants_json(cut.ours));
+  if (words.empty()) return out.fail(exit_code::usage, "no verb; see holdfast --help");
+  const std::string& first = words.front();
+  if (first == "--help" || first == "-h" || first == "help") return help(words);
+  if (first == "--version" || first == "-V") return verb_version({});
+  if (const verb* v = verb_named(first)) return v->run({words.begin() + 1, words.end()});
+  return out.fail(exit_code::usage, not_a_verb(words, cut) + "; see holdfast --help");
 }
 
 }  // namespace

@@ -6,12 +6,36 @@
 
 namespace holdfast::cli {
 
+namespace {
+
+std::variant<store, int> open_named(const settings& s, const report& out) {
+  if (const auto code = refuse_memory(s, out)) return *code;
+  auto opened = store::open(store_url(s), missing::refuse);
+  if (!opened) return fail_to_open(s, opened.error(), {key::store}, out);
+  return std::move(*opened);
+}
+
+}  // namespace
+
 std::variant<store, int> open_store(const common_options& given, const report& out) {
   settings s;
   if (const auto code = load_settings(s, given, out)) return *code;
-  auto opened = store::open(store_url(s));
-  if (!opened) return fail_to_open(s, opened.error(), out);
-  return std::move(*opened);
+  return open_named(s, out);
+}
+
+std::variant<picture, int> look_at_store(const common_options& given, const report& out) {
+  settings s;
+  if (const auto code = load_settings(s, given, out)) return *code;
+  if (is_default_store(store_url(s))) {
+    const auto seen = store::find(store_url(s));
+    if (seen && !seen->there) return picture{seen->url, {}};
+  }
+  auto opened = open_named(s, out);
+  if (const int* code = std::get_if<int>(&opened)) return *code;
+  store& st = std::get<store>(opened);
+  auto all = st.list();
+  if (!all) return out.fail(all.error(), "store " + st.url());
+  return picture{st.url(), std::move(*all)};
 }
 
 std::vector<session_id> sessions_of(const target& t, const snapshot& all, const report& out,

@@ -10,8 +10,18 @@
 
 namespace holdfast::cli {
 
-/// Reads the settings and opens the store, or gives the exit code after a sentence.
+/// Reads the settings and opens the store, which has to be there, or gives the exit code after a
+/// sentence.
 std::variant<store, int> open_store(const common_options& given, const report& out);
+
+/// A store as it was seen once.
+struct picture {
+  std::string url;
+  snapshot all;
+};
+
+/// The same for a look: the usual store of a machine that has never used it is an empty one.
+std::variant<picture, int> look_at_store(const common_options& given, const report& out);
 
 /// The sessions that `t` means: the one, or every holder of the lock. Empty after a sentence, for
 /// which `code` is the exit code.

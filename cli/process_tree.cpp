@@ -135,17 +135,16 @@ void signal_descendants(int signal, const std::vector<process_ref>& spared) {
 
 void kill_descendants(const std::vector<process_ref>& spared) {
   constexpr int rounds_max = 64;  // A tree that outruns this is caught by the caller's next call.
-  std::set<process_ref> stopped;
+  std::set<process_ref> killed;
   for (int round = 0; round < rounds_max; ++round) {
     bool grew = false;
     for (const process_ref& one : below(::getpid(), spared)) {
-      if (!stopped.insert(one).second) continue;
-      send_signal(one, SIGSTOP);
+      if (!killed.insert(one).second) continue;
+      send_signal(one, SIGKILL);
       grew = true;
     }
     if (!grew) break;
   }
-  for (const process_ref& one : stopped) send_signal(one, SIGKILL);
 }
 
 }  // namespace holdfast::cli

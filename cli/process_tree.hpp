@@ -33,9 +33,11 @@ void send_signal(const process_ref& to, int signal) noexcept;
 /// Sends `signal` to every process below this one.
 void signal_descendants(int signal, const std::vector<process_ref>& spared = {});
 
-/// Stops every process below this one, again until no new one appears, so that none can fork while
-/// the others die; then kills them all. `spared` ones, and what is below them, are left alone.
-/// Returns without waiting: the caller reaps, and calls again until there is nothing left.
+/// Kills every process below this one, parents before their children, again until no new one
+/// appears: what a process forked before it died is found in the next round, as ours by then.
+/// Stopping all of them first would gain nothing against a tree that forks, and would leave them
+/// stopped for ever if we were killed in between. `spared` ones, and what is below them, are left
+/// alone. Returns without waiting: the caller reaps, and calls again until there is nothing left.
 void kill_descendants(const std::vector<process_ref>& spared = {});
 
 }  // namespace holdfast::cli

@@ -93,10 +93,10 @@ void report::note(const std::string& text) const {
   if (verbose_ && !json_) say("holdfast: " + text);
 }
 
-int print(const std::string& text) {
+int print(const std::string& text, const report& out) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return to_int(exit_code::ok);
-  return report().fail(exit_code::unavailable, "standard output cannot be written");
+  return out.fail(exit_code::unavailable, "standard output cannot be written");
 }
 
 std::string harmless(std::string_view text) {
@@ -128,8 +128,12 @@ std::string rounded(duration d) {
 std::string age(wall_time since) {
   if (since == wall_time{}) return "?";
   const auto past = std::chrono::system_clock::now() - since;
-  if (past < 1s) return "now";
+  if (past < 1s) return "less than 1s";
   return rounded(std::chrono::duration_cast<duration>(past));
+}
+
+std::string counted(std::size_t n, const char* what) {
+  return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }
 
 std::string who(const owner_info& owner) {
@@ -137,6 +141,19 @@ std::string who(const owner_info& owner) {
   if (!owner.instance.empty()) text += "/" + owner.instance;
   if (!owner.label.empty()) text += " (" + owner.label + ")";
   return harmless(text);
+}
+
+std::string owner_of(const entry_info& e, const snapshot& all) {
+  const auto at = std::find_if(all.sessions.begin(), all.sessions.end(),
+                               [&](const session_info& s) { return s.id == e.owner; });
+  if (at == all.sessions.end()) return "session " + e.owner.str();
+  std::string text = who(at->owner);
+  if (at->alive == life::dead) {
+    text += e.granted ? " (dead; the next arrival takes it)" : " (dead; passed over)";
+  } else if (at->denied) {
+    text += e.granted ? " (denied; free when its ttl has passed)" : " (denied; never gets it)";
+  }
+  return text;
 }
 
 std::string mode_text(const mode& m) {

@@ -34,18 +34,23 @@ class report {
   bool verbose_;
 };
 
-/// Writes to standard output; 69 when that fails (a full disk), else 0.
-int print(const std::string& text);
+/// Writes to standard output; 69 when that fails (a full disk), said to `out`, else 0.
+int print(const std::string& text, const report& out = report());
 
 /// Bytes that could move a terminal's cursor or colour, as `\xHH`. UTF-8 text stays.
 std::string harmless(std::string_view text);
 
-/// "4s", "2m03s", "5h12m", "3d04h"; "now" below a second.
+/// "4s", "2m03s", "5h12m", "3d04h", "less than 1s".
 std::string age(wall_time since);
 std::string rounded(duration d);
 
+/// "1 lock", "2 locks".
+std::string counted(std::size_t n, const char* what);
+
 /// "host:pid program (label)".
 std::string who(const owner_info& owner);
+/// The same for an entry's owner, and what is to be known of it: that it is dead, or denied.
+std::string owner_of(const entry_info& e, const snapshot& all);
 std::string mode_text(const mode& m);
 
 /// Aligned columns: the first row is the heading.

@@ -41,7 +41,7 @@ int verb_break(const std::vector<std::string>& after_verb) {
   }
   // What was done is said also when another session was refused.
   if (code != 0 && text.empty()) return code;
-  const int printed = print(common.json ? json_line(json) : text);
+  const int printed = print(common.json ? json_line(json) : text, out);
   return code != 0 ? code : printed;
 }
 

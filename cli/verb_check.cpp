@@ -33,10 +33,10 @@ int answer(duration left, duration needed, const std::string& name, const report
                                 {"valid", !lost},
                                 {"enough", !lost && left >= needed},
                                 {"remaining_ms", left / std::chrono::milliseconds(1)}};
-    if (const int code = print(json_line(json)); code != 0) return code;
+    if (const int code = print(json_line(json), out); code != 0) return code;
   } else if (out.verbose()) {
-    if (const int code = print(fmt::format("{}\n", left / std::chrono::milliseconds(1))); code != 0)
-      return code;
+    const std::string text = fmt::format("{}\n", left / std::chrono::milliseconds(1));
+    if (const int code = print(text, out); code != 0) return code;
   }
   if (lost) {
     return out.fail(exit_code::lost, "lock \"" + lock_name(name).printable() +

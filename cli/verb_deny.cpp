@@ -74,7 +74,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   }
   // What was done is said also when another session could not be denied.
   if (code != 0 && text.empty()) return code;
-  const int printed = print(common.json ? json_line(json) : text);
+  const int printed = print(common.json ? json_line(json) : text, out);
   return code != 0 ? code : printed;
 }
 

@@ -26,26 +26,72 @@ std::vector<shown_setting> shown(const settings& s) {
   return all;
 }
 
-int print_json(const settings& s, const std::string& url, const std::vector<finding>& found) {
-  auto json = json_head(url);
+struct diagnosis {
+  std::string url;
+  std::vector<finding> found;
+  int code{};
+};
+
+finding not_there_yet(const presence& seen) {
+  if (seen.obstacle.empty()) {
+    return {finding::level::good, "store", "not there yet; the first holdfast run creates it"};
+  }
+  return {finding::level::warning, "store",
+          "not there yet, and could not be created: " + seen.obstacle +
+              ". Choose another with --store"};
+}
+
+void add_machine(diagnosis& d) {
+  for (finding& f : diagnose_machine()) d.found.push_back(std::move(f));
+}
+
+/// A store that cannot be looked at is a finding like others: the rest is looked at all the same.
+diagnosis examine(const settings& s) {
+  diagnosis d{without_password(store_url(s)), {}, 0};
+  auto opened = store::open(store_url(s), missing::refuse);
+  auto found = opened ? opened->diagnose() : result<std::vector<finding>>(opened.error());
+  if (found) {
+    d.url = opened->url();
+    d.found = std::move(*found);
+    const bool bad = std::any_of(d.found.begin(), d.found.end(), [](const finding& f) {
+      return f.severity == finding::level::fault;
+    });
+    if (bad) d.code = to_int(exit_code::unavailable);
+    return d;
+  }
+  const auto seen = store::find(store_url(s));
+  if (seen) d.url = seen->url;
+  if (seen && !seen->there && is_default_store(store_url(s))) {
+    d.found.push_back(not_there_yet(*seen));
+  } else {
+    const fault f = fault_of(s, found.error(), {key::store}, name_of(found.error().code()));
+    d.found.push_back({finding::level::fault, "store", f.text});
+    d.code = f.code;
+  }
+  add_machine(d);
+  return d;
+}
+
+int print_json(const settings& s, const diagnosis& d) {
+  auto json = json_head(d.url);
   for (const shown_setting& v : shown(s)) {
     json["settings"].push_back({{"name", v.name}, {"value", v.value}, {"origin", v.origin}});
   }
   json["findings"] = nlohmann::ordered_json::array();
-  for (const finding& f : found) {
+  for (const finding& f : d.found) {
     json["findings"].push_back(
         {{"level", holdfast::name_of(f.severity)}, {"subject", f.subject}, {"text", f.text}});
   }
-  return print(json_line(json));
+  return print(json_line(json), report(true));
 }
 
-int print_text(const settings& s, const std::string& url, const std::vector<finding>& found) {
+int print_text(const settings& s, const diagnosis& d) {
   std::vector<std::vector<std::string>> rows{{"SETTING", "VALUE", "FROM"}};
   for (const shown_setting& v : shown(s)) rows.push_back({v.name, v.value, v.origin});
-  std::string text = std::string("holdfast ") + version() + "\nstore " + harmless(url) + "\n\n";
+  std::string text = std::string("holdfast ") + version() + "\nstore " + harmless(d.url) + "\n\n";
   text += table(rows) + "\n";
   rows = {{"", "LOOKED AT", "SEEN"}};
-  for (const finding& f : found) {
+  for (const finding& f : d.found) {
     rows.push_back({holdfast::name_of(f.severity), f.subject, harmless(f.text)});
   }
   return print(text + table(rows));
@@ -56,7 +102,8 @@ int print_text(const settings& s, const std::string& url, const std::vector<find
 int verb_doctor(const std::vector<std::string>& after_verb) {
   CLI::App app(
       "Settings and where each comes from, and what is wrong with the store and this "
-      "machine. Changes nothing. 69 when there is a fault.",
+      "machine. Changes nothing. 65 when the store is damaged, 64 or 78 when its URL is "
+      "wrong, 69 when there is another fault.",
       "doctor");
   common_options common;
   common.add_to(app);
@@ -64,20 +111,9 @@ int verb_doctor(const std::vector<std::string>& after_verb) {
   const report out(common.json);
   settings s;
   if (const auto code = load_settings(s, common, out)) return *code;
-
-  auto opened = store::open(store_url(s));
-  if (!opened) {
-    if (!common.json) print_text(s, without_password(store_url(s)), {});
-    return fail_to_open(s, opened.error(), out);
-  }
-  const auto found = opened->diagnose();
-  if (!found) return out.fail(found.error(), "store " + opened->url());
-  const int code =
-      common.json ? print_json(s, opened->url(), *found) : print_text(s, opened->url(), *found);
-  const bool fault = std::any_of(found->begin(), found->end(), [](const finding& f) {
-    return f.severity == finding::level::fault;
-  });
-  return code == 0 && fault ? to_int(exit_code::unavailable) : code;
+  const diagnosis d = examine(s);
+  const int printed = common.json ? print_json(s, d) : print_text(s, d);
+  return printed != 0 ? printed : d.code;
 }
 
 }  // namespace holdfast::cli

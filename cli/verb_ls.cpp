@@ -10,11 +10,6 @@ namespace holdfast::cli {
 
 namespace {
 
-std::string owner_text(const snapshot& all, const session_id& id) {
-  const session_info* s = find_session(all, id);
-  return s == nullptr ? "session " + id.str() : who(s->owner);
-}
-
 std::string locks_text(const snapshot& all) {
   std::vector<std::vector<std::string>> rows{
       {"NAME", "MODE", "TOKEN", "HOLDER", "HELD FOR", "WAITERS"}};
@@ -25,7 +20,7 @@ std::string locks_text(const snapshot& all) {
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;
       rows.push_back({first ? l.name.printable() : "", mode_text(e.how),
-                      std::to_string(e.order.value), owner_text(all, e.owner), age(e.since),
+                      std::to_string(e.order.value), owner_of(e, all), age(e.since),
                       first ? std::to_string(waiters) : ""});
       first = false;
     }
@@ -70,20 +65,19 @@ int verb_ls(const std::vector<std::string>& after_verb) {
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
   const report out(common.json);
 
-  auto opened = open_store(common, out);
-  if (const int* code = std::get_if<int>(&opened)) return *code;
-  store& st = std::get<store>(opened);
-  const auto all = st.list();
-  if (!all) return out.fail(all.error(), "store " + st.url());
+  const auto seen = look_at_store(common, out);
+  if (const int* code = std::get_if<int>(&seen)) return *code;
+  const auto& [url, all] = std::get<picture>(seen);
   if (names) {
     std::string text;
-    for (const lock_info& l : all->locks) text += l.name.str() + "\n";
-    return print(text);
+    for (const lock_info& l : all.locks) text += l.name.str() + "\n";
+    return print(text, out);
   }
-  if (common.json) return print(json_text(st.url(), *all, sessions));
-  const std::string head = fmt::format("store {}: {} locks, {} sessions\n", harmless(st.url()),
-                                       all->locks.size(), all->sessions.size());
-  return print(head + (sessions ? sessions_text(*all) : locks_text(*all)));
+  if (common.json) return print(json_text(url, all, sessions), out);
+  const std::string head =
+      fmt::format("store {}: {}, {}\n", harmless(url), counted(all.locks.size(), "lock"),
+                  counted(all.sessions.size(), "session"));
+  return print(head + (sessions ? sessions_text(all) : locks_text(all)), out);
 }
 
 }  // namespace holdfast::cli

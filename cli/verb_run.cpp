@@ -7,7 +7,7 @@
 #include <holdfast/lock_name.hpp>
 
 #include <charconv>
-#include <limits>
+#include <memory>
 
 namespace holdfast::cli {
 
@@ -21,7 +21,8 @@ struct typed {
 
   void add_to(CLI::App& app) {
     app.add_option("NAME", name, "The lock: 1 to 512 bytes, no control characters")->required();
-    auto* limit = app.add_option("--wait", wait, "Wait at most this long (default: forever)");
+    auto* limit =
+        app.add_option("--wait", wait, "Wait at most this long, or forever (the default)");
     limit->type_name("DURATION");
     app.add_flag("-n,--no-wait", no_wait, "Give up at once when somebody else holds it")
         ->excludes(limit);
@@ -30,7 +31,9 @@ struct typed {
     app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
     app.add_option("--ttl", ttl, "How long a silent holder keeps it: 100ms to 1h (default 30s)")
         ->type_name("DURATION");
-    app.add_option("--grace", grace, "SIGTERM to SIGKILL; at most half of the ttl")
+    app.add_option("--grace", grace,
+                   "SIGTERM to SIGKILL, at most half of the ttl\n"
+                   "(default: 5s, or a quarter of the ttl if less)")
         ->type_name("DURATION");
     app.add_option("-E,--conflict-exit", conflict_exit, "Exit code instead of 75: 0 to 255")
         ->type_name("N");
@@ -39,6 +42,14 @@ struct typed {
         ->type_name("TEXT");
     common.add_to(app);
     app.add_flag("-v,--verbose", verbose, "Tell on standard error what happens");
+  }
+};
+
+/// CLI11 knows nothing of what stands behind `--`.
+class run_help : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override {
+    return "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT...]\n\n";
   }
 };
 
@@ -86,9 +97,8 @@ std::optional<int> read_durations(const typed& t, const settings& s, run_options
 
 std::optional<int> read_command(const words& given, run_options& into, const report& out) {
   if (!given.command || given.command->empty()) {
-    return out.fail(exit_code::usage,
-                    "run: no command; write it after --, as in "
-                    "holdfast run NAME -- COMMAND");
+    return out.fail(exit_code::usage, "run: no command; write it after --: holdfast run " +
+                                          shell_line(given.ours) + " -- COMMAND");
   }
   into.command = *given.command;
   const found_command found = find_command(into.command.front());
@@ -111,10 +121,9 @@ void put_options_over(settings& s, const typed& t) {
 }  // namespace
 
 int verb_run(const std::vector<std::string>& after_verb) {
-  CLI::App app(
-      "Hold the lock NAME while COMMAND runs, and stop it before the lock can pass on.\n"
-      "holdfast run NAME [options] -- COMMAND [ARGUMENT...]",
-      "run");
+  CLI::App app("Hold the lock NAME while COMMAND runs, and stop it before the lock can pass on.",
+               "run");
+  app.formatter(std::make_shared<run_help>());
   typed t;
   t.add_to(app);
   const words given = cut_at_dashes(after_verb);
@@ -140,6 +149,7 @@ int verb_run(const std::vector<std::string>& after_verb) {
   put_options_over(s, t);
   if (const auto code = read_durations(t, s, options, out)) return *code;
   if (const auto code = read_command(given, options, out)) return *code;
+  if (const auto code = refuse_memory(s, out)) return *code;
   options.store = store_url(s);
   options.label = s[key::label].value;
   options.instance = s[key::instance].value;

@@ -25,10 +25,9 @@ std::string lock_text(const lock_info& l, const snapshot& all) {
       {"", "STATE", "MODE", "TOKEN", "OWNER", "SINCE", "SESSION"}};
   int place = 0;
   for (const entry_info& e : l.entries) {
-    const session_info* s = find_session(all, e.owner);
     rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.how),
-                    e.granted ? std::to_string(e.order.value) : "-",
-                    s == nullptr ? "?" : who(s->owner), age(e.since), e.owner.str()});
+                    e.granted ? std::to_string(e.order.value) : "-", owner_of(e, all), age(e.since),
+                    e.owner.str()});
   }
   return text + table(rows);
 }
@@ -39,10 +38,10 @@ int show_session(const std::string& url, const snapshot& all, const session_id& 
   if (s == nullptr) {
     return out.fail(exit_code::usage, "no session " + id.str() + " in " + harmless(url));
   }
-  if (!out.json()) return print(session_text(*s));
+  if (!out.json()) return print(session_text(*s), out);
   auto json = json_head(url);
   json.update(json_of(*s));
-  return print(json_line(json));
+  return print(json_line(json), out);
 }
 
 int show_lock(const std::string& url, const snapshot& all, const std::string& name,
@@ -52,7 +51,7 @@ int show_lock(const std::string& url, const snapshot& all, const std::string& na
   if (out.json()) {
     auto json = json_head(url);
     json.update(json_of(l, all));
-    return print(json_line(json));
+    return print(json_line(json), out);
   }
   if (found == nullptr) {
     return print(fmt::format("lock \"{}\" is free in {}\n", l.name.printable(), harmless(url)));
@@ -72,15 +71,13 @@ int verb_show(const std::vector<std::string>& after_verb) {
   const report out(common.json);
   if (const auto code = which.check(out)) return *code;
 
-  auto opened = open_store(common, out);
-  if (const int* code = std::get_if<int>(&opened)) return *code;
-  store& st = std::get<store>(opened);
-  const auto all = st.list();
-  if (!all) return out.fail(all.error(), "store " + st.url());
+  const auto seen = look_at_store(common, out);
+  if (const int* code = std::get_if<int>(&seen)) return *code;
+  const auto& [url, all] = std::get<picture>(seen);
   if (!which.session.empty()) {
-    return show_session(st.url(), *all, *session_id::parse(which.session), out);
+    return show_session(url, all, *session_id::parse(which.session), out);
   }
-  return show_lock(st.url(), *all, which.name, out);
+  return show_lock(url, all, which.name, out);
 }
 
 }  // namespace holdfast::cli

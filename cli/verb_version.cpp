@@ -12,7 +12,7 @@ int verb_version(const std::vector<std::string>& after_verb) {
   app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
   if (!json) return print(std::string("holdfast ") + version() + "\n");
-  return print(json_line({{"version", json_version}, {"holdfast", version()}}));
+  return print(json_line({{"version", json_version}, {"holdfast", version()}}), report(true));
 }
 
 }  // namespace holdfast::cli

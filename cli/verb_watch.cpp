@@ -38,9 +38,10 @@ int print_first(const std::string& url, const snapshot& all, bool json) {
     head["sessions"] = nlohmann::ordered_json::array();
     for (const lock_info& l : all.locks) head["locks"].push_back(json_of(l, all));
     for (const session_info& s : all.sessions) head["sessions"].push_back(json_of(s));
-    return print(json_line(head));
+    return print(json_line(head), report(true));
   }
-  std::string text = fmt::format("store {}: {} locks\n", harmless(url), all.locks.size());
+  std::string text =
+      fmt::format("store {}: {}\n", harmless(url), counted(all.locks.size(), "lock"));
   for (const lock_info& l : all.locks) {
     for (const entry_info& e : l.entries) {
       text += line_of(e.granted ? "held" : "waiting", l.name, e, all);
@@ -57,7 +58,7 @@ int print_change(const change& c, const snapshot& all, bool json) {
                               {"time", std::chrono::duration<double>(now).count()},
                               {"name", c.name.str()}};
   line.update(json_of(c.entry, all));
-  return print(json_line(line));
+  return print(json_line(line), report(true));
 }
 
 int follow(store& st, bool json, const report& out) {

@@ -48,9 +48,13 @@ void waiting_line::heard(const event::waiting& e) {
 std::string waiting_line::text(const event::waiting& e) const {
   const std::string holder = e.first ? who(e.first->owner) : "somebody";
   const std::string place = e.ahead <= 1 ? "next" : fmt::format("{} ahead", e.ahead);
-  // The longest parts last: a terminal of 80 columns cuts the end.
-  return fmt::format("holdfast: waiting {} for \"{}\" ({}); held {} by {}; {}",
-                     rounded(clock::now() - started_), lock_, place, age(e.since), holder, store_);
+  // A terminal of 80 columns cuts the end: the place and the holder have to stand before it.
+  constexpr std::size_t name_shown = 16;
+  const bool all = out_.verbose() || columns_of(lock_) <= name_shown;
+  const std::string name = all ? lock_ : cut(lock_, name_shown - 3) + "...";
+  const std::string store = out_.verbose() ? "; " + store_ : "";
+  return fmt::format("{} for \"{}\", held by {} for {}; waiting {}{}", place, name, holder,
+                     age(e.since), rounded(clock::now() - started_), store);
 }
 
 void waiting_line::draw() {
@@ -61,11 +65,11 @@ void waiting_line::draw() {
   }
   if (!now) return;
   if (on_terminal_) {
-    put("\r" + cut(text(*now), terminal_width() - 1) + "\x1b[K");
+    put("\r" + cut("holdfast: " + text(*now), terminal_width() - 1) + "\x1b[K");
     drawn_ = true;
   } else if (now->ahead != ahead_told_) {
     ahead_told_ = now->ahead;
-    out_.note(text(*now).substr(std::string_view("holdfast: ").size()));
+    out_.note(text(*now));
   }
 }
 

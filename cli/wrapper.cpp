@@ -52,14 +52,16 @@ int wrapper::open_and_run() {
   waiting_line line(printable_, harmless(without_password(options_.store)), out_);
   events_ = std::make_shared<run_events>(line);
   const std::string& command = options_.command.front();
-  auto s = open(options_.store, {.ttl = options_.ttl,
-                                 .program = command.substr(command.rfind('/') + 1),
-                                 .instance = options_.instance,
-                                 .label = options_.label,
-                                 .watcher = events_});
+  auto st = store::open(options_.store);
+  if (!st) return fail_to_open(settings_, st.error(), {key::store}, out_);
+  auto s = st->open_session({.ttl = options_.ttl,
+                             .program = command.substr(command.rfind('/') + 1),
+                             .instance = options_.instance,
+                             .label = options_.label,
+                             .watcher = events_});
   if (!s) {
     events_->detach();
-    return fail_to_open(settings_, s.error(), out_);
+    return fail_to_open(settings_, s.error(), {key::ttl, key::label, key::instance}, out_);
   }
   const int code = run_in(*s, line);
   if (const auto closed = s->close(); !closed && code == 0) {
@@ -72,17 +74,25 @@ int wrapper::open_and_run() {
 int wrapper::run_in(session& s, waiting_line& line) {
   ttl_ = s.ttl();
   grace_ = options_.grace.value_or(grace_default(ttl_));
-  if (grace_ > grace_limit(ttl_)) {
-    return out_.fail(
-        exit_code::usage,
-        fmt::format("--grace {} does not fit: at most half of the ttl ({}), or SIGTERM "
-                    "would come while heartbeats are in time",
-                    rounded(grace_), rounded(ttl_)));
-  }
+  if (grace_ > grace_limit(ttl_)) return grace_does_not_fit();
   const std::stop_callback on_loss(s.lost(), [events = events_] { events->wake(); });
   auto got = wait_for_lock(s, line);
   if (const int* code = std::get_if<int>(&got)) return *code;
   return run_under(s, std::move(std::get<lock>(got)));
+}
+
+int wrapper::grace_does_not_fit() {
+  const setting& given = settings_[key::grace];
+  const setting& ttl = settings_[key::ttl];
+  const error e(errc::invalid_argument,
+                fmt::format("at most half of the ttl fits ({}, {}), or SIGTERM would come while "
+                            "heartbeats are in time",
+                            rounded(ttl_), ttl.given() ? ttl.origin_text() : "the store's"));
+  const std::string subject = given.from == origin::option
+                                  ? "--grace " + rounded(grace_)
+                                  : "grace " + rounded(grace_) + " of " + given.origin_text();
+  const fault f = fault_of(settings_, e, {key::grace}, subject + " does not fit");
+  return out_.fail(f.code, f.name, f.text);
 }
 
 std::variant<lock, int> wrapper::wait_for_lock(session& s, waiting_line& line) {
@@ -112,7 +122,9 @@ std::optional<int> wrapper::end_of_wait() {
     const bool harmless_one = *n == SIGTSTP || *n == SIGCONT || *n == SIGCHLD || *n == SIGWINCH;
     if (!harmless_one) return exit_of_signal(*n);
   }
-  if (events_->waits_for_own_run()) {
+  // With one of several permits, somebody else may make room.
+  const bool alone = !options_.how.is_permits() || options_.how.limit() == 1;
+  if (alone && events_->waits_for_own_run()) {
     return refused(
         error(errc::busy, "acquire " + printable_ +
                               ": it is held by the run that started this command, which would "
@@ -277,9 +289,10 @@ int wrapper::finish(session& s, lock held, const message& ended) {
   const auto released = std::move(held).release();
   if (ended.flag || (!released && exit_for(released.error().code()) == exit_code::lost)) {
     const std::string why = !reason.empty() ? reason : "it was not renewed in time";
-    return out_.fail(exit_code::lost, fmt::format("lock \"{}\" in {}: the lease was lost ({}); the "
-                                                  "command was stopped before it ended",
-                                                  printable_, s.url(), why));
+    const char* what = ended.flag ? "the command was stopped for that"
+                                  : "the command had ended by itself, perhaps after that";
+    return out_.fail(exit_code::lost, fmt::format("lock \"{}\" in {}: the lease was lost ({}); {}",
+                                                  printable_, s.url(), why, what));
   }
   if (!released) {
     out_.warn(fmt::format("lock \"{}\": not released in the store, free after {}: {}", printable_,

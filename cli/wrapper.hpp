@@ -10,6 +10,7 @@
 #include "cli/waiting_line.hpp"
 
 #include <holdfast/session.hpp>
+#include <holdfast/store.hpp>
 
 #include <memory>
 #include <optional>
@@ -33,6 +34,7 @@ class wrapper {
  private:
   int open_and_run();
   int run_in(session& s, waiting_line& line);
+  int grace_does_not_fit();
   std::variant<lock, int> wait_for_lock(session& s, waiting_line& line);
   std::optional<int> end_of_wait();
   int refused(const error& e);

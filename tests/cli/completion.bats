@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 
-needs_local=yes
 load setup
 
 completions=$BATS_TEST_DIRNAME/../../cli/completion

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 
-needs_local=yes
 load setup
 
 # hold_it OPTIONS: somebody holds "x" until `release`.

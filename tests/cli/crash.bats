@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 
-needs_local=yes
 load setup
 
 # crash_while_holding OPTIONS: a session that holds "x" and is dead, with nobody to bury it.

@@ -1,6 +1,5 @@
 #!/usr/bin/env bats
 
-needs_local=yes
 load setup
 
 # Every verb that looks into the store says so; the message names the file and what to do.

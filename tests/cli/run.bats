@@ -26,7 +26,7 @@ load setup
 @test "the command finds name, token, session and store" {
   expect 0 holdfast run 'a b' -- sh -c \
     'echo "$HOLDFAST_LOCK|$HOLDFAST_STORE|$HOLDFAST_TOKEN|$HOLDFAST_SESSION"'
-  [[ $output =~ ^a\ b\|memory:tests\|[0-9]+\|[0-9a-f]{32}$ ]]
+  [[ $output =~ ^a\ b\|$store\|[0-9]+\|[0-9a-f]{32}$ ]]
 }
 
 @test "check is 0, 75, 76 or 64" {

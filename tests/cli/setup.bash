@@ -3,20 +3,18 @@
 setup() {
   export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
   unset HOLDFAST_STORE HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION
+  unset HOLDFAST_LOCK
   cd "$BATS_TEST_TMPDIR" || return
   store="local:$BATS_TEST_TMPDIR/store"
-  if [[ ${needs_local:-} ]]; then
-    need_local
-  else
-    store="memory:tests"
-  fi
+  need_local
   export HOLDFAST_STORE=$store
 }
 
-# Skips where the local engine is left out of the build; fails when it does not work.
+# Makes the store. Skips where the local engine is left out of the build; fails when it does not
+# work.
 need_local() {
   local said
-  said=$("$HOLDFAST" ls --store "$store" 2>&1) && return
+  said=$("$HOLDFAST" run setup --store "$store" -- true 2>&1) && return
   [[ $said != *"not part of this build"* ]] || skip "NOT TESTED: no local engine in this build"
   echo "$HOLDFAST: $said"
   return 1

@@ -2,7 +2,6 @@
 
 # What the program finds when it is started: signals, descriptors, limits, namespaces, privileges.
 
-needs_local=yes
 load setup
 
 # hold_it OPTIONS: somebody holds "x" until `release`.

@@ -1,0 +1,251 @@
+#!/usr/bin/env bats
+
+# What a newcomer gets wrong, and what the program says then.
+
+load setup
+
+# says WORDS...: the output has each of them.
+says() {
+  local words
+  for words in "$@"; do
+    [[ $output == *"$words"* ]] || { echo "not said: $words"; echo "$output"; return 1; }
+  done
+}
+
+# json PROGRAM: the answer in $output, as `a`, given to python.
+json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "$output"; }
+
+# hold_it OPTIONS: somebody holds "x" until `release`.
+hold_it() {
+  rm -f held
+  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  holder=$pid
+  until_true test -e held
+}
+release() { : >go; wait "$holder"; }
+
+@test "a relative store path is 64 and says the absolute one; in a file it is 78 with its place" {
+  expect 64 holdfast run x --store local:locks -- true
+  says "store local:locks: the path must be absolute, or it would be another store in every \
+directory: write local:$PWD/locks"
+  expect 64 holdfast ls --store 'local:~/locks'
+  says 'no shell expands the ~' "write local:$HOME/locks"
+  printf 'ttl = "20s"\nstore = "local:~/locks"\n' >c.toml
+  unset HOLDFAST_STORE
+  export HOLDFAST_CONFIG=$PWD/c.toml
+  expect 78 holdfast run x -- true
+  says "$PWD/c.toml:2:9: store local:~/locks: the path must be absolute"
+  [[ $output != *c.toml:1:* && ! -e locks && ! -e '~' ]]
+}
+
+@test "a store in memory locks nothing, and every verb that needs others refuses it" {
+  for words in 'run x -- true' ls 'show x' watch 'deny x' 'break x'; do
+    expect 64 holdfast ${words%% *} --store MEMORY:x ${words#"${words%% *}"}
+    says 'memory: lives inside one process' 'Use local:'
+  done
+  printf 'store = "memory:x"\n' >c.toml
+  unset HOLDFAST_STORE
+  HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast run x -- true
+  says c.toml:1:9
+  expect 0 holdfast doctor --store memory:x
+}
+
+@test "only run makes a store" {
+  for words in ls 'show x' watch 'deny x' 'break x'; do
+    expect 69 holdfast $words --store "local:$PWD/mistyped"
+    says "there is no store at $PWD/mistyped" '`holdfast run` creates it'
+  done
+  expect 69 holdfast doctor --store "local:$PWD/mistyped"
+  says 'fault' "there is no store at $PWD/mistyped" CLOCK_BOOTTIME
+  HOLDFAST_STORE="local:$PWD/mistyped" expect 69 holdfast ls --names
+  [[ ! -e mistyped ]]
+  expect 0 holdfast run x --store "local:$PWD/mistyped" -- true
+  expect 0 holdfast ls --store "local:$PWD/mistyped"
+}
+
+# Another user, for whom the default store is below XDG_STATE_HOME.
+as_nobody() {
+  ((EUID == 0)) || { XDG_STATE_HOME=$BATS_TEST_TMPDIR/state holdfast "$@"; return; }
+  RUNMARK=$MARK XDG_STATE_HOME=$BATS_TEST_TMPDIR/state timeout 30 \
+    setpriv --reuid=65534 --regid=65534 --clear-groups "$HOLDFAST" "$@"
+}
+
+@test "the default store of a machine that never used it: ls is empty and makes nothing" {
+  unset HOLDFAST_STORE
+  mkdir state
+  reachable=$BATS_TEST_TMPDIR
+  while [[ $reachable != / ]]; do chmod o+x "$reachable"; reachable=$(dirname "$reachable"); done
+  [[ $EUID != 0 ]] || chown 65534 state
+  as_nobody version || skip "NOT TESTED: another user cannot run $HOLDFAST"
+  expect 0 as_nobody ls
+  says "store local:$PWD/state/holdfast: 0 locks, 0 sessions"
+  expect 0 as_nobody show x
+  says 'is free'
+  expect 0 as_nobody doctor
+  says 'good' 'not there yet; the first holdfast run creates it' CLOCK_BOOTTIME
+  [[ -z $(ls -A state) ]]
+  rmdir state
+  : >state
+  expect 0 as_nobody doctor
+  says 'warning' 'not there yet, and could not be created'
+}
+
+@test "errors of the command line are JSON with --json" {
+  for words in 'run --json' 'run x --tll 3s --json -- true' 'run x --json' 'run --json -- true' \
+    'rnu x --json -- true' 'ls --json --sesions' 'show --json' '--json ls' 'run x --json echo hi' \
+    'check --for 3 --json'; do
+    expect 64 holdfast $words
+    json 'assert a["version"] == 1 and a["error"]["exit"] == 64 and a["error"]["message"], a'
+  done
+}
+
+@test "wait may be forever, in the file too" {
+  printf 'wait = "forever"\n' >c.toml
+  HOLDFAST_CONFIG=$PWD/c.toml expect 0 holdfast run x -- true
+  HOLDFAST_WAIT=forever expect 0 holdfast run x -- true
+  expect 0 holdfast run x --wait forever -- true
+  printf 'ttl = "forever"\n' >c.toml
+  HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast run x -- true
+}
+
+@test "the one who is denied reads who did it and why" {
+  hold_it --ttl 600ms 2>said
+  expect 0 holdfast deny x --why 'maintenance of db7'
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+  grep -E 'an operator \([^)]+@[^)]+\) denied it: maintenance of db7.*\[lost\]' said
+}
+
+@test "ls and show mark who is dead, and who is denied" {
+  hold_it --ttl 1h
+  kill -KILL "$holder"
+  wait "$holder" || true
+  until_true is_gone
+  expect 0 holdfast ls
+  says '(dead; the next arrival takes it)'
+  expect 0 holdfast show x
+  says '(dead; the next arrival takes it)'
+  expect 0 holdfast show x --json
+  json 'e = a["entries"][0]; assert e["life"] == "dead" and e["denied"] is False, a'
+  expect 0 holdfast break x
+  hold_it --ttl 1h
+  expect 0 holdfast deny x --why test
+  expect 0 holdfast ls
+  says '(denied; free when its ttl has passed)'
+  expect 0 holdfast ls --json
+  json 'e = a["locks"][0]["entries"][0]; assert e["life"] == "alive" and e["denied"], a'
+  : >go
+  wait "$holder" || true
+}
+
+@test "help has one usage line that can be typed" {
+  for verb in run ls show watch check deny break doctor version; do
+    expect 0 holdfast $verb --help
+    [[ $output =~ "Usage: holdfast $verb"(\ |$'\n') && $output != *"$verb $verb"* ]]
+  done
+  expect 0 holdfast run --help
+  says 'Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT...]' 'or forever' 'default: 5s'
+  help=$output
+  expect 0 holdfast help run
+  [[ $output == "$help" ]]
+  expect 0 holdfast help
+  says Verbs:
+}
+
+@test "whoever forgets -- or the verb is shown the right line" {
+  expect 64 holdfast run nightly echo hi
+  says 'write -- before the command: holdfast run nightly -- echo hi;'
+  expect 64 holdfast run nightly ./job --flag
+  says 'write -- before the command: holdfast run nightly -- ./job --flag;'
+  expect 64 holdfast run --wait 5s echo echo "it's"
+  says "holdfast run --wait 5s echo -- echo 'it'\\''s';"
+  expect 64 holdfast run nightly --tll 3s
+  says 'unknown option --tll (did you mean "--ttl"?)'
+  expect 64 holdfast nightly -- true
+  says 'holdfast run nightly -- true;'
+  expect 64 holdfast --store "$store" ls --sessions
+  says "options come after the verb: holdfast ls --store $store --sessions;"
+  expect 64 holdfast run nightly
+  says 'holdfast run nightly -- COMMAND'
+}
+
+@test "a run inside a run of the same lock is 75 at once, and not when the outer one has ended" {
+  expect 75 holdfast run x -- "$HOLDFAST" run x -- true
+  says 'wait for itself'
+  expect 9 holdfast run x --shared -- "$HOLDFAST" run x -E9 -- true
+  expect 0 holdfast run x --shared -- "$HOLDFAST" run x --shared -- true
+  expect 0 holdfast run x -- "$HOLDFAST" run y -- true
+  expect 75 holdfast run x --permits 1 -- "$HOLDFAST" run x --permits 1 -- true
+  says 'wait for itself'
+  expect 0 holdfast run x -- "$HOLDFAST" run x --store "local:$PWD/other" -- true
+  holdfast run x -- env >env.txt
+  expect 0 env $(grep -E '^HOLDFAST_(LOCK|SESSION|STORE)=' env.txt) "$HOLDFAST" run x -- true
+  # Another session holds it by now: that one can be waited for.
+  hold_it
+  expect 75 env $(grep -E '^HOLDFAST_(LOCK|SESSION|STORE)=' env.txt) \
+    "$HOLDFAST" run x --wait 100ms -- true
+  says 'waited 10'
+  release
+}
+
+@test "a grace that does not fit names where it was set" {
+  expect 64 holdfast run x --ttl 6s --grace 5s -- true
+  says '--grace 5s does not fit' '6s, option --ttl'
+  HOLDFAST_GRACE=5s expect 64 holdfast run x --ttl 6s -- true
+  says 'grace 5s of environment HOLDFAST_GRACE does not fit'
+  printf 'label = "a"\ngrace = "5s"\n' >c.toml
+  HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast run x --ttl 6s -- true
+  says "$PWD/c.toml:2:9: grace 5s"
+}
+
+@test "doctor of a damaged or forbidden store says so as a finding and looks at the machine too" {
+  chmod 0777 store
+  expect 69 holdfast doctor
+  says fault 'mode 0777' CLOCK_BOOTTIME
+  chmod 0700 store
+  : >store/data.mdb
+  expect 65 holdfast doctor
+  says fault data.mdb CLOCK_BOOTTIME
+  expect 65 holdfast doctor --json
+  json 'assert [f["subject"] for f in a["findings"] if f["level"] == "fault"] == ["store"], a
+assert len(a["findings"]) > 3 and a["settings"], a'
+  expect 64 holdfast doctor --store nosuch://h
+  says nosuch CLOCK_BOOTTIME
+}
+
+@test "a wait that runs out says how long was waited and how long it has been held" {
+  hold_it
+  expect 75 holdfast run x --wait 300ms -- true
+  says ', held for ' '; waited 30'
+  [[ $output =~ waited\ 3[0-9][0-9]ms ]]
+  expect 0 holdfast ls
+  says ': 1 lock, 1 session'
+  release
+}
+
+@test "who waits on 80 columns sees the holder and the place, whatever the names" {
+  long=$(printf 'n%.0s' {1..300})
+  in_background run "$long" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  holder=$pid
+  until_true test -e held
+  LONG=$long cat >talk.exp <<'T'
+set timeout 10
+set stty_init "rows 24 columns 80"
+spawn $env(HOLDFAST) run $env(LONG) -- echo mine
+expect_after timeout {exit 1} eof {exit 2}
+expect -re {next for "n+\.\.\.", held by [^ ]+:[0-9]+ sh}
+exec touch go
+expect "mine"
+expect eof
+T
+  LONG=$long run timeout 30 expect talk.exp
+  release
+  [[ $status == 0 && $output != *local:* ]] || { echo "$output"; return 1; }
+}
+
+@test "the warning about a password names no option that is not there" {
+  run holdfast ls --store redis://me:secret@h
+  says HOLDFAST_STORE
+  [[ $output != *password_file* ]]
+}
