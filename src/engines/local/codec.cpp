@@ -55,6 +55,10 @@ std::optional<session_head> take_head(reader& r) {
   h.at.beat = r.number<std::uint64_t>();
   h.gate = r.number<std::uint64_t>();
   h.ttl = duration(r.number<std::int64_t>());
+  h.where.device = r.number<std::uint64_t>();
+  h.where.inode = r.number<std::uint64_t>();
+  h.opened = take_time(r);
+  h.pid = r.number<std::int64_t>();
   if (!r.good()) return {};
   return h;
 }
@@ -97,10 +101,9 @@ std::optional<core::session_record> decode_session(const session_id& id, bytes v
   s.at = head->at;
   s.gate = head->gate;
   s.ttl = head->ttl;
-  s.where.device = r.number<std::uint64_t>();
-  s.where.inode = r.number<std::uint64_t>();
-  s.opened = take_time(r);
-  s.owner.pid = r.number<std::int64_t>();
+  s.where = head->where;
+  s.opened = head->opened;
+  s.owner.pid = head->pid;
   s.owner.started = take_time(r);
   for (std::string* text : {&s.owner.host, &s.owner.boot_id, &s.owner.program, &s.owner.instance,
                             &s.owner.label, &s.denied_by, &s.denied_why}) {

@@ -19,6 +19,9 @@ struct session_head {
   core::version at;
   std::uint64_t gate{};
   duration ttl{};
+  core::life_place where{};
+  wall_time opened{};
+  std::int64_t pid{};
 };
 
 std::vector<std::byte> encode(const core::session_record& record);

@@ -14,7 +14,7 @@ queue_state::queue_state(transaction& txn, const lock_name& name) : txn_(txn), n
   });
   live_.reserve(all.size() + 1);
   for (const core::entry& e : all) {
-    const auto& owner = record_of(e.owner);
+    const auto& owner = head_of(e.owner);
     if (owner && owner->at.inc == e.inc) {
       live_.push_back(e);
     } else {
@@ -23,11 +23,11 @@ queue_state::queue_state(transaction& txn, const lock_name& name) : txn_(txn), n
   }
 }
 
-const std::optional<core::session_record>& queue_state::record_of(const session_id& id) {
+const std::optional<session_head>& queue_state::head_of(const session_id& id) {
   // Long queues often have runs of one owner.
   if (last_ != nullptr && last_->first == id) return last_->second;
   auto at = owners_.find(id);
-  if (at == owners_.end()) at = owners_.emplace(id, find_session(txn_, id)).first;
+  if (at == owners_.end()) at = owners_.emplace(id, find_head(txn_, id)).first;
   last_ = &*at;
   return at->second;
 }
@@ -52,14 +52,14 @@ core::queue_view queue_state::view(token mine) {
   v.ahead.reserve(core::ahead_of(live_, mine));
   for (const core::entry& e : live_) {
     if (!(e.order < mine)) break;
-    const core::session_record& s = *record_of(e.owner);
-    if (!v.first) v.first = s;
+    const session_head& s = *head_of(e.owner);
+    if (!v.first) v.first = find_session(txn_, e.owner);
     v.ahead.push_back({.order = e.order,
                        .owner = e.owner,
                        .at = s.at,
                        .ttl = s.ttl,
                        .where = s.where,
-                       .pid = s.owner.pid,
+                       .pid = s.pid,
                        .how = e.how,
                        .since = e.since});
   }

@@ -26,13 +26,13 @@ class queue_state {
   void sweep(std::size_t limit);
 
  private:
-  const std::optional<core::session_record>& record_of(const session_id& id);
+  const std::optional<session_head>& head_of(const session_id& id);
 
   transaction& txn_;
   const lock_name& name_;
   std::vector<core::entry> live_;
   std::vector<token> dead_;
-  using owner_map = std::map<session_id, std::optional<core::session_record>>;
+  using owner_map = std::map<session_id, std::optional<session_head>>;
   owner_map owners_;
   const owner_map::value_type* last_{};
 };
