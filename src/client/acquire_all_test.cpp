@@ -102,16 +102,16 @@ TEST_F(acquire_all, has_one_wait_for_all_of_them_together) {
   ASSERT_TRUE(first && second);
   const auto began = clock::now();
   result<std::vector<lock>> all = error(errc::busy, "not asked yet");
-  std::jthread asking([&] { all = a.acquire_all(names({"a", "b"}), {.wait = 600ms}); });
+  std::jthread asking([&] { all = a.acquire_all(names({"a", "b"}), {.wait = 2s}); });
   await_waiter("a");
-  std::this_thread::sleep_for(began + 400ms - clock::now());
+  std::this_thread::sleep_for(began + 1500ms - clock::now());
   EXPECT_TRUE(std::move(*first).release());
   asking.join();
   const auto took = clock::now() - began;
   ASSERT_FALSE(all);
   EXPECT_EQ(all.error(), errc::timed_out) << all.error().message();
-  // With a wait of its own the second name would have taken it past a second.
-  EXPECT_LT(took, 950ms);
+  // With a wait of its own the second name would have taken until 3.5 s.
+  EXPECT_LT(took, 3400ms);
   EXPECT_TRUE(b.try_acquire(lock_name("a")));
 }
 

@@ -132,7 +132,8 @@ result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
   for (const auto at : order) {
     auto one = options;
     if (options.wait > duration::zero() && options.wait != forever) {
-      one.wait = std::max(options.wait - (clock::now() - began), duration::zero());
+      // Never zero: a wait that is used up ends with timed_out, not with a try's busy.
+      one.wait = std::max(options.wait - (clock::now() - began), duration{1});
     }
     auto got = acquire(names[at], std::move(one));
     if (!got) return got.error();
