@@ -32,13 +32,14 @@ std::string exit_code_table() {
          "  128+n                     signal n ended the wait; nothing is held\n"
          "  64   wrong arguments: verb, option, name, ttl, store URL\n"
          "  65   damaged data in the store\n"
-         "  69   the store did not answer, or cannot do what was asked\n"
+         "  69   the store did not answer, is not there, or cannot do what was asked;\n"
+         "       doctor: it found another fault\n"
          "  75   not obtained: somebody else holds it (run -E N changes the number);\n"
          "       break: refused; check: valid, but less than --for is left\n"
          "  76   the lease was lost and the command was stopped, whatever its own code; or\n"
          "       an operator denied it while it waited\n"
          "  77   reserved for the storage fence; no verb uses it yet\n"
-         "  78   configuration file\n"
+         "  78   configuration file: unreadable, or a value in it is wrong\n"
          "  126  the command is not executable\n"
          "  127  the command was not found\n";
 }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -192,6 +193,30 @@ TEST_F(guardian_test, catches_a_command_that_forks_without_end) {
   const auto ended = wait_for(g, message::kind::ended, 10s);
   ASSERT_TRUE(ended);
   EXPECT_EQ(marked(), 0);
+}
+
+std::atomic<bool> child_was_stopped{};
+void on_child(int, siginfo_t* seen, void*) {
+  if (seen->si_code == CLD_STOPPED) child_was_stopped = true;
+}
+
+TEST(process_tree, kills_without_stopping_first) {
+  // Whoever is killed between stopping and killing leaves processes stopped for ever.
+  struct sigaction watching {};
+  struct sigaction before {};
+  watching.sa_sigaction = on_child;
+  watching.sa_flags = SA_SIGINFO | SA_RESTART;
+  ASSERT_EQ(::sigaction(SIGCHLD, &watching, &before), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    while (true) ::pause();
+  }
+  kill_descendants();
+  int status{};
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  ::sigaction(SIGCHLD, &before, nullptr);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_FALSE(child_was_stopped);
 }
 
 TEST_F(guardian_test, holds_the_life_descriptor_until_everything_is_gone) {
