@@ -45,10 +45,8 @@ function(holdfast_test name)
   holdfast_configure(${name})
   # A false alarm of gcc 12 where a result of a variant is inlined into a test.
   target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
-  # Instrumented, optimised tests take twice as long to compile, and what they test is elsewhere.
-  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    target_compile_options(${name} PRIVATE -O0)
-  endif()
+  # Optimised tests take twice as long to compile, and what they test is elsewhere.
+  target_compile_options(${name} PRIVATE -O0)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE
     holdfast_inside ${T_LIBRARIES} GTest::gmock GTest::gtest_main)
