@@ -225,17 +225,17 @@ TEST(session, a_close_ends_a_wait) {
 }
 
 TEST(session, heartbeats_keep_a_short_session_alive) {
-  auto s = must_open(fresh_url(), {.ttl = 150ms});
+  auto s = must_open(fresh_url(), {.ttl = 600ms});
   auto held = s.acquire(lock_name("x"));
   ASSERT_TRUE(held);
-  std::this_thread::sleep_for(600ms);
+  std::this_thread::sleep_for(1500ms);
   EXPECT_TRUE(held->check());
   EXPECT_EQ(s.status().state, session_state::attached);
 }
 
 TEST(session, a_denied_session_loses_its_locks_and_stays_denied) {
   const auto url = fresh_url();
-  auto s = must_open(url, {.ttl = 150ms});
+  auto s = must_open(url, {.ttl = 600ms});
   auto held = s.acquire(lock_name("x"));
   ASSERT_TRUE(held);
   auto ops = store::open(url);
