@@ -1,0 +1,114 @@
+#pragma once
+
+#include "core/redlock/clock_watch.hpp"
+#include "core/redlock/first_sights.hpp"
+#include "core/redlock/node_record.hpp"
+#include "core/redlock/quorum.hpp"
+#include "core/redlock/rejoin.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::core::redlock {
+
+/// Which nodes of a store may vote, and how the others come back. Pure.
+///
+/// | standing | what is known                                        | votes |
+/// |----------|------------------------------------------------------|-------|
+/// | away     | not connected, or not looked at since                | no    |
+/// | admitted | its record is intact and of the process that answers | in the newest epoch |
+/// | marking  | it lost state: the loss is being named by a nonce    | no    |
+/// | waiting  | the loss is named; rejoin waits                      | no    |
+/// | joining  | rejoin seals and writes                              | no    |
+/// | lagging  | admitted, but in an older epoch: rejoins, no wait    | no    |
+/// | refused  | a replica, a sentinel, a duplicate, another list     | no    |
+///
+/// A node without its record, or with another run_id and not durable, or whose clock stepped, has
+/// lost state. The loss gets a name first: a compare-and-write of a fresh nonce with epoch zero,
+/// which also stops every script there, for all clients. A durable node with its record intact
+/// seals and writes without a wait; when too few others can be sealed it only writes its run_id.
+///
+/// With tokens off there is no record: a new run_id waits from its first sight, unless it is
+/// durable or `assume_fresh`.
+///
+/// When a majority has no state, nothing here brings it back: verdict() says which command does.
+///
+/// Thread safety: none; one owner.
+class admission {
+ public:
+  enum class standing : std::uint8_t {
+    away,
+    admitted,
+    marking,
+    waiting,
+    joining,
+    lagging,
+    refused
+  };
+  struct config {
+    std::size_t nodes{};
+    bool tokens{true};
+    bool assume_fresh{};  ///< tokens off: a first sight does not wait.
+    duration max_ttl{};   ///< With tokens only checked against the records.
+    duration timeout{};
+    std::string config_hash{};
+    std::uint64_t seed{};
+  };
+  struct step {
+    std::vector<seal> seals{};
+    std::vector<write> writes{};  ///< Marks and admissions alike.
+    node_set look{};              ///< Read the facts of these again.
+    bool changed{};               ///< Somebody's standing changed.
+    time_point wake{time_point::max()};
+  };
+  /// What every script to a node carries.
+  struct ballot {
+    std::string nonce{};
+    std::uint64_t epoch{};
+  };
+
+  admission(config c, first_sights sights = {});
+
+  /// The node is connected and was looked at. `fresh`: a nonce from the kernel, used if needed.
+  step found(node_index i, const node_facts& f, const std::string& fresh, time_point now);
+  step disconnected(node_index i, time_point now);
+  /// A script answered not_admitted, script_missing or epoch_moved.
+  step doubted(node_index i, time_point now);
+  /// A TIME that came with an answer.
+  step told_time(node_index i, server_time at, time_point sent, time_point received,
+                 const std::string& fresh);
+  step sealed(node_index target, node_index i, const seal_reply& r, time_point now);
+  step written(node_index i, write_reply r, time_point now);
+  step tick(time_point now);
+
+  /// The nodes that an attempt may ask, all in one epoch.
+  node_set voters() const noexcept;
+  std::uint64_t epoch() const noexcept { return epoch_; }
+  ballot ballot_of(node_index i) const;
+  standing standing_of(node_index i) const noexcept;
+  /// For people: why a node does not vote, and until when.
+  std::string explain(node_index i, time_point now) const;
+  /// Success while enough nodes vote or may soon; else why not and what to do.
+  result<void> verdict(time_point now) const;
+  const first_sights& sights() const noexcept { return sights_; }
+
+ private:
+  struct node_state {
+    standing is{standing::away};
+    node_facts facts{};
+    time_point ready{};
+    std::string why{};
+    std::optional<rejoin> join{};
+  };
+
+  config config_;
+  first_sights sights_;
+  std::vector<node_state> nodes_;
+  std::vector<clock_watch> clocks_;
+  std::uint64_t epoch_{};
+};
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,115 @@
+#pragma once
+
+#include "core/redlock/node_vote.hpp"
+#include "core/redlock/quorum.hpp"
+
+#include <holdfast/error.hpp>
+#include <holdfast/token.hpp>
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace holdfast::core::redlock {
+
+/// One round of acquiring one lock: all nodes at once, one value, one send time. Pure.
+///
+/// | state    | waits for               | then                                                    |
+/// |----------|-------------------------|---------------------------------------------------------|
+/// | asking   | answers                 | a majority granted: token off: held; on: T and raising  |
+/// | raising  | answers, raises         | a majority is confirmed at >= T: held                   |
+/// | held     |                         | late grants still count for time, see granted()         |
+/// | failed   |                         |                                                         |
+///
+/// From asking and raising it fails as soon as a majority is impossible, at the node timeout, on a
+/// cancel, and when a majority came but no validity is left. It is decided once, as early as it is
+/// certain; nobody waits for a slow node.
+///
+/// Tokens (docs/safety.md has the proof). T >= the counter of **every** node that is counted; a
+/// node that answered with a smaller one is counted only after a raise(T) that its script did while
+/// it still held our value; a node that answers later with a larger one is not counted. When too
+/// few can be confirmed at T, but enough hold our value, T is chosen anew: it was not used yet.
+///
+/// A value is never used for two attempts, so an answer can only be this attempt's. All requests
+/// carry one epoch: votes of different epochs never make one majority.
+///
+/// Thread safety: none; one owner.
+class attempt {
+ public:
+  struct config {
+    std::size_t nodes{};  ///< Configured, not connected.
+    duration ttl{};
+    duration timeout{};  ///< The node timeout; far below the ttl.
+    bool tokens{true};
+    std::string subject{};  ///< How messages begin: `lock "nightly"`.
+  };
+  enum class state : std::uint8_t { asking, raising, held, failed };
+  struct step {
+    bool decided{};    ///< Held or failed, said once.
+    node_set raise{};  ///< Send raise(token()) to these.
+    /// Queue a release behind the acquire of these: all that were asked and did not answer `taken`,
+    /// the ones that never answered included. Only when it failed.
+    node_set release{};
+    time_point wake{time_point::max()};  ///< Call tick() then.
+  };
+
+  /// The requests go to `asked`; the others count as failed. `sent` is read before the first of
+  /// them leaves the process.
+  attempt(config c, node_set asked, time_point sent);
+
+  /// Once, before any answer: decides at once when `asked` is no majority.
+  step start(time_point now);
+  /// The answer of the acquire, whatever became of it. At most one per node counts.
+  step answered(node_index i, const node_vote& v, time_point now);
+  /// The answer of a raise to `to`.
+  step raised(node_index i, token to, const node_vote& v, time_point now);
+  step tick(time_point now);
+  step cancel(time_point now);
+
+  state current() const noexcept { return state_; }
+  bool decided() const noexcept { return state_ == state::held || state_ == state::failed; }
+  /// The token once chosen; the grant's once held. Zero with tokens off.
+  token chosen() const noexcept { return token_; }
+  /// The first moment at which the holder must no longer act.
+  time_point until() const noexcept;
+  time_point sent() const noexcept { return sent_; }
+  /// Where our value is known to be, late answers included: each protects until until().
+  node_set granted() const noexcept { return granted_; }
+  /// Where it is confirmed at >= chosen(); with tokens off the same as granted().
+  node_set confirmed() const noexcept { return confirmed_; }
+  /// Why it failed, with the numbers; meaningful when failed.
+  holdfast::error failure() const;
+  /// The longest that a node said the holder's key has to live; nothing when none told.
+  std::optional<duration> holder_left() const noexcept;
+  /// A larger epoch than the attempt's that a node answered with, else zero.
+  std::uint64_t newer_epoch() const noexcept { return newer_epoch_; }
+  const node_vote& vote_of(node_index i) const noexcept { return votes_[i]; }
+
+ private:
+  step decide(time_point now);
+  step hold(time_point now);
+  step fail(errc why);
+  step choose();
+  step ask_raises();
+  node_set countable() const noexcept;
+  std::size_t needed() const noexcept;
+  std::string summary() const;
+
+  config config_;
+  node_set asked_;
+  time_point sent_;
+  time_point counts_from_;
+  state state_{state::asking};
+  node_set answered_;
+  node_set granted_;
+  node_set taken_;
+  node_set confirmed_;
+  node_set gone_;     ///< Answered a raise with: not ours any more.
+  node_set raising_;  ///< A raise to token_ is under way.
+  token token_{};
+  errc why_{};
+  std::uint64_t newer_epoch_{};
+  std::array<node_vote, nodes_max> votes_{};
+};
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/redlock/node_record.hpp"
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+namespace holdfast::core::redlock {
+
+/// Compares one node's TIME with this host's BOOTTIME and finds steps. Pure.
+///
+/// A key lives by the node's wall clock: a forward step ends it early. A sample says that the node
+/// read its clock somewhere between `sent` and `received`; two samples bound how far it can have
+/// moved. More than elapsed * (1 + rho) + margin is a step forward, less than elapsed * (1 - rho) -
+/// margin one back. A sample is compared with several earlier ones of the last `window` (max_ttl),
+/// so that many small steps within one lease are found as well.
+///
+/// Thread safety: none; one owner.
+class clock_watch {
+ public:
+  enum class verdict : std::uint8_t { steady, stepped_forward, stepped_back };
+
+  explicit clock_watch(duration window) noexcept;
+
+  verdict sample(server_time at, time_point sent, time_point received) noexcept;
+  /// Another process answers now: its clock starts anew.
+  void restart() noexcept { count_ = 0; }
+  /// How far the node's clock was off at the last step, as far as it is certain.
+  duration step() const noexcept { return step_; }
+
+ private:
+  static constexpr std::size_t remembered = 8;
+  struct reading {
+    server_time at{};
+    time_point sent{};
+    time_point received{};
+  };
+  verdict compare(const reading& old, const reading& r) noexcept;
+  void keep(const reading& r) noexcept;
+
+  duration window_;
+  duration step_{};
+  std::size_t count_{};
+  std::array<reading, remembered> readings_{};  ///< The oldest first.
+};
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,46 @@
+#pragma once
+
+#include "core/backoff.hpp"
+
+#include <cstdint>
+#include <optional>
+
+namespace holdfast::core::redlock {
+
+/// How long to stay away from a contended lock after a failed round. Pure.
+///
+/// Two contenders that split the votes of a round must not split the next: the pause is random, and
+/// its lower bound is several times the measured round, so that one of them has a round to itself
+/// (redis.io, Distributed Locks with Redis, "Retry on Failure"). It doubles with each failure up to
+/// a limit. When a node told how long the holder's key lives, the poll is no later than that plus
+/// one lower bound of jitter: a notification is only a hint.
+///
+/// Thread safety: none; one owner.
+class pause {
+ public:
+  struct config {
+    duration round{std::chrono::milliseconds{1}};  ///< Assumed until one was measured.
+    duration most{std::chrono::seconds{1}};
+  };
+
+  explicit pause(config c) noexcept;
+
+  /// A round took `took` from send to decision; the largest of the recent ones counts.
+  void measured(duration took) noexcept;
+  /// The next pause, from 64 random bits.
+  duration next(std::uint64_t random, std::optional<duration> holder_left = {}) noexcept;
+  /// After a notification: a short random step back, so that the waiters do not all ask at once.
+  duration after_notification(std::uint64_t random) const noexcept;
+  /// The lock was free or held by us: the next failure starts with the first pause.
+  void reset() noexcept { failures_ = 0; }
+
+  /// The lower bound of the next pause.
+  duration least() const noexcept;
+
+ private:
+  config config_;
+  duration round_;
+  int failures_{};
+};
+
+}  // namespace holdfast::core::redlock

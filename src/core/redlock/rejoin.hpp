@@ -1,0 +1,113 @@
+#pragma once
+
+#include "core/redlock/node_record.hpp"
+#include "core/redlock/quorum.hpp"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::core::redlock {
+
+/// Lifts one admitted node to `epoch` and reads its floor, in one script, which refuses when the
+/// nonce differs or the node's epoch is equal or higher.
+struct seal {
+  node_index node{};
+  node_index target{};  ///< Who rejoins: tells the answers of two rejoins apart.
+  std::string nonce{};
+  std::uint64_t epoch{};
+};
+struct seal_reply {
+  enum class result : std::uint8_t { sealed, refused, failed } what{result::failed};
+  std::uint64_t floor{};  ///< sealed: what it had.
+  std::uint64_t epoch{};  ///< refused: what it has; zero when the nonce differs.
+};
+
+/// Replaces a node's record by compare: only while it has this nonce and epoch (or, with an empty
+/// nonce, no record). The script keeps the larger of the two floors and the node's own TIME.
+struct write {
+  node_index node{};
+  std::string nonce_seen{};
+  std::uint64_t epoch_seen{};
+  node_record record{};
+};
+enum class write_reply : std::uint8_t { written, changed, failed };
+
+/// Brings one node back among the voters. Pure.
+///
+/// | state   | what it does                                    | then                              |
+/// |---------|-------------------------------------------------|-----------------------------------|
+/// | waiting | nothing until max_ttl * (1 + rho) + margin      | sealing                           |
+/// | sealing | seals one epoch, above all seen, on the others  | enough: writing; else pausing     |
+/// | pausing | nothing for a moment                            | sealing with a higher epoch       |
+/// | writing | the record, by compare                          | written: done; changed: overtaken |
+///
+/// The wait is for time: who was granted before the loss may still hold. The seal is for tokens: a
+/// grant that counted this node before the loss either was confirmed on a sealed node before its
+/// floor was read, or is refused there afterwards. Wait first, then seal: the other order is broken
+/// in 13 steps. All reachable others are sealed, so that no node is left behind in an old epoch.
+///
+/// A driver that dies is repeated by any other, with a higher epoch.
+///
+/// Thread safety: none; one owner.
+class rejoin {
+ public:
+  enum class state : std::uint8_t { waiting, sealing, pausing, writing, done, overtaken };
+  struct config {
+    std::size_t nodes{};
+    node_index node{};
+    node_record seen{};  ///< What the node has now: nonce and epoch are compared by the write.
+    std::string run_id{};
+    bool durable{};
+    time_point ready{};  ///< When the wait is over; time_point::min() when there is none.
+    duration timeout{};  ///< The node timeout.
+    std::uint64_t seed{};
+  };
+  struct step {
+    std::vector<seal> seals{};
+    std::optional<write> record{};
+    bool finished{};  ///< done or overtaken; said once.
+    time_point wake{time_point::max()};
+  };
+  /// One other node that is admitted and connected.
+  struct other {
+    node_index node{};
+    std::string nonce{};
+    std::uint64_t epoch{};
+  };
+
+  explicit rejoin(config c);
+
+  /// `others` as they are now; asked again with every tick.
+  step tick(const std::vector<other>& others, time_point now);
+  step sealed(node_index i, const seal_reply& r, time_point now);
+  step written(write_reply r, time_point now);
+
+  state current() const noexcept { return state_; }
+  node_index node() const noexcept { return config_.node; }
+  time_point ready() const noexcept { return config_.ready; }
+  /// Others that are missing for the seal; more than zero explains why it does not go on.
+  std::size_t missing() const noexcept { return missing_; }
+  const node_record& result() const noexcept { return record_; }
+
+ private:
+  step begin(const std::vector<other>& others, time_point now);
+  step finish_seal(time_point now);
+  step pause(time_point now);
+
+  config config_;
+  state state_{state::waiting};
+  std::uint64_t epoch_{};
+  std::uint64_t highest_{};
+  std::uint64_t floor_{};
+  node_set asked_;
+  node_set answered_;
+  node_set sealed_;
+  std::size_t missing_{};
+  time_point deadline_{};
+  int rounds_{};
+  node_record record_{};
+};
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,151 @@
+#pragma once
+
+#include "core/lease.hpp"
+#include "core/redlock/node_vote.hpp"
+#include "core/redlock/quorum.hpp"
+
+#include <holdfast/error.hpp>
+#include <holdfast/token.hpp>
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace holdfast::core::redlock {
+
+/// Keeps all locks of one session alive, 100 keys a script. Pure.
+///
+/// A batch goes to all nodes at once, every ttl/3; when a majority has not confirmed all of it
+/// after ttl/6 it is sent again, with a send time of its own. A node's script first looks whether
+/// the session's record is there and not denied, then extends by compare every key that still has
+/// our value, and says for each whether it did. It never re-creates one.
+///
+/// | a node answered for a lock | its deadline there                                     |
+/// |----------------------------|--------------------------------------------------------|
+/// | extended                   | max(old, sent + usable(ttl))                           |
+/// | not ours any more          | none: it stops counting until it is repaired           |
+/// | session missing or denied  | none, for every lock of the session                    |
+/// | error, or nothing          | as it was                                              |
+///
+/// The lock's own deadline is the majority-th largest of these, so key and session hold on the same
+/// majority of nodes (a majority of each, counted apart, is unsafe). It is written to the lock's
+/// lease, of which check() reads nothing but one atomic.
+///
+/// Repair: a node that lost a key gets it back (SET NX in a script that checks the admission and
+/// lifts the counter to the token) only right after a majority confirmed the key and while its
+/// deadline has not passed. It then counts for time; it was never counted for the token.
+///
+/// Thread safety: none; one owner. The leases may be read by anybody.
+class renewal {
+ public:
+  static constexpr std::size_t batch_max = 100;
+
+  struct config {
+    std::size_t nodes{};
+    duration ttl{};
+  };
+  /// One lock here; a stale one is told apart from its slot's next user.
+  struct handle {
+    std::uint32_t slot{};
+    std::uint32_t generation{};
+    friend bool operator==(const handle&, const handle&) = default;
+  };
+  /// Send to all nodes one script that extends these, in this order.
+  struct batch {
+    std::uint64_t number{};
+    std::vector<handle> locks;
+  };
+  enum class session_there : std::uint8_t { holds, missing, denied };
+  struct answer {
+    session_there session{session_there::holds};
+    std::bitset<batch_max> ours{};  ///< In the batch's order.
+  };
+  /// Send SET NX of the lock's own value to one node.
+  struct repair {
+    std::uint64_t number{};
+    handle lock;
+    node_index node{};
+    token at_least{};  ///< The counter is lifted to it; zero with tokens off.
+  };
+  struct loss {
+    handle lock;
+    errc why{errc::lost};  ///< lost, or denied.
+  };
+  struct step {
+    std::vector<batch> send{};
+    std::vector<repair> repairs{};
+    node_set reopen{};         ///< Write the session's record again there, unless it is denied.
+    std::vector<loss> lost{};  ///< Their leases are lost; they are not renewed any more.
+    bool denied{};             ///< So many nodes deny it that no majority can serve; said once.
+    time_point wake{time_point::max()};  ///< Call tick() then.
+  };
+
+  explicit renewal(config c);
+
+  /// A granted lock: it is on `there` until `until`. `extensions`: how often it may be extended.
+  handle add(lease& own, node_set there, time_point until, token granted,
+             std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max());
+  /// A late grant of its attempt: the node has it, too.
+  void found(handle h, node_index i, time_point until);
+  /// Its release starts, or it was lost. Afterwards the lease is not touched any more.
+  void remove(handle h);
+
+  step tick(time_point now);
+  step answered(std::uint64_t number, node_index i, const answer& a, time_point now);
+  /// Error reply, silence or a lost connection.
+  step failed(std::uint64_t number, node_index i, time_point now);
+  step repaired(std::uint64_t number, bool done, time_point now);
+  /// The session's record is on `i` again.
+  void reopened(node_index i);
+
+  std::size_t size() const noexcept { return live_; }
+  /// Where it is known to be now.
+  node_set nodes_of(handle h) const;
+  time_point deadline_of(handle h) const;
+  time_point wake() const noexcept;
+
+ private:
+  struct lock_state {
+    lease* own{};
+    std::uint32_t generation{};
+    std::uint32_t group{};
+    std::uint32_t extensions{};
+    token granted{};
+    node_set repairing{};
+    node_set session_gone{};
+  };
+  struct sent_batch {
+    std::uint64_t number{};
+    time_point at{};
+    node_set answered{};
+    std::vector<handle> locks{};
+    std::vector<std::uint8_t> confirmations{};
+  };
+  struct group {
+    std::vector<std::uint32_t> slots{};
+    time_point due{};
+    std::vector<sent_batch> sent{};  ///< The newest last; a few.
+  };
+  struct sent_repair {
+    std::uint64_t number{};
+    handle lock{};
+    node_index node{};
+    time_point at{};
+  };
+
+  config config_;
+  std::size_t live_{};
+  std::uint64_t numbers_{};
+  std::vector<lock_state> locks_;
+  std::vector<time_point> until_;  ///< nodes per lock.
+  std::vector<std::uint32_t> free_;
+  std::vector<group> groups_;
+  std::vector<sent_repair> repairs_;
+  node_set denied_by_;
+  node_set session_gone_;
+};
+
+}  // namespace holdfast::core::redlock

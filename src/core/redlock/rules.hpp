@@ -1,0 +1,34 @@
+#pragma once
+
+namespace holdfast::core::redlock {
+
+/// Redlock's safety rules, one switch each; see core/rules.hpp for how they are removed.
+///
+/// What each removal breaks was first shown by model checking (docs/safety.md).
+struct rules {
+  bool count_from_send = true;         ///< A grant's ttl counts from sending, not from the reply.
+  bool majority_of_configured = true;  ///< The quorum comes from the configured list.
+  bool raise_before_use = true;        ///< Every counted node is at >= T before T is used.
+  bool late_counter_never_counts = true;  ///< A node whose own counter is above T is not counted.
+  bool raise_checks_epoch = true;         ///< A raise of an earlier epoch is refused.
+  bool acquire_checks_epoch = true;       ///< So is an acquire.
+  bool refuse_lost_state = true;   ///< A node without its record does not vote until it rejoined.
+  bool wait_before_rejoin = true;  ///< It waits max_ttl * (1 + rho) + margin from the first sight.
+  bool wait_full_time = true;      ///< ... all of it.
+  bool wait_then_seal = true;      ///< Floors are read after the wait, not before.
+  bool seal_enough_others = true;  ///< At least floor((N - 1) / 2) + 1 others are sealed.
+  bool seal_only_admitted = true;  ///< A node that itself lost state is not sealed.
+  bool renew_by_compare = true;    ///< An extension never re-creates a key.
+  bool drop_lost_nodes = true;     ///< A node that lost the key or session stops counting.
+  bool per_node_deadlines = true;  ///< Key and session hold on the same majority of nodes.
+  bool repair_with_majority = true;  ///< A lost node is re-added only while a majority confirms.
+  bool step_like_restart = true;     ///< A node whose clock stepped is put out like a restart.
+};
+
+#if defined(HOLDFAST_MUTABLE_RULES)
+inline thread_local rules active;
+#else
+inline constexpr rules active{};
+#endif
+
+}  // namespace holdfast::core::redlock
