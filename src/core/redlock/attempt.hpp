@@ -7,8 +7,11 @@
 #include <holdfast/token.hpp>
 
 #include <array>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 
 namespace holdfast::core::redlock {
 
@@ -41,7 +44,6 @@ class attempt {
     duration ttl{};
     duration timeout{};  ///< The node timeout; far below the ttl.
     bool tokens{true};
-    std::string subject{};  ///< How messages begin: `lock "nightly"`.
   };
   enum class state : std::uint8_t { asking, raising, held, failed };
   struct step {
@@ -77,8 +79,9 @@ class attempt {
   node_set granted() const noexcept { return granted_; }
   /// Where it is confirmed at >= chosen(); with tokens off the same as granted().
   node_set confirmed() const noexcept { return confirmed_; }
-  /// Why it failed, with the numbers; meaningful when failed.
-  holdfast::error failure() const;
+  /// Why it failed, node by node; meaningful when failed. `subject` is how the message begins
+  /// (`lock "nightly"`), `addresses` has one entry per node.
+  holdfast::error failure(std::string_view subject, std::span<const std::string> addresses) const;
   /// The longest that a node said the holder's key has to live; nothing when none told.
   std::optional<duration> holder_left() const noexcept;
   /// A larger epoch than the attempt's that a node answered with, else zero.
@@ -87,27 +90,31 @@ class attempt {
 
  private:
   step decide(time_point now);
+  step choose(time_point now);
   step hold(time_point now);
   step fail(errc why);
-  step choose();
-  step ask_raises();
+  step rest() const noexcept;
+  node_set alive() const noexcept { return granted_ - gone_; }
+  /// Those whose own counter is not above the token.
   node_set countable() const noexcept;
   std::size_t needed() const noexcept;
-  std::string summary() const;
+  errc reason(node_set pending) const noexcept;
 
   config config_;
   node_set asked_;
   time_point sent_;
   time_point counts_from_;
+  time_point limit_;
   state state_{state::asking};
   node_set answered_;
   node_set granted_;
   node_set taken_;
+  node_set gone_;  ///< Granted, and then a raise was not done there.
   node_set confirmed_;
-  node_set gone_;     ///< Answered a raise with: not ours any more.
   node_set raising_;  ///< A raise to token_ is under way.
   token token_{};
   errc why_{};
+  bool too_late_{};
   std::uint64_t newer_epoch_{};
   std::array<node_vote, nodes_max> votes_{};
 };

@@ -67,9 +67,7 @@ struct node_vote {
   std::uint64_t epoch{};           ///< epoch_moved: what the node has.
   duration left{duration::max()};  ///< taken: how long the other's key has to live, if told.
 
-  static node_vote granted(std::uint64_t counter = 0) noexcept {
-    return {vote::granted, {}, counter};
-  }
+  static node_vote granted(std::uint64_t counter = 0) noexcept;
   static node_vote taken(duration left = duration::max()) noexcept;
   static node_vote of(fault f, std::uint64_t epoch = 0) noexcept;
 };

@@ -38,6 +38,10 @@ class pause {
   duration least() const noexcept;
 
  private:
+  static constexpr int failures_max = 30;
+  backoff growth() const noexcept;
+  duration growth_at(int failures, std::uint64_t random) const noexcept;
+
   config config_;
   duration round_;
   int failures_{};

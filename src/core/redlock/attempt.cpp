@@ -1,0 +1,184 @@
+#include "core/redlock/attempt.hpp"
+
+#include "core/assert.hpp"
+#include "core/lease.hpp"
+#include "core/redlock/rules.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+
+namespace holdfast::core::redlock {
+
+attempt::attempt(config c, node_set asked, time_point sent)
+    : config_(c), asked_(asked), sent_(sent), counts_from_(sent), limit_(sent + c.timeout) {
+  HOLDFAST_ASSERT(c.nodes > 0 && c.nodes <= nodes_max);
+  HOLDFAST_ASSERT((asked - node_set::all(c.nodes)).empty());
+  HOLDFAST_ASSERT(c.timeout > duration::zero() && c.timeout < usable(c.ttl));
+  for_each(node_set::all(c.nodes) - asked,
+           [&](node_index i) { votes_[i] = node_vote::of(fault::unreachable); });
+}
+
+std::size_t attempt::needed() const noexcept {
+  return majority(active.majority_of_configured ? config_.nodes
+                                                : std::max<std::size_t>(asked_.size(), 1));
+}
+
+time_point attempt::until() const noexcept { return counts_from_ + usable(config_.ttl); }
+
+attempt::step attempt::start(time_point now) { return decide(now); }
+
+attempt::step attempt::answered(node_index i, const node_vote& v, time_point now) {
+  if (!asked_.has(i) || answered_.has(i)) return rest();
+  answered_.add(i);
+  // A hostile or broken node must not push the tokens of a store to their end.
+  const bool wild = config_.tokens && (v.counter == 0 || v.counter > token_max.value);
+  votes_[i] = v.what == vote::granted && wild ? node_vote::of(fault::garbled) : v;
+  if (v.what == vote::taken) taken_.add(i);
+  if (v.why == fault::epoch_moved) newer_epoch_ = std::max(newer_epoch_, v.epoch);
+  if (votes_[i].what == vote::granted) {
+    granted_.add(i);
+    const bool late = token_.value != 0 && v.counter > token_.value;
+    if (late && !active.late_counter_never_counts) confirmed_.add(i);
+  }
+  return decide(now);
+}
+
+attempt::step attempt::raised(node_index i, token to, const node_vote& v, time_point now) {
+  if (to != token_ || !raising_.has(i)) return rest();
+  raising_.remove(i);
+  if (v.what == vote::granted) {
+    confirmed_.add(i);
+  } else {
+    gone_.add(i);
+  }
+  return decide(now);
+}
+
+attempt::step attempt::tick(time_point now) { return decide(now); }
+
+attempt::step attempt::cancel(time_point) { return decided() ? rest() : fail(errc::cancelled); }
+
+attempt::step attempt::decide(time_point now) {
+  if (decided()) return rest();
+  const std::size_t enough = needed();
+  if (!config_.tokens) confirmed_ = granted_;
+  if (confirmed_.size() >= enough) return hold(now);
+  const node_set pending = asked_ - answered_;
+  if ((alive() | pending).size() < enough) return fail(reason(pending));
+  if (now >= limit_) return fail(reason({}));
+  if (!config_.tokens || alive().size() < enough) return rest();
+  if (token_.value == 0 || countable().size() < enough) return choose(now);
+  // A node that answered after T was chosen, with a counter that is not above it.
+  const node_set late = countable() - confirmed_ - raising_;
+  if (late.empty()) return rest();
+  node_set raise;
+  for_each(late, [&](node_index i) {
+    if (votes_[i].counter == token_.value) {
+      confirmed_.add(i);
+    } else {
+      raise.add(i);
+    }
+  });
+  if (confirmed_.size() >= enough) return hold(now);
+  raising_ = raising_ | raise;
+  step s = rest();
+  s.raise = raise;
+  return s;
+}
+
+/// T = the largest counter of all that hold our value: every one of them may then be counted.
+attempt::step attempt::choose(time_point now) {
+  state_ = state::raising;
+  for_each(alive(),
+           [&](node_index i) { token_.value = std::max(token_.value, votes_[i].counter); });
+  confirmed_ = node_set{};
+  node_set below;
+  for_each(alive(), [&](node_index i) {
+    const bool there = votes_[i].counter == token_.value || !active.raise_before_use;
+    (there ? confirmed_ : below).add(i);
+  });
+  if (confirmed_.size() >= needed()) return hold(now);
+  raising_ = below;
+  limit_ = now + config_.timeout;
+  step s = rest();
+  s.raise = below;
+  return s;
+}
+
+node_set attempt::countable() const noexcept {
+  node_set s;
+  for_each(alive(), [&](node_index i) {
+    if (votes_[i].counter <= token_.value) s.add(i);
+  });
+  return s;
+}
+
+attempt::step attempt::hold(time_point now) {
+  if (!active.count_from_send) counts_from_ = now;
+  if (now >= until()) {
+    too_late_ = true;
+    return fail(errc::unavailable);
+  }
+  state_ = state::held;
+  step s;
+  s.decided = true;
+  return s;
+}
+
+attempt::step attempt::fail(errc why) {
+  state_ = state::failed;
+  why_ = why;
+  step s;
+  s.decided = true;
+  s.release = asked_ - taken_;
+  return s;
+}
+
+attempt::step attempt::rest() const noexcept {
+  step s;
+  if (!decided()) s.wake = limit_;
+  return s;
+}
+
+/// `pending` may still answer either way.
+errc attempt::reason(node_set pending) const noexcept {
+  const std::size_t most = spare(config_.nodes);
+  const auto votes = std::span(votes_).first(config_.nodes);
+  const auto more_than_spare = [&](fault f) {
+    return static_cast<std::size_t>(std::count_if(
+               votes.begin(), votes.end(), [&](const node_vote& v) { return v.why == f; })) > most;
+  };
+  if (more_than_spare(fault::denied)) return errc::denied;
+  if (more_than_spare(fault::config_differs)) return errc::invalid_argument;
+  if (more_than_spare(fault::ttl_too_long)) return errc::invalid_argument;
+  if (more_than_spare(fault::counter_full)) return errc::damaged;
+  const bool reached = config_.nodes - (granted_ | taken_ | pending).size() <= most;
+  return reached && !(taken_ | gone_).empty() ? errc::busy : errc::unavailable;
+}
+
+std::optional<duration> attempt::holder_left() const noexcept {
+  std::optional<duration> longest;
+  for_each(taken_, [&](node_index i) {
+    const duration left = votes_[i].left;
+    if (left != duration::max()) longest = std::max(longest.value_or(left), left);
+  });
+  return longest;
+}
+
+error attempt::failure(std::string_view subject, std::span<const std::string> addresses) const {
+  if (why_ == errc::cancelled) return {why_, std::string(subject) + ": cancelled by the caller"};
+  const std::string of_all = " of " + std::to_string(config_.nodes) + " nodes";
+  std::string text = std::string(subject) + ": granted by " + std::to_string(granted_.size()) +
+                     of_all + ", held by somebody else on " + std::to_string(taken_.size()) +
+                     ", needed are " + std::to_string(majority(config_.nodes));
+  if (too_late_) text += "; the answers took longer than a ttl of " + print_duration(config_.ttl);
+  for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {
+    const bool silent = votes_[i].why == fault::none;
+    text += "; " + (i < addresses.size() ? addresses[i] : "node " + std::to_string(i + 1)) + " ";
+    text += action_on(silent ? fault::silent : votes_[i].why).text;
+  });
+  return {why_, std::move(text)};
+}
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,50 @@
+#include "core/redlock/pause.hpp"
+
+#include "core/assert.hpp"
+
+#include <algorithm>
+
+namespace holdfast::core::redlock {
+
+namespace {
+
+constexpr std::int64_t rounds_apart = 4;  ///< The lower bound of the first pause, in rounds.
+
+}  // namespace
+
+pause::pause(config c) noexcept : config_(c), round_(c.round) {
+  HOLDFAST_ASSERT(c.round > duration::zero() && c.most > duration::zero());
+}
+
+void pause::measured(duration took) noexcept {
+  // One slow round is forgotten after some quick ones.
+  round_ = std::max({took, round_ - round_ / 8, duration(1)});
+}
+
+backoff pause::growth() const noexcept {
+  const duration first = std::min(2 * rounds_apart * round_, config_.most);
+  return {first, std::max(first, config_.most)};
+}
+
+duration pause::least() const noexcept { return growth_at(failures_, 0); }
+
+duration pause::growth_at(int failures, std::uint64_t random) const noexcept {
+  backoff b = growth();
+  for (int i = 0; i < failures; ++i) b.next(0);
+  return b.next(random);
+}
+
+duration pause::next(std::uint64_t random, std::optional<duration> holder_left) noexcept {
+  const duration d = growth_at(failures_, random);
+  if (failures_ < failures_max) ++failures_;
+  if (!holder_left) return d;
+  const duration jitter = growth_at(0, random);
+  return std::min(d, std::max(*holder_left, duration::zero()) + jitter);
+}
+
+duration pause::after_notification(std::uint64_t random) const noexcept {
+  const auto most = static_cast<std::uint64_t>(std::min(2 * round_, config_.most).count());
+  return duration(static_cast<std::int64_t>(random % (most + 1)));
+}
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,81 @@
+#include "core/redlock/pause.hpp"
+
+#include "core/splitmix.hpp"
+
+#include "gtest/gtest.h"
+
+namespace holdfast::core::redlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(pause, is_never_shorter_than_several_rounds) {
+  std::uint64_t seed = 7;
+  for (int i = 0; i < 1000; ++i) {
+    pause p({.round = 3ms, .most = 1s});
+    const duration d = p.next(splitmix(seed));
+    ASSERT_GE(d, 12ms);
+    ASSERT_LE(d, 24ms);
+  }
+}
+
+TEST(pause, spreads_contenders_by_more_than_a_round) {
+  std::uint64_t seed = 7;
+  duration least = 1h, most{};
+  for (int i = 0; i < 1000; ++i) {
+    pause p({.round = 1ms, .most = 1s});
+    const duration d = p.next(splitmix(seed));
+    least = std::min(least, d);
+    most = std::max(most, d);
+  }
+  EXPECT_GT(most - least, 3ms);
+}
+
+TEST(pause, doubles_up_to_its_limit_and_starts_again) {
+  pause p({.round = 1ms, .most = 50ms});
+  EXPECT_EQ(p.least(), 4ms);
+  p.next(0);
+  EXPECT_EQ(p.least(), 8ms);
+  for (int i = 0; i < 100; ++i) EXPECT_LE(p.next(~0ULL), 50ms);
+  EXPECT_EQ(p.least(), 25ms);
+  p.reset();
+  EXPECT_EQ(p.least(), 4ms);
+}
+
+TEST(pause, follows_the_measured_round_and_forgets_a_slow_one) {
+  pause p({.round = 1ms, .most = 10s});
+  p.measured(40ms);
+  EXPECT_EQ(p.least(), 160ms);
+  for (int i = 0; i < 60; ++i) p.measured(100us);
+  EXPECT_LT(p.least(), 1ms);
+  EXPECT_GE(p.least(), 400us);
+}
+
+TEST(pause, a_round_longer_than_the_limit_is_no_error) {
+  pause p({.round = 1ms, .most = 20ms});
+  p.measured(1h);
+  EXPECT_EQ(p.least(), 10ms);
+  EXPECT_LE(p.next(~0ULL), 20ms);
+}
+
+TEST(pause, polls_no_later_than_the_holders_key_lives) {
+  pause p({.round = 1ms, .most = 10s});
+  for (int i = 0; i < 20; ++i) p.next(0);
+  EXPECT_GE(p.next(3), 5s);
+  EXPECT_LE(p.next(3, 100ms), 100ms + 8ms);
+  EXPECT_GE(p.next(3, 0ms), 4ms) << "still apart from the others";
+  EXPECT_GE(p.next(3, -5s), 4ms);
+}
+
+TEST(pause, after_a_notification_is_short) {
+  pause p({.round = 1ms, .most = 1s});
+  std::uint64_t seed = 1;
+  for (int i = 0; i < 100; ++i) {
+    const duration d = p.after_notification(splitmix(seed));
+    ASSERT_GE(d, 0ns);
+    ASSERT_LE(d, 2ms);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
