@@ -29,6 +29,13 @@ bool lease::extend(time_point until, time_point now) noexcept {
   }
 }
 
+void lease::shorten(time_point until) noexcept {
+  std::int64_t old = until_.load(std::memory_order_acquire);
+  while (old != lost && ticks(until) < old) {
+    if (until_.compare_exchange_weak(old, ticks(until))) return;
+  }
+}
+
 bool lease::check(duration needed, time_point now) noexcept {
   const std::int64_t until = until_.load(std::memory_order_acquire);
   if (until == lost) return false;

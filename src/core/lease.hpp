@@ -31,6 +31,8 @@ constexpr duration takeover_after(duration ttl) noexcept {
 /// | held   | held, deadline = max(old, u)   | lost             | lost                   | lost   |
 /// | lost   | lost                           | lost             | lost                   | lost   |
 ///
+/// shorten(u) makes the deadline min(old, u) and leaves lost lost.
+///
 /// Lost is final. Thread safety: every function, from any thread, without a mutex.
 class lease {
  public:
@@ -42,6 +44,9 @@ class lease {
 
   /// Compare-and-swap old -> max(old, until), only while now < old. False when it is lost.
   bool extend(time_point until, time_point now) noexcept;
+
+  /// Compare-and-swap old -> min(old, until): a node that was counted does not protect any more.
+  void shorten(time_point until) noexcept;
 
   /// True while at least `needed` is left. Finding the deadline passed makes it lost.
   bool check(duration needed, time_point now) noexcept;

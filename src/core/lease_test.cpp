@@ -42,6 +42,17 @@ TEST(lease, is_extended_in_time_and_never_shortened) {
   EXPECT_EQ(l.until(), t0 + 5s);
 }
 
+TEST(lease, is_shortened_but_never_lengthened_or_revived_by_it) {
+  lease l(t0);
+  l.shorten(t0 + 1s);
+  EXPECT_EQ(l.until(), t0);
+  l.shorten(t0 - 2s);
+  EXPECT_EQ(l.until(), t0 - 2s);
+  l.lose();
+  l.shorten(t0 - 3s);
+  EXPECT_TRUE(l.is_lost());
+}
+
 TEST(lease, is_lost_by_an_extension_that_comes_too_late) {
   lease l(t0);
   EXPECT_FALSE(l.extend(t0 + 5s, t0));

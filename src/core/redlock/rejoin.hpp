@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/redlock/node_record.hpp"
 #include "core/redlock/quorum.hpp"
 
@@ -26,6 +27,8 @@ struct seal_reply {
 
 /// Replaces a node's record by compare: only while it has this nonce and epoch (or, with an empty
 /// nonce, no record). The script keeps the larger of the two floors and the node's own TIME.
+/// Sent only on the connection whose facts it follows, never again on another: behind that may be
+/// a process that restored the very state that is compared.
 struct write {
   node_index node{};
   std::string nonce_seen{};
@@ -81,7 +84,7 @@ class rejoin {
 
   /// `others` as they are now; asked again with every tick.
   step tick(const std::vector<other>& others, time_point now);
-  step sealed(node_index i, const seal_reply& r, time_point now);
+  step sealed(const seal& asked, const seal_reply& r, time_point now);
   step written(write_reply r, time_point now);
 
   state current() const noexcept { return state_; }
@@ -94,7 +97,9 @@ class rejoin {
  private:
   step begin(const std::vector<other>& others, time_point now);
   step finish_seal(time_point now);
+  step write_now(time_point now);
   step pause(time_point now);
+  step rest() const;
 
   config config_;
   state state_{state::waiting};
@@ -106,7 +111,8 @@ class rejoin {
   node_set sealed_;
   std::size_t missing_{};
   time_point deadline_{};
-  int rounds_{};
+  bool sent_write_{};
+  backoff pause_;
   node_record record_{};
 };
 

@@ -11,7 +11,9 @@
 #include <bitset>
 #include <cstdint>
 #include <limits>
-#include <optional>
+#include <set>
+#include <span>
+#include <utility>
 #include <vector>
 
 namespace holdfast::core::redlock {
@@ -27,12 +29,14 @@ namespace holdfast::core::redlock {
 /// |----------------------------|--------------------------------------------------------|
 /// | extended                   | max(old, sent + usable(ttl))                           |
 /// | not ours any more          | none: it stops counting until it is repaired           |
-/// | session missing or denied  | none, for every lock of the session                    |
-/// | error, or nothing          | as it was                                              |
+/// | the session is missing     | none, for every lock that was asked                    |
+/// | denied, error, or nothing  | as it was                                              |
 ///
 /// The lock's own deadline is the majority-th largest of these, so key and session hold on the same
 /// majority of nodes (a majority of each, counted apart, is unsafe). It is written to the lock's
 /// lease, of which check() reads nothing but one atomic.
+///
+/// The first group of locks is sent even when it is empty: that keeps the session's own records.
 ///
 /// Repair: a node that lost a key gets it back (SET NX in a script that checks the admission and
 /// lifts the counter to the token) only right after a majority confirmed the key and while its
@@ -83,9 +87,11 @@ class renewal {
     time_point wake{time_point::max()};  ///< Call tick() then.
   };
 
-  explicit renewal(config c);
+  /// The session's records were sent at `opened`.
+  renewal(config c, time_point opened);
 
-  /// A granted lock: it is on `there` until `until`. `extensions`: how often it may be extended.
+  /// A granted lock, whose lease was started: it is on `there` until `until`. `extensions`: how
+  /// often it may be extended.
   handle add(lease& own, node_set there, time_point until, token granted,
              std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max());
   /// A late grant of its attempt: the node has it, too.
@@ -95,11 +101,9 @@ class renewal {
 
   step tick(time_point now);
   step answered(std::uint64_t number, node_index i, const answer& a, time_point now);
-  /// Error reply, silence or a lost connection.
-  step failed(std::uint64_t number, node_index i, time_point now);
   step repaired(std::uint64_t number, bool done, time_point now);
-  /// The session's record is on `i` again.
-  void reopened(node_index i);
+  /// The session's record is on `i` again, or could not be written there.
+  void reopened(node_index i, bool done);
 
   std::size_t size() const noexcept { return live_; }
   /// Where it is known to be now.
@@ -109,13 +113,13 @@ class renewal {
 
  private:
   struct lock_state {
-    lease* own{};
+    lease* own{};  ///< Null: the slot is free.
     std::uint32_t generation{};
     std::uint32_t group{};
-    std::uint32_t extensions{};
+    std::uint32_t extensions{};  ///< How many may still begin.
+    bool extending{};            ///< One began and no majority confirmed it.
     token granted{};
     node_set repairing{};
-    node_set session_gone{};
   };
   struct sent_batch {
     std::uint64_t number{};
@@ -123,11 +127,13 @@ class renewal {
     node_set answered{};
     std::vector<handle> locks{};
     std::vector<std::uint8_t> confirmations{};
+    bool confirmed{};
   };
   struct group {
     std::vector<std::uint32_t> slots{};
-    time_point due{};
-    std::vector<sent_batch> sent{};  ///< The newest last; a few.
+    time_point due{time_point::max()};  ///< When it is sent again.
+    time_point key{time_point::max()};  ///< Its place in queue_.
+    std::vector<sent_batch> sent{};     ///< The newest last; a few.
   };
   struct sent_repair {
     std::uint64_t number{};
@@ -136,16 +142,38 @@ class renewal {
     time_point at{};
   };
 
+  std::span<time_point> row(std::uint32_t slot) noexcept;
+  std::span<const time_point> row(std::uint32_t slot) const noexcept;
+  bool lives(handle h) const noexcept;
+  std::uint32_t take_slot();
+  std::uint32_t roomy_group();
+  void free_slot(std::uint32_t slot);
+  batch send(std::uint32_t g, time_point now);
+  void expire(std::uint32_t g, time_point now, step& s);
+  void extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s);
+  void missing(const sent_batch& b, node_index i, time_point now, step& s);
+  void deny_all(step& s);
+  void apply(std::uint32_t slot, time_point now, step& s);
+  void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);
+  time_point deadline(std::uint32_t slot) const;
+  void schedule(std::uint32_t g);
+  step finish(step s) const;
+
   config config_;
   std::size_t live_{};
   std::uint64_t numbers_{};
   std::vector<lock_state> locks_;
-  std::vector<time_point> until_;  ///< nodes per lock.
+  std::vector<time_point> until_;  ///< One per lock and node; min: it does not protect there.
   std::vector<std::uint32_t> free_;
   std::vector<group> groups_;
+  std::set<std::uint32_t> roomy_;  ///< Groups that take another lock.
+  std::set<std::pair<time_point, std::uint32_t>> queue_;
   std::vector<sent_repair> repairs_;
+  std::array<time_point, nodes_max> session_until_;
   node_set denied_by_;
-  node_set session_gone_;
+  node_set missing_;
+  node_set reopening_;
+  bool over_{};
 };
 
 }  // namespace holdfast::core::redlock

@@ -1,0 +1,123 @@
+#include "core/redlock/rejoin.hpp"
+
+#include "core/assert.hpp"
+#include "core/redlock/rules.hpp"
+#include "core/splitmix.hpp"
+
+#include <algorithm>
+
+namespace holdfast::core::redlock {
+
+rejoin::rejoin(config c)
+    : config_(std::move(c)),
+      highest_(config_.seen.epoch),
+      pause_(config_.timeout, config_.timeout * 64) {
+  HOLDFAST_ASSERT(config_.nodes > 0 && config_.nodes <= nodes_max);
+  HOLDFAST_ASSERT(config_.node < config_.nodes && config_.timeout > duration::zero());
+}
+
+rejoin::step rejoin::tick(const std::vector<other>& others, time_point now) {
+  const bool early = !active.wait_then_seal && state_ == state::waiting;
+  switch (state_) {
+    case state::waiting:
+      if (now >= config_.ready || early) return begin(others, now);
+      break;
+    case state::pausing:
+      if (now >= deadline_) return begin(others, now);
+      break;
+    case state::sealing:
+      if (now >= deadline_) return finish_seal(now);
+      break;
+    case state::writing:
+      return now < config_.ready ? rest() : write_now(now);
+    default:
+      break;
+  }
+  return rest();
+}
+
+rejoin::step rejoin::begin(const std::vector<other>& others, time_point now) {
+  const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
+  missing_ = others.size() < enough ? enough - others.size() : 0;
+  if (missing_ > 0) return pause(now);
+  state_ = state::sealing;
+  deadline_ = now + config_.timeout;
+  for (const other& o : others) highest_ = std::max(highest_, o.epoch);
+  epoch_ = highest_ + 1;
+  floor_ = config_.seen.floor;
+  asked_ = answered_ = sealed_ = {};
+  step s;
+  for (const other& o : others) {
+    HOLDFAST_ASSERT(o.node != config_.node);
+    asked_.add(o.node);
+    s.seals.push_back({o.node, config_.node, o.nonce, epoch_});
+  }
+  s.wake = deadline_;
+  return s;
+}
+
+rejoin::step rejoin::sealed(const seal& asked, const seal_reply& r, time_point now) {
+  const node_index i = asked.node;
+  // An answer of an earlier round would bring a floor that was read too early.
+  if (state_ != state::sealing || asked.epoch != epoch_ || !asked_.has(i) || answered_.has(i)) {
+    return rest();
+  }
+  answered_.add(i);
+  if (r.what == seal_reply::result::sealed) {
+    sealed_.add(i);
+    floor_ = std::max(floor_, r.floor);
+  }
+  highest_ = std::max(highest_, r.epoch);
+  return answered_ == asked_ ? finish_seal(now) : rest();
+}
+
+rejoin::step rejoin::finish_seal(time_point now) {
+  const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
+  highest_ = std::max(highest_, epoch_);
+  missing_ = sealed_.size() < enough ? enough - sealed_.size() : 0;
+  if (missing_ > 0) return pause(now);
+  state_ = state::writing;
+  return now < config_.ready ? rest() : write_now(now);
+}
+
+rejoin::step rejoin::write_now(time_point now) {
+  if (now < deadline_ && sent_write_) return rest();
+  sent_write_ = true;
+  deadline_ = now + config_.timeout;
+  record_ = config_.seen;
+  record_.epoch = epoch_;
+  record_.floor = floor_;
+  record_.run_id = config_.run_id;
+  record_.durable = config_.durable;
+  step s;
+  s.record = write{config_.node, config_.seen.nonce, config_.seen.epoch, record_};
+  s.wake = deadline_;
+  return s;
+}
+
+rejoin::step rejoin::written(write_reply r, time_point now) {
+  if (state_ != state::writing) return rest();
+  if (r == write_reply::failed) return pause(now);
+  state_ = r == write_reply::written ? state::done : state::overtaken;
+  step s;
+  s.finished = true;
+  return s;
+}
+
+/// Two drivers that overtook each other's seals must not do so again.
+rejoin::step rejoin::pause(time_point now) {
+  state_ = state::pausing;
+  sent_write_ = false;
+  deadline_ = now + pause_.next(splitmix(config_.seed));
+  return rest();
+}
+
+rejoin::step rejoin::rest() const {
+  step s;
+  if (state_ == state::waiting) s.wake = config_.ready;
+  if (state_ == state::pausing || state_ == state::sealing) s.wake = deadline_;
+  if (state_ == state::writing) s.wake = std::max(config_.ready, deadline_);
+  return s;
+}
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,162 @@
+#include "core/redlock/rejoin.hpp"
+
+#include "gtest/gtest.h"
+
+#include <vector>
+
+namespace holdfast::core::redlock {
+namespace {
+
+using namespace std::chrono_literals;
+using result = seal_reply::result;
+using state = rejoin::state;
+
+const time_point t0{1000s};
+const time_point ready = t0 + 60s;
+
+rejoin::config amnesiac(std::size_t nodes = 5, time_point when = ready) {
+  rejoin::config c;
+  c.nodes = nodes;
+  c.node = 0;
+  c.seen.nonce = "marker";
+  c.run_id = "run2";
+  c.ready = when;
+  c.timeout = 50ms;
+  c.seed = 3;
+  return c;
+}
+
+std::vector<rejoin::other> others(std::size_t n, std::uint64_t epoch = 4) {
+  std::vector<rejoin::other> all;
+  for (node_index i = 1; i <= n; ++i) all.push_back({i, "n" + std::to_string(i), epoch});
+  return all;
+}
+
+seal_reply sealed(std::uint64_t floor) { return {result::sealed, floor, 0}; }
+seal_reply refused(std::uint64_t epoch) { return {result::refused, 0, epoch}; }
+
+TEST(rejoin, waits_first_then_seals_all_others_in_an_epoch_above_all_seen) {
+  rejoin r(amnesiac());
+  EXPECT_TRUE(r.tick(others(4), t0).seals.empty());
+  EXPECT_EQ(r.tick(others(4), ready - 1ns).wake, ready);
+  auto known = others(4);
+  known[2].epoch = 9;
+  const auto s = r.tick(known, ready);
+  ASSERT_EQ(s.seals.size(), 4U);
+  for (const seal& x : s.seals) {
+    EXPECT_EQ(x.epoch, 10U);
+    EXPECT_EQ(x.target, 0U);
+    EXPECT_EQ(x.nonce, "n" + std::to_string(x.node));
+  }
+}
+
+TEST(rejoin, writes_the_largest_floor_by_compare_when_all_answered) {
+  rejoin r(amnesiac());
+  const auto s = r.tick(others(4), ready);
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_FALSE(r.sealed(s.seals[k], sealed(100 - k), ready).record);
+  }
+  const auto w = r.sealed(s.seals[3], {}, ready);
+  ASSERT_TRUE(w.record) << "three of four others are enough of five nodes";
+  EXPECT_EQ(w.record->node, 0U);
+  EXPECT_EQ(w.record->nonce_seen, "marker");
+  EXPECT_EQ(w.record->epoch_seen, 0U);
+  EXPECT_EQ(w.record->record.floor, 100U);
+  EXPECT_EQ(w.record->record.epoch, 5U);
+  EXPECT_EQ(w.record->record.run_id, "run2");
+  EXPECT_EQ(w.record->record.nonce, "marker");
+  EXPECT_TRUE(r.written(write_reply::written, ready).finished);
+  EXPECT_EQ(r.current(), state::done);
+}
+
+TEST(rejoin, goes_on_at_the_node_timeout_with_enough_of_them) {
+  rejoin r(amnesiac());
+  const auto s = r.tick(others(4), ready);
+  for (std::size_t k = 0; k < 3; ++k) r.sealed(s.seals[k], sealed(1), ready);
+  EXPECT_FALSE(r.tick(others(4), ready + 49ms).record);
+  EXPECT_TRUE(r.tick(others(4), ready + 50ms).record);
+}
+
+TEST(rejoin, too_few_sealed_means_a_pause_and_a_higher_epoch) {
+  rejoin r(amnesiac());
+  auto s = r.tick(others(4), ready);
+  r.sealed(s.seals[0], sealed(50), ready);
+  r.sealed(s.seals[1], sealed(1), ready);
+  r.sealed(s.seals[2], refused(20), ready);
+  s = r.sealed(s.seals[3], {}, ready);
+  EXPECT_FALSE(s.record);
+  EXPECT_EQ(r.current(), state::pausing);
+  EXPECT_EQ(r.missing(), 1U);
+  ASSERT_GT(s.wake, ready);
+  s = r.tick(others(4), s.wake);
+  ASSERT_EQ(s.seals.size(), 4U);
+  EXPECT_EQ(s.seals[0].epoch, 21U);
+}
+
+TEST(rejoin, an_answer_of_an_earlier_round_does_not_count) {
+  rejoin r(amnesiac(3));
+  const auto first = r.tick(others(2), ready);
+  auto s = r.tick(others(2), ready + 50ms);
+  ASSERT_EQ(r.current(), state::pausing);
+  const auto second = r.tick(others(2), s.wake);
+  ASSERT_EQ(second.seals.size(), 2U);
+  EXPECT_GT(second.seals[0].epoch, first.seals[0].epoch);
+  r.sealed(first.seals[0], sealed(1), s.wake);
+  r.sealed(second.seals[1], sealed(1), s.wake);
+  EXPECT_EQ(r.current(), state::sealing);
+  r.sealed(second.seals[1], sealed(1), s.wake);
+  EXPECT_EQ(r.current(), state::sealing) << "one node counts once";
+  EXPECT_TRUE(r.sealed(second.seals[0], sealed(1), s.wake).record);
+}
+
+TEST(rejoin, of_three_nodes_needs_both_others_and_says_how_many_are_missing) {
+  rejoin r(amnesiac(3));
+  const auto s = r.tick(others(1), ready);
+  EXPECT_TRUE(s.seals.empty());
+  EXPECT_EQ(r.missing(), 1U);
+  EXPECT_EQ(r.tick(others(2), s.wake).seals.size(), 2U);
+  rejoin alone(amnesiac(1));
+  EXPECT_TRUE(alone.tick({}, ready).seals.empty()) << "nobody to learn from";
+}
+
+TEST(rejoin, of_a_durable_node_does_not_wait_and_keeps_its_own_floor) {
+  auto c = amnesiac(3, time_point::min());
+  c.seen.nonce = "n0";
+  c.seen.epoch = 7;
+  c.seen.floor = 500;
+  c.durable = true;
+  rejoin r(c);
+  const auto s = r.tick(others(2), t0);
+  ASSERT_EQ(s.seals.size(), 2U);
+  EXPECT_EQ(s.seals[0].epoch, 8U);
+  r.sealed(s.seals[0], sealed(3), t0);
+  const auto w = r.sealed(s.seals[1], sealed(9), t0);
+  ASSERT_TRUE(w.record);
+  EXPECT_EQ(w.record->epoch_seen, 7U);
+  EXPECT_EQ(w.record->record.floor, 500U);
+  EXPECT_TRUE(w.record->record.durable);
+}
+
+TEST(rejoin, another_driver_that_was_first_ends_it) {
+  rejoin r(amnesiac(3));
+  const auto s = r.tick(others(2), ready);
+  r.sealed(s.seals[0], sealed(3), ready);
+  r.sealed(s.seals[1], sealed(9), ready);
+  EXPECT_TRUE(r.written(write_reply::changed, ready).finished);
+  EXPECT_EQ(r.current(), state::overtaken);
+}
+
+TEST(rejoin, a_write_without_an_answer_is_sent_again) {
+  rejoin r(amnesiac(3));
+  const auto s = r.tick(others(2), ready);
+  r.sealed(s.seals[0], sealed(3), ready);
+  const auto w = r.sealed(s.seals[1], sealed(9), ready);
+  ASSERT_TRUE(w.record);
+  EXPECT_FALSE(r.tick(others(2), ready + 10ms).record);
+  EXPECT_TRUE(r.tick(others(2), w.wake).record);
+  EXPECT_FALSE(r.written(write_reply::failed, w.wake).finished);
+  EXPECT_EQ(r.current(), state::pausing);
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,322 @@
+#include "core/redlock/renewal.hpp"
+
+#include "core/assert.hpp"
+#include "core/redlock/rules.hpp"
+
+#include <algorithm>
+
+namespace holdfast::core::redlock {
+
+namespace {
+
+constexpr std::size_t sends_remembered = 4;  ///< Older answers than that prove nothing of use.
+constexpr int group_bits = 24;               ///< A batch's number carries its group.
+constexpr auto no_limit = std::numeric_limits<std::uint32_t>::max();
+constexpr time_point never = time_point::min();
+
+}  // namespace
+
+renewal::renewal(config c, time_point opened) : config_(c) {
+  HOLDFAST_ASSERT(c.nodes > 0 && c.nodes <= nodes_max);
+  session_until_.fill(never);
+  groups_.emplace_back();
+  groups_[0].due = opened + c.ttl / 3;
+  roomy_.insert(0);
+  schedule(0);
+}
+
+renewal::handle renewal::add(lease& own, node_set there, time_point until, token granted,
+                             std::uint32_t extensions) {
+  const std::uint32_t slot = take_slot();
+  const std::uint32_t g = roomy_group();
+  lock_state& l = locks_[slot];
+  l.own = &own;
+  l.group = g;
+  l.extensions = extensions;
+  l.granted = granted;
+  l.extending = false;
+  l.repairing = {};
+  std::fill(row(slot).begin(), row(slot).end(), never);
+  for_each(there, [&](node_index i) { row(slot)[i] = until; });
+  group& into = groups_[g];
+  const time_point due = until - usable(config_.ttl) + config_.ttl / 3;
+  into.due = into.slots.empty() && g != 0 ? due : std::min(into.due, due);
+  into.slots.push_back(slot);
+  if (into.slots.size() == batch_max) roomy_.erase(g);
+  ++live_;
+  schedule(g);
+  return {slot, l.generation};
+}
+
+void renewal::found(handle h, node_index i, time_point until) {
+  if (!lives(h)) return;
+  row(h.slot)[i] = std::max(row(h.slot)[i], until);
+}
+
+void renewal::remove(handle h) {
+  if (lives(h)) free_slot(h.slot);
+}
+
+renewal::step renewal::tick(time_point now) {
+  step s;
+  while (!over_ && !queue_.empty() && queue_.begin()->first <= now) {
+    const std::uint32_t g = queue_.begin()->second;
+    expire(g, now, s);
+    const bool empty = groups_[g].slots.empty() && g != 0;
+    if (!empty && now >= groups_[g].due) s.send.push_back(send(g, now));
+    schedule(g);
+  }
+  return finish(std::move(s));
+}
+
+renewal::batch renewal::send(std::uint32_t g, time_point now) {
+  group& from = groups_[g];
+  sent_batch b;
+  b.number = (++numbers_ << group_bits) + g;
+  b.at = now;
+  for (const std::uint32_t slot : from.slots) {
+    lock_state& l = locks_[slot];
+    if (!l.extending && l.extensions == 0) continue;
+    // A repetition belongs to the same extension.
+    if (!std::exchange(l.extending, true) && l.extensions != no_limit) --l.extensions;
+    b.locks.push_back({slot, l.generation});
+  }
+  b.confirmations.resize(b.locks.size());
+  batch out{b.number, b.locks};
+  if (from.sent.size() == sends_remembered) from.sent.erase(from.sent.begin());
+  from.sent.push_back(std::move(b));
+  from.due = now + config_.ttl / 6;
+  return out;
+}
+
+void renewal::expire(std::uint32_t g, time_point now, step& s) {
+  const std::vector<std::uint32_t> slots = groups_[g].slots;
+  for (const std::uint32_t slot : slots) {
+    lease& own = *locks_[slot].own;
+    own.expire(now);
+    if (!own.is_lost()) continue;
+    s.lost.push_back({{slot, locks_[slot].generation}, errc::lost});
+    free_slot(slot);
+  }
+}
+
+renewal::step renewal::answered(std::uint64_t number, node_index i, const answer& a,
+                                time_point now) {
+  step s;
+  const std::uint64_t g = number & ((std::uint64_t{1} << group_bits) - 1);
+  if (over_ || g >= groups_.size() || i >= config_.nodes) return finish(std::move(s));
+  auto& sent = groups_[g].sent;
+  const auto b =
+      std::find_if(sent.begin(), sent.end(), [&](const auto& x) { return x.number == number; });
+  if (b == sent.end() || b->answered.has(i)) return finish(std::move(s));
+  b->answered.add(i);
+  switch (a.session) {
+    case session_there::holds:
+      extended(*b, i, a, now, s);
+      break;
+    case session_there::missing:
+      missing(*b, i, now, s);
+      break;
+    case session_there::denied:
+      denied_by_.add(i);
+      if (denied_by_.size() >= deny_count(config_.nodes)) deny_all(s);
+      break;
+  }
+  schedule(static_cast<std::uint32_t>(g));
+  return finish(std::move(s));
+}
+
+void renewal::extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s) {
+  const time_point until = (active.count_from_send ? b.at : now) + usable(config_.ttl);
+  session_until_[i] = std::max(session_until_[i], until);
+  const std::size_t enough = majority(config_.nodes);
+  bool all = b.answered.size() >= enough;
+  for (std::size_t k = 0; k < b.locks.size(); ++k) {
+    if (!lives(b.locks[k])) continue;
+    const std::uint32_t slot = b.locks[k].slot;
+    time_point& there = row(slot)[i];
+    const bool ours = a.ours.test(k);
+    if (ours) {
+      ++b.confirmations[k];
+      there = std::max(there, until);
+    } else if (active.drop_lost_nodes) {
+      there = never;
+    }
+    all = all && b.confirmations[k] >= enough;
+    apply(slot, now, s);
+    repair_after(b, k, now, s);
+  }
+  if (all && !b.confirmed) {
+    b.confirmed = true;
+    for (const handle& h : b.locks) {
+      if (lives(h)) locks_[h.slot].extending = false;
+    }
+    group& g = groups_[b.number & ((std::uint64_t{1} << group_bits) - 1)];
+    g.due = std::max(g.due, b.at + config_.ttl / 3);
+  }
+  if (b.confirmed) {
+    s.reopen = missing_ - reopening_ - denied_by_;
+    reopening_ = reopening_ | s.reopen;
+  }
+}
+
+void renewal::missing(const sent_batch& b, node_index i, time_point now, step& s) {
+  missing_.add(i);
+  if (b.locks.empty() && !reopening_.has(i)) {
+    s.reopen.add(i);
+    reopening_.add(i);
+  }
+  for (const handle& h : b.locks) {
+    if (!lives(h)) continue;
+    if (active.drop_lost_nodes) row(h.slot)[i] = never;
+    apply(h.slot, now, s);
+  }
+}
+
+void renewal::deny_all(step& s) {
+  s.denied = true;
+  over_ = true;
+  for (std::uint32_t slot = 0; slot < locks_.size(); ++slot) {
+    if (locks_[slot].own == nullptr) continue;
+    locks_[slot].own->lose();
+    s.lost.push_back({{slot, locks_[slot].generation}, errc::denied});
+    free_slot(slot);
+  }
+}
+
+/// Writes the lock's deadline to its lease.
+void renewal::apply(std::uint32_t slot, time_point now, step& s) {
+  lease& own = *locks_[slot].own;
+  const time_point until = deadline(slot);
+  if (until <= now) {
+    own.lose();
+  } else if (until > own.until()) {
+    own.extend(until, now);
+  } else {
+    own.shorten(until);
+  }
+  if (!own.is_lost()) return;
+  s.lost.push_back({{slot, locks_[slot].generation}, errc::lost});
+  free_slot(slot);
+}
+
+time_point renewal::deadline(std::uint32_t slot) const {
+  if (active.per_node_deadlines) return majority_deadline(row(slot));
+  const auto there = static_cast<std::size_t>(
+      std::count_if(row(slot).begin(), row(slot).end(), [](time_point t) { return t != never; }));
+  if (there < majority(config_.nodes)) return never;
+  return std::max(majority_deadline(row(slot)),
+                  majority_deadline(std::span(session_until_).first(config_.nodes)));
+}
+
+void renewal::repair_after(const sent_batch& b, std::size_t k, time_point now, step& s) {
+  const bool confirmed = b.confirmations[k] >= majority(config_.nodes);
+  if (!lives(b.locks[k]) || (active.repair_with_majority && !confirmed)) return;
+  lock_state& l = locks_[b.locks[k].slot];
+  if (l.own->until() <= now) return;
+  for_each(b.answered - l.repairing - missing_ - denied_by_, [&](node_index i) {
+    if (row(b.locks[k].slot)[i] != never) return;
+    l.repairing.add(i);
+    repairs_.push_back({++numbers_, b.locks[k], i, now});
+    s.repairs.push_back({numbers_, b.locks[k], i, l.granted});
+  });
+}
+
+renewal::step renewal::repaired(std::uint64_t number, bool done, time_point now) {
+  step s;
+  const auto r = std::find_if(repairs_.begin(), repairs_.end(),
+                              [&](const auto& x) { return x.number == number; });
+  if (r == repairs_.end()) return finish(std::move(s));
+  const sent_repair sent = *r;
+  *r = repairs_.back();
+  repairs_.pop_back();
+  if (!lives(sent.lock)) return finish(std::move(s));
+  locks_[sent.lock.slot].repairing.remove(sent.node);
+  if (done) {
+    const time_point from = active.count_from_send ? sent.at : now;
+    found(sent.lock, sent.node, from + usable(config_.ttl));
+    apply(sent.lock.slot, now, s);
+  }
+  return finish(std::move(s));
+}
+
+void renewal::reopened(node_index i, bool done) {
+  reopening_.remove(i);
+  if (done) missing_.remove(i);
+}
+
+node_set renewal::nodes_of(handle h) const {
+  node_set there;
+  if (!lives(h)) return there;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    if (row(h.slot)[i] != never) there.add(i);
+  }
+  return there;
+}
+
+time_point renewal::deadline_of(handle h) const { return lives(h) ? deadline(h.slot) : never; }
+
+std::span<time_point> renewal::row(std::uint32_t slot) noexcept {
+  return std::span(until_).subspan(slot * config_.nodes, config_.nodes);
+}
+
+std::span<const time_point> renewal::row(std::uint32_t slot) const noexcept {
+  return std::span(until_).subspan(slot * config_.nodes, config_.nodes);
+}
+
+bool renewal::lives(handle h) const noexcept {
+  return h.slot < locks_.size() && locks_[h.slot].own != nullptr &&
+         locks_[h.slot].generation == h.generation;
+}
+
+std::uint32_t renewal::take_slot() {
+  if (!free_.empty()) {
+    const std::uint32_t slot = free_.back();
+    free_.pop_back();
+    return slot;
+  }
+  locks_.emplace_back();
+  until_.resize(until_.size() + config_.nodes);
+  return static_cast<std::uint32_t>(locks_.size() - 1);
+}
+
+std::uint32_t renewal::roomy_group() {
+  if (roomy_.empty()) {
+    groups_.emplace_back();
+    roomy_.insert(static_cast<std::uint32_t>(groups_.size() - 1));
+  }
+  return *roomy_.begin();
+}
+
+void renewal::free_slot(std::uint32_t slot) {
+  lock_state& l = locks_[slot];
+  auto& slots = groups_[l.group].slots;
+  *std::find(slots.begin(), slots.end(), slot) = slots.back();
+  slots.pop_back();
+  roomy_.insert(l.group);
+  l.own = nullptr;
+  ++l.generation;
+  free_.push_back(slot);
+  --live_;
+}
+
+/// Puts a group where its next event is: a lease that ends, or the next send.
+void renewal::schedule(std::uint32_t g) {
+  group& x = groups_[g];
+  queue_.erase({x.key, g});
+  x.key = x.due;
+  if (x.slots.empty() && g != 0) x.key = time_point::max();
+  for (const std::uint32_t slot : x.slots) x.key = std::min(x.key, locks_[slot].own->until());
+  if (x.key != time_point::max()) queue_.emplace(x.key, g);
+}
+
+time_point renewal::wake() const noexcept {
+  return over_ || queue_.empty() ? time_point::max() : queue_.begin()->first;
+}
+
+renewal::step renewal::finish(step s) const {
+  s.wake = wake();
+  return s;
+}
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,314 @@
+#include "core/redlock/renewal.hpp"
+
+#include "gtest/gtest.h"
+
+#include <deque>
+#include <map>
+
+namespace holdfast::core::redlock {
+namespace {
+
+using namespace std::chrono_literals;
+using handle = renewal::handle;
+using there = renewal::session_there;
+
+const time_point t0{1000s};
+constexpr duration ttl = 6s;
+
+renewal::answer says(std::initializer_list<bool> ours, there session = there::holds) {
+  renewal::answer a;
+  a.session = session;
+  std::size_t k = 0;
+  for (const bool b : ours) a.ours.set(k++, b);
+  return a;
+}
+
+struct held_locks {
+  explicit held_locks(std::size_t nodes = 5) : n(nodes), r({nodes, ttl}, t0) {}
+
+  handle add(std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max()) {
+    return add_on(node_set::all(n), extensions);
+  }
+  handle add_on(node_set where,
+                std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max()) {
+    leases.emplace_back(t0 + usable(ttl));
+    return r.add(leases.back(), where, t0 + usable(ttl), token{7}, extensions);
+  }
+  /// The one batch that is sent at `now`.
+  renewal::batch send(time_point now) {
+    const auto s = r.tick(now);
+    EXPECT_EQ(s.send.size(), 1U);
+    return s.send.empty() ? renewal::batch{} : s.send[0];
+  }
+
+  std::size_t n;
+  std::deque<lease> leases;
+  renewal r;
+};
+
+TEST(renewal, goes_to_all_nodes_after_a_third_and_counts_from_sending) {
+  held_locks x;
+  x.add();
+  EXPECT_TRUE(x.r.tick(t0 + 2s - 1ns).send.empty());
+  EXPECT_EQ(x.r.wake(), t0 + 2s);
+  const auto b = x.send(t0 + 2s);
+  ASSERT_EQ(b.locks.size(), 1U);
+  x.r.answered(b.number, 0, says({true}), t0 + 3s);
+  x.r.answered(b.number, 1, says({true}), t0 + 3s);
+  EXPECT_EQ(x.leases[0].until(), t0 + usable(ttl)) << "two of five prove nothing";
+  const auto s = x.r.answered(b.number, 4, says({true}), t0 + 3s);
+  EXPECT_EQ(x.leases[0].until(), t0 + 2s + usable(ttl));
+  EXPECT_EQ(s.wake, t0 + 4s) << "a third after the last send";
+}
+
+TEST(renewal, is_sent_again_after_a_sixth_with_a_send_time_of_its_own) {
+  held_locks x(3);
+  x.add();
+  const auto first = x.send(t0 + 2s);
+  const auto second = x.send(t0 + 3s);
+  EXPECT_NE(first.number, second.number);
+  x.r.answered(second.number, 0, says({true}), t0 + 4s);
+  x.r.answered(first.number, 1, says({true}), t0 + 4s);
+  EXPECT_EQ(x.leases[0].until(), t0 + 2s + usable(ttl)) << "the older of the two sends";
+}
+
+TEST(renewal, one_answer_of_a_node_counts_once) {
+  held_locks x(3);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({true}), t0 + 2s);
+  x.r.answered(b.number, 0, says({true}), t0 + 2s);
+  x.r.answered(b.number, 7, says({true}), t0 + 2s);
+  x.r.answered(b.number + 1, 1, says({true}), t0 + 2s);
+  EXPECT_EQ(x.leases[0].until(), t0 + usable(ttl));
+}
+
+TEST(renewal, a_lock_is_lost_as_soon_as_a_majority_does_not_have_it) {
+  held_locks x(3);
+  const handle lost = x.add();
+  const handle kept = x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({true, true}), t0 + 3s);
+  x.r.answered(b.number, 1, says({false, true}), t0 + 3s);
+  EXPECT_FALSE(x.leases[0].is_lost()) << "nodes 0 and 2 still protect";
+  const auto s = x.r.answered(b.number, 2, says({false, true}), t0 + 3s);
+  ASSERT_EQ(s.lost.size(), 1U);
+  EXPECT_EQ(s.lost[0].lock, lost);
+  EXPECT_EQ(s.lost[0].why, errc::lost);
+  EXPECT_TRUE(x.leases[0].is_lost());
+  EXPECT_FALSE(x.leases[1].is_lost());
+  EXPECT_EQ(x.r.nodes_of(kept), node_set::all(3));
+  EXPECT_EQ(x.r.size(), 1U);
+}
+
+TEST(renewal, key_and_session_must_hold_on_the_same_majority) {
+  held_locks x(3);
+  x.add_on(node_set::only(1) | node_set::only(2));
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({false}), t0 + 3s);
+  x.r.answered(b.number, 1, says({true}), t0 + 3s);
+  EXPECT_EQ(x.leases[0].until(), t0 + usable(ttl))
+      << "the session holds on 0 and 1, the key on 1 and 2";
+}
+
+TEST(renewal, a_node_that_lost_it_shortens_the_deadline_to_what_the_others_protect) {
+  held_locks x(5);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  for (node_index i = 0; i < 3; ++i) x.r.answered(b.number, i, says({true}), t0 + 3s);
+  ASSERT_EQ(x.leases[0].until(), t0 + 2s + usable(ttl));
+  const auto c = x.send(t0 + 4s);
+  x.r.answered(c.number, 0, says({false}), t0 + 4s);
+  EXPECT_EQ(x.leases[0].until(), t0 + usable(ttl)) << "1, 2 and one of 3 and 4";
+}
+
+TEST(renewal, an_error_or_silence_keeps_what_was_proven_until_it_ends) {
+  held_locks x(3);
+  const handle h = x.add();
+  x.send(t0 + 2s);
+  for (time_point t = t0 + 3s; t < t0 + usable(ttl); t += 1s) {
+    const auto s = x.r.tick(t);
+    EXPECT_EQ(s.send.size(), 1U);
+    EXPECT_TRUE(s.lost.empty());
+  }
+  EXPECT_EQ(x.r.wake(), t0 + usable(ttl)) << "the end is told in time";
+  const auto s = x.r.tick(t0 + usable(ttl));
+  ASSERT_EQ(s.lost.size(), 1U);
+  EXPECT_EQ(s.lost[0].lock, h);
+}
+
+TEST(renewal, a_passed_deadline_is_not_extended_by_a_late_answer) {
+  held_locks x(3);
+  x.add();
+  const auto b = x.send(t0 + 5s);
+  x.r.answered(b.number, 0, says({true}), t0 + usable(ttl) - 1ns);
+  const auto s = x.r.answered(b.number, 1, says({true}), t0 + usable(ttl));
+  EXPECT_EQ(s.lost.size(), 1U);
+  EXPECT_TRUE(x.leases[0].is_lost());
+}
+
+TEST(renewal, a_lock_that_a_check_found_ended_is_told_and_dropped) {
+  held_locks x(3);
+  x.add();
+  x.leases[0].lose();
+  EXPECT_EQ(x.r.tick(t0 + 2s).lost.size(), 1U);
+  EXPECT_EQ(x.r.size(), 0U);
+}
+
+TEST(renewal, repairs_a_lost_node_only_after_a_majority_confirmed) {
+  held_locks x(5);
+  const handle h = x.add();
+  const auto b = x.send(t0 + 2s);
+  auto s = x.r.answered(b.number, 0, says({false}), t0 + 2s);
+  EXPECT_TRUE(s.repairs.empty());
+  x.r.answered(b.number, 1, says({true}), t0 + 2s);
+  x.r.answered(b.number, 2, says({true}), t0 + 2s);
+  s = x.r.answered(b.number, 3, says({true}), t0 + 2s);
+  ASSERT_EQ(s.repairs.size(), 1U);
+  EXPECT_EQ(s.repairs[0].node, 0U);
+  EXPECT_EQ(s.repairs[0].lock, h);
+  EXPECT_EQ(s.repairs[0].at_least, token{7});
+  s = x.r.answered(b.number, 4, says({false}), t0 + 2s);
+  ASSERT_EQ(s.repairs.size(), 1U) << "one is under way at node 0";
+  EXPECT_EQ(s.repairs[0].node, 4U);
+  x.r.repaired(s.repairs[0].number, true, t0 + 3s);
+  EXPECT_EQ(x.r.nodes_of(h), node_set::all(5) - node_set::only(0));
+}
+
+TEST(renewal, a_repair_counts_from_its_sending_and_a_refused_one_not_at_all) {
+  held_locks x(3);
+  const handle h = x.add_on(node_set::only(0) | node_set::only(1));
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 2, says({false}), t0 + 2s);
+  x.r.answered(b.number, 0, says({true}), t0 + 2s);
+  auto s = x.r.answered(b.number, 1, says({true}), t0 + 3s);
+  ASSERT_EQ(s.repairs.size(), 1U);
+  x.r.repaired(s.repairs[0].number, false, t0 + 3s);
+  EXPECT_FALSE(x.r.nodes_of(h).has(2));
+  const auto c = x.send(t0 + 4s);
+  x.r.answered(c.number, 2, says({false}), t0 + 4s);
+  x.r.answered(c.number, 0, says({true}), t0 + 4s);
+  s = x.r.answered(c.number, 1, says({true}), t0 + 4s + 500ms);
+  ASSERT_EQ(s.repairs.size(), 1U);
+  x.r.repaired(s.repairs[0].number, true, t0 + 5s);
+  EXPECT_TRUE(x.r.nodes_of(h).has(2));
+  EXPECT_EQ(x.r.deadline_of(h), t0 + 4s + usable(ttl));
+  // Node 1 loses it next; 0 and the repaired one remain.
+  const auto d = x.send(t0 + 6s);
+  x.r.answered(d.number, 1, says({false}), t0 + 6s);
+  EXPECT_EQ(x.r.deadline_of(h), t0 + 4s + usable(ttl));
+}
+
+TEST(renewal, a_late_grant_of_the_attempt_counts) {
+  held_locks x(3);
+  const handle h = x.add_on(node_set::only(0) | node_set::only(1));
+  x.r.found(h, 2, t0 + usable(ttl));
+  EXPECT_EQ(x.r.nodes_of(h), node_set::all(3));
+}
+
+TEST(renewal, a_missing_session_drops_the_node_and_is_written_again_by_a_majority) {
+  held_locks x(3);
+  const handle h = x.add();
+  const auto b = x.send(t0 + 2s);
+  auto s = x.r.answered(b.number, 0, says({}, there::missing), t0 + 2s);
+  EXPECT_TRUE(s.reopen.empty());
+  EXPECT_FALSE(x.r.nodes_of(h).has(0));
+  x.r.answered(b.number, 1, says({true}), t0 + 2s);
+  s = x.r.answered(b.number, 2, says({true}), t0 + 2s);
+  EXPECT_EQ(s.reopen, node_set::only(0));
+  EXPECT_TRUE(s.repairs.empty()) << "not before the session is there";
+  x.r.reopened(0, true);
+  const auto c = x.send(t0 + 4s);
+  x.r.answered(c.number, 0, says({false}), t0 + 4s);
+  x.r.answered(c.number, 1, says({true}), t0 + 4s);
+  s = x.r.answered(c.number, 2, says({true}), t0 + 4s);
+  EXPECT_EQ(s.repairs.size(), 1U);
+}
+
+TEST(renewal, a_session_missing_on_a_majority_ends_its_locks) {
+  held_locks x(3);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({}, there::missing), t0 + 2s);
+  const auto s = x.r.answered(b.number, 1, says({}, there::missing), t0 + 2s);
+  EXPECT_EQ(s.lost.size(), 1U);
+}
+
+TEST(renewal, a_deny_at_enough_nodes_ends_every_lock_at_once) {
+  held_locks x(5);
+  x.add();
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  for (node_index i = 0; i < 2; ++i) {
+    EXPECT_FALSE(x.r.answered(b.number, i, says({}, there::denied), t0 + 2s).denied);
+  }
+  const auto s = x.r.answered(b.number, 2, says({}, there::denied), t0 + 2s);
+  EXPECT_TRUE(s.denied);
+  ASSERT_EQ(s.lost.size(), 2U);
+  EXPECT_EQ(s.lost[0].why, errc::denied);
+  EXPECT_TRUE(x.leases[0].is_lost());
+  EXPECT_EQ(s.wake, time_point::max());
+  EXPECT_TRUE(x.r.tick(t0 + 1h).send.empty());
+}
+
+TEST(renewal, an_empty_session_beats_its_records) {
+  held_locks x(3);
+  const auto b = x.send(t0 + 2s);
+  EXPECT_TRUE(b.locks.empty());
+  const auto s = x.r.answered(b.number, 0, says({}, there::missing), t0 + 2s);
+  EXPECT_EQ(s.reopen, node_set::only(0)) << "there is nothing to protect";
+  x.r.answered(b.number, 1, says({}), t0 + 2s);
+  x.r.answered(b.number, 2, says({}), t0 + 2s);
+  EXPECT_EQ(x.r.wake(), t0 + 4s);
+}
+
+TEST(renewal, the_limit_on_extensions_ends_with_the_last_of_them) {
+  held_locks x(3);
+  x.add(2);
+  time_point sent = t0;
+  for (int i = 0; i < 2; ++i) {
+    sent += 2s;
+    const auto b = x.send(sent);
+    ASSERT_EQ(b.locks.size(), 1U);
+    const auto again = x.send(sent + 1s);
+    ASSERT_EQ(again.locks.size(), 1U) << "a repetition is no extension of its own";
+    for (node_index n = 0; n < 3; ++n) x.r.answered(again.number, n, says({true}), sent + 1s);
+    sent += 1s;
+  }
+  EXPECT_TRUE(x.send(sent + 2s).locks.empty());
+  EXPECT_EQ(x.leases[0].until(), sent + usable(ttl));
+  EXPECT_EQ(x.r.tick(sent + usable(ttl)).lost.size(), 1U);
+}
+
+TEST(renewal, batches_have_at_most_100_locks_and_fill_up_again) {
+  held_locks x(3);
+  std::vector<handle> all;
+  for (int i = 0; i < 250; ++i) all.push_back(x.add());
+  const auto s = x.r.tick(t0 + 2s);
+  ASSERT_EQ(s.send.size(), 3U);
+  EXPECT_EQ(s.send[0].locks.size() + s.send[1].locks.size() + s.send[2].locks.size(), 250U);
+  for (const auto& b : s.send) EXPECT_LE(b.locks.size(), renewal::batch_max);
+  for (int i = 0; i < 200; ++i) x.r.remove(all[static_cast<std::size_t>(i)]);
+  for (int i = 0; i < 100; ++i) x.add();
+  EXPECT_EQ(x.r.size(), 150U);
+  std::size_t sent = 0;
+  for (const auto& b : x.r.tick(t0 + 3s).send) sent += b.locks.size();
+  EXPECT_EQ(sent, 150U);
+}
+
+TEST(renewal, the_answer_to_a_removed_lock_does_not_touch_its_slots_next_user) {
+  held_locks x(3);
+  const handle old = x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.remove(old);
+  const handle next = x.add();
+  ASSERT_EQ(next.slot, old.slot);
+  for (node_index i = 0; i < 3; ++i) x.r.answered(b.number, i, says({false}), t0 + 2s);
+  EXPECT_FALSE(x.leases[1].is_lost());
+  EXPECT_EQ(x.r.nodes_of(next), node_set::all(3));
+  x.r.remove(old);
+  EXPECT_EQ(x.r.size(), 1U) << "removed once";
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
