@@ -39,12 +39,12 @@ enum class write_reply : std::uint8_t { written, changed, failed };
 
 /// Brings one node back among the voters. Pure.
 ///
-/// | state   | what it does                                    | then                              |
-/// |---------|-------------------------------------------------|-----------------------------------|
-/// | waiting | nothing until max_ttl * (1 + rho) + margin      | sealing                           |
-/// | sealing | seals one epoch, above all seen, on the others  | enough: writing; else pausing     |
-/// | pausing | nothing for a moment                            | sealing with a higher epoch       |
-/// | writing | the record, by compare                          | written: done; changed: overtaken |
+/// | state   | what it does                                   | then                              |
+/// |---------|------------------------------------------------|-----------------------------------|
+/// | waiting | nothing until max_ttl * (1 + rho) + margin     | sealing                           |
+/// | sealing | seals one epoch, above all seen, on the others | enough: writing; else pausing     |
+/// | pausing | nothing for a moment                           | sealing with a higher epoch       |
+/// | writing | the record, by compare                         | written: done; changed: overtaken |
 ///
 /// The wait is for time: who was granted before the loss may still hold. The seal is for tokens: a
 /// grant that counted this node before the loss either was confirmed on a sealed node before its
