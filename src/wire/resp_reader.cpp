@@ -1,0 +1,441 @@
+#include "wire/resp_reader.hpp"
+
+#include "core/assert.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <limits>
+
+namespace holdfast::wire {
+namespace {
+
+// A sign and the 19 digits of 64 bits, with room for some leading zeros.
+constexpr std::size_t number_bytes_max = 32;
+// Type, CR and LF: what an empty line costs, and so the least that an element can take.
+constexpr std::size_t element_bytes_min = 3;
+// Capacity beyond this is given back with the message that needed it.
+constexpr std::size_t kept_text_bytes = 16 * 1024;
+constexpr std::size_t kept_elements = 256;
+// Room made ahead for elements that were announced; the rest is made as they come.
+constexpr std::size_t elements_ahead_max = 16;
+
+// A byte as people can read it, whatever it is.
+std::string shown(char c) {
+  constexpr char hex[] = "0123456789abcdef";
+  const auto byte = static_cast<unsigned char>(c);
+  const std::string code = {'0', 'x', hex[byte >> 4U], hex[byte & 15U]};
+  if (byte <= ' ' || byte > '~') return code;
+  return std::string("'") + c + "' (" + code + ")";
+}
+
+const char* name_of_type(char type) {
+  switch (type) {
+    case '$':
+      return "a bulk string";
+    case '!':
+      return "a blob error";
+    case '=':
+      return "a verbatim string";
+    case '*':
+      return "an array";
+    case '%':
+      return "a map";
+    case '~':
+      return "a set";
+    case '>':
+      return "a push";
+    default:
+      return "an attribute";
+  }
+}
+
+reply_kind kind_of_type(char type) {
+  switch (type) {
+    case '$':
+    case '=':
+      return reply_kind::text;
+    case '!':
+      return reply_kind::error;
+    case '%':
+      return reply_kind::map;
+    case '~':
+      return reply_kind::set;
+    case '>':
+      return reply_kind::push;
+    default:
+      return reply_kind::array;
+  }
+}
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+// The whole of `text` as a number: an optional sign and digits.
+std::optional<std::int64_t> integer_in(std::string_view text) {
+  if (text.size() > 1 && text[0] == '+' && is_digit(text[1])) text.remove_prefix(1);
+  std::int64_t value{};
+  const char* end = text.data() + text.size();
+  const auto [stop, trouble] = std::from_chars(text.data(), end, value);
+  if (trouble != std::errc{} || stop != end) return std::nullopt;
+  return value;
+}
+
+std::optional<double> real_in(std::string_view text) {
+  const bool negative = !text.empty() && text[0] == '-';
+  if (negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
+  double value{};
+  if (text == "inf") {
+    value = std::numeric_limits<double>::infinity();
+  } else if (text == "nan") {
+    value = std::numeric_limits<double>::quiet_NaN();
+  } else {
+    // What from_chars takes besides, "infinity" and "nan(1)", is not in the specification.
+    if (text.empty() || !(is_digit(text[0]) || text[0] == '.')) return std::nullopt;
+    const char* end = text.data() + text.size();
+    const auto [stop, trouble] = std::from_chars(text.data(), end, value);
+    if (trouble != std::errc{} || stop != end) return std::nullopt;
+  }
+  return negative ? -value : value;
+}
+
+}  // namespace
+
+resp_reader::resp_reader(const resp_limits& limits) : limits_(limits) {
+  // Else a line that is allowed could never become whole.
+  HOLDFAST_ASSERT(limits.line_bytes >= number_bytes_max);
+  HOLDFAST_ASSERT(limits.unread_bytes >= limits.line_bytes + element_bytes_min);
+}
+
+std::span<char> resp_reader::space(std::size_t wanted) {
+  if (failure_) return {};
+  wanted = std::min(wanted, limits_.unread_bytes - unread());
+  if (begin_ > 0 && (begin_ == end_ || buffer_.size() - end_ < wanted)) {
+    std::memmove(buffer_.data(), buffer_.data() + begin_, unread());
+    end_ -= begin_;
+    begin_ = 0;
+  }
+  if (buffer_.size() - end_ < wanted) buffer_.resize(end_ + wanted);
+  return std::span(buffer_).subspan(end_, wanted);
+}
+
+void resp_reader::received(std::size_t count) {
+  if (failure_) return;
+  HOLDFAST_ASSERT(count <= buffer_.size() - end_ && count <= limits_.unread_bytes - unread());
+  end_ += count;
+}
+
+void resp_reader::feed(std::string_view bytes) {
+  if (failure_ || bytes.empty()) return;
+  if (bytes.size() > limits_.unread_bytes - unread()) {
+    fail(end_, std::to_string(bytes.size()) + " bytes more beside " + std::to_string(unread()) +
+                   " unread ones, " + std::to_string(limits_.unread_bytes) + " are allowed");
+    return;
+  }
+  const auto room = space(bytes.size());
+  std::memcpy(room.data(), bytes.data(), bytes.size());
+  received(bytes.size());
+}
+
+reply* resp_reader::next() {
+  if (failure_) return nullptr;
+  if (!started_) {
+    if (unread() == 0) return nullptr;
+    start();
+  }
+  while (true) {
+    const step done = bulk_ == nullptr ? read_element() : read_bulk_bytes();
+    if (done == step::stuck) return nullptr;
+    if (done == step::whole && complete_element()) {
+      started_ = false;
+      return &message_;
+    }
+  }
+}
+
+void resp_reader::start() {
+  if (message_.text.capacity() > kept_text_bytes || message_.elements.capacity() > kept_elements) {
+    message_ = reply{};
+  }
+  message_.text.clear();
+  message_.elements.clear();
+  message_.integer = 0;
+  message_.number = 0;
+  message_at_ = consumed_;
+  started_ = true;
+}
+
+resp_reader::step resp_reader::read_element() {
+  if (unread() == 0) return step::stuck;
+  const char type = buffer_[begin_];
+  switch (type) {
+    case '+':
+      return read_line_of_text(reply_kind::status);
+    case '-':
+      return read_line_of_text(reply_kind::error);
+    case ':':
+      return read_integer();
+    case '_':
+      return read_null();
+    case '#':
+      return read_boolean();
+    case ',':
+      return read_real();
+    case '(':
+      return read_big_number();
+    case '$':
+    case '!':
+    case '=':
+      return read_bulk(type);
+    case '*':
+    case '%':
+    case '~':
+    case '>':
+    case '|':
+      return read_aggregate(type);
+    case ';':
+    case '.':
+      return fail(begin_, "a part of a streamed type, " + shown(type) + ": not supported");
+    default:
+      return fail(begin_, shown(type) + " begins no reply of RESP2 or RESP3");
+  }
+}
+
+resp_reader::step resp_reader::read_line_of_text(reply_kind kind) {
+  const auto text = line(limits_.line_bytes);
+  if (!text) return step::stuck;
+  add(kind).text.assign(*text);
+  consume(text->size() + element_bytes_min);
+  return step::whole;
+}
+
+resp_reader::step resp_reader::read_integer() {
+  const auto text = line(number_bytes_max);
+  if (!text) return step::stuck;
+  const auto value = integer_in(*text);
+  if (!value) return fail(begin_ + 1, "an integer is empty, no number or outside of 64 bits");
+  add(reply_kind::integer).integer = *value;
+  consume(text->size() + element_bytes_min);
+  return step::whole;
+}
+
+resp_reader::step resp_reader::read_null() {
+  const auto text = line(number_bytes_max);
+  if (!text) return step::stuck;
+  if (!text->empty()) return fail(begin_ + 1, "a null with something behind it");
+  add(reply_kind::null);
+  consume(element_bytes_min);
+  return step::whole;
+}
+
+resp_reader::step resp_reader::read_boolean() {
+  const auto text = line(number_bytes_max);
+  if (!text) return step::stuck;
+  if (*text != "t" && *text != "f") return fail(begin_ + 1, "a boolean that is neither t nor f");
+  add(reply_kind::boolean).integer = *text == "t" ? 1 : 0;
+  consume(1 + element_bytes_min);
+  return step::whole;
+}
+
+resp_reader::step resp_reader::read_real() {
+  const auto text = line(limits_.line_bytes);
+  if (!text) return step::stuck;
+  const auto value = real_in(*text);
+  if (!value) return fail(begin_ + 1, "a double is empty, no number or out of range");
+  add(reply_kind::real).number = *value;
+  consume(text->size() + element_bytes_min);
+  return step::whole;
+}
+
+resp_reader::step resp_reader::read_big_number() {
+  const auto text = line(limits_.line_bytes);
+  if (!text) return step::stuck;
+  const bool has_sign = !text->empty() && ((*text)[0] == '-' || (*text)[0] == '+');
+  const auto digits = text->substr(has_sign ? 1 : 0);
+  if (digits.empty() || !std::all_of(digits.begin(), digits.end(), is_digit)) {
+    return fail(begin_ + 1, "a big number is empty or has something else than digits");
+  }
+  add(reply_kind::big_number).text.assign(*text);
+  consume(text->size() + element_bytes_min);
+  return step::whole;
+}
+
+resp_reader::step resp_reader::read_bulk(char type) {
+  const auto text = line(number_bytes_max);
+  if (!text) return step::stuck;
+  const auto length = length_in(*text, type);
+  if (!length) return step::stuck;
+  const std::size_t head_bytes = text->size() + element_bytes_min;
+  if (*length < 0) {
+    add(reply_kind::null);
+    consume(head_bytes);
+    return step::whole;
+  }
+  const auto bytes = static_cast<std::size_t>(*length);
+  if (bytes > limits_.bulk_bytes) {
+    return fail(begin_, name_of_type(type) + (" of " + std::to_string(bytes)) + " bytes, " +
+                            std::to_string(limits_.bulk_bytes) + " are allowed");
+  }
+  // "txt:" comes before the text of a verbatim string.
+  if (type == '=' && bytes < 4) return fail(begin_, "a verbatim string without its format");
+  if (!fits(head_bytes + bytes + 2, name_of_type(type))) return step::stuck;
+  bulk_ = &add(kind_of_type(type));
+  bulk_missing_ = bytes;
+  bulk_is_verbatim_ = type == '=';
+  consume(head_bytes);
+  return step::going;
+}
+
+resp_reader::step resp_reader::read_bulk_bytes() {
+  const std::size_t part = std::min(bulk_missing_, unread());
+  bulk_->text.append(buffer_.data() + begin_, part);
+  bulk_missing_ -= part;
+  consume(part);
+  if (bulk_missing_ > 0 || unread() == 0) return step::stuck;
+  const std::size_t wrong = buffer_[begin_] != '\r' ? 0 : 1;
+  if (wrong >= unread()) return step::stuck;
+  if (wrong == 0 || buffer_[begin_ + 1] != '\n') {
+    return fail(begin_ + wrong, "no line end behind the announced " +
+                                    std::to_string(bulk_->text.size()) + " bytes of a string");
+  }
+  if (bulk_is_verbatim_) {
+    if (bulk_->text[3] != ':') return fail(begin_, "a verbatim string without its format");
+    bulk_->text.erase(0, 4);
+  }
+  bulk_ = nullptr;
+  consume(2);
+  return step::whole;
+}
+
+resp_reader::step resp_reader::read_aggregate(char type) {
+  const auto text = line(number_bytes_max);
+  if (!text) return step::stuck;
+  if (type == '>' && !open_.empty()) return fail(begin_, "a push inside of another reply");
+  const auto length = length_in(*text, type);
+  if (!length) return step::stuck;
+  const std::size_t head_bytes = text->size() + element_bytes_min;
+  if (*length < 0) {
+    add(reply_kind::null);
+    consume(head_bytes);
+    return step::whole;
+  }
+  const auto announced = static_cast<std::uint64_t>(*length);
+  const unsigned each = type == '%' || type == '|' ? 2 : 1;
+  if (announced > limits_.elements / each) {
+    return fail(begin_, name_of_type(type) + (" of " + std::to_string(announced)) +
+                            (each == 2 ? " pairs, " : " elements, ") +
+                            std::to_string(limits_.elements / each) + " are allowed");
+  }
+  const auto count = static_cast<std::size_t>(announced) * each;
+  // A smaller factor, so that no setting makes it overflow, and still too many if count is.
+  const std::uint64_t at_least = std::min(count, limits_.message_bytes) * element_bytes_min;
+  if (!fits(head_bytes + at_least, name_of_type(type))) return step::stuck;
+  return open(type, count, head_bytes);
+}
+
+resp_reader::step resp_reader::open(char type, std::size_t count, std::size_t head_bytes) {
+  if (open_.size() >= limits_.depth) {
+    return fail(begin_, name_of_type(type) + (" inside of " + std::to_string(open_.size())) +
+                            " others, " + std::to_string(limits_.depth) + " levels are allowed");
+  }
+  consume(head_bytes);
+  const bool is_attribute = type == '|';
+  if (is_attribute && count == 0) return step::going;
+  reply& node = add(kind_of_type(type));
+  if (count == 0) return step::whole;
+  node.elements.reserve(std::min(count, elements_ahead_max));
+  open_.push_back({&node, count, is_attribute});
+  return step::going;
+}
+
+// True when the element that became complete completes the message.
+bool resp_reader::complete_element() {
+  while (!open_.empty()) {
+    if (--open_.back().missing > 0) return false;
+    const bool was_attribute = open_.back().is_attribute;
+    open_.pop_back();
+    if (!was_attribute) continue;
+    // An attribute is no element of what it stands in: the one that it describes follows.
+    if (open_.empty()) {
+      message_.elements.clear();
+    } else {
+      open_.back().node->elements.pop_back();
+    }
+    return false;
+  }
+  return true;
+}
+
+// What is between the type and the line end; nothing when more bytes are needed or it failed.
+std::optional<std::string_view> resp_reader::line(std::size_t bytes_max) {
+  const char* data = buffer_.data() + begin_;
+  std::size_t at = std::max<std::size_t>(scanned_, 1);
+  while (at < unread() && data[at] != '\r' && data[at] != '\n') ++at;
+  scanned_ = at;
+  if (at - 1 > bytes_max) {
+    fail(begin_ + bytes_max + 1, "no line end within " + std::to_string(bytes_max) + " bytes");
+    return std::nullopt;
+  }
+  if (at >= unread()) return std::nullopt;
+  if (data[at] == '\n') {
+    fail(begin_ + at, "a line end without its CR");
+    return std::nullopt;
+  }
+  if (at + 1 == unread()) return std::nullopt;
+  if (data[at + 1] != '\n') {
+    fail(begin_ + at + 1, "a CR without its LF");
+    return std::nullopt;
+  }
+  if (!fits(at + 2, "a line")) return std::nullopt;
+  return std::string_view(data + 1, at - 1);
+}
+
+// A length that was announced: -1 for the nulls of RESP2, nothing when it failed.
+std::optional<std::int64_t> resp_reader::length_in(std::string_view text, char type) {
+  if (text == "?") {
+    fail(begin_, name_of_type(type) + std::string(" of unknown length, streamed: not supported"));
+    return std::nullopt;
+  }
+  if (text == "-1" && (type == '$' || type == '*')) return -1;
+  const auto value = text.empty() || !is_digit(text[0]) ? std::nullopt : integer_in(text);
+  if (!value) {
+    const char* why = " is empty, no number, negative or outside of 64 bits";
+    fail(begin_ + 1, std::string("the length of ") + name_of_type(type) + why);
+  }
+  return value;
+}
+
+// The place of the element that begins: the message itself, or the last one of the open aggregate.
+reply& resp_reader::add(reply_kind kind) {
+  reply& added = open_.empty() ? message_ : open_.back().node->elements.emplace_back();
+  added.kind = kind;
+  return added;
+}
+
+void resp_reader::consume(std::size_t count) noexcept {
+  begin_ += count;
+  consumed_ += count;
+  scanned_ = 0;
+}
+
+// Whether the message may have so many bytes more.
+bool resp_reader::fits(std::uint64_t more_bytes, const char* what) {
+  const std::uint64_t bytes = consumed_ - message_at_ + more_bytes;
+  if (bytes <= limits_.message_bytes) return true;
+  fail(begin_, std::string("with ") + what + " the message has at least " + std::to_string(bytes) +
+                   " bytes, " + std::to_string(limits_.message_bytes) + " are allowed");
+  return false;
+}
+
+resp_reader::step resp_reader::fail(std::size_t position, const std::string& why) {
+  const std::uint64_t at = consumed_ + (position - begin_);
+  failure_ = resp_failure{at, "byte " + std::to_string(at) + " of the replies: " + why};
+  buffer_ = {};
+  begin_ = end_ = scanned_ = 0;
+  bulk_ = nullptr;
+  open_ = {};
+  message_ = {};
+  started_ = false;
+  return step::stuck;
+}
+
+}  // namespace holdfast::wire

@@ -1,0 +1,48 @@
+#include "wire/server_error.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace holdfast::wire {
+namespace {
+
+TEST(server_error, is_told_by_the_first_word) {
+  const std::pair<const char*, server_error> cases[] = {
+      {"MOVED 3999 127.0.0.1:6381", server_error::moved},
+      {"ASK 3999 127.0.0.1:6381", server_error::ask},
+      {"CLUSTERDOWN Hash slot not served", server_error::clusterdown},
+      {"MISCONF Redis is configured to save RDB snapshots", server_error::misconf},
+      {"OOM command not allowed when used memory > 'maxmemory'.", server_error::oom},
+      {"READONLY You can't write against a read only replica.", server_error::readonly},
+      {"LOADING Redis is loading the dataset in memory", server_error::loading},
+      {"MASTERDOWN Link with MASTER is down", server_error::masterdown},
+      {"NOAUTH Authentication required.", server_error::noauth},
+      {"NOPERM this user has no permissions to run the 'get' command", server_error::noperm},
+      {"WRONGPASS invalid username-password pair or user is disabled.", server_error::wrongpass},
+      {"WRONGTYPE Operation against a key holding the wrong kind", server_error::wrongtype},
+      {"NOSCRIPT No matching script. Please use EVAL.", server_error::noscript},
+      {"BUSY Redis is busy running a script.", server_error::busy},
+      {"EXECABORT Transaction discarded", server_error::execabort},
+      {"UNKILLABLE Sorry the script already executed write commands", server_error::unkillable},
+      {"NOREPLICAS Not enough good replicas to write.", server_error::noreplicas},
+      {"ERR unknown command 'FOO'", server_error::other},
+  };
+  for (const auto& [text, meaning] : cases) {
+    EXPECT_EQ(server_error_of(text), meaning) << text;
+    const std::string word(word_of(meaning));
+    EXPECT_EQ(std::string(text).substr(0, word.size() + 1), word + " ");
+    EXPECT_EQ(server_error_of(word), meaning) << "without anything behind it";
+  }
+  EXPECT_EQ(std::size(cases), static_cast<std::size_t>(server_error::other) + 1);
+}
+
+TEST(server_error, is_no_other_when_the_word_only_begins_alike) {
+  for (const char* text : {"BUSYGROUP Consumer Group name already exists", "BUSYKEY Target key",
+                           "OOMPH", "moved 1 a:1", " MOVED 1 a:1", "ERR MOVED", "TRYAGAIN", ""}) {
+    EXPECT_EQ(server_error_of(text), server_error::other) << text;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::wire
