@@ -14,7 +14,7 @@ namespace holdfast::wire {
 namespace {
 
 #ifdef REDIS_REPLY_MAP
-constexpr dialect spoken_by_hiredis = dialect::resp3_without_attributes;
+constexpr dialect spoken_by_hiredis = dialect::resp3_of_hiredis;
 #else
 constexpr dialect spoken_by_hiredis = dialect::resp2;
 #endif

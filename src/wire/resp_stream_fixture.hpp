@@ -38,8 +38,8 @@ class choices {
   std::size_t at_{0};
 };
 
-/// Which protocol a stream speaks, and whether it may hold what hiredis reads in its own way.
-enum class dialect : std::uint8_t { resp2, resp3, resp3_without_attributes };
+/// Which protocol a stream speaks. hiredis 1.0 knows neither attributes nor blob errors.
+enum class dialect : std::uint8_t { resp2, resp3, resp3_of_hiredis };
 
 /// Writes random valid messages and keeps what a reader must make of them.
 class stream_maker {
@@ -66,9 +66,12 @@ class stream_maker {
         &stream_maker::map,        &stream_maker::set,     &stream_maker::verbatim,
         &stream_maker::blob_error,
     };
-    constexpr std::size_t of_resp2 = 6;
     if (spoken_ == dialect::resp3 && depth < depth_max && from_.below(16) == 15) attribute(depth);
-    return (this->*all[from_.below(spoken_ == dialect::resp2 ? of_resp2 : std::size(all))])(depth);
+    // Each dialect has some more at the end of the list.
+    const std::size_t known = spoken_ == dialect::resp2              ? 6
+                              : spoken_ == dialect::resp3_of_hiredis ? std::size(all) - 1
+                                                                     : std::size(all);
+    return (this->*all[from_.below(known)])(depth);
   }
 
   reply null(int) {

@@ -11,7 +11,7 @@ LAYERS = [
     ("include/holdfast/asio.hpp", {"std", "holdfast", "asio"}),
     ("include/holdfast/", {"std", "holdfast"}),
     ("src/core/", {"std", "holdfast", "core"}),
-    ("src/wire/", {"std", "holdfast", "wire"}),
+    ("src/wire/", {"std", "holdfast", "core", "wire"}),
     ("src/io/", {"std", "posix", "holdfast", "core", "io", "asio"}),
     ("src/engines/opened.hpp", {"std", "holdfast", "core"}),
     (
@@ -24,8 +24,9 @@ LAYERS = [
     ("examples/", {"std", "holdfast", "asio"}),
 ]
 
-# A pure machine cannot reach a clock, a thread or a file when it cannot name them.
-NOT_IN_CORE = {
+# Pure code cannot reach a clock, a thread or a file when it cannot name them.
+_PURE = ("src/core/", "src/wire/")
+NOT_IN_PURE = {
     "thread", "mutex", "shared_mutex", "condition_variable", "future", "semaphore", "latch",
     "barrier", "random", "iostream", "fstream", "filesystem", "cstdio", "ctime", "syncstream",
 }
@@ -67,7 +68,7 @@ BANS = [
         _LAST_WORDS),
     Ban(r"\babort\s*\(", "HOLDFAST_ASSERT of src/core/assert.hpp", _IN_SRC,
         _LAST_WORDS),
-    Ban(r"\bnow\s*\(", "the time that the caller passes in", ("src/core/",)),
+    Ban(r"\bnow\s*\(", "the time that the caller passes in", _PURE),
     Ban(r"\bclock::now\b", "the simulated time", ("sim/",)),
     Ban(r"\b(std::system|popen)\s*\(", "posix_spawn or execvp: never a shell", _EVERYWHERE),
     Ban(r"\b(v?sprintf|strcpy|strcat|gets)\s*\(", "std::string", _EVERYWHERE),
@@ -102,9 +103,9 @@ def check_includes(source):
         if not _allowed(name, angled, may, own):
             text = f"{name} is outside of what this layer may include"
             yield Fault(source.path, line, "include", text)
-        in_core = source.path.startswith("src/core/") and source.path not in _LAST_WORDS
-        if in_core and angled and name in NOT_IN_CORE:
-            text = f"<{name}>: core has no clock, no thread, no I/O and no chance"
+        is_pure = source.path.startswith(_PURE) and source.path not in _LAST_WORDS
+        if is_pure and angled and name in NOT_IN_PURE:
+            text = f"<{name}>: core and wire have no clock, no thread, no I/O and no chance"
             yield Fault(source.path, line, "include", text)
         if name.startswith("engines/") and source.path.startswith("src/client/"):
             if not re.fullmatch(r"engines/(\w+/open|opened)\.hpp", name):
