@@ -107,9 +107,9 @@ TEST(resp_bounds, a_push_inside_of_a_reply_is_refused) {
 }
 
 TEST(resp_bounds, a_depth_of_10000_is_refused_at_the_first_level_too_many) {
-  expect_refused({times(10'000, "*1\r\n"), 16 * 4, "16 levels are allowed"});
-  expect_refused({times(10'000, "%1\r\n"), 16 * 4, "16 levels are allowed"});
-  expect_refused({times(10'000, "|1\r\n"), 16 * 4, "16 levels are allowed"});
+  expect_refused({times(10'000, "*1\r\n"), 16 * 4, "at level 17, 16 are allowed"});
+  expect_refused({times(10'000, "%1\r\n"), 16 * 4, "at level 17, 16 are allowed"});
+  expect_refused({times(10'000, "|1\r\n"), 16 * 4, "at level 17, 16 are allowed"});
   EXPECT_FALSE(read_all(times(16, "*1\r\n") + ":1\r\n").failure);
 }
 
@@ -131,7 +131,7 @@ TEST(resp_bounds, the_last_size_allowed_is_read_and_the_next_one_refused) {
   expect_refused({"$6\r\n", 0, "a bulk string of 6 bytes, 5 are allowed"}, small);
   expect_refused({"*5\r\n", 0, "an array of 5 elements, 4 are allowed"}, small);
   expect_refused({"%3\r\n", 0, "a map of 3 pairs, 2 are allowed"}, small);
-  expect_refused({"*1\r\n*1\r\n*0\r\n", 8, "2 levels are allowed"}, small);
+  expect_refused({"*1\r\n*1\r\n*0\r\n", 8, "at level 3, 2 are allowed"}, small);
 }
 
 TEST(resp_bounds, the_bytes_of_a_message_are_counted_over_all_its_parts) {
@@ -162,7 +162,8 @@ TEST(resp_bounds, more_unread_input_than_allowed_is_refused) {
   reader.feed(":1\r\n");
   ASSERT_NE(reader.failure(), nullptr);
   EXPECT_EQ(reader.failure()->at, 96u);
-  EXPECT_NE(reader.failure()->message.find("beside 48 unread ones, 50 are"), std::string::npos);
+  EXPECT_NE(reader.failure()->message.find("beside 48 unread bytes 4 more, 50 are"),
+            std::string::npos);
 }
 
 TEST(resp_bounds, a_failure_is_for_good) {

@@ -10,7 +10,7 @@
 namespace holdfast::wire {
 namespace {
 
-// A sign and the 19 digits of 64 bits, with room for some leading zeros.
+// Of a line with a number: more than any has, so that what is longer is refused before its end.
 constexpr std::size_t number_bytes_max = 32;
 // Type, CR and LF: what an empty line costs, and so the least that an element can take.
 constexpr std::size_t element_bytes_min = 3;
@@ -21,7 +21,7 @@ constexpr std::size_t kept_elements = 256;
 constexpr std::size_t elements_ahead_max = 16;
 
 // A byte as people can read it, whatever it is.
-std::string shown(char c) {
+[[gnu::cold]] std::string shown(char c) {
   constexpr char hex[] = "0123456789abcdef";
   const auto byte = static_cast<unsigned char>(c);
   const std::string code = {'0', 'x', hex[byte >> 4U], hex[byte & 15U]};
@@ -68,16 +68,27 @@ reply_kind kind_of_type(char type) {
   }
 }
 
+[[gnu::cold]] std::string beyond(const std::string& what, std::uint64_t count, const char* unit,
+                                 std::size_t allowed) {
+  return what + std::to_string(count) + unit + ", " + std::to_string(allowed) + " are allowed";
+}
+
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The whole of `text` as a number: an optional sign and digits.
+// The whole of `text` as a number: an optional sign and up to 19 digits, which 64 bits without a
+// sign always hold.
 std::optional<std::int64_t> integer_in(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && is_digit(text[1])) text.remove_prefix(1);
-  std::int64_t value{};
-  const char* end = text.data() + text.size();
-  const auto [stop, trouble] = std::from_chars(text.data(), end, value);
-  if (trouble != std::errc{} || stop != end) return std::nullopt;
-  return value;
+  const bool negative = !text.empty() && text[0] == '-';
+  if (negative || (!text.empty() && text[0] == '+')) text.remove_prefix(1);
+  if (text.empty() || text.size() > 19) return std::nullopt;
+  std::uint64_t value = 0;
+  for (const char c : text) {
+    if (!is_digit(c)) return std::nullopt;
+    value = value * 10 + static_cast<std::uint64_t>(c - '0');
+  }
+  const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  if (value > most + (negative ? 1 : 0)) return std::nullopt;
+  return static_cast<std::int64_t>(negative ? 0 - value : value);
 }
 
 std::optional<double> real_in(std::string_view text) {
@@ -127,8 +138,8 @@ void resp_reader::received(std::size_t count) {
 void resp_reader::feed(std::string_view bytes) {
   if (failure_ || bytes.empty()) return;
   if (bytes.size() > limits_.unread_bytes - unread()) {
-    fail(end_, std::to_string(bytes.size()) + " bytes more beside " + std::to_string(unread()) +
-                   " unread ones, " + std::to_string(limits_.unread_bytes) + " are allowed");
+    const std::string what = "beside " + std::to_string(unread()) + " unread bytes ";
+    fail(end_, beyond(what, bytes.size(), " more", limits_.unread_bytes));
     return;
   }
   const auto room = space(bytes.size());
@@ -272,8 +283,8 @@ resp_reader::step resp_reader::read_bulk(char type) {
   }
   const auto bytes = static_cast<std::size_t>(*length);
   if (bytes > limits_.bulk_bytes) {
-    return fail(begin_, name_of_type(type) + (" of " + std::to_string(bytes)) + " bytes, " +
-                            std::to_string(limits_.bulk_bytes) + " are allowed");
+    return fail(begin_, beyond(name_of_type(type) + std::string(" of "), bytes, " bytes",
+                               limits_.bulk_bytes));
   }
   // "txt:" comes before the text of a verbatim string.
   if (type == '=' && bytes < 4) return fail(begin_, "a verbatim string without its format");
@@ -321,9 +332,8 @@ resp_reader::step resp_reader::read_aggregate(char type) {
   const auto announced = static_cast<std::uint64_t>(*length);
   const unsigned each = type == '%' || type == '|' ? 2 : 1;
   if (announced > limits_.elements / each) {
-    return fail(begin_, name_of_type(type) + (" of " + std::to_string(announced)) +
-                            (each == 2 ? " pairs, " : " elements, ") +
-                            std::to_string(limits_.elements / each) + " are allowed");
+    return fail(begin_, beyond(name_of_type(type) + std::string(" of "), announced,
+                               each == 2 ? " pairs" : " elements", limits_.elements / each));
   }
   const auto count = static_cast<std::size_t>(announced) * each;
   // A smaller factor, so that no setting makes it overflow, and still too many if count is.
@@ -334,8 +344,8 @@ resp_reader::step resp_reader::read_aggregate(char type) {
 
 resp_reader::step resp_reader::open(char type, std::size_t count, std::size_t head_bytes) {
   if (open_.size() >= limits_.depth) {
-    return fail(begin_, name_of_type(type) + (" inside of " + std::to_string(open_.size())) +
-                            " others, " + std::to_string(limits_.depth) + " levels are allowed");
+    return fail(begin_, beyond(name_of_type(type) + std::string(" at level "), open_.size() + 1, "",
+                               limits_.depth));
   }
   consume(head_bytes);
   const bool is_attribute = type == '|';
@@ -391,17 +401,18 @@ std::optional<std::string_view> resp_reader::line(std::size_t bytes_max) {
 
 // A length that was announced: -1 for the nulls of RESP2, nothing when it failed.
 std::optional<std::int64_t> resp_reader::length_in(std::string_view text, char type) {
-  if (text == "?") {
-    fail(begin_, name_of_type(type) + std::string(" of unknown length, streamed: not supported"));
-    return std::nullopt;
+  if (!text.empty() && is_digit(text[0])) {
+    if (const auto value = integer_in(text)) return value;
   }
   if (text == "-1" && (type == '$' || type == '*')) return -1;
-  const auto value = text.empty() || !is_digit(text[0]) ? std::nullopt : integer_in(text);
-  if (!value) {
+  const std::string name = name_of_type(type);
+  if (text == "?") {
+    fail(begin_, name + " of unknown length, streamed: not supported");
+  } else {
     const char* why = " is empty, no number, negative or outside of 64 bits";
-    fail(begin_ + 1, std::string("the length of ") + name_of_type(type) + why);
+    fail(begin_ + 1, "the length of " + name + why);
   }
-  return value;
+  return std::nullopt;
 }
 
 // The place of the element that begins: the message itself, or the last one of the open aggregate.
@@ -418,17 +429,19 @@ void resp_reader::consume(std::size_t count) noexcept {
 }
 
 // Whether the message may have so many bytes more.
-bool resp_reader::fits(std::uint64_t more_bytes, const char* what) {
+inline bool resp_reader::fits(std::uint64_t more_bytes, const char* what) {
   const std::uint64_t bytes = consumed_ - message_at_ + more_bytes;
-  if (bytes <= limits_.message_bytes) return true;
-  fail(begin_, std::string("with ") + what + " the message has at least " + std::to_string(bytes) +
-                   " bytes, " + std::to_string(limits_.message_bytes) + " are allowed");
+  if (bytes <= limits_.message_bytes) [[likely]]
+    return true;
+  const std::string with = std::string("with ") + what + " the message has at least ";
+  fail(begin_, beyond(with, bytes, " bytes", limits_.message_bytes));
   return false;
 }
 
-resp_reader::step resp_reader::fail(std::size_t position, const std::string& why) {
+[[gnu::cold]] resp_reader::step resp_reader::fail(std::size_t position, std::string_view why) {
   const std::uint64_t at = consumed_ + (position - begin_);
-  failure_ = resp_failure{at, "byte " + std::to_string(at) + " of the replies: " + why};
+  failure_ = resp_failure{at, "byte " + std::to_string(at) + " of the replies: "};
+  failure_->message += why;
   buffer_ = {};
   begin_ = end_ = scanned_ = 0;
   bulk_ = nullptr;

@@ -104,7 +104,7 @@ class resp_reader {
   reply& add(reply_kind kind);
   void consume(std::size_t count) noexcept;
   bool fits(std::uint64_t more_bytes, const char* what);
-  step fail(std::size_t position, const std::string& why);
+  step fail(std::size_t position, std::string_view why);
 
   const resp_limits limits_;
   std::vector<char> buffer_;
