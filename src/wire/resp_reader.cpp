@@ -148,8 +148,8 @@ void resp_reader::feed(std::string_view bytes) {
 }
 
 reply* resp_reader::next() {
-  if (failure_) return nullptr;
   if (!started_) {
+    // After a failure nothing is left to read either.
     if (unread() == 0) return nullptr;
     start();
   }
@@ -336,7 +336,7 @@ resp_reader::step resp_reader::read_aggregate(char type) {
                                each == 2 ? " pairs" : " elements", limits_.elements / each));
   }
   const auto count = static_cast<std::size_t>(announced) * each;
-  // A smaller factor, so that no setting makes it overflow, and still too many if count is.
+  // The smaller of the two keeps the product small and is still refused when count is too large.
   const std::uint64_t at_least = std::min(count, limits_.message_bytes) * element_bytes_min;
   if (!fits(head_bytes + at_least, name_of_type(type))) return step::stuck;
   return open(type, count, head_bytes);
@@ -429,7 +429,7 @@ void resp_reader::consume(std::size_t count) noexcept {
 }
 
 // Whether the message may have so many bytes more.
-inline bool resp_reader::fits(std::uint64_t more_bytes, const char* what) {
+bool resp_reader::fits(std::uint64_t more_bytes, const char* what) {
   const std::uint64_t bytes = consumed_ - message_at_ + more_bytes;
   if (bytes <= limits_.message_bytes) [[likely]]
     return true;
@@ -438,7 +438,7 @@ inline bool resp_reader::fits(std::uint64_t more_bytes, const char* what) {
   return false;
 }
 
-[[gnu::cold]] resp_reader::step resp_reader::fail(std::size_t position, std::string_view why) {
+resp_reader::step resp_reader::fail(std::size_t position, std::string_view why) {
   const std::uint64_t at = consumed_ + (position - begin_);
   failure_ = resp_failure{at, "byte " + std::to_string(at) + " of the replies: "};
   failure_->message += why;

@@ -37,9 +37,9 @@ struct resp_failure {
 /// line, a push only between messages, no number outside of 64 bits. Attributes are checked and
 /// left out: no command of this library asks for any.
 ///
-/// Memory follows the bytes that came, never a length that was announced: at most one message (a
-/// `reply` for each 3 bytes of it) and the unread input. Each byte is looked at a fixed number of
-/// times, however small the pieces are. Nothing here recurses, so depth costs no stack.
+/// Memory follows the bytes that came, never a length that was announced: one message, with at most
+/// one `reply` for each 3 bytes of it, and the unread input. Each byte is looked at a fixed number
+/// of times, however small the pieces are. Nothing here recurses, so depth costs no stack.
 ///
 ///     while (auto n = read(fd, reader.space(16384))) {
 ///       reader.received(n);
@@ -104,7 +104,7 @@ class resp_reader {
   reply& add(reply_kind kind);
   void consume(std::size_t count) noexcept;
   bool fits(std::uint64_t more_bytes, const char* what);
-  step fail(std::size_t position, std::string_view why);
+  [[gnu::cold]] step fail(std::size_t position, std::string_view why);
 
   const resp_limits limits_;
   std::vector<char> buffer_;

@@ -2,11 +2,11 @@
 
 #include "core/assert.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <concepts>
 #include <cstddef>
-#include <cstdint>
-#include <limits>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -25,44 +25,69 @@ class resp_writer {
   /// A whole command: `command("SET", key, value, "NX", "PX", 30'000)`.
   template <class... Arguments>
   void command(const Arguments&... arguments) {
-    begin(sizeof...(arguments));
-    (argument(arguments), ...);
+    static_assert(sizeof...(arguments) > 0);
+    HOLDFAST_ASSERT(missing_ == 0);
+    const std::size_t before = out_.size();
+    out_.resize(before + head_bytes_max + (room_for(arguments) + ...));
+    char* at = put_head(out_.data() + before, '*', sizeof...(arguments));
+    ((at = put(at, arguments)), ...);
+    cut_at(at);
   }
 
   /// A command of `arguments` parts, its name included; as many calls of argument() must follow.
   void begin(std::size_t arguments) {
     HOLDFAST_ASSERT(missing_ == 0 && arguments > 0);
     missing_ = arguments;
-    head('*', arguments);
+    const std::size_t before = out_.size();
+    out_.resize(before + head_bytes_max);
+    cut_at(put_head(out_.data() + before, '*', arguments));
   }
 
-  void argument(std::string_view bytes) {
+  /// The next part: bytes, or a number in decimal.
+  template <class Argument>
+  void argument(const Argument& value) {
     HOLDFAST_ASSERT(missing_ > 0);
     --missing_;
-    head('$', bytes.size());
-    out_.append(bytes);
-    out_.append("\r\n", 2);
-  }
-
-  template <decimal T>
-  void argument(T value) {
-    char digits[std::numeric_limits<T>::digits10 + 2];
-    const char* end = std::to_chars(digits, digits + sizeof digits, value).ptr;
-    argument(std::string_view(digits, static_cast<std::size_t>(end - digits)));
+    const std::size_t before = out_.size();
+    out_.resize(before + room_for(value));
+    cut_at(put(out_.data() + before, value));
   }
 
   /// Whether the last command has all its arguments, so that the buffer may be sent.
   bool whole() const noexcept { return missing_ == 0; }
 
  private:
-  void head(char type, std::size_t count) {
-    char line[24];
-    line[0] = type;
-    char* end = std::to_chars(line + 1, line + sizeof line - 2, count).ptr;
-    *end++ = '\r';
-    *end++ = '\n';
-    out_.append(line, static_cast<std::size_t>(end - line));
+  // A type, the 20 digits of 64 bits, CR and LF.
+  static constexpr std::size_t head_bytes_max = 23;
+
+  static std::size_t room_for(std::string_view bytes) { return head_bytes_max + bytes.size() + 2; }
+  template <decimal T>
+  static constexpr std::size_t room_for(T) {
+    return 2 * head_bytes_max;
   }
+
+  static char* put_line_end(char* at) {
+    *at++ = '\r';
+    *at++ = '\n';
+    return at;
+  }
+  static char* put_head(char* at, char type, std::size_t count) {
+    *at++ = type;
+    return put_line_end(std::to_chars(at, at + head_bytes_max, count).ptr);
+  }
+  static char* put(char* at, std::string_view bytes) {
+    at = put_head(at, '$', bytes.size());
+    return put_line_end(std::copy(bytes.begin(), bytes.end(), at));
+  }
+  template <decimal T>
+  static char* put(char* at, T value) {
+    char digits[head_bytes_max];
+    const char* end = std::to_chars(digits, std::end(digits), value).ptr;
+    return put(at, std::string_view(digits, static_cast<std::size_t>(end - digits)));
+  }
+
+  // Each part is written into room for its longest form; the rest of that room is given back.
+  void cut_at(const char* end) { out_.resize(static_cast<std::size_t>(end - out_.data())); }
 
   std::string& out_;
   std::size_t missing_{0};

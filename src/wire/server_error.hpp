@@ -17,7 +17,8 @@ enum class server_error : std::uint8_t {
   loading,      ///< LOADING: it still reads its data from the disk.
   masterdown,   ///< MASTERDOWN: a replica without its master.
   noauth,       ///< NOAUTH: a password is missing.
-  noperm,       ///< NOPERM: the ACL user may not run this command or touch this key.
+  noperm,       ///< NOPERM: the ACL user may not run this command or touch this key. For a command
+                ///< inside of a script Redis 7.0 says ERR instead.
   wrongpass,    ///< WRONGPASS: user or password are wrong, or the user is off.
   wrongtype,    ///< WRONGTYPE: the key holds another type of value.
   noscript,     ///< NOSCRIPT: EVALSHA of a script that the server does not have.
