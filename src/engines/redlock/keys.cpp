@@ -1,0 +1,21 @@
+#include "engines/redlock/keys.hpp"
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+std::string joined(std::string_view prefix, std::string_view rest) {
+  std::string key;
+  key.reserve(prefix.size() + rest.size());
+  return key.append(prefix).append(rest);
+}
+
+}  // namespace
+
+std::string token_key(std::string_view lock) { return joined("holdfast:token:", lock); }
+
+std::string session_key(std::string_view id) { return joined("holdfast:session:", id); }
+
+std::string free_channel(std::string_view lock) { return joined("holdfast:free:", lock); }
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,39 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace holdfast::engines::redlock {
+
+/// No lock name may begin with it on this engine.
+inline constexpr std::string_view reserved_prefix{"holdfast:"};
+
+/// The node record, a hash without a ttl:
+///
+/// | field       | value                                                                       |
+/// |-------------|-----------------------------------------------------------------------------|
+/// | id          | of the node, given once; two nodes never share one                          |
+/// | nonce       | of this life of the node's data: every loss of state gets a new one         |
+/// | epoch       | 0: it waits, no script grants or extends                                    |
+/// | run_id      | of the process that was admitted                                            |
+/// | floor       | no counter of any lock was above it                                         |
+/// | max_ttl     | milliseconds                                                                |
+/// | last_time   | microseconds: the largest TIME at which a script wrote                      |
+/// | config_hash | of the list of nodes                                                        |
+/// | durable     | 1 when it was verified to sync every write, else 0                          |
+inline constexpr std::string_view node_key{"holdfast:node"};
+
+/// What a name's counter is kept in while it is used, a string `epoch:token`. It lives for twice
+/// max_ttl; losing it earlier is harmless.
+std::string token_key(std::string_view lock);
+
+/// The record of one session on one node, a hash that lives for the session's ttl from its opening
+/// or its last renewal there, and for max_ttl once it is denied:
+/// `denied` (0 or 1), `denied_by`, `denied_why`, `ttl` (milliseconds), and what open() was given.
+/// A denied one may consist of the first three only.
+std::string session_key(std::string_view id);
+
+/// Where a release tells it to whoever waits. The message is a hint and says nothing.
+std::string free_channel(std::string_view lock);
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,31 @@
+-- KEYS lock, cache, node, session
+-- ARGV value, ttl, hint, nonce, epoch
+local DAY = 86400000000
+
+return answer(function()
+  local node = admitted(KEYS[3], ARGV[4])
+  same_epoch(node, ARGV[5])
+  live_session(KEYS[4])
+  allowed_ttl(node, ARGV[2])
+  local now = time_of(node)
+  local left = run('PTTL', KEYS[1])
+  if left ~= -2 then
+    return {left}
+  end
+  local counter = counter_of(KEYS[2], node)
+  local hint = tonumber(ARGV[3])
+  -- A hint saves the raise and nothing else; one from a wrong clock would use up the tokens.
+  if hint and hint > counter and hint <= now + DAY then
+    counter = hint
+  end
+  counter = counter + 1
+  if not (counter <= LARGEST) then
+    refuse('HFCOUNTER ' .. digits(counter) .. ' is above 2^53 - 1, the largest token')
+  end
+  -- The lock last: an error after the first write undoes nothing.
+  keep_counter(KEYS[2], KEYS[3], node, counter, now)
+  if not run('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+    return {-1}
+  end
+  return counter
+end)

@@ -1,0 +1,49 @@
+-- ARGV cursor, count
+-- Its keys cannot be declared: finding them is what it is for. It writes nothing.
+local SESSION = 'holdfast:session:'
+
+-- What this user may not read, or is of another type, is not ours to list.
+local function read(...)
+  local reply = redis.pcall(...)
+  if type(reply) == 'table' and reply.err then
+    return nil
+  end
+  return reply
+end
+
+-- 20 random bytes, and with tokens the id of the session.
+local function is_value(text)
+  return #text == 40 and not string.find(text, '%X')
+      or #text == 73 and string.find(text, '^%x+%.%x+$') == 1 and string.sub(text, 41, 41) == '.'
+end
+
+local function lock_of(key)
+  local size = read('STRLEN', key)
+  if size ~= 40 and size ~= 73 then
+    return nil
+  end
+  local value = read('GET', key)
+  local left = read('PTTL', key)
+  if not value or not left or left < 0 or not is_value(value) then
+    return nil
+  end
+  local cached = read('GET', 'holdfast:token:' .. key)
+  local token = cached and string.match(cached, '^%d+:(%d+)$')
+  return {key, value, left, tonumber(token) or 0}
+end
+
+return answer(function()
+  local page = run('SCAN', ARGV[1], 'COUNT', ARGV[2])
+  local sessions, locks = {}, {}
+  for _, key in ipairs(page[2]) do
+    if string.sub(key, 1, #SESSION) == SESSION then
+      local record = read('HGETALL', key)
+      if record and #record > 0 then
+        sessions[#sessions + 1] = {string.sub(key, #SESSION + 1), read('PTTL', key) or 0, record}
+      end
+    elseif string.sub(key, 1, 9) ~= 'holdfast:' then
+      locks[#locks + 1] = lock_of(key)
+    end
+  end
+  return {page[1], sessions, locks}
+end)

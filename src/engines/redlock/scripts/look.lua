@@ -1,0 +1,12 @@
+-- KEYS node
+return answer(function()
+  local time = run('TIME')
+  local now = time[1] * 1000000 + time[2]
+  if run('EXISTS', KEYS[1]) == 0 then
+    return {now}
+  end
+  local record = run('HMGET', KEYS[1], 'id', 'nonce', 'epoch', 'run_id', 'floor', 'max_ttl',
+                     'last_time', 'config_hash', 'durable')
+  table.insert(record, 1, now)
+  return record
+end)

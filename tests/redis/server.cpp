@@ -1,0 +1,164 @@
+#include "tests/redis/server.hpp"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <random>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::redis_tests {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+bool is_free(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+  ::close(fd);
+  return bound;
+}
+
+// Below the range from which the kernel gives ports to clients: nobody takes it between a kill and
+// the start that follows.
+int free_port() {
+  std::random_device random;
+  for (;;) {
+    const int port = 15'000 + static_cast<int>(random() % 16'000);
+    if (is_free(port)) return port;
+  }
+}
+
+std::string text_of(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+}  // namespace
+
+server::server(options o) : options_(std::move(o)) {
+  if (!options_.users.empty()) {
+    std::ofstream(directory_.path() + "/users.acl") << options_.users;
+  }
+  for (int tries = 0; tries < 10; ++tries) {
+    port_ = free_port();
+    if (launch()) return;
+    if (text_of(directory_.path() + "/log").find("in use") == std::string::npos) break;
+  }
+  fail("does not start");
+}
+
+server::~server() { process_.end(); }
+
+std::vector<std::string> server::arguments() const {
+  const std::string& d = directory_.path();
+  std::vector<std::string> all{"redis-server",
+                               "--port",
+                               std::to_string(port_),
+                               "--bind",
+                               "127.0.0.1",
+                               "--dir",
+                               d,
+                               "--logfile",
+                               d + "/log",
+                               "--daemonize",
+                               "no",
+                               "--save",
+                               "",
+                               "--appendonly",
+                               options_.append_only ? "yes" : "no",
+                               "--appendfsync",
+                               options_.fsync};
+  if (!options_.users.empty()) all.insert(all.end(), {"--aclfile", d + "/users.acl"});
+  if (options_.unix_socket) all.insert(all.end(), {"--unixsocket", socket_path()});
+  all.insert(all.end(), options_.settings.begin(), options_.settings.end());
+  return all;
+}
+
+/// False when it ended by itself.
+bool server::launch() {
+  const std::vector<std::string> all = arguments();
+  const pid_t parent = ::getpid();
+  process_ = process::child::fork([&] {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) return 98;
+    // What it says before it has read the name of its log.
+    const int log =
+        ::open((directory_.path() + "/log").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    for (int fd = 0; fd < 3; ++fd) ::dup2(log, fd);
+    std::vector<char*> argv;
+    for (const std::string& a : all) argv.push_back(const_cast<char*>(a.c_str()));
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    return 98;
+  });
+  own_.reset();
+  bool ended = false;
+  const bool up = process::eventually([&] {
+    ended = process_.wait(0ms).has_value();
+    // A server that loads or wants a password is up as well, but not one that refuses to connect.
+    const answer pong = ended ? answer{} : connect().command({"PING"});
+    return ended || pong.text == "PONG" || pong.error_word() == "NOAUTH";
+  });
+  if (!up) fail("does not answer");
+  return !ended;
+}
+
+void server::start(data d) {
+  if (running()) fail("runs already");
+  if (d == data::wipe) {
+    for (const char* name : {"/appendonlydir", "/dump.rdb"}) {
+      std::filesystem::remove_all(directory_.path() + name);
+    }
+  }
+  if (!launch()) fail("does not start again");
+}
+
+void server::kill() { process_.end(); }
+
+void server::shutdown() {
+  command({"SHUTDOWN"});
+  if (!process_.wait(10s)) fail("does not shut down");
+}
+
+void server::stop() { process_.signal(SIGSTOP); }
+
+void server::resume() { process_.signal(SIGCONT); }
+
+connection server::connect(const std::string& user, const std::string& password) const {
+  connection c = connection::tcp(port_);
+  if (user.empty()) return c;
+  const answer a = c.command({"AUTH", user, password});
+  if (a.text != "OK") fail("refuses user " + user + ": " + a.text);
+  return c;
+}
+
+answer server::command(const std::vector<std::string>& parts) {
+  if (!own_ || !own_->open()) own_ = connect();
+  return own_->command(parts);
+}
+
+void server::fail(const std::string& what) const {
+  const std::string log = text_of(directory_.path() + "/log");
+  const std::size_t from = log.size() > 2000 ? log.size() - 2000 : 0;
+  throw std::runtime_error("redis-server " + address() + " " + what + "\n" + log.substr(from));
+}
+
+}  // namespace holdfast::redis_tests
