@@ -22,6 +22,9 @@ std::string value(int number);
 
 /// A real server with the scripts, and their arguments by name, with defaults that are right for
 /// a node that init() wrote.
+///
+/// acquire() and repair() answer with the counter alone when they succeed, else with an array of
+/// the milliseconds left; renew() with the text alone.
 struct node {
   struct acquire_arguments {
     std::string hint{"0"};

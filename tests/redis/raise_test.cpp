@@ -56,6 +56,12 @@ TEST_F(raise_script, survives_the_loss_of_the_cache) {
   EXPECT_EQ(n.command({"GET", "holdfast:token:a"}), text("1:50"));
 }
 
+TEST_F(raise_script, refuses_when_time_went_back) {
+  n.set_field("last_time", std::to_string(token_max));
+  EXPECT_EQ(n.raise("a", value(1), 50).error_word(), refusal::clock_went_back);
+  EXPECT_EQ(n.floor(), 1U);
+}
+
 TEST_F(raise_script, refuses_tokens_outside_of_their_range) {
   EXPECT_EQ(n.raise("a", value(1), 0).error_word(), refusal::counter);
   EXPECT_EQ(n.raise("a", value(1), token_max + 1).error_word(), refusal::counter);

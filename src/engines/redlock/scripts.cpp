@@ -9,7 +9,7 @@ namespace {
 using std::string_view;
 
 constexpr string_view grants[]{"hmget", "hget", "time", "pttl", "get", "hset", "set"};
-constexpr string_view raises[]{"hmget", "get", "hset", "set"};
+constexpr string_view raises[]{"hmget", "time", "get", "hset", "set"};
 constexpr string_view releases[]{"get", "del", "publish"};
 constexpr string_view renews[]{"hmget", "hget", "time", "mget", "pexpire", "hset"};
 constexpr string_view renews_plain[]{"mget", "pexpire"};

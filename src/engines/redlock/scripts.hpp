@@ -36,7 +36,8 @@ inline constexpr std::string_view counter{"HFCOUNTER"};        ///< A token abov
 /// milliseconds from 1 on; `nonce` and `epoch` are those of the node record that the client knows.
 /// `value` is opaque here: 40 hexadecimal digits of 20 random bytes, used for one attempt only,
 /// and with tokens a '.' and the 32 digits of the session's id, by which `list` tells whose it is.
-/// A session has one ttl for itself and all its locks; it never changes.
+/// A session has one ttl for itself and all its locks; it never changes. `time` in a reply is the
+/// server's TIME in microseconds, by which a step of its clock is found.
 ///
 /// No script creates a key that was lost, and none deletes what is not its caller's; `repair` puts
 /// one back and says below when it may be sent. With tokens off only `release` and `renew_plain`
@@ -49,9 +50,10 @@ namespace scripts {
 ///
 ///     KEYS  lock, token_key(lock), node_key, session_key(id)
 ///     ARGV  value, ttl, hint, nonce, epoch
-///     reply integer    granted: the counter, from 1 to 2^53 - 1
-///           array [ms] taken, by any type of value: how long that lives; -1: it has no ttl
-///           not_admitted, epoch, no_session, denied, ttl, clock_went_back, counter
+///     reply array [counter, time]     granted: the counter, from 1 to 2^53 - 1
+///           array [0, time, ms left]  taken, by any type of value; -1: it has no ttl
+///           not_admitted, epoch, clock_went_back, no_session, denied, ttl, counter: the first that
+///           applies, in this order
 extern const script acquire;
 
 /// Lifts the node's counters to at least `token` while the lock still has our value.
@@ -59,7 +61,8 @@ extern const script acquire;
 ///     KEYS  lock, token_key(lock), node_key
 ///     ARGV  value, token, nonce, epoch
 ///     reply 1 done; 0 the lock is not ours any more
-///           not_admitted, epoch, counter; WRONGTYPE where another type of value is there
+///           not_admitted, epoch, clock_went_back, counter; WRONGTYPE where another type of value
+///           is there
 extern const script raise;
 
 /// Gives the lock back to a holder whose key this node lost, and lifts the counters as `raise`.
@@ -68,8 +71,8 @@ extern const script raise;
 ///
 ///     KEYS  lock, token_key(lock), node_key, session_key(id)
 ///     ARGV  value, ttl, token, nonce
-///     reply 1 done; array [ms] taken, as in acquire
-///           not_admitted, no_session, denied, ttl, clock_went_back, counter
+///     reply array [1, time] done; array [0, time, ms left] taken, as in acquire
+///           not_admitted, clock_went_back, no_session, denied, ttl, counter
 extern const script repair;
 
 /// Deletes the lock if it has our value and tells free_channel(lock). Needs no admission: a node
@@ -84,15 +87,16 @@ extern const script release;
 ///
 ///     KEYS  node_key, session_key(id), lock...
 ///     ARGV  nonce, ttl, value...
-///     reply text, one character for each lock in order: '1' extended, '0' not ours any more
-///           not_admitted, no_session, denied, ttl, clock_went_back: nothing was extended
+///     reply array [text, time]; the text has one character for each lock in order: '1' extended,
+///           '0' not ours any more
+///           not_admitted, clock_went_back, no_session, denied, ttl: nothing was extended
 extern const script renew;
 
 /// The same without tokens: no node record and no session.
 ///
 ///     KEYS  lock...
 ///     ARGV  ttl, value...
-///     reply as renew
+///     reply the text alone
 extern const script renew_plain;
 
 /// Writes the record of a session, also again where it was lost. `field` is any name but `ttl` and
@@ -135,8 +139,8 @@ extern const script list;
 /// Reads the node record.
 ///
 ///     KEYS  node_key
-///     reply array [TIME in microseconds] when there is none, else
-///           array [TIME; id, nonce, epoch, run_id, floor, max_ttl, last_time, config_hash,
+///     reply array [time] when there is none, else
+///           array [time; id, nonce, epoch, run_id, floor, max_ttl, last_time, config_hash,
 ///           durable], each a text as it is stored, null where the field is missing
 extern const script look;
 
