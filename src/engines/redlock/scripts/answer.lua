@@ -8,12 +8,22 @@ local function refuse(text)
   error('refused', 0)
 end
 
--- redis.call wraps the errors of commands in "ERR Error running script" on Redis 6, where some also
--- begin with a '-' of their own; here OOM, NOPERM and all others keep their first word everywhere.
+-- An error of a command as the script's own. Redis 6 puts a '-' before some; no version before 7.2
+-- says which command the user may not run, and 7.0 does not even say NOPERM.
+local function fail(text, command, key)
+  if string.find(text, 'NOPERM', 1, true) or string.find(text, 'user executing the', 1, true) then
+    local on = key and #KEYS > 0 and " on '" .. key .. "'" or ''
+    refuse("NOPERM this user may not run '" .. string.lower(command) .. "'" .. on)
+  end
+  refuse((string.gsub(text, '^%-', '')))
+end
+
+-- redis.call would wrap errors in "ERR Error running script" on Redis 6; here OOM, READONLY and all
+-- others keep their first word.
 local function run(...)
   local reply = redis.pcall(...)
   if type(reply) == 'table' and reply.err then
-    refuse((string.gsub(reply.err, '^%-', '')))
+    fail(reply.err, ...)
   end
   return reply
 end

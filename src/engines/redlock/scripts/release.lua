@@ -7,7 +7,7 @@ return answer(function()
     if string.find(there.err, 'WRONGTYPE', 1, true) then
       return 0
     end
-    refuse((string.gsub(there.err, '^%-', '')))
+    fail(there.err, 'GET', KEYS[1])
   end
   if there ~= ARGV[1] then
     return 0
