@@ -23,13 +23,15 @@ namespace holdfast::core::redlock {
 /// | marking  | it lost state: the loss is being named by a nonce    | no    |
 /// | waiting  | the loss is named; rejoin waits                      | no    |
 /// | joining  | rejoin seals and writes                              | no    |
-/// | lagging  | admitted, but in an older epoch: rejoins, no wait    | no    |
+/// | lagging  | intact, but in an older epoch: rejoins, no wait      | no    |
+/// | blank    | no record, and no other node has one: not set up     | no    |
 /// | refused  | a replica, a sentinel, a duplicate, another list     | no    |
 ///
 /// A node without its record, or with another run_id and not durable, or whose clock stepped, has
 /// lost state. The loss gets a name first: a compare-and-write of a fresh nonce with epoch zero,
 /// which also stops every script there, for all clients. A durable node with its record intact
-/// seals and writes without a wait; when too few others can be sealed it only writes its run_id.
+/// seals and writes without a wait; when too few others can be sealed for four node timeouts it
+/// only writes its run_id: what it has is all there is, and it would be the same after a seal.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
 /// durable or `assume_fresh`.
@@ -46,6 +48,7 @@ class admission {
     waiting,
     joining,
     lagging,
+    blank,
     refused
   };
   struct config {
@@ -61,7 +64,6 @@ class admission {
     std::vector<seal> seals{};
     std::vector<write> writes{};  ///< Marks and admissions alike.
     node_set look{};              ///< Read the facts of these again.
-    bool changed{};               ///< Somebody's standing changed.
     time_point wake{time_point::max()};
   };
   /// What every script to a node carries.
@@ -72,15 +74,16 @@ class admission {
 
   admission(config c, first_sights sights = {});
 
-  /// The node is connected and was looked at. `fresh`: a nonce from the kernel, used if needed.
+  /// The node is connected and was looked at. `fresh`: a nonce from the kernel, to name a loss with
+  /// that is seen now or while this connection lasts; it is used once.
   step found(node_index i, const node_facts& f, const std::string& fresh, time_point now);
   step disconnected(node_index i, time_point now);
   /// A script answered not_admitted, script_missing or epoch_moved.
   step doubted(node_index i, time_point now);
-  /// A TIME that came with an answer.
-  step told_time(node_index i, server_time at, time_point sent, time_point received,
-                 const std::string& fresh);
-  step sealed(node_index target, node_index i, const seal_reply& r, time_point now);
+  /// A TIME that came with an answer. Told before the answer reaches its attempt: a grant of a node
+  /// that this puts out is not counted.
+  step told_time(node_index i, server_time at, time_point sent, time_point received);
+  step sealed(const seal& asked, const seal_reply& r, time_point now);
   step written(node_index i, write_reply r, time_point now);
   step tick(time_point now);
 
@@ -99,16 +102,41 @@ class admission {
   struct node_state {
     standing is{standing::away};
     node_facts facts{};
-    time_point ready{};
-    std::string why{};
+    std::string fresh{};                      ///< A nonce to name the next loss with.
+    std::string why{};                        ///< refused: what is wrong with it.
+    time_point ready{};                       ///< waiting: until then.
+    time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.
+    time_point alone_at{};  ///< joining without a wait: then it need not be sealed.
+    bool stepped{};         ///< Its clock did, and that is not recorded there yet.
+    bool adopting{};        ///< A write of its run_id alone is under way.
     std::optional<rejoin> join{};
   };
+
+  step judge(node_index i, time_point now);
+  step judge_without_record(node_index i, time_point now);
+  std::string misfit(node_index i) const;
+  void admit(node_index i);
+  void wait_from_first_sight(node_index i, time_point now);
+  void begin_join(node_index i, time_point ready);
+  write mark(node_index i);
+  void go_on(step& s, time_point now);
+  void take(node_index i, const rejoin::step& from, step& s);
+  void leave(node_index i);
+  void stop_join(node_index i);
+  void settle_epoch();
+  bool intact(node_index i) const noexcept;
+  std::vector<rejoin::other> others_of(node_index i) const;
+  std::optional<node_record> any_record() const;
+  std::uint64_t newest_epoch() const noexcept;
+  std::size_t count(standing what) const noexcept;
+  step finish(step s, time_point now);
 
   config config_;
   first_sights sights_;
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;
   std::uint64_t epoch_{};
+  std::optional<node_index> joining_{};  ///< One node at a time is sealed for.
 };
 
 }  // namespace holdfast::core::redlock

@@ -1,0 +1,429 @@
+#include "core/redlock/admission.hpp"
+
+#include "core/assert.hpp"
+#include "core/lease.hpp"
+#include "core/redlock/rules.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <map>
+
+namespace holdfast::core::redlock {
+
+namespace {
+
+time_point wait_over(time_point since, duration max_ttl) noexcept {
+  if (!active.wait_before_rejoin) return time_point::min();
+  return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
+}
+
+}  // namespace
+
+admission::admission(config c, first_sights sights)
+    : config_(std::move(c)),
+      sights_(std::move(sights)),
+      nodes_(config_.nodes),
+      clocks_(config_.nodes, clock_watch(config_.max_ttl)) {
+  HOLDFAST_ASSERT(config_.nodes > 0 && config_.nodes <= nodes_max);
+}
+
+admission::step admission::found(node_index i, const node_facts& f, const std::string& fresh,
+                                 time_point now) {
+  node_state& n = nodes_.at(i);
+  if (n.facts.run_id != f.run_id) clocks_[i].restart();
+  n.facts = f;
+  n.fresh = fresh;
+  stop_join(i);
+  n.why = misfit(i);
+  if (!n.why.empty()) {
+    n.is = standing::refused;
+    return finish({}, now);
+  }
+  step s = config_.tokens ? judge(i, now) : judge_without_record(i, now);
+  // The first record that is seen shows that the blank nodes have lost theirs.
+  for (node_index other = 0; f.record && other < config_.nodes; ++other) {
+    if (nodes_[other].is != standing::blank) continue;
+    step more = judge(other, now);
+    s.writes.insert(s.writes.end(), more.writes.begin(), more.writes.end());
+  }
+  return finish(std::move(s), now);
+}
+
+/// Why it can never be a voter as it is; empty when it can.
+std::string admission::misfit(node_index i) const {
+  const node_facts& f = nodes_[i].facts;
+  if (!f.master) return "is a replica; Redlock needs independent masters";
+  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster";
+  for (node_index other = 0; other < config_.nodes; ++other) {
+    const node_state& o = nodes_[other];
+    if (other == i || o.is == standing::away || o.is == standing::refused) continue;
+    const bool twin = f.record && o.facts.record && f.record->id == o.facts.record->id;
+    if (o.facts.run_id == f.run_id) return "is the same server as " + o.facts.address;
+    if (twin) return "has the record of " + o.facts.address + ": it is a copy of that node";
+  }
+  if (!config_.tokens || !f.record) return {};
+  if (f.record->config_hash != config_.config_hash) {
+    return "belongs to another list of nodes (" + f.record->config_hash + " there, " +
+           config_.config_hash + " here)";
+  }
+  return {};
+}
+
+admission::step admission::judge(node_index i, time_point now) {
+  node_state& n = nodes_[i];
+  const auto& record = n.facts.record;
+  step s;
+  if (!record && !any_record()) {
+    n.is = standing::blank;
+  } else if (record && n.stepped) {
+    s.writes.push_back(mark(i));
+  } else if (record && record->run_id == n.facts.run_id && record->epoch > 0) {
+    admit(i);
+  } else if (record && record->run_id == n.facts.run_id) {
+    wait_from_first_sight(i, now);
+  } else if (record && record->epoch > 0 && record->durable && n.facts.durable) {
+    n.is = standing::joining;
+    n.alone_at = config_.nodes == 1 ? now : now + 4 * config_.timeout;
+    begin_join(i, time_point::min());
+  } else {
+    s.writes.push_back(mark(i));
+  }
+  return s;
+}
+
+admission::step admission::judge_without_record(node_index i, time_point now) {
+  node_state& n = nodes_[i];
+  const bool known = n.facts.durable || config_.assume_fresh || !active.refuse_lost_state;
+  const time_point since = sights_.note(n.facts.run_id, now);
+  n.ready = std::max(n.out_until, known ? time_point::min() : wait_over(since, config_.max_ttl));
+  n.is = now >= n.ready ? standing::admitted : standing::waiting;
+  return {};
+}
+
+void admission::admit(node_index i) {
+  nodes_[i].is = standing::admitted;
+  nodes_[i].join.reset();
+}
+
+void admission::wait_from_first_sight(node_index i, time_point now) {
+  node_state& n = nodes_[i];
+  n.is = standing::waiting;
+  n.ready = wait_over(sights_.note(n.facts.record->nonce, now), n.facts.record->max_ttl);
+  n.alone_at = time_point::max();
+  begin_join(i, n.ready);
+}
+
+void admission::begin_join(node_index i, time_point ready) {
+  node_state& n = nodes_[i];
+  rejoin::config c;
+  c.nodes = config_.nodes;
+  c.node = i;
+  c.seen = *n.facts.record;
+  c.run_id = n.facts.run_id;
+  c.durable = n.facts.durable;
+  c.ready = ready;
+  c.timeout = config_.timeout;
+  c.seed = config_.seed + i;
+  n.join.emplace(std::move(c));
+}
+
+/// Names the loss: from now on no script there grants or extends, and the wait can begin.
+write admission::mark(node_index i) {
+  node_state& n = nodes_[i];
+  n.is = standing::marking;
+  HOLDFAST_ASSERT(!n.fresh.empty());
+  write w;
+  w.node = i;
+  if (n.facts.record) {
+    w.nonce_seen = n.facts.record->nonce;
+    w.epoch_seen = n.facts.record->epoch;
+  }
+  w.record = n.facts.record ? *n.facts.record : any_record().value_or(node_record{});
+  if (!n.facts.record) w.record.id = n.fresh;
+  if (!n.facts.record) w.record.floor = 0;
+  w.record.nonce = n.fresh;
+  w.record.run_id = n.facts.run_id;
+  w.record.durable = n.facts.durable;
+  w.record.epoch = active.refuse_lost_state ? 0 : newest_epoch();
+  n.facts.record = w.record;
+  n.stepped = false;
+  n.fresh.clear();
+  return w;
+}
+
+admission::step admission::disconnected(node_index i, time_point now) {
+  leave(i);
+  return finish({}, now);
+}
+
+void admission::leave(node_index i) {
+  nodes_.at(i).is = standing::away;
+  stop_join(i);
+}
+
+void admission::stop_join(node_index i) {
+  nodes_[i].join.reset();
+  nodes_[i].adopting = false;
+  if (joining_ == i) joining_.reset();
+}
+
+admission::step admission::doubted(node_index i, time_point now) {
+  leave(i);
+  step s;
+  s.look.add(i);
+  return finish(std::move(s), now);
+}
+
+admission::step admission::told_time(node_index i, server_time at, time_point sent,
+                                     time_point received) {
+  node_state& n = nodes_.at(i);
+  const auto v = clocks_[i].sample(at, sent, received);
+  step s;
+  if (v == clock_watch::verdict::steady || !active.step_like_restart) return s;
+  if (n.is == standing::away || n.is == standing::refused || n.is == standing::marking) return s;
+  if (!config_.tokens) {
+    n.is = standing::waiting;
+    n.ready = n.out_until = wait_over(received, config_.max_ttl);
+    return finish(std::move(s), received);
+  }
+  if (n.is == standing::blank) return s;
+  n.stepped = true;
+  if (n.fresh.empty()) return doubted(i, received);
+  stop_join(i);
+  s.writes.push_back(mark(i));
+  return finish(std::move(s), received);
+}
+
+admission::step admission::sealed(const seal& asked, const seal_reply& r, time_point now) {
+  step s;
+  node_state& from = nodes_.at(asked.node);
+  const bool same = from.facts.record && from.facts.record->nonce == asked.nonce;
+  if (same && r.what == seal_reply::result::sealed) from.facts.record->epoch = asked.epoch;
+  if (same && r.epoch > from.facts.record->epoch) from.facts.record->epoch = r.epoch;
+  if (same && r.what == seal_reply::result::refused && r.epoch == 0) {
+    leave(asked.node);
+    s.look.add(asked.node);
+  }
+  auto& join = nodes_.at(asked.target).join;
+  if (join) take(asked.target, join->sealed(asked, r, now), s);
+  return finish(std::move(s), now);
+}
+
+admission::step admission::written(node_index i, write_reply r, time_point now) {
+  step s;
+  node_state& n = nodes_.at(i);
+  if (n.is == standing::marking) {
+    if (r != write_reply::written) return doubted(i, now);
+    if (n.facts.record->epoch > 0) {
+      admit(i);
+    } else {
+      wait_from_first_sight(i, now);
+    }
+  } else if (n.adopting) {
+    if (r != write_reply::written) return doubted(i, now);
+    n.facts.record->run_id = n.facts.run_id;
+    stop_join(i);
+    admit(i);
+  } else if (n.join) {
+    take(i, n.join->written(r, now), s);
+  }
+  return finish(std::move(s), now);
+}
+
+/// What a rejoin wants done, and its end.
+void admission::take(node_index i, const rejoin::step& from, step& s) {
+  node_state& n = nodes_[i];
+  s.seals.insert(s.seals.end(), from.seals.begin(), from.seals.end());
+  if (from.record) s.writes.push_back(*from.record);
+  s.wake = std::min(s.wake, from.wake);
+  const auto is = n.join->current();
+  const bool busy = is == rejoin::state::sealing || is == rejoin::state::writing;
+  if (busy) {
+    joining_ = i;
+    if (n.is == standing::waiting) n.is = standing::joining;
+  } else if (joining_ == i) {
+    joining_.reset();
+  }
+  if (is == rejoin::state::done) {
+    n.facts.record = n.join->result();
+    sights_.forget(n.facts.record->nonce);
+    admit(i);
+  } else if (is == rejoin::state::overtaken) {
+    leave(i);
+    s.look.add(i);
+  }
+}
+
+admission::step admission::tick(time_point now) {
+  for (node_state& n : nodes_) {
+    if (!config_.tokens && n.is == standing::waiting && now >= n.ready) n.is = standing::admitted;
+  }
+  return finish({}, now);
+}
+
+/// Moves on every rejoin that may; one seals at a time.
+void admission::go_on(step& s, time_point now) {
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
+    const auto others = others_of(i);
+    if (others.size() < seal_count(config_.nodes) && now >= n.alone_at) {
+      n.adopting = true;
+      node_record r = *n.facts.record;
+      r.run_id = n.facts.run_id;
+      s.writes.push_back({i, r.nonce, r.epoch, r});
+      continue;
+    }
+    take(i, n.join->tick(others, now), s);
+  }
+}
+
+/// One epoch for all: who is behind is brought up by a rejoin that needs no wait.
+void admission::settle_epoch() {
+  if (!config_.tokens) return;
+  const std::uint64_t newest = newest_epoch();
+  std::map<std::uint64_t, std::size_t> sizes;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    if (n.is != standing::admitted && n.is != standing::lagging) continue;
+    ++sizes[n.facts.record->epoch];
+    const bool behind = n.facts.record->epoch < newest;
+    n.is = behind ? standing::lagging : standing::admitted;
+    if (behind && !n.join) begin_join(i, time_point::min());
+    if (!behind) stop_join(i);
+  }
+  epoch_ = 0;
+  for (const auto& [epoch, size] : sizes) {
+    if (epoch_ == 0 || size >= sizes[epoch_]) epoch_ = epoch;
+  }
+}
+
+admission::step admission::finish(step s, time_point now) {
+  settle_epoch();
+  go_on(s, now);
+  settle_epoch();
+  for (const node_state& n : nodes_) {
+    if (n.join && n.is == standing::joining && !n.adopting && n.alone_at > now) {
+      s.wake = std::min(s.wake, n.alone_at);
+    }
+    if (!config_.tokens && n.is == standing::waiting) s.wake = std::min(s.wake, n.ready);
+  }
+  return s;
+}
+
+node_set admission::voters() const noexcept {
+  node_set s;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    const node_state& n = nodes_[i];
+    const bool there = n.is == standing::admitted || n.is == standing::lagging;
+    if (there && (!config_.tokens || n.facts.record->epoch == epoch_)) s.add(i);
+  }
+  return s;
+}
+
+admission::ballot admission::ballot_of(node_index i) const {
+  const auto& record = nodes_.at(i).facts.record;
+  return record ? ballot{record->nonce, epoch_} : ballot{};
+}
+
+admission::standing admission::standing_of(node_index i) const noexcept { return nodes_[i].is; }
+
+/// Its record is that of a node that has lost nothing: it may be sealed.
+bool admission::intact(node_index i) const noexcept {
+  const node_state& n = nodes_[i];
+  if (!active.seal_only_admitted && (n.is == standing::waiting || n.is == standing::joining)) {
+    return true;
+  }
+  const bool durable_restart = n.is == standing::joining && n.facts.record->epoch > 0;
+  return n.is == standing::admitted || n.is == standing::lagging || durable_restart;
+}
+
+std::vector<rejoin::other> admission::others_of(node_index i) const {
+  std::vector<rejoin::other> all;
+  for (node_index other = 0; other < config_.nodes; ++other) {
+    if (other == i || !intact(other)) continue;
+    all.push_back({other, nodes_[other].facts.record->nonce, nodes_[other].facts.record->epoch});
+  }
+  return all;
+}
+
+std::optional<node_record> admission::any_record() const {
+  for (const node_state& n : nodes_) {
+    if (n.is != standing::refused && n.facts.record) return n.facts.record;
+  }
+  return std::nullopt;
+}
+
+std::uint64_t admission::newest_epoch() const noexcept {
+  std::uint64_t newest = 0;
+  for (const node_state& n : nodes_) {
+    if (n.is != standing::away && n.is != standing::refused && n.facts.record) {
+      newest = std::max(newest, n.facts.record->epoch);
+    }
+  }
+  return newest;
+}
+
+std::size_t admission::count(standing what) const noexcept {
+  return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(),
+                                                [&](const node_state& n) { return n.is == what; }));
+}
+
+std::string admission::explain(node_index i, time_point now) const {
+  const node_state& n = nodes_.at(i);
+  const auto left = [&](time_point then) {
+    return then > now ? print_duration(std::chrono::ceil<std::chrono::milliseconds>(then - now))
+                      : std::string("no time");
+  };
+  switch (n.is) {
+    case standing::away:
+      return "is not connected";
+    case standing::admitted:
+      return "votes";
+    case standing::marking:
+      return "lost its state; that is being recorded there";
+    case standing::waiting:
+      if (now < n.ready) return "lost its state and does not vote for " + left(n.ready) + " more";
+      [[fallthrough]];
+    case standing::joining:
+    case standing::lagging:
+      if (n.join && n.join->missing() > 0) {
+        return "rejoins when " + std::to_string(n.join->missing()) +
+               " more nodes that kept their state answer";
+      }
+      return "rejoins";
+    case standing::blank:
+      return "has no node record";
+    case standing::refused:
+      return n.why;
+  }
+  return {};
+}
+
+result<void> admission::verdict(time_point now) const {
+  const std::size_t n = config_.nodes;
+  if (voters().size() >= majority(n)) return {};
+  const std::size_t away = count(standing::away);
+  const std::size_t unfit = count(standing::refused);
+  std::size_t kept = 0;
+  for (node_index i = 0; i < n; ++i) kept += intact(i) ? 1U : 0U;
+  std::string text = std::to_string(voters().size()) + " of " + std::to_string(n) +
+                     " nodes vote, needed are " + std::to_string(majority(n));
+  for (node_index i = 0; i < n; ++i) {
+    if (voters().has(i)) continue;
+    const std::string& address = nodes_[i].facts.address;
+    text += "; " + (address.empty() ? "node " + std::to_string(i + 1) : address) + " " +
+            explain(i, now);
+  }
+  if (config_.tokens && count(standing::blank) == n) {
+    text += ". Run: holdfast redlock init";
+  } else if (config_.tokens && away == 0 && kept < seal_count(n)) {
+    text +=
+        ". Too few nodes kept their state to bring the others back. Run: holdfast redlock recover";
+  }
+  return error(unfit > n - majority(n) ? errc::invalid_argument : errc::unavailable,
+               std::move(text));
+}
+
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,117 @@
+#include "core/redlock/founding.hpp"
+
+#include "core/redlock/quorum.hpp"
+
+#include <holdfast/token.hpp>
+
+#include <algorithm>
+
+namespace holdfast::core::redlock {
+
+namespace {
+
+using node = founding::node;
+
+std::string name_of(const node& n, std::size_t i) {
+  return n.facts.address.empty() ? "node " + std::to_string(i + 1) : n.facts.address;
+}
+
+/// Why it can be no voter of any store; empty when it can.
+std::string misfit(std::span<const node> nodes, std::size_t i) {
+  const node_facts& f = nodes[i].facts;
+  if (!f.master) return "is a replica; Redlock needs independent masters";
+  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster";
+  for (std::size_t other = 0; other < i; ++other) {
+    const bool same = nodes[other].answered && nodes[other].facts.run_id == f.run_id;
+    if (same) return "is the same server as " + name_of(nodes[other], other);
+  }
+  return {};
+}
+
+result<void> all_fit(std::span<const node> nodes) {
+  if (nodes.empty() || nodes.size() > nodes_max) {
+    return error(errc::invalid_argument, "a Redlock store has 1 to " + std::to_string(nodes_max) +
+                                             " nodes, not " + std::to_string(nodes.size()));
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].answered) continue;
+    const std::string why = misfit(nodes, i);
+    if (!why.empty()) return error(errc::invalid_argument, name_of(nodes[i], i) + " " + why);
+  }
+  return {};
+}
+
+/// Above every token that any node remembers, and above what a clock that only grew ever gave.
+std::uint64_t first_floor(std::span<const node> nodes) {
+  std::uint64_t floor = 0;
+  for (const node& n : nodes) {
+    if (!n.answered) continue;
+    const auto wall = static_cast<std::uint64_t>(std::max(n.at, server_time{}).count());
+    // A clock that is far off must not use up all tokens.
+    if (wall < token_max.value / 2) floor = std::max(floor, wall);
+    if (n.facts.record) floor = std::max(floor, n.facts.record->floor);
+  }
+  return floor;
+}
+
+write write_for(const founding::config& c, const node& n, std::size_t i, std::uint64_t epoch,
+                std::uint64_t floor) {
+  write w;
+  w.node = static_cast<node_index>(i);
+  if (n.facts.record) {
+    w.nonce_seen = n.facts.record->nonce;
+    w.epoch_seen = n.facts.record->epoch;
+  }
+  w.record.id = n.facts.record ? n.facts.record->id : n.fresh;
+  w.record.nonce = n.fresh;
+  w.record.epoch = epoch;
+  w.record.run_id = n.facts.run_id;
+  w.record.floor = floor;
+  w.record.max_ttl = c.max_ttl;
+  w.record.last_time = n.at;
+  w.record.config_hash = c.config_hash;
+  w.record.durable = n.facts.durable;
+  return w;
+}
+
+}  // namespace
+
+result<std::vector<write>> founding::init(const config& c, std::span<const node> nodes) {
+  if (const auto fit = all_fit(nodes); !fit) return fit.error();
+  std::vector<write> writes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].answered) {
+      return error(errc::unavailable, name_of(nodes[i], i) +
+                                          " did not answer: init needs every node, because one " +
+                                          "that is missing may belong to a store already");
+    }
+    if (nodes[i].facts.record) {
+      return error(errc::invalid_argument,
+                   name_of(nodes[i], i) + " has a node record: the store is set up already. " +
+                       "If a majority lost its state, run: holdfast redlock recover");
+    }
+    writes.push_back(write_for(c, nodes[i], i, 1, first_floor(nodes)));
+  }
+  return writes;
+}
+
+result<std::vector<write>> founding::recover(const config& c, std::span<const node> nodes) {
+  if (const auto fit = all_fit(nodes); !fit) return fit.error();
+  std::uint64_t epoch = 0;
+  std::vector<write> writes;
+  for (const node& n : nodes) {
+    if (n.answered && n.facts.record) epoch = std::max(epoch, n.facts.record->epoch);
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].answered) continue;
+    writes.push_back(write_for(c, nodes[i], i, epoch + 1, first_floor(nodes)));
+  }
+  if (writes.size() < majority(nodes.size())) {
+    return error(errc::unavailable, std::to_string(writes.size()) + " of " +
+                                        std::to_string(nodes.size()) + " nodes answered, needed " +
+                                        "are " + std::to_string(majority(nodes.size())));
+  }
+  return writes;
+}
+
+}  // namespace holdfast::core::redlock

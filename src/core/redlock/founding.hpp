@@ -1,0 +1,38 @@
+#pragma once
+
+#include "core/redlock/node_record.hpp"
+#include "core/redlock/rejoin.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace holdfast::core::redlock {
+
+/// What an operator decides when the nodes cannot: the first records of a store, and new ones after
+/// a majority lost theirs. Pure: plans the writes, each of which is done by compare.
+struct founding {
+  struct node {
+    bool answered{};
+    node_facts facts{};
+    server_time at{};     ///< Its TIME.
+    std::string fresh{};  ///< A nonce from the kernel.
+  };
+  struct config {
+    std::string config_hash{};
+    duration max_ttl{};
+  };
+
+  /// `holdfast redlock init`: every node answers and none has a record. Other keys are no obstacle.
+  /// Tokens start at wall-clock microseconds, above those of a store that was here before.
+  static result<std::vector<write>> init(const config& c, std::span<const node> nodes);
+
+  /// `holdfast redlock recover`: a majority answers; whatever they have left counts. What is given
+  /// up: locks that are held now may be granted again, and a token that was given before stays
+  /// smaller only if no clock was ever set back by more than the store's age.
+  static result<std::vector<write>> recover(const config& c, std::span<const node> nodes);
+};
+
+}  // namespace holdfast::core::redlock

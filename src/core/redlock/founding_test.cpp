@@ -1,0 +1,102 @@
+#include "core/redlock/founding.hpp"
+
+#include <holdfast/token.hpp>
+
+#include "gtest/gtest.h"
+
+namespace holdfast::core::redlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+const founding::config settings{.config_hash = "list", .max_ttl = 60s};
+constexpr server_time wall{1'700'000'000s};
+
+std::vector<founding::node> blank(std::size_t n) {
+  std::vector<founding::node> all(n);
+  for (std::size_t i = 0; i < n; ++i) {
+    all[i].answered = true;
+    all[i].facts.address = "host" + std::to_string(i);
+    all[i].facts.run_id = "run" + std::to_string(i);
+    all[i].at = wall + server_time{static_cast<std::int64_t>(i)};
+    all[i].fresh = "fresh" + std::to_string(i);
+  }
+  return all;
+}
+
+node_record old_record(std::uint64_t floor, std::uint64_t epoch) {
+  node_record r;
+  r.id = "old";
+  r.nonce = "nonce";
+  r.floor = floor;
+  r.epoch = epoch;
+  return r;
+}
+
+bool says(const error& e, const char* word) { return e.message().find(word) != std::string::npos; }
+
+TEST(founding, init_writes_every_node_in_one_epoch_from_the_latest_clock) {
+  const auto plan = founding::init(settings, blank(3));
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->size(), 3U);
+  for (const write& w : *plan) {
+    EXPECT_TRUE(w.nonce_seen.empty()) << "only while there is no record";
+    EXPECT_EQ(w.record.epoch, 1U);
+    EXPECT_EQ(w.record.floor, 1'700'000'000'000'002U);
+    EXPECT_EQ(w.record.run_id, "run" + std::to_string(w.node));
+    EXPECT_EQ(w.record.max_ttl, 60s);
+  }
+  EXPECT_NE((*plan)[0].record.id, (*plan)[1].record.id);
+}
+
+TEST(founding, init_refuses_a_store_that_is_there_or_not_complete) {
+  auto nodes = blank(3);
+  nodes[1].facts.record = old_record(5, 1);
+  EXPECT_TRUE(says(founding::init(settings, nodes).error(), "host1 has a node record"));
+  nodes = blank(3);
+  nodes[2].answered = false;
+  EXPECT_EQ(founding::init(settings, nodes).error(), errc::unavailable);
+}
+
+TEST(founding, replicas_and_duplicates_are_refused) {
+  auto nodes = blank(3);
+  nodes[2].facts.run_id = "run0";
+  EXPECT_TRUE(says(founding::init(settings, nodes).error(), "same server as host0"));
+  nodes = blank(3);
+  nodes[0].facts.master = false;
+  EXPECT_TRUE(says(founding::recover(settings, nodes).error(), "replica"));
+  EXPECT_EQ(founding::init(settings, {}).error(), errc::invalid_argument);
+}
+
+TEST(founding, recover_goes_above_everything_that_is_left) {
+  auto nodes = blank(5);
+  nodes[0].facts.record = old_record(1'900'000'000'000'000, 7);
+  nodes[4].answered = false;
+  const auto plan = founding::recover(settings, nodes);
+  ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->size(), 4U);
+  for (const write& w : *plan) {
+    EXPECT_EQ(w.record.floor, 1'900'000'000'000'000U);
+    EXPECT_EQ(w.record.epoch, 8U);
+  }
+  EXPECT_EQ((*plan)[0].nonce_seen, "nonce");
+  EXPECT_EQ((*plan)[0].record.nonce, "fresh0") << "what was under way there is refused";
+  EXPECT_EQ((*plan)[0].record.id, "old");
+}
+
+TEST(founding, recover_needs_a_majority) {
+  auto nodes = blank(4);
+  nodes[0].answered = nodes[1].answered = false;
+  EXPECT_EQ(founding::recover(settings, nodes).error(), errc::unavailable);
+}
+
+TEST(founding, a_clock_in_the_far_future_does_not_use_up_the_tokens) {
+  auto nodes = blank(1);
+  nodes[0].at = server_time{static_cast<std::int64_t>(token_max.value)};
+  const auto plan = founding::init(settings, nodes);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ((*plan)[0].record.floor, 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock

@@ -1,0 +1,206 @@
+// Each switch of rules.hpp that a machine of this folder reads, alone: what it guards is there with
+// it and not without it. Those of the nodes' scripts are not the machines' to keep.
+#include "core/redlock/rules.hpp"
+
+#include "core/lease.hpp"
+#include "core/redlock/admission.hpp"
+#include "core/redlock/attempt.hpp"
+#include "core/redlock/renewal.hpp"
+
+#include "gtest/gtest.h"
+
+#include <ostream>
+
+namespace holdfast::core::redlock {
+namespace {
+
+using namespace std::chrono_literals;
+
+const time_point t0{1000s};
+constexpr attempt::config three{.nodes = 3, .ttl = 30s, .timeout = 50ms, .tokens = true};
+
+attempt begun(node_set asked = node_set::all(3)) {
+  attempt a(three, asked, t0);
+  a.start(t0);
+  return a;
+}
+
+bool a_slow_majority_does_not_lengthen_the_lease() {
+  attempt a = begun();
+  a.answered(0, node_vote::granted(1), t0 + 5ms);
+  a.answered(1, node_vote::granted(1), t0 + 5ms);
+  return a.until() == t0 + usable(30s);
+}
+
+bool a_single_connected_node_of_three_is_no_majority() {
+  attempt a = begun(node_set::only(0));
+  a.answered(0, node_vote::granted(1), t0);
+  return a.current() == attempt::state::failed;
+}
+
+bool a_smaller_counter_is_raised_first() {
+  attempt a = begun();
+  a.answered(0, node_vote::granted(1), t0);
+  a.answered(1, node_vote::granted(2), t0);
+  return a.current() == attempt::state::raising;
+}
+
+bool a_larger_late_counter_does_not_confirm() {
+  attempt a = begun();
+  a.answered(0, node_vote::granted(1), t0);
+  a.answered(1, node_vote::granted(2), t0);
+  a.answered(2, node_vote::granted(3), t0);
+  return a.current() != attempt::state::held;
+}
+
+rejoin::config lost(time_point ready) {
+  rejoin::config c;
+  c.nodes = 5;
+  c.ready = ready;
+  c.timeout = 50ms;
+  return c;
+}
+
+bool floors_are_read_after_the_wait() {
+  rejoin r(lost(t0 + 1s));
+  return r.tick({{1, "a", 1}, {2, "b", 1}, {3, "c", 1}}, t0).seals.empty();
+}
+
+bool one_other_is_too_few_to_learn_from() {
+  rejoin r(lost(t0));
+  return r.tick({{1, "a", 1}}, t0).seals.empty();
+}
+
+node_facts facts(node_index i) {
+  node_facts f;
+  f.run_id = "run" + std::to_string(i);
+  f.record = node_record{.id = "id" + std::to_string(i),
+                         .nonce = "nonce" + std::to_string(i),
+                         .epoch = 1,
+                         .run_id = f.run_id,
+                         .max_ttl = 60s,
+                         .config_hash = "list"};
+  return f;
+}
+
+admission of_three() {
+  return admission({.nodes = 3, .max_ttl = 60s, .timeout = 50ms, .config_hash = "list", .seed = 1});
+}
+
+bool a_node_without_its_record_is_stopped() {
+  admission a = of_three();
+  a.found(0, facts(0), "x", t0);
+  node_facts f = facts(1);
+  f.record.reset();
+  const auto s = a.found(1, f, "y", t0);
+  return s.writes.at(0).record.epoch == 0;
+}
+
+time_point waits_until() {
+  admission a = of_three();
+  node_facts f = facts(0);
+  f.record->epoch = 0;
+  return a.found(0, f, "x", t0).wake;
+}
+
+bool the_wait_is_there() { return waits_until() > t0 + 10s; }
+bool the_wait_is_all_of_it() { return waits_until() == t0 + takeover_after(60s); }
+
+bool a_node_that_lost_state_is_not_sealed() {
+  admission a = of_three();
+  for (node_index i = 0; i < 2; ++i) {
+    node_facts f = facts(i);
+    f.record->epoch = 0;
+    a.found(i, f, "x" + std::to_string(i), t0);
+  }
+  a.found(2, facts(2), "y", t0);
+  return a.tick(t0 + takeover_after(60s)).seals.empty();
+}
+
+bool a_stepped_clock_puts_the_node_out() {
+  admission a = of_three();
+  a.found(0, facts(0), "x", t0);
+  a.told_time(0, server_time{0}, t0, t0);
+  a.told_time(0, 3600s, t0 + 1s, t0 + 1s);
+  return a.voters().empty();
+}
+
+renewal::answer ours(bool is) {
+  renewal::answer a;
+  a.ours.set(0, is);
+  return a;
+}
+
+struct one_lock {
+  explicit one_lock(node_set there = node_set::all(3)) {
+    h = r.add(own, there, own.until(), token{1});
+    number = r.tick(t0 + 10s).send.at(0).number;
+  }
+  lease own{t0 + usable(30s)};
+  renewal r{{3, 30s}, t0};
+  renewal::handle h;
+  std::uint64_t number{};
+};
+
+bool a_node_that_lost_the_key_stops_counting() {
+  one_lock x;
+  x.r.answered(x.number, 0, ours(false), t0 + 10s);
+  return !x.r.nodes_of(x.h).has(0);
+}
+
+bool session_and_key_count_on_the_same_nodes() {
+  one_lock x(node_set::only(1) | node_set::only(2));
+  x.r.answered(x.number, 0, ours(false), t0 + 10s);
+  x.r.answered(x.number, 1, ours(true), t0 + 10s);
+  return x.own.until() == t0 + usable(30s);
+}
+
+bool no_repair_before_a_majority_confirmed() {
+  one_lock x;
+  return x.r.answered(x.number, 0, ours(false), t0 + 10s).repairs.empty();
+}
+
+struct guarded {
+  const char* name;
+  bool rules::*rule;
+  bool (*holds)();
+};
+
+std::ostream& operator<<(std::ostream& out, const guarded& g) { return out << g.name; }
+
+constexpr guarded all[] = {
+    {"count_from_send", &rules::count_from_send, a_slow_majority_does_not_lengthen_the_lease},
+    {"majority_of_configured", &rules::majority_of_configured,
+     a_single_connected_node_of_three_is_no_majority},
+    {"raise_before_use", &rules::raise_before_use, a_smaller_counter_is_raised_first},
+    {"late_counter_never_counts", &rules::late_counter_never_counts,
+     a_larger_late_counter_does_not_confirm},
+    {"refuse_lost_state", &rules::refuse_lost_state, a_node_without_its_record_is_stopped},
+    {"wait_before_rejoin", &rules::wait_before_rejoin, the_wait_is_there},
+    {"wait_full_time", &rules::wait_full_time, the_wait_is_all_of_it},
+    {"wait_then_seal", &rules::wait_then_seal, floors_are_read_after_the_wait},
+    {"seal_enough_others", &rules::seal_enough_others, one_other_is_too_few_to_learn_from},
+    {"seal_only_admitted", &rules::seal_only_admitted, a_node_that_lost_state_is_not_sealed},
+    {"drop_lost_nodes", &rules::drop_lost_nodes, a_node_that_lost_the_key_stops_counting},
+    {"per_node_deadlines", &rules::per_node_deadlines, session_and_key_count_on_the_same_nodes},
+    {"repair_with_majority", &rules::repair_with_majority, no_repair_before_a_majority_confirmed},
+    {"step_like_restart", &rules::step_like_restart, a_stepped_clock_puts_the_node_out}};
+
+constexpr std::size_t of_scripts = 3;  // raise_ and acquire_checks_epoch, renew_by_compare.
+static_assert(std::size(all) + of_scripts == sizeof(rules) / sizeof(bool), "a rule has no test");
+
+struct redlock_rules : ::testing::TestWithParam<guarded> {
+  ~redlock_rules() override { active = rules{}; }
+};
+
+TEST_P(redlock_rules, guards_its_behaviour_only_while_it_is_there) {
+  EXPECT_TRUE(GetParam().holds());
+  active.*GetParam().rule = false;
+  EXPECT_FALSE(GetParam().holds());
+}
+
+INSTANTIATE_TEST_SUITE_P(each, redlock_rules, ::testing::ValuesIn(all),
+                         [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace holdfast::core::redlock
