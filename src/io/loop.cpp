@@ -55,6 +55,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
 
   bool on_thread() const noexcept { return std::this_thread::get_id() == id_.load(); }
   void post(task t) { asio::post(context_, std::move(t)); }
+  asio::io_context& context() noexcept { return context_; }
 
   std::uint64_t at(time_point when, task t) {
     const std::lock_guard hold(mutex_);
@@ -190,5 +191,6 @@ std::uint64_t loop::when_readable(int fd, task t) {
 }
 void loop::forget(std::uint64_t reading) noexcept { state_->forget(reading); }
 bool loop::on_thread() const noexcept { return state_->on_thread(); }
+asio::io_context& loop::context() noexcept { return state_->context(); }
 
 }  // namespace holdfast::io

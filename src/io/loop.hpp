@@ -7,6 +7,10 @@
 #include <functional>
 #include <memory>
 
+namespace asio {
+class io_context;
+}
+
 namespace holdfast::io {
 
 template <class T>
@@ -44,6 +48,8 @@ class loop {
   void forget(std::uint64_t reading) noexcept;
 
   bool on_thread() const noexcept;
+  /// What the sockets of this folder run on; it lives as long as the loop.
+  asio::io_context& context() noexcept;
 
  private:
   class state;

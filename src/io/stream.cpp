@@ -1,0 +1,328 @@
+#include "io/stream.hpp"
+
+#include "io/loop.hpp"
+#include "io/stream_socket.hpp"
+
+#include <asio/buffer.hpp>
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+#include <asio/post.hpp>
+
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+namespace {
+
+error broken(int number) {
+  return error(errc::unavailable,
+               "the connection broke: " + std::generic_category().message(number));
+}
+
+}  // namespace
+
+class stream::state final : public std::enable_shared_from_this<stream::state> {
+ public:
+  state(asio::io_context& context, target to, std::weak_ptr<owner> told,
+        std::shared_ptr<counters> count)
+      : context_(context),
+        to_(std::move(to)),
+        owner_(std::move(told)),
+        counters_(std::move(count)) {}
+
+  void start(std::weak_ptr<loop> post_to) {
+    look_up(to_.address, [self = weak_from_this(), post_to = std::move(post_to)](auto found) {
+      // On a thread of the resolver: the loop may be gone when it has its answer.
+      const auto l = post_to.lock();
+      if (!l) return;
+      l->post([self, found = std::move(found)] {
+        if (const auto s = self.lock()) s->connect(found);
+      });
+    });
+  }
+
+  void close() {
+    closed_ = true;
+    // The descriptor itself stays until no thread writes to it any more: its number would be
+    // given to somebody else.
+    if (!descriptor_) return;
+    ::shutdown(descriptor_->native_handle(), SHUT_RDWR);
+    asio::error_code ignored;
+    descriptor_->cancel(ignored);
+  }
+
+  std::uint64_t append(std::string_view bytes) {
+    const std::lock_guard hold(mutex_);
+    const auto at = appended_;
+    queued_ += bytes;
+    appended_ += bytes.size();
+    backlog_.fetch_add(bytes.size(), std::memory_order_relaxed);
+    return at;
+  }
+
+  void flush() {
+    if (context_.get_executor().running_in_this_thread()) return flush_after_this_turn();
+    if (to_.tls == nullptr) return write_queued();
+    const std::lock_guard hold(mutex_);
+    if (!std::exchange(flush_posted_, true)) post_flush();
+  }
+
+  std::uint64_t handed() const {
+    const std::lock_guard hold(mutex_);
+    return handed_;
+  }
+  std::size_t backlog() const noexcept { return backlog_.load(std::memory_order_relaxed); }
+
+ private:
+  void connect(const result<std::vector<socket_address>>& found) {
+    if (closed_) return;
+    if (!found) return lose(found.error());
+    auto fd = start_connecting((*found)[to_.attempt % found->size()], to_.silence_max);
+    if (!fd) return lose(fd.error());
+    descriptor_.emplace(context_, fd->release());
+    descriptor_->async_wait(asio::posix::stream_descriptor::wait_write,
+                            [self = shared_from_this()](const asio::error_code& failed) {
+                              if (!failed && !self->closed_) self->connected();
+                            });
+  }
+
+  void connected() {
+    if (auto ended = end_connecting(descriptor_->native_handle()); !ended) {
+      return lose(ended.error());
+    }
+    if (to_.tls == nullptr) {
+      open();
+      return receive();
+    }
+    tls_.emplace(to_.tls, to_.address.host);
+    if (shake_hands()) receive_encrypted();
+  }
+
+  void open() {
+    {
+      const std::lock_guard hold(mutex_);
+      is_open_ = true;
+    }
+    if (const auto o = owner_.lock()) o->opened();
+  }
+
+  // ---- receiving ----
+
+  void receive() {
+    const auto o = owner_.lock();
+    if (!o || closed_) return;
+    const auto room = o->space();
+    descriptor_->async_read_some(
+        asio::buffer(room.data(), room.size()),
+        [self = shared_from_this()](const asio::error_code& failed, std::size_t count) {
+          self->took(failed, count);
+        });
+  }
+
+  void took(const asio::error_code& failed, std::size_t count) {
+    if (closed_) return;
+    if (failed) return lose_reading(failed);
+    counters_->reads.fetch_add(1, std::memory_order_relaxed);
+    if (const auto o = owner_.lock()) o->received(count);
+    receive();
+  }
+
+  void receive_encrypted() {
+    if (closed_) return;
+    descriptor_->async_read_some(
+        asio::buffer(encrypted_in_),
+        [self = shared_from_this()](const asio::error_code& failed, std::size_t count) {
+          self->took_encrypted(failed, count);
+        });
+  }
+
+  void took_encrypted(const asio::error_code& failed, std::size_t count) {
+    if (closed_) return;
+    if (failed) return lose_reading(failed);
+    counters_->reads.fetch_add(1, std::memory_order_relaxed);
+    tls_->received({encrypted_in_.data(), count});
+    if (!tls_->established() && !shake_hands()) return;
+    if (tls_->established() && !decrypt()) return;
+    receive_encrypted();
+  }
+
+  bool shake_hands() {
+    auto went = tls_->shake_hands();
+    if (!went) {
+      lose(went.error());
+      return false;
+    }
+    if (tls_->established()) open();
+    write_queued();
+    return !closed_;
+  }
+
+  bool decrypt() {
+    for (;;) {
+      const auto o = owner_.lock();
+      if (!o) return false;
+      auto count = tls_->read(o->space());
+      if (!count) return lose(count.error()), false;
+      if (*count == 0) break;
+      o->received(*count);
+      if (closed_) return false;
+    }
+    if (tls_->ended()) return lose_reading(asio::error::eof), false;
+    return true;
+  }
+
+  void lose_reading(const asio::error_code& failed) {
+    if (failed == asio::error::operation_aborted) return;
+    if (failed == asio::error::eof) {
+      return lose(error(errc::unavailable, "the server closed the connection"));
+    }
+    lose(broken(failed.value()));
+  }
+
+  void lose(const error& why) {
+    if (closed_) return;
+    close();
+    if (const auto o = owner_.lock()) o->lost(why);
+  }
+
+  // ---- sending ----
+
+  void flush_after_this_turn() {
+    const std::lock_guard hold(mutex_);
+    if (!std::exchange(flush_posted_, true)) post_flush();
+  }
+
+  // A posted task runs after the events that are ready already.
+  void post_flush() {
+    asio::post(context_, [self = shared_from_this()] {
+      {
+        const std::lock_guard hold(self->mutex_);
+        self->flush_posted_ = false;
+      }
+      if (!self->closed_) self->write_queued();
+    });
+  }
+
+  // One thread writes, the others leave their bytes to it.
+  void write_queued() {
+    std::unique_lock hold(mutex_);
+    if (writing_ || !(is_open_ || tls_)) return;
+    writing_ = true;
+    while (take_chunk()) {
+      // What a system call is given may reach the peer, whatever it returns.
+      handed_ = taken_;
+      hold.unlock();
+      const auto count = ::send(descriptor_->native_handle(), chunk_.data() + chunk_at_,
+                                chunk_.size() - chunk_at_, MSG_NOSIGNAL | MSG_DONTWAIT);
+      const int number = count < 0 ? errno : 0;
+      hold.lock();
+      if (number == EINTR) continue;
+      if (number == 0) {
+        wrote(static_cast<std::size_t>(count));
+      } else if (number == EAGAIN || number == EWOULDBLOCK) {
+        if (to_.tls == nullptr) handed_ = taken_ - (chunk_.size() - chunk_at_);
+        return await_room();  // The writer stays whoever the loop wakes.
+      } else {
+        return give_up(number);
+      }
+    }
+    writing_ = false;
+  }
+
+  // Under the mutex. False when there is nothing to send.
+  bool take_chunk() {
+    if (chunk_at_ < chunk_.size()) return true;
+    chunk_.clear();
+    chunk_at_ = 0;
+    if (is_open_ && !queued_.empty()) {
+      taken_ += queued_.size();
+      if (tls_) {
+        static_cast<void>(tls_->write(queued_));  // Its failure shows when reading.
+        backlog_.fetch_sub(queued_.size(), std::memory_order_relaxed);
+        queued_.clear();
+      } else {
+        chunk_.swap(queued_);
+      }
+    }
+    if (tls_) tls_->take_output(chunk_);
+    return !chunk_.empty();
+  }
+
+  void wrote(std::size_t count) {
+    counters_->writes.fetch_add(1, std::memory_order_relaxed);
+    chunk_at_ += count;
+    if (!tls_) backlog_.fetch_sub(count, std::memory_order_relaxed);
+  }
+
+  void await_room() {
+    // Only the loop's thread may start to wait; it may be another one that found no room.
+    asio::post(context_, [self = shared_from_this()] {
+      if (self->closed_) return;
+      self->descriptor_->async_wait(asio::posix::stream_descriptor::wait_write,
+                                    [self](const asio::error_code& failed) {
+                                      if (failed || self->closed_) return;
+                                      self->resume_writing();
+                                    });
+    });
+  }
+
+  void resume_writing() {
+    {
+      const std::lock_guard hold(mutex_);
+      writing_ = false;
+    }
+    write_queued();
+  }
+
+  void give_up(int number) {
+    asio::post(context_, [self = shared_from_this(), number] { self->lose(broken(number)); });
+  }
+
+  static constexpr std::size_t encrypted_bytes = 16 * 1024;
+
+  asio::io_context& context_;
+  const target to_;
+  const std::weak_ptr<owner> owner_;
+  const std::shared_ptr<counters> counters_;
+  bool closed_{false};  // The loop's thread only, as the next three.
+  std::optional<tls_session> tls_;
+  std::array<char, encrypted_bytes> encrypted_in_;
+  std::optional<asio::posix::stream_descriptor> descriptor_;
+
+  mutable std::mutex mutex_;
+  bool is_open_{false};
+  bool flush_posted_{false};
+  bool writing_{false};
+  std::string queued_;         ///< Not taken by a writer.
+  std::string chunk_;          ///< The writer's.
+  std::size_t chunk_at_{0};    ///< How much of chunk_ is sent.
+  std::uint64_t appended_{0};  ///< Places in the stream of plain bytes, as the next two.
+  std::uint64_t taken_{0};     ///< From queued_.
+  std::uint64_t handed_{0};
+  std::atomic<std::size_t> backlog_{0};
+};
+
+stream::stream(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
+
+std::shared_ptr<stream> stream::make(const std::shared_ptr<loop>& l, target to,
+                                     std::weak_ptr<owner> told, std::shared_ptr<counters> count) {
+  auto s = std::make_shared<state>(l->context(), std::move(to), std::move(told), std::move(count));
+  return std::shared_ptr<stream>(new stream(std::move(s)));
+}
+
+void stream::start(const std::shared_ptr<loop>& l) { state_->start(l); }
+void stream::close() { state_->close(); }
+std::uint64_t stream::append(std::string_view bytes) { return state_->append(bytes); }
+void stream::flush() { state_->flush(); }
+std::uint64_t stream::handed() const { return state_->handed(); }
+std::size_t stream::backlog() const noexcept { return state_->backlog(); }
+
+}  // namespace holdfast::io

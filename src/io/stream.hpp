@@ -1,0 +1,85 @@
+#pragma once
+
+#include "io/node_address.hpp"
+#include "io/tls.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace holdfast::io {
+
+class loop;
+
+/// One connection to a server, over TCP or a unix socket, encrypted or not.
+///
+/// What is appended on the loop's thread leaves in one write when the turn of the loop ends; what
+/// other threads append leaves at once, from that thread, together with all that others appended
+/// while it wrote. So a single caller pays for no change of threads, and many share their writes.
+///
+/// Lives until its last event has run. Thread safety: append(), flush() and the counters from any
+/// thread, start() and close() on the loop's thread.
+class stream {
+ public:
+  struct target {
+    node_address address{};
+    std::shared_ptr<const tls_context> tls{};  ///< Null: not encrypted.
+    duration silence_max{};  ///< After this long without a sign of the peer's host it is lost.
+    unsigned attempt{};      ///< Chooses among the addresses of a name.
+  };
+
+  /// Who is told, always on the loop's thread.
+  class owner {
+   public:
+    owner() = default;
+    owner(const owner&) = delete;
+    owner& operator=(const owner&) = delete;
+    virtual ~owner() = default;
+    /// Connected, and encrypted if asked for.
+    virtual void opened() = 0;
+    /// Where to receive; never empty.
+    virtual std::span<char> space() = 0;
+    virtual void received(std::size_t count) = 0;
+    /// The end, told once; nothing follows. Not told after close().
+    virtual void lost(const error& why) = 0;
+  };
+
+  struct counters {
+    std::atomic<std::uint64_t> writes{};  ///< System calls that sent something.
+    std::atomic<std::uint64_t> reads{};   ///< Events that received something.
+  };
+
+  /// The loop must outlive every call.
+  static std::shared_ptr<stream> make(const std::shared_ptr<loop>& l, target to,
+                                      std::weak_ptr<owner> told, std::shared_ptr<counters> count);
+  stream(const stream&) = delete;
+  stream& operator=(const stream&) = delete;
+
+  /// Starts to connect.
+  void start(const std::shared_ptr<loop>& l);
+  /// No event follows. Bytes that the kernel has taken are still sent.
+  void close();
+
+  /// Queues bytes behind all others; the place of the first one in the stream. Nothing is sent
+  /// before opened().
+  std::uint64_t append(std::string_view bytes);
+  void flush();
+
+  /// The peer has seen nothing from this place on.
+  std::uint64_t handed() const;
+  /// How many bytes the kernel has not taken yet.
+  std::size_t backlog() const noexcept;
+
+ private:
+  class state;
+  explicit stream(std::shared_ptr<state> s) noexcept;
+  std::shared_ptr<state> state_;
+};
+
+}  // namespace holdfast::io

@@ -1,0 +1,122 @@
+#include "io/stream_socket.hpp"
+
+#include "io/background.hpp"
+
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <utility>
+
+namespace holdfast::io {
+
+namespace {
+
+using addresses = std::vector<socket_address>;
+
+// Threads that wait for a resolver which does not answer: not without bound.
+constexpr int lookups_max = 32;
+std::atomic<int> lookups{0};
+
+error system_failure(const char* what, int number) {
+  std::string text = what + std::generic_category().message(number);
+  if (number == ECONNREFUSED || number == ENOENT) text += " (is the server running there?)";
+  return error(errc::unavailable, std::move(text));
+}
+
+addresses address_of_path(const std::string& path) {
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  std::memcpy(to.sun_path, path.data(), std::min(path.size(), sizeof to.sun_path - 1));
+  socket_address one{.bytes = {}, .size = sizeof to};
+  std::memcpy(&one.bytes, &to, sizeof to);
+  return {one};
+}
+
+result<addresses> ask_system(const node_address& node, int flags) {
+  addrinfo wanted{};
+  wanted.ai_socktype = SOCK_STREAM;
+  wanted.ai_flags = flags | AI_NUMERICSERV;
+  addrinfo* first = nullptr;
+  const auto port = std::to_string(node.port);
+  const int failed = ::getaddrinfo(node.host.c_str(), port.c_str(), &wanted, &first);
+  if (failed != 0) {
+    return error(errc::unavailable, "the name '" + node.host + "' has no address: " +
+                                        ::gai_strerror(failed) + " (check its spelling and DNS)");
+  }
+  addresses all;
+  for (const addrinfo* at = first; at != nullptr; at = at->ai_next) {
+    socket_address one{.bytes = {}, .size = at->ai_addrlen};
+    std::memcpy(&one.bytes, at->ai_addr, at->ai_addrlen);
+    all.push_back(one);
+  }
+  ::freeaddrinfo(first);
+  return all;
+}
+
+void set(int fd, int level, int option, int value) noexcept {
+  // Each is an improvement only: a kernel without it still has the limits of the connection.
+  static_cast<void>(::setsockopt(fd, level, option, &value, sizeof value));
+}
+
+void tune_tcp(int fd, duration silence_max) noexcept {
+  using namespace std::chrono;
+  const auto limit = std::max<std::int64_t>(duration_cast<milliseconds>(silence_max).count(), 1);
+  set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
+  set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 10);
+  set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(fd, IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, static_cast<int>(std::min<std::int64_t>(limit, 600'000)));
+}
+
+}  // namespace
+
+void look_up(const node_address& node, std::function<void(result<addresses>)> found) {
+  if (node.is_unix()) return found(address_of_path(node.path));
+  if (auto numeric = ask_system(node, AI_NUMERICHOST)) return found(std::move(numeric));
+  if (lookups.fetch_add(1) >= lookups_max) {
+    lookups.fetch_sub(1);
+    return found(error(errc::unavailable, "the name '" + node.host + "' is not looked up: " +
+                                              std::to_string(lookups_max) +
+                                              " earlier lookups hang (check DNS)"));
+  }
+  auto thread = start_thread("holdfast-names", [node, found] {
+    found(ask_system(node, 0));
+    lookups.fetch_sub(1);
+  });
+  if (thread) return thread->detach();
+  lookups.fetch_sub(1);
+  found(thread.error());
+}
+
+result<unique_fd> start_connecting(const socket_address& to, duration silence_max) {
+  const int family = to.bytes.ss_family;
+  unique_fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!fd) return system_failure("no socket: ", errno);
+  if (family != AF_UNIX) tune_tcp(fd.get(), silence_max);
+  const auto* address = reinterpret_cast<const sockaddr*>(&to.bytes);
+  // EAGAIN: the queue of a unix socket's listener is full, and nothing tells when it is not.
+  if (::connect(fd.get(), address, to.size) != 0 && errno != EINPROGRESS) {
+    return system_failure("cannot connect: ", errno);
+  }
+  return fd;
+}
+
+result<void> end_connecting(int fd) {
+  int number = 0;
+  socklen_t size = sizeof number;
+  if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &size) != 0) number = errno;
+  if (number != 0) return system_failure("cannot connect: ", number);
+  return {};
+}
+
+}  // namespace holdfast::io

@@ -1,0 +1,39 @@
+#pragma once
+
+#include "io/node_address.hpp"
+#include "io/unique_fd.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <sys/socket.h>
+
+#include <functional>
+#include <vector>
+
+namespace holdfast::io {
+
+/// One address that a socket can be connected to.
+struct socket_address {
+  sockaddr_storage bytes{};
+  socklen_t size{};
+};
+
+/// Every address of a node, in the order of getaddrinfo(3). A number or a path is answered at once
+/// on the calling thread, a name later on a thread of its own: the system's resolver cannot be
+/// bounded or cancelled.
+/// Errors: `unavailable`.
+void look_up(const node_address& node,
+             std::function<void(result<std::vector<socket_address>>)> found);
+
+/// A socket that does not block, closed on exec, which is being connected: it can be written when
+/// that has ended. Over TCP without Nagle's delay, and given up by the kernel when the peer's host
+/// confirms nothing for `silence_max`.
+/// Errors: `unavailable`, without naming the node.
+result<unique_fd> start_connecting(const socket_address& to, duration silence_max);
+
+/// How connecting ended.
+/// Errors: `unavailable`, without naming the node.
+result<void> end_connecting(int fd);
+
+}  // namespace holdfast::io

@@ -1,0 +1,178 @@
+#include "io/tls.hpp"
+
+#include "core/assert.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include <algorithm>
+#include <climits>
+#include <utility>
+
+namespace holdfast::io {
+
+namespace {
+
+using verification = tls_options::verification;
+
+// The reason only: OpenSSL's full line is for its developers.
+std::string reason_of(unsigned long code) {
+  const char* text = ERR_reason_error_string(code);
+  return text == nullptr ? "no reason given" : text;
+}
+
+error bad_file(const char* what, const std::string& path) {
+  const auto code = ERR_peek_error();
+  ERR_clear_error();
+  return error(errc::invalid_argument, std::string("TLS: cannot use the ") + what + " '" + path +
+                                           "': " + reason_of(code) +
+                                           "; it must be a readable PEM file");
+}
+
+const char* advice_for(long verdict) noexcept {
+  switch (verdict) {
+    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
+    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
+    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
+    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+      return "give the file of the CA that signed it (ca=)";
+    case X509_V_ERR_HOSTNAME_MISMATCH:
+    case X509_V_ERR_IP_ADDRESS_MISMATCH:
+      return "use a name that the certificate has, or issue one for this name";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+      return "renew it, and check this machine's date";
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "check this machine's date";
+    default:
+      return "check the server's certificate";
+  }
+}
+
+int file_error(SSL_CTX* context, const tls_options& o) {
+  if (o.certificate_file.empty()) return 0;
+  if (SSL_CTX_use_certificate_chain_file(context, o.certificate_file.c_str()) != 1) return 1;
+  if (SSL_CTX_use_PrivateKey_file(context, o.key_file.c_str(), SSL_FILETYPE_PEM) != 1) return 2;
+  return 0;
+}
+
+}  // namespace
+
+result<std::shared_ptr<const tls_context>> tls_context::make(const tls_options& o) {
+  if (o.certificate_file.empty() != o.key_file.empty()) {
+    return error(errc::invalid_argument,
+                 "TLS: a client certificate needs its key, and the key its certificate: give both "
+                 "cert= and key=, or neither");
+  }
+  ERR_clear_error();
+  SSL_CTX* context = SSL_CTX_new(TLS_client_method());
+  if (context == nullptr) return error(errc::unavailable, "TLS: OpenSSL does not start");
+  std::shared_ptr<const tls_context> made(new tls_context(context, o.verify));
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  SSL_CTX_set_verify(context, o.verify == verification::none ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
+                     nullptr);
+  const bool trusts = o.ca_file.empty()
+                          ? SSL_CTX_set_default_verify_paths(context) == 1
+                          : SSL_CTX_load_verify_locations(context, o.ca_file.c_str(), nullptr) == 1;
+  if (!trusts) return bad_file("CA file", o.ca_file);
+  switch (file_error(context, o)) {
+    case 1:
+      return bad_file("certificate", o.certificate_file);
+    case 2:
+      return bad_file("key", o.key_file);
+    default:
+      return made;
+  }
+}
+
+tls_context::~tls_context() { SSL_CTX_free(context_); }
+
+tls_session::tls_session(std::shared_ptr<const tls_context> context, const std::string& host)
+    : context_(std::move(context)), host_(host), ssl_(SSL_new(context_->context_)) {
+  HOLDFAST_ASSERT(ssl_ != nullptr);
+  BIO* in = BIO_new(BIO_s_mem());
+  BIO* out = BIO_new(BIO_s_mem());
+  HOLDFAST_ASSERT(in != nullptr && out != nullptr);
+  SSL_set_bio(ssl_, in, out);
+  SSL_set_connect_state(ssl_);
+  X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl_);
+  const bool is_number = X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1;
+  const bool by_name = context_->verify_ == verification::name_and_ca;
+  // RFC 6066 section 3: a literal address is not asked for by SNI.
+  if (!is_number) SSL_set_tlsext_host_name(ssl_, host.c_str());
+  if (!is_number && by_name) {
+    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    HOLDFAST_ASSERT(SSL_set1_host(ssl_, host.c_str()) == 1);
+  }
+  if (is_number && !by_name) X509_VERIFY_PARAM_set1_ip(wanted, nullptr, 0);
+  ERR_clear_error();
+}
+
+tls_session::~tls_session() { SSL_free(ssl_); }
+
+result<void> tls_session::shake_hands() {
+  ERR_clear_error();
+  const int returned = SSL_do_handshake(ssl_);
+  if (returned == 1 || SSL_get_error(ssl_, returned) == SSL_ERROR_WANT_READ) return {};
+  return failure(returned);
+}
+
+bool tls_session::established() const noexcept { return SSL_is_init_finished(ssl_) == 1; }
+
+void tls_session::received(std::string_view encrypted) {
+  HOLDFAST_ASSERT(encrypted.size() <= INT_MAX);
+  BIO_write(SSL_get_rbio(ssl_), encrypted.data(), static_cast<int>(encrypted.size()));
+}
+
+result<std::size_t> tls_session::read(std::span<char> room) {
+  ERR_clear_error();
+  std::size_t count = 0;
+  const int returned = SSL_read_ex(ssl_, room.data(), room.size(), &count);
+  if (returned == 1) return count;
+  const int why = SSL_get_error(ssl_, returned);
+  if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN) return std::size_t{0};
+  return failure(returned);
+}
+
+bool tls_session::ended() const noexcept {
+  return (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0;
+}
+
+result<void> tls_session::write(std::string_view plain) {
+  ERR_clear_error();
+  std::size_t count = 0;
+  const int returned = SSL_write_ex(ssl_, plain.data(), plain.size(), &count);
+  if (returned == 1) return {};
+  return failure(returned);
+}
+
+void tls_session::take_output(std::string& out) {
+  BIO* bio = SSL_get_wbio(ssl_);
+  char* bytes = nullptr;
+  const long size = BIO_get_mem_data(bio, &bytes);
+  if (size > 0) out.append(bytes, static_cast<std::size_t>(size));
+  BIO_reset(bio);
+}
+
+error tls_session::failure(int returned) const {
+  const auto code = ERR_peek_error();
+  const long verdict = SSL_get_verify_result(ssl_);
+  std::string text = "TLS: ";
+  if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK) {
+    text += "the certificate of '" + host_ +
+            "' is not accepted: " + X509_verify_cert_error_string(verdict) + "; " +
+            advice_for(verdict);
+  } else if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) {
+    text += "'" + host_ + "' does not speak TLS on this port; use its TLS port";
+  } else if (code == 0) {
+    text += "the peer ended the stream (" + std::to_string(SSL_get_error(ssl_, returned)) + ")";
+  } else {
+    text += "'" + host_ + "': " + reason_of(code);
+  }
+  ERR_clear_error();
+  return error(errc::unavailable, std::move(text));
+}
+
+}  // namespace holdfast::io
