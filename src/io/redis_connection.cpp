@@ -1,0 +1,441 @@
+#include "io/redis_connection.hpp"
+
+#include "core/backoff.hpp"
+#include "io/background.hpp"
+#include "io/loop.hpp"
+#include "io/random.hpp"
+#include "io/stream.hpp"
+#include "wire/resp_reader.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+namespace {
+
+using outcome = redis_answer::outcome;
+
+constexpr std::size_t read_bytes = 16 * 1024;
+
+// What SUBSCRIBE and its relatives are answered with.
+bool confirms_subscription(const wire::reply& r) {
+  return !r.elements.empty() && r.elements.front().text.ends_with("subscribe");
+}
+
+// In RESP2 a message of a channel looks like any other array.
+bool is_message(const wire::reply& r) {
+  if (!r.is(wire::reply_kind::array) || r.elements.size() < 3) return false;
+  const auto& kind = r.elements.front().text;
+  return kind == "message" || kind == "pmessage";
+}
+
+}  // namespace
+
+class redis_connection::state final : public stream::owner,
+                                      public std::enable_shared_from_this<state> {
+ public:
+  state(const std::shared_ptr<loop>& l, redis_options o, std::weak_ptr<redis_watcher> watcher)
+      : loop_(l),
+        options_(std::move(o)),
+        watcher_(std::move(watcher)),
+        pause_(options_.pause_first, options_.pause_most),
+        no_answer_(named(error(errc::unavailable, "no answer before the deadline"))),
+        why_down_(named(error(errc::unavailable, "not connected yet"))) {}
+
+  result<void> send(const command& c) {
+    std::shared_ptr<stream> to;
+    {
+      const std::lock_guard hold(mutex_);
+      if (phase_ != phase::up) return why_down_;
+      if (is_full(c)) return too_much();
+      const auto place = stream_->append(c.bytes);
+      inbox_.push_back({.receiver = c.receiver,
+                        .tag = c.tag,
+                        .deadline = c.deadline,
+                        .place = place,
+                        .subscribes = c.subscribes,
+                        .expired = false});
+      unanswered_.fetch_add(1, std::memory_order_relaxed);
+      ++commands_;
+      arm(c.deadline);
+      to = stream_;
+    }
+    to->flush();
+    return {};
+  }
+
+  bool is_up() const noexcept {
+    const std::lock_guard hold(mutex_);
+    return phase_ == phase::up;
+  }
+
+  std::optional<error> trouble() const {
+    const std::lock_guard hold(mutex_);
+    if (phase_ == phase::up) return std::nullopt;
+    return why_down_;
+  }
+
+  counters count() const {
+    const std::lock_guard hold(mutex_);
+    return {.commands = commands_,
+            .writes = io_count_->writes.load(std::memory_order_relaxed),
+            .reads = io_count_->reads.load(std::memory_order_relaxed),
+            .connects = connects_,
+            .unanswered = unanswered_.load(std::memory_order_relaxed),
+            .queued_bytes = stream_ ? stream_->backlog() : 0};
+  }
+
+  /// False when it was closed before.
+  bool refuse_new() {
+    const std::lock_guard hold(mutex_);
+    if (phase_ == phase::closing || phase_ == phase::closed) return false;
+    was_up_ = phase_ == phase::up;
+    phase_ = phase::closing;
+    why_down_ = named(error(errc::unavailable, "the connection was closed by its owner"));
+    return true;
+  }
+
+  void await_end(duration limit) {
+    std::unique_lock hold(mutex_);
+    ended_.wait_for(hold, limit, [&] { return phase_ == phase::closed; });
+  }
+
+  // ---- the loop's thread from here on ----
+
+  void begin() {
+    const auto l = loop_.lock();
+    if (!l || is_closing()) return;
+    reader_.emplace();
+    handshake_.emplace(options_.login);
+    const auto number = ++attempt_;
+    current_ = stream::make(l,
+                            {.address = options_.address,
+                             .tls = options_.tls,
+                             .silence_max = options_.silence_max,
+                             .attempt = number - 1},
+                            weak_from_this(), io_count_);
+    l->at(clock::now() + options_.connect_limit, [self = weak_from_this(), number] {
+      const auto s = self.lock();
+      if (s && s->attempt_ == number) s->give_up_connecting();
+    });
+    current_->start(l);
+  }
+
+  void end_within(duration limit) {
+    const auto l = loop_.lock();
+    ends_when_idle_ = true;
+    if (!l || !current_ || !was_up_ || limit <= duration::zero()) return end();
+    // Lives until then, though its owner may have let it go.
+    l->at(clock::now() + limit, [self = shared_from_this()] { self->end(); });
+    end_if_idle();
+  }
+
+  void opened() override {
+    current_->append(handshake_->start());
+    current_->flush();
+  }
+
+  std::span<char> space() override { return reader_->space(read_bytes); }
+
+  void received(std::size_t count) override {
+    const auto now = clock::now();
+    silent_since_ = time_point::max();
+    reader_->received(count);
+    while (current_) {
+      const wire::reply* r = reader_->next();
+      if (r == nullptr) break;
+      take(*r, now);
+    }
+    if (current_ && reader_->failure() != nullptr) lose(unreadable());
+    if (ends_when_idle_) end_if_idle();
+  }
+
+  void lost(const error& why) override {
+    if (handshake_->done()) return lose(why);
+    lose(error(why.code(), why.message() + ", before the handshake was done"));
+  }
+
+ private:
+  enum class phase { down, up, closing, closed };
+
+  error named(const error& e) const {
+    return error(e.code(), "redis node " + options_.address.text() + ": " + e.message());
+  }
+
+  // ---- under the mutex ----
+
+  bool is_full(const command& c) const {
+    const std::size_t share = c.is_release ? 1 : 2;
+    return unanswered_.load(std::memory_order_relaxed) >= options_.unanswered_max / share ||
+           stream_->backlog() + c.bytes.size() > options_.queued_bytes_max / share;
+  }
+
+  error too_much() const {
+    return named(error(errc::unavailable,
+                       "it does not keep up: " + std::to_string(unanswered_.load()) +
+                           " commands are unanswered and " + std::to_string(stream_->backlog()) +
+                           " bytes are not sent; nothing more is queued"));
+  }
+
+  void arm(time_point when) {
+    if (when >= timer_at_) return;
+    const auto l = loop_.lock();
+    if (!l) return;
+    l->cancel(timer_);
+    timer_at_ = when;
+    timer_ = l->at(when, [self = weak_from_this()] {
+      if (const auto s = self.lock()) s->on_timer();
+    });
+  }
+
+  void take_inbox() {
+    for (auto& r : inbox_) requests_.add(std::move(r));
+    inbox_.clear();
+  }
+
+  // ---- answers ----
+
+  void take(const wire::reply& r, time_point now) {
+    const bool is_push = r.is(wire::reply_kind::push);
+    if (!handshake_->done()) {
+      if (!is_push) take_greeting(r);
+      return;
+    }
+    const bool answers_nothing =
+        is_push ? !(confirms_subscription(r) && is_owed() && requests_.front().subscribes)
+                : is_subscribed_ && is_message(r);
+    if (answers_nothing) {
+      if (const auto w = watcher_.lock()) w->pushed(r);
+      return;
+    }
+    if (!is_owed()) {
+      return lose(error(errc::unavailable, "it sent an answer to no command; is it Redis?"));
+    }
+    const auto request = requests_.take_front();
+    unanswered_.fetch_sub(1, std::memory_order_relaxed);
+    if (request.subscribes) is_subscribed_ = handshake_->facts().protocol == 2;
+    if (request.expired) {
+      request.receiver->answered_late(request.tag, &r, now);
+    } else {
+      request.receiver->answered(request.tag,
+                                 {.what = outcome::reply, .reply = &r, .why = nullptr, .at = now});
+    }
+  }
+
+  bool is_owed() {
+    if (requests_.empty()) {
+      const std::lock_guard hold(mutex_);
+      take_inbox();
+    }
+    return !requests_.empty();
+  }
+
+  void take_greeting(const wire::reply& r) {
+    auto next = handshake_->on_reply(r);
+    if (!next) return lose(next.error());
+    if (!next->empty()) {
+      current_->append(*next);
+      current_->flush();
+    }
+    if (!handshake_->done()) return;
+    const auto w = watcher_.lock();
+    if (w) {
+      if (auto accepted = w->check(handshake_->facts()); !accepted) return lose(accepted.error());
+    }
+    if (!handshake_->selected()) return lose(handshake_->selected().error());
+    if (come_up() && w) w->up(handshake_->facts());
+  }
+
+  bool come_up() {
+    pause_.reset();
+    is_subscribed_ = false;
+    const std::lock_guard hold(mutex_);
+    if (phase_ != phase::down) return false;
+    phase_ = phase::up;
+    stream_ = current_;
+    ++connects_;
+    return true;
+  }
+
+  void on_timer() {
+    const auto now = clock::now();
+    {
+      const std::lock_guard hold(mutex_);
+      timer_at_ = time_point::max();
+      take_inbox();
+    }
+    const auto due = requests_.take_due(now);
+    if (!due.empty()) silent_since_ = std::min(silent_since_, now);
+    for (const auto& r : due) tell(r, outcome::unknown, no_answer_, now);
+    if (silent_since_ != time_point::max() && now - silent_since_ >= options_.silence_max) {
+      return lose(error(errc::unavailable, "it answered nothing for " + text_of_silence()));
+    }
+    const auto silent_until = silent_since_ == time_point::max()
+                                  ? time_point::max()
+                                  : silent_since_ + options_.silence_max;
+    const std::lock_guard hold(mutex_);
+    arm(std::min(requests_.next_deadline(), silent_until));
+  }
+
+  std::string text_of_silence() const {
+    using std::chrono::milliseconds;
+    return std::to_string(std::chrono::duration_cast<milliseconds>(options_.silence_max).count()) +
+           " ms while commands were waiting; it hangs, or the network lost it";
+  }
+
+  static void tell(const redis_request& r, outcome what, const error& why, time_point now) {
+    r.receiver->answered(r.tag, {.what = what, .reply = nullptr, .why = &why, .at = now});
+  }
+
+  // ---- the end of a connection ----
+
+  error unreadable() const {
+    const auto& failure = *reader_->failure();
+    std::string text = "it sent what is no RESP: " + failure.message;
+    if (!handshake_->done()) text += "; is this its port, and does it want TLS (+tls)?";
+    return error(errc::unavailable, std::move(text));
+  }
+
+  void give_up_connecting() {
+    if (!current_ || (handshake_->done() && handshake_->selected())) return;
+    using std::chrono::milliseconds;
+    const auto limit = std::chrono::duration_cast<milliseconds>(options_.connect_limit).count();
+    // A server without TLS waits for the end of what it takes for a line.
+    const char* why = options_.tls == nullptr ? "a firewall drops what is sent to it"
+                                              : "it does not speak TLS on this port";
+    lose(error(errc::unavailable, "it is not ready " + std::to_string(limit) +
+                                      " ms after connecting began; it hangs, or " + why));
+  }
+
+  void lose(const error& plain) {
+    if (!current_) return;
+    const auto old = std::exchange(current_, nullptr);
+    // First: from here on no thread's write can reach the peer.
+    old->close();
+    const error why = named(plain);
+    {
+      const std::lock_guard hold(mutex_);
+      take_inbox();
+      stream_ = nullptr;
+      if (phase_ != phase::closing) {
+        phase_ = phase::down;
+        why_down_ = why;
+      }
+    }
+    silent_since_ = time_point::max();
+    tell_all(old->handed(), why);
+    const auto w = watcher_.lock();
+    if (w) w->down(why);
+    if (ends_when_idle_) return end();
+    begin_after_pause();
+  }
+
+  void tell_all(std::uint64_t handed, const error& why) {
+    const auto now = clock::now();
+    const auto left = requests_.take_all();
+    unanswered_.fetch_sub(left.size(), std::memory_order_relaxed);
+    for (const auto& r : left) {
+      if (r.expired) {
+        r.receiver->answered_late(r.tag, nullptr, now);
+      } else {
+        tell(r, r.place < handed ? outcome::unknown : outcome::not_sent, why, now);
+      }
+    }
+  }
+
+  void begin_after_pause() {
+    const auto l = loop_.lock();
+    if (!l || is_closing()) return;
+    l->at(clock::now() + pause_.next(random_bits()), [self = weak_from_this()] {
+      if (const auto s = self.lock()) s->begin();
+    });
+  }
+
+  bool is_closing() const {
+    const std::lock_guard hold(mutex_);
+    return phase_ == phase::closing || phase_ == phase::closed;
+  }
+
+  void end_if_idle() {
+    if (current_ && !is_owed()) end();
+  }
+
+  void end() {
+    ends_when_idle_ = false;
+    if (current_) {
+      const auto old = std::exchange(current_, nullptr);
+      old->close();
+      {
+        const std::lock_guard hold(mutex_);
+        take_inbox();
+        stream_ = nullptr;
+      }
+      tell_all(old->handed(), why_down_);
+    }
+    const std::lock_guard hold(mutex_);
+    phase_ = phase::closed;
+    ended_.notify_all();
+  }
+
+  const std::weak_ptr<loop> loop_;
+  const redis_options options_;
+  const std::weak_ptr<redis_watcher> watcher_;
+  const std::shared_ptr<stream::counters> io_count_{std::make_shared<stream::counters>()};
+
+  // The loop's thread only.
+  core::backoff pause_;
+  const error no_answer_;
+  unsigned attempt_{0};
+  std::shared_ptr<stream> current_;
+  std::optional<wire::resp_reader> reader_;
+  std::optional<redis_handshake> handshake_;
+  redis_requests requests_;
+  bool is_subscribed_{false};
+  bool ends_when_idle_{false};
+  time_point silent_since_{time_point::max()};
+
+  mutable std::mutex mutex_;
+  std::condition_variable ended_;
+  phase phase_{phase::down};
+  bool was_up_{false};
+  error why_down_;
+  std::shared_ptr<stream> stream_;    ///< While up.
+  std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.
+  std::uint64_t commands_{0};
+  std::uint64_t connects_{0};
+  time_point timer_at_{time_point::max()};
+  std::uint64_t timer_{0};
+  std::atomic<std::size_t> unanswered_{0};
+};
+
+std::unique_ptr<redis_connection> redis_connection::start(std::shared_ptr<loop> l,
+                                                          redis_options options,
+                                                          std::weak_ptr<redis_watcher> watcher) {
+  auto s = std::make_shared<state>(l, std::move(options), std::move(watcher));
+  l->post([s] { s->begin(); });
+  return std::unique_ptr<redis_connection>(new redis_connection(std::move(l), std::move(s)));
+}
+
+redis_connection::redis_connection(std::shared_ptr<loop> l, std::shared_ptr<state> s) noexcept
+    : loop_(std::move(l)), state_(std::move(s)) {}
+
+redis_connection::~redis_connection() { close(duration::zero()); }
+
+result<void> redis_connection::send(const command& c) { return state_->send(c); }
+bool redis_connection::is_up() const noexcept { return state_->is_up(); }
+std::optional<error> redis_connection::trouble() const { return state_->trouble(); }
+redis_connection::counters redis_connection::count() const { return state_->count(); }
+
+void redis_connection::close(duration limit) {
+  if (state_->refuse_new()) {
+    loop_->post([s = state_, limit] { s->end_within(limit); });
+  }
+  if (limit > duration::zero() && !on_library_thread()) state_->await_end(limit);
+}
+
+}  // namespace holdfast::io

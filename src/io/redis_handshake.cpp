@@ -1,0 +1,198 @@
+#include "io/redis_handshake.hpp"
+
+#include "core/assert.hpp"
+#include "wire/resp_writer.hpp"
+#include "wire/server_error.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::io {
+
+namespace {
+
+using wire::reply_kind;
+using wire::server_error;
+
+std::string text_at(const wire::reply& r, std::string_view key) {
+  const wire::reply* found = r.find(key);
+  return found == nullptr ? std::string() : found->text;
+}
+
+std::string printable(std::string_view text) {
+  constexpr std::size_t bytes_max = 200;
+  std::string shown(text.substr(0, bytes_max));
+  for (char& c : shown) {
+    if (c < ' ' || c > '~') c = '?';
+  }
+  return shown;
+}
+
+// Lines of "key:value", and of "# Section".
+std::map<std::string, std::string, std::less<>> lines_of(std::string_view text) {
+  std::map<std::string, std::string, std::less<>> all;
+  while (!text.empty()) {
+    const auto end = std::min(text.find("\r\n"), text.size());
+    const auto line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 2, text.size()));
+    const auto colon = line.find(':');
+    if (colon == std::string_view::npos || line.starts_with('#')) continue;
+    all.emplace(line.substr(0, colon), line.substr(colon + 1));
+  }
+  return all;
+}
+
+std::string value_in(const std::map<std::string, std::string, std::less<>>& all,
+                     std::string_view key, const std::string& otherwise) {
+  const auto found = all.find(key);
+  return found == all.end() ? otherwise : found->second;
+}
+
+}  // namespace
+
+std::string redis_handshake::start() {
+  std::string out;
+  wire::resp_writer to(out);
+  if (login_.password.empty()) {
+    to.command("HELLO", 3);
+  } else {
+    to.command("HELLO", 3, "AUTH", login_.user.empty() ? "default" : login_.user, login_.password);
+  }
+  return out;
+}
+
+result<std::string> redis_handshake::on_reply(const wire::reply& r) {
+  HOLDFAST_ASSERT(!done());
+  const bool wants_password =
+      r.is(reply_kind::error) && wire::server_error_of(r.text) == server_error::noauth;
+  if (wants_password) return refused(r);
+  switch (step_) {
+    case step::hello:
+      return on_hello(r);
+    case step::auth:
+      return on_auth(r);
+    case step::select:
+      on_select(r);
+      break;
+    case step::info:
+      on_info(r);
+      break;
+    case step::name:  // For people who read CLIENT LIST only: a refusal changes nothing.
+    case step::done:
+      break;
+  }
+  step_ = after(step_);
+  return std::string();
+}
+
+result<std::string> redis_handshake::on_hello(const wire::reply& r) {
+  if (r.is(reply_kind::map) || r.is(reply_kind::array)) {
+    facts_.protocol = 3;
+    facts_.version = text_at(r, "version");
+    facts_.mode = text_at(r, "mode");
+    facts_.role = text_at(r, "role");
+    step_ = after(step::auth);
+    return introduce();
+  }
+  if (!r.is(reply_kind::error)) {
+    return error(errc::unavailable, std::string("the answer to HELLO is ") + wire::name_of(r.kind) +
+                                        ", not a map: it is no Redis server");
+  }
+  if (wire::server_error_of(r.text) == server_error::wrongpass) return refused(r);
+  // What it says before it closes: neither is an answer to HELLO, and neither repeats it.
+  if (r.text.starts_with("DENIED") || r.text.starts_with("ERR max number of clients")) {
+    return error(errc::unavailable, "the server takes no connection: " + printable(r.text));
+  }
+  // Before Redis 6, or a server or proxy that speaks RESP2 only.
+  facts_.protocol = 2;
+  if (login_.password.empty()) {
+    step_ = after(step::auth);
+    return introduce();
+  }
+  step_ = step::auth;
+  std::string out;
+  wire::resp_writer to(out);
+  if (login_.user.empty()) {
+    to.command("AUTH", login_.password);
+  } else {
+    to.command("AUTH", login_.user, login_.password);
+  }
+  return out;
+}
+
+result<std::string> redis_handshake::on_auth(const wire::reply& r) {
+  if (!r.is_ok()) return refused(r);
+  step_ = after(step::auth);
+  return introduce();
+}
+
+void redis_handshake::on_select(const wire::reply& r) {
+  if (r.is_ok()) return;
+  const auto number = std::to_string(login_.database);
+  selected_ =
+      error(errc::unavailable, "database " + number + " cannot be selected: " + printable(r.text) +
+                                   "; use a number below `databases` of the server");
+}
+
+void redis_handshake::on_info(const wire::reply& r) {
+  if (!r.is(reply_kind::text)) {
+    facts_.info_refused = "INFO: " + printable(r.text);
+    return;
+  }
+  facts_.info = lines_of(r.text);
+  facts_.version = value_in(facts_.info, "redis_version", facts_.version);
+  facts_.mode = value_in(facts_.info, "redis_mode", facts_.mode);
+  facts_.role = value_in(facts_.info, "role", facts_.role == "replica" ? "slave" : facts_.role);
+  facts_.run_id = value_in(facts_.info, "run_id", {});
+}
+
+redis_handshake::step redis_handshake::after(step s) const {
+  switch (s) {
+    case step::hello:
+    case step::auth:
+      if (login_.database != 0) return step::select;
+      [[fallthrough]];
+    case step::select:
+      if (!login_.client_name.empty()) return step::name;
+      [[fallthrough]];
+    case step::name:
+      return step::info;
+    case step::info:
+    case step::done:
+      break;
+  }
+  return step::done;
+}
+
+std::string redis_handshake::introduce() {
+  std::string out;
+  wire::resp_writer to(out);
+  if (login_.database != 0) to.command("SELECT", login_.database);
+  if (!login_.client_name.empty()) to.command("CLIENT", "SETNAME", login_.client_name);
+  to.command("INFO");
+  return out;
+}
+
+error redis_handshake::refused(const wire::reply& r) const {
+  const std::string who =
+      login_.user.empty() ? "the default user" : "user '" + printable(login_.user) + "'";
+  switch (wire::server_error_of(r.text)) {
+    case server_error::noauth:
+      return error(errc::unavailable, "the server wants a password (NOAUTH) and none is set for " +
+                                          who + "; give it by password_file=");
+    case server_error::wrongpass:
+      return error(errc::unavailable, "the password of " + who +
+                                          " is wrong, or this user is off (WRONGPASS); check "
+                                          "password_file= and the server's ACL");
+    default:
+      break;
+  }
+  const bool has_none = r.text.find("without any password") != std::string::npos;
+  return error(errc::unavailable,
+               has_none ? "a password is set for " + who + ", but the server has none"
+                        : "the server refuses AUTH for " + who + " with " +
+                              std::string(wire::word_of(wire::server_error_of(r.text))) +
+                              "; check password_file= and the server's ACL");
+}
+
+}  // namespace holdfast::io

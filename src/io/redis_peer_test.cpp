@@ -1,0 +1,184 @@
+#include "io/peer_fixture.hpp"
+#include "io/redis_client_fixture.hpp"
+
+#include <sys/resource.h>
+
+namespace holdfast::io {
+namespace {
+
+using outcome = redis_answer::outcome;
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(redis_peer, that_answers_garbage_is_lost_and_tried_again) {
+  peer server([](const peer::client& c, int number) {
+    if (number == 0) {
+      c.read();
+      c.write("HTTP/1.1 400 Bad Request\r\n\r\n");
+    } else if (c.greet()) {
+      c.read();
+      c.write(number == 1 ? "$-7\r\n" : "+OK\r\n");
+      c.read();
+    }
+  });
+  redis_client client(server.address());
+  const auto why = client.events->wait_down();
+  EXPECT_TRUE(contains(why, "no RESP")) << why;
+  EXPECT_TRUE(contains(why, "+tls")) << why;
+  client.events->wait_up(1);
+  const auto cut = client.ask(1, bytes_of("PING"));
+  EXPECT_EQ(cut.what, outcome::unknown);
+  client.events->wait_up(2);
+  EXPECT_TRUE(client.ask(2, bytes_of("PING")).reply.is_ok());
+}
+
+TEST(redis_peer, every_hostile_answer_ends_the_connection_and_nothing_else) {
+  const std::vector<std::string> answers{"$99999999999\r\n",
+                                         "*1000000\r\n",
+                                         "$3\r\nabcde",
+                                         ":12x\r\n",
+                                         "+no\rline\r\n",
+                                         "*-2\r\n",
+                                         "\r\n",
+                                         "\x15\x03\x01",
+                                         std::string(100'000, '+'),
+                                         ":99999999999999999999\r\n"};
+  std::string deep;
+  for (int i = 0; i < 10'000; ++i) deep += "*1\r\n";
+  for (auto all = answers; const auto& bytes : (all.push_back(deep), all)) {
+    peer server([&](const peer::client& c, int number) {
+      if (number > 0 || !c.greet()) return;
+      c.read();
+      c.write(bytes);
+      c.read();
+    });
+    redis_client client(server.address());
+    client.events->wait_up();
+    const auto a = client.ask(1, bytes_of("PING"));
+    EXPECT_EQ(a.what, outcome::unknown) << bytes.substr(0, 20);
+    EXPECT_TRUE(contains(a.why, "no RESP")) << a.why;
+  }
+}
+
+TEST(redis_peer, an_answer_to_no_command_ends_the_connection) {
+  peer server([](const peer::client& c, int number) {
+    if (number > 0 || !c.greet()) return;
+    c.read();
+    c.write("+OK\r\n+OK\r\n");
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  EXPECT_TRUE(client.ask(1, bytes_of("PING")).reply.is_ok());
+  EXPECT_TRUE(contains(client.events->wait_down(), "answer to no command"));
+}
+
+TEST(redis_peer, pushes_and_pieces_of_one_byte_change_no_answer) {
+  peer server([](const peer::client& c, int) {
+    if (!c.greet()) return;
+    c.read();
+    for (const char byte : std::string(">2\r\n+invalidate\r\n_\r\n:7\r\n>1\r\n$2\r\nhi\r\n")) {
+      c.write({&byte, 1});
+    }
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  EXPECT_EQ(client.ask(1, bytes_of("INCR", "n")).reply.integer, 7);
+  EXPECT_EQ(client.events->wait_pushes(2).at(1).elements.at(0).text, "hi");
+}
+
+TEST(redis_peer, that_speaks_resp2_only_is_used_and_its_messages_are_pushes) {
+  peer server([](const peer::client& c, int) {
+    if (!c.greet(false)) return;
+    c.read();
+    c.write("*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+    c.write("*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n");
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  EXPECT_EQ(client.events->facts().protocol, 2);
+  ASSERT_TRUE(client.send(1, bytes_of("SUBSCRIBE", "c"), 20s, true));
+  EXPECT_EQ(client.answers->wait(1).reply.elements.at(0).text, "subscribe");
+  EXPECT_EQ(client.events->wait_pushes(1).at(0).elements.at(2).text, "hi");
+}
+
+TEST(redis_peer, cut_at_every_byte_of_an_answer_gives_unknown_never_a_wrong_answer) {
+  const std::string answer = "$5\r\nhello\r\n";
+  for (std::size_t size = 0; size < answer.size(); ++size) {
+    peer server([&](const peer::client& c, int number) {
+      if (number > 0 || !c.greet()) return;
+      c.read();
+      c.write(answer.substr(0, size));
+    });
+    redis_client client(server.address());
+    client.events->wait_up();
+    EXPECT_EQ(client.ask(1, bytes_of("GET", "k")).what, outcome::unknown) << size;
+  }
+}
+
+TEST(redis_peer, that_resets_the_connection_leaves_unknown_outcomes) {
+  peer server([](const peer::client& c, int number) {
+    if (number > 0 || !c.greet()) return;
+    c.read();
+    c.reset();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  const auto a = client.ask(1, bytes_of("GET", "k"));
+  EXPECT_EQ(a.what, outcome::unknown);
+  EXPECT_TRUE(contains(a.why, "connection")) << a.why;
+}
+
+TEST(redis_peer, that_accepts_and_says_nothing_is_given_up) {
+  peer server([](const peer::client& c, int) {
+    while (!c.read().empty()) {
+    }
+  });
+  redis_client client({.address = server.address(), .connect_limit = 100ms});
+  EXPECT_TRUE(contains(client.events->wait_down(), "not ready 100 ms"));
+  EXPECT_FALSE(client.send(1, bytes_of("PING")));
+}
+
+TEST(redis_peer, what_the_kernel_never_took_was_not_sent) {
+  std::atomic<bool> done{false};
+  peer server([&](const peer::client& c, int number) {
+    if (number > 0 || !c.greet()) return;
+    while (!done) std::this_thread::sleep_for(1ms);
+    c.reset();
+  });
+  redis_client client({.address = server.address(), .queued_bytes_max = 64 * 1024 * 1024});
+  client.events->wait_up();
+  // More than both buffers of the kernel can hold: the last one stays here.
+  const auto large = bytes_of("SET", "k", std::string(512 * 1024, 'x'));
+  for (std::uint64_t i = 0; i < 50; ++i) ASSERT_TRUE(client.send(i, large));
+  done = true;
+  client.answers->wait_for_count(50);
+  EXPECT_EQ(client.answers->wait(0).what, outcome::unknown);
+  EXPECT_EQ(client.answers->wait(49).what, outcome::not_sent);
+  const auto order = client.answers->order();
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+}
+
+TEST(redis_peer, connecting_again_waits_longer_each_time) {
+  std::atomic<int> connections{0};
+  peer server([&](const peer::client&, int) { ++connections; });
+  redis_client client({.address = server.address(), .pause_first = 20ms, .pause_most = 100ms});
+  client.events->wait_down(8);
+  std::this_thread::sleep_for(500ms);
+  const int count = connections;
+  EXPECT_GE(count, 8);
+  EXPECT_LE(count, 8 + 12) << "at most one in 50 ms, and the first ones";
+}
+
+TEST(redis_peer, a_name_without_an_address_is_told) {
+  redis_client client(node_address{.host = "no-such-host.invalid", .port = 6379, .path = {}});
+  const auto why = client.events->wait_down();
+  EXPECT_TRUE(contains(why, "no-such-host.invalid")) << why;
+}
+
+}  // namespace
+}  // namespace holdfast::io

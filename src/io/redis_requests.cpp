@@ -1,0 +1,81 @@
+#include "io/redis_requests.hpp"
+
+#include "core/assert.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace holdfast::io {
+
+namespace {
+
+constexpr std::size_t kept_max = 4096;
+
+}  // namespace
+
+void redis_requests::add(redis_request r) {
+  // Answered ones are removed together, when they are most of all: a constant cost for each.
+  if (first_ >= kept_max && first_ * 2 >= all_.size()) {
+    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));
+    number_ += std::exchange(first_, 0);
+  }
+  if (r.deadline != time_point::max()) {
+    if (deadlines_.size() >= kept_max && deadlines_.size() > 2 * size()) forget_answered();
+    deadlines_.emplace_back(r.deadline, number_ + all_.size());
+    std::push_heap(deadlines_.begin(), deadlines_.end(), std::greater<>{});
+  }
+  all_.push_back(std::move(r));
+}
+
+redis_request redis_requests::take_front() {
+  HOLDFAST_ASSERT(!empty());
+  redis_request taken = std::move(all_[first_++]);
+  if (empty()) {
+    number_ += std::exchange(first_, 0);
+    all_.clear();
+  }
+  return taken;
+}
+
+std::vector<redis_request> redis_requests::take_due(time_point now) {
+  std::vector<redis_request> taken;
+  while (next_deadline() <= now) {
+    redis_request* found = waiting(deadlines_.front().second);
+    found->expired = true;
+    taken.push_back(*found);
+    drop_first_deadline();
+  }
+  return taken;
+}
+
+time_point redis_requests::next_deadline() {
+  while (!deadlines_.empty() && waiting(deadlines_.front().second) == nullptr) {
+    drop_first_deadline();
+  }
+  return deadlines_.empty() ? time_point::max() : deadlines_.front().first;
+}
+
+std::vector<redis_request> redis_requests::take_all() {
+  all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));
+  number_ += first_ + all_.size();
+  first_ = 0;
+  deadlines_.clear();
+  return std::exchange(all_, {});
+}
+
+redis_request* redis_requests::waiting(std::uint64_t number) noexcept {
+  const bool answered = number < number_ + first_;
+  return answered ? nullptr : &all_[number - number_];
+}
+
+void redis_requests::drop_first_deadline() {
+  std::pop_heap(deadlines_.begin(), deadlines_.end(), std::greater<>{});
+  deadlines_.pop_back();
+}
+
+void redis_requests::forget_answered() {
+  std::erase_if(deadlines_, [&](const due& d) { return waiting(d.second) == nullptr; });
+  std::make_heap(deadlines_.begin(), deadlines_.end(), std::greater<>{});
+}
+
+}  // namespace holdfast::io

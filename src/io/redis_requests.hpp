@@ -1,0 +1,91 @@
+#pragma once
+
+#include "wire/reply.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+/// What became of a command.
+struct redis_answer {
+  enum class outcome {
+    reply,     ///< The server answered, perhaps with an error.
+    not_sent,  ///< The server has not seen it and never will.
+    unknown,   ///< It was sent, and no answer came in time or at all.
+  };
+  outcome what{};
+  const wire::reply* reply{};  ///< With `reply`; valid during the call.
+  const error* why{};          ///< With the other two; valid during the call.
+  time_point at{};             ///< When this was known: for a reply, when its bytes were read.
+};
+
+/// Who waits for answers; `tag` is what the sender called its command.
+class redis_receiver {
+ public:
+  redis_receiver() = default;
+  redis_receiver(const redis_receiver&) = delete;
+  redis_receiver& operator=(const redis_receiver&) = delete;
+  virtual ~redis_receiver() = default;
+  /// Once for each command that was queued, on the loop's thread.
+  virtual void answered(std::uint64_t tag, const redis_answer& a) = 0;
+  /// Once for each command whose deadline passed first: its answer, or null when the connection
+  /// ended without one.
+  virtual void answered_late(std::uint64_t /*tag*/, const wire::reply* /*r*/, time_point /*at*/) {}
+};
+
+/// One command that the server owes an answer.
+struct redis_request {
+  std::shared_ptr<redis_receiver> receiver{};
+  std::uint64_t tag{};
+  time_point deadline{};
+  std::uint64_t place{};  ///< Of its first byte in the stream.
+  bool subscribes{};      ///< Answered by a push in RESP3.
+  bool expired{};         ///< Its deadline has passed, and the receiver was told.
+};
+
+/// The unanswered commands of a connection, in the order in which they were sent, and by deadline.
+/// No timer per command: a heap that forgets answered ones lazily.
+///
+/// Thread safety: none; one owner.
+class redis_requests {
+ public:
+  void add(redis_request r);
+  bool empty() const noexcept { return first_ == all_.size(); }
+  std::size_t size() const noexcept { return all_.size() - first_; }
+  /// The oldest one. Not when empty.
+  const redis_request& front() const noexcept { return all_[first_]; }
+  redis_request take_front();
+
+  /// Marks what is due as expired and gives it, earliest deadline first.
+  std::vector<redis_request> take_due(time_point now);
+  /// The earliest deadline that has not passed; time_point::max() without one.
+  time_point next_deadline();
+  /// All of them, oldest first; none remain.
+  std::vector<redis_request> take_all();
+
+  /// How many deadlines are remembered: bounded by the number of commands.
+  std::size_t remembered() const noexcept { return deadlines_.size(); }
+
+ private:
+  using due = std::pair<time_point, std::uint64_t>;  ///< With the number of the command.
+
+  redis_request* waiting(std::uint64_t number) noexcept;
+  void drop_first_deadline();
+  void forget_answered();
+
+  std::vector<redis_request> all_;  ///< From first_ on; what is before was answered.
+  std::size_t first_{0};
+  std::uint64_t number_{0};  ///< Of all_[0] among all commands.
+  std::vector<due> deadlines_;
+};
+
+}  // namespace holdfast::io

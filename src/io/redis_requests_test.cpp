@@ -1,0 +1,77 @@
+#include "io/redis_requests.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::io {
+namespace {
+
+time_point at(int milliseconds) { return time_point{} + std::chrono::milliseconds{milliseconds}; }
+
+redis_request one(std::uint64_t tag, time_point deadline) {
+  return {.receiver = nullptr, .tag = tag, .deadline = deadline, .place = 0};
+}
+
+TEST(redis_requests, are_answered_in_the_order_of_sending) {
+  redis_requests all;
+  for (std::uint64_t tag = 0; tag < 3; ++tag) all.add(one(tag, at(100 - static_cast<int>(tag))));
+  for (std::uint64_t tag = 0; tag < 3; ++tag) EXPECT_EQ(all.take_front().tag, tag);
+  EXPECT_TRUE(all.empty());
+}
+
+TEST(redis_requests, expire_by_deadline_and_are_still_owed_an_answer) {
+  redis_requests all;
+  all.add(one(1, at(30)));
+  all.add(one(2, at(10)));
+  all.add(one(3, at(20)));
+  EXPECT_EQ(all.next_deadline(), at(10));
+  EXPECT_TRUE(all.take_due(at(9)).empty());
+  const auto due = all.take_due(at(20));
+  ASSERT_EQ(due.size(), 2U);
+  EXPECT_EQ(due[0].tag, 2U);
+  EXPECT_EQ(due[1].tag, 3U);
+  EXPECT_EQ(all.next_deadline(), at(30));
+  EXPECT_FALSE(all.take_front().expired);
+  EXPECT_TRUE(all.take_front().expired);
+  EXPECT_TRUE(all.take_front().expired);
+}
+
+TEST(redis_requests, an_answered_one_has_no_deadline) {
+  redis_requests all;
+  all.add(one(1, at(10)));
+  all.add(one(2, at(20)));
+  all.take_front();
+  EXPECT_EQ(all.next_deadline(), at(20));
+  EXPECT_EQ(all.take_due(at(15)).size(), 0U);
+  all.take_front();
+  EXPECT_EQ(all.next_deadline(), time_point::max());
+  EXPECT_TRUE(all.take_due(at(1000)).empty());
+}
+
+TEST(redis_requests, remember_no_more_than_a_bounded_number_of_answered_ones) {
+  redis_requests all;
+  for (int i = 0; i < 200'000; ++i) {
+    all.add(one(static_cast<std::uint64_t>(i), at(1'000'000 + i)));
+    if (i >= 10) {
+      EXPECT_EQ(all.take_front().tag, static_cast<std::uint64_t>(i - 10));
+    }
+    ASSERT_LE(all.remembered(), 4200U);
+  }
+  EXPECT_EQ(all.size(), 10U);
+  EXPECT_EQ(all.take_due(at(2'000'000)).size(), 10U);
+}
+
+TEST(redis_requests, the_end_of_a_connection_takes_all_that_are_owed) {
+  redis_requests all;
+  for (std::uint64_t tag = 0; tag < 4; ++tag) all.add(one(tag, at(10)));
+  all.take_front();
+  const auto left = all.take_all();
+  ASSERT_EQ(left.size(), 3U);
+  EXPECT_EQ(left[0].tag, 1U);
+  EXPECT_TRUE(all.empty());
+  EXPECT_TRUE(all.take_due(at(100)).empty());
+  all.add(one(9, at(10)));
+  EXPECT_EQ(all.take_due(at(100)).at(0).tag, 9U);
+}
+
+}  // namespace
+}  // namespace holdfast::io
