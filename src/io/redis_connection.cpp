@@ -11,6 +11,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -48,24 +49,29 @@ class redis_connection::state final : public stream::owner,
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
   result<void> send(const command& c) {
-    std::shared_ptr<stream> to;
+    std::shared_ptr<stream> to;  // Null on the loop's thread, which needs no share of it.
     {
       const std::lock_guard hold(mutex_);
       if (phase_ != phase::up) return why_down_;
       if (is_full(c)) return too_much();
-      const auto place = stream_->append(c.bytes);
-      inbox_.push_back({.receiver = c.receiver,
-                        .tag = c.tag,
-                        .deadline = c.deadline,
-                        .place = place,
-                        .subscribes = c.subscribes,
-                        .expired = false});
+      redis_request r{.receiver = c.receiver,
+                      .tag = c.tag,
+                      .deadline = c.deadline,
+                      .place = stream_->append(c.bytes),
+                      .subscribes = c.subscribes,
+                      .expired = false};
+      if (std::this_thread::get_id() == thread_) {
+        take_inbox();
+        requests_.add(std::move(r));
+      } else {
+        inbox_.push_back(std::move(r));
+        to = stream_;
+      }
       unanswered_.fetch_add(1, std::memory_order_relaxed);
       ++commands_;
       arm(c.deadline);
-      to = stream_;
     }
-    to->flush();
+    (to ? to : current_)->flush();
     return {};
   }
 
@@ -257,6 +263,7 @@ class redis_connection::state final : public stream::owner,
     const std::lock_guard hold(mutex_);
     if (phase_ != phase::down) return false;
     phase_ = phase::up;
+    thread_ = std::this_thread::get_id();
     stream_ = current_;
     ++connects_;
     return true;
@@ -403,6 +410,7 @@ class redis_connection::state final : public stream::owner,
   std::condition_variable ended_;
   phase phase_{phase::down};
   bool was_up_{false};
+  std::thread::id thread_;  ///< The loop's.
   error why_down_;
   std::shared_ptr<stream> stream_;    ///< While up.
   std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.

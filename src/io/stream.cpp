@@ -71,8 +71,7 @@ class stream::state final : public std::enable_shared_from_this<stream::state> {
   void flush() {
     if (context_.get_executor().running_in_this_thread()) return flush_after_this_turn();
     if (to_.tls == nullptr) return write_queued();
-    const std::lock_guard hold(mutex_);
-    if (!std::exchange(flush_posted_, true)) post_flush();
+    flush_on_loop();
   }
 
   std::uint64_t handed() const {
@@ -195,16 +194,21 @@ class stream::state final : public std::enable_shared_from_this<stream::state> {
 
   // ---- sending ----
 
+  // A posted task runs after the events that are ready already.
   void flush_after_this_turn() {
-    const std::lock_guard hold(mutex_);
-    if (!std::exchange(flush_posted_, true)) post_flush();
+    if (std::exchange(flush_follows_, true)) return;
+    asio::post(context_, [self = shared_from_this()] {
+      self->flush_follows_ = false;
+      if (!self->closed_) self->write_queued();
+    });
   }
 
-  // A posted task runs after the events that are ready already.
-  void post_flush() {
+  void flush_on_loop() {
+    const std::lock_guard hold(mutex_);
+    if (std::exchange(flush_posted_, true)) return;
     asio::post(context_, [self = shared_from_this()] {
       {
-        const std::lock_guard hold(self->mutex_);
+        const std::lock_guard again(self->mutex_);
         self->flush_posted_ = false;
       }
       if (!self->closed_) self->write_queued();
@@ -292,7 +296,8 @@ class stream::state final : public std::enable_shared_from_this<stream::state> {
   const target to_;
   const std::weak_ptr<owner> owner_;
   const std::shared_ptr<counters> counters_;
-  bool closed_{false};  // The loop's thread only, as the next three.
+  bool closed_{false};  // The loop's thread only, as the next four.
+  bool flush_follows_{false};
   std::optional<tls_session> tls_;
   std::array<char, encrypted_bytes> encrypted_in_;
   std::optional<asio::posix::stream_descriptor> descriptor_;

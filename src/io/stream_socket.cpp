@@ -85,8 +85,8 @@ void look_up(const node_address& node, std::function<void(result<addresses>)> fo
   if (auto numeric = ask_system(node, AI_NUMERICHOST)) return found(std::move(numeric));
   if (lookups.fetch_add(1) >= lookups_max) {
     lookups.fetch_sub(1);
-    return found(error(errc::unavailable, "the name '" + node.host + "' is not looked up: " +
-                                              std::to_string(lookups_max) +
+    return found(error(errc::unavailable, "the name '" + node.host +
+                                              "' is not looked up: " + std::to_string(lookups_max) +
                                               " earlier lookups hang (check DNS)"));
   }
   auto thread = start_thread("holdfast-names", [node, found] {
