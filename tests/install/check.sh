@@ -107,6 +107,9 @@ shared_with_local_only() {
   [[ -z $foreign ]] || fail "$library shows symbols of others:"$'\n'"$foreign"
   foreign=$(grep -E '^(.* for )?holdfast::(core|io|client|engines|wire)::' <<<"$shown" || true)
   [[ -z $foreign ]] || fail "$library shows its inside:"$'\n'"$foreign"
+  # TLS is for Redis nodes.
+  foreign=$(readelf --dynamic "$library" | grep -E 'NEEDED.*lib(ssl|crypto)' || true)
+  [[ -z $foreign ]] || fail "$library needs what only redlock uses:"$'\n'"$foreign"
 }
 
 "$case"

@@ -70,8 +70,6 @@ server::~server() { process_.end(); }
 std::vector<std::string> server::arguments() const {
   const std::string& d = directory_.path();
   std::vector<std::string> all{"redis-server",
-                               "--port",
-                               std::to_string(port_),
                                "--bind",
                                "127.0.0.1",
                                "--dir",
@@ -86,6 +84,12 @@ std::vector<std::string> server::arguments() const {
                                options_.append_only ? "yes" : "no",
                                "--appendfsync",
                                options_.fsync};
+  const std::string port = std::to_string(port_);
+  if (options_.tls) {
+    all.insert(all.end(), {"--port", "0", "--tls-port", port});
+  } else {
+    all.insert(all.end(), {"--port", port});
+  }
   if (!options_.users.empty()) all.insert(all.end(), {"--aclfile", d + "/users.acl"});
   if (options_.unix_socket) all.insert(all.end(), {"--unixsocket", socket_path()});
   all.insert(all.end(), options_.settings.begin(), options_.settings.end());
@@ -114,8 +118,11 @@ bool server::launch() {
   const bool up = process::eventually([&] {
     ended = process_.wait(0ms).has_value();
     // A server that loads or wants a password is up as well, but not one that refuses to connect.
-    const answer pong = ended ? answer{} : connect().command({"PING"});
-    return ended || pong.text == "PONG" || pong.error_word() == "NOAUTH";
+    if (ended) return true;
+    connection own = connect();
+    if (options_.tls) return own.open();
+    const answer pong = own.command({"PING"});
+    return pong.text == "PONG" || pong.error_word() == "NOAUTH";
   });
   if (!up) fail("does not answer");
   return !ended;

@@ -22,6 +22,7 @@ class server {
     std::string fsync{"everysec"};  ///< appendfsync
     std::string users{};            ///< Lines of an ACL file; empty: only the default user.
     bool unix_socket{};
+    bool tls{};  ///< The port speaks nothing else; command() and connect() are not for it.
     std::vector<std::string> settings{};  ///< More, in pairs: "--maxmemory", "10mb".
   };
   enum class data { keep, wipe };

@@ -16,7 +16,7 @@ LAYERS = [
     ("src/engines/opened.hpp", {"std", "holdfast", "core"}),
     (
         "src/engines/",
-        {"std", "posix", "holdfast", "core", "io", "engines/opened.hpp", "{own}", "lmdb.h"},
+        {"std", "posix", "holdfast", "core", "wire", "io", "engines/opened.hpp", "{own}", "lmdb.h"},
     ),
     ("src/client/", {"std", "holdfast", "core", "io", "engines", "client"}),
     ("sim/", {"std", "holdfast", "core", "sim"}),

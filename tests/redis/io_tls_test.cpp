@@ -1,10 +1,12 @@
-#include "io/certificate_fixture.hpp"
 #include "io/peer_fixture.hpp"
 #include "io/redis_client_fixture.hpp"
-#include "io/redis_server_fixture.hpp"
+#include "tests/redis/certificate.hpp"
+#include "tests/redis/server_address.hpp"
 
 namespace holdfast::io {
 namespace {
+
+using redis_tests::address_of;
 
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
@@ -24,8 +26,8 @@ class redis_tls : public testing::Test {
   tls_options trusting_ca() const { return {.ca_file = ca_.certificate_file()}; }
   /// Why a server with this certificate is not accepted.
   std::string refusal_of(const certificate& c, const tls_options& tls, const char* host) const {
-    redis_server server(settings(c), true);
-    auto address = server.address();
+    redis_tests::server server({.tls = true, .settings = settings(c)});
+    auto address = address_of(server);
     address.host = host;
     redis_client client(to(address, tls));
     const auto why = client.events->wait_down();
@@ -42,9 +44,9 @@ class redis_tls : public testing::Test {
 };
 
 TEST_F(redis_tls, a_trusted_certificate_with_the_right_name_works_by_name_and_by_address) {
-  redis_server server(settings(good_), true);
+  redis_tests::server server({.tls = true, .settings = settings(good_)});
   for (const char* host : {"localhost", "127.0.0.1"}) {
-    auto address = server.address();
+    auto address = address_of(server);
     address.host = host;
     redis_client client(to(address, trusting_ca()));
     client.events->wait_up();
@@ -61,8 +63,8 @@ TEST_F(redis_tls, a_trusted_certificate_with_the_right_name_works_by_name_and_by
 }
 
 TEST_F(redis_tls, threads_share_one_connection) {
-  redis_server server(settings(good_), true);
-  redis_client client(to(server.address(), trusting_ca()));
+  redis_tests::server server({.tls = true, .settings = settings(good_)});
+  redis_client client(to(address_of(server), trusting_ca()));
   client.events->wait_up();
   std::vector<std::thread> all;
   for (std::uint64_t t = 0; t < 4; ++t) {
@@ -99,10 +101,10 @@ TEST_F(redis_tls, a_wrong_name_is_refused_unless_only_the_ca_counts) {
   why = refusal_of(other, trusting_ca(), "127.0.0.1");
   EXPECT_TRUE(contains(why, "IP address mismatch")) << why;
 
-  redis_server server(settings(other), true);
+  redis_tests::server server({.tls = true, .settings = settings(other)});
   auto lenient = trusting_ca();
   lenient.verify = tls_options::verification::ca;
-  redis_client client(to(server.address(), lenient));
+  redis_client client(to(address_of(server), lenient));
   client.events->wait_up();
 }
 
@@ -118,20 +120,20 @@ TEST_F(redis_tls, an_expired_certificate_is_refused_with_its_reason) {
 }
 
 TEST_F(redis_tls, a_server_that_wants_a_client_certificate_gets_it_or_says_so) {
-  redis_server server(settings(good_, "yes"), true);
-  redis_client without(to(server.address(), trusting_ca()));
+  redis_tests::server server({.tls = true, .settings = settings(good_, "yes")});
+  redis_client without(to(address_of(server), trusting_ca()));
   const auto why = without.events->wait_down();
   EXPECT_TRUE(contains(why, "certificate required")) << why;
   auto with_own = trusting_ca();
   with_own.certificate_file = good_.certificate_file();
   with_own.key_file = good_.key_file();
-  redis_client with(to(server.address(), with_own));
+  redis_client with(to(address_of(server), with_own));
   with.events->wait_up();
 }
 
 TEST_F(redis_tls, never_falls_back_to_plain_text) {
-  redis_server plain;
-  redis_client client(to(plain.address(), trusting_ca()));
+  redis_tests::server plain;
+  redis_client client(to(address_of(plain), trusting_ca()));
   const auto why = client.events->wait_down();
   EXPECT_TRUE(contains(why, "does not speak TLS")) << why;
   std::string seen;
@@ -149,8 +151,8 @@ TEST_F(redis_tls, never_falls_back_to_plain_text) {
 }
 
 TEST_F(redis_tls, plain_text_to_a_tls_port_says_what_to_do) {
-  redis_server server(settings(good_), true);
-  redis_client client(server.address());
+  redis_tests::server server({.tls = true, .settings = settings(good_)});
+  redis_client client(address_of(server));
   const auto why = client.events->wait_down();
   EXPECT_TRUE(contains(why, "handshake") || contains(why, "+tls")) << why;
 }

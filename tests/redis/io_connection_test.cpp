@@ -1,5 +1,5 @@
 #include "io/redis_client_fixture.hpp"
-#include "io/redis_server_fixture.hpp"
+#include "tests/redis/server_address.hpp"
 
 #include <numeric>
 #include <thread>
@@ -7,6 +7,7 @@
 namespace holdfast::io {
 namespace {
 
+using redis_tests::address_of;
 using outcome = redis_answer::outcome;
 
 bool contains(const std::string& text, const std::string& part) {
@@ -14,8 +15,8 @@ bool contains(const std::string& text, const std::string& part) {
 }
 
 TEST(redis_connection, answers_commands_and_knows_its_server) {
-  redis_server server;
-  redis_client client({.address = server.address(), .login = {.client_name = "a-name"}});
+  redis_tests::server server;
+  redis_client client({.address = address_of(server), .login = {.client_name = "a-name"}});
   client.events->wait_up();
   EXPECT_TRUE(client.ask(1, bytes_of("SET", "k", "v", "NX", "PX", 30'000)).reply.is_ok());
   EXPECT_TRUE(client.ask(2, bytes_of("SET", "k", "w", "NX", "PX", 30'000)).reply.is_null());
@@ -29,23 +30,23 @@ TEST(redis_connection, answers_commands_and_knows_its_server) {
 }
 
 TEST(redis_connection, works_over_a_unix_socket) {
-  redis_server server;
+  redis_tests::server server({.unix_socket = true});
   redis_client client(node_address{.path = server.socket_path()});
   client.events->wait_up();
   EXPECT_EQ(client.ask(1, bytes_of("ECHO", "x")).reply.text, "x");
 }
 
 TEST(redis_connection, finds_a_server_by_name) {
-  redis_server server;
-  auto to = server.address();
+  redis_tests::server server;
+  auto to = address_of(server);
   to.host = "localhost";
   redis_client client(to);
   client.events->wait_up();
 }
 
 TEST(redis_connection, sends_the_commands_of_a_turn_in_one_write_and_answers_in_order) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
   const auto before = client.connection->count();
   constexpr std::uint64_t count = 1000;
@@ -66,8 +67,8 @@ TEST(redis_connection, sends_the_commands_of_a_turn_in_one_write_and_answers_in_
 }
 
 TEST(redis_connection, many_threads_share_it_and_each_keeps_its_order) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
   constexpr std::uint64_t threads = 8;
   constexpr std::uint64_t each = 500;
@@ -90,8 +91,8 @@ TEST(redis_connection, many_threads_share_it_and_each_keeps_its_order) {
 }
 
 TEST(redis_connection, large_values_pass_in_both_directions) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
   const std::string value(400'000, 'x');
   for (std::uint64_t i = 0; i < 4; ++i) ASSERT_TRUE(client.send(i, bytes_of("SET", "k", value)));
@@ -100,45 +101,45 @@ TEST(redis_connection, large_values_pass_in_both_directions) {
 }
 
 TEST(redis_connection, a_stopped_server_costs_the_deadline_and_its_answers_come_late) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
-  server.signal(SIGSTOP);
+  server.stop();
   const auto began = clock::now();
   ASSERT_TRUE(client.send(1, bytes_of("SET", "k", "v"), 30ms));
   ASSERT_TRUE(client.send(2, bytes_of("GET", "k"), 60ms));
   const auto first = client.answers->wait(1);
   EXPECT_GE(clock::now() - began, 30ms);
   EXPECT_EQ(first.what, outcome::unknown);
-  EXPECT_TRUE(contains(first.why, server.address().text())) << first.why;
+  EXPECT_TRUE(contains(first.why, address_of(server).text())) << first.why;
   EXPECT_FALSE(client.answers->has(2));
   EXPECT_EQ(client.answers->wait(2).what, outcome::unknown);
   EXPECT_GE(clock::now() - began, 60ms);
-  server.signal(SIGCONT);
+  server.resume();
   EXPECT_EQ(client.answers->wait_late(1), "OK");
   EXPECT_EQ(client.answers->wait_late(2), "v");
   EXPECT_EQ(client.ask(3, bytes_of("GET", "k")).reply.text, "v");
 }
 
 TEST(redis_connection, a_release_behind_a_set_that_timed_out_frees_the_name) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
-  server.signal(SIGSTOP);
+  server.stop();
   ASSERT_TRUE(client.send(1, bytes_of("SET", "k", "v", "NX", "PX", 30'000), 5ms));
   EXPECT_EQ(client.answers->wait(1).what, outcome::unknown);
   ASSERT_TRUE(client.send(2, bytes_of("DEL", "k")));
-  server.signal(SIGCONT);
+  server.resume();
   EXPECT_EQ(client.answers->wait(2).reply.integer, 1);
   EXPECT_TRUE(client.ask(3, bytes_of("GET", "k")).reply.is_null());
 }
 
 TEST(redis_connection, a_stopped_server_does_not_grow_the_queues_without_bound) {
-  redis_server server;
+  redis_tests::server server;
   redis_client client(
-      {.address = server.address(), .queued_bytes_max = 1024 * 1024, .unanswered_max = 10'000});
+      {.address = address_of(server), .queued_bytes_max = 1024 * 1024, .unanswered_max = 10'000});
   client.events->wait_up();
-  server.signal(SIGSTOP);
+  server.stop();
   const auto small = bytes_of("SET", "k", "v");
   std::uint64_t tag = 0;
   while (client.send(tag, small)) ++tag;
@@ -155,29 +156,30 @@ TEST(redis_connection, a_stopped_server_does_not_grow_the_queues_without_bound) 
   }
   EXPECT_LE(client.connection->count().queued_bytes, 1024U * 1024U);
   EXPECT_FALSE(client.send(1'000'000, large, 20s, false, true));
-  server.signal(SIGCONT);
+  server.resume();
   EXPECT_TRUE(client.answers->wait(tag - 1).reply.is_ok());
 }
 
 TEST(redis_connection, a_server_silent_for_too_long_is_lost) {
-  redis_server server;
-  redis_client client({.address = server.address(), .connect_limit = 200ms, .silence_max = 300ms});
+  redis_tests::server server;
+  redis_client client(
+      {.address = address_of(server), .connect_limit = 200ms, .silence_max = 300ms});
   client.events->wait_up();
-  server.signal(SIGSTOP);
+  server.stop();
   ASSERT_TRUE(client.send(1, bytes_of("PING"), 10ms));
   EXPECT_EQ(client.answers->wait(1).what, outcome::unknown);
   EXPECT_EQ(client.answers->wait_late(1), "ended");
   EXPECT_TRUE(contains(client.events->wait_down(), "answered nothing for 300 ms"));
   EXPECT_TRUE(contains(client.events->wait_down(2), "not ready 200 ms after"));
-  server.signal(SIGCONT);
+  server.resume();
   client.events->wait_up(2);
 }
 
 TEST(redis_connection, a_killed_server_leaves_unknown_outcomes_then_none_until_it_is_back) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
-  server.signal(SIGSTOP);
+  server.stop();
   ASSERT_TRUE(client.send(1, bytes_of("SET", "k", "v")));
   server.kill();
   const auto lost = client.answers->wait(1);
@@ -187,7 +189,7 @@ TEST(redis_connection, a_killed_server_leaves_unknown_outcomes_then_none_until_i
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), errc::unavailable);
   EXPECT_TRUE(contains(client.events->wait_down(2), "Connection refused"));
-  EXPECT_TRUE(contains(client.connection->trouble()->message(), server.address().text()));
+  EXPECT_TRUE(contains(client.connection->trouble()->message(), address_of(server).text()));
   server.start();
   client.events->wait_up(2);
   EXPECT_EQ(client.ask(3, bytes_of("PING")).reply.text, "PONG");
@@ -196,8 +198,8 @@ TEST(redis_connection, a_killed_server_leaves_unknown_outcomes_then_none_until_i
 }
 
 TEST(redis_connection, tells_once_of_every_command_while_the_server_dies_and_comes_back) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
   std::atomic<bool> stop{false};
   std::vector<std::vector<std::uint64_t>> queued(4);
@@ -226,21 +228,22 @@ TEST(redis_connection, tells_once_of_every_command_while_the_server_dies_and_com
 }
 
 TEST(redis_connection, a_wrong_password_and_a_missing_one_are_told_without_it) {
-  redis_server server({"--requirepass", "s3cret"});
-  redis_client wrong({.address = server.address(), .login = {.password = "gu3ss"}});
+  redis_tests::server server({.settings = {"--requirepass", "s3cret"}});
+  redis_client wrong({.address = address_of(server), .login = {.password = "gu3ss"}});
   const auto why = wrong.events->wait_down();
   EXPECT_TRUE(contains(why, "WRONGPASS")) << why;
-  EXPECT_TRUE(contains(why, server.address().text())) << why;
+  EXPECT_TRUE(contains(why, address_of(server).text())) << why;
   EXPECT_FALSE(contains(why, "gu3ss")) << why;
-  redis_client none({.address = server.address()});
+  redis_client none({.address = address_of(server)});
   EXPECT_TRUE(contains(none.events->wait_down(), "wants a password"));
-  redis_client right({.address = server.address(), .login = {.password = "s3cret"}});
+  redis_client right({.address = address_of(server), .login = {.password = "s3cret"}});
   right.events->wait_up();
 }
 
 TEST(redis_connection, an_acl_user_gets_what_it_may_and_noperm_for_the_rest) {
-  redis_server server({"--user", "ann", "on", ">pw", "~lock:*", "+set", "+ping"});
-  redis_client client({.address = server.address(), .login = {.user = "ann", .password = "pw"}});
+  redis_tests::server server(
+      {.settings = {"--user", "ann", "on", ">pw", "~lock:*", "+set", "+ping"}});
+  redis_client client({.address = address_of(server), .login = {.user = "ann", .password = "pw"}});
   client.events->wait_up();
   EXPECT_TRUE(contains(client.events->facts().info_refused, "NOPERM"));
   EXPECT_EQ(client.events->facts().mode, "standalone");
@@ -251,20 +254,20 @@ TEST(redis_connection, an_acl_user_gets_what_it_may_and_noperm_for_the_rest) {
 }
 
 TEST(redis_connection, a_database_is_selected_or_named_when_it_is_not_there) {
-  redis_server server;
-  redis_client three({.address = server.address(), .login = {.database = 3}});
+  redis_tests::server server;
+  redis_client three({.address = address_of(server), .login = {.database = 3}});
   three.events->wait_up();
   ASSERT_TRUE(three.ask(1, bytes_of("SET", "k", "v")).reply.is_ok());
-  redis_client zero(server.address());
+  redis_client zero(address_of(server));
   zero.events->wait_up();
   EXPECT_TRUE(zero.ask(1, bytes_of("GET", "k")).reply.is_null());
-  redis_client none({.address = server.address(), .login = {.database = 99}});
+  redis_client none({.address = address_of(server), .login = {.database = 99}});
   EXPECT_TRUE(contains(none.events->wait_down(), "database 99"));
 }
 
 TEST(redis_connection, a_refused_server_is_never_used_and_is_asked_again) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
   client.events->refuse("it is a replica");
   static_cast<void>(client.send(1, bytes_of("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "no")));
@@ -275,8 +278,8 @@ TEST(redis_connection, a_refused_server_is_never_used_and_is_asked_again) {
 }
 
 TEST(redis_connection, pushes_come_between_answers_and_confirm_subscriptions) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
   ASSERT_TRUE(client.send(1, bytes_of("SUBSCRIBE", "freed"), 20s, true));
   ASSERT_TRUE(client.send(2, bytes_of("PUBLISH", "freed", "a")));
@@ -290,8 +293,8 @@ TEST(redis_connection, pushes_come_between_answers_and_confirm_subscriptions) {
 }
 
 TEST(redis_connection, a_subscription_that_is_refused_answers_its_own_command) {
-  redis_server server({"--user", "ann", "on", ">pw", "~*", "+@all", "&mine"});
-  redis_client client({.address = server.address(), .login = {.user = "ann", .password = "pw"}});
+  redis_tests::server server({.settings = {"--user", "ann", "on", ">pw", "~*", "+@all", "&mine"}});
+  redis_client client({.address = address_of(server), .login = {.user = "ann", .password = "pw"}});
   client.events->wait_up();
   ASSERT_TRUE(client.send(1, bytes_of("SUBSCRIBE", "theirs"), 20s, true));
   ASSERT_TRUE(client.send(2, bytes_of("PING")));
@@ -300,8 +303,8 @@ TEST(redis_connection, a_subscription_that_is_refused_answers_its_own_command) {
 }
 
 TEST(redis_connection, closing_sends_what_was_queued_and_waits_for_its_answers) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
   constexpr std::uint64_t count = 2000;
   client.in_one_turn([&] {
@@ -313,23 +316,23 @@ TEST(redis_connection, closing_sends_what_was_queued_and_waits_for_its_answers) 
 }
 
 TEST(redis_connection, closing_is_bounded_when_the_server_hangs) {
-  redis_server server;
-  redis_client client(server.address());
+  redis_tests::server server;
+  redis_client client(address_of(server));
   client.events->wait_up();
-  server.signal(SIGSTOP);
+  server.stop();
   ASSERT_TRUE(client.send(1, bytes_of("DEL", "k")));
   const auto began = clock::now();
   client.connection->close(50ms);
   EXPECT_GE(clock::now() - began, 45ms);
   EXPECT_LT(clock::now() - began, 5s);
   EXPECT_EQ(client.answers->wait(1).what, outcome::unknown);
-  server.signal(SIGCONT);
+  server.resume();
 }
 
 TEST(redis_connection, is_destroyed_in_every_state) {
-  redis_server server;
+  redis_tests::server server;
   for (int i = 0; i < 50; ++i) {
-    redis_client client(server.address());
+    redis_client client(address_of(server));
     if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds{50 * i});
     if (i % 3 == 0) static_cast<void>(client.send(1, bytes_of("PING")));
     if (i % 5 == 0) client.events->wait_up();
