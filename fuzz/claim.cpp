@@ -159,7 +159,7 @@ class run {
   void finish(const act::finish& f) {
     finished_ = true;
     MUST(claim_.finished());
-    if (f.held.value != 0) {
+    if (f.granted) {
       MUST(f.held == ours && entry_ && !own_.is_lost());
     } else {
       MUST(!f.text.empty());

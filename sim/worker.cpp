@@ -136,7 +136,8 @@ void worker::act_on(const core::act::take& a) {
 
 void worker::act_on(const core::act::watch& a) {
   const guard mine = session_.owner().guarded(round_);
-  watch_message m{{full_name_, claim_->order(), a.targets}, mine, [this] {
+  core::watch_request r{full_name_, claim_->order(), a.targets, session_.truth().id, request_};
+  watch_message m{std::move(r), mine, [this] {
                     if (state_ == state::claiming) perform(claim_->notified(now()));
                   }};
   ask(context_, session_.engine(), mine, std::move(m), [](const core::reply&) {});
@@ -157,7 +158,8 @@ void worker::hint_at_deaths(const core::act::watch& a) {
 }
 
 void worker::act_on(const core::act::confirm&) {
-  core::confirm_request r{full_name_, session_.truth().id, session_.inc(), claim_->order()};
+  core::confirm_request r{full_name_, session_.truth().id, session_.inc(), claim_->order(),
+                          request_};
   ask(context_, session_.engine(), session_.owner().guarded(round_), std::move(r),
       [this](const core::queue_view& v) {
         perform(claim_->confirmed(v, now()));
@@ -197,8 +199,8 @@ void worker::arm() {
 
 void worker::act_on(const core::act::finish& a) {
   ++timer_;
-  if (a.held == token{}) note("acquire fails, name and errc", static_cast<std::int64_t>(a.why));
-  if (a.held != token{}) {
+  if (!a.granted) note("acquire fails, name and errc", static_cast<std::int64_t>(a.why));
+  if (a.granted) {
     held_ = a.held;
     judge_.granted(session_.engine(), session_.truth(), name_, serial_, held_);
     return hold();

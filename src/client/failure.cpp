@@ -13,6 +13,7 @@ errc code_of(core::status s) noexcept {
     case core::status::denied:
       return errc::denied;
     case core::status::conflicting:
+    case core::status::invalid:
       return errc::invalid_argument;
     case core::status::unsupported:
       return errc::unsupported;

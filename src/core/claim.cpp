@@ -28,6 +28,7 @@ errc code_of(status s) noexcept {
     case status::denied:
       return errc::denied;
     case status::conflicting:
+    case status::invalid:
       return errc::invalid_argument;
     case status::unsupported:
       return errc::unsupported;
@@ -65,11 +66,10 @@ action claim::enqueued(const queue_view& v, time_point now) {
   HOLDFAST_ASSERT(state_ == state::enqueuing);
   switch (v.what) {
     case status::ok:
-      mine_ = v.mine;
-      return grant(v.mine, now);
     case status::queued:
       mine_ = v.mine;
-      return arrive(v, now);
+      entered_ = true;
+      return v.what == status::ok ? grant(v.own, now) : arrive(v, now);
     case status::busy:
       return arrive(v, now);
     case status::stale_gate:
@@ -77,7 +77,7 @@ action claim::enqueued(const queue_view& v, time_point now) {
     case status::unavailable:
       return try_later(said(v.text.empty() ? error(errc::unavailable).message() : v.text), now);
     case status::unknown:
-      entry_unknown_ = true;
+      entered_ = entry_unknown_ = true;
       return leave(errc::unavailable, said("the store did not answer; nothing was done"));
     default:
       return refused(v);
@@ -113,6 +113,8 @@ void claim::look(const queue_view& v, time_point now) {
     return std::binary_search(targets_.begin(), targets_.end(), r.order);
   });
   first_ = v.first;
+  held_ = v.text;
+  blind_.clear();
   removed_ = false;
   armed_ = false;
   polls_ = 0;
@@ -175,7 +177,8 @@ action claim::confirmed(const queue_view& v, time_point now) {
   HOLDFAST_ASSERT(state_ == state::confirming);
   switch (v.what) {
     case status::ok:
-      return grant(mine_, now);
+      if (v.mine.value != 0) mine_ = v.mine;
+      return grant(v.own, now);
     case status::queued:
       look(v, now);
       if (pending_) return settle(now);
@@ -185,6 +188,7 @@ action claim::confirmed(const queue_view& v, time_point now) {
     case status::unknown:
       // A read that failed changed nothing: the entry keeps its place, and the next poll reads.
       polls_ = polls_per_look;
+      blind_ = v.text.empty() ? error(code_of(v.what)).message() : v.text;
       return settle(now);
     default:
       return refused(v);
@@ -193,31 +197,43 @@ action claim::confirmed(const queue_view& v, time_point now) {
 
 action claim::settle(time_point now) {
   if (!pending_ && now >= config_.give_up) {
-    pending_ = act::finish{.why = errc::timed_out, .text = held_text()};
+    pending_ = blind_.empty() ? act::finish{.why = errc::timed_out, .text = held_text()}
+                              : act::finish{.why = errc::unavailable, .text = said(blind_)};
   }
   if (pending_) return leave(pending_->why, pending_->text);
   state_ = state::watching;
   rested_ = now;
-  next_poll_ = now + pace_;
+  const bool nothing_to_probe = watched_.empty() && blind_.empty();
+  next_poll_ = now + (nothing_to_probe ? polls_per_look * config_.poll : pace_);
   pace_ = std::min(2 * pace_, config_.poll);
   if (std::exchange(armed_, true)) return act::rest{};
   return act::watch{.targets = targets_, .whom = watched_};
 }
 
-action claim::grant(token t, time_point now) {
-  const bool too_late = active.check_lease_at_grant && !lease_.check(duration::zero(), now);
-  if (too_late) {
+action claim::grant(const std::shared_ptr<lease>& own, time_point now) {
+  const auto over = [now](lease& l) {
+    return active.check_lease_at_grant && !l.check(duration::zero(), now);
+  };
+  // A limit that passed while the store was granting does not give the grant back; a cancel does.
+  const bool stopped = pending_ && pending_->why != errc::timed_out;
+  const bool session_over = over(lease_);
+  const bool own_over = own && over(*own);
+  if (!stopped && !session_over && !own_over) {
+    state_ = state::finished;
+    return act::finish{.granted = true, .held = mine_, .own = own};
+  }
+  if (own) own->lose();
+  if (session_over) {
     return leave(errc::lost, said("granted, but the session's lease had ended before"));
   }
-  // A limit that passed while the store was granting does not give the grant back; a cancel does.
-  if (pending_ && pending_->why != errc::timed_out) return leave(pending_->why, pending_->text);
-  state_ = state::finished;
-  return act::finish{.held = t};
+  if (stopped) return leave(pending_->why, pending_->text);
+  again_ = true;
+  return leave(errc::unavailable, said("granted, but the lock's own deadline had passed before"));
 }
 
 action claim::leave(errc why, std::string text) {
   outcome_ = {.why = why, .text = std::move(text)};
-  if (mine_.value == 0 && !entry_unknown_) return finish(outcome_.why, outcome_.text);
+  if (!entered_) return finish(outcome_.why, outcome_.text);
   leaves_ = 0;
   pause_.reset();
   return give_back();
@@ -239,14 +255,17 @@ action claim::left(const leave_reply& r, time_point now) {
     resume_ = now + pause_.next(splitmix(config_.seed));
     return act::rest{};
   }
-  if (!entry_unknown_) return finish(outcome_.why, outcome_.text);
-  if (certain) {
-    entry_unknown_ = false;
-    if (r.what == status::ok || pending_) return try_later(outcome_.text, now);
-    return finish(outcome_.why, outcome_.text);
+  if (!certain && entry_unknown_) {
+    return finish(errc::outcome_unknown,
+                  said("the store did not answer; an entry may be there until the session ends"));
   }
-  return finish(errc::outcome_unknown,
-                said("the store did not answer; an entry may be there until the session ends"));
+  if (certain) {
+    const bool again = entry_unknown_ || again_;
+    entered_ = entry_unknown_ = again_ = false;
+    mine_ = {};
+    if (again && (r.what == status::ok || pending_)) return try_later(outcome_.text, now);
+  }
+  return finish(outcome_.why, outcome_.text);
 }
 
 action claim::notified(time_point now) {
@@ -254,9 +273,9 @@ action claim::notified(time_point now) {
     notified_ = state_ != state::finished;
     return act::rest{};
   }
-  if (!active.confirm_after_wait) return grant(mine_, now);
+  if (!active.confirm_after_wait) return grant(nullptr, now);
   notified_ = false;
-  pace_ = std::min(pace_after_notify, config_.poll);
+  pace_ = std::min(watched_.empty() ? pause_first : pace_after_notify, config_.poll);
   state_ = state::confirming;
   return act::confirm{};
 }
@@ -279,7 +298,7 @@ action claim::tick(time_point now) {
 
 action claim::poll(time_point now) {
   const auto due = notes_.next_due();
-  if (++polls_ >= polls_per_look || (due && now >= *due)) {
+  if (watched_.empty() || ++polls_ >= polls_per_look || (due && now >= *due)) {
     state_ = state::confirming;
     return act::confirm{};
   }
@@ -350,7 +369,7 @@ std::string claim::said(const std::string& text) const {
 }
 
 std::string claim::held_text() const {
-  if (!first_) return said("held by somebody else");
+  if (!first_) return said(held_.empty() ? "held by somebody else" : held_);
   const owner_info& o = first_->owner;
   std::string who = "held by " + (o.program.empty() ? "session " + first_->id.str() : o.program);
   who += " (pid " + std::to_string(o.pid) + " on host " + o.host;

@@ -7,6 +7,7 @@
 
 #include <holdfast/error.hpp>
 
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -42,11 +43,13 @@ struct leave {
 };
 /// Do nothing until notified, tick at wake(), cancel or session_over.
 struct rest {};
-/// The end. `held` is a token or why there is none.
+/// The end: granted, or `why` not.
 struct finish {
   errc why{errc::busy};
   std::string text{};
-  token held{};  ///< Not zero: granted, and `why` says nothing.
+  bool granted{};                ///< Then `why` says nothing.
+  token held{};                  ///< Zero for a grant of an engine without tokens.
+  std::shared_ptr<lease> own{};  ///< As queue_view::own.
 };
 
 }  // namespace act
@@ -75,13 +78,19 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 /// of n entries would be n^2 work each time. Only every 16th poll, a notification, or a rival that
 /// was silent for its ttl reads the store. After a notification the polls come quickly at first and
 /// then ever more slowly: a process that seems to have ended may leave children that hold its life
-/// lock for some milliseconds more.
+/// lock for some milliseconds more. A waiter that sees nobody ahead has nothing to probe: the
+/// engine keeps the queue, and the waiter reads when it is notified and else as seldom as the
+/// others.
 ///
-/// Rules it keeps (docs/protocol.md): a grant counts only while the session's lease runs; after a
-/// wait one more read confirms; an unknown enqueue moves the gate before anything else; a dead
-/// rival is broken before anybody is called busy; all older sessions' versions are noted, so that
-/// many dead owners fall together; takeovers compare the version that was seen. A cancel or a limit
-/// that comes while an operation is under way is obeyed when its reply is there.
+/// A wait that ends while the last read of the store had failed ends with `unavailable` and that
+/// read's text, for nobody can say that the name was held.
+///
+/// Rules it keeps (docs/protocol.md): a grant counts only while the session's lease runs, and its
+/// own if it has one; after a wait one more read confirms; an unknown enqueue moves the gate before
+/// anything else; a dead rival is broken before anybody is called busy; all older sessions'
+/// versions are noted, so that many dead owners fall together; takeovers compare the version that
+/// was seen. A cancel or a limit that comes while an operation is under way is obeyed when its
+/// reply is there.
 ///
 /// Thread safety: none; calls are serialised by the owner.
 class claim {
@@ -117,10 +126,14 @@ class claim {
   bool finished() const noexcept;
   /// Our entry's order once enqueued, else zero.
   token order() const noexcept { return mine_; }
+  /// It rests with its entry in the queue.
+  bool queued() const noexcept { return state_ == state::watching; }
   /// True at the end when the leave was not answered. The entry may still be there and would block
   /// the name for as long as the session lives, so the driver repeats the same leave until it is
   /// answered or the session is over; the caller need not wait for that.
   bool owes_leave() const noexcept { return owes_leave_; }
+  /// That leave has to move the gate, for the enqueue's own outcome is unknown.
+  bool owes_gate() const noexcept { return owes_leave_ && entry_unknown_; }
   /// Live entries ahead at the last look, oldest first, and the session of the oldest.
   const std::vector<rival>& ahead() const noexcept { return ahead_; }
   const std::optional<session_record>& first() const noexcept { return first_; }
@@ -152,7 +165,7 @@ class claim {
   action next_take(time_point now);
   action settle(time_point now);
   time_point next_look() const noexcept;
-  action grant(token t, time_point now);
+  action grant(const std::shared_ptr<lease>& own, time_point now);
   action give_back();
   action leave(errc why, std::string text);
   action finish(errc why, std::string text);
@@ -163,7 +176,9 @@ class claim {
   sightings notes_;
   state state_{state::idle};
   token mine_{};
-  bool entry_unknown_{};
+  bool entered_{};        ///< An entry is in the store, or may be.
+  bool entry_unknown_{};  ///< May be: the enqueue was not answered.
+  bool again_{};          ///< Enqueue again once the entry is gone.
   bool owes_leave_{};
   bool notified_{};
   bool removed_{};  ///< Somebody ahead fell since the last look.
@@ -171,6 +186,8 @@ class claim {
   bool session_over_{};
   std::optional<act::finish> pending_{};  ///< A cancel or end that waits for a reply.
   act::finish outcome_{};                 ///< What to say when the leave is done.
+  std::string held_{};                    ///< What the store says of the holder, if it does.
+  std::string blind_{};                   ///< Why the last read failed; empty: it did not.
   std::vector<rival> ahead_{};
   std::vector<token> targets_{};
   std::vector<rival> watched_{};  ///< Those of ahead_ that are in targets_.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/lease.hpp"
 #include "core/records.hpp"
 
 #include <holdfast/lock_name.hpp>
@@ -24,7 +25,8 @@ enum class status : std::uint8_t {
   stale_gate,   ///< The enqueue carried an older gate than the record's.
   conflicting,  ///< The mode does not agree with the live entries of the name.
   too_many,     ///< The name has `waiters_max` live entries already.
-  unsupported,  ///< The engine has no such mode.
+  unsupported,  ///< The engine cannot do this; the text says what and why.
+  invalid,      ///< Cannot be done as asked, however often; the text says what to correct.
   unavailable,  ///< Certainly not done: could not be asked, or refused before doing anything.
   unknown,      ///< May have been done, or may still be done later.
   damaged,      ///< Stored data cannot be trusted.
@@ -62,6 +64,19 @@ struct enqueue_request {
   mode how{mode::exclusive()};
   bool leave_if_busy{};  ///< A try: no entry is left behind unless granted.
   wall_time since{};
+
+  /// For grants with a lease of their own (queue_view::own); other engines drop both.
+  ///
+  /// `lost`: this lock alone is lost before its deadline; `gone` or `denied`, and the text says
+  /// why. The engine calls lease::lose() first, then this, at most once, after its reply has said
+  /// ok, on any thread, while it holds no mutex. It need not wait for a leave() that comes at the
+  /// same time: a call that comes late, even after leave() was answered, is ignored. Neither
+  /// function runs user code or calls the engine; both are dropped when leave() is answered or the
+  /// session is closed.
+  std::function<void(const reply&)> lost{};
+  /// Called, likewise and any number of times, after lease::shorten(): without it check() knows at
+  /// once that the deadline is earlier, but the loss would be told only at the old one.
+  std::function<void()> shortened{};
 };
 
 /// Somebody older in the queue, and what an observer must note of its session.
@@ -78,11 +93,15 @@ struct rival {
 
 /// What enqueue and confirm saw, in one moment.
 struct queue_view : reply {
-  token mine{};                  ///< ok, queued: our entry.
+  token mine{};                  ///< ok, queued: our entry; zero where entries have no order.
   std::uint64_t gate{};          ///< stale_gate: the record's gate.
   std::vector<rival> ahead{};    ///< queued, busy: live entries older than ours, oldest first.
   std::vector<token> targets{};  ///< queued: watch_targets() of the live entries.
   std::optional<session_record> first{};  ///< queued, busy: the session of the oldest.
+  /// ok: the lock's own deadline, which the engine keeps and extends; a new object for every grant.
+  /// Null: the session's lease decides. The client makes it lost, whatever it says, before it sends
+  /// the leave or the close that ends the lock.
+  std::shared_ptr<lease> own{};
 };
 
 struct leave_request {
@@ -90,7 +109,7 @@ struct leave_request {
   session_id id;
   std::uint64_t inc{};
   std::uint64_t request{};
-  token order{};     ///< Zero when the enqueue's outcome is unknown: found by `request`.
+  token order{};     ///< Zero when it has none or is not known: found by `request`.
   bool move_gate{};  ///< Shuts out an enqueue that may still be under way.
 };
 struct leave_reply : reply {
@@ -101,7 +120,8 @@ struct confirm_request {
   lock_name name{""};
   session_id id;
   std::uint64_t inc{};
-  token order{};
+  token order{};            ///< Zero where entries have no order: found by `request`.
+  std::uint64_t request{};  ///< That of the enqueue.
 };
 
 struct take_request {
@@ -131,6 +151,8 @@ struct watch_request {
   lock_name name{""};
   token mine{};
   std::vector<token> targets;
+  session_id id{};
+  std::uint64_t request{};  ///< That of the enqueue: finds a waiter that has no order.
 };
 
 struct listed_lock {
@@ -165,7 +187,14 @@ using on = std::function<void(R)>;
 ///   engines), or later on a thread of the engine. The caller holds no mutex while calling.
 /// - No engine timer decides anything: nothing here expires by itself.
 /// - `unavailable` promises that nothing was done and nothing will be. `unknown` promises nothing.
-/// - Lock names were checked by the caller; ids, modes and numbers are in range.
+/// - Lock names were checked by the caller; ids, modes and numbers are in range. A name or mode
+/// that
+///   this engine alone cannot have is answered `invalid` or `unsupported`, with the reason.
+///
+/// An engine may keep the queue to itself (Redlock: a waiter contends, nobody is ahead of it). It
+/// answers `queued` with nothing ahead and no targets; from then on it tries to grant until
+/// leave(), and calls `notify` of the waiter's watch when confirm() has news. Its locks may end one
+/// by one, each by a lease of its own.
 class engine {
  public:
   engine() = default;
@@ -184,7 +213,8 @@ class engine {
   virtual void beat(const beat_request&, on<beat_reply>) = 0;
 
   /// Deletes the record if its inc is the same: the whole release of all its locks in one write.
-  /// `gone` when it is not there. Also used by an expired session on itself.
+  /// `gone` when it is not there. Also used by an expired session on itself. An engine whose locks
+  /// have leases of their own gives all locks and waiters of the session up, in the same call.
   virtual void close(const close_request&, on<reply>) = 0;
 
   /// One atomic step: session there, same inc, not denied, same gate, mode agrees with the live
@@ -193,17 +223,19 @@ class engine {
   /// nothing is left behind. The same (id, inc, request) again answers for the entry that is there.
   /// An engine never sends an enqueue a second time by itself: whether it may is the claim's
   /// choice. Dead entries met on the way may be swept, at most 100 in a call. Errors: gone, denied,
-  /// stale_gate, conflicting, too_many, unsupported.
+  /// stale_gate, conflicting, too_many, unsupported, invalid.
   virtual void enqueue(const enqueue_request&, on<queue_view>) = 0;
 
   /// Deletes our own entry, by order or by request; somebody else's is never touched. ok also when
-  /// there was none. With `move_gate` the record's gate grows in the same step, after which an
-  /// enqueue that carries an older one does not apply. Whoever watches the entry is notified.
+  /// there was none. A waiter that an engine contends for stops contending, and what a lost lock
+  /// has left behind goes. With `move_gate` the record's gate grows in the same step, after which
+  /// an enqueue that carries an older one does not apply. Whoever watches the entry is notified.
   /// `gone` when the session's record is not there: then the entry is dead, and no enqueue applies.
   virtual void leave(const leave_request&, on<leave_reply>) = 0;
 
   /// Reads in one moment whether our entry is there, our session is there and not denied, and who
-  /// is ahead: ok when granted, queued, else gone or denied.
+  /// is ahead: ok when granted, queued, else gone or denied. `unavailable` and `unknown`: it could
+  /// not be seen, or the engine contends without success; the entry keeps its place.
   virtual void confirm(const confirm_request&, on<queue_view>) = 0;
 
   /// Compare-and-delete of a session record at exactly the version that was seen. `changed` when

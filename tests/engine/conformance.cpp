@@ -191,8 +191,8 @@ namespace holdfast::core {
 
 std::ostream& operator<<(std::ostream& out, status s) {
   static constexpr const char* names[] = {
-      "ok",          "queued",   "busy",        "gone",        "denied",  "changed", "stale_gate",
-      "conflicting", "too_many", "unsupported", "unavailable", "unknown", "damaged"};
+      "ok",          "queued",   "busy",        "gone",    "denied",      "changed", "stale_gate",
+      "conflicting", "too_many", "unsupported", "invalid", "unavailable", "unknown", "damaged"};
   return out << names[static_cast<std::size_t>(s)];
 }
 
