@@ -17,6 +17,8 @@ struct holder {
 
 constinit per_process<holder> alarms;
 
+constexpr std::size_t batch = 1'000;
+
 }  // namespace
 
 result<std::shared_ptr<alarm>> alarm::of_process() {
@@ -51,6 +53,22 @@ void alarm::unwatch(std::uint64_t id) noexcept {
   if (found == entries_.end()) return;
   order_.erase({found->second.when, id});
   entries_.erase(found);
+}
+
+void alarm::moved(std::uint64_t id) noexcept {
+  std::shared_ptr<guarded> what;  // Let go when the mutex is free, as in `looked`.
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  auto& [weak, when] = found->second;
+  what = weak.lock();
+  const auto earlier = what ? what->deadline() : when;
+  if (earlier >= when) return;
+  auto node = order_.extract({when, id});
+  when = earlier;
+  node.value().first = when;
+  order_.insert(std::move(node));
+  if (order_.begin()->second == id) timer_.arm(when);
 }
 
 bool alarm::post(job j) {
@@ -103,7 +121,8 @@ void alarm::insert(std::uint64_t id, entry e) {
 
 alarm::looked alarm::take_due(time_point now) {
   looked l;
-  while (!order_.empty() && order_.begin()->first <= now) {
+  for (std::size_t n = 0; n < batch; ++n) {
+    if (order_.empty() || order_.begin()->first > now) break;
     const auto id = order_.begin()->second;
     order_.erase(order_.begin());
     auto node = entries_.extract(id);

@@ -25,7 +25,8 @@ namespace holdfast::io {
 /// One per process. Thread safety: every function, from any thread.
 class alarm final : public stoppable {
  public:
-  /// Something with a deadline that may move to later times only.
+  /// Something with a deadline. A later one is found when the earlier has come; an earlier one only
+  /// when moved() says so.
   class guarded {
    public:
     guarded() = default;
@@ -47,6 +48,8 @@ class alarm final : public stoppable {
   /// Guards `what` until its deadline passes or it is unwatched.
   std::uint64_t watch(std::weak_ptr<guarded> what, time_point deadline);
   void unwatch(std::uint64_t id) noexcept;
+  /// Its deadline may have become earlier.
+  void moved(std::uint64_t id) noexcept;
 
   /// Runs `j` on the alarm's thread, in order of posting. False when the thread has been stopped.
   bool post(job j);
@@ -70,7 +73,7 @@ class alarm final : public stoppable {
 
   explicit alarm(boot_timer timer) : timer_(std::move(timer)) {}
   void loop() noexcept;
-  looked take_due(time_point now);
+  looked take_due(time_point now);  ///< At most `batch` of them: the mutex is not held for long.
   void insert(std::uint64_t id, entry e);
 
   boot_timer timer_;
