@@ -32,7 +32,7 @@ class waiting_line {
   const report& out_;
   bool on_terminal_;
   bool drawn_{};
-  std::size_t ahead_told_{};
+  std::optional<std::size_t> ahead_told_;
   time_point started_{clock::now()};
   std::mutex mutex_;
   std::optional<event::waiting> latest_;

@@ -22,10 +22,14 @@ class grant;
 /// |                   | check(needed)             | remaining() | release()  | destructor        |
 /// |-------------------|---------------------------|-------------|------------|-------------------|
 /// | held              | ok while `needed` is left | > 0         | released   | releases, bounded |
-/// | lost              | errc::lost                | 0           | errc::lost | nothing           |
+/// | lost              | errc::lost                | 0           | errc::lost | tells nobody      |
 /// | in a forked child | errc::lost                | 0           | errc::lost | nothing           |
 ///
-/// A held lock becomes lost when its lease ends.
+/// A held lock becomes lost when its lease ends: that of its session, which then ends all of its
+/// locks; or one of its own in a store that extends each lock by itself (Redlock). Such a lock is
+/// lost alone, and once it is released or destroyed its name can be acquired again.
+///
+/// Released or destroyed, a lock that was lost alone still has the store remove what it has left.
 ///
 /// Lost is final: a lock that was lost once never answers ok again, whatever the store says later.
 ///
@@ -54,10 +58,12 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// The fencing token: send it with every protected write. Larger than that of every exclusive
   /// grant of this name before it; shared holders and permits may be granted in another order than
   /// their tokens'. It stays readable after the lock is lost, to tell what was written under it.
+  /// Zero in a store without tokens (Redlock with `?tokens=off`): then nothing stops a late writer.
   holdfast::token token() const noexcept;
 
   /// How long this process may still act; zero once lost. It only grows when a heartbeat is
-  /// acknowledged, and counts from the moment that heartbeat was **sent**.
+  /// acknowledged, and counts from the moment that heartbeat was **sent**. It may shrink in a store
+  /// whose node has lost the lock (Redlock).
   duration remaining() const noexcept;
 
   /// Call before each step on what the lock protects: `errc::lost` unless at least `needed` is
@@ -71,7 +77,7 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   std::stop_token lost() const noexcept;
 
   /// Calls `f` once with the reason when the lock is lost, at once if it is lost already: `denied`
-  /// when an operator ended the session, else `lost`. It runs
+  /// when an operator ended it or its session, else `lost`. It runs
   /// on the thread described at lost(), or on this one, and must not block or throw. Replaces an
   /// earlier `f`; an empty one takes it away. Not called for a lock that was released or destroyed
   /// first.

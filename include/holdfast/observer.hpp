@@ -46,7 +46,8 @@ struct granted {
 /// An acquire found the lock held and waits; sent again when its place changes.
 struct waiting {
   lock_name name;
-  std::size_t ahead;                  ///< Live entries before ours, holders included; at least 1.
+  /// Live entries before ours, holders included. Zero: this store does not tell (Redlock).
+  std::size_t ahead;
   std::optional<session_info> first;  ///< The oldest of them, when the engine could tell.
   wall_time since{};                  ///< Since when that one holds or waits.
   duration waited;                    ///< Since the call.
@@ -59,7 +60,9 @@ struct released {
   duration held;  ///< From the grant to the release.
 };
 
-/// A held lock is over although nobody released it.
+/// A held lock is over although nobody released it. Where each lock has a lease of its own
+/// (Redlock) the session may live on: `why` then says of the lock what session_state says of a
+/// session.
 struct lost {
   lock_name name;
   holdfast::token token;

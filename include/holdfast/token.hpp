@@ -6,6 +6,7 @@
 namespace holdfast {
 
 /// A fencing token: an integer from 1 to 2^53 - 1, the place of a grant in the history of its name.
+/// A store that is told to give none (Redlock with `?tokens=off`) grants with zero.
 ///
 /// An exclusive grant has a larger one than every grant of that name before it, across crashes,
 /// restarts and power loss. Shared holders and permits(n) hold at the same time: each has its own,
@@ -21,7 +22,7 @@ namespace holdfast {
 ///
 /// Thread safety: as a plain value.
 struct token {
-  /// Zero is no token: what a default-made one has, and never the token of a grant.
+  /// Zero is no token: it fences nothing, and no storage may be asked to compare it.
   std::uint64_t value{};
   friend auto operator<=>(const token&, const token&) = default;
 };

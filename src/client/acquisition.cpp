@@ -149,6 +149,7 @@ void acquisition::carry_out(const core::act::enqueue& a) {
   r.how = options_.mode;
   r.leave_if_busy = a.leave_if_busy;
   r.since = io::wall_now();
+  grant_->listen(r);
   session_->engine().enqueue(r, [this](core::queue_view v) { answered(std::move(v)); });
 }
 
@@ -186,6 +187,8 @@ void acquisition::carry_out(const core::act::watch& a) {
   r.name = grant_->name();
   r.mine = claim_->order();
   r.targets = a.targets;
+  r.id = session_->id();
+  r.request = request_;
   watch_ = session_->engine().watch(r, [this] { post(noticed); });
   rivals_ = a.whom;
   const bool local = !session_->store().opened().life_directory.empty();
@@ -199,6 +202,7 @@ void acquisition::carry_out(const core::act::confirm&) {
   r.id = session_->id();
   r.inc = session_->inc();
   r.order = claim_->order();
+  r.request = request_;
   session_->engine().confirm(r, [this](core::queue_view v) { answered(std::move(v)); });
 }
 
@@ -245,17 +249,17 @@ void acquisition::hint() {
 
 void acquisition::tell_waiting() {
   const auto& ahead = claim_->ahead();
-  if (!session_->events().wanted() || ahead.empty() || ahead.size() == told_ahead_) return;
+  if (!session_->events().wanted() || !claim_->queued() || ahead.size() == told_ahead_) return;
   told_ahead_ = ahead.size();
-  event::waiting e{grant_->name(), ahead.size(), {}, ahead.front().since, clock::now() - began_};
+  event::waiting e{grant_->name(), ahead.size(), {}, {}, clock::now() - began_};
+  if (!ahead.empty()) e.since = ahead.front().since;
   if (const auto& first = claim_->first()) e.first = shown(*first);
   session_->events().emit(e);
 }
 
 // A holder that hung before this process began may be due by what an earlier try has seen.
 bool acquisition::again_with_notes(const core::act::finish& a) {
-  const bool held = a.held.value != 0;
-  if (held || (a.why != errc::busy && a.why != errc::timed_out)) return false;
+  if (a.granted || (a.why != errc::busy && a.why != errc::timed_out)) return false;
   auto& notes = session_->store().notes();
   const auto now = clock::now();
   if (!options_.stop.stop_requested() && a.why == errc::busy && !std::exchange(recalled_, true)) {
@@ -273,9 +277,9 @@ bool acquisition::again_with_notes(const core::act::finish& a) {
 
 result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   auto& locks = session_->locks();
-  if (a.held.value == 0) {
+  if (!a.granted) {
     if (claim_->owes_leave()) {
-      grant_->abandoned(claim_->order(), request_);
+      grant_->abandoned(claim_->order(), request_, claim_->owes_gate());
       session_->leave_later(grant_);
     } else {
       locks.remove(*grant_);
@@ -283,7 +287,7 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
     return error(a.why, describe(a));
   }
   const auto now = clock::now();
-  grant_->granted(a.held, request_, now);
+  grant_->granted(a.held, a.own, request_, now);
   if (!locks.hold(*grant_)) {
     const auto ended = session_->usable();
     return ended ? error(errc::lost) : ended.error();
@@ -291,6 +295,7 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   auto& events = session_->events();
   if (events.wanted()) {
     events.emit(event::granted{grant_->name(), a.held, options_.mode, now - began_});
+    grant_->guard();
   }
   return grant::make_lock(grant_);
 }

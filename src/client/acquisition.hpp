@@ -110,7 +110,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   std::set<session_id> hinted_;  // Once each: a process that is gone may leave a child behind.
   time_point hint_at_{time_point::max()};
   std::uint64_t timer_{};
-  std::size_t told_ahead_{};
+  std::optional<std::size_t> told_ahead_;
   std::optional<std::stop_callback<stopper>> stopper_;
 
   std::optional<result<holdfast::lock>> outcome_;

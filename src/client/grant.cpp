@@ -7,14 +7,22 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace holdfast::client {
 
+namespace {
+
+constexpr const char* not_extended = "its lease was not extended in time";
+
+}  // namespace
+
 grant::grant(std::shared_ptr<session_core> owner, lock_name name, mode how)
-    : owner_(std::move(owner)), name_(std::move(name)), how_(how) {}
+    : owner_(std::move(owner)), name_(std::move(name)), how_(how), counts_(&owner_->lease()) {}
 
 grant::~grant() {
+  if (watched_ != 0) owner_->alarm()->unwatch(watched_);
   if (listed) owner_->locks().remove(*this);
 }
 
@@ -22,26 +30,88 @@ holdfast::lock grant::make_lock(std::shared_ptr<grant> g) noexcept {
   return holdfast::lock(std::move(g));
 }
 
-void grant::granted(holdfast::token t, std::uint64_t request, time_point now) noexcept {
+// Both only post: a thread of the engine never owns a grant, whose end may be the engine's own.
+void grant::listen(core::enqueue_request& r) {
+  std::uint64_t attempt{};
+  {
+    const std::lock_guard hold(mutex_);
+    attempt = ++attempt_;
+    loss_.reset();
+  }
+  r.lost = [alarm = owner_->alarm(), weak = weak_from_this(), attempt](const core::reply& why) {
+    alarm->post([weak, attempt, why] {
+      if (const auto self = weak.lock()) self->lost_by_engine(attempt, why);
+    });
+  };
+  r.shortened = [alarm = owner_->alarm(), weak = weak_from_this()] {
+    alarm->post([weak] {
+      if (const auto self = weak.lock()) self->shortened();
+    });
+  };
+}
+
+void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::uint64_t request,
+                    time_point now) noexcept {
   token_ = t;
   request_ = request;
   since_ = now;
+  own_ = std::move(own);
+  if (own_) counts_ = own_.get();
   state_.store(state::held, std::memory_order_release);
 }
 
-void grant::abandoned(holdfast::token order, std::uint64_t request) noexcept {
+void grant::abandoned(holdfast::token order, std::uint64_t request, bool move_gate) noexcept {
   token_ = order;
   request_ = request;
+  move_gate_ = move_gate;
   state_.store(state::over, std::memory_order_release);
+}
+
+core::leave_request grant::leaving() const {
+  core::leave_request r;
+  r.name = name_;
+  r.id = owner_->id();
+  r.inc = owner_->inc();
+  r.request = request_;
+  r.order = token_;
+  r.move_gate = move_gate_;
+  return r;
+}
+
+void grant::lose_own_lease() noexcept {
+  if (own_) own_->lose();
+}
+
+void grant::guard() {
+  if (!own_) return;
+  const std::lock_guard hold(mutex_);
+  if (watched_ == 0) watched_ = owner_->alarm()->watch(weak_from_this(), own_->until());
+}
+
+void grant::shortened() {
+  std::uint64_t watched{};
+  {
+    const std::lock_guard hold(mutex_);
+    watched = watched_;
+  }
+  if (watched != 0) owner_->alarm()->moved(watched);
 }
 
 bool grant::forked() const noexcept { return owner_->forked(); }
 
 error grant::why_lost() const {
-  auto session = owner_->usable();
   auto text = "the lock " + name_.printable() + " is lost";
-  if (!session) text += ": " + session.error().message();
-  return {errc::lost, std::move(text)};
+  if (auto session = owner_->usable(); !session) {
+    return {errc::lost, text + ": " + session.error().message()};
+  }
+  const std::lock_guard hold(mutex_);
+  if (loss_) return {errc::lost, text + ": " + loss_->reason};
+  return {errc::lost, own_ ? text + ": " + not_extended : text};
+}
+
+error grant::told_of(const loss& l) const {
+  return {l.why == session_state::denied ? errc::denied : errc::lost,
+          "the lock " + name_.printable() + " is lost: " + l.reason};
 }
 
 result<void> grant::check(duration needed) const noexcept {
@@ -49,20 +119,23 @@ result<void> grant::check(duration needed) const noexcept {
     return forked_error();
   const auto now = clock::now();
   needed = std::max(needed, duration::zero());
-  if (owner_->lease().check(needed, now)) [[likely]]
+  if (counts_->check(needed, now)) [[likely]]
     return {};
-  const auto left = owner_->lease().remaining(now);
+  const auto left = counts_->remaining(now);
   if (left <= duration::zero()) return why_lost();
   return error(errc::lost, "only " + print_duration(left) + " of the lease of " +
                                name_.printable() + " is left, " + print_duration(needed) +
                                " is needed");
 }
 
+// A session that ends takes its locks with it, however long their own leases are.
 duration grant::remaining() const noexcept {
-  return forked() ? duration::zero() : owner_->lease().remaining(clock::now());
+  if (forked()) return duration::zero();
+  const auto now = clock::now();
+  return std::min(counts_->remaining(now), owner_->lease().remaining(now));
 }
 
-std::stop_token grant::lost() const noexcept {
+std::stop_token grant::lost() noexcept {
   if (forked()) {
     std::stop_source over;
     over.request_stop();
@@ -74,7 +147,11 @@ std::stop_token grant::lost() const noexcept {
     if (!stop_.stop_possible()) stop_ = std::stop_source();
     source = stop_;
   }
-  if (state_.load() == state::lost) source.request_stop();
+  if (state_.load() == state::lost) {
+    source.request_stop();
+  } else {
+    guard();
+  }
   return source.get_token();
 }
 
@@ -83,16 +160,28 @@ void grant::on_lost(std::function<void(const error&)> f) {
     if (f) f(forked_error());
     return;
   }
+  std::optional<loss> over;
   {
     const std::lock_guard hold(mutex_);
     told_.swap(f);
-    if (state_.load() != state::lost) return;
-    told_.swap(f);
+    if (state_.load() == state::lost) {
+      told_.swap(f);
+      over = *loss_;
+    }
   }
-  if (f) f(why_lost());
+  if (!over) return guard();
+  if (f) f(told_of(*over));
+}
+
+grant::loss grant::remember(session_state why, const std::string& reason) {
+  const std::lock_guard hold(mutex_);
+  if (!loss_) loss_ = std::make_unique<const loss>(loss{why, reason});
+  return *loss_;
 }
 
 void grant::lose(session_state why, const std::string& reason) noexcept {
+  lose_own_lease();
+  const auto first = remember(why, reason);
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::lost)) return;
   std::function<void(const error&)> told;
@@ -103,29 +192,43 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
     source = stop_;
   }
   source.request_stop();
-  if (told) {
-    told(error(why == session_state::denied ? errc::denied : errc::lost,
-               "the lock " + name_.printable() + " is lost: " + reason));
-  }
-  if (owner_->events().wanted()) owner_->events().emit(event::lost{name_, token_, why, reason});
+  if (told) told(told_of(first));
+  auto& events = owner_->events();
+  if (events.wanted()) events.emit(event::lost{name_, token_, first.why, first.reason});
 }
 
-result<void> grant::release() {
-  if (forked()) return forked_error();
-  if (!owner_->lease().check(duration::zero(), clock::now())) {
-    const auto now = owner_->status();
-    lose(now.state, now.reason);
+void grant::lost_by_engine(std::uint64_t attempt, const core::reply& r) {
+  const auto why = r.what == core::status::denied ? session_state::denied : session_state::expired;
+  const auto reason = r.text.empty() ? "the store does not have it any more" : r.text;
+  {
+    const std::lock_guard hold(mutex_);
+    if (attempt != attempt_ || loss_) return;
+    loss_ = std::make_unique<const loss>(loss{why, reason});
   }
-  auto expected = state::held;
-  if (!state_.compare_exchange_strong(expected, state::over)) return why_lost();
-  core::leave_request leave;
-  leave.name = name_;
-  leave.id = owner_->id();
-  leave.inc = owner_->inc();
-  leave.request = request_;
-  leave.order = token_;
-  const auto reply =
-      await<core::leave_reply>([&](auto done) { owner_->engine().leave(leave, std::move(done)); });
+  // Before the grant is known here its lease, which is lost, speaks for itself later.
+  if (state_.load() == state::held) lose(why, reason);
+}
+
+time_point grant::deadline() const noexcept { return own_->until(); }
+
+void grant::passed() noexcept {
+  own_->expire(clock::now());
+  lose(session_state::expired, not_extended);
+}
+
+void grant::notice_loss() {
+  const auto now = clock::now();
+  if (!owner_->lease().check(duration::zero(), now)) {
+    const auto session = owner_->status();
+    lose(session.state, session.reason);
+  } else if (!counts_->check(duration::zero(), now)) {
+    lose(session_state::expired, not_extended);
+  }
+}
+
+core::leave_reply grant::give_back() {
+  const auto reply = await<core::leave_reply>(
+      [&](auto done) { owner_->engine().leave(leaving(), std::move(done)); });
   const bool certain =
       reply.what != core::status::unavailable && reply.what != core::status::unknown;
   if (certain) {
@@ -133,20 +236,42 @@ result<void> grant::release() {
   } else {
     owner_->leave_later(shared_from_this());
   }
+  if (reply.what == core::status::gone || reply.what == core::status::denied) {
+    owner_->ended_by_engine(reply);
+  }
+  return reply;
+}
+
+result<void> grant::release() {
+  if (forked()) return forked_error();
+  notice_loss();
+  auto expected = state::held;
+  if (!state_.compare_exchange_strong(expected, state::over)) {
+    auto why = why_lost();
+    give_up_lost();
+    return why;
+  }
+  lose_own_lease();
+  const auto reply = give_back();
   if (reply.what == core::status::ok) {
     auto& events = owner_->events();
     if (events.wanted()) events.emit(event::released{name_, token_, clock::now() - since_});
     return {};
   }
-  if (reply.what == core::status::gone || reply.what == core::status::denied) {
-    owner_->ended_by_engine(reply);
-  }
   return failure(reply, "release of " + name_.printable(), owner_->store().url());
 }
 
+// Its session lives, so nothing else would remove what is left in the store.
+void grant::give_up_lost() {
+  if (!own_ || !owner_->lease().check(duration::zero(), clock::now())) return;
+  if (state_.exchange(state::over) != state::over) give_back();
+}
+
 void grant::abandon() noexcept {
-  if (state_.load() != state::held) return;
-  if (!owner_->lease().check(duration::zero(), clock::now())) return;
+  const auto now = clock::now();
+  if (!owner_->lease().check(duration::zero(), now)) return;
+  const bool held = state_.load() == state::held && counts_->check(duration::zero(), now);
+  if (!held) return give_up_lost();
   if (const auto released = release(); !released) return;
 }
 

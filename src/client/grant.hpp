@@ -1,5 +1,8 @@
 #pragma once
 
+#include "core/engine.hpp"
+#include "io/alarm.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/lock.hpp>
@@ -20,41 +23,59 @@ class session_core;
 
 /// One name that a session acquires or holds: what a `lock` points to.
 ///
-/// | state     | granted() | lose()      | release()              |
-/// |-----------|-----------|-------------|------------------------|
-/// | acquiring | held      | -           | -                      |
-/// | held      | -         | lost, tells | over, then the engine  |
-/// | lost      | -         | lost        | answers lost           |
-/// | over      | -         | over        | -                      |
+/// | state     | granted() | lose()      | release()                     |
+/// |-----------|-----------|-------------|-------------------------------|
+/// | acquiring | held      | -           | -                             |
+/// | held      | -         | lost, tells | over, then the engine         |
+/// | lost      | -         | lost        | answers lost, see below       |
+/// | over      | -         | over        | -                             |
+///
+/// Its deadline is the session's lease, or one of its own that the engine gave with the grant. Lost
+/// by its own, it ends alone: the session lives on, and release() or the destructor still asks the
+/// engine to leave, so that what is left in the store goes; then the name is free to acquire again.
+///
+/// The alarm watches an own lease from when somebody wants to hear of its loss; until then nothing
+/// but checks reads it.
 ///
 /// Thread safety: every function, from any thread.
-class grant final : public std::enable_shared_from_this<grant> {
+class grant final : public io::alarm::guarded, public std::enable_shared_from_this<grant> {
  public:
   grant(std::shared_ptr<session_core> owner, lock_name name, mode how);
-  grant(const grant&) = delete;
-  grant& operator=(const grant&) = delete;
-  ~grant();
+  ~grant() override;
 
   static holdfast::lock make_lock(std::shared_ptr<grant> g) noexcept;
 
   const lock_name& name() const noexcept { return name_; }
   mode how() const noexcept { return how_; }
   holdfast::token token() const noexcept { return token_; }
-  std::uint64_t request() const noexcept { return request_; }
 
   /// Set while it is acquired, and while the lock table knows it: under the table's mutex.
   acquisition* taker{};
   bool listed{};
 
-  /// Makes it held; before anybody else can see the lock.
-  void granted(holdfast::token t, std::uint64_t request, time_point now) noexcept;
+  /// Makes the functions of an enqueue speak to this; what earlier ones say is ignored from then
+  /// on.
+  void listen(core::enqueue_request& r);
+
+  /// Makes it held; before anybody else can see the lock. Without `own` the session's lease
+  /// decides.
+  void granted(holdfast::token t, std::shared_ptr<core::lease> own, std::uint64_t request,
+               time_point now) noexcept;
 
   /// Never held, but an entry of ours may be in the store: over, and its name stays taken.
-  void abandoned(holdfast::token order, std::uint64_t request) noexcept;
+  void abandoned(holdfast::token order, std::uint64_t request, bool move_gate) noexcept;
+
+  /// What removes its entry.
+  core::leave_request leaving() const;
+
+  bool has_own_lease() const noexcept { return own_ != nullptr; }
+  void lose_own_lease() noexcept;
+  /// Has the alarm watch its own lease, if it has one; a second time changes nothing.
+  void guard();
 
   result<void> check(duration needed) const noexcept;
   duration remaining() const noexcept;
-  std::stop_token lost() const noexcept;
+  std::stop_token lost() noexcept;
   void on_lost(std::function<void(const error&)> f);
 
   /// Over before anything is sent.
@@ -65,21 +86,42 @@ class grant final : public std::enable_shared_from_this<grant> {
   void lose(session_state why, const std::string& reason) noexcept;
   bool forked() const noexcept;
 
+  time_point deadline() const noexcept override;
+  void passed() noexcept override;
+
  private:
   enum class state : std::uint8_t { acquiring, held, lost, over };
 
+  struct loss {
+    session_state why{};
+    std::string reason;
+  };
+
   error why_lost() const;
+  error told_of(const loss& l) const;
+  loss remember(session_state why, const std::string& reason);
+  void lost_by_engine(std::uint64_t attempt, const core::reply& r);
+  void shortened();
+  void notice_loss();
+  core::leave_reply give_back();
+  void give_up_lost();
 
   const std::shared_ptr<session_core> owner_;
   const lock_name name_;
   const mode how_;
   holdfast::token token_{};
   std::uint64_t request_{};
+  bool move_gate_{};
   time_point since_{};
+  std::shared_ptr<core::lease> own_;
+  core::lease* counts_;  // The session's lease or its own.
   std::atomic<state> state_{state::acquiring};
-  mutable std::mutex mutex_;  // Guards the two below; never held while they run.
-  mutable std::stop_source stop_{std::nostopstate};  // Made when first asked for.
+  mutable std::mutex mutex_;  // Guards what is below; no function of a user's runs under it.
+  std::stop_source stop_{std::nostopstate};  // Made when first asked for.
   std::function<void(const error&)> told_;
+  std::unique_ptr<const loss> loss_;  // The first that was heard of, also before the grant was.
+  std::uint64_t attempt_{};
+  std::uint64_t watched_{};
 };
 
 }  // namespace holdfast::client

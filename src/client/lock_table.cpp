@@ -17,7 +17,9 @@ bool lock_table::add(grant& g, acquisition& taker) {
 bool lock_table::hold(grant& g) {
   const std::lock_guard hold(mutex_);
   g.taker = nullptr;
+  own_leases_ = own_leases_ || g.has_own_lease();
   if (!ended_) return true;
+  g.lose_own_lease();
   g.listed = false;
   names_.erase(g.name().str());
   return false;
@@ -30,9 +32,17 @@ void lock_table::remove(grant& g) noexcept {
   names_.erase(g.name().str());
 }
 
-lock_table::content lock_table::end() {
+void lock_table::stop() noexcept {
   const std::lock_guard hold(mutex_);
   ended_ = true;
+  if (!own_leases_) return;
+  for (const auto& [name, g] : names_) {
+    if (g->taker == nullptr) g->lose_own_lease();
+  }
+}
+
+lock_table::content lock_table::all() const {
+  const std::lock_guard hold(mutex_);
   content all;
   for (const auto& [name, g] : names_) {
     if (g->taker != nullptr) {

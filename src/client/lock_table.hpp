@@ -26,13 +26,16 @@ class lock_table {
   bool hold(grant& g);
   void remove(grant& g) noexcept;
 
-  /// Everything that is there; from then on hold() answers false.
-  content end();
+  /// The session is over: every lease of a lock's own is lost, and hold() answers false.
+  void stop() noexcept;
+  /// Everything that is there; after stop().
+  content all() const;
   bool empty() const;
 
  private:
   mutable std::mutex mutex_;
   bool ended_{};
+  bool own_leases_{};  ///< Some lock here has had a lease of its own.
   std::unordered_map<std::string_view, grant*> names_;  // The text is the grant's own.
 };
 

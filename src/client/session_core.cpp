@@ -77,6 +77,8 @@ session_core::machine::step session_core::advance(
     loop_->cancel(std::exchange(timer_, 0));
     if (s.wake != time_point::max()) wake_at(s.wake);
   }
+  // Before the record is removed, and not left to the alarm, which a callback may keep busy.
+  if (s.changed && is_final(s.changed->to)) locks_.stop();
   carry_out(s);
   return s;
 }
@@ -124,7 +126,8 @@ void session_core::beat_answered(std::uint64_t attempt, const core::beat_reply& 
 void session_core::tell(const machine::change& c, duration remaining) noexcept {
   if (is_final(c.to)) {
     stop_.request_stop();
-    auto all = locks_.end();
+    locks_.stop();
+    auto all = locks_.all();
     for (const auto& g : all.held) g->lose(c.to, c.reason);
     if (!all.pending.empty()) {
       const auto why = over_error(c.to, c.reason, id_);
@@ -152,14 +155,7 @@ void session_core::ended_by_engine(const core::reply& r) {
 void session_core::leave_later(std::shared_ptr<grant> g) {
   loop_->at(clock::now() + leave_pause, [self = shared_from_this(), g = std::move(g)] {
     if (self->lease_.is_lost()) return;
-    core::leave_request r;
-    r.name = g->name();
-    r.id = self->id_;
-    r.inc = self->inc_;
-    r.request = g->request();
-    r.order = g->token();
-    r.move_gate = r.order.value == 0;
-    self->engine().leave(r, [self, g](const core::leave_reply& reply) {
+    self->engine().leave(g->leaving(), [self, g](const core::leave_reply& reply) {
       self->raise_gate(reply.gate);
       const bool certain =
           reply.what != core::status::unavailable && reply.what != core::status::unknown;
@@ -200,6 +196,7 @@ result<void> session_core::close() {
     loop_->cancel(std::exchange(timer_, 0));
   }
   alarm_->unwatch(watched_);
+  locks_.stop();
   if (s.changed) {
     alarm_->run([self = shared_from_this(), c = *s.changed] { self->tell(c, {}); },
                 std::chrono::seconds{2});

@@ -46,6 +46,7 @@ class session_core final : public io::alarm::guarded,
   lock_table& locks() noexcept { return locks_; }
   event_gate& events() noexcept { return events_; }
   const std::shared_ptr<io::loop>& loop() const noexcept { return loop_; }
+  const std::shared_ptr<io::alarm>& alarm() const noexcept { return alarm_; }
   std::stop_token lost() const noexcept { return stop_.get_token(); }
   int life_descriptor() const noexcept { return life_descriptor_; }
 
