@@ -6,6 +6,9 @@
 #ifdef HOLDFAST_ENGINE_MEMORY
 #include "engines/memory/open.hpp"
 #endif
+#ifdef HOLDFAST_ENGINE_REDLOCK
+#include "engines/redlock/open.hpp"
+#endif
 
 #include <algorithm>
 #include <array>
@@ -20,6 +23,7 @@ struct row {
   std::string_view scheme;
   result<engines::opened> (*open)(const core::store_url&, missing);
   result<presence> (*find)(const core::store_url&);
+  bool uses_ttl{};  ///< It has the query's `ttl` and `max_ttl`, which the client has checked.
 };
 
 constexpr row rows[] = {
@@ -28,6 +32,9 @@ constexpr row rows[] = {
 #endif
 #ifdef HOLDFAST_ENGINE_MEMORY
     {"memory", &engines::memory::open_memory, &engines::memory::find_memory},
+#endif
+#ifdef HOLDFAST_ENGINE_REDLOCK
+    {"redlock", &engines::redlock::open_redlock, &engines::redlock::find_redlock, true},
 #endif
     {"", nullptr, nullptr},  // Keeps the table from being empty.
 };
@@ -56,16 +63,23 @@ result<row> row_of(const core::store_url& url) {
                "unknown store URL scheme '" + url.scheme + "'; built in: " + built_in());
 }
 
+core::store_url for_engine(core::store_url url, const row& r) {
+  if (r.uses_ttl) return url;
+  url.query.erase("ttl");
+  url.query.erase("max_ttl");
+  return url;
+}
+
 }  // namespace
 
 result<engines::opened> open_engine(const core::store_url& url, missing what) {
   const auto r = row_of(url);
-  return r ? r->open(url, what) : r.error();
+  return r ? r->open(for_engine(url, *r), what) : r.error();
 }
 
 result<presence> find_store(const core::store_url& url) {
   const auto r = row_of(url);
-  return r ? r->find(url) : r.error();
+  return r ? r->find(for_engine(url, *r)) : r.error();
 }
 
 }  // namespace holdfast::client

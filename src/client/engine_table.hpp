@@ -7,8 +7,9 @@
 
 namespace holdfast::client {
 
-/// Opens the engine that the URL's scheme names. Errors: `invalid_argument` for an unknown scheme,
-/// `unsupported` for a known one that was not built in, and the engine's own.
+/// Opens the engine that the URL's scheme names; `ttl` and `max_ttl` were checked by the caller.
+/// Errors: `invalid_argument` for an unknown scheme, `unsupported` for a known one that was not
+/// built in, and the engine's own.
 result<engines::opened> open_engine(const core::store_url& url, missing what);
 
 /// The same for store::find.

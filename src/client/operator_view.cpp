@@ -107,6 +107,9 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
 result<void> operator_view::break_session(const session_id& id) {
   const auto record = find(id);
   if (!record) return record.error();
+  if (const auto& why = store_->opened().cannot_break; !why.empty()) {
+    return error(errc::unsupported, "break " + id.str() + " in " + store_->url() + ": " + why);
+  }
   const auto& directory = store_->opened().life_directory;
   const auto seen = directory.empty() || record->where.inode == 0
                         ? life::unknown
@@ -125,7 +128,8 @@ result<void> operator_view::take(const core::session_record& record) {
   if (reply.what != core::status::ok && reply.what != core::status::gone) {
     return failure(reply, "break " + record.id.str(), store_->url());
   }
-  io::remove_life(store_->opened().life_directory, record.id);
+  const auto& directory = store_->opened().life_directory;
+  if (!directory.empty()) io::remove_life(directory, record.id);
   return {};
 }
 

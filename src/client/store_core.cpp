@@ -9,6 +9,7 @@
 
 #include <holdfast/duration.hpp>
 
+#include <algorithm>
 #include <map>
 #include <mutex>
 #include <optional>
@@ -25,7 +26,8 @@ struct loop_table {
 
 constinit io::per_process<loop_table> loops;
 
-// Stores without a life directory live in this process alone, and so do the notes about them.
+// Stores without a life directory live in this process alone, and so do the notes about them; or
+// they show nobody whom one could note.
 std::optional<io::sighting_file> file_for(const engines::opened& what) {
   if (what.life_directory.empty()) return std::nullopt;
   const auto directory = io::notes_directory();
@@ -48,8 +50,8 @@ result<duration> bounded(const core::store_url& url, const std::string& key, dur
 
 store_core::store_core(engines::opened what, duration ttl, duration limit)
     : opened_(std::move(what)),
-      ttl_(ttl),
-      limit_(limit),
+      ttl_(std::min(ttl, opened_.ttl_limit.value_or(ttl))),
+      limit_(std::min(limit, opened_.ttl_limit.value_or(limit))),
       generation_(io::process_generation()),
       notes_(file_for(opened_)) {}
 
@@ -64,14 +66,22 @@ result<store_core::request> store_core::read(std::string_view text) {
   if (!limit) return limit.error();
   const auto ttl = bounded(*url, "ttl", std::min(core::ttl_default, *limit), *limit);
   if (!ttl) return ttl.error();
-  url->query.erase("ttl");
-  url->query.erase("max_ttl");
   if (url->scheme == "local" && url->path.empty()) {
     auto path = io::default_store_directory();
     if (!path) return path.error();
     url->path = std::move(*path);
   }
-  return request{std::move(*url), *ttl, *limit};
+  const bool given = url->query.contains("ttl");
+  return request{std::move(*url), *ttl, given, *limit};
+}
+
+// What was asked for by name is not made shorter in silence.
+result<void> store_core::check_ttl(const request& asked, const engines::opened& what) {
+  const auto most = what.ttl_limit.value_or(asked.limit);
+  if (!asked.ttl_given || asked.ttl <= most) return {};
+  return error(errc::invalid_argument, "the URL's ttl is " + print_duration(asked.ttl) +
+                                           "; the limit of " + what.url + " is " +
+                                           print_duration(most));
 }
 
 result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missing what) {
@@ -79,6 +89,7 @@ result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missi
   if (!asked) return asked.error();
   auto opened = open_engine(asked->url, what);
   if (!opened) return opened.error();
+  if (auto fits = check_ttl(*asked, *opened); !fits) return fits.error();
   return on(std::move(*opened), asked->ttl, asked->limit);
 }
 

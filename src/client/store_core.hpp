@@ -22,7 +22,8 @@ class store_core {
  public:
   static result<std::shared_ptr<store_core>> open(std::string_view url, missing what);
   static result<presence> find(std::string_view url);
-  /// On an engine that is open already; `ttl` and `limit` as in the URL's query.
+  /// On an engine that is open already; `ttl` and `limit` as in the URL's query, at most the
+  /// store's own limit.
   static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit);
 
   explicit store_core(engines::opened what, duration ttl, duration limit);
@@ -41,11 +42,13 @@ class store_core {
 
  private:
   struct request {
-    core::store_url url;  ///< Without the keys that are the same for all engines.
+    core::store_url url;
     duration ttl{};
+    bool ttl_given{};
     duration limit{};
   };
   static result<request> read(std::string_view url);
+  static result<void> check_ttl(const request& asked, const engines::opened& what);
 
   engines::opened opened_;
   duration ttl_;

@@ -3,11 +3,13 @@
 #include "core/engine.hpp"
 #include "core/store_url.hpp"
 
+#include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/store.hpp>
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,10 @@ struct opened {
   std::string url;             ///< Canonical, without secrets: equal for equal stores.
   std::string life_directory;  ///< Where life locks of its sessions are; empty: it has none.
   bool group_writable{};       ///< Files in life_directory are for the directory's group too.
+  /// The longest ttl of a session, when the store has one of its own; never above core::ttl_max.
+  std::optional<duration> ttl_limit{};
+  /// Why no session of this store can be broken, for people; empty: those proven dead can.
+  std::string cannot_break{};
   /// The engine's part of store::diagnose().
   std::function<result<std::vector<finding>>()> diagnose;
 };
