@@ -16,6 +16,12 @@ namespace holdfast::wire {
 template <class T>
 concept decimal = std::integral<T> && !std::same_as<T, bool> && !std::same_as<T, char>;
 
+/// One part of a command whose bytes are in two places: a key's prefix and a name.
+struct joined {
+  std::string_view first;
+  std::string_view second;
+};
+
 /// Appends commands to a buffer that somebody else owns and sends. RESP2 and RESP3 write them the
 /// same way: an array of bulk strings. Allocates nothing but what the buffer grows by.
 class resp_writer {
@@ -61,6 +67,9 @@ class resp_writer {
   static constexpr std::size_t head_bytes_max = 23;
 
   static std::size_t room_for(std::string_view bytes) { return head_bytes_max + bytes.size() + 2; }
+  static std::size_t room_for(const joined& bytes) {
+    return room_for(bytes.first) + bytes.second.size();
+  }
   template <decimal T>
   static constexpr std::size_t room_for(T) {
     return 2 * head_bytes_max;
@@ -78,6 +87,11 @@ class resp_writer {
   static char* put(char* at, std::string_view bytes) {
     at = put_head(at, '$', bytes.size());
     return put_line_end(std::copy(bytes.begin(), bytes.end(), at));
+  }
+  static char* put(char* at, const joined& bytes) {
+    at = put_head(at, '$', bytes.first.size() + bytes.second.size());
+    at = std::copy(bytes.first.begin(), bytes.first.end(), at);
+    return put_line_end(std::copy(bytes.second.begin(), bytes.second.end(), at));
   }
   template <decimal T>
   static char* put(char* at, T value) {

@@ -12,10 +12,10 @@ std::string joined(std::string_view prefix, std::string_view rest) {
 
 }  // namespace
 
-std::string token_key(std::string_view lock) { return joined("holdfast:token:", lock); }
+std::string token_key(std::string_view lock) { return joined(token_prefix, lock); }
 
-std::string session_key(std::string_view id) { return joined("holdfast:session:", id); }
+std::string session_key(std::string_view id) { return joined(session_prefix, id); }
 
-std::string free_channel(std::string_view lock) { return joined("holdfast:free:", lock); }
+std::string free_channel(std::string_view lock) { return joined(free_prefix, lock); }
 
 }  // namespace holdfast::engines::redlock

@@ -23,6 +23,10 @@ inline constexpr std::string_view reserved_prefix{"holdfast:"};
 /// | durable     | 1 when it was verified to sync every write, else 0                          |
 inline constexpr std::string_view node_key{"holdfast:node"};
 
+inline constexpr std::string_view token_prefix{"holdfast:token:"};
+inline constexpr std::string_view session_prefix{"holdfast:session:"};
+inline constexpr std::string_view free_prefix{"holdfast:free:"};
+
 /// What a name's counter is kept in while it is used, a string `epoch:token`. It lives for twice
 /// max_ttl; losing it earlier is harmless.
 std::string token_key(std::string_view lock);

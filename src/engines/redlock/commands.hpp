@@ -1,0 +1,73 @@
+#pragma once
+
+#include "core/redlock/rejoin.hpp"
+#include "engines/redlock/scripts.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/token.hpp>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+/// A lock as its key is on the nodes.
+struct held_key {
+  std::string_view name;
+  std::string_view value;
+};
+
+/// What this engine sends, each function one command with one answer (replies.hpp reads it); see
+/// scripts.hpp for what the scripts do. Appends to `out`, and allocates nothing but what that grows
+/// by.
+///
+/// A ttl that is no whole number of milliseconds is rounded up: a key may outlive its lease, and
+/// never the other way round.
+namespace commands {
+
+void acquire(std::string& out, std::string_view name, std::string_view value,
+             const session_id& session, duration ttl, std::uint64_t hint, std::string_view nonce,
+             std::uint64_t epoch);
+void raise(std::string& out, std::string_view name, std::string_view value, token to,
+           std::string_view nonce, std::uint64_t epoch);
+void repair(std::string& out, std::string_view name, std::string_view value,
+            const session_id& session, duration ttl, token at_least, std::string_view nonce);
+void release(std::string& out, std::string_view name, std::string_view value);
+
+/// `locks`: up to 100.
+void renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
+           std::span<const held_key> locks);
+void open(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
+          std::span<const std::pair<std::string_view, std::string_view>> fields);
+void close(std::string& out, const session_id& session);
+void deny(std::string& out, const session_id& session, std::string_view nonce, std::string_view by,
+          std::string_view why);
+/// `cursor`: "0", and then what the last page said.
+void list(std::string& out, std::string_view cursor, unsigned count);
+
+void look(std::string& out);
+void seal(std::string& out, const core::redlock::seal& s);
+void write(std::string& out, const core::redlock::write& w);
+
+/// tokens=off: the published algorithm's own command.
+void set_plain(std::string& out, std::string_view name, std::string_view value, duration ttl);
+/// tokens=off; `locks`: 1 to 100.
+void renew_plain(std::string& out, duration ttl, std::span<const held_key> locks);
+
+/// SCRIPT LOAD.
+void load(std::string& out, const script& s);
+/// The server's TIME.
+void time(std::string& out);
+/// The settings that facts::is_durable() reads.
+void persistence(std::string& out);
+/// To free_channel(name); on RESP3 the answer is a push.
+void subscribe(std::string& out, std::string_view name);
+void unsubscribe(std::string& out, std::string_view name);
+
+}  // namespace commands
+
+}  // namespace holdfast::engines::redlock

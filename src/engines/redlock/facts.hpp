@@ -1,0 +1,26 @@
+#pragma once
+
+#include "core/redlock/node_record.hpp"
+#include "io/redis_handshake.hpp"
+#include "wire/reply.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <string_view>
+
+namespace holdfast::engines::redlock::facts {
+
+/// Whether a server can be judged at all: Redis 6.0 or later, and its INFO could be read, without
+/// which a restart would not be seen.
+/// Errors: `unavailable`, without naming the node.
+result<void> check(const io::redis_facts& server);
+
+/// What INFO says about the node. The address, `durable` and the record are not known from it.
+core::redlock::node_facts of(const io::redis_facts& server);
+
+/// Whether the server syncs every write before it answers: `appendonly yes`, `appendfsync always`,
+/// no exception while it rewrites the file, and no sign in INFO that this does not hold yet.
+/// `config` answers commands::persistence(); a user without CONFIG proves nothing.
+bool is_durable(const io::redis_facts& server, const wire::reply& config);
+
+}  // namespace holdfast::engines::redlock::facts

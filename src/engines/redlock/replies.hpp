@@ -1,0 +1,139 @@
+#pragma once
+
+#include "core/assert.hpp"
+#include "core/redlock/node_record.hpp"
+#include "core/redlock/node_vote.hpp"
+#include "core/redlock/rejoin.hpp"
+#include "core/redlock/renewal.hpp"
+#include "engines/redlock/scripts.hpp"
+#include "wire/reply.hpp"
+
+#include <holdfast/clock.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+using core::redlock::fault;
+using core::redlock::server_time;
+
+/// What a node's answer says, or why it says nothing: an error that it answered with, or `garbled`.
+/// A fault converts, so that what never came is said in the same way:
+///
+///     const reading<released> r = a.reply ? replies::release(*a.reply) : fault::silent;
+template <class T>
+class [[nodiscard]] reading {
+ public:
+  reading(T value) : value_(std::move(value)) {}  // NOLINT: converts on purpose
+  reading(fault f) noexcept : why_(f) { HOLDFAST_ASSERT(f != fault::none); }  // NOLINT: the same
+
+  explicit operator bool() const noexcept { return value_.has_value(); }
+  const T& operator*() const noexcept { return *value_; }
+  const T* operator->() const noexcept { return &*value_; }
+  /// none when there is a value.
+  fault why() const noexcept { return why_; }
+
+ private:
+  std::optional<T> value_{};
+  fault why_{fault::none};
+};
+
+/// A vote, and the server's TIME where it told it.
+struct timed_vote {
+  core::redlock::node_vote vote{};
+  std::optional<server_time> time{};
+};
+
+struct released {
+  bool deleted{};   ///< It was there with our value, and is gone. False: it was not.
+  bool told{true};  ///< False: the user may not publish; whoever waits must look by itself.
+};
+
+struct renewed {
+  core::redlock::renewal::answer answer{};
+  std::optional<server_time> time{};
+};
+
+struct denial {
+  bool already{};     ///< It was denied before.
+  bool had_record{};  ///< False: the session had no record there.
+  duration ttl{};     ///< The session's; zero when it is not known.
+};
+
+/// One page of `list`.
+struct page {
+  struct session {
+    std::string id{};
+    duration left{};  ///< Until its record ends there.
+    std::vector<std::pair<std::string, std::string>> fields{};
+    /// The value of a field, or nothing.
+    std::string_view field(std::string_view name) const noexcept;
+  };
+  struct lock {
+    std::string name{};
+    std::string value{};
+    duration left{};
+    std::uint64_t counter{};  ///< Zero: not known.
+  };
+  std::string next{};  ///< The cursor of the next page; "0" after the last one.
+  std::vector<session> sessions{};
+  std::vector<lock> locks{};
+};
+
+struct looked {
+  server_time time{};
+  std::optional<core::redlock::node_record> record{};
+};
+
+/// Reads the answers to what commands.hpp sends. Pure.
+///
+/// Whatever a server sends, and be it hostile, gets an answer: what has no form that scripts.hpp
+/// names is `fault::garbled`, and so is a counter outside of 1 to 2^53 - 1.
+namespace replies {
+
+timed_vote acquire(const wire::reply& r);
+core::redlock::node_vote set_plain(const wire::reply& r);
+core::redlock::node_vote raise(const wire::reply& r);
+/// granted: it is there again.
+timed_vote repair(const wire::reply& r);
+reading<released> release(const wire::reply& r);
+
+/// `locks`: how many were sent. A missing or denied session is an answer, not a fault.
+reading<renewed> renew(const wire::reply& r, std::size_t locks);
+reading<renewed> renew_plain(const wire::reply& r, std::size_t locks);
+
+/// none when the record was written.
+fault open(const wire::reply& r);
+/// Whether it was there, and not denied.
+reading<bool> close(const wire::reply& r);
+reading<denial> deny(const wire::reply& r);
+reading<page> list(const wire::reply& r);
+
+/// A record without its id, nonce, epoch, max_ttl or config_hash is garbled: nothing can be made of
+/// it. One that lacks another field has lost its state: it is given with no run_id, and therefore
+/// is of no process that answers.
+reading<looked> look(const wire::reply& r);
+core::redlock::seal_reply seal(const wire::reply& r);
+core::redlock::write_reply write(const wire::reply& r);
+
+/// none when the server has the script, under the name that we call it by.
+fault load(const wire::reply& r, const script& s);
+reading<server_time> time(const wire::reply& r);
+/// none when it was done.
+fault subscribe(const wire::reply& r);
+
+/// The lock that a message of a free_channel is about; nothing for every other push. Valid as long
+/// as the push.
+std::optional<std::string_view> freed(const wire::reply& push) noexcept;
+/// For people, of an error that says `denied`: "an operator (WHO) denied it: WHY".
+std::string denial_text(const wire::reply& r);
+
+}  // namespace replies
+
+}  // namespace holdfast::engines::redlock
