@@ -43,7 +43,7 @@ std::uint64_t alarm::watch(std::weak_ptr<guarded> what, time_point deadline) {
   const bool first = order_.empty() || deadline < order_.begin()->first;
   const auto id = ++last_id_;
   insert(id, {std::move(what), deadline});
-  if (first) timer_.arm(deadline);
+  if (first) wake_at(deadline);
   return id;
 }
 
@@ -68,14 +68,14 @@ void alarm::moved(std::uint64_t id) noexcept {
   when = earlier;
   node.value().first = when;
   order_.insert(std::move(node));
-  if (order_.begin()->second == id) timer_.arm(when);
+  if (order_.begin()->second == id) wake_at(when);
 }
 
 bool alarm::post(job j) {
   const std::lock_guard hold(mutex_);
   if (stopping_) return false;
   jobs_.push_back(std::move(j));
-  timer_.arm(time_point{});
+  if (jobs_.size() == 1) timer_.arm(time_point{});
   return true;
 }
 
@@ -112,6 +112,11 @@ void alarm::stop() noexcept {
   } else {
     thread_.join();
   }
+}
+
+// A timer that is set again forgets that it has rung for a job or for the end.
+void alarm::wake_at(time_point when) noexcept {
+  if (jobs_.empty() && !stopping_) timer_.arm(when);
 }
 
 void alarm::insert(std::uint64_t id, entry e) {

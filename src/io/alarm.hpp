@@ -75,6 +75,7 @@ class alarm final : public stoppable {
   void loop() noexcept;
   looked take_due(time_point now);  ///< At most `batch` of them: the mutex is not held for long.
   void insert(std::uint64_t id, entry e);
+  void wake_at(time_point when) noexcept;
 
   boot_timer timer_;
   std::mutex mutex_;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <latch>
 #include <thread>
+#include <vector>
 
 namespace holdfast::io {
 namespace {
@@ -54,6 +55,47 @@ TEST(alarm, forgets_what_is_unwatched_or_gone) {
   EXPECT_EQ(thing->at, 0);
 }
 
+TEST(alarm, is_told_of_a_deadline_that_became_earlier) {
+  const auto a = *alarm::of_process();
+  const auto thing = std::make_shared<guarded_thing>();
+  const auto first = clock::now() + 1h;
+  thing->until = first.time_since_epoch().count();
+  const auto id = a->watch(thing, first);
+  const auto until = clock::now() + 50ms;
+  thing->until = until.time_since_epoch().count();
+  a->moved(id);
+  thing->fired.wait();
+  EXPECT_GE(thing->at, thing->until);
+}
+
+TEST(alarm, keeps_a_later_deadline_for_later_when_told_that_it_moved) {
+  const auto a = *alarm::of_process();
+  const auto thing = std::make_shared<guarded_thing>();
+  const auto first = clock::now() + 20ms;
+  const auto id = a->watch(thing, first);
+  thing->until = (first + 50ms).time_since_epoch().count();
+  a->moved(id);
+  a->unwatch(a->watch(thing, first));
+  a->moved(id + 1);
+  thing->fired.wait();
+  EXPECT_GE(thing->at, thing->until);
+}
+
+TEST(alarm, fires_for_more_than_it_looks_at_in_one_go) {
+  const auto a = *alarm::of_process();
+  std::vector<std::shared_ptr<guarded_thing>> things(3'500);
+  const auto until = clock::now() + 20ms;
+  for (auto& thing : things) {
+    thing = std::make_shared<guarded_thing>();
+    thing->until = until.time_since_epoch().count();
+    a->watch(thing, until);
+  }
+  for (const auto& thing : things) {
+    thing->fired.wait();  // For ever, if it is left out.
+    EXPECT_GE(thing->at, thing->until);
+  }
+}
+
 TEST(alarm, runs_jobs_in_order_and_one_that_is_called_from_a_job_at_once) {
   const auto a = *alarm::of_process();
   std::vector<int> order;
@@ -65,6 +107,19 @@ TEST(alarm, runs_jobs_in_order_and_one_that_is_called_from_a_job_at_once) {
       },
       1s);
   EXPECT_EQ(order, (std::vector{1, 2, 3}));
+}
+
+TEST(alarm, runs_a_job_although_a_deadline_is_watched_right_after_it) {
+  const auto a = *alarm::of_process();
+  const auto thing = std::make_shared<guarded_thing>();
+  for (int n = 0; n < 2'000; ++n) {
+    std::latch done(1);
+    ASSERT_TRUE(a->post([&] { done.count_down(); }));
+    // Earlier than all that is watched, so that the timer would be set to it.
+    const auto id = a->watch(thing, clock::now() + 1h - std::chrono::seconds{n});
+    done.wait();
+    a->unwatch(id);
+  }
 }
 
 }  // namespace
