@@ -71,17 +71,16 @@ result<store_core::request> store_core::read(std::string_view text) {
     if (!path) return path.error();
     url->path = std::move(*path);
   }
-  const bool given = url->query.contains("ttl");
-  return request{std::move(*url), *ttl, given, *limit};
+  const bool named = url->query.contains("ttl");
+  return request{std::move(*url), named ? std::optional(*ttl) : std::nullopt, *limit};
 }
 
 // What was asked for by name is not made shorter in silence.
-result<void> store_core::check_ttl(const request& asked, const engines::opened& what) {
-  const auto most = what.ttl_limit.value_or(asked.limit);
-  if (!asked.ttl_given || asked.ttl <= most) return {};
-  return error(errc::invalid_argument, "the URL's ttl is " + print_duration(asked.ttl) +
+result<void> store_core::check_ttl(std::optional<duration> named, const engines::opened& what) {
+  if (!named || !what.ttl_limit || *named <= *what.ttl_limit) return {};
+  return error(errc::invalid_argument, "the URL's ttl is " + print_duration(*named) +
                                            "; the limit of " + what.url + " is " +
-                                           print_duration(most));
+                                           print_duration(*what.ttl_limit));
 }
 
 result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missing what) {
@@ -89,8 +88,9 @@ result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missi
   if (!asked) return asked.error();
   auto opened = open_engine(asked->url, what);
   if (!opened) return opened.error();
-  if (auto fits = check_ttl(*asked, *opened); !fits) return fits.error();
-  return on(std::move(*opened), asked->ttl, asked->limit);
+  if (auto fits = check_ttl(asked->ttl, *opened); !fits) return fits.error();
+  const auto ttl = asked->ttl.value_or(std::min(core::ttl_default, asked->limit));
+  return on(std::move(*opened), ttl, asked->limit);
 }
 
 result<presence> store_core::find(std::string_view url) {

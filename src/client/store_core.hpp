@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,9 @@ class store_core {
   /// On an engine that is open already; `ttl` and `limit` as in the URL's query, at most the
   /// store's own limit.
   static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit);
+
+  /// Whether a ttl that the URL names is within the store's own limit.
+  static result<void> check_ttl(std::optional<duration> named, const engines::opened& what);
 
   explicit store_core(engines::opened what, duration ttl, duration limit);
 
@@ -43,12 +47,10 @@ class store_core {
  private:
   struct request {
     core::store_url url;
-    duration ttl{};
-    bool ttl_given{};
+    std::optional<duration> ttl;  ///< When the URL names it.
     duration limit{};
   };
   static result<request> read(std::string_view url);
-  static result<void> check_ttl(const request& asked, const engines::opened& what);
 
   engines::opened opened_;
   duration ttl_;

@@ -1,0 +1,260 @@
+// Locks that have a lease of their own, and that may be lost alone.
+#include "client/leased_engine_test.hpp"
+
+#include <latch>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using client::testing::code;
+using client::testing::eventually;
+using client::testing::listener;
+
+struct own_lease : client::testing::leased_store {};
+
+TEST_F(own_lease, decides_what_check_and_remaining_say) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  EXPECT_EQ(held.token(), token{});
+  EXPECT_LE(held.remaining(), 20s);
+  EXPECT_GT(held.remaining(), 10s);
+  EXPECT_TRUE(held.check(10s));
+  EXPECT_EQ(code(held.check(25s)), errc::lost) << "the session's lease would last for it";
+  EXPECT_TRUE(engine_->newest().own->extend(clock::now() + 28s, clock::now()));
+  EXPECT_TRUE(held.check(25s));
+  EXPECT_GT(held.remaining(), 25s);
+}
+
+TEST_F(own_lease, does_not_promise_more_than_the_session_has_left) {
+  engine_->own_ttl = 1h;
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  EXPECT_LE(held.remaining(), 30s);
+}
+
+TEST_F(own_lease, that_passes_takes_its_lock_and_leaves_the_session) {
+  const auto watcher = std::make_shared<listener>();
+  auto s = open_session(watcher);
+  auto other = must_acquire(s, "other");
+  engine_->own_ttl = 100ms;
+  const auto began = clock::now();
+  auto held = must_acquire(s, "x");
+  std::atomic<int> told{};
+  held.on_lost([&](const error& e) {
+    EXPECT_EQ(e.code(), errc::lost);
+    ++told;
+  });
+  const auto token = held.lost();
+  EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
+  EXPECT_LT(clock::now() - began, 2s);
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(token.stop_requested());
+  EXPECT_EQ(watcher->why, session_state::expired);
+  EXPECT_FALSE(watcher->last_reason().empty());
+  EXPECT_EQ(code(held.check()), errc::lost);
+  EXPECT_EQ(held.remaining(), duration::zero());
+  EXPECT_EQ(s.status().state, session_state::attached);
+  EXPECT_TRUE(other.check());
+  EXPECT_FALSE(s.lost().stop_requested());
+  engine_->own_ttl = 20s;
+  EXPECT_TRUE(s.acquire(lock_name("y")));
+}
+
+TEST_F(own_lease, that_passes_is_told_to_an_observer_even_if_nobody_asks_the_lock) {
+  const auto watcher = std::make_shared<listener>();
+  engine_->own_ttl = 50ms;
+  auto s = open_session(watcher);
+  auto held = must_acquire(s, "x");
+  EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
+}
+
+TEST_F(own_lease, that_was_lost_frees_its_name_by_a_release_that_says_lost_and_leaves) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  engine_->newest().lose(core::status::gone, "2 of 5 nodes have it");
+  EXPECT_EQ(code(s.try_acquire(lock_name("x"))), errc::busy) << "until it is released";
+  const auto released = std::move(held).release();
+  EXPECT_EQ(code(released), errc::lost);
+  EXPECT_EQ(engine_->leaves, 1);
+  EXPECT_TRUE(must_acquire(s, "x").check());
+  auto b = open_session();
+  EXPECT_TRUE(b.try_acquire(lock_name("x"))) << "nothing is left behind";
+}
+
+TEST_F(own_lease, that_was_lost_is_left_by_the_destructor_which_tells_nobody) {
+  engine_->own_ttl = 30ms;
+  auto s = open_session();
+  {
+    auto held = must_acquire(s, "x");
+    ASSERT_TRUE(eventually([&] { return engine_->newest().own->remaining(clock::now()) == 0ms; }));
+    // Dropped by this thread in the same moment: whether it was told before is open.
+  }
+  EXPECT_EQ(engine_->leaves, 1);
+  EXPECT_EQ(engine_->leaves_of_live, 0);
+  engine_->own_ttl = 20s;
+  EXPECT_TRUE(must_acquire(s, "x").check());
+}
+
+TEST_F(own_lease, that_lapsed_unheard_is_not_told_after_the_destructor) {
+  engine_->own_ttl = 1h;
+  auto s = open_session();
+  std::atomic<int> told{};
+  {
+    auto held = must_acquire(s, "x");
+    held.on_lost([&](const error&) { ++told; });
+    // Not told to the alarm, which looks in an hour.
+    engine_->newest().own->lose();
+  }
+  EXPECT_TRUE(s.close());
+  EXPECT_EQ(told, 0);
+}
+
+TEST_F(own_lease, that_the_engine_loses_is_told_with_the_engines_reason) {
+  const auto watcher = std::make_shared<listener>();
+  auto s = open_session(watcher);
+  auto held = must_acquire(s, "x");
+  std::latch heard(1);
+  std::string message;
+  held.on_lost([&](const error& e) {
+    EXPECT_EQ(e.code(), errc::denied);
+    message = e.message();
+    heard.count_down();
+  });
+  engine_->newest().lose(core::status::denied, "an operator (ann) denied it");
+  EXPECT_EQ(code(held.check()), errc::lost);
+  heard.wait();
+  EXPECT_NE(message.find("ann"), std::string::npos) << message;
+  EXPECT_TRUE(held.lost().stop_requested());
+  EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
+  EXPECT_EQ(watcher->why, session_state::denied);
+  EXPECT_EQ(watcher->last_reason(), "an operator (ann) denied it");
+  EXPECT_NE(held.check().error().message().find("ann"), std::string::npos);
+  held.on_lost([&](const error& e) { EXPECT_EQ(e.code(), errc::denied); });
+  EXPECT_EQ(s.status().state, session_state::attached);
+}
+
+TEST_F(own_lease, that_the_engine_lost_says_so_to_a_lock_that_asks_afterwards) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  engine_->newest().lose(core::status::gone, "2 of 5 nodes have it");
+  const auto token = held.lost();
+  EXPECT_TRUE(eventually([&] { return token.stop_requested(); }));
+}
+
+TEST_F(own_lease, of_a_lock_that_is_over_may_be_reported_lost_without_effect) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  std::atomic<int> told{};
+  held.on_lost([&](const error&) { ++told; });
+  const auto old = engine_->newest();
+  EXPECT_TRUE(std::move(held).release());
+  EXPECT_EQ(engine_->leaves_of_live, 0) << "no check may say ok once the leave is sent";
+  auto again = must_acquire(s, "x");
+  old.lose(core::status::gone, "late");
+  EXPECT_TRUE(s.close());
+  EXPECT_EQ(told, 0);
+}
+
+TEST_F(own_lease, of_an_earlier_attempt_says_nothing_about_a_later_one) {
+  engine_->late_grants = 1;
+  auto s = open_session();
+  auto got = s.acquire(lock_name("x"), {.wait = 5s});
+  ASSERT_TRUE(got) << got.error().message();
+  EXPECT_EQ(engine_->leaves, 1) << "the late grant was given back";
+  std::atomic<int> told{};
+  got->on_lost([&](const error&) { ++told; });
+  engine_->first_lost(core::reply{core::status::gone, "late"});
+  std::latch asked(1);
+  EXPECT_TRUE(io::alarm::of_process().value()->post([&] { asked.count_down(); }));
+  asked.wait();
+  EXPECT_EQ(told, 0);
+  EXPECT_TRUE(got->check());
+}
+
+TEST_F(own_lease, that_has_passed_at_the_grant_of_a_try_holds_nothing) {
+  engine_->late_grants = 1;
+  auto s = open_session();
+  EXPECT_EQ(code(s.try_acquire(lock_name("x"))), errc::unavailable);
+  EXPECT_EQ(engine_->leaves, 1);
+  EXPECT_TRUE(s.try_acquire(lock_name("x")));
+}
+
+TEST_F(own_lease, that_is_shortened_is_told_at_the_earlier_deadline) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  const auto token = held.lost();
+  const auto until = clock::now() + 60ms;
+  engine_->newest().shorten(until);
+  EXPECT_TRUE(eventually([&] { return token.stop_requested(); }));
+  EXPECT_GE(clock::now(), until);
+}
+
+TEST_F(own_lease, ends_with_its_session_before_the_record_goes) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  auto second = must_acquire(s, "y");
+  std::latch called(1), closed(1);
+  held.on_lost([&](const error&) {
+    called.count_down();
+    closed.wait();  // What a callback must not do: it keeps the alarm's thread.
+  });
+  engine_->all().front().lose(core::status::gone, "gone");
+  called.wait();
+  EXPECT_TRUE(s.close());
+  EXPECT_EQ(engine_->live_at_close, 0);
+  EXPECT_EQ(code(second.check()), errc::lost);
+  closed.count_down();
+}
+
+TEST_F(own_lease, ends_with_a_session_that_expires) {
+  engine_->drop_beats = true;
+  auto s = open_session({}, 150ms);
+  auto held = must_acquire(s, "x");
+  const auto token = held.lost();
+  EXPECT_TRUE(eventually([&] { return token.stop_requested(); }));
+  EXPECT_EQ(code(held.check()), errc::lost);
+  EXPECT_TRUE(engine_->newest().own->is_lost());
+  EXPECT_EQ(engine_->live_at_close, 0);
+  const auto before = engine_->leaves.load();
+  EXPECT_EQ(code(std::move(held).release()), errc::lost);
+  EXPECT_EQ(engine_->leaves, before) << "the session's own end removes everything";
+}
+
+TEST_F(own_lease, of_a_lost_lock_is_left_later_when_the_store_does_not_answer) {
+  auto s = open_session();
+  auto held = must_acquire(s, "x");
+  engine_->newest().lose(core::status::gone, "gone");
+  engine_->fail_leaves = 1;
+  EXPECT_EQ(code(std::move(held).release()), errc::lost);
+  EXPECT_EQ(code(s.try_acquire(lock_name("x"))), errc::busy);
+  auto b = open_session();
+  EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 5s}));
+  EXPECT_EQ(engine_->gates_moved, 0) << "its enqueue was answered";
+}
+
+TEST_F(own_lease, of_many_locks_is_told_promptly) {
+#if defined(__SANITIZE_THREAD__)
+  constexpr int locks = 5'000;  // Everything takes 20 times as long.
+#else
+  constexpr int locks = 100'000;
+#endif
+  engine_->own_ttl = 10min;
+  auto s = open_session();
+  std::vector<lock> held;
+  held.reserve(locks);
+  std::atomic<int> told{};
+  for (int i = 0; i < locks; ++i) {
+    held.push_back(must_acquire(s, "n" + std::to_string(i)));
+    held.back().on_lost([&](const error&) { ++told; });
+  }
+  const auto all = engine_->all();
+  const auto until = clock::now() + 100ms;
+  for (const auto& one : all) one.shorten(until);
+  EXPECT_TRUE(eventually([&] { return told == locks; }, 5s)) << told;
+  EXPECT_EQ(s.status().state, session_state::attached);
+  for (int i = 0; i < locks; i += 997) EXPECT_EQ(code(held[std::size_t(i)].check()), errc::lost);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,66 @@
+// What an engine says of its store when it is opened, and the client keeps to.
+#include "client/engines_test.hpp"
+#include "client/failure.hpp"
+#include "client/operator_view.hpp"
+#include "client/session_core.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+engines::opened limited(const std::string& name) {
+  auto opened = testing::memory("limits_" + name);
+  opened.ttl_limit = 10s;
+  return opened;
+}
+
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+TEST(store_limits, no_session_asks_for_more_than_the_store_allows) {
+  const auto store = store_core::on(limited("most"), 30s, 1h);
+  EXPECT_EQ(store->ttl_limit(), 10s);
+  EXPECT_EQ(code(session_core::open(store, {.ttl = 11s})), errc::invalid_argument);
+  EXPECT_TRUE(session_core::open(store, {.ttl = 10s}));
+}
+
+TEST(store_limits, the_default_ttl_fits_the_store) {
+  EXPECT_EQ(store_core::on(limited("default"), 30s, 1h)->default_ttl(), 10s);
+  EXPECT_EQ(store_core::on(limited("short"), 5s, 1h)->default_ttl(), 5s);
+  EXPECT_EQ(store_core::on(limited("strict"), 2s, 3s)->ttl_limit(), 3s);
+}
+
+TEST(store_limits, a_ttl_that_the_url_names_is_refused_rather_than_made_shorter) {
+  const auto opened = limited("named");
+  EXPECT_TRUE(store_core::check_ttl(10s, opened));
+  EXPECT_TRUE(store_core::check_ttl(std::nullopt, opened));
+  const auto refused = store_core::check_ttl(11s, opened);
+  ASSERT_EQ(code(refused), errc::invalid_argument);
+  EXPECT_NE(refused.error().message().find("10s"), std::string::npos) << refused.error().message();
+  EXPECT_TRUE(store_core::check_ttl(1h, testing::memory("limits_none")));
+}
+
+TEST(store_limits, a_store_may_say_that_no_session_of_it_can_be_broken) {
+  auto opened = testing::memory("limits_break");
+  opened.cannot_break = "it has no life locks";
+  const auto store = store_core::on(opened, 30s, 1h);
+  const auto s = session_core::open(store, {});
+  ASSERT_TRUE(s);
+  operator_view view(store);
+  const auto broken = view.break_session((*s)->id());
+  ASSERT_EQ(code(broken), errc::unsupported);
+  EXPECT_NE(broken.error().message().find("no life locks"), std::string::npos);
+  EXPECT_EQ(code(view.break_session(session_id{})), errc::invalid_argument) << "nobody is there";
+}
+
+TEST(failure, of_what_cannot_be_done_as_asked_is_an_invalid_argument) {
+  const core::reply r{core::status::invalid, "the engine's words"};
+  const auto e = failure(r, "deny", "memory:x");
+  EXPECT_EQ(e.code(), errc::invalid_argument);
+  EXPECT_NE(e.message().find("the engine's words"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::client
