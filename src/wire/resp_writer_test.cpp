@@ -38,6 +38,17 @@ TEST(resp_writer, writes_every_integer_in_full) {
                                              "18446744073709551615", "0", "-7", "255", "-128"}));
 }
 
+TEST(resp_writer, a_part_may_lie_in_two_places) {
+  std::string out;
+  resp_writer to(out);
+  to.command("GET", joined{"prefix:", "name"});
+  EXPECT_EQ(out, "*2\r\n$3\r\nGET\r\n$11\r\nprefix:name\r\n");
+  out.clear();
+  to.begin(1);
+  to.argument(joined{"", ""});
+  EXPECT_EQ(out, "*1\r\n$0\r\n\r\n");
+}
+
 TEST(resp_writer, takes_a_command_in_parts_when_their_number_is_not_known_before) {
   std::string out;
   resp_writer to(out);

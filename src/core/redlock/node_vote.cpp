@@ -40,7 +40,7 @@ constexpr std::array<fault_action, faults> actions{{
     {vote::failed, false, true, "refused with an error"},
 }};
 
-constexpr std::array<std::pair<std::string_view, fault>, 18> words{{
+constexpr std::array<std::pair<std::string_view, fault>, 25> words{{
     {"LOADING", fault::loading},
     {"MISCONF", fault::disk_error},
     {"OOM", fault::out_of_memory},
@@ -59,6 +59,14 @@ constexpr std::array<std::pair<std::string_view, fault>, 18> words{{
     {"TRYAGAIN", fault::clustered},
     {"NOREPLICAS", fault::too_few_replicas},
     {"WRONGTYPE", fault::wrong_type},
+    // What our own scripts refuse with.
+    {"HFNOTADMITTED", fault::not_admitted},
+    {"HFEPOCH", fault::epoch_moved},
+    {"HFTTL", fault::ttl_too_long},
+    {"HFNOSESSION", fault::session_missing},
+    {"HFDENIED", fault::denied},
+    {"HFCLOCK", fault::clock_went_back},
+    {"HFCOUNTER", fault::counter_full},
 }};
 
 }  // namespace

@@ -52,6 +52,16 @@ TEST(node_vote, tells_the_errors_apart) {
   EXPECT_EQ(fault_of("BUSY"), fault::busy_script);
 }
 
+TEST(node_vote, knows_what_our_own_scripts_refuse_with) {
+  EXPECT_EQ(fault_of("HFNOTADMITTED this node has no record"), fault::not_admitted);
+  EXPECT_EQ(fault_of("HFEPOCH 7 is the epoch of this node, not 6"), fault::epoch_moved);
+  EXPECT_EQ(fault_of("HFTTL 60000 ms is the longest ttl here"), fault::ttl_too_long);
+  EXPECT_EQ(fault_of("HFNOSESSION this node has no record"), fault::session_missing);
+  EXPECT_EQ(fault_of("HFDENIED by ann: it hangs"), fault::denied);
+  EXPECT_EQ(fault_of("HFCLOCK 5000 us: so far TIME went back"), fault::clock_went_back);
+  EXPECT_EQ(fault_of("HFCOUNTER 9007199254740992 is above 2^53 - 1"), fault::counter_full);
+}
+
 TEST(node_vote, what_was_not_answered_may_have_been_done) {
   for (const fault f : {fault::silent, fault::connection_lost, fault::garbled}) {
     EXPECT_EQ(node_vote::of(f).what, vote::unknown);
