@@ -92,6 +92,8 @@ class admission {
   std::uint64_t epoch() const noexcept { return epoch_; }
   ballot ballot_of(node_index i) const;
   standing standing_of(node_index i) const noexcept;
+  /// What was read of it last, and what was written since.
+  const node_facts& facts_of(node_index i) const { return nodes_.at(i).facts; }
   /// For people: why a node does not vote, and until when.
   std::string explain(node_index i, time_point now) const;
   /// Success while enough nodes vote or may soon; else why not and what to do.

@@ -20,7 +20,7 @@ renewal::renewal(config c, time_point opened) : config_(c) {
   HOLDFAST_ASSERT(c.nodes > 0 && c.nodes <= nodes_max);
   session_until_.fill(never);
   groups_.emplace_back();
-  groups_[0].due = opened + c.ttl / 3;
+  groups_[0].due = opened + period();
   roomy_.insert(0);
   schedule(0);
 }
@@ -39,7 +39,7 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   std::fill(row(slot).begin(), row(slot).end(), never);
   for_each(there, [&](node_index i) { row(slot)[i] = until; });
   group& into = groups_[g];
-  const time_point due = until - usable(config_.ttl) + config_.ttl / 3;
+  const time_point due = until - usable(config_.ttl) + period();
   into.due = into.slots.empty() && g != 0 ? due : std::min(into.due, due);
   into.slots.push_back(slot);
   if (into.slots.size() == batch_max) roomy_.erase(g);
@@ -67,6 +67,18 @@ renewal::step renewal::tick(time_point now) {
     schedule(g);
   }
   return finish(std::move(s));
+}
+
+renewal::step renewal::beat(time_point now) {
+  for (std::uint32_t g = 0; g < groups_.size(); ++g) {
+    groups_[g].due = now;
+    schedule(g);
+  }
+  return tick(now);
+}
+
+duration renewal::period() const noexcept {
+  return config_.period > duration::zero() ? config_.period : config_.ttl / 3;
 }
 
 renewal::batch renewal::send(std::uint32_t g, time_point now) {
@@ -152,7 +164,7 @@ void renewal::extended(sent_batch& b, node_index i, const answer& a, time_point 
       if (lives(h)) locks_[h.slot].extending = false;
     }
     group& g = groups_[b.number & ((std::uint64_t{1} << group_bits) - 1)];
-    g.due = std::max(g.due, b.at + config_.ttl / 3);
+    g.due = std::max(g.due, b.at + period());
   }
   if (b.confirmed) {
     s.reopen = missing_ - reopening_ - denied_by_;
@@ -192,8 +204,9 @@ void renewal::apply(std::uint32_t slot, time_point now, step& s) {
     own.lose();
   } else if (until > own.until()) {
     own.extend(until, now);
-  } else {
+  } else if (until < own.until()) {
     own.shorten(until);
+    s.shortened.push_back({slot, locks_[slot].generation});
   }
   if (!own.is_lost()) return;
   s.lost.push_back({{slot, locks_[slot].generation}, errc::lost});
@@ -255,6 +268,10 @@ node_set renewal::nodes_of(handle h) const {
 }
 
 time_point renewal::deadline_of(handle h) const { return lives(h) ? deadline(h.slot) : never; }
+
+time_point renewal::session_until() const {
+  return majority_deadline(std::span(session_until_).first(config_.nodes));
+}
 
 std::span<time_point> renewal::row(std::uint32_t slot) noexcept {
   return std::span(until_).subspan(slot * config_.nodes, config_.nodes);

@@ -50,6 +50,7 @@ class renewal {
   struct config {
     std::size_t nodes{};
     duration ttl{};
+    duration period{};  ///< From one sending to the next; zero: ttl/3.
   };
   /// One lock here; a stale one is told apart from its slot's next user.
   struct handle {
@@ -83,7 +84,8 @@ class renewal {
     std::vector<repair> repairs{};
     node_set reopen{};         ///< Write the session's record again there, unless it is denied.
     std::vector<loss> lost{};  ///< Their leases are lost; they are not renewed any more.
-    bool denied{};             ///< So many nodes deny it that no majority can serve; said once.
+    std::vector<handle> shortened{};  ///< Their leases end earlier than was said before.
+    bool denied{};  ///< So many nodes deny it that no majority can serve; said once.
     time_point wake{time_point::max()};  ///< Call tick() then.
   };
 
@@ -100,6 +102,8 @@ class renewal {
   void remove(handle h);
 
   step tick(time_point now);
+  /// Sends everything now, whenever it was due.
+  step beat(time_point now);
   step answered(std::uint64_t number, node_index i, const answer& a, time_point now);
   step repaired(std::uint64_t number, bool done, time_point now);
   /// The session's record is on `i` again, or could not be written there.
@@ -109,6 +113,9 @@ class renewal {
   /// Where it is known to be now.
   node_set nodes_of(handle h) const;
   time_point deadline_of(handle h) const;
+  /// Until when a majority of nodes keeps the session's record; time_point::min() before any
+  /// answer.
+  time_point session_until() const;
   time_point wake() const noexcept;
 
  private:
@@ -154,6 +161,7 @@ class renewal {
   void missing(const sent_batch& b, node_index i, time_point now, step& s);
   void deny_all(step& s);
   void apply(std::uint32_t slot, time_point now, step& s);
+  duration period() const noexcept;
   void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);
   time_point deadline(std::uint32_t slot) const;
   void schedule(std::uint32_t g);
