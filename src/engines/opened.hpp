@@ -5,6 +5,7 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
+#include <holdfast/redlock.hpp>
 #include <holdfast/store.hpp>
 
 #include <functional>
@@ -27,6 +28,10 @@ struct opened {
   std::optional<duration> ttl_limit{};
   /// Why no session of this store can be broken, for people; empty: those proven dead can.
   std::string cannot_break{};
+  /// What an operator does with the nodes of a Redlock store; null on all others.
+  std::function<result<redlock::overview>()> look_over{};
+  std::function<result<redlock::overview>(const redlock::setup&)> init{};
+  std::function<result<redlock::overview>(const redlock::setup&)> recover{};
   /// The engine's part of store::diagnose().
   std::function<result<std::vector<finding>>()> diagnose;
 };

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// What an operator of a Redlock store does once, or after a disaster: set it up, look at its
+/// nodes, bring it back. Locks are taken as on every store; see holdfast/session.hpp.
+///
+/// With tokens each node keeps a small record of itself (DESIGN of the store: docs/redlock.md). A
+/// node that lost its record does not vote until it has rejoined; when a majority lost theirs, no
+/// rule can tell what was granted, and a person decides by recover().
+namespace holdfast::redlock {
+
+/// One node, as this client sees it.
+struct node_info {
+  std::string address;    ///< As in the URL.
+  bool connected{};       ///< It answers. Otherwise only `address` and `standing` say something.
+  bool votes{};           ///< It is asked for locks.
+  std::string standing;   ///< For people: "votes", or why it does not and until when.
+  std::string version;    ///< Of the server.
+  std::string role;       ///< "master"; anything else is refused.
+  bool durable{};         ///< It syncs every write before it answers (`appendfsync always`).
+  bool recorded{};        ///< It has a node record; the rest comes from there.
+  std::string id;         ///< Of the node, given by init().
+  std::uint64_t epoch{};  ///< Zero: it lost its state and has not rejoined.
+  std::uint64_t floor{};  ///< No token was above it.
+  duration max_ttl{};     ///< The longest ttl that its scripts accept.
+};
+
+/// All nodes of a store at about one moment.
+struct overview {
+  std::string url;  ///< Without secrets.
+  bool tokens{};    ///< False with `tokens=off`: there are no records then.
+  std::vector<node_info> nodes;
+  std::size_t votes{};   ///< How many nodes vote.
+  std::size_t needed{};  ///< How many must, for locks to be granted.
+  std::string advice;    ///< What to do; empty when nothing needs to be done.
+};
+
+/// How a store is set up.
+struct setup {
+  /// The longest ttl of any lock, from 100 ms to 1 h; a node that lost its state waits for as long.
+  /// Zero: the URL's `max_ttl`, which is 60 s unless given.
+  duration max_ttl{};
+  /// Accept servers that may drop keys (an eviction policy with a memory limit).
+  bool accept_unsafe{};
+};
+
+/// Looks at every node; changes nothing. Waits at most some seconds for those that do not answer.
+/// Errors: `invalid_argument` (the URL), `unsupported` (not a redlock:// store).
+HOLDFAST_EXPORT result<overview> status(std::string_view url);
+
+/// Writes the first node records. Every node has to answer, and none may have a record; other keys
+/// and `appendonly no` are accepted. Locks can be taken when it returns.
+/// Errors: `invalid_argument` (set up already, a replica, the same server twice, an unsafe
+/// setting), `unavailable` (a node did not answer; nothing was written), `outcome_unknown` (some
+/// records may have been written: run recover()), `unsupported`.
+HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {});
+
+/// Writes new records on every node that answers, after a majority lost its state. What it gives
+/// up: a lock that is still held may be granted again, unless its ttl has passed since the loss;
+/// and a token may repeat, if clocks were set back by more than the store's age.
+/// Errors: as init(); it needs a majority of the nodes.
+HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
+
+}  // namespace holdfast::redlock
