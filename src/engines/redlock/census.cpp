@@ -1,0 +1,162 @@
+#include "engines/redlock/census.hpp"
+
+#include "engines/redlock/commands.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+
+constexpr unsigned page_size = 100;
+/// A node may hold millions of keys of other programs; who looks waits no longer than this.
+constexpr duration patience = 10s;
+
+std::int64_t number(std::string_view text) {
+  std::int64_t n{};
+  std::from_chars(text.data(), text.data() + text.size(), n);
+  return n;
+}
+
+wall_time time_of(std::string_view text) {
+  return wall_time(std::chrono::microseconds(number(text)));
+}
+
+core::session_record record_of(const session_id& id, const page::session& s) {
+  core::session_record r;
+  r.id = id;
+  r.at.inc = 1;
+  r.at.denied = s.field("denied") == "1";
+  r.ttl = std::chrono::milliseconds(number(s.field("ttl")));
+  r.owner.host = s.field("host");
+  r.owner.boot_id = s.field("boot_id");
+  r.owner.pid = number(s.field("pid"));
+  r.owner.program = s.field("program");
+  r.owner.instance = s.field("instance");
+  r.owner.label = s.field("label");
+  r.owner.started = time_of(s.field("started"));
+  r.opened = time_of(s.field("opened"));
+  r.denied_by = s.field("denied_by");
+  r.denied_why = s.field("denied_why");
+  return r;
+}
+
+/// The session in a value, or, for a holder without one, an id made of its own random bytes.
+session_id owner_of(const std::string& value) {
+  const auto dot = value.find('.');
+  const auto text = dot == std::string::npos ? value.substr(0, 32) : value.substr(dot + 1);
+  return session_id::parse(text).value_or(session_id{});
+}
+
+}  // namespace
+
+census::census(std::shared_ptr<cluster> c, core::on<core::listing> done)
+    : cluster_(std::move(c)), done_(std::move(done)) {}
+
+void census::start() {
+  deadline_ = clock::now() + patience;
+  for (node_index i = 0; i < cluster_->size(); ++i) {
+    if (cluster_->connection_of(i) != 0) pending_.add(i);
+  }
+  const node_set all = pending_;
+  if (all.empty()) return done_(result());
+  core::redlock::for_each(all, [this](node_index i) { ask(i, "0"); });
+}
+
+void census::ask(node_index i, const std::string& cursor) {
+  std::string bytes;
+  commands::list(bytes, cursor, page_size);
+  cluster_->ask(i, bytes, deadline_,
+                [self = shared_from_this(), i](const io::redis_answer& a) { self->read(i, a); });
+}
+
+void census::read(node_index i, const io::redis_answer& a) {
+  const reading<page> got = a.reply == nullptr ? fault::silent : replies::list(*a.reply);
+  if (got) {
+    add(i, *got);
+    if (got->next != "0") return ask(i, got->next);
+  }
+  bool last = false;
+  {
+    const std::lock_guard hold(mutex_);
+    if (got) complete_.add(i);
+    if (!got) {
+      trouble_ += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(got.why()).text;
+    }
+    pending_.remove(i);
+    last = pending_.empty();
+  }
+  if (last) done_(result());
+}
+
+void census::add(node_index i, const page& p) {
+  const std::lock_guard hold(mutex_);
+  for (const auto& s : p.sessions) {
+    const auto id = session_id::parse(s.id);
+    if (!id) continue;
+    auto record = record_of(*id, s);
+    auto& kept = sessions_.try_emplace(*id, record).first->second;
+    // One that was denied where it had no record says nothing else about itself.
+    if (kept.owner.host.empty()) {
+      record.at.denied = record.at.denied || kept.at.denied;
+      if (record.denied_by.empty()) record.denied_by = kept.denied_by;
+      if (record.denied_why.empty()) record.denied_why = kept.denied_why;
+      kept = std::move(record);
+    } else if (record.at.denied) {
+      kept.at.denied = true;
+      kept.denied_by = record.denied_by;
+      kept.denied_why = record.denied_why;
+    }
+  }
+  for (const auto& l : p.locks) {
+    found_lock& f = locks_[{l.name, l.value}];
+    f.on.add(i);
+    f.counter = std::max(f.counter, l.counter);
+  }
+}
+
+core::listing census::result() {
+  core::listing all;
+  const std::lock_guard hold(mutex_);
+  if (complete_.size() < cluster_->majority()) {
+    all.what = status::unavailable;
+    all.text = std::to_string(complete_.size()) + " of " + std::to_string(cluster_->size()) +
+               " nodes could be looked through, needed are " +
+               std::to_string(cluster_->majority()) + trouble_;
+    if (auto v = cluster_->verdict(); !v) all.text = v.error().message();
+    return all;
+  }
+  all.what = status::ok;
+  std::uint64_t seen = 0xcbf29ce484222325U;
+  const auto mix = [&seen](const std::string& text) {
+    seen = (seen ^ std::hash<std::string>{}(text)) * 0x100000001b3U;
+  };
+  for (const auto& [key, found] : locks_) {
+    if (found.on.size() < cluster_->majority()) continue;
+    const session_id owner = owner_of(key.second);
+    core::entry e;
+    e.order = token{found.counter};
+    e.owner = owner;
+    e.inc = 1;
+    all.locks.push_back({lock_name(key.first), {e}});
+    mix(key.first + "=" + key.second);
+    if (sessions_.contains(owner)) continue;
+    core::session_record unknown;
+    unknown.id = owner;
+    unknown.owner.program = "(another Redlock client, or tokens=off)";
+    sessions_[owner] = unknown;
+  }
+  for (const auto& [id, record] : sessions_) {
+    all.sessions.push_back(record);
+    mix(id.str() + (record.at.denied ? "-" : "+"));
+  }
+  all.revision = seen;
+  return all;
+}
+
+}  // namespace holdfast::engines::redlock

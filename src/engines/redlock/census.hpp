@@ -1,0 +1,49 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/redlock/cluster.hpp"
+#include "engines/redlock/replies.hpp"
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+/// Looks through all nodes, page by page, for sessions and locks, and puts together what a majority
+/// has. Not one moment: what changes meanwhile may be missed or be old.
+///
+/// Thread safety: start() once; it keeps itself alive.
+class census final : public std::enable_shared_from_this<census> {
+ public:
+  census(std::shared_ptr<cluster> c, core::on<core::listing> done);
+  void start();
+
+ private:
+  struct found_lock {
+    node_set on{};
+    std::uint64_t counter{};
+  };
+
+  void ask(node_index i, const std::string& cursor);
+  void read(node_index i, const io::redis_answer& a);
+  void add(node_index i, const page& p);
+  void node_done(node_index i);
+  core::listing result();
+
+  const std::shared_ptr<cluster> cluster_;
+  const core::on<core::listing> done_;
+  time_point deadline_{};
+
+  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  node_set pending_;
+  node_set complete_;
+  std::string trouble_{};
+  std::map<session_id, core::session_record> sessions_;
+  std::map<std::pair<std::string, std::string>, found_lock> locks_;  ///< By name and value.
+};
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,366 @@
+#include "engines/redlock/cluster.hpp"
+
+#include "core/assert.hpp"
+#include "engines/redlock/facts.hpp"
+#include "engines/redlock/replies.hpp"
+#include "io/random.hpp"
+#include "io/state_directory.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::redlock::admission;
+using core::redlock::for_each;
+
+/// How long a majority waits for the others at the start: a key on all nodes is worth more than one
+/// on the first that were connected.
+constexpr duration stragglers_limit = 20ms;
+
+std::vector<std::string> texts_of(const std::vector<io::node_address>& nodes) {
+  std::vector<std::string> texts;
+  for (const auto& n : nodes) texts.push_back(n.text());
+  return texts;
+}
+
+admission::config admission_config(const settings& s) {
+  return {.nodes = s.nodes.size(),
+          .tokens = s.tokens,
+          .assume_fresh = s.assume_fresh,
+          .max_ttl = s.max_ttl,
+          .timeout = s.timeout_for(s.max_ttl),
+          .config_hash = s.config_hash,
+          .seed = io::random_bits()};
+}
+
+sights_file file_for(const settings& s) {
+  const auto directory = io::notes_directory();
+  return {directory ? *directory : std::string(), s.url};
+}
+
+/// Gives the one answer of one command to a function.
+class one_answer final : public io::redis_receiver {
+ public:
+  explicit one_answer(cluster::answer then) : then_(std::move(then)) {}
+  void answered(std::uint64_t, const io::redis_answer& a) override { then_(a); }
+
+ private:
+  cluster::answer then_;
+};
+
+}  // namespace
+
+/// Passes a connection's events on while the cluster lives.
+class cluster::link final : public io::redis_watcher {
+ public:
+  link(std::weak_ptr<cluster> of, node_index i) : of_(std::move(of)), index_(i) {}
+
+  result<void> check(const io::redis_facts& facts) override {
+    const auto c = of_.lock();
+    // Counted before anything can be sent on it.
+    if (c) c->members_[index_]->number.fetch_add(1);
+    return facts::check(facts);
+  }
+  void up(const io::redis_facts& facts) override {
+    if (const auto c = of_.lock()) c->went_up(index_, facts);
+  }
+  void down(const error&) override {
+    if (const auto c = of_.lock()) c->went_down(index_);
+  }
+  void pushed(const wire::reply& r) override {
+    const auto c = of_.lock();
+    const auto name = replies::freed(r);
+    if (c && name) c->for_listeners([&](link_listener& l) { l.heard(*name); });
+  }
+
+ private:
+  const std::weak_ptr<cluster> of_;
+  const node_index index_;
+};
+
+cluster::cluster(settings s, std::shared_ptr<io::loop> l)
+    : settings_(std::move(s)),
+      loop_(std::move(l)),
+      addresses_(texts_of(settings_.nodes)),
+      ballots_(std::make_shared<const ballots>()),
+      admission_(admission_config(settings_), file_for(settings_).read()),
+      sights_(file_for(settings_)) {}
+
+cluster::~cluster() = default;
+
+void cluster::start() {
+  for (node_index i = 0; i < size(); ++i) {
+    members_.push_back(std::make_unique<member>());
+    members_[i]->watcher = std::make_shared<link>(weak_from_this(), i);
+  }
+  for (node_index i = 0; i < size(); ++i) {
+    io::redis_options options;
+    options.address = settings_.nodes[i];
+    options.login = settings_.login;
+    options.tls = settings_.tls;
+    members_[i]->connection = io::redis_connection::start(loop_, options, members_[i]->watcher);
+  }
+  poll_clocks();
+}
+
+void cluster::close(duration limit) {
+  {
+    const std::lock_guard hold(mutex_);
+    closed_ = true;
+  }
+  const time_point end = clock::now() + limit;
+  for (const auto& m : members_) {
+    m->connection->close(std::max(duration::zero(), end - clock::now()));
+  }
+}
+
+std::shared_ptr<const ballots> cluster::now_voting() const {
+  const std::lock_guard hold(ballots_mutex_);
+  return ballots_;
+}
+
+void cluster::saw_token(std::uint64_t t) noexcept {
+  std::uint64_t was = newest_token_.load();
+  while (was < t && !newest_token_.compare_exchange_weak(was, t)) {
+  }
+}
+
+std::uint64_t cluster::connection_of(node_index i) const noexcept {
+  const member& m = *members_[i];
+  return m.connection->is_up() ? m.number.load() : 0;
+}
+
+result<std::uint64_t> cluster::send(node_index i, std::string_view bytes, time_point deadline,
+                                    const std::shared_ptr<io::redis_receiver>& receiver,
+                                    std::uint64_t tag, bool is_release) {
+  member& m = *members_[i];
+  const std::uint64_t before = m.number.load();
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = deadline;
+  c.receiver = receiver;
+  c.tag = tag;
+  c.is_release = is_release;
+  if (auto sent = m.connection->send(c); !sent) return sent.error();
+  return m.number.load() == before ? before : 0;
+}
+
+void cluster::ask(node_index i, std::string_view bytes, time_point deadline, answer then,
+                  bool subscribes) {
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = deadline;
+  c.receiver = std::make_shared<one_answer>(then);
+  c.subscribes = subscribes;
+  const auto sent = members_[i]->connection->send(c);
+  if (sent) return;
+  io::redis_answer none;
+  none.what = io::redis_answer::outcome::not_sent;
+  none.why = &sent.error();
+  none.at = clock::now();
+  then(none);
+}
+
+// ---- connections that come and go ----
+
+void cluster::went_up(node_index i, const io::redis_facts& facts) {
+  {
+    const std::lock_guard hold(mutex_);
+    members_[i]->server = facts;
+  }
+  load_scripts(i);
+  look(i);
+  for_listeners([i](link_listener& l) { l.connected(i); });
+}
+
+void cluster::went_down(node_index i) {
+  {
+    const std::lock_guard hold(mutex_);
+    members_[i]->judged = true;
+  }
+  advance([i](admission& a) { return a.disconnected(i, clock::now()); });
+  for_listeners([i](link_listener& l) { l.disconnected(i); });
+}
+
+void cluster::doubted(node_index i) {
+  advance([i](admission& a) { return a.doubted(i, clock::now()); });
+}
+
+bool cluster::told_time(node_index i, core::redlock::server_time at, time_point sent,
+                        time_point received) {
+  step s;
+  {
+    const std::lock_guard hold(mutex_);
+    s = admission_.told_time(i, at, sent, received);
+    if (s.seals.empty() && s.writes.empty() && s.look.empty() &&
+        admission_.voters().has(i) == now_voting()->voters.has(i)) {
+      return admission_.voters().has(i);
+    }
+  }
+  advance([&s](admission&) { return std::move(s); });
+  return now_voting()->voters.has(i);
+}
+
+// ---- the admission machine ----
+
+void cluster::advance(const std::function<step(admission&)>& event) {
+  step s;
+  {
+    const std::lock_guard hold(mutex_);
+    s = event(admission_);
+    refresh();
+    sights_.keep(admission_.sights());
+  }
+  carry_out(std::move(s));
+  tell_ready(clock::now());
+}
+
+void cluster::carry_out(step s) {
+  for (const auto& what : s.seals) send_seal(what);
+  for (const auto& what : s.writes) send_write(what);
+  for_each(s.look, [this](node_index i) {
+    if (connection_of(i) != 0) {
+      load_scripts(i);
+      look(i);
+    }
+  });
+  wake_at(s.wake);
+}
+
+void cluster::look_again(node_index i) {
+  {
+    const std::lock_guard hold(mutex_);
+    members_[i]->judged = false;
+  }
+  loop_->post([self = weak_from_this(), i] {
+    const auto c = self.lock();
+    if (c && c->connection_of(i) != 0) c->look(i);
+  });
+}
+
+void cluster::refresh() {
+  auto fresh = std::make_shared<ballots>();
+  fresh->voters = admission_.voters();
+  fresh->epoch = admission_.epoch();
+  for (node_index i = 0; i < size(); ++i) {
+    const auto is = admission_.standing_of(i);
+    const bool intact = is == admission::standing::admitted || is == admission::standing::lagging ||
+                        is == admission::standing::joining;
+    if (intact) fresh->keepers.add(i);
+    fresh->nonces[i] = admission_.ballot_of(i).nonce;
+    fresh->connections[i] = members_[i]->facts_of;
+  }
+  const std::lock_guard hold(ballots_mutex_);
+  ballots_ = std::move(fresh);
+}
+
+void cluster::wake_at(time_point when) {
+  const std::lock_guard hold(mutex_);
+  if (when >= timer_at_) return;
+  loop_->cancel(timer_);
+  timer_at_ = when;
+  timer_ = loop_->at(when, [self = weak_from_this()] {
+    const auto c = self.lock();
+    if (!c) return;
+    {
+      const std::lock_guard hold_again(c->mutex_);
+      c->timer_at_ = time_point::max();
+    }
+    c->advance([](admission& a) { return a.tick(clock::now()); });
+  });
+}
+
+// ---- who asks whether it can work ----
+
+result<void> cluster::verdict() const {
+  const std::lock_guard hold(mutex_);
+  auto v = admission_.verdict(clock::now());
+  if (v) return v;
+  std::string text = v.error().message();
+  for (node_index i = 0; i < size(); ++i) {
+    if (const auto why = members_[i]->connection->trouble()) text += "; " + why->message();
+  }
+  return error(v.error().code(), std::move(text));
+}
+
+/// Under the mutex: nothing that is under way can make it better soon.
+bool cluster::settled() const {
+  for (node_index i = 0; i < size(); ++i) {
+    const auto is = admission_.standing_of(i);
+    const bool under_way = is == admission::standing::marking || is == admission::standing::joining;
+    if (!members_[i]->judged || under_way) return false;
+  }
+  return true;
+}
+
+void cluster::when_ready(time_point limit, std::function<void()> then) {
+  {
+    const std::lock_guard hold(mutex_);
+    if (!settled() && !closed_) {
+      waiters_.push_back({limit, std::move(then)});
+      loop_->at(limit, [self = weak_from_this()] {
+        if (const auto c = self.lock()) c->tell_ready(clock::now());
+      });
+      return;
+    }
+  }
+  then();
+}
+
+void cluster::tell_ready(time_point now) {
+  std::vector<waiter> due;
+  {
+    const std::lock_guard hold(mutex_);
+    const bool all = settled() || closed_;
+    const bool enough = admission_.voters().size() >= majority();
+    for (waiter& w : waiters_) {
+      if (all || !enough || w.limit <= now + stragglers_limit) continue;
+      w.limit = now + stragglers_limit;
+      loop_->at(w.limit, [self = weak_from_this()] {
+        if (const auto c = self.lock()) c->tell_ready(clock::now());
+      });
+    }
+    const auto first = std::stable_partition(
+        waiters_.begin(), waiters_.end(), [&](const waiter& w) { return !all && w.limit > now; });
+    due.assign(std::make_move_iterator(first), std::make_move_iterator(waiters_.end()));
+    waiters_.erase(first, waiters_.end());
+  }
+  for (const waiter& w : due) w.then();
+}
+
+void cluster::listen(std::weak_ptr<link_listener> who) {
+  const std::lock_guard hold(mutex_);
+  std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
+  listeners_.push_back(std::move(who));
+}
+
+void cluster::for_listeners(const std::function<void(link_listener&)>& f) {
+  std::vector<std::weak_ptr<link_listener>> all;
+  {
+    const std::lock_guard hold(mutex_);
+    all = listeners_;
+  }
+  for (const auto& weak : all) {
+    if (const auto l = weak.lock()) f(*l);
+  }
+}
+
+cluster::picture cluster::look_at(node_index i) const {
+  const auto trouble = members_[i]->connection->trouble();
+  const std::lock_guard hold(mutex_);
+  picture p;
+  p.standing = admission_.standing_of(i);
+  p.explanation = admission_.explain(i, clock::now());
+  p.server = members_[i]->server;
+  p.judged = members_[i]->judged;
+  p.facts = admission_.facts_of(i);
+  if (trouble) p.trouble = trouble->message();
+  return p;
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,181 @@
+#pragma once
+
+#include "core/redlock/admission.hpp"
+#include "core/redlock/quorum.hpp"
+#include "engines/redlock/settings.hpp"
+#include "engines/redlock/sights_file.hpp"
+#include "io/loop.hpp"
+#include "io/redis_connection.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+using core::redlock::node_index;
+using core::redlock::node_set;
+
+/// Who may vote at one moment: what every request of one attempt is made from. A plain value that
+/// many threads share.
+struct ballots {
+  node_set voters{};   ///< Admitted, all in `epoch`.
+  node_set keepers{};  ///< Also those whose state is intact in an older epoch: they may extend.
+  std::uint64_t epoch{};
+  std::array<std::string, core::redlock::nodes_max> nonces{};
+  /// The connections that these facts were read on.
+  std::array<std::uint64_t, core::redlock::nodes_max> connections{};
+};
+
+/// Told of connections that come and go; on the loop's thread.
+class link_listener {
+ public:
+  link_listener() = default;
+  link_listener(const link_listener&) = delete;
+  link_listener& operator=(const link_listener&) = delete;
+  virtual ~link_listener() = default;
+  virtual void connected(node_index i) = 0;
+  virtual void disconnected(node_index i) = 0;
+  /// A node says that this lock was released.
+  virtual void heard(std::string_view /*name*/) {}
+};
+
+/// The nodes of one store: a connection to each, and the admission machine that says which of them
+/// may vote, with everything it wants asked and written.
+///
+/// Thread safety: every function, from any thread.
+class cluster final : public std::enable_shared_from_this<cluster> {
+ public:
+  /// A node's answer; on the loop's thread.
+  using answer = std::function<void(const io::redis_answer&)>;
+
+  cluster(settings s, std::shared_ptr<io::loop> l);
+  cluster(const cluster&) = delete;
+  cluster& operator=(const cluster&) = delete;
+  ~cluster();
+
+  /// Begins to connect; once.
+  void start();
+
+  const settings& set() const noexcept { return settings_; }
+  std::size_t size() const noexcept { return settings_.nodes.size(); }
+  std::size_t majority() const noexcept { return core::redlock::majority(size()); }
+  const std::vector<std::string>& addresses() const noexcept { return addresses_; }
+  io::loop& loop() const noexcept { return *loop_; }
+
+  std::shared_ptr<const ballots> now_voting() const;
+
+  /// The number of the connection that is up, or zero.
+  std::uint64_t connection_of(node_index i) const noexcept;
+
+  /// Queues one command. The number of the connection that carries it; zero when that cannot be
+  /// told because it was replaced in the same moment. A failure: nothing was sent.
+  result<std::uint64_t> send(node_index i, std::string_view bytes, time_point deadline,
+                             const std::shared_ptr<io::redis_receiver>& receiver, std::uint64_t tag,
+                             bool is_release = false);
+  /// The same for one answer; a failure to send is an answer, too, told before this returns.
+  void ask(node_index i, std::string_view bytes, time_point deadline, answer then,
+           bool subscribes = false);
+
+  /// A TIME that came with an answer. False when the node does not vote (any more).
+  bool told_time(node_index i, core::redlock::server_time at, time_point sent, time_point received);
+  /// An answer that contradicts what is known of the node: it is looked at again.
+  void doubted(node_index i);
+
+  /// The largest token that this client has seen: as a hint it saves the raise.
+  std::uint64_t newest_token() const noexcept { return newest_token_.load(); }
+  void saw_token(std::uint64_t t) noexcept;
+
+  /// Why no majority can vote now, or success.
+  result<void> verdict() const;
+  /// Runs `then` when a majority votes or every node has been judged, at `limit` at the latest; on
+  /// the loop's thread, or before it returns.
+  void when_ready(time_point limit, std::function<void()> then);
+
+  /// `who` is told until it is gone.
+  void listen(std::weak_ptr<link_listener> who);
+
+  /// For people: what is known of one node.
+  struct picture {
+    core::redlock::admission::standing standing{};
+    std::string explanation{};
+    bool judged{};  ///< It was looked at, or could not be connected to.
+    core::redlock::node_facts facts{};
+    std::optional<io::redis_facts> server{};
+    std::string trouble{};  ///< Why it is not connected.
+  };
+  picture look_at(node_index i) const;
+
+  /// Sends a record on the connection that its node's facts came from; `then` on the loop's thread.
+  void write_record(const core::redlock::write& what,
+                    std::function<void(core::redlock::write_reply)> then);
+  /// Reads a node's facts again.
+  void look_again(node_index i);
+
+  /// Gives what is queued until `limit` to leave, and ends the connections.
+  void close(duration limit);
+
+ private:
+  class link;
+  struct member {
+    std::shared_ptr<link> watcher;
+    std::unique_ptr<io::redis_connection> connection;
+    std::atomic<std::uint64_t> number{};  ///< Of the connection, from 1.
+    // On the loop's thread, under the mutex.
+    std::optional<io::redis_facts> server{};
+    std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.
+    bool judged{};             ///< At least one look or failure to connect.
+  };
+  struct waiter {
+    time_point limit{};
+    std::function<void()> then;
+  };
+  using step = core::redlock::admission::step;
+
+  void went_up(node_index i, const io::redis_facts& facts);
+  void went_down(node_index i);
+  void look(node_index i);
+  void load_scripts(node_index i);
+  bool is_durable(node_index i, const wire::reply& config) const;
+  void looked(node_index i, std::uint64_t connection, bool durable, const io::redis_answer& a,
+              time_point sent);
+  void advance(const std::function<step(core::redlock::admission&)>& event);
+  void carry_out(step s);
+  void send_seal(const core::redlock::seal& what);
+  void send_write(const core::redlock::write& what);
+  void poll_clocks();
+  void refresh();
+  void wake_at(time_point when);
+  void tell_ready(time_point now);
+  bool settled() const;
+  void for_listeners(const std::function<void(link_listener&)>& f);
+
+  const settings settings_;
+  const std::shared_ptr<io::loop> loop_;
+  const std::vector<std::string> addresses_;
+  std::vector<std::unique_ptr<member>> members_;
+  std::atomic<std::uint64_t> newest_token_{};
+  mutable std::mutex ballots_mutex_;
+  std::shared_ptr<const ballots> ballots_;
+
+  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
+  core::redlock::admission admission_;
+  sights_file sights_;
+  std::vector<waiter> waiters_;
+  std::vector<std::weak_ptr<link_listener>> listeners_;
+  std::uint64_t timer_{};
+  time_point timer_at_{time_point::max()};
+  bool closed_{};
+};
+
+}  // namespace holdfast::engines::redlock

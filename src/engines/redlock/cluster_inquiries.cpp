@@ -1,0 +1,155 @@
+#include "engines/redlock/cluster.hpp"
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/facts.hpp"
+#include "engines/redlock/replies.hpp"
+#include "io/random.hpp"
+
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::redlock::admission;
+using core::redlock::seal;
+using core::redlock::seal_reply;
+using core::redlock::write;
+using core::redlock::write_reply;
+
+/// For what is asked of a node outside an attempt: a node that hangs is put out by its silence.
+constexpr duration inquiry_limit = 2s;
+/// How often the clocks of the nodes are read while nothing else brings their TIME.
+constexpr duration clock_poll = 1s;
+
+}  // namespace
+
+void cluster::load_scripts(node_index i) {
+  for (const script* s : scripts::all) {
+    std::string bytes;
+    commands::load(bytes, *s);
+    // One that is missing is found by NOSCRIPT.
+    ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
+  }
+}
+
+void cluster::look(node_index i) {
+  const std::uint64_t connection = connection_of(i);
+  std::string bytes;
+  commands::persistence(bytes);
+  ask(i, bytes, clock::now() + inquiry_limit,
+      [self = weak_from_this(), i, connection](const io::redis_answer& a) {
+        const auto c = self.lock();
+        if (!c) return;
+        const bool durable = a.reply != nullptr && c->is_durable(i, *a.reply);
+        std::string again;
+        commands::look(again);
+        const time_point sent = clock::now();
+        c->ask(i, again, sent + inquiry_limit,
+               [self, i, connection, durable, sent](const io::redis_answer& b) {
+                 if (const auto d = self.lock()) d->looked(i, connection, durable, b, sent);
+               });
+      });
+}
+
+bool cluster::is_durable(node_index i, const wire::reply& config) const {
+  const std::lock_guard hold(mutex_);
+  return members_[i]->server && facts::is_durable(*members_[i]->server, config);
+}
+
+void cluster::looked(node_index i, std::uint64_t connection, bool durable,
+                     const io::redis_answer& a, time_point sent) {
+  member& m = *members_[i];
+  if (connection == 0 || connection != m.number.load() || !m.connection->is_up()) return;
+  const reading<redlock::looked> read =
+      a.reply == nullptr ? fault::silent : replies::look(*a.reply);
+  if (!read) {
+    // A node that does not answer this does not vote; it is asked again while it is connected.
+    loop_->at(clock::now() + inquiry_limit, [self = weak_from_this(), i] {
+      if (const auto c = self.lock(); c && c->connection_of(i) != 0) c->look(i);
+    });
+    {
+      const std::lock_guard hold(mutex_);
+      m.judged = true;
+    }
+    return advance([i](admission& x) { return x.disconnected(i, clock::now()); });
+  }
+  core::redlock::node_facts f;
+  {
+    const std::lock_guard hold(mutex_);
+    f = facts::of(*m.server);
+    m.facts_of = connection;
+    m.judged = true;
+  }
+  f.address = addresses_[i];
+  f.durable = durable;
+  if (settings_.tokens) f.record = read->record;
+  const std::string fresh = io::random_session_id().str();
+  advance([&](admission& x) { return x.found(i, f, fresh, a.at); });
+  advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
+}
+
+/// Every node is read at least once in a while, so that a step of its clock is found within a ttl
+/// also when no script brings its TIME.
+void cluster::poll_clocks() {
+  loop_->at(clock::now() + clock_poll, [self = weak_from_this()] {
+    const auto c = self.lock();
+    if (!c) return;
+    for (node_index i = 0; i < c->size(); ++i) {
+      if (c->connection_of(i) == 0) continue;
+      std::string bytes;
+      commands::time(bytes);
+      const time_point sent = clock::now();
+      c->ask(i, bytes, sent + inquiry_limit, [self, i, sent](const io::redis_answer& a) {
+        const auto d = self.lock();
+        const reading<server_time> at =
+            a.reply == nullptr ? fault::silent : replies::time(*a.reply);
+        if (d && at) d->told_time(i, *at, sent, a.at);
+      });
+    }
+    c->poll_clocks();
+  });
+}
+
+void cluster::send_seal(const seal& what) {
+  std::string bytes;
+  commands::seal(bytes, what);
+  ask(what.node, bytes, clock::now() + settings_.timeout_for(settings_.max_ttl),
+      [self = weak_from_this(), what](const io::redis_answer& a) {
+        const auto c = self.lock();
+        if (!c) return;
+        const seal_reply r = a.reply == nullptr ? seal_reply{} : replies::seal(*a.reply);
+        c->loop_->post([c, what, r] {
+          c->advance([&](admission& x) { return x.sealed(what, r, clock::now()); });
+        });
+      });
+}
+
+void cluster::send_write(const write& what) {
+  const node_index i = what.node;
+  write_record(what, [self = weak_from_this(), i](write_reply r) {
+    const auto c = self.lock();
+    if (c) c->advance([&](admission& x) { return x.written(i, r, clock::now()); });
+  });
+}
+
+void cluster::write_record(const write& what, std::function<void(write_reply)> then) {
+  // Connections are replaced on the loop's thread: there the comparison holds until it is sent.
+  loop_->post([self = weak_from_this(), what, then = std::move(then)] {
+    const auto c = self.lock();
+    if (!c) return;
+    std::uint64_t facts_of{};
+    {
+      const std::lock_guard hold(c->mutex_);
+      facts_of = c->members_[what.node]->facts_of;
+    }
+    if (facts_of != c->connection_of(what.node)) return then(write_reply::failed);
+    std::string bytes;
+    commands::write(bytes, what);
+    c->ask(what.node, bytes, clock::now() + inquiry_limit, [then](const io::redis_answer& a) {
+      then(a.reply == nullptr ? write_reply::failed : replies::write(*a.reply));
+    });
+  });
+}
+
+}  // namespace holdfast::engines::redlock

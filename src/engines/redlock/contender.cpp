@@ -1,0 +1,179 @@
+#include "engines/redlock/contender.hpp"
+
+#include "engines/redlock/debt.hpp"
+#include "io/random.hpp"
+
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+
+constexpr duration held_here_poll = 1s;
+
+core::reply reply_for(const round::result_of& r) {
+  core::reply out;
+  out.text = r.why.message();
+  if (r.held) {
+    out.what = status::ok;
+  } else if (r.denied) {
+    out.what = status::denied;
+  } else if (r.refused || r.why.code() == errc::invalid_argument) {
+    out.what = status::invalid;
+  } else if (r.why.code() == errc::busy) {
+    out.what = status::busy;
+  } else {
+    out.what = status::unavailable;
+  }
+  return out;
+}
+
+}  // namespace
+
+contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o,
+                     bool waits, owner told)
+    : cluster_(std::move(c)),
+      lines_(std::move(l)),
+      order_(std::move(o)),
+      waits_(waits),
+      told_(std::move(told)),
+      pause_(core::redlock::pause::config{}) {}
+
+void contender::start() {
+  if (!waits_ || lines_->join(order_.name, shared_from_this())) return begin_round();
+  {
+    const std::lock_guard hold(mutex_);
+    if (answered_ || cancelled_) return;
+    answered_ = true;
+  }
+  core::reply queued;
+  queued.what = status::queued;
+  told_.first(std::move(queued));
+}
+
+void contender::begin_round() {
+  std::shared_ptr<round> r;
+  {
+    const std::lock_guard hold(mutex_);
+    if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
+    state_ = state::in_round;
+    again_ = false;
+    cluster_->loop().cancel(std::exchange(timer_, 0));
+    order_.hint = cluster_->newest_token();
+    round::owner told;
+    told.ended = [self = shared_from_this()](round::result_of x) {
+      self->round_ended(std::move(x));
+    };
+    told.late = told_.late;
+    r = round_ = std::make_shared<round>(cluster_, order_, std::move(told));
+  }
+  r->start();
+}
+
+void contender::round_ended(round::result_of r) {
+  cluster_->saw_token(r.newest_token);
+  if (!r.held && !r.key.asked.empty()) {
+    std::make_shared<debt>(cluster_, r.key, order_.timeout)->start({});
+  }
+  bool wanted = false;
+  {
+    const std::lock_guard hold(mutex_);
+    round_.reset();
+    pause_.measured(clock::now() - r.sent);
+    wanted = !cancelled_;
+  }
+  if (r.held) {
+    if (!wanted || !told_.held(r)) {
+      std::make_shared<debt>(cluster_, r.key, order_.timeout)->start({});
+    }
+    return end(reply_for(r));
+  }
+  if (!wanted) return;
+  const core::reply reply = reply_for(r);
+  bool hopeless = reply.what == status::denied || reply.what == status::invalid;
+  {
+    const std::lock_guard hold(mutex_);
+    hopeless = hopeless || (!answered_ && reply.what == status::unavailable);
+  }
+  if (!waits_ || hopeless) return end(reply);
+  rest(r);
+}
+
+/// Under the mutex.
+void contender::begin_after(duration wait) {
+  cluster_->loop().cancel(std::exchange(timer_, 0));
+  timer_ = cluster_->loop().at(clock::now() + wait, [self = weak_from_this()] {
+    if (const auto c = self.lock()) c->begin_round();
+  });
+}
+
+void contender::rest(const round::result_of& r) {
+  bool tell = false;
+  {
+    const std::lock_guard hold(mutex_);
+    if (cancelled_) return;
+    state_ = state::resting;
+    tell = !std::exchange(answered_, true);
+    begin_after(again_ ? pause_.after_notification(io::random_bits())
+                       : pause_.next(io::random_bits(), r.holder_left));
+  }
+  if (tell) {
+    core::reply queued;
+    queued.what = status::queued;
+    told_.first(std::move(queued));
+  }
+  lines_->listen_for(order_.name);
+}
+
+void contender::turn(cue what) {
+  {
+    const std::lock_guard hold(mutex_);
+    if (state_ == state::in_round) again_ = again_ || what == cue::freed || what == cue::heard;
+    if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
+    if (what == cue::held) {
+      // Told when it is let go; a poll is for what nobody tells.
+      state_ = state::resting;
+      return begin_after(held_here_poll);
+    }
+    if (what == cue::heard) return begin_after(pause_.after_notification(io::random_bits()));
+  }
+  begin_round();
+}
+
+void contender::end(core::reply what) {
+  bool first = false;
+  bool wanted = false;
+  {
+    const std::lock_guard hold(mutex_);
+    state_ = state::over;
+    wanted = !cancelled_;
+    first = !std::exchange(answered_, true);
+  }
+  if (waits_) lines_->leave(order_.name, *this, wanted && what.what == status::ok);
+  if (!wanted) return;
+  if (first) {
+    told_.first(std::move(what));
+  } else if (told_.later) {
+    told_.later(std::move(what));
+  }
+}
+
+void contender::cancel() {
+  std::shared_ptr<round> r;
+  {
+    const std::lock_guard hold(mutex_);
+    if (std::exchange(cancelled_, true) || state_ == state::over) return;
+    r = round_;
+    if (state_ != state::in_round) {
+      state_ = state::over;
+      cluster_->loop().cancel(std::exchange(timer_, 0));
+    }
+  }
+  if (r) r->cancel();
+  if (waits_) lines_->leave(order_.name, *this, false);
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,167 @@
+#include "engines/redlock/debt.hpp"
+
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/replies.hpp"
+#include "io/random.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using core::redlock::for_each;
+using core::redlock::owed_release;
+
+/// The number of a connection that cannot be told: equal to no other.
+constexpr auto no_connection = std::numeric_limits<std::uint64_t>::max();
+
+owed_release make(const placed_key& key, duration timeout) {
+  owed_release m({.ttl = key.ttl, .timeout = std::min(timeout, key.ttl), .seed = io::random_bits()},
+                 key.asked, key.last_sent);
+  for_each(key.asked, [&](node_index i) {
+    m.trace_of(i, {.connection = key.connections[i], .settled_before = key.answered.has(i)});
+  });
+  return m;
+}
+
+}  // namespace
+
+debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout)
+    : cluster_(std::move(c)),
+      key_(std::move(key)),
+      timeout_(timeout),
+      machine_(make(key_, timeout)) {}
+
+node_set debt::up() const {
+  node_set s;
+  for_each(key_.asked, [&](node_index i) {
+    if (cluster_->connection_of(i) != 0) s.add(i);
+  });
+  return s;
+}
+
+void debt::start(settled then) {
+  settled done;
+  {
+    const std::lock_guard hold(mutex_);
+    const time_point now = clock::now();
+    patience_ = now + timeout_;
+    then_ = std::move(then);
+    conclude(machine_.start(up(), now));
+    done = take_settled(now);
+  }
+  if (done) done(true);
+}
+
+/// Under the mutex.
+void debt::send(step& s) {
+  while (!s.send.empty()) {
+    const node_set which = std::exchange(s.send, {});
+    std::string bytes;
+    commands::release(bytes, key_.name, key_.value);
+    for_each(which, [&](node_index i) {
+      const time_point now = clock::now();
+      const auto sent = cluster_->send(i, bytes, now + timeout_, shared_from_this(), i, true);
+      if (sent) {
+        connections_[i] = *sent == 0 ? no_connection : *sent;
+        return;
+      }
+      const step more = machine_.disconnected(i, now);
+      s.finished = s.finished || more.finished;
+      s.wake = more.wake;
+    });
+  }
+}
+
+/// Under the mutex.
+void debt::conclude(step s) {
+  send(s);
+  over_ = over_ || s.finished;
+  if (over_) return;
+  // Answers, or the end of waiting for them, come by themselves; for all else somebody has to wake.
+  const node_set away = machine_.owed() - up();
+  if (!away.empty() && !std::exchange(listens_, true)) cluster_->listen(weak_from_this());
+  if (!away.empty()) wake_at(std::min(s.wake, then_ ? patience_ : s.wake));
+  if (s.wake < machine_.until()) wake_at(s.wake);
+}
+
+bool debt::is_free() const {
+  return cluster_->size() - machine_.owed().size() >= cluster_->majority();
+}
+
+/// Under the mutex: whom to tell, outside it.
+debt::settled debt::take_settled(time_point) {
+  if (!then_ || !(over_ || is_free())) return {};
+  return std::exchange(then_, {});
+}
+
+void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
+  const auto i = static_cast<node_index>(tag);
+  settled done;
+  bool freed = true;
+  {
+    const std::lock_guard hold(mutex_);
+    const reading<released> got = a.reply == nullptr ? fault::silent : replies::release(*a.reply);
+    conclude(got ? machine_.answered(i, got->deleted, connections_[i], a.at)
+                 : machine_.failed(i, a.at));
+    done = take_settled(a.at);
+    if (!done && then_ && a.at >= patience_) {
+      done = std::exchange(then_, {});
+      freed = false;
+    }
+  }
+  if (done) done(freed);
+}
+
+void debt::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
+  if (r == nullptr) return;
+  io::redis_answer a;
+  a.what = io::redis_answer::outcome::reply;
+  a.reply = r;
+  a.at = at;
+  answered(tag, a);
+}
+
+void debt::connected(node_index i) {
+  settled done;
+  {
+    const std::lock_guard hold(mutex_);
+    if (over_ || !key_.asked.has(i)) return;
+    conclude(machine_.connected(i, clock::now()));
+    done = take_settled(clock::now());
+  }
+  if (done) done(true);
+}
+
+void debt::disconnected(node_index i) {
+  const std::lock_guard hold(mutex_);
+  if (!over_ && key_.asked.has(i)) conclude(machine_.disconnected(i, clock::now()));
+}
+
+/// Under the mutex.
+void debt::wake_at(time_point when) {
+  if (when >= timer_at_) return;
+  timer_at_ = when;
+  cluster_->loop().at(when, [self = shared_from_this()] {
+    settled done;
+    bool freed = true;
+    {
+      const std::lock_guard hold(self->mutex_);
+      const time_point now = clock::now();
+      self->timer_at_ = time_point::max();
+      if (self->over_) return;
+      self->conclude(self->machine_.tick(now));
+      done = self->take_settled(now);
+      if (!done && self->then_ && now >= self->patience_) {
+        done = std::exchange(self->then_, {});
+        freed = false;
+      }
+    }
+    if (done) done(freed);
+  });
+}
+
+}  // namespace holdfast::engines::redlock

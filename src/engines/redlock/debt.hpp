@@ -1,0 +1,59 @@
+#pragma once
+
+#include "core/redlock/owed_release.hpp"
+#include "engines/redlock/cluster.hpp"
+#include "engines/redlock/round.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+
+namespace holdfast::engines::redlock {
+
+/// The release of one key on the wire, until no node can have it. It keeps itself alive by what is
+/// under way.
+///
+/// Thread safety: every function, from any thread.
+class debt final : public io::redis_receiver,
+                   public link_listener,
+                   public std::enable_shared_from_this<debt> {
+ public:
+  /// `freed`: so many nodes certainly do not have it that others can have a majority.
+  using settled = std::function<void(bool freed)>;
+
+  debt(std::shared_ptr<cluster> c, placed_key key, duration timeout);
+
+  /// Sends; `then` runs once: as soon as the lock is free, or after the node timeout. On the loop's
+  /// thread, or before this returns; may be empty.
+  void start(settled then);
+
+  void answered(std::uint64_t tag, const io::redis_answer& a) override;
+  void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override;
+  void connected(node_index i) override;
+  void disconnected(node_index i) override;
+
+ private:
+  using step = core::redlock::owed_release::step;
+
+  node_set up() const;
+  void send(step& s);
+  void conclude(step s);
+  bool is_free() const;
+  settled take_settled(time_point now);
+  void wake_at(time_point when);
+
+  const std::shared_ptr<cluster> cluster_;
+  const placed_key key_;
+  const duration timeout_;
+
+  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  core::redlock::owed_release machine_;
+  std::array<std::uint64_t, core::redlock::nodes_max> connections_{};
+  settled then_{};
+  time_point patience_{};
+  time_point timer_at_{time_point::max()};
+  bool listens_{};
+  bool over_{};
+};
+
+}  // namespace holdfast::engines::redlock

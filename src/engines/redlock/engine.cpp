@@ -1,0 +1,178 @@
+#include "engines/redlock/engine.hpp"
+
+#include "engines/redlock/census.hpp"
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/gathering.hpp"
+#include "engines/redlock/replies.hpp"
+
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+
+constexpr duration operator_limit = 2s;
+
+template <class Reply>
+Reply gone() {
+  Reply r;
+  r.what = status::gone;
+  return r;
+}
+
+class armed final : public core::watch_handle {
+ public:
+  explicit armed(std::shared_ptr<io::notice> n) : notice_(std::move(n)) {}
+  ~armed() override { notice_->disarm(); }
+
+ private:
+  const std::shared_ptr<io::notice> notice_;
+};
+
+/// What the nodes said to one deny.
+struct denials {
+  std::size_t done{};
+  std::size_t blank{};  ///< Denied, though they had no record of the session.
+  std::size_t already{};
+  duration ttl{};
+  std::string trouble{};
+};
+
+core::deny_reply conclude(const denials& d, const cluster& c, const session_id& id) {
+  core::deny_reply r;
+  r.ttl = d.ttl;
+  r.already = d.already >= core::redlock::deny_count(c.size());
+  if (d.done < core::redlock::deny_count(c.size())) {
+    r.what = d.done == 0 ? status::unavailable : status::unknown;
+    r.text = "it is denied on " + std::to_string(d.done) + " of " + std::to_string(c.size()) +
+             " nodes, needed are " + std::to_string(core::redlock::deny_count(c.size())) +
+             d.trouble + ". Repeat it";
+  } else if (d.blank == d.done) {
+    r.what = status::gone;
+    r.text = "no node knows the session " + id.str();
+  } else {
+    r.what = status::ok;
+  }
+  return r;
+}
+
+}  // namespace
+
+redlock_engine::redlock_engine(std::shared_ptr<cluster> c)
+    : cluster_(std::move(c)), lines_(std::make_shared<lines>(cluster_)) {
+  cluster_->listen(lines_);
+}
+
+redlock_engine::~redlock_engine() {
+  cluster_->close(cluster_->set().timeout_for(cluster_->set().max_ttl));
+}
+
+std::shared_ptr<keeper> redlock_engine::find(const session_id& id) const {
+  const std::lock_guard hold(mutex_);
+  const auto found = sessions_.find(id);
+  return found == sessions_.end() ? nullptr : found->second;
+}
+
+void redlock_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
+  const auto k = std::make_shared<keeper>(cluster_, lines_, r.draft);
+  {
+    const std::lock_guard hold(mutex_);
+    sessions_[r.draft.id] = k;
+  }
+  k->open(std::move(done));
+}
+
+void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
+  const auto k = find(r.id);
+  if (!k) return done(gone<core::beat_reply>());
+  k->beat(r.attempt, std::move(done));
+}
+
+void redlock_engine::close(const core::close_request& r, core::on<core::reply> done) {
+  const auto k = find(r.id);
+  if (!k) return done(gone<core::reply>());
+  {
+    const std::lock_guard hold(mutex_);
+    sessions_.erase(r.id);
+  }
+  k->close([k, done = std::move(done)](core::reply x) { done(std::move(x)); });
+}
+
+void redlock_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
+  const auto k = find(r.id);
+  if (!k) return done(gone<core::queue_view>());
+  k->enqueue(r, std::move(done));
+}
+
+void redlock_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
+  const auto k = find(r.id);
+  if (!k) return done(gone<core::leave_reply>());
+  k->leave(r.request, std::move(done));
+}
+
+void redlock_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
+  const auto k = find(r.id);
+  if (!k) return done(gone<core::queue_view>());
+  k->confirm(r.request, std::move(done));
+}
+
+void redlock_engine::take(const core::take_request&, core::on<core::take_reply> done) {
+  core::take_reply r;
+  r.what = status::unsupported;
+  r.text = "redlock cannot break a session: its keys end by themselves, each with its ttl";
+  done(r);
+}
+
+void redlock_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
+  if (!cluster_->set().tokens) {
+    core::deny_reply no;
+    no.what = status::unsupported;
+    no.text = "with tokens=off the nodes keep no sessions, so none can be denied";
+    return done(no);
+  }
+  cluster_->when_ready(clock::now() + operator_limit, [c = cluster_, r, done = std::move(done)] {
+    const auto d = std::make_shared<denials>();
+    const auto b = c->now_voting();
+    gathering::question q;
+    q.to = b->keepers;
+    q.limit = operator_limit;
+    q.bytes = [b, r](node_index i) {
+      std::string bytes;
+      commands::deny(bytes, r.id, b->nonces[i], r.by, r.why);
+      return bytes;
+    };
+    q.each = [d, c](node_index i, const io::redis_answer& a) {
+      const reading<redlock::denial> got =
+          a.reply == nullptr ? fault::silent : replies::deny(*a.reply);
+      if (!got) {
+        d->trouble += "; " + c->addresses()[i] + " " + core::redlock::action_on(got.why()).text;
+        return false;
+      }
+      ++d->done;
+      if (got->already) ++d->already;
+      if (!got->had_record) ++d->blank;
+      d->ttl = std::max(d->ttl, got->ttl);
+      return false;
+    };
+    q.done = [d, c, done, id = r.id] { done(conclude(*d, *c, id)); };
+    gathering::ask(c, std::move(q));
+  });
+}
+
+std::unique_ptr<core::watch_handle> redlock_engine::watch(const core::watch_request& r,
+                                                          std::function<void()> notify) {
+  auto n = std::make_shared<io::notice>(std::move(notify));
+  if (const auto k = find(r.id)) k->watch(r.request, n);
+  return std::make_unique<armed>(std::move(n));
+}
+
+void redlock_engine::list(core::on<core::listing> done) {
+  cluster_->when_ready(clock::now() + operator_limit, [c = cluster_, done = std::move(done)] {
+    std::make_shared<census>(c, done)->start();
+  });
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "engines/redlock/cluster.hpp"
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace holdfast::engines::redlock {
+
+/// One question to several nodes at once, and their answers until there are enough.
+///
+/// Thread safety: the two functions are called one at a time, on the loop's thread or on that of
+/// ask(), not under a mutex that others take.
+class gathering final : public io::redis_receiver, public std::enable_shared_from_this<gathering> {
+ public:
+  struct question {
+    node_set to{};
+    duration limit{};
+    std::function<std::string(node_index)> bytes{};
+    /// One answer; true when no further one is needed.
+    std::function<bool(node_index, const io::redis_answer&)> each{};
+    /// Once: enough, or all of them have answered or are silent for too long.
+    std::function<void()> done{};
+  };
+
+  static void ask(std::shared_ptr<cluster> c, question q);
+
+  explicit gathering(question q) : question_(std::move(q)), pending_(question_.to) {}
+
+  void answered(std::uint64_t tag, const io::redis_answer& a) override;
+
+ private:
+  std::mutex mutex_;
+  question question_;
+  node_set pending_;
+  bool over_{};
+};
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,295 @@
+#include "engines/redlock/keeper.hpp"
+
+#include "core/assert.hpp"
+#include "engines/redlock/debt.hpp"
+#include "engines/redlock/keys.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using core::status;
+
+core::reply reply_of(status what, std::string text = {}) {
+  core::reply r;
+  r.what = what;
+  r.text = std::move(text);
+  return r;
+}
+
+core::queue_view view(core::reply r) {
+  core::queue_view v;
+  static_cast<core::reply&>(v) = std::move(r);
+  return v;
+}
+
+/// Why this engine alone cannot do it.
+std::optional<core::reply> objection(const core::enqueue_request& r) {
+  if (!r.how.is_exclusive()) {
+    return reply_of(status::unsupported,
+                    "redlock has exclusive locks only: shared mode and permits(n) are unsound over "
+                    "independent masters. Use redis://, etcd:// or local:");
+  }
+  if (r.name.str().starts_with(reserved_prefix)) {
+    return reply_of(status::invalid, "names that begin with '" + std::string(reserved_prefix) +
+                                         "' are the engine's own; choose another name");
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+keeper::keeper(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, core::session_record draft)
+    : cluster_(std::move(c)),
+      lines_(std::move(l)),
+      draft_(std::move(draft)),
+      timeout_(cluster_->set().timeout_for(draft_.ttl)) {}
+
+void keeper::run(jobs& all) {
+  for (const auto& job : all) job();
+  all.clear();
+}
+
+// ---- waiting for a lock ----
+
+void keeper::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
+  if (auto no = objection(r)) return done(view(std::move(*no)));
+  std::shared_ptr<contender> taker;
+  {
+    const std::lock_guard hold(mutex_);
+    if (denied_) return done(view(reply_of(status::denied)));
+    if (closed_ || !renewal_) return done(view(reply_of(status::gone)));
+    taker = add_entry(r, std::move(done));
+  }
+  taker->start();
+}
+
+/// Under the mutex.
+std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
+                                             core::on<core::queue_view> done) {
+  const std::uint64_t request = r.request;
+  const std::weak_ptr<keeper> self = weak_from_this();
+  contender::owner told;
+  told.first = [self, request](core::reply what) {
+    if (const auto k = self.lock()) k->told_first(request, std::move(what));
+  };
+  told.held = [self, request](const round::result_of& x) {
+    const auto k = self.lock();
+    return k && k->won(request, x);
+  };
+  told.late = [self, request](node_index i) {
+    if (const auto k = self.lock()) k->late(request, i);
+  };
+  told.later = [self, request](core::reply what) {
+    if (const auto k = self.lock()) k->over(request, std::move(what));
+  };
+  round::order o{.name = r.name.str(),
+                 .session = draft_.id,
+                 .ttl = draft_.ttl,
+                 .timeout = timeout_,
+                 .hint = 0};
+  entry& e = entries_[request];
+  e.request = request;
+  e.name = r.name.str();
+  e.answer = std::move(done);
+  e.lost = r.lost;
+  e.shortened = r.shortened;
+  e.taker = std::make_shared<contender>(cluster_, lines_, std::move(o), !r.leave_if_busy,
+                                        std::move(told));
+  return e.taker;
+}
+
+/// The answer of the enqueue: granted, waiting, or why neither.
+void keeper::told_first(std::uint64_t request, core::reply what) {
+  core::queue_view v;
+  core::on<core::queue_view> done;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = entries_.find(request);
+    if (found == entries_.end()) return;
+    done = std::exchange(found->second.answer, {});
+    if (what.what == status::ok) {
+      found->second.taker.reset();
+      v = view_of(found->second);
+    } else {
+      v = view(std::move(what));
+      if (v.what != status::queued) entries_.erase(found);
+    }
+  }
+  if (done) done(std::move(v));
+}
+
+/// Takes the key over. False when nobody wants it any more.
+bool keeper::won(std::uint64_t request, const round::result_of& r) {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(request);
+  if (found == entries_.end() || closed_ || denied_) return false;
+  entry& e = found->second;
+  e.key = r.key;
+  e.granted = r.granted;
+  e.own = std::make_shared<core::lease>(r.until);
+  e.is = state::held;
+  e.handle = renewal_->add(*e.own, r.there, r.until, r.granted, cluster_->set().extensions);
+  if (by_slot_.size() <= e.handle.slot) by_slot_.resize(e.handle.slot + 1);
+  by_slot_[e.handle.slot] = request;
+  wake_at(renewal_->wake());
+  return true;
+}
+
+void keeper::late(std::uint64_t request, node_index i) {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(request);
+  if (found == entries_.end() || found->second.is != state::held) return;
+  entry& e = found->second;
+  e.key.answered.add(i);
+  renewal_->found(e.handle, i, e.key.last_sent + core::usable(draft_.ttl));
+}
+
+/// A waiter's end that was not told by the enqueue's answer.
+void keeper::over(std::uint64_t request, core::reply why) {
+  std::shared_ptr<io::notice> watched;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = entries_.find(request);
+    if (found == entries_.end()) return;
+    entry& e = found->second;
+    if (e.is == state::contending) {
+      e.is = state::over;
+      e.verdict = std::move(why);
+    }
+    e.taker.reset();
+    watched = e.watched.lock();
+  }
+  if (watched) watched->fire();
+}
+
+core::queue_view keeper::view_of(const entry& e) {
+  core::queue_view v;
+  switch (e.is) {
+    case state::contending:
+      v.what = status::queued;
+      break;
+    case state::held:
+      v.what = status::ok;
+      v.mine = e.granted;
+      v.own = e.own;
+      break;
+    case state::lost:
+      v.what = status::gone;
+      break;
+    case state::over:
+      static_cast<core::reply&>(v) = e.verdict;
+      break;
+  }
+  return v;
+}
+
+void keeper::confirm(std::uint64_t request, core::on<core::queue_view> done) {
+  core::queue_view v;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = entries_.find(request);
+    if (denied_) {
+      v = view(reply_of(status::denied));
+    } else if (found == entries_.end()) {
+      v = view(reply_of(status::gone));
+    } else {
+      v = view_of(found->second);
+    }
+  }
+  done(std::move(v));
+}
+
+void keeper::watch(std::uint64_t request, const std::shared_ptr<io::notice>& who) {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(request);
+  if (found == entries_.end()) return;
+  found->second.watched = who;
+  if (found->second.is == state::contending) return;
+  // It has news already, and a notify must not come from here.
+  cluster_->loop().post([w = std::weak_ptr(who)] {
+    if (const auto n = w.lock()) n->fire();
+  });
+}
+
+// ---- letting go ----
+
+void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
+  std::shared_ptr<contender> taker;
+  core::on<core::queue_view> answer;
+  std::optional<placed_key> key;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = entries_.find(request);
+    if (found != entries_.end()) {
+      entry& e = found->second;
+      taker = std::move(e.taker);
+      answer = std::move(e.answer);
+      if (e.is == state::held) renewal_->remove(e.handle);
+      if (e.is == state::held || e.is == state::lost) key = release_of(e);
+      entries_.erase(found);
+    }
+  }
+  if (taker) taker->cancel();
+  if (answer) answer(view(reply_of(status::gone)));
+  core::leave_reply ok;
+  ok.what = status::ok;
+  if (!key) return done(ok);
+  give_back(std::move(*key), [done = std::move(done), ok](bool freed) {
+    core::leave_reply r = ok;
+    if (!freed) {
+      r.what = status::unknown;
+      r.text =
+          "too few nodes answered the release in time; it is repeated until the lock's ttl is "
+          "over";
+    }
+    done(r);
+  });
+}
+
+/// Under the mutex: every extension that was sent may still come, up to one ttl later.
+placed_key keeper::release_of(entry& e) {
+  placed_key key = std::move(e.key);
+  key.last_sent = std::max(key.last_sent, last_renewal_);
+  return key;
+}
+
+void keeper::give_back(placed_key key, std::function<void(bool)> then) {
+  const std::string name = key.name;
+  std::make_shared<debt>(cluster_, std::move(key), timeout_)
+      ->start([l = lines_, name, then = std::move(then)](bool freed) {
+        l->freed(name);
+        if (then) then(freed);
+      });
+}
+
+void keeper::close(core::on<core::reply> done) {
+  std::vector<std::shared_ptr<contender>> takers;
+  std::vector<placed_key> keys;
+  jobs after;
+  bool again = false;
+  {
+    const std::lock_guard hold(mutex_);
+    again = std::exchange(closed_, true);
+    for (auto& [request, e] : entries_) {
+      if (e.taker) takers.push_back(std::move(e.taker));
+      if (e.is == state::held) renewal_->remove(e.handle);
+      if (e.is == state::held || e.is == state::lost) keys.push_back(release_of(e));
+      if (e.answer) {
+        after.push_back([answer = std::move(e.answer)] { answer(view(reply_of(status::gone))); });
+      }
+    }
+    entries_.clear();
+    cluster_->loop().cancel(std::exchange(timer_, 0));
+    end_beats(status::gone, "the session is closed", after);
+  }
+  for (const auto& t : takers) t->cancel();
+  run(after);
+  if (again) return done(reply_of(status::gone));
+  end_records(std::move(keys), std::move(done));
+}
+
+}  // namespace holdfast::engines::redlock

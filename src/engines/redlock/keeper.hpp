@@ -1,0 +1,119 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "core/lease.hpp"
+#include "core/redlock/renewal.hpp"
+#include "engines/redlock/cluster.hpp"
+#include "engines/redlock/contender.hpp"
+#include "engines/redlock/lines.hpp"
+#include "engines/redlock/replies.hpp"
+#include "io/notice.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+/// One session: its records on the nodes, the locks that it waits for and holds, and their renewal.
+///
+/// Thread safety: every function, from any thread. Callbacks run on the loop's thread or on that of
+/// the caller, never under a mutex.
+class keeper final : public std::enable_shared_from_this<keeper> {
+ public:
+  keeper(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, core::session_record draft);
+
+  void open(core::on<core::open_reply> done);
+  void beat(std::uint64_t attempt, core::on<core::beat_reply> done);
+  void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done);
+  void leave(std::uint64_t request, core::on<core::leave_reply> done);
+  void confirm(std::uint64_t request, core::on<core::queue_view> done);
+  void close(core::on<core::reply> done);
+
+  /// `who` is fired when confirm(request) has something new to say.
+  void watch(std::uint64_t request, const std::shared_ptr<io::notice>& who);
+
+ private:
+  class batch_receiver;
+  class repair_receiver;
+  enum class state : std::uint8_t { contending, held, lost, over };
+  struct entry {
+    std::uint64_t request{};
+    std::string name{};
+    state is{state::contending};
+    std::shared_ptr<contender> taker{};
+    core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
+    core::reply verdict{};                ///< over: what confirm says.
+    placed_key key{};
+    token granted{};
+    std::shared_ptr<core::lease> own{};
+    core::redlock::renewal::handle handle{};
+    std::function<void(const core::reply&)> lost{};
+    std::function<void()> shortened{};
+    std::weak_ptr<io::notice> watched{};
+  };
+  struct waiting_beat {
+    std::uint64_t attempt{};
+    time_point since{};
+    core::on<core::beat_reply> done{};
+  };
+  using jobs = std::vector<std::function<void()>>;
+  using renewal = core::redlock::renewal;
+
+  std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
+                                       core::on<core::queue_view> done);
+  void told_first(std::uint64_t request, core::reply what);
+  bool won(std::uint64_t request, const round::result_of& r);
+  void late(std::uint64_t request, node_index i);
+  void over(std::uint64_t request, core::reply why);
+  static core::queue_view view_of(const entry& e);
+  placed_key release_of(entry& e);
+  void give_back(placed_key key, std::function<void(bool)> then);
+
+  void open_records(core::on<core::open_reply> done);
+  std::string record_bytes(node_index i, const ballots& b) const;
+  void end_records(std::vector<placed_key> keys, core::on<core::reply> done);
+
+  void carry_out(renewal::step s, jobs& after);
+  void send_batch(const renewal::batch& b);
+  void send_repair(const renewal::repair& r, jobs& after);
+  void reopen(node_index i);
+  void batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
+                      time_point sent);
+  void repaired(std::uint64_t number, std::uint64_t request, node_index i, const wire::reply* r,
+                time_point sent, time_point at);
+  reading<renewed> read_batch(const renewal::batch& b, const wire::reply& r) const;
+  void lose(const renewal::loss& l, jobs& after);
+  void settle_beats(time_point now, jobs& after);
+  void end_beats(core::status what, const std::string& text, jobs& after);
+  void end_old_beats(time_point now, jobs& after);
+  void wake_at(time_point when);
+  entry* find(const renewal::handle& h);
+  void advance(const std::function<renewal::step(renewal&)>& event);
+  static void run(jobs& all);
+
+  const std::shared_ptr<cluster> cluster_;
+  const std::shared_ptr<lines> lines_;
+  const core::session_record draft_;
+  const duration timeout_;
+
+  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  std::optional<renewal> renewal_;
+  std::unordered_map<std::uint64_t, entry> entries_;
+  std::vector<std::uint64_t> by_slot_;  ///< The request of each slot of the renewal.
+  std::vector<waiting_beat> beats_;
+  bool denied_{};
+  bool closed_{};
+  std::string denied_text_{};
+  time_point last_renewal_{};
+  time_point timer_at_{time_point::max()};
+  std::uint64_t timer_{};
+};
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,156 @@
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/gathering.hpp"
+#include "engines/redlock/keeper.hpp"
+#include "engines/redlock/replies.hpp"
+
+#include <array>
+#include <atomic>
+#include <string>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+using core::redlock::fault;
+
+/// How long the first operation of a session waits for the connections.
+constexpr duration ready_limit = 2500ms;
+
+std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().count()); }
+
+/// What became of one question to all nodes.
+struct tally {
+  node_set done{};
+  node_set denied{};
+  node_set refused{};
+  std::string text{};
+};
+
+}  // namespace
+
+/// The session's record on one node; a node that lost it gets it again from the same bytes.
+std::string keeper::record_bytes(node_index i, const ballots& b) const {
+  const owner_info& o = draft_.owner;
+  const std::string pid = std::to_string(o.pid);
+  const std::string started = of_time(o.started);
+  const std::string opened = of_time(draft_.opened);
+  const std::array<std::pair<std::string_view, std::string_view>, 8> fields{
+      {{"host", o.host},
+       {"boot_id", o.boot_id},
+       {"pid", pid},
+       {"program", o.program},
+       {"instance", o.instance},
+       {"label", o.label},
+       {"started", started},
+       {"opened", opened}}};
+  std::string bytes;
+  commands::open(bytes, draft_.id, draft_.ttl, b.nonces[i], fields);
+  return bytes;
+}
+
+void keeper::open(core::on<core::open_reply> done) {
+  cluster_->when_ready(
+      clock::now() + ready_limit,
+      [self = shared_from_this(), done = std::move(done)] { self->open_records(done); });
+}
+
+void keeper::open_records(core::on<core::open_reply> done) {
+  core::open_reply r;
+  r.at.inc = 1;
+  if (auto v = cluster_->verdict(); !v) {
+    r.what = v.error().code() == errc::invalid_argument ? status::invalid : status::unavailable;
+    r.text = v.error().message();
+    return done(r);
+  }
+  const time_point sent = clock::now();
+  const auto begin = [self = shared_from_this(), sent] {
+    const std::lock_guard hold(self->mutex_);
+    // The session's own beats come first; this one is for locks that those do not reach.
+    self->renewal_.emplace(renewal::config{.nodes = self->cluster_->size(),
+                                           .ttl = self->draft_.ttl,
+                                           .period = self->draft_.ttl / 3 + self->draft_.ttl / 12},
+                           sent);
+    self->wake_at(self->renewal_->wake());
+  };
+  if (!cluster_->set().tokens) {
+    begin();
+    r.what = status::ok;
+    return done(r);
+  }
+  const auto t = std::make_shared<tally>();
+  const auto b = cluster_->now_voting();
+  gathering::question q;
+  q.to = b->voters;
+  q.limit = std::max<duration>(timeout_, draft_.ttl / 6);
+  q.bytes = [self = shared_from_this(), b](node_index i) { return self->record_bytes(i, *b); };
+  q.each = [t, c = cluster_](node_index i, const io::redis_answer& a) {
+    const auto f = a.reply == nullptr ? fault::silent : replies::open(*a.reply);
+    if (f == fault::none) t->done.add(i);
+    if (f == fault::denied) t->denied.add(i);
+    if (f == fault::ttl_too_long) t->refused.add(i);
+    if (f == fault::none) return t->done.size() >= c->majority();
+    t->text += "; " + c->addresses()[i] + " " + core::redlock::action_on(f).text;
+    if (f == fault::permission || f == fault::refused) t->text += ": " + std::string(a.reply->text);
+    if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
+    return false;
+  };
+  q.done = [t, c = cluster_, begin, done, r]() mutable {
+    if (t->done.size() >= c->majority()) {
+      begin();
+      r.what = status::ok;
+      return done(r);
+    }
+    const std::size_t blocking = core::redlock::deny_count(c->size());
+    r.what = t->denied.size() >= blocking    ? status::denied
+             : t->refused.size() >= blocking ? status::invalid
+                                             : status::unavailable;
+    r.text = "the session was recorded by " + std::to_string(t->done.size()) + " of " +
+             std::to_string(c->size()) + " nodes, needed are " + std::to_string(c->majority()) +
+             t->text;
+    done(r);
+  };
+  gathering::ask(cluster_, std::move(q));
+}
+
+/// Deletes the record everywhere and gives every key back; answers when others can have them.
+void keeper::end_records(std::vector<placed_key> keys, core::on<core::reply> done) {
+  struct ending {
+    std::atomic<std::size_t> left;
+    std::atomic<bool> all_free{true};
+    core::on<core::reply> done;
+  };
+  const auto e = std::make_shared<ending>();
+  e->left = keys.size() + 1;
+  e->done = std::move(done);
+  const auto part = [e](bool freed) {
+    if (!freed) e->all_free = false;
+    if (--e->left > 0) return;
+    core::reply r;
+    r.what = e->all_free ? status::ok : status::unknown;
+    if (!e->all_free) r.text = "too few nodes answered in time; what is left ends with its ttl";
+    e->done(r);
+  };
+  for (placed_key& key : keys) give_back(std::move(key), part);
+  if (!cluster_->set().tokens) return part(true);
+  const auto closed = std::make_shared<node_set>();
+  gathering::question q;
+  q.to = cluster_->now_voting()->keepers;
+  q.limit = timeout_;
+  q.bytes = [id = draft_.id](node_index) {
+    std::string bytes;
+    commands::close(bytes, id);
+    return bytes;
+  };
+  q.each = [closed, c = cluster_](node_index i, const io::redis_answer& a) {
+    if (a.reply != nullptr && replies::close(*a.reply)) closed->add(i);
+    return closed->size() >= c->majority();
+  };
+  // Its own record may stay for a ttl: nothing waits for that.
+  q.done = [part] { part(true); };
+  gathering::ask(cluster_, std::move(q));
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,317 @@
+#include "core/assert.hpp"
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/keeper.hpp"
+#include "engines/redlock/replies.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using core::status;
+using core::redlock::fault;
+using core::redlock::for_each;
+using core::redlock::renewal;
+
+/// A node that is silent for longer is asked again by the next batch.
+duration batch_limit(duration ttl) { return ttl / 6; }
+
+}  // namespace
+
+/// The answers of one batch, by node.
+class keeper::batch_receiver final : public io::redis_receiver {
+ public:
+  batch_receiver(std::weak_ptr<keeper> k, renewal::batch b, time_point sent)
+      : keeper_(std::move(k)), batch_(std::move(b)), sent_(sent) {}
+  void answered(std::uint64_t tag, const io::redis_answer& a) override {
+    const auto k = keeper_.lock();
+    if (k) k->batch_answered(batch_, static_cast<node_index>(tag), a, sent_);
+  }
+  void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override {
+    if (r == nullptr) return;
+    io::redis_answer a;
+    a.what = io::redis_answer::outcome::reply;
+    a.reply = r;
+    a.at = at;
+    answered(tag, a);
+  }
+
+ private:
+  const std::weak_ptr<keeper> keeper_;
+  const renewal::batch batch_;
+  const time_point sent_;
+};
+
+void keeper::beat(std::uint64_t attempt, core::on<core::beat_reply> done) {
+  jobs after;
+  {
+    const std::lock_guard hold(mutex_);
+    core::beat_reply r;
+    r.what = denied_ ? status::denied : status::gone;
+    if (denied_ || closed_ || !renewal_) {
+      after.push_back([done = std::move(done), r] { done(r); });
+    } else {
+      const time_point now = clock::now();
+      end_old_beats(now, after);
+      beats_.push_back({attempt, now, std::move(done)});
+      carry_out(renewal_->beat(now), after);
+    }
+  }
+  run(after);
+}
+
+/// Under the mutex: the renewal machine heard something.
+void keeper::carry_out(renewal::step s, jobs& after) {
+  for (const auto& b : s.send) send_batch(b);
+  for (const auto& r : s.repairs) send_repair(r, after);
+  for_each(s.reopen, [this](node_index i) { reopen(i); });
+  for (const auto& h : s.shortened) {
+    if (const entry* e = find(h); e != nullptr && e->shortened) after.push_back(e->shortened);
+  }
+  if (s.denied) {
+    denied_ = true;
+    end_beats(status::denied, denied_text_, after);
+  }
+  for (const auto& l : s.lost) lose(l, after);
+  settle_beats(clock::now(), after);
+  wake_at(s.wake);
+}
+
+keeper::entry* keeper::find(const renewal::handle& h) {
+  if (h.slot >= by_slot_.size()) return nullptr;
+  const auto found = entries_.find(by_slot_[h.slot]);
+  if (found == entries_.end() || found->second.handle != h) return nullptr;
+  return &found->second;
+}
+
+void keeper::lose(const renewal::loss& l, jobs& after) {
+  entry* e = find(l.lock);
+  if (e == nullptr || e->is != state::held) return;
+  e->is = state::lost;
+  core::reply why;
+  why.what = l.why == errc::denied ? status::denied : status::gone;
+  why.text = l.why == errc::denied
+                 ? "the session was denied by an operator"
+                 : "too few nodes still have the lock: their keys are gone or were not extended in "
+                   "time";
+  if (e->lost) after.push_back([lost = e->lost, why] { lost(why); });
+  after.push_back([lines = lines_, name = e->name] { lines->freed(name); });
+}
+
+/// Under the mutex: one script of up to a hundred keys to every node that may extend.
+void keeper::send_batch(const renewal::batch& b) {
+  const time_point now = clock::now();
+  last_renewal_ = now;
+  const auto voting = cluster_->now_voting();
+  std::vector<held_key> locks;
+  locks.reserve(b.locks.size());
+  for (const auto& h : b.locks) {
+    const entry* e = find(h);
+    HOLDFAST_ASSERT(e != nullptr);
+    locks.push_back({e->key.name, e->key.value});
+  }
+  const auto receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
+  std::string bytes;
+  for_each(voting->keepers, [&](node_index i) {
+    bytes.clear();
+    if (cluster_->set().tokens) {
+      commands::renew(bytes, draft_.id, draft_.ttl, voting->nonces[i], locks);
+    } else if (locks.empty()) {
+      commands::time(bytes);
+    } else {
+      commands::renew_plain(bytes, draft_.ttl, locks);
+    }
+    // One that cannot be sent is like one that is not answered.
+    (void)cluster_->send(i, bytes, now + batch_limit(draft_.ttl), receiver, i).has_value();
+  });
+}
+
+void keeper::batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
+                            time_point sent) {
+  if (a.reply == nullptr) return;
+  const auto got = read_batch(b, *a.reply);
+  if (!got) {
+    if (core::redlock::action_on(got.why()).look_again) cluster_->doubted(i);
+    return;
+  }
+  if (got->time) cluster_->told_time(i, *got->time, sent, a.at);
+  jobs after;
+  {
+    const std::lock_guard hold(mutex_);
+    if (closed_ || !renewal_) return;
+    if (got->answer.session == renewal::session_there::denied) {
+      denied_text_ = replies::denial_text(*a.reply);
+    }
+    carry_out(renewal_->answered(b.number, i, got->answer, a.at), after);
+  }
+  run(after);
+}
+
+reading<renewed> keeper::read_batch(const renewal::batch& b, const wire::reply& r) const {
+  if (cluster_->set().tokens) return replies::renew(r, b.locks.size());
+  if (!b.locks.empty()) return replies::renew_plain(r, b.locks.size());
+  const auto at = replies::time(r);
+  if (!at) return at.why();
+  return renewed{.answer = {}, .time = *at};
+}
+
+/// The answer of one repair.
+class keeper::repair_receiver final : public io::redis_receiver {
+ public:
+  repair_receiver(std::weak_ptr<keeper> k, std::uint64_t number, std::uint64_t request)
+      : keeper_(std::move(k)), number_(number), request_(request), sent_(clock::now()) {}
+  void answered(std::uint64_t tag, const io::redis_answer& a) override {
+    const auto k = keeper_.lock();
+    if (k) k->repaired(number_, request_, static_cast<node_index>(tag), a.reply, sent_, a.at);
+  }
+  time_point sent() const noexcept { return sent_; }
+
+ private:
+  const std::weak_ptr<keeper> keeper_;
+  const std::uint64_t number_;
+  const std::uint64_t request_;
+  const time_point sent_;
+};
+
+/// Under the mutex, so that a release of the same key is sent behind it.
+void keeper::send_repair(const renewal::repair& r, jobs& after) {
+  entry* e = find(r.lock);
+  if (e == nullptr) return;
+  const auto voting = cluster_->now_voting();
+  const node_index i = r.node;
+  std::string bytes;
+  if (cluster_->set().tokens) {
+    commands::repair(bytes, e->key.name, e->key.value, draft_.id, draft_.ttl, r.at_least,
+                     voting->nonces[i]);
+  } else {
+    commands::set_plain(bytes, e->key.name, e->key.value, draft_.ttl);
+  }
+  const auto receiver = std::make_shared<repair_receiver>(weak_from_this(), r.number, e->request);
+  const time_point sent = receiver->sent();
+  const auto put = voting->voters.has(i)
+                       ? cluster_->send(i, bytes, sent + batch_limit(draft_.ttl), receiver, i)
+                       : result<std::uint64_t>(errc::unavailable);
+  if (!put) {
+    after.push_back([self = shared_from_this(), number = r.number, request = e->request, i, sent] {
+      self->repaired(number, request, i, nullptr, sent, sent);
+    });
+    return;
+  }
+  // It may come late like an acquire.
+  e->key.asked.add(i);
+  e->key.answered.remove(i);
+  e->key.connections[i] = *put;
+  e->key.last_sent = sent;
+}
+
+void keeper::repaired(std::uint64_t number, std::uint64_t request, node_index i,
+                      const wire::reply* r, time_point sent, time_point at) {
+  bool done = false;
+  if (r != nullptr && cluster_->set().tokens) {
+    const auto got = replies::repair(*r);
+    done = got.vote.what == core::redlock::vote::granted &&
+           (!got.time || cluster_->told_time(i, *got.time, sent, at));
+  } else if (r != nullptr) {
+    done = replies::set_plain(*r).what == core::redlock::vote::granted;
+  }
+  jobs after;
+  {
+    const std::lock_guard hold(mutex_);
+    if (closed_ || !renewal_) return;
+    const auto found = entries_.find(request);
+    if (found != entries_.end() && r != nullptr) found->second.key.answered.add(i);
+    carry_out(renewal_->repaired(number, done, at), after);
+  }
+  run(after);
+}
+
+/// Under the mutex: the session's record again on a node that lost it.
+void keeper::reopen(node_index i) {
+  const auto voting = cluster_->now_voting();
+  if (!cluster_->set().tokens || !voting->keepers.has(i)) {
+    renewal_->reopened(i, !cluster_->set().tokens);
+    return;
+  }
+  cluster_->loop().post([self = weak_from_this(), i, bytes = record_bytes(i, *voting),
+                         limit = batch_limit(draft_.ttl)] {
+    const auto k = self.lock();
+    if (!k) return;
+    k->cluster_->ask(i, bytes, clock::now() + limit, [self, i](const io::redis_answer& a) {
+      const auto again = self.lock();
+      if (!again) return;
+      const bool done = a.reply != nullptr && replies::open(*a.reply) == fault::none;
+      const std::lock_guard hold(again->mutex_);
+      if (again->renewal_) again->renewal_->reopened(i, done);
+    });
+  });
+}
+
+// ---- the session's own beats ----
+
+/// Under the mutex: those that a majority has confirmed.
+void keeper::settle_beats(time_point, jobs& after) {
+  const time_point until = renewal_->session_until();
+  const auto confirmed = [&](const waiting_beat& b) {
+    return b.since + core::usable(draft_.ttl) <= until;
+  };
+  for (waiting_beat& b : beats_) {
+    if (!confirmed(b)) continue;
+    core::beat_reply ok;
+    ok.what = status::ok;
+    ok.proves = b.attempt;
+    after.push_back([done = std::exchange(b.done, {}), ok] { done(ok); });
+  }
+  std::erase_if(beats_, [](const waiting_beat& b) { return !b.done; });
+}
+
+void keeper::end_beats(status what, const std::string& text, jobs& after) {
+  for (waiting_beat& b : beats_) {
+    core::beat_reply r;
+    r.what = what;
+    r.text = text;
+    after.push_back([done = std::move(b.done), r] { done(r); });
+  }
+  beats_.clear();
+}
+
+/// Those that were overtaken by younger ones for a whole ttl.
+void keeper::end_old_beats(time_point now, jobs& after) {
+  for (waiting_beat& b : beats_) {
+    if (b.since + draft_.ttl > now) continue;
+    core::beat_reply r;
+    r.what = status::unknown;
+    r.text = "too few nodes answered";
+    after.push_back([done = std::exchange(b.done, {}), r] { done(r); });
+  }
+  std::erase_if(beats_, [](const waiting_beat& b) { return !b.done; });
+}
+
+void keeper::advance(const std::function<renewal::step(renewal&)>& event) {
+  jobs after;
+  {
+    const std::lock_guard hold(mutex_);
+    if (closed_ || !renewal_) return;
+    carry_out(event(*renewal_), after);
+  }
+  run(after);
+}
+
+/// Under the mutex.
+void keeper::wake_at(time_point when) {
+  if (when >= timer_at_ || closed_) return;
+  cluster_->loop().cancel(timer_);
+  timer_at_ = when;
+  timer_ = cluster_->loop().at(when, [self = weak_from_this()] {
+    const auto k = self.lock();
+    if (!k) return;
+    {
+      const std::lock_guard hold(k->mutex_);
+      k->timer_at_ = time_point::max();
+    }
+    k->advance([](renewal& r) { return r.tick(clock::now()); });
+  });
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,68 @@
+#include "engines/redlock/open.hpp"
+
+#include "engines/redlock/engine.hpp"
+#include "engines/redlock/operations.hpp"
+#include "engines/redlock/settings.hpp"
+#include "io/loop.hpp"
+#include "io/per_process.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+/// The stores of this process by URL; one is forgotten when its last user is gone.
+struct registry {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<redlock_engine>> stores;
+};
+
+constinit io::per_process<registry> stores;
+
+result<std::shared_ptr<redlock_engine>> engine_for(settings s) {
+  registry& r = stores.get();
+  const std::lock_guard hold(r.mutex);
+  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
+  auto& kept = r.stores[s.url];
+  if (auto running = kept.lock()) return running;
+  auto loop = io::loop::start();
+  if (!loop) return loop.error();
+  const auto nodes = std::make_shared<cluster>(std::move(s), std::move(*loop));
+  nodes->start();
+  auto fresh = std::make_shared<redlock_engine>(nodes);
+  kept = fresh;
+  return fresh;
+}
+
+}  // namespace
+
+result<opened> open_redlock(const core::store_url& url, missing) {
+  auto s = read_settings(url);
+  if (!s) return s.error();
+  opened o;
+  o.url = s->url;
+  o.ttl_limit = s->max_ttl;
+  o.cannot_break =
+      "redlock keys end by themselves, each with its ttl; deny the session to end it sooner";
+  auto engine = engine_for(std::move(*s));
+  if (!engine) return engine.error();
+  // They keep the engine, not the nodes alone: the engine ends them.
+  const auto kept = *engine;
+  o.diagnose = [kept] { return diagnose(kept->nodes()); };
+  o.look_over = [kept] { return look_over(kept->nodes()); };
+  o.init = [kept](const auto& how) { return init(kept->nodes(), how); };
+  o.recover = [kept](const auto& how) { return recover(kept->nodes(), how); };
+  o.engine = std::move(*engine);
+  return o;
+}
+
+result<presence> find_redlock(const core::store_url& url) {
+  const auto s = read_settings(url);
+  if (!s) return s.error();
+  return presence{.url = s->url, .there = true, .obstacle = {}};
+}
+
+}  // namespace holdfast::engines::redlock

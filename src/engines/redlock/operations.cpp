@@ -1,0 +1,282 @@
+#include "engines/redlock/operations.hpp"
+
+#include "core/lease.hpp"
+#include "core/redlock/founding.hpp"
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/gathering.hpp"
+#include "engines/redlock/replies.hpp"
+#include "io/latch.hpp"
+#include "io/process_identity.hpp"
+#include "io/random.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <memory>
+#include <mutex>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::redlock::founding;
+using core::redlock::write_reply;
+using holdfast::redlock::node_info;
+using holdfast::redlock::overview;
+using holdfast::redlock::setup;
+
+constexpr duration ready_limit = 2500ms;
+constexpr duration answer_limit = 2s;
+
+void wait_ready(const std::shared_ptr<cluster>& c) {
+  const auto done = std::make_shared<io::latch>();
+  c->when_ready(clock::now() + ready_limit, [done] { done->open(); });
+  done->wait();
+}
+
+/// Every node's TIME that answers.
+std::vector<core::redlock::server_time> times_of(const std::shared_ptr<cluster>& c) {
+  struct asked {
+    std::mutex mutex;
+    std::vector<core::redlock::server_time> at;
+    io::latch done;
+  };
+  const auto all = std::make_shared<asked>();
+  all->at.resize(c->size());
+  gathering::question q;
+  q.to = node_set::all(c->size());
+  q.limit = answer_limit;
+  q.bytes = [](node_index) {
+    std::string bytes;
+    commands::time(bytes);
+    return bytes;
+  };
+  q.each = [all](node_index i, const io::redis_answer& a) {
+    const reading<server_time> at = a.reply == nullptr ? fault::silent : replies::time(*a.reply);
+    if (at) all->at[i] = *at;
+    return false;
+  };
+  q.done = [all] { all->done.open(); };
+  gathering::ask(c, std::move(q));
+  all->done.wait();
+  return all->at;
+}
+
+std::string text_of(const io::redis_facts& server, const char* key) {
+  const auto found = server.info.find(key);
+  return found == server.info.end() ? std::string() : found->second;
+}
+
+/// Why the server may drop keys that have not ended; empty when it does not.
+std::string unsafe_setting(const io::redis_facts& server) {
+  const std::string limit = text_of(server, "maxmemory");
+  const std::string policy = text_of(server, "maxmemory_policy");
+  if (limit.empty() || limit == "0" || policy.empty() || policy == "noeviction") return {};
+  return "drops keys when its memory limit is reached (maxmemory-policy " + policy +
+         "): a held lock can vanish. Set maxmemory-policy noeviction";
+}
+
+result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<cluster>& c,
+                                                      const setup& how) {
+  wait_ready(c);
+  const auto times = times_of(c);
+  std::vector<founding::node> nodes;
+  for (node_index i = 0; i < c->size(); ++i) {
+    const auto p = c->look_at(i);
+    founding::node n;
+    n.answered = p.trouble.empty() && p.judged && times[i].count() > 0;
+    n.facts = p.facts;
+    n.facts.address = c->addresses()[i];
+    n.at = times[i];
+    n.fresh = io::random_session_id().str();
+    const std::string unsafe = n.answered && p.server ? unsafe_setting(*p.server) : "";
+    if (!unsafe.empty() && !how.accept_unsafe) {
+      return error(errc::invalid_argument, c->addresses()[i] + " " + unsafe);
+    }
+    nodes.push_back(std::move(n));
+  }
+  return nodes;
+}
+
+/// Sends the writes on the connections that their facts came from; how many were done.
+std::size_t write_all(const std::shared_ptr<cluster>& c,
+                      const std::vector<core::redlock::write>& writes) {
+  struct asked {
+    std::mutex mutex;
+    std::size_t left{};
+    std::size_t written{};
+    io::latch done;
+  };
+  const auto all = std::make_shared<asked>();
+  all->left = writes.size();
+  for (const auto& w : writes) {
+    c->write_record(w, [all](write_reply r) {
+      const std::lock_guard hold(all->mutex);
+      if (r == write_reply::written) ++all->written;
+      if (--all->left == 0) all->done.open();
+    });
+  }
+  all->done.wait();
+  return all->written;
+}
+
+result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, const char* verb,
+                       result<std::vector<core::redlock::write>> (*plan)(
+                           const founding::config&, std::span<const founding::node>)) {
+  if (!c->set().tokens) {
+    return error(errc::unsupported,
+                 "with tokens=off the nodes keep no records: there is nothing "
+                 "to set up or to recover");
+  }
+  founding::config config;
+  config.config_hash = c->set().config_hash;
+  config.max_ttl = how.max_ttl > duration::zero() ? how.max_ttl : c->set().max_ttl;
+  if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
+    return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
+                                             "; it must be from " + print_duration(core::ttl_min) +
+                                             " to " + print_duration(core::ttl_max));
+  }
+  const auto nodes = look_for_founding(c, how);
+  if (!nodes) return nodes.error();
+  const auto writes = plan(config, *nodes);
+  if (!writes) return writes.error();
+  const std::size_t written = write_all(c, *writes);
+  for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
+  wait_ready(c);
+  if (written == writes->size()) return look_over(c);
+  return error(errc::outcome_unknown,
+               std::string(verb) + ": " + std::to_string(written) + " of " +
+                   std::to_string(writes->size()) +
+                   " nodes confirmed their record. Look with: "
+                   "holdfast redlock status; then run: holdfast redlock recover");
+}
+
+node_info info_of(const cluster& c, node_index i) {
+  const auto p = c.look_at(i);
+  node_info n;
+  n.address = c.addresses()[i];
+  n.connected = p.trouble.empty() && p.server.has_value();
+  n.votes = c.now_voting()->voters.has(i);
+  n.standing = n.connected ? p.explanation : p.trouble;
+  if (!n.connected) return n;
+  n.version = p.server->version;
+  n.role = p.server->role;
+  n.durable = p.facts.durable;
+  if (!p.facts.record) return n;
+  n.recorded = true;
+  n.id = p.facts.record->id;
+  n.epoch = p.facts.record->epoch;
+  n.floor = p.facts.record->floor;
+  n.max_ttl = p.facts.record->max_ttl;
+  return n;
+}
+
+}  // namespace
+
+overview look_over(const std::shared_ptr<cluster>& c) {
+  wait_ready(c);
+  overview all;
+  all.url = c->set().url;
+  all.tokens = c->set().tokens;
+  all.needed = c->majority();
+  for (node_index i = 0; i < c->size(); ++i) {
+    all.nodes.push_back(info_of(*c, i));
+    if (all.nodes.back().votes) ++all.votes;
+  }
+  if (auto v = c->verdict(); !v) all.advice = v.error().message();
+  return all;
+}
+
+result<overview> init(const std::shared_ptr<cluster>& c, const setup& how) {
+  return found(c, how, "init", &founding::init);
+}
+
+result<overview> recover(const std::shared_ptr<cluster>& c, const setup& how) {
+  return found(c, how, "recover", &founding::recover);
+}
+
+// ---- doctor ----
+
+namespace {
+
+finding about(const std::string& subject, finding::level severity, std::string text) {
+  return {severity, subject, std::move(text)};
+}
+
+std::string offset_text(core::redlock::server_time at, wall_time here) {
+  const auto off = at - here.time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(off).count();
+  return "its clock is " + std::string(ms < 0 ? "-" : "+") + std::to_string(ms < 0 ? -ms : ms) +
+         " ms from this host's";
+}
+
+void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
+                std::vector<finding>& all) {
+  using level = finding::level;
+  const auto p = c.look_at(i);
+  const std::string& name = c.addresses()[i];
+  if (!p.trouble.empty() || !p.server) {
+    all.push_back(about(name, level::warning, "does not answer: " + p.trouble));
+    return;
+  }
+  std::string text =
+      "Redis " + p.server->version + ", " + p.server->role + ", " +
+      (p.facts.durable                            ? "every write is synced"
+       : text_of(*p.server, "aof_enabled") == "1" ? "appendonly, not synced at every write"
+                                                  : "no appendonly file") +
+      ", eviction " + text_of(*p.server, "maxmemory_policy");
+  if (at.count() > 0) text += ", " + offset_text(at, io::wall_now());
+  all.push_back(about(name, level::good, text));
+  if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
+    all.push_back(about(name, level::fault, unsafe));
+  }
+  if (!p.facts.durable) {
+    all.push_back(about(name, level::warning,
+                        "loses locks when it restarts, and then does not vote for max_ttl; set "
+                        "appendonly yes and appendfsync always to keep both"));
+  }
+  const bool votes = c.now_voting()->voters.has(i);
+  std::string standing = p.explanation;
+  if (p.facts.record) {
+    const auto& r = *p.facts.record;
+    standing += "; record " + r.id.substr(0, 8) + ", epoch " + std::to_string(r.epoch) +
+                ", max_ttl " + print_duration(r.max_ttl);
+  }
+  all.push_back(about(name, votes ? level::good : level::warning, standing));
+}
+
+}  // namespace
+
+std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
+  using level = finding::level;
+  std::vector<finding> all;
+  wait_ready(c);
+  const auto times = times_of(c);
+  for (node_index i = 0; i < c->size(); ++i) judge_node(*c, i, times[i], all);
+  if (auto v = c->verdict(); v) {
+    all.push_back(about("majority", level::good,
+                        std::to_string(c->now_voting()->voters.size()) + " of " +
+                            std::to_string(c->size()) + " nodes vote, needed are " +
+                            std::to_string(c->majority())));
+  } else {
+    all.push_back(about("majority", level::fault, v.error().message()));
+  }
+  if (c->size() % 2 == 0) {
+    all.push_back(about("nodes", level::warning,
+                        std::to_string(c->size()) + " nodes tolerate no more failures than " +
+                            std::to_string(c->size() - 1) + "; use an odd number"));
+  }
+  if (c->size() == 3 && c->set().tokens) {
+    all.push_back(about("nodes", level::warning,
+                        "with 3 nodes one that is down and one that lost its state stop all "
+                        "locks; 5 are recommended"));
+  }
+  if (!c->set().tokens) {
+    all.push_back(about("tokens", level::warning,
+                        "off: no fencing tokens, no deny, and a restart is seen by run_id alone"));
+  }
+  return all;
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "engines/redlock/cluster.hpp"
+
+#include <holdfast/redlock.hpp>
+#include <holdfast/store.hpp>
+
+#include <memory>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+/// The operator's part of holdfast/redlock.hpp. They block, so not on a thread of the library.
+holdfast::redlock::overview look_over(const std::shared_ptr<cluster>& c);
+result<holdfast::redlock::overview> init(const std::shared_ptr<cluster>& c,
+                                         const holdfast::redlock::setup& how);
+result<holdfast::redlock::overview> recover(const std::shared_ptr<cluster>& c,
+                                            const holdfast::redlock::setup& how);
+
+/// The engine's part of store::diagnose().
+std::vector<finding> diagnose(const std::shared_ptr<cluster>& c);
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,234 @@
+#include "engines/redlock/round.hpp"
+
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/replies.hpp"
+#include "io/random.hpp"
+
+#include <holdfast/lock_name.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using core::redlock::attempt;
+using core::redlock::fault;
+using core::redlock::for_each;
+using core::redlock::node_vote;
+using core::redlock::vote;
+
+enum : std::uint64_t { acquire_tag = 0, raise_tag = 1 };
+
+constexpr unsigned node_bits = 8;
+
+std::uint64_t tag_of(std::uint64_t kind, node_index i, token raised = {}) noexcept {
+  return raised.value << (node_bits + 1) | kind << node_bits | i;
+}
+
+/// 20 bytes from the kernel, and with tokens whose they are.
+std::string fresh_value(const session_id& session, bool tokens) {
+  const std::string random = io::random_session_id().str() + io::random_session_id().str();
+  std::string value = random.substr(0, 40);
+  if (tokens) value.append(".").append(session.str());
+  return value;
+}
+
+}  // namespace
+
+round::round(std::shared_ptr<cluster> c, order o, owner told)
+    : cluster_(std::move(c)),
+      order_(std::move(o)),
+      value_(fresh_value(order_.session, cluster_->set().tokens)),
+      told_(std::move(told)) {}
+
+void round::start() {
+  std::optional<result_of> ended;
+  {
+    const std::lock_guard hold(mutex_);
+    ballots_ = cluster_->now_voting();
+    const time_point now = clock::now();
+    deadline_ = now + order_.timeout;
+    attempt_.emplace(attempt::config{.nodes = cluster_->size(),
+                                     .ttl = order_.ttl,
+                                     .timeout = order_.timeout,
+                                     .tokens = cluster_->set().tokens},
+                     ballots_->voters, now);
+    step s = attempt_->start(now);
+    if (!s.decided) ask_all(s);
+    ended = conclude(s);
+  }
+  finish(std::move(ended));
+}
+
+void round::ask_all(step& s) {
+  const bool tokens = cluster_->set().tokens;
+  std::string bytes;
+  for_each(ballots_->voters, [&](node_index i) {
+    bytes.clear();
+    if (tokens) {
+      commands::acquire(bytes, order_.name, value_, order_.session, order_.ttl, order_.hint,
+                        ballots_->nonces[i], ballots_->epoch);
+    } else {
+      commands::set_plain(bytes, order_.name, value_, order_.ttl);
+    }
+    const auto sent =
+        cluster_->send(i, bytes, deadline_, shared_from_this(), tag_of(acquire_tag, i));
+    if (!sent) {
+      answered_.add(i);
+      note(attempt_->answered(i, node_vote::of(fault::unreachable), clock::now()), s);
+      return;
+    }
+    connections_[i] = *sent;
+    // Behind another connection there may be another process, which lost its state.
+    if (*sent == 0 || *sent != ballots_->connections[i]) voided_.add(i);
+  });
+}
+
+void round::note(const step& more, step& s) {
+  s.decided = s.decided || more.decided;
+  s.release = s.release | more.release;
+  s.raise = s.raise | more.raise;
+}
+
+void round::raise(step& s) {
+  const token to = attempt_->chosen();
+  const node_set which = std::exchange(s.raise, {});
+  std::string bytes;
+  for_each(which, [&](node_index i) {
+    bytes.clear();
+    commands::raise(bytes, order_.name, value_, to, ballots_->nonces[i], ballots_->epoch);
+    const auto sent =
+        cluster_->send(i, bytes, deadline_, shared_from_this(), tag_of(raise_tag, i, to));
+    // On another connection the key may be one that was restored.
+    if (!sent || *sent != connections_[i]) {
+      note(attempt_->raised(i, to, node_vote::of(fault::unreachable), clock::now()), s);
+    }
+  });
+}
+
+node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
+  using outcome = io::redis_answer::outcome;
+  if (a.what == outcome::not_sent) return node_vote::of(fault::unreachable);
+  if (a.what == outcome::unknown) {
+    return node_vote::of(a.at >= deadline_ ? fault::silent : fault::connection_lost);
+  }
+  node_vote v;
+  if (!cluster_->set().tokens) {
+    v = replies::set_plain(*a.reply);
+  } else if (is_raise) {
+    v = replies::raise(*a.reply);
+  } else {
+    const auto got = replies::acquire(*a.reply);
+    v = got.vote;
+    const bool votes = !got.time || cluster_->told_time(i, *got.time, attempt_->sent(), a.at);
+    if (!votes && v.what == vote::granted) v = node_vote::of(fault::not_admitted);
+  }
+  if (v.what == vote::granted && voided_.has(i)) v = node_vote::of(fault::connection_lost);
+  return v;
+}
+
+void round::answered(std::uint64_t tag, const io::redis_answer& a) {
+  const auto i = static_cast<node_index>(tag & ((1U << node_bits) - 1));
+  const bool is_raise = (tag >> node_bits & 1U) != 0;
+  std::optional<result_of> ended;
+  bool late = false;
+  node_vote v;
+  {
+    const std::lock_guard hold(mutex_);
+    v = read(is_raise, i, a);
+    step s;
+    if (is_raise) {
+      note(attempt_->raised(i, token{tag >> (node_bits + 1)}, v, a.at), s);
+    } else {
+      if (a.what != io::redis_answer::outcome::unknown) answered_.add(i);
+      if (v.what == vote::taken) taken_.add(i);
+      newest_token_ = std::max(newest_token_, v.counter);
+      late = attempt_->current() == attempt::state::held && v.what == vote::granted;
+      note(attempt_->answered(i, v, a.at), s);
+    }
+    if (a.what == io::redis_answer::outcome::unknown) note(attempt_->tick(a.at), s);
+    ended = conclude(s);
+  }
+  if (core::redlock::action_on(v.why).look_again && a.what == io::redis_answer::outcome::reply) {
+    cluster_->doubted(i);
+  }
+  if (late && told_.late) told_.late(i);
+  finish(std::move(ended));
+}
+
+void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
+  if (r == nullptr || (tag >> node_bits & 1U) != 0) return;
+  io::redis_answer a;
+  a.what = io::redis_answer::outcome::reply;
+  a.reply = r;
+  a.at = at;
+  const auto i = static_cast<node_index>(tag & ((1U << node_bits) - 1));
+  bool late = false;
+  {
+    const std::lock_guard hold(mutex_);
+    answered_.add(i);
+    const node_vote v = read(false, i, a);
+    late = attempt_->current() == attempt::state::held && v.what == vote::granted &&
+           at < attempt_->until();
+  }
+  if (late && told_.late) told_.late(i);
+}
+
+void round::cancel() {
+  std::optional<result_of> ended;
+  {
+    const std::lock_guard hold(mutex_);
+    if (!attempt_) return;
+    step s = attempt_->cancel(clock::now());
+    ended = conclude(s);
+  }
+  finish(std::move(ended));
+}
+
+/// Under the mutex: sends what the machine wants, and says how it ended if it did.
+std::optional<round::result_of> round::conclude(const step& first) {
+  step s = first;
+  while (!s.decided && !s.raise.empty()) raise(s);
+  if (!s.decided) return std::nullopt;
+  result_of r;
+  r.held = attempt_->current() == attempt::state::held;
+  r.granted = attempt_->chosen();
+  r.until = attempt_->until();
+  r.there = attempt_->granted();
+  r.sent = attempt_->sent();
+  r.holder_left = attempt_->holder_left();
+  r.newest_token = std::max(newest_token_, r.granted.value);
+  r.key = {.name = order_.name,
+           .value = value_,
+           .ttl = order_.ttl,
+           .last_sent = attempt_->sent(),
+           .asked = r.held ? ballots_->voters - taken_ : s.release,
+           .answered = answered_,
+           .connections = connections_};
+  if (r.held) return r;
+  std::size_t denials = 0;
+  std::size_t too_long = 0;
+  for (node_index i = 0; i < cluster_->size(); ++i) {
+    const fault f = attempt_->vote_of(i).why;
+    denials += f == fault::denied ? 1U : 0U;
+    too_long += f == fault::ttl_too_long ? 1U : 0U;
+  }
+  const std::size_t blocking = core::redlock::deny_count(cluster_->size());
+  r.denied = denials >= blocking;
+  r.refused = too_long >= blocking;
+  r.why = attempt_->failure("lock \"" + lock_name(order_.name).printable() + "\"",
+                            cluster_->addresses());
+  return r;
+}
+
+void round::finish(std::optional<result_of> r) {
+  if (!r) return;
+  if (!r->held && ballots_->voters.size() < cluster_->majority()) {
+    if (auto v = cluster_->verdict(); !v) r->why = v.error();
+  }
+  told_.ended(std::move(*r));
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,102 @@
+#pragma once
+
+#include "core/redlock/attempt.hpp"
+#include "engines/redlock/cluster.hpp"
+#include "io/redis_requests.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/token.hpp>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+namespace holdfast::engines::redlock {
+
+/// What a key on the nodes is, and what is known of the connections that carried it: enough to
+/// release it.
+struct placed_key {
+  std::string name{};
+  std::string value{};
+  duration ttl{};
+  time_point last_sent{};
+  node_set asked{};     ///< Those that may have it: all that were asked and did not say `taken`.
+  node_set answered{};  ///< Those whose acquire cannot come any more.
+  std::array<std::uint64_t, core::redlock::nodes_max> connections{};
+};
+
+/// One attempt on the wire: it asks the voters at once, feeds the attempt machine with what comes
+/// back, and tells once how it ended.
+///
+/// Thread safety: every function, from any thread.
+class round final : public io::redis_receiver, public std::enable_shared_from_this<round> {
+ public:
+  struct order {
+    std::string name{};
+    session_id session{};
+    duration ttl{};
+    duration timeout{};
+    std::uint64_t hint{};  ///< The largest token that this client has seen.
+  };
+  struct result_of {
+    bool held{};
+    token granted{};
+    time_point until{};
+    node_set there{};
+    time_point sent{};
+    placed_key key{};
+    error why{errc::busy};  ///< Unless held.
+    bool denied{};          ///< A node says that the session is denied.
+    bool refused{};         ///< It cannot be done as asked: repeating is useless.
+    std::optional<duration> holder_left{};
+    std::uint64_t newest_token{};  ///< The largest counter that was seen.
+  };
+  struct owner {
+    /// Once, on the loop's thread or on the caller of start() or cancel(); not under a mutex.
+    std::function<void(result_of)> ended{};
+    /// A grant that came after the round was held.
+    std::function<void(node_index)> late{};
+  };
+
+  round(std::shared_ptr<cluster> c, order o, owner told);
+
+  void start();
+  void cancel();
+
+  void answered(std::uint64_t tag, const io::redis_answer& a) override;
+  void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override;
+
+ private:
+  using step = core::redlock::attempt::step;
+
+  void ask_all(step& s);
+  void note(const step& more, step& s);
+  void raise(step& s);
+  core::redlock::node_vote read(bool is_raise, node_index i, const io::redis_answer& a);
+  std::optional<result_of> conclude(const step& s);
+  void finish(std::optional<result_of> r);
+
+  const std::shared_ptr<cluster> cluster_;
+  const order order_;
+  const std::string value_;
+  owner told_;
+
+  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  std::shared_ptr<const ballots> ballots_;
+  std::optional<core::redlock::attempt> attempt_;
+  std::array<std::uint64_t, core::redlock::nodes_max> connections_{};
+  std::array<time_point, core::redlock::nodes_max> sent_{};
+  node_set voided_;    ///< Sent on another connection than was judged: not counted.
+  node_set answered_;  ///< The acquire's fate there is known.
+  node_set taken_;
+  time_point deadline_{};
+  std::uint64_t newest_token_{};
+  core::redlock::fault worst_{core::redlock::fault::none};
+};
+
+}  // namespace holdfast::engines::redlock

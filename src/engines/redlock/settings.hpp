@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/redlock/quorum.hpp"
+#include "core/store_url.hpp"
+#include "io/node_address.hpp"
+#include "io/redis_handshake.hpp"
+#include "io/tls.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+/// What a `redlock://` URL says, checked. docs/redlock.md has the keys and their meaning.
+struct settings {
+  static constexpr std::uint32_t no_limit = std::numeric_limits<std::uint32_t>::max();
+
+  std::vector<io::node_address> nodes{};
+  io::redis_login login{};
+  std::shared_ptr<const io::tls_context> tls{};  ///< Null: plain text.
+  bool tokens{true};
+  bool assume_fresh{};
+  duration max_ttl{};
+  std::optional<duration> node_timeout{};
+  std::uint32_t extensions{no_limit};  ///< How often one lock may be extended.
+  std::string config_hash{};           ///< Of the list of nodes: equal for equal lists.
+  std::string url{};                   ///< Canonical, without secrets.
+
+  /// The node timeout for locks of this ttl: ttl/200 between 5 and 50 ms unless the URL says.
+  duration timeout_for(duration ttl) const noexcept;
+};
+
+/// Reads the URL, the password file and the certificates; connects to nothing.
+/// Errors: `invalid_argument`, `unsupported`.
+result<settings> read_settings(const core::store_url& url);
+
+}  // namespace holdfast::engines::redlock

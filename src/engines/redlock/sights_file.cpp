@@ -1,0 +1,89 @@
+#include "engines/redlock/sights_file.hpp"
+
+#include "io/files.hpp"
+#include "io/process_identity.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using core::redlock::first_sights;
+
+constexpr std::size_t bytes_max = 64 * 1024;
+
+std::string name_of(const std::string& url) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : url) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  std::ostringstream text;
+  text << "first-sights-" << std::hex << hash;
+  return text.str();
+}
+
+// Somebody else's notes could shorten a wait.
+bool is_ours(const io::place& where, const char* name) {
+  const auto file = io::open_existing(where, name);
+  if (!file || !*file) return false;
+  const auto facts = io::facts_of((*file)->get(), where.at(name));
+  return facts && facts->owner == ::geteuid() && (facts->mode & 0022U) == 0;
+}
+
+}  // namespace
+
+sights_file::sights_file(std::string directory, std::string url)
+    : directory_(std::move(directory)), name_(name_of(url)) {
+  std::ostringstream head;
+  head << "holdfast-first-sights 1\n"
+       << url << '\n'
+       << io::boot_id() << ' ' << io::time_namespace() << '\n';
+  head_ = head.str();
+}
+
+first_sights sights_file::read() const {
+  first_sights notes;
+  if (directory_.empty()) return notes;
+  const auto directory = io::open_directory(directory_);
+  if (!directory) return notes;
+  const io::place where{directory->get(), directory_};
+  if (!is_ours(where, name_.c_str())) return notes;
+  const auto text = io::read_text(where, name_.c_str(), bytes_max);
+  if (!text || !*text || !(*text)->starts_with(head_)) return notes;
+  std::istringstream lines((*text)->substr(head_.size()));
+  std::string life;
+  std::int64_t since{};
+  const time_point now = clock::now();
+  for (std::size_t n = 0; n < notes_max && lines >> life >> since; ++n) {
+    const time_point at{duration{since}};
+    if (since > 0 && at <= now) notes.recall(life, at);
+  }
+  return notes;
+}
+
+void sights_file::keep(const first_sights& notes) {
+  if (directory_.empty()) return;
+  std::vector<std::pair<time_point, std::string>> newest;
+  for (const auto& [life, since] : notes.all()) newest.emplace_back(since, life);
+  std::ranges::sort(newest, std::greater<>());
+  if (newest.size() > notes_max) newest.resize(notes_max);
+  std::ostringstream text;
+  text << head_;
+  for (const auto& [since, life] : newest) {
+    text << life << ' ' << since.time_since_epoch().count() << '\n';
+  }
+  if (text.str() == written_) return;
+  written_ = text.str();
+  if (!io::make_directories(directory_, 0700)) return;
+  const auto directory = io::open_directory(directory_);
+  if (!directory) return;
+  // Without the notes the next process waits for longer, and that is all.
+  (void)io::replace_text({directory->get(), directory_}, name_.c_str(), written_, 0600).has_value();
+}
+
+}  // namespace holdfast::engines::redlock
