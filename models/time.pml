@@ -132,7 +132,6 @@ byte rates;    /* bit i: node i is fast; bit N + c: client c is slow (CLOCKS 3) 
 #define IDLE 0
 #define ASKING 1
 #define HELD 2
-#define RELEASING 3
 byte is[2];
 byte since[2];       /* the acquire was sent, by its own clock */
 byte since_renew[2]; /* the newest renewal was sent */
@@ -201,9 +200,11 @@ hidden byte k;
 #define STEP_OF(clock, bit, drifted)                                                              \
   (phase != 0 || (clock) == 0 || ((clock) == 3 && (rates & (1 << (bit))) == 0) -> 1 : (drifted))
 #define LESS(x, step) x = ((x) > (step) -> (x) - (step) : 0)
-#define MORE(x, step) x = ((x) + (step) < TTL -> (x) + (step) : TTL)
+/* What was sent so long ago that its answer is worth nothing is not told apart. */
+#define MORE(c, x)                                                                                \
+  x = (is[c] == IDLE -> 0 : ((x) + k < USABLE -> (x) + k : USABLE))
 #define TICK_NODE(i)                                                                              \
-  k = STEP_OF(NODE_CLOCKS, i, 2); LESS(left[i], k);                                                  \
+  k = STEP_OF(NODE_CLOCKS, i, 2); LESS(left[i], k);                                               \
   own[i] = (left[i] == 0 -> FREE : own[i]);                                                       \
   LESS(pause[i], (phase == 0 -> 2 : 1));
 #define TICK_COUNT(c, i) LESS(counts[AT(c, i)], k);
@@ -217,9 +218,8 @@ hidden byte k;
 #define LOST(c)
 #endif
 #define TICK_CLIENT(c)                                                                            \
-  k = STEP_OF(CLIENT_CLOCKS, N + (c), 0);                                                            \
-  since[c] = (is[c] == ASKING -> (since[c] + k < TTL -> since[c] + k : TTL) : 0);                 \
-  since_renew[c] = (is[c] != HELD -> 0 : (since_renew[c] + k < TTL -> since_renew[c] + k : TTL)); \
+  k = STEP_OF(CLIENT_CLOCKS, N + (c), 0);                                                         \
+  MORE(c, since[c]); MORE(c, since_renew[c]);                                                     \
   NODES_OF(TICK_COUNT, c)                                                                         \
   LOST(c)
 #if DENY
@@ -262,7 +262,7 @@ hidden byte k;
    comes, the longer the client holds, to the same end. Else it comes later. */
 #define SET_OF(c, i)                                                                              \
   ::d_step {                                                                                      \
-    is[c] == ASKING && asked[AT(c, i)] && VOTES(i) && EMPTY(i) && SERVES(c, i) ->                 \
+    is[c] != IDLE && asked[AT(c, i)] && VOTES(i) && EMPTY(i) && SERVES(c, i) ->                   \
     printf("> node %d: SET of client %d\n", i, c);                                                \
     own[i] = (c) + 1; left[i] = TTL; asked[AT(c, i)] = 0;                                         \
     SET_ANSWER(c, i)                                                                              \
@@ -274,7 +274,7 @@ hidden byte k;
 #define SET_ANSWER(c, i) did[AT(c, i)] = 1
 #define SET_ANSWERED(c, i)                                                                        \
   ::d_step {                                                                                      \
-    is[c] == ASKING && did[AT(c, i)] ->                                                           \
+    is[c] != IDLE && did[AT(c, i)] ->                                                             \
     printf("> client %d: the answer of node %d comes\n", c, i);                                   \
     did[AT(c, i)] = 0; counts[AT(c, i)] = USABLE;                                                 \
     GRANT(c)                                                                                      \
@@ -288,7 +288,7 @@ hidden byte k;
 #if PROVE_OWN_ATTEMPT
 #define AGAIN(c, i) did[AT(c, i)] = 0;
 #else
-#define AGAIN(c, i) renews[AT(c, i)] = !did[AT(c, i)];
+#define AGAIN(c, i)
 #endif
 #define RENEW(c)                                                                                  \
   ::d_step {                                                                                      \
@@ -319,7 +319,8 @@ hidden byte k;
 #define RENEW_DONE(c, i)                                                                          \
   answered[AT(c, i)] = 1;                                                                         \
   if                                                                                              \
-  :: answered[AT(c, 0)] + answered[AT(c, 1)] + answered[AT(c, 2)] >= QUORUM -> NODES_OF(ALSO, c)  \
+  :: answered[AT(c, 0)] + answered[AT(c, 1)] + answered[AT(c, 2)] >= QUORUM ->                    \
+     ALSO(c, 0) ALSO(c, 1) ALSO(c, 2)                                                             \
   :: else                                                                                         \
   fi
 #endif

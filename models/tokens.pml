@@ -107,6 +107,9 @@
 #define SEALS ((N - 1) / 2)
 #endif
 #define EPOCHS (LOSSES + REPEATS)
+#if N == 4 && LOSSES
+#error "nodes that lose state: three or five nodes"
+#endif
 
 /* Nodes. */
 byte own[N];   /* the key: 0 free, else the value of an attempt */
@@ -138,17 +141,20 @@ byte carries[ATTEMPTS]; /* its epoch */
 byte hint[ATTEMPTS];
 byte counter[ATTEMPTS * N]; /* what acquire returned; 0: not executed */
 bit counted[ATTEMPTS * N];  /* confirmed at >= token */
-bit dead[ATTEMPTS * N];     /* its acquire died with the connection */
+bit sent_before[ATTEMPTS * N]; /* its acquire was sent before the node lost state */
 byte granted;               /* the largest token granted so far */
 byte others;
 hidden byte t;
 
 #define AT(a, i) ((a) * N + (i))
 #define MAX(x, y) ((x) > (y) -> (x) : (y))
+/* Without a fresh value attempt 1 is a retry of attempt 0. */
 #if FRESH_VALUE
 #define VALUE(a) ((a) + 1)
+#define MAY_START(a) (a == 0 || phase[(a + ATTEMPTS - 1) % ATTEMPTS] != IDLE)
 #else
 #define VALUE(a) ((a) < 2 -> 1 : (a) + 1)
+#define MAY_START(a) (a != 1 || phase[0] == OVER)
 #endif
 
 #if N == 3
@@ -181,10 +187,16 @@ hidden byte t;
 #define EACH_ATTEMPT_AT(M, i) M(0, i) M(1, i) M(2, i)
 #endif
 
-#if SEAL && ACQUIRE_CHECKS_EPOCH
-#define ACQUIRE_MAY(a, i) (!out[i] && epoch[i] == carries[a])
+#if LOSS == WIPED
+#define OUTLIVES !NONCE_IN_SCRIPTS
 #else
-#define ACQUIRE_MAY(a, i) (!out[i])
+#define OUTLIVES !CONNECTION_DIES
+#endif
+#define REACHES(a, i) (sent_before[AT(a, i)] -> OUTLIVES : !out[i])
+#if SEAL && ACQUIRE_CHECKS_EPOCH
+#define ACQUIRE_MAY(a, i) (REACHES(a, i) && epoch[i] == carries[a])
+#else
+#define ACQUIRE_MAY(a, i) REACHES(a, i)
 #endif
 #if SEAL && RAISE_CHECKS_EPOCH
 #define RAISE_MAY_EPOCH(a, i) (!out[i] && epoch[i] == carries[a])
@@ -220,8 +232,7 @@ hidden byte t;
 #endif
 #define START_WITH(a, e, h)                                                                       \
   ::d_step {                                                                                      \
-    phase[a] == IDLE && (a == 0 || phase[(a + ATTEMPTS - 1) % ATTEMPTS] != IDLE) &&               \
-        e <= newest_epoch ->                                                                      \
+    phase[a] == IDLE && MAY_START(a) && e <= newest_epoch ->                                      \
     printf("> attempt %d begins in epoch %d, hint %d\n", a, e, h);                                \
     phase[a] = ASKING; before[a] = granted; carries[a] = e; hint[a] = h                           \
   }
@@ -230,8 +241,7 @@ hidden byte t;
    fact that it ran is kept, or (held) whether a raise may still follow. */
 #define ACQUIRE(a, i)                                                                             \
   ::d_step {                                                                                      \
-    phase[a] != IDLE && counter[AT(a, i)] == 0 && !dead[AT(a, i)] && ACQUIRE_MAY(a, i) &&         \
-        own[i] == 0 ->                                                                            \
+    phase[a] != IDLE && counter[AT(a, i)] == 0 && ACQUIRE_MAY(a, i) && own[i] == 0 ->             \
     t = (CACHED(i) -> cache[i] : floor[i]);                                                       \
     t = MAX(t, hint[a]) + 1;                                                                      \
     printf("> node %d: acquire of attempt %d returns %d\n", i, a, t);                             \
@@ -360,13 +370,10 @@ hidden byte t;
 #if LOSSES
 #if LOSS == WIPED
 #define SEEN NONCE_IN_SCRIPTS
-#define DIES NONCE_IN_SCRIPTS
 #elif LOSS == BLANK
 #define SEEN REFUSE_LOST_STATE
-#define DIES CONNECTION_DIES
 #else
 #define SEEN COMPARE_RUN_ID
-#define DIES CONNECTION_DIES
 #endif
 /* The state that a later loss will bring back. */
 #if LOSS == OLDER
@@ -381,7 +388,7 @@ hidden byte t;
 #else
 #define KEEP(i)
 #endif
-#define DIE(a, i) dead[AT(a, i)] = (dead[AT(a, i)] || (DIES && phase[a] != IDLE));
+#define DIE(a, i) sent_before[AT(a, i)] = (phase[a] != IDLE);
 #if N == 3
 #define NOT_READ(i)                                                                               \
   read[AT(i, 0)] = 0; read[AT(i, 1)] = 0; read[AT(i, 2)] = 0;                                     \
@@ -414,7 +421,7 @@ hidden byte t;
     printf("> rejoin of node %d: begun again\n", i);                                              \
     repeats++; join_floor[i] = 0; newest_epoch++; join_epoch[i] = newest_epoch; NOT_READ(i)       \
   }
-#define WAITED_FOR(a, i) (!dead[AT(a, i)] || phase[a] >= HELD)
+#define WAITED_FOR(a, i) (!sent_before[AT(a, i)] || phase[a] >= HELD)
 #if ATTEMPTS == 2
 #define WAITED(i) (WAITED_FOR(0, i) && WAITED_FOR(1, i))
 #else
