@@ -8,17 +8,35 @@
  */
 
 /* Size. */
-#ifndef TTL
-#define TTL 4 /* in ticks; also the max_ttl of the store */
+/* Clocks. Clients: 0 exact, 1 slow, 3 each slow or exact. Nodes: 0 exact, 2 fast, 3 each fast or
+   exact. Nothing is gained for a violation by a fast client or a slow node. Slow clients and fast
+   nodes together are twice as far apart as the assumption allows. */
+#ifndef CLIENT_CLOCKS
+#define CLIENT_CLOCKS 0
 #endif
+#ifndef NODE_CLOCKS
+#define NODE_CLOCKS 0
+#endif
+#define DRIFT (CLIENT_CLOCKS || NODE_CLOCKS)
 #ifndef RATE
 #define RATE 4 /* rho = 1 / RATE: a clock gains or loses a tick in RATE ticks */
 #endif
-#ifndef MARGIN
+#ifndef TTL
+#if DRIFT
+#define TTL 4 /* in ticks; also the max_ttl of the store */
+#else
+#define TTL 2
+#endif
+#endif
+#if DRIFT
+#define RHO_TTL (TTL / RATE)
 #define MARGIN 1 /* ticks are whole: two of them may be off by one */
+#else
+#define RHO_TTL 0
+#define MARGIN 0
 #endif
 #ifndef LOSSES
-#define LOSSES 0 /* 1: a node may lose state, again and again, a minority at a time */
+#define LOSSES 0 /* 1: nodes may lose state, again and again, all of them too */
 #endif
 #ifndef STEPS
 #define STEPS 0 /* 1: its wall clock may step forward by more than a ttl, likewise */
@@ -30,14 +48,8 @@
 #define RENEWS 1
 #endif
 
-/* Clocks. Clients: 0 exact, 1 slow, 3 each slow or exact. Nodes: 0 exact, 2 fast, 3 each fast or
-   exact. Nothing is gained for a violation by a fast client or a slow node. Slow clients and fast
-   nodes together are twice as far apart as the assumption allows. */
-#ifndef CLIENT_CLOCKS
-#define CLIENT_CLOCKS 1
-#endif
-#ifndef NODE_CLOCKS
-#define NODE_CLOCKS 0
+#ifndef GHOSTS
+#define GHOSTS 1 /* 0: no messages of earlier attempts */
 #endif
 
 /* Rules: 1 is in force, 0 is removed. */
@@ -92,9 +104,6 @@
 #ifndef DENY_ENOUGH
 #define DENY_ENOUGH 1
 #endif
-#ifndef MINORITY_LOST
-#define MINORITY_LOST 1 /* assumption: a majority never loses state within one wait */
-#endif
 #ifndef REACH
 #define REACH 0 /* 1: "violated" when a lock was renewed, lost, and taken by the other client */
 #endif
@@ -106,7 +115,7 @@
 #define QUORUM 1
 #endif
 #if SUBTRACT_DRIFT
-#define USABLE (TTL - TTL / RATE - MARGIN)
+#define USABLE (TTL - RHO_TTL - MARGIN)
 #else
 #define USABLE TTL
 #endif
@@ -114,9 +123,9 @@
 #if !WAIT_BEFORE_REJOIN
 #define PAUSE 0
 #elif WAIT_FULL_TIME
-#define PAUSE (TTL + TTL / RATE + MARGIN)
+#define PAUSE (TTL + RHO_TTL + MARGIN)
 #else
-#define PAUSE ((TTL + TTL / RATE + MARGIN) / 2)
+#define PAUSE ((TTL + RHO_TTL + MARGIN) / 2)
 #endif
 
 /* Nodes. */
@@ -145,7 +154,7 @@ bit renewed[2], passed;
 bit earlier[2]; /* it had an attempt before; only without FRESH_VALUE */
 bit denied[N];
 byte since_deny;
-hidden byte k;
+byte k; /* zero between two steps */
 
 #define AT(c, i) ((c) * N + (i))
 #define NODES(M) M(0) M(1) M(2)
@@ -206,7 +215,7 @@ hidden byte k;
 #define TICK_NODE(i)                                                                              \
   k = STEP_OF(NODE_CLOCKS, i, 2); LESS(left[i], k);                                               \
   own[i] = (left[i] == 0 -> FREE : own[i]);                                                       \
-  LESS(pause[i], (phase == 0 -> 2 : 1));
+  LESS(pause[i], (DRIFT && phase == 0 -> 2 : 1));
 #define TICK_COUNT(c, i) LESS(counts[AT(c, i)], k);
 #if EXTEND_ONLY_IN_TIME
 #define LOST(c)                                                                                   \
@@ -223,7 +232,7 @@ hidden byte k;
   NODES_OF(TICK_COUNT, c)                                                                         \
   LOST(c)
 #if DENY
-#define DENY_LIMIT (TTL + TTL / RATE + MARGIN)
+#define DENY_LIMIT (TTL + RHO_TTL + MARGIN)
 #define TICK_DENY                                                                                 \
   since_deny = (denied[0] && since_deny < DENY_LIMIT -> since_deny + 1 : since_deny);             \
   assert(since_deny < DENY_LIMIT || !HOLDS(0));
@@ -236,7 +245,7 @@ hidden byte k;
     printf(text);                                                                                 \
     NODES(TICK_NODE)                                                                              \
     clients                                                                                       \
-    phase = (phase + 1) % RATE; k = 0;                                                            \
+    k = 0; phase = (DRIFT -> (phase + 1) % RATE : 0);                                             \
     TICK_DENY                                                                                     \
     CHECK                                                                                         \
   }
@@ -391,7 +400,7 @@ hidden byte k;
 #else
 #define DELETED(i) own[i] != FREE
 #endif
-#define GHOSTS(i)                                                                                 \
+#define GHOST_AT(i)                                                                               \
   ::d_step {                                                                                      \
     EMPTY(i) && VOTES(i) -> printf("> node %d: a late SET\n", i); own[i] = GHOST; left[i] = TTL   \
   }                                                                                               \
@@ -408,13 +417,11 @@ hidden byte k;
 #endif
 
 /* A node loses state. Requests to it die with their connections. */
-#define OTHERS_VOTE(i) (pause[((i) + 1) % N] == 0 && pause[((i) + 2) % N] == 0)
-#define MAY_FAIL(i) (!MINORITY_LOST || OTHERS_VOTE(i))
 #define DIE(c, i) asked[AT(c, i)] = 0; renews[AT(c, i)] = 0; did[AT(c, i)] = 0;
 #if LOSSES
 #define LOSE(i)                                                                                   \
   ::d_step {                                                                                      \
-    MAY_FAIL(i) && pause[i] == 0 ->                                                               \
+    pause[i] == 0 ->                                                                           \
     printf("> node %d: LOSES STATE\n", i);                                                        \
     own[i] = FREE; left[i] = 0; pause[i] = PAUSE;                                                 \
     DIE(0, i) DIE(1, i)                                                                           \
@@ -426,7 +433,7 @@ hidden byte k;
 #if STEPS
 #define STEP(i)                                                                                   \
   ::d_step {                                                                                      \
-    MAY_FAIL(i) && pause[i] == 0 ->                                                               \
+    pause[i] == 0 ->                                                                           \
     printf("> node %d: its CLOCK STEPS\n", i);                                                    \
     own[i] = FREE; left[i] = 0; pause[i] = (STEP_LIKE_RESTART -> PAUSE : 0)                       \
   }
@@ -456,7 +463,11 @@ hidden byte k;
 #define CLIENT(c)                                                                                 \
   START(c) NODES_OF(SET_OF, c) NODES_OF(SET_ANSWERED, c) RENEWAL(c) RELEASE(c)                    \
   NODES_OF(OLD_VALUE, c)
-#define NODE(i) GHOSTS(i) LOSE(i) STEP(i)
+#if GHOSTS
+#define NODE(i) GHOST_AT(i) LOSE(i) STEP(i)
+#else
+#define NODE(i) LOSE(i) STEP(i)
+#endif
 
 init {
 #if NODE_CLOCKS == 3

@@ -25,6 +25,13 @@
 #define HINT 0 /* an attempt may say that it knows of this token */
 #endif
 
+#ifndef FORGETS
+#define FORGETS 1 /* 0: caches are kept */
+#endif
+#ifndef GIVE_UPS
+#define GIVE_UPS 1 /* 0: an attempt never gives up */
+#endif
+
 /* What a loss of state is. */
 #define OLDER 0 /* the server restarts with any older state of its data */
 #define BLANK 1 /* it restarts with nothing */
@@ -126,7 +133,7 @@ bit kept[N];
 /* Rejoin of a node: what its driver has read. */
 byte losses, newest_epoch, repeats;
 byte join_epoch[N], join_floor[N];
-bit read[N * N], sealed[N * N];
+bit was_read[N * N], sealed[N * N];
 
 /* Attempts. */
 #define IDLE 0
@@ -144,7 +151,7 @@ bit counted[ATTEMPTS * N];  /* confirmed at >= token */
 bit sent_before[ATTEMPTS * N]; /* its acquire was sent before the node lost state */
 byte granted;               /* the largest token granted so far */
 byte others;
-hidden byte t;
+byte t; /* zero between two steps */
 
 #define AT(a, i) ((a) * N + (i))
 #define MAX(x, y) ((x) > (y) -> (x) : (y))
@@ -341,6 +348,7 @@ hidden byte t;
 
 #define FOLD_OVER(a, i)                                                                           \
   counter[AT(a, i)] = (counter[AT(a, i)] != 0 -> 1 : 0); counted[AT(a, i)] = 0;
+#if GIVE_UPS
 #define GIVE_UP(a)                                                                                \
   ::d_step {                                                                                      \
     phase[a] == ASKING || phase[a] == RAISING ->                                                  \
@@ -348,15 +356,22 @@ hidden byte t;
     phase[a] = OVER; token[a] = 0; before[a] = 0;                                                 \
     NODES_OF(FOLD_OVER, a)                                                                        \
   }
+#else
+#define GIVE_UP(a)
+#endif
 
 /* The key goes: its ttl, any step of any clock, a release, an eviction. */
 #define EXPIRE(i)                                                                                 \
   ::d_step { own[i] != 0 -> printf("> node %d: the key goes\n", i); own[i] = 0 }
+#if FORGETS
 #define FORGET(i)                                                                                 \
   ::d_step {                                                                                      \
     cache[i] != 0 ->                                                                              \
     printf("> node %d: forgets its cache\n", i); cache[i] = 0; cache_epoch[i] = 0                 \
   }
+#else
+#define FORGET(i)
+#endif
 #if OTHERS
 #define OTHER(i)                                                                                  \
   ::d_step {                                                                                      \
@@ -391,12 +406,12 @@ hidden byte t;
 #define DIE(a, i) sent_before[AT(a, i)] = (phase[a] != IDLE);
 #if N == 3
 #define NOT_READ(i)                                                                               \
-  read[AT(i, 0)] = 0; read[AT(i, 1)] = 0; read[AT(i, 2)] = 0;                                     \
+  was_read[AT(i, 0)] = 0; was_read[AT(i, 1)] = 0; was_read[AT(i, 2)] = 0;                         \
   sealed[AT(i, 0)] = 0; sealed[AT(i, 1)] = 0; sealed[AT(i, 2)] = 0
 #else
 #define NOT_READ(i)                                                                               \
-  read[AT(i, 0)] = 0; read[AT(i, 1)] = 0; read[AT(i, 2)] = 0; read[AT(i, 3)] = 0;                 \
-  read[AT(i, 4)] = 0;                                                                             \
+  was_read[AT(i, 0)] = 0; was_read[AT(i, 1)] = 0; was_read[AT(i, 2)] = 0; was_read[AT(i, 3)] = 0; \
+  was_read[AT(i, 4)] = 0;                                                                         \
   sealed[AT(i, 0)] = 0; sealed[AT(i, 1)] = 0; sealed[AT(i, 2)] = 0; sealed[AT(i, 3)] = 0;         \
   sealed[AT(i, 4)] = 0
 #endif
@@ -431,15 +446,15 @@ hidden byte t;
 #define MAY_WRITE(i) (WAIT == NO_WAIT || WAITED(i))
 #define READ(i, y)                                                                                \
   ::d_step {                                                                                      \
-    (i) != (y) && out[i] && !read[AT(i, y)] && !(SEAL && READ_IN_SEAL) &&                         \
+    (i) != (y) && out[i] && !was_read[AT(i, y)] && !(SEAL && READ_IN_SEAL) &&                     \
         (!SEAL_ONLY_ADMITTED || !out[y]) && MAY_READ(i) ->                                        \
     printf("> rejoin of node %d: reads floor %d of node %d\n", i, floor[y], y);                   \
-    read[AT(i, y)] = 1; sealed[AT(i, y)] = !SEAL;                                                 \
+    was_read[AT(i, y)] = 1; sealed[AT(i, y)] = !SEAL;                                             \
     join_floor[i] = MAX(join_floor[i], floor[y])                                                  \
   }
 #define SEALING(i, y)                                                                             \
   ::d_step {                                                                                      \
-    SEAL && (i) != (y) && out[i] && !sealed[AT(i, y)] && (READ_IN_SEAL || read[AT(i, y)]) &&      \
+    SEAL && (i) != (y) && out[i] && !sealed[AT(i, y)] && (READ_IN_SEAL || was_read[AT(i, y)]) &&  \
         (!SEAL_ONLY_ADMITTED || !out[y]) && epoch[y] < join_epoch[i] ->                           \
     printf("> rejoin of node %d: seals epoch %d on node %d, floor %d\n", i, join_epoch[i], y,     \
            floor[y]);                                                                             \
