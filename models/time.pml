@@ -41,6 +41,12 @@
 #ifndef STEPS
 #define STEPS 0 /* 1: its wall clock may step forward by more than a ttl, likewise */
 #endif
+#ifndef STEPS_APART
+#define STEPS_APART 0 /* 1: ... but within a ttl at most one node's */
+#endif
+#ifndef CLAIM_ALL
+#define CLAIM_ALL 0 /* 1: only a holder whose key counts on every node claims to be alone */
+#endif
 #ifndef DENY
 #define DENY 0 /* 1: client 0 may be denied */
 #endif
@@ -79,6 +85,9 @@
 #endif
 #ifndef DROP_LOST_NODES
 #define DROP_LOST_NODES 1 /* a node that lost the key stops counting */
+#endif
+#ifndef REPAIR_WITH_MAJORITY
+#define REPAIR_WITH_MAJORITY 1 /* a lost key is set again only while a majority counts */
 #endif
 #ifndef FRESH_VALUE
 #define FRESH_VALUE 1
@@ -154,6 +163,7 @@ bit renewed[2], passed;
 bit earlier[2]; /* it had an attempt before; only without FRESH_VALUE */
 bit denied[N];
 byte since_deny;
+byte since_step; /* until another node may step; only with STEPS_APART */
 byte k; /* zero between two steps */
 
 #define AT(c, i) ((c) * N + (i))
@@ -172,7 +182,12 @@ byte k; /* zero between two steps */
 #endif
 
 /* The property: a valid holder is the newest. Two valid holders at once break it as well. */
+#if CLAIM_ALL
+#define ON_ALL(c) (is[c] == HELD && COUNTS(c, 0) && COUNTS(c, 1) && COUNTS(c, 2))
+#define CHECK assert(!(ON_ALL(0) && HOLDS(1)) && !(HOLDS(0) && ON_ALL(1)))
+#else
 #define CHECK assert(!(HOLDS(0) && newer[0]) && !(HOLDS(1) && newer[1]))
+#endif
 
 #if REACH
 #define REACHED(c) passed = passed || (renewed[1 - (c)] && is[1 - (c)] != HELD); assert(!passed);
@@ -217,7 +232,7 @@ byte k; /* zero between two steps */
   own[i] = (left[i] == 0 -> FREE : own[i]);                                                       \
   LESS(pause[i], (DRIFT && phase == 0 -> 2 : 1));
 #define TICK_COUNT(c, i) LESS(counts[AT(c, i)], k);
-#if EXTEND_ONLY_IN_TIME
+#if EXTEND_ONLY_IN_TIME && REPAIR_WITH_MAJORITY
 #define LOST(c)                                                                                   \
   if                                                                                              \
   :: is[c] == HELD && !PROTECTS(c) -> printf("> client %d has lost the lock\n", c); END(c)        \
@@ -245,7 +260,7 @@ byte k; /* zero between two steps */
     printf(text);                                                                                 \
     NODES(TICK_NODE)                                                                              \
     clients                                                                                       \
-    k = 0; phase = (DRIFT -> (phase + 1) % RATE : 0);                                             \
+    LESS(since_step, 1); k = 0; phase = (DRIFT -> (phase + 1) % RATE : 0);                                             \
     TICK_DENY                                                                                     \
     CHECK                                                                                         \
   }
@@ -306,8 +321,10 @@ byte k; /* zero between two steps */
     since_renew[c] = 0;                                                                           \
     NODES_OF(RENEW_AT, c)                                                                         \
   }
+#define IN_TIME(c) (HOLDS(c) || !EXTEND_ONLY_IN_TIME)
+#define MAY_REPAIR(c, i) (EMPTY(i) && (IN_TIME(c) || !REPAIR_WITH_MAJORITY))
 #if RENEW_BY_COMPARE
-#define MAY_RENEW(c, i) (HAS(c, i) || EMPTY(i))
+#define MAY_RENEW(c, i) ((HAS(c, i) && IN_TIME(c)) || MAY_REPAIR(c, i))
 #else
 #define MAY_RENEW(c, i) true
 #endif
@@ -421,7 +438,7 @@ byte k; /* zero between two steps */
 #if LOSSES
 #define LOSE(i)                                                                                   \
   ::d_step {                                                                                      \
-    pause[i] == 0 ->                                                                           \
+    pause[i] == 0 ->                                                                              \
     printf("> node %d: LOSES STATE\n", i);                                                        \
     own[i] = FREE; left[i] = 0; pause[i] = PAUSE;                                                 \
     DIE(0, i) DIE(1, i)                                                                           \
@@ -433,8 +450,9 @@ byte k; /* zero between two steps */
 #if STEPS
 #define STEP(i)                                                                                   \
   ::d_step {                                                                                      \
-    pause[i] == 0 ->                                                                           \
+    pause[i] == 0 && since_step == 0 ->                                                           \
     printf("> node %d: its CLOCK STEPS\n", i);                                                    \
+    since_step = (STEPS_APART -> TTL : 0);                                                        \
     own[i] = FREE; left[i] = 0; pause[i] = (STEP_LIKE_RESTART -> PAUSE : 0)                       \
   }
 #else
