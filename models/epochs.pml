@@ -109,7 +109,7 @@ bit asked[N], voted[N]; /* by symmetry nodes 0 to QUORUM - 1 vote */
 #define ASK(i, e) asked[i] = (!ASK_ONLY_SEEN || SEES(i, e));
 #define BEGIN(e)                                                                                  \
   ::d_step {                                                                                      \
-    !begun && SUM(SEES, e) >= (ASK_ONLY_SEEN -> QUORUM : 1) ->                                   \
+    !begun && SUM(SEES, e) >= (ASK_ONLY_SEEN -> QUORUM : 1) ->                                    \
     printf("> the attempt begins in epoch %d\n", e);                                              \
     begun = 1; carries = e;                                                                       \
     NODES(ASK, e)                                                                                 \
@@ -117,8 +117,8 @@ bit asked[N], voted[N]; /* by symmetry nodes 0 to QUORUM - 1 vote */
 
 #define BEGINS(ignored, e) BEGIN(e)
 
-/* Node i holds the attempt's value at its token. It may do so long after it was asked, but not after
-   it lost state: the nonce is another then. */
+/* Node i holds the attempt's value at its token. It may do so long after it was asked, but not
+   after it lost state: the nonce is another then. */
 #if EQUAL_EPOCHS
 #define SERVES(i) (epoch[i] == carries)
 #else
@@ -129,17 +129,17 @@ bit asked[N], voted[N]; /* by symmetry nodes 0 to QUORUM - 1 vote */
     begun && (i) < QUORUM && asked[i] && !voted[i] && !out[i] && SERVES(i) ->                     \
     printf("> node %d confirms the attempt\n", i);                                                \
     voted[i] = 1; votes++; knows[i] = 1; epoch[i] = carries;                                      \
-    assert(!REACH || votes < QUORUM || losses < LOSSES || COUNT_OUT > 0);                              \
-    CHECK                                                                                       \
+    assert(!REACH || votes < QUORUM || losses < LOSSES || COUNT_OUT > 0);                         \
+    CHECK                                                                                         \
   }
 
 /* It goes on with any older state, the first one too; what it has left only helps. Which epochs its
    driver has seen is not known: it chooses any. */
 #define LOSE(i, e)                                                                                \
   ::d_step {                                                                                      \
-    !out[i] && losses < LOSSES ->                                               \
+    !out[i] && losses < LOSSES ->                                                                 \
     printf("> node %d: LOSES STATE, its rejoin chooses epoch %d\n", i, e);                        \
-    losses++; out[i] = 1; knows[i] = 0; asked[i] = asked[i] && !ASK_ONLY_SEEN;            \
+    losses++; out[i] = 1; knows[i] = 0; asked[i] = asked[i] && !ASK_ONLY_SEEN;                    \
     epoch[i] = 0; join[i] = e                                                                     \
   }
 #define SEAL(i, y)                                                                                \
@@ -148,16 +148,16 @@ bit asked[N], voted[N]; /* by symmetry nodes 0 to QUORUM - 1 vote */
         (epoch[y] < join[i] || (!SEAL_HIGHER_ONLY && epoch[y] == join[i])) ->                     \
     printf("> rejoin of node %d: seals epoch %d on node %d\n", i, join[i], y);                    \
     epoch[y] = join[i]; sealed[i] = sealed[i] | (1 << (y)); learned[i] = learned[i] || knows[y];  \
-    CHECK                                                                                       \
+    CHECK                                                                                         \
   }
 #define SEAL_OF(y, i) SEAL(i, y)
 #define WRITE(i)                                                                                  \
   ::d_step {                                                                                      \
     out[i] && COUNT(sealed[i]) >= SEALS ->                                                        \
-    printf("> node %d: votes again in epoch %d, knows: %d\n", i, join[i], learned[i]); \
-    out[i] = 0; epoch[i] = join[i]; knows[i] = learned[i];                                \
+    printf("> node %d: votes again in epoch %d, knows: %d\n", i, join[i], learned[i]);            \
+    out[i] = 0; epoch[i] = join[i]; knows[i] = learned[i];                                        \
     join[i] = 0; sealed[i] = 0; learned[i] = 0;                                                   \
-    CHECK                                                                                       \
+    CHECK                                                                                         \
   }
 /* A seal of a driver that died, or of a node that lost nothing and only lags behind. */
 #define STRAY(i, e)                                                                               \
@@ -165,7 +165,7 @@ bit asked[N], voted[N]; /* by symmetry nodes 0 to QUORUM - 1 vote */
     !out[i] && epoch[i] < (e) ->                                                                  \
     printf("> another rejoin: seals epoch %d on node %d\n", e, i);                                \
     epoch[i] = e;                                                                                 \
-    CHECK                                                                                       \
+    CHECK                                                                                         \
   }
 
 #define NODE(i, ignored)                                                                          \

@@ -7,8 +7,7 @@
  * models/README.md says what is covered; models/cases has the runs.
  */
 
-/* Size. */
-/* Clocks. Clients: 0 exact, 1 slow, 3 each slow or exact. Nodes: 0 exact, 2 fast, 3 each fast or
+/* Clocks: clients 0 exact, 1 slow, 3 each slow or exact; nodes 0 exact, 2 fast, 3 each fast or
    exact. Nothing is gained for a violation by a fast client or a slow node. Slow clients and fast
    nodes together are twice as far apart as the assumption allows. */
 #ifndef CLIENT_CLOCKS
@@ -53,7 +52,6 @@
 #ifndef RENEWS
 #define RENEWS 1
 #endif
-
 #ifndef GHOSTS
 #define GHOSTS 1 /* 0: no messages of earlier attempts */
 #endif
@@ -260,7 +258,7 @@ byte k; /* zero between two steps */
     printf(text);                                                                                 \
     NODES(TICK_NODE)                                                                              \
     clients                                                                                       \
-    LESS(since_step, 1); k = 0; phase = (DRIFT -> (phase + 1) % RATE : 0);                                             \
+    LESS(since_step, 1); k = 0; phase = (DRIFT -> (phase + 1) % RATE : 0);                        \
     TICK_DENY                                                                                     \
     CHECK                                                                                         \
   }
@@ -325,12 +323,9 @@ byte k; /* zero between two steps */
 #define MAY_REPAIR(c, i) (EMPTY(i) && (IN_TIME(c) || !REPAIR_WITH_MAJORITY))
 #if RENEW_BY_COMPARE
 #define MAY_RENEW(c, i) ((HAS(c, i) && IN_TIME(c)) || MAY_REPAIR(c, i))
-#else
-#define MAY_RENEW(c, i) true
-#endif
-#if RENEW_BY_COMPARE
 #define RENEWED_OWNER(c, i) own[i] = (c) + 1
 #else
+#define MAY_RENEW(c, i) true
 #define RENEWED_OWNER(c, i) own[i] = (EMPTY(i) -> (c) + 1 : own[i])
 #endif
 #define LEFT_OF_RENEWAL(c) (since_renew[c] < USABLE -> USABLE - since_renew[c] : 0)

@@ -5,7 +5,6 @@
  * models/README.md says what is covered; models/cases has the runs.
  */
 
-/* Size. */
 #ifndef N
 #define N 3 /* nodes: 3, 4 or 5 */
 #endif
@@ -150,8 +149,7 @@ byte counter[ATTEMPTS * N]; /* what acquire returned; 0: not executed */
 bit counted[ATTEMPTS * N];  /* confirmed at >= token */
 bit sent_before[ATTEMPTS * N]; /* its acquire was sent before the node lost state */
 byte granted;               /* the largest token granted so far */
-byte others;
-byte t; /* zero between two steps */
+byte others, t;             /* t: zero between two steps */
 
 #define AT(a, i) ((a) * N + (i))
 #define MAX(x, y) ((x) > (y) -> (x) : (y))
@@ -231,7 +229,8 @@ byte t; /* zero between two steps */
   cache[i] = (CACHED(i) && cache[i] > (to) -> cache[i] : (to));                                   \
   cache_epoch[i] = epoch[i]
 
-/* An attempt begins: all nodes are asked at once. It may believe in any epoch there ever was. */
+/* An attempt begins: all nodes are asked. It may believe in any epoch there ever was, and no two
+   rejoins choose the same: what happens when they do is in epochs.pml. */
 #if HINT
 #define START(a, e) START_WITH(a, e, 0) START_WITH(a, e, HINT)
 #else
@@ -481,10 +480,8 @@ byte t; /* zero between two steps */
 #define LOSERS
 #endif
 
-#if EPOCHS == 0
-#define STARTS(a) START(a, 0)
-#elif EPOCHS == 1
-#define STARTS(a) START(a, 0) START(a, 1)
+#if EPOCHS < 2
+#define STARTS(a) START(a, 0) START(a, EPOCHS)
 #else
 #define STARTS(a) START(a, 0) START(a, 1) START(a, 2)
 #endif
