@@ -188,6 +188,9 @@ void cluster::went_down(node_index i) {
 }
 
 void cluster::doubted(node_index i) {
+  const auto known = now_voting();
+  // A thousand answers may doubt it at once; it is looked at once.
+  if (!known->voters.has(i) && !known->keepers.has(i)) return;
   advance([i](admission& a) { return a.doubted(i, clock::now()); });
 }
 
@@ -217,7 +220,10 @@ void cluster::advance(const std::function<step(admission&)>& event) {
     sights_.keep(admission_.sights());
   }
   carry_out(std::move(s));
-  tell_ready(clock::now());
+  // Whoever is told may call anything, and the caller here may hold a mutex.
+  loop_->post([self = weak_from_this()] {
+    if (const auto c = self.lock()) c->tell_ready(clock::now());
+  });
 }
 
 void cluster::carry_out(step s) {

@@ -82,7 +82,16 @@ void redlock_engine::open(const core::open_request& r, core::on<core::open_reply
     const std::lock_guard hold(mutex_);
     sessions_[r.draft.id] = k;
   }
-  k->open(std::move(done));
+  // An engine that is gone has no sessions to forget.
+  k->open([self = weak_from_this(), id = r.draft.id, done = std::move(done)](core::open_reply x) {
+    if (const auto e = self.lock(); e && x.what != status::ok) e->forget(id);
+    done(std::move(x));
+  });
+}
+
+void redlock_engine::forget(const session_id& id) {
+  const std::lock_guard hold(mutex_);
+  sessions_.erase(id);
 }
 
 void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
@@ -94,10 +103,7 @@ void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply
 void redlock_engine::close(const core::close_request& r, core::on<core::reply> done) {
   const auto k = find(r.id);
   if (!k) return done(gone<core::reply>());
-  {
-    const std::lock_guard hold(mutex_);
-    sessions_.erase(r.id);
-  }
+  forget(r.id);
   k->close([k, done = std::move(done)](core::reply x) { done(std::move(x)); });
 }
 

@@ -19,7 +19,8 @@ namespace holdfast::engines::redlock {
 ///
 /// Waiters are not queued on the nodes: `queued` has nothing ahead, and the engine contends until
 /// leave(). Nothing can be taken: a dead session's keys end with their ttl.
-class redlock_engine final : public core::engine {
+class redlock_engine final : public core::engine,
+                             public std::enable_shared_from_this<redlock_engine> {
  public:
   explicit redlock_engine(std::shared_ptr<cluster> c);
   /// Sends what releases are owed within one node timeout.
@@ -41,6 +42,7 @@ class redlock_engine final : public core::engine {
 
  private:
   std::shared_ptr<keeper> find(const session_id& id) const;
+  void forget(const session_id& id);
 
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<lines> lines_;
