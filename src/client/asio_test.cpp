@@ -35,7 +35,8 @@ TEST(asio, a_coroutine_awaits_a_lock_on_its_own_executor) {
       [&]() -> asio::awaitable<void> {
         auto once = co_await async_acquire(*b, lock_name("x"), {}, asio::use_awaitable);
         busy = !once && once.error() == errc::busy;
-        auto waited = co_await async_acquire(*b, lock_name("x"), {.wait = 5s}, asio::use_awaitable);
+        auto waited =
+            co_await async_acquire(*b, lock_name("x"), {.wait = 30s}, asio::use_awaitable);
         got = waited.has_value();
         EXPECT_TRUE(context.get_executor().running_in_this_thread());
       },

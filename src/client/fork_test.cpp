@@ -56,11 +56,11 @@ TEST(fork, the_child_may_open_a_session_of_its_own) {
   auto s = open("memory:fork2");
   ASSERT_TRUE(s);
   const int wrong = in_child([&] {
-    auto own = open("memory:fork2-child", {.ttl = 1s});
+    auto own = open("memory:fork2-child", {.ttl = 2s});
     if (!own) return 1;
     auto held = own->acquire(lock_name("x"));
     if (!held) return 2;
-    ::usleep(1'300'000);
+    ::usleep(2'500'000);
     if (!held->check()) return 3;
     return own->close() ? 0 : 4;
   });

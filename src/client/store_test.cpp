@@ -53,7 +53,7 @@ TEST(store, tells_of_a_change_and_can_be_cancelled) {
     std::this_thread::sleep_for(60ms);
     EXPECT_TRUE(std::move(*held).release());
   });
-  EXPECT_TRUE(*ops->wait_for_change(5s));
+  EXPECT_TRUE(*ops->wait_for_change(30s));
   std::stop_source stop;
   stop.request_stop();
   EXPECT_FALSE(*ops->wait_for_change(forever, stop.get_token()));

@@ -77,7 +77,7 @@ TEST_F(full_name, refuses_one_more_at_once_and_lets_it_in_when_one_has_left) {
   const auto began = clock::now();
   expect_refused(s->acquire(crowd, {.mode = mode::shared(), .wait = 1h}));
   expect_refused(s->acquire(crowd, {.wait = forever}));
-  EXPECT_LT(clock::now() - began, 10s);
+  EXPECT_LT(clock::now() - began, 30s);
   const auto once = s->try_acquire(crowd);
   ASSERT_FALSE(once);
   EXPECT_EQ(once.error(), errc::busy) << "a try needs no room";

@@ -24,13 +24,16 @@ TEST(loop, runs_timers_in_order_of_time_and_not_early) {
   std::vector<int> order;
   std::latch done(2);
   const auto began = clock::now();
-  l->at(began + 40ms, [&] {
-    order.push_back(2);
-    done.count_down();
-  });
-  l->at(began + 20ms, [&] {
-    order.push_back(1);
-    done.count_down();
+  // On the loop's thread, so that neither can run before both are there.
+  l->post([&] {
+    l->at(began + 40ms, [&] {
+      order.push_back(2);
+      done.count_down();
+    });
+    l->at(began + 20ms, [&] {
+      order.push_back(1);
+      done.count_down();
+    });
   });
   done.wait();
   EXPECT_GE(clock::now() - began, 40ms);
@@ -40,11 +43,13 @@ TEST(loop, runs_timers_in_order_of_time_and_not_early) {
 TEST(loop, a_cancelled_timer_does_not_run) {
   const auto l = *loop::start();
   std::atomic<bool> ran{};
-  const auto id = l->at(clock::now() + 20ms, [&] { ran = true; });
-  l->cancel(id);
-  l->cancel(id);
   std::latch done(1);
-  l->at(clock::now() + 40ms, [&] { done.count_down(); });
+  l->post([&] {  // On the loop's thread, so that it cannot run before it is cancelled.
+    const auto id = l->at(clock::now() + 20ms, [&] { ran = true; });
+    l->cancel(id);
+    l->cancel(id);
+    l->at(clock::now() + 40ms, [&] { done.count_down(); });
+  });
   done.wait();
   EXPECT_FALSE(ran);
 }

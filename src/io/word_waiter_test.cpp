@@ -22,7 +22,7 @@ class calls {
   }
   bool reach(int n) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, 10s, [&] { return count_ >= n; });
+    return changed_.wait_for(lock, 60s, [&] { return count_ >= n; });
   }
 
  private:
@@ -71,11 +71,10 @@ TEST(word_waiter, may_be_destroyed_inside_its_own_call) {
 
 TEST(word_waiter, ends_at_once_when_nobody_rings) {
   wake_word word{};
+  // It looks by itself once a second. Ten together, as a busy machine delays one or the other.
   const auto before = std::chrono::steady_clock::now();
-  {
-    const word_waiter waiter(word, [] {});
-  }
-  EXPECT_LT(std::chrono::steady_clock::now() - before, 900ms);
+  for (int i = 0; i < 10; ++i) const word_waiter waiter(word, [] {});
+  EXPECT_LT(std::chrono::steady_clock::now() - before, 9s);
 }
 
 }  // namespace

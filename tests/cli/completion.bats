@@ -107,7 +107,7 @@ complete_in_bash() {
 # press_tab SHELL: in a terminal, with the completions loaded and "night shift" and "db:one" held.
 press_tab() {
   cat >tab.exp <<'T'
-set timeout 10
+set timeout 30
 spawn -noecho {*}$env(SHELL_COMMAND)
 expect_after timeout {exit 1} eof {exit 2}
 send "PS1='> '; $env(SHELL_SETUP); echo re''ady\r"
@@ -123,7 +123,7 @@ expect {"name":"db:one"}
 send "exit\r"
 expect eof
 T
-  expect 0 timeout 40 expect tab.exp
+  expect 0 timeout 90 expect tab.exp
 }
 
 @test "bash, in a terminal" {

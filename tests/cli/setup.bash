@@ -33,7 +33,7 @@ marked() {
 }
 
 # holdfast ARGUMENTS: the program, marked and with a limit of time.
-holdfast() { RUNMARK=$MARK timeout 30 "$HOLDFAST" "$@"; }
+holdfast() { RUNMARK=$MARK timeout 60 "$HOLDFAST" "$@"; }
 
 # in_background ARGUMENTS: the same without timeout(1) in between; its pid is in $pid.
 in_background() {
@@ -41,14 +41,13 @@ in_background() {
   pid=$!
 }
 
-# until_true COMMAND: within ten seconds.
+# until_true COMMAND: within thirty seconds.
 until_true() {
-  local i
-  for ((i = 0; i < 1000; i++)); do
-    "$@" >/dev/null 2>&1 && return
+  local end=$((SECONDS + 30))
+  until "$@" >/dev/null 2>&1; do
+    ((SECONDS < end)) || return 1
     sleep 0.01
   done
-  return 1
 }
 
 is_gone() { [[ -z $(marked) ]]; }

@@ -36,7 +36,7 @@ int child_of_a_holder(session& s, lock& l) {
 
 TEST_F(forked, the_child_holds_nothing_and_the_parent_still_holds) {
   auto holder = child::fork([&] {
-    auto s = join(at(), 500ms);
+    auto s = join(at(), 2s);
     auto l = s.try_acquire(lock_name("x"));
     if (!l) return 1;
     const int said = in_a_fork([&] { return child_of_a_holder(s, *l); });
@@ -51,11 +51,11 @@ TEST_F(forked, the_child_holds_nothing_and_the_parent_still_holds) {
         }) != 0) {
       return 20;
     }
-    std::this_thread::sleep_for(1200ms);  // Two ttl: the parent still beats.
+    std::this_thread::sleep_for(4200ms);  // Two ttl: the parent still beats.
     return l->check() && std::move(*l).release() && s.close() ? 0 : 21;
   });
   EXPECT_EQ(holder.wait(), 0);
-  expect_clean_store("x", 500ms);
+  expect_clean_store("x");
 }
 
 TEST_F(forked, the_child_may_open_a_session_of_its_own) {
@@ -76,7 +76,7 @@ TEST_F(forked, the_child_may_open_a_session_of_its_own) {
     return l->check() ? 0 : 6;
   });
   EXPECT_EQ(holder.wait(), 0);
-  expect_clean_store("x", 1h);
+  expect_clean_store("x");
 }
 
 TEST_F(forked, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
@@ -100,8 +100,8 @@ TEST_F(forked, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
   });
   EXPECT_EQ(early.wait(), 0) << "broken although a process of the owner lives";
   shared().stop = 1;
-  EXPECT_TRUE(all_gone(5s));
-  expect_clean_store("x", 1h);
+  EXPECT_TRUE(all_gone(30s));
+  expect_clean_store("x");
 }
 
 }  // namespace

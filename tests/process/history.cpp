@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -101,13 +102,17 @@ void compare(const std::string& lock, const std::vector<grant>& by_token,
 }  // namespace
 
 writer::writer(const std::string& path, std::string caller) : caller_(std::move(caller)) {
-  const int made = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_APPEND | O_CLOEXEC, 0600);
-  if (made >= 0) {
-    const std::string first = header;
-    if (::write(made, first.data(), first.size()) < 0) throw std::runtime_error("write " + path);
-    ::close(made);
-  }
   fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  if (fd_ < 0) {
+    // Linked to its name with the header in it: nobody finds it without, whoever is killed.
+    const std::string draft = path + "." + caller_;
+    std::ofstream(draft) << header << std::flush;
+    if (::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {
+      throw std::runtime_error("link " + path);
+    }
+    ::unlink(draft.c_str());
+    fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  }
   if (fd_ < 0) throw std::runtime_error("open " + path);
 }
 

@@ -41,49 +41,49 @@ class hung : public process_test {
 };
 
 TEST_F(hung, a_stopped_owner_is_taken_over_after_its_ttl_and_finds_out_when_it_wakes) {
-  auto old = holder(500ms);
+  auto old = holder(2s);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
-  old.signal(SIGSTOP);
   const auto begin = clock::now();
+  old.signal(SIGSTOP);
   auto next = child::fork([&] {
-    auto s = join(at(), 500ms);
-    auto l = s.acquire(lock_name("x"), {.wait = 30s});
+    auto s = join(at(), 1h);
+    auto l = s.acquire(lock_name("x"), {.wait = 60s});
     if (!l) return 1;
     shared().slots[3] = 1;
     return eventually([&] { return shared().stop != 0; }, 60s) && l->check() ? 0 : 2;
   });
   ASSERT_TRUE(eventually([&] { return shared().slots[3] == 1; }));
-  EXPECT_GE(clock::now() - begin, 300ms) << "before the owner's lease can have ended";
+  EXPECT_GE(clock::now() - begin, 1200ms) << "before the owner's lease can have ended";
   shared().slots[1] = 1;
   old.signal(SIGCONT);
   EXPECT_EQ(old.wait(), 0);
   shared().stop = 1;
   EXPECT_EQ(next.wait(), 0) << "the newer holder lost it to the older one";
-  expect_clean_store("x", 500ms);
+  expect_clean_store("x");
 }
 
 TEST_F(hung, a_stopped_owner_that_nobody_waits_for_finds_itself_expired) {
-  auto old = holder(200ms);
+  auto old = holder(1500ms);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   old.signal(SIGSTOP);
-  std::this_thread::sleep_for(400ms);
+  std::this_thread::sleep_for(2s);
   shared().slots[1] = 1;
   old.signal(SIGCONT);
   EXPECT_EQ(old.wait(), 0);
-  expect_clean_store("x", 200ms);
+  expect_clean_store("x");
 }
 
 TEST_F(hung, a_try_from_processes_of_their_own_takes_over_in_the_end) {
-  auto old = holder(300ms);
+  auto old = holder(1500ms);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   old.signal(SIGSTOP);
   const auto state = at().root + "/state";
   int code = 1;
   const auto begin = clock::now();
-  while (code != 0 && clock::now() - begin < 20s) {
+  while (code != 0 && clock::now() - begin < 60s) {
     auto attempt = child::fork([&] {
       ::setenv("XDG_STATE_HOME", state.c_str(), 1);
-      auto s = join(at(), 300ms);
+      auto s = join(at(), 1h);
       auto l = s.try_acquire(lock_name("x"));
       return l ? 0 : 1;
     });
@@ -96,11 +96,11 @@ TEST_F(hung, a_try_from_processes_of_their_own_takes_over_in_the_end) {
 }
 
 TEST_F(hung, deny_ends_a_live_holder_within_its_ttl) {
-  auto old = holder(1s);
+  auto old = holder(3s);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   auto waiter = child::fork([&] {
-    auto s = join(at(), 1s);
-    auto l = s.acquire(lock_name("x"), {.wait = 30s});
+    auto s = join(at(), 1h);
+    auto l = s.acquire(lock_name("x"), {.wait = 60s});
     return l ? 0 : 1;
   });
   const auto begin = clock::now();
@@ -113,16 +113,16 @@ TEST_F(hung, deny_ends_a_live_holder_within_its_ttl) {
       const auto again = s->deny(l.entries.at(0).owner, "the test", "again");
       if (!again || !again->already) return 2;
       // ttl * 1.01 + 2 ms.
-      return r->free_within <= 1100ms && r->free_within >= 1s ? 0 : 3;
+      return r->free_within <= 3100ms && r->free_within >= 3s ? 0 : 3;
     }
     return 4;
   });
   EXPECT_EQ(op.wait(), 0);
   EXPECT_EQ(waiter.wait(), 0);
-  EXPECT_LT(clock::now() - begin, 10s);
+  EXPECT_LT(clock::now() - begin, 30s);
   shared().slots[1] = 1;
   EXPECT_EQ(old.wait(), 0);
-  expect_clean_store("x", 1s);
+  expect_clean_store("x");
 }
 
 }  // namespace

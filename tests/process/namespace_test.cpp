@@ -50,10 +50,10 @@ TEST_F(namespaces, two_first_processes_exclude_each_other_and_hand_over) {
   }
   EXPECT_TRUE(eventually([&] { return shared().holders >= 40; })) << shared().holders;
   shared().stop = 1;
-  for (auto& c : both) EXPECT_EQ(c.wait(10s), 0);
+  for (auto& c : both) EXPECT_EQ(c.wait(), 0);
   EXPECT_EQ(shared().violations, 0U);
   expect_clean_history();
-  expect_clean_store("x", 10s);
+  expect_clean_store("x");
 }
 
 TEST_F(namespaces, a_crash_in_one_is_seen_in_the_other_by_the_life_lock) {
@@ -71,13 +71,13 @@ TEST_F(namespaces, a_crash_in_one_is_seen_in_the_other_by_the_life_lock) {
     // Our pids are both 1: whoever judges by pid would take the other for itself.
     if (s.try_acquire(lock_name("x"))) return 3;
     shared().slots[1] = 1;
-    return s.acquire(lock_name("x"), {.wait = 30s}) ? 0 : 4;
+    return s.acquire(lock_name("x"), {.wait = 60s}) ? 0 : 4;
   });
   ASSERT_TRUE(eventually([&] { return shared().slots[1] == 1; }));
   std::this_thread::sleep_for(20ms);
   holder.end();
-  EXPECT_EQ(other.wait(20s), 0);
-  expect_clean_store("x", 1h);
+  EXPECT_EQ(other.wait(), 0);
+  expect_clean_store("x");
 }
 
 TEST_F(namespaces, killed_first_processes_never_write_after_a_newer_one) {
@@ -92,9 +92,9 @@ TEST_F(namespaces, killed_first_processes_never_write_after_a_newer_one) {
     ASSERT_EQ(shared().violations, 0U) << "round " << i;
   }
   shared().stop = 1;
-  for (auto& c : both) EXPECT_EQ(c.wait(20s), 0);
+  for (auto& c : both) EXPECT_EQ(c.wait(), 0);
   expect_clean_history();
-  expect_clean_store("x", 300ms);
+  expect_clean_store("x");
 }
 
 }  // namespace

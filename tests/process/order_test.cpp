@@ -51,7 +51,7 @@ TEST_F(order, waiters_of_different_processes_are_granted_in_order_of_arrival) {
   EXPECT_EQ(holder.wait(), 0);
   for (auto& c : queue) EXPECT_EQ(c.wait(), 0);
   for (std::uint64_t i = 1; i <= 20; ++i) EXPECT_EQ(shared().slots[9 + i], i);
-  expect_clean_store("x", 1h);
+  expect_clean_store("x");
 }
 
 TEST_F(order, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
@@ -74,8 +74,8 @@ TEST_F(order, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
   }
   const auto begin = clock::now();
   for (auto& c : both) EXPECT_EQ(c.wait(), 0);
-  EXPECT_LT(clock::now() - begin, 15s);
-  expect_clean_store("x", 1h);
+  EXPECT_LT(clock::now() - begin, 20s);
+  expect_clean_store("x");
 }
 
 TEST_F(order, readers_of_many_processes_are_inside_together) {
@@ -90,7 +90,7 @@ TEST_F(order, readers_of_many_processes_are_inside_together) {
     }));
   }
   for (auto& c : readers) EXPECT_EQ(c.wait(), 0);
-  expect_clean_store("x", 1h);
+  expect_clean_store("x");
 }
 
 TEST_F(order, permits_are_counted_over_all_processes) {

@@ -25,7 +25,7 @@ class process_test : public testing::Test {
       // For a look at the store and the history: the copy stays.
       std::printf("HOLDFAST_TEST_SEED=%llu\n", static_cast<unsigned long long>(seed_));
     }
-    EXPECT_TRUE(all_gone(std::chrono::seconds{20})) << "a process is left over";
+    EXPECT_TRUE(all_gone(std::chrono::seconds{60})) << "a process is left over";
     EXPECT_EQ(open_descriptors(), descriptors_);
   }
 
@@ -41,10 +41,10 @@ class process_test : public testing::Test {
     EXPECT_TRUE(bad.empty()) << bad.size() << " violations, the first: " << bad.front();
   }
   /// A newcomer gets every lock, and when it has gone the store is empty.
-  void expect_clean_store(const std::string& name, duration ttl) {
+  void expect_clean_store(const std::string& name) {
     auto newcomer = child::fork([&] {
-      auto s = join(at_, ttl);
-      auto l = s.acquire(lock_name(name), {.wait = std::chrono::seconds{20}});
+      auto s = join(at_, std::chrono::hours{1});
+      auto l = s.acquire(lock_name(name), {.wait = std::chrono::seconds{60}});
       return l && std::move(*l).release() && s.close() ? 0 : 7;
     });
     EXPECT_EQ(newcomer.wait(), 0) << "the store is stuck";

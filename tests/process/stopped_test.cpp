@@ -1,5 +1,6 @@
 #include "tests/process/process_test.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <thread>
 
@@ -40,7 +41,7 @@ class stopped : public process_test {
       shared().slots[2] = r ? 0 : static_cast<std::uint64_t>(r.error().code());
       return 0;
     });
-    if (user.wait(30s) != 0) return {"stuck", 30s};
+    if (user.wait() != 0) return {"stuck", 60s};
     const auto code = shared().slots[2].load();
     return {code == 0 ? "ok" : name_of(static_cast<errc>(code)),
             std::chrono::milliseconds{shared().slots[1].load()}};
@@ -68,11 +69,12 @@ TEST_F(stopped, a_process_stopped_inside_an_operation_makes_others_unavailable_f
   }
   EXPECT_GE(unavailable, 1) << "never stopped inside an operation";
   shared().stop = 1;
-  EXPECT_EQ(busy.wait(10s), 0);
-  expect_clean_store("mine", 1h);
+  EXPECT_EQ(busy.wait(), 0);
+  expect_clean_store("mine");
 }
 
 TEST_F(stopped, a_process_killed_inside_an_operation_leaves_the_store_usable) {
+  auto fastest = 60'000ms;
   for (int i = 0; i < rounds(50, 1000); ++i) {
     auto busy = busy_one();
     ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
@@ -81,9 +83,10 @@ TEST_F(stopped, a_process_killed_inside_an_operation_leaves_the_store_usable) {
     shared().slots[0] = 0;
     const auto [said, took] = use();
     ASSERT_EQ(said, "ok") << "round " << i;
-    EXPECT_LT(took, 2s) << "waited for a dead process";
+    fastest = std::min(fastest, took);
   }
-  expect_clean_store("mine", 1h);
+  EXPECT_LT(fastest, 1s) << "every time it waits for the dead process";
+  expect_clean_store("mine");
 }
 
 TEST_F(stopped, killing_while_the_store_is_being_made_leaves_it_usable) {
@@ -107,11 +110,11 @@ TEST_F(stopped, a_killed_process_does_not_stop_the_others) {
     auto& victim = all[random_below(all.size())];
     victim.end();
     const auto before = shared().writes.load();
-    ASSERT_TRUE(eventually([&] { return shared().writes > before + 10; }, 5s)) << "round " << i;
+    ASSERT_TRUE(eventually([&] { return shared().writes > before + 10; })) << "round " << i;
     victim = busy_one();
   }
   shared().stop = 1;
-  for (auto& c : all) EXPECT_EQ(c.wait(20s), 0);
+  for (auto& c : all) EXPECT_EQ(c.wait(), 0);
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct acquire_script : testing::Test {
 TEST_F(acquire_script, gives_a_free_lock_with_its_ttl_and_a_counter) {
   EXPECT_EQ(n.acquire("nightly", value(1)), integer(1));
   EXPECT_EQ(n.command({"GET", "nightly"}), text(value(1)));
-  EXPECT_GT(n.left("nightly"), 9'000);
+  EXPECT_GT(n.left("nightly"), 6'000);
   EXPECT_LE(n.left("nightly"), 10'000);
 }
 
@@ -25,7 +25,7 @@ TEST_F(acquire_script, leaves_a_taken_lock_alone_and_says_how_long_it_lives) {
   n.acquire("nightly", value(1));
   const answer second = n.acquire("nightly", value(2));
   ASSERT_EQ(second.elements.size(), 1U) << second;
-  EXPECT_GT(second.elements[0].integer, 9'000);
+  EXPECT_GT(second.elements[0].integer, 6'000);
   EXPECT_LE(second.elements[0].integer, 10'000);
   EXPECT_EQ(n.command({"GET", "nightly"}), text(value(1)));
   EXPECT_EQ(n.floor(), 1U) << "a refused attempt must not use up a token";
@@ -78,7 +78,7 @@ TEST_F(acquire_script, heeds_no_cache_that_is_above_the_floor_or_unreadable) {
 
 TEST_F(acquire_script, forgets_the_cache_after_twice_max_ttl) {
   n.acquire("a", value(1));
-  EXPECT_GT(n.left("holdfast:token:a"), 110'000);
+  EXPECT_GT(n.left("holdfast:token:a"), 100'000);
   EXPECT_LE(n.left("holdfast:token:a"), 120'000);
   EXPECT_EQ(n.left("holdfast:node"), -1);
 }

@@ -117,10 +117,10 @@ TEST_F(permission, a_missing_key_is_refused_before_anything_is_done) {
 
 TEST_F(permission, plain_use_needs_no_key_but_the_lock) {
   connection by = user({"set", "get", "mget", "pexpire", "del", "publish"}, {"~job:*"});
-  EXPECT_EQ(by.command({"SET", "job:1", value(1), "NX", "PX", "1000"}).text, "OK");
+  EXPECT_EQ(by.command({"SET", "job:1", value(1), "NX", "PX", "5000"}).text, "OK");
   EXPECT_EQ(n.run(by, scripts::renew_plain, {"job:1"}, {"1000", value(1)}), text("1"));
   EXPECT_EQ(n.run(by, scripts::release, {"job:1"}, {value(1)}), integer(1));
-  EXPECT_EQ(by.command({"SET", "other", value(1), "NX", "PX", "1000"}).error_word(), "NOPERM");
+  EXPECT_EQ(by.command({"SET", "other", value(1), "NX", "PX", "5000"}).error_word(), "NOPERM");
 }
 
 TEST_F(permission, a_lock_is_not_left_behind_when_its_last_command_is_refused) {

@@ -43,7 +43,7 @@ TEST_F(release_script, works_where_the_node_is_not_admitted) {
   n.set_field("epoch", "0");
   EXPECT_EQ(n.release("a", value(1)), integer(1));
   n.command({"DEL", "holdfast:node"});
-  n.command({"SET", "a", value(2), "NX", "PX", "1000"});
+  n.command({"SET", "a", value(2), "NX", "PX", "5000"});
   EXPECT_EQ(n.release("a", value(2)), integer(1));
 }
 
