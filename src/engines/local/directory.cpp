@@ -189,19 +189,28 @@ result<void> directory::check_access(const request& asked, std::optional<gid_t> 
   return {};
 }
 
-result<void> directory::check_format(bool may_create) {
+result<bool> directory::has_format() const {
   auto text = io::read_text(where_, file::format, 256);
   if (!text) return text.error();
-  if (*text) {
-    if (**text == format_text()) return {};
-    if ((*text)->starts_with(magic)) {
-      return damaged(where_.path + " has another version of the format than this program's (1); " +
-                     "it was not touched. Use the program that made it, or another directory");
-    }
-    return damaged(where_.at(file::format) + " is not of a holdfast store; it was not touched");
+  if (!*text) return false;
+  if (**text == format_text()) return true;
+  if ((*text)->starts_with(magic)) {
+    return damaged(where_.path + " has another version of the format than this program's (1); " +
+                   "it was not touched. Use the program that made it, or another directory");
   }
+  return damaged(where_.at(file::format) + " is not of a holdfast store; it was not touched");
+}
+
+result<void> directory::check_format(bool may_create) {
+  auto found = has_format();
+  if (!found) return found.error();
+  if (*found) return {};
   auto names = io::names_in(fd_.get(), where_.path);
   if (!names) return names.error();
+  // Before we have the lock somebody else may be making the store: the format comes first in it.
+  found = has_format();
+  if (!found) return found.error();
+  if (*found) return {};
   for (const std::string& name : *names) {
     if (name == file::lock || name == std::string(file::format) + ".new") continue;
     return damaged(where_.path + " is not empty (it has " + name + ") and is not a holdfast " +

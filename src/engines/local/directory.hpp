@@ -70,6 +70,7 @@ class directory {
  private:
   directory() = default;
   result<void> check_access(const request& asked, std::optional<gid_t> group);
+  result<bool> has_format() const;
   result<void> check_format(bool may_create);
   result<void> lock_setup();
   result<void> enter_boot();
