@@ -59,9 +59,11 @@ TEST(word_waiter, may_be_destroyed_inside_its_own_call) {
   {
     const std::lock_guard lock(ready);
     waiter = std::make_unique<word_waiter>(word, [&] {
-      const std::lock_guard lock_inside(ready);
-      waiter.reset();
-      seen.add();
+      {
+        const std::lock_guard lock_inside(ready);
+        waiter.reset();
+      }
+      seen.add();  // The last thing: the test may be over and its objects gone right after it.
     });
     ring(word);
   }
