@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "engines/redlock/facts.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/latch.hpp"
 #include "io/random.hpp"
 #include "io/state_directory.hpp"
 
@@ -98,13 +99,19 @@ void cluster::start() {
     members_.push_back(std::make_unique<member>());
     members_[i]->watcher = std::make_shared<link>(weak_from_this(), i);
   }
-  for (node_index i = 0; i < size(); ++i) {
-    io::redis_options options;
-    options.address = settings_.nodes[i];
-    options.login = settings_.login;
-    options.tls = settings_.tls;
-    members_[i]->connection = io::redis_connection::start(loop_, options, members_[i]->watcher);
-  }
+  // On the loop's thread: there no connection comes up before all of them are in their places.
+  const auto made = std::make_shared<io::latch>();
+  loop_->post([this, made] {
+    for (node_index i = 0; i < size(); ++i) {
+      io::redis_options options;
+      options.address = settings_.nodes[i];
+      options.login = settings_.login;
+      options.tls = settings_.tls;
+      members_[i]->connection = io::redis_connection::start(loop_, options, members_[i]->watcher);
+    }
+    made->open();
+  });
+  made->wait();
   poll_clocks();
 }
 

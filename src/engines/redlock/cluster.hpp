@@ -64,7 +64,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   cluster& operator=(const cluster&) = delete;
   ~cluster();
 
-  /// Begins to connect; once.
+  /// Begins to connect; once, and not on the loop's thread.
   void start();
 
   const settings& set() const noexcept { return settings_; }
