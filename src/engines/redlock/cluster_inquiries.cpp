@@ -63,30 +63,27 @@ void cluster::looked(node_index i, std::uint64_t connection, bool durable,
   if (connection == 0 || connection != m.number.load() || !m.connection->is_up()) return;
   const reading<redlock::looked> read =
       a.reply == nullptr ? fault::silent : replies::look(*a.reply);
-  if (!read) {
-    // A node that does not answer this does not vote; it is asked again while it is connected.
-    loop_->at(clock::now() + inquiry_limit, [self = weak_from_this(), i] {
-      if (const auto c = self.lock(); c && c->connection_of(i) != 0) c->look(i);
-    });
-    {
-      const std::lock_guard hold(mutex_);
-      m.judged = true;
-    }
-    return advance([i](admission& x) { return x.disconnected(i, clock::now()); });
-  }
   core::redlock::node_facts f;
   {
     const std::lock_guard hold(mutex_);
     f = facts::of(*m.server);
-    m.facts_of = connection;
     m.judged = true;
+    if (read) m.facts_of = connection;
+  }
+  // A replica and a node of a cluster may refuse the script, and are refused whatever it says.
+  if (!read && f.master && f.standalone) {
+    // A node that does not answer this does not vote; it is asked again while it is connected.
+    loop_->at(clock::now() + inquiry_limit, [self = weak_from_this(), i] {
+      if (const auto c = self.lock(); c && c->connection_of(i) != 0) c->look(i);
+    });
+    return advance([i](admission& x) { return x.disconnected(i, clock::now()); });
   }
   f.address = addresses_[i];
   f.durable = durable;
-  if (settings_.tokens) f.record = read->record;
+  if (settings_.tokens && read) f.record = read->record;
   const std::string fresh = io::random_session_id().str();
   advance([&](admission& x) { return x.found(i, f, fresh, a.at); });
-  advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
+  if (read) advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
 }
 
 /// Every node is read at least once in a while, so that a step of its clock is found within a ttl

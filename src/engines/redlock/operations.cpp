@@ -85,7 +85,8 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
   for (node_index i = 0; i < c->size(); ++i) {
     const auto p = c->look_at(i);
     founding::node n;
-    n.answered = p.trouble.empty() && p.judged && times[i].count() > 0;
+    n.answered = p.trouble.empty() && p.judged && times[i].count() > 0 &&
+                 p.standing != core::redlock::admission::standing::away;
     n.facts = p.facts;
     n.facts.address = c->addresses()[i];
     n.at = times[i];
