@@ -1,0 +1,253 @@
+#include "tests/process/child.hpp"
+#include "tests/redlock/five_nodes.hpp"
+
+#include <holdfast/store.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+
+namespace holdfast::redlock_tests {
+
+using process::eventually;
+using testing::HasSubstr;
+
+namespace {
+
+class redlock_basics : public testing::Test {
+ protected:
+  redlock_basics() { nodes.init(); }
+  five_nodes nodes;
+};
+
+TEST_F(redlock_basics, a_lock_is_one_key_on_every_node_and_gone_after_its_release) {
+  session s = nodes.open();
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_GT(l->token().value, 0U);
+  EXPECT_TRUE(l->check(1s));
+  EXPECT_LE(l->remaining(), 5s);
+  EXPECT_TRUE(nodes.comes_to("a", 5));
+  EXPECT_LE(nodes.longest("a"), 5s);
+  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
+TEST_F(redlock_basics, a_held_lock_is_busy_for_every_other_session) {
+  session holder = nodes.open();
+  session here = nodes.open();
+  session elsewhere = nodes.open("ttl=5s", 1);
+  auto l = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_EQ(here.try_acquire(lock_name("a")).error(), errc::busy);
+  EXPECT_EQ(elsewhere.try_acquire(lock_name("a")).error(), errc::busy);
+  EXPECT_EQ(elsewhere.acquire(lock_name("a"), {.wait = 50ms}).error(), errc::timed_out);
+  EXPECT_TRUE(l->check());
+  EXPECT_TRUE(nodes.comes_to("a", 5));
+}
+
+TEST_F(redlock_basics, the_same_name_twice_in_one_session_is_busy_and_never_waits) {
+  session s = nodes.open();
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_EQ(s.acquire(lock_name("a"), {.wait = forever}).error(), errc::busy);
+  EXPECT_EQ(s.try_acquire(lock_name("a")).error(), errc::busy);
+}
+
+TEST_F(redlock_basics, a_release_hands_over_to_a_waiter_with_a_larger_token) {
+  for (const std::size_t first : {0U, 1U}) {
+    session holder = nodes.open();
+    session waiter = nodes.open("ttl=5s", first);
+    auto l = holder.try_acquire(lock_name("a"));
+    ASSERT_TRUE(l) << l.error().message();
+    const token old = l->token();
+    std::atomic<bool> got{};
+    token fresh{};
+    std::thread waits([&] {
+      auto mine = waiter.acquire(lock_name("a"), {.wait = forever});
+      if (mine) fresh = mine->token();
+      got = true;
+    });
+    std::this_thread::sleep_for(20ms);
+    EXPECT_FALSE(got);
+    EXPECT_TRUE(std::move(*l).release());
+    EXPECT_TRUE(eventually([&] { return got.load(); }));
+    waits.join();
+    EXPECT_GT(fresh, old);
+  }
+}
+
+TEST_F(redlock_basics, a_cancelled_waiter_leaves_nothing_behind) {
+  session holder = nodes.open();
+  session waiter = nodes.open("ttl=5s", 1);
+  auto l = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  std::stop_source stop;
+  std::optional<errc> said;
+  std::thread waits([&] {
+    said =
+        waiter.acquire(lock_name("a"), {.wait = forever, .stop = stop.get_token()}).error().code();
+  });
+  std::this_thread::sleep_for(30ms);
+  stop.request_stop();
+  waits.join();
+  EXPECT_EQ(said, errc::cancelled);
+  EXPECT_TRUE(l->check());
+  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
+TEST_F(redlock_basics, many_names_are_held_at_once_and_closing_the_session_frees_them) {
+  session s = nodes.open();
+  std::vector<lock> held;
+  for (int i = 0; i < 250; ++i) {
+    auto l = s.try_acquire(lock_name("n" + std::to_string(i)));
+    ASSERT_TRUE(l) << l.error().message();
+    held.push_back(std::move(*l));
+  }
+  EXPECT_TRUE(nodes.comes_to("n249", 5));
+  EXPECT_TRUE(s.close());
+  for (const lock& l : held) EXPECT_EQ(l.check().error(), errc::lost);
+  EXPECT_TRUE(nodes.comes_to("n0", 0));
+  EXPECT_TRUE(nodes.comes_to("n249", 0));
+}
+
+TEST_F(redlock_basics, locks_are_extended_for_as_long_as_the_session_lives) {
+  session s = nodes.open("ttl=1500ms");
+  std::vector<lock> held;
+  for (int i = 0; i < 150; ++i) {
+    auto l = s.try_acquire(lock_name("n" + std::to_string(i)));
+    ASSERT_TRUE(l) << l.error().message();
+    held.push_back(std::move(*l));
+  }
+  std::this_thread::sleep_for(2500ms);
+  for (const lock& l : held) EXPECT_TRUE(l.check());
+  EXPECT_LE(nodes.longest("n149"), 1500ms);
+}
+
+TEST_F(redlock_basics, a_process_that_is_killed_keeps_its_lock_for_its_ttl_and_no_longer) {
+  const std::string url = nodes.url("ttl=1s");
+  auto holder = process::child::fork([&] {
+    auto s = holdfast::open(url);
+    if (!s) return 1;
+    auto l = s->try_acquire(lock_name("a"));
+    std::this_thread::sleep_for(1h);
+    return l ? 0 : 2;
+  });
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  holder.signal(SIGKILL);
+  const auto killed = clock::now();
+  session s = nodes.open("ttl=5s", 1);
+  auto l = s.acquire(lock_name("a"), {.wait = 20s});
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_GT(clock::now() - killed, 300ms);
+}
+
+TEST_F(redlock_basics, shared_mode_and_permits_are_refused_by_name) {
+  session s = nodes.open();
+  const auto shared = s.try_acquire(lock_name("a"), mode::shared());
+  EXPECT_EQ(shared.error(), errc::unsupported);
+  EXPECT_THAT(shared.error().message(), HasSubstr("shared"));
+  const auto permits = s.try_acquire(lock_name("a"), mode::permits(3));
+  EXPECT_EQ(permits.error(), errc::unsupported);
+  EXPECT_THAT(permits.error().message(), HasSubstr("permits"));
+  EXPECT_EQ(nodes.count("a"), 0U);
+}
+
+TEST_F(redlock_basics, the_names_of_the_engine_are_refused) {
+  session s = nodes.open();
+  for (const char* name : {"holdfast:node", "holdfast:token:a", "holdfast:x"}) {
+    EXPECT_EQ(s.try_acquire(lock_name(name)).error(), errc::invalid_argument) << name;
+  }
+  EXPECT_EQ(nodes[0].command({"TYPE", "holdfast:node"}).text, "hash");
+}
+
+TEST_F(redlock_basics, a_ttl_above_max_ttl_is_refused) {
+  const auto by_url = holdfast::open(nodes.url("ttl=5s&max_ttl=4s"));
+  EXPECT_EQ(by_url.error(), errc::invalid_argument);
+  EXPECT_THAT(by_url.error().message(), HasSubstr("4s"));
+  // The nodes were set up with 60 s, whatever the URL says.
+  const auto by_nodes = holdfast::open(nodes.url("ttl=90s&max_ttl=100s"));
+  EXPECT_EQ(by_nodes.error(), errc::invalid_argument);
+  EXPECT_THAT(by_nodes.error().message(), HasSubstr("max_ttl"));
+}
+
+TEST_F(redlock_basics, a_key_of_another_program_is_busy_on_a_majority_only) {
+  session s = nodes.open();
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"SET", "a", "theirs"});
+  for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"SET", "b", "theirs"});
+  EXPECT_EQ(s.try_acquire(lock_name("a")).error(), errc::busy);
+  auto l = s.try_acquire(lock_name("b"));
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(nodes.comes_to("a", 3));
+  EXPECT_TRUE(nodes.comes_to("b", 2));
+  EXPECT_EQ(nodes[0].command({"GET", "b"}).text, "theirs");
+}
+
+TEST_F(redlock_basics, a_key_of_another_type_is_never_overwritten) {
+  session s = nodes.open();
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"HSET", "a", "field", "1"});
+  EXPECT_FALSE(s.try_acquire(lock_name("a")));
+  EXPECT_EQ(nodes[0].command({"HGET", "a", "field"}).text, "1");
+  EXPECT_TRUE(nodes.comes_to("a", 3));
+}
+
+TEST_F(redlock_basics, a_denied_session_loses_its_locks_with_the_reason) {
+  session s = nodes.open("ttl=2s");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  std::atomic<int> why{};
+  l->on_lost([&](const error& e) { why = static_cast<int>(e.code()); });
+  auto view = store::open(nodes.url("ttl=5s", 1));
+  ASSERT_TRUE(view) << view.error().message();
+  auto listing = view->list();
+  ASSERT_TRUE(listing) << listing.error().message();
+  ASSERT_EQ(listing->locks.size(), 1U);
+  EXPECT_EQ(listing->locks[0].name.str(), "a");
+  EXPECT_EQ(listing->locks[0].entries.at(0).owner, s.id());
+  EXPECT_EQ(listing->locks[0].entries.at(0).order, l->token());
+  auto denied = view->deny(s.id(), "an operator", "a test");
+  ASSERT_TRUE(denied) << denied.error().message();
+  EXPECT_TRUE(eventually([&] { return why != 0; }));
+  EXPECT_EQ(why, static_cast<int>(errc::denied));
+  EXPECT_EQ(s.try_acquire(lock_name("b")).error(), errc::denied);
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
+TEST_F(redlock_basics, a_lock_is_lost_when_its_extensions_are_used_up) {
+  session s = nodes.open("ttl=600ms&extensions=1");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  std::atomic<bool> lost{};
+  l->on_lost([&](const error&) { lost = true; });
+  EXPECT_TRUE(eventually([&] { return lost.load(); }));
+  EXPECT_EQ(l->check().error(), errc::lost);
+  EXPECT_GT(s.remaining(), 0s);
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
+TEST(redlock_without_tokens, locks_are_plain_keys_and_deny_is_refused_by_name) {
+  five_nodes nodes;
+  const std::string query = "ttl=5s&tokens=off&assume_fresh=yes";
+  session s = nodes.open(query);
+  session other = nodes.open(query, 1);
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_EQ(l->token().value, 0U);
+  EXPECT_EQ(other.try_acquire(lock_name("a")).error(), errc::busy);
+  EXPECT_TRUE(nodes.comes_to("a", 5));
+  EXPECT_EQ(nodes[0].command({"DBSIZE"}).integer, 1);
+  auto view = store::open(nodes.url(query));
+  ASSERT_TRUE(view) << view.error().message();
+  EXPECT_EQ(view->deny(s.id(), "me", "why").error(), errc::unsupported);
+  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+  EXPECT_EQ(redlock::init(nodes.url(query)).error(), errc::unsupported);
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests

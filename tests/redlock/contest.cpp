@@ -1,0 +1,66 @@
+#include "tests/redlock/contest.hpp"
+
+#include "tests/process/child.hpp"
+
+#include <utility>
+
+namespace holdfast::redlock_tests {
+
+contest::contest(const five_nodes& nodes, options o) : options_(std::move(o)), seen_(o.tokens) {
+  for (std::size_t i = 0; i < options_.clients; ++i) {
+    // The label makes no other URL; the turned list does.
+    const std::string url = nodes.url(options_.query, i % nodes.size());
+    clients_.emplace_back([this, url] { take_part(url); });
+  }
+}
+
+void contest::take_part(const std::string& url) {
+  while (!over_) {
+    auto by = holdfast::open(url);
+    if (!by) {
+      note(by.error());
+      std::this_thread::sleep_for(20ms);
+      continue;
+    }
+    while (!over_ && by->remaining() > duration::zero()) hold_once(*by);
+  }
+}
+
+void contest::hold_once(session& by) {
+  auto l = by.acquire(lock_name(options_.name), {.wait = 500ms});
+  if (!l) {
+    note(l.error());
+    if (l.error().code() != errc::timed_out) std::this_thread::sleep_for(10ms);
+    return;
+  }
+  const std::uint64_t me = seen_.begins(*l);
+  for (int step = 0; me != 0 && step < 5 && seen_.still(me, *l); ++step) {
+    std::this_thread::sleep_for(200us);
+  }
+  if (auto r = std::move(*l).release(); !r) note(r.error());
+}
+
+void contest::note(const error& e) {
+  const std::lock_guard hold(mutex_);
+  ++troubles_[name_of(e.code()) + std::string(": ") + e.message()];
+}
+
+bool contest::more(std::uint64_t grants, std::chrono::milliseconds limit) {
+  const std::uint64_t from = seen_.grants();
+  return process::eventually([&] { return seen_.grants() >= from + grants; }, limit);
+}
+
+void contest::end() {
+  over_ = true;
+  for (auto& c : clients_) c.join();
+  clients_.clear();
+}
+
+std::string contest::troubles() const {
+  const std::lock_guard hold(mutex_);
+  std::string all;
+  for (const auto& [what, times] : troubles_) all += std::to_string(times) + " x " + what + "\n";
+  return all;
+}
+
+}  // namespace holdfast::redlock_tests

@@ -1,0 +1,123 @@
+#include "tests/process/child.hpp"
+#include "tests/redlock/five_nodes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+namespace holdfast::redlock_tests {
+
+using process::eventually;
+
+namespace {
+
+/// A held lock, and whether it was lost in time.
+struct held {
+  explicit held(session& s) : l(s.try_acquire(lock_name("a")).value()) {
+    l.on_lost([this](const error& e) {
+      why = static_cast<int>(e.code());
+      lost = true;
+    });
+  }
+  lock l;
+  std::atomic<int> why{};
+  std::atomic<bool> lost{};
+};
+
+class redlock_losses : public testing::Test {
+ protected:
+  five_nodes nodes;
+};
+
+/// Fault matrix: lock deleted on a majority | the holder is told before its lease ends
+TEST_F(redlock_losses, keys_deleted_on_a_majority_are_told_before_the_lease_ends) {
+  nodes.init();
+  session s = nodes.open("ttl=3s");
+  held h(s);
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  const auto until = clock::now() + h.l.remaining();
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"DEL", "a"});
+  EXPECT_TRUE(eventually([&] { return h.lost.load(); }));
+  EXPECT_LT(clock::now(), until + 100ms);
+  EXPECT_EQ(h.why, static_cast<int>(errc::lost));
+  EXPECT_EQ(h.l.check().error(), errc::lost);
+  EXPECT_GT(s.remaining(), 0s);
+  EXPECT_TRUE(s.try_acquire(lock_name("b")));
+  EXPECT_TRUE(eventually([&] { return nodes.count("a") == 0; }));
+}
+
+/// Fault matrix: lock deleted on a minority | the lock stays held; the key is put back
+TEST_F(redlock_losses, keys_deleted_on_a_minority_are_put_back) {
+  nodes.init();
+  session s = nodes.open("ttl=3s");
+  held h(s);
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"DEL", "a"});
+  EXPECT_TRUE(nodes.comes_to("a", 5));
+  EXPECT_FALSE(h.lost);
+  EXPECT_TRUE(h.l.check());
+  EXPECT_EQ(nodes[0].command({"GET", "a"}), nodes[4].command({"GET", "a"}));
+}
+
+/// Fault matrix: FLUSHALL on a majority | the holder is told; `recover` makes the store usable
+TEST_F(redlock_losses, flushall_on_a_majority_needs_recover) {
+  nodes.init(3s);
+  session s = nodes.open("ttl=3s");
+  held h(s);
+  const token old = h.l.token();
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"FLUSHALL"});
+  EXPECT_TRUE(eventually([&] { return h.lost.load(); }));
+  const auto refused = holdfast::open(nodes.url("ttl=3s", 1));
+  EXPECT_EQ(refused.error(), errc::unavailable);
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("holdfast redlock recover"));
+  const auto recovered = redlock::recover(nodes.url(), {.max_ttl = 3s});
+  ASSERT_TRUE(recovered) << recovered.error().message();
+  EXPECT_EQ(recovered->votes, 5U);
+  session fresh = nodes.open("ttl=3s", 1);
+  auto l = fresh.acquire(lock_name("a"), {.wait = 20s});
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_GT(l->token(), old);
+}
+
+/// Fault matrix: FLUSHALL on a minority | the lock stays held; the nodes rejoin after max_ttl
+TEST_F(redlock_losses, flushall_on_a_minority_keeps_the_lock_and_the_nodes_rejoin) {
+  nodes.init(2s);
+  session s = nodes.open("ttl=2s");
+  held h(s);
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"FLUSHALL"});
+  EXPECT_TRUE(nodes.votes_come_to(3, "ttl=2s"));
+  EXPECT_TRUE(nodes.votes_come_to(5, "ttl=2s"));
+  EXPECT_FALSE(h.lost);
+  EXPECT_TRUE(nodes.comes_to("a", 5));
+  EXPECT_FALSE(h.lost);
+}
+
+/// Fault matrix: FLUSHALL on a majority, tokens=off | the holder is told; works again at once
+TEST_F(redlock_losses, without_tokens_flushall_on_a_majority_loses_the_lock) {
+  const std::string query = "ttl=2s&tokens=off&assume_fresh=yes";
+  session s = nodes.open(query);
+  held h(s);
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"FLUSHALL"});
+  EXPECT_TRUE(eventually([&] { return h.lost.load(); }));
+  EXPECT_TRUE(s.acquire(lock_name("b"), {.wait = 10s}));
+}
+
+/// Fault matrix: a majority of nodes hangs | the holder is told before its lease ends; works again
+/// when they answer
+TEST_F(redlock_losses, a_hung_majority_is_told_before_the_lease_ends) {
+  nodes.init();
+  session s = nodes.open("ttl=1500ms");
+  held h(s);
+  for (std::size_t i = 0; i < 3; ++i) nodes.stop(i);
+  while (h.l.check()) std::this_thread::sleep_for(1ms);
+  EXPECT_TRUE(eventually([&] { return h.lost.load(); }, 500ms));
+  for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
+  session fresh = nodes.open("ttl=5s", 1);
+  EXPECT_TRUE(fresh.acquire(lock_name("a"), {.wait = 20s}));
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests

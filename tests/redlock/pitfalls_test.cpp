@@ -1,0 +1,242 @@
+#include "tests/process/child.hpp"
+#include "tests/redlock/contest.hpp"
+#include "tests/redlock/five_nodes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+/// \file
+/// What existing Redlock clients get wrong.
+
+namespace holdfast::redlock_tests {
+
+using process::eventually;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+/// Acquires and releases `times` names; every one must succeed.
+void acquire_all(session& s, int times) {
+  for (int i = 0; i < times; ++i) {
+    auto l = s.try_acquire(lock_name("n" + std::to_string(i)));
+    ASSERT_TRUE(l) << l.error().message();
+    EXPECT_TRUE(std::move(*l).release());
+  }
+}
+
+/// Fault matrix: one node refused, one hung | every acquire succeeds; what reached the hung node
+/// is released when it answers
+TEST(redlock_pitfalls, one_node_refused_and_one_hung_fail_no_acquire) {
+  five_nodes nodes;
+  nodes.init();
+  session s = nodes.open("ttl=10s&node_timeout=50ms");
+  nodes.kill(0);
+  nodes.stop(1);
+  acquire_all(s, 100);
+  nodes.resume(1);
+  EXPECT_TRUE(eventually([&] {
+    const auto keys = nodes[1].command({"KEYS", "n*"});
+    return keys.is == answer::kind::array && keys.elements.empty();
+  }));
+}
+
+/// Fault matrix: a node hangs, then answers late | its key is released, or held for a ttl at most
+TEST(redlock_pitfalls, a_node_that_answers_late_joins_the_lock_or_is_released) {
+  five_nodes nodes;
+  nodes.init();
+  session s = nodes.open("ttl=5s&node_timeout=50ms");
+  nodes.stop(4);
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  auto given_back = s.try_acquire(lock_name("b"));
+  ASSERT_TRUE(given_back) << given_back.error().message();
+  EXPECT_TRUE(std::move(*given_back).release());
+  nodes.resume(4);
+  EXPECT_TRUE(nodes.comes_to("a", 5));
+  EXPECT_TRUE(nodes.comes_to("b", 0, 2s));
+  EXPECT_LE(nodes.longest("a"), 5s);
+  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
+/// Fault matrix: a round fails on too few nodes | nothing is left behind, also not on late nodes
+TEST(redlock_pitfalls, a_failed_round_leaves_nothing_behind) {
+  five_nodes nodes;
+  nodes.init();
+  session s = nodes.open("ttl=10s&node_timeout=50ms");
+  for (std::size_t i = 0; i < 3; ++i) nodes.stop(i);
+  const auto l = s.try_acquire(lock_name("a"));
+  EXPECT_EQ(l.error(), errc::unavailable);
+  EXPECT_THAT(l.error().message(), HasSubstr("\"a\""));
+  EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
+  for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
+  nodes[0].command({"PING"});
+  EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
+  EXPECT_TRUE(s.acquire(lock_name("a"), {.wait = 10s}));
+}
+
+TEST(redlock_pitfalls, an_extension_never_puts_back_a_lock_that_was_lost) {
+  five_nodes nodes;
+  nodes.init();
+  session s = nodes.open("ttl=1500ms");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  nodes.everywhere({"DEL", "a"});
+  while (l->check()) {
+    EXPECT_EQ(nodes.count("a"), 0U);
+    std::this_thread::sleep_for(5ms);
+  }
+  std::this_thread::sleep_for(600ms);
+  EXPECT_EQ(nodes.count("a"), 0U);
+}
+
+TEST(redlock_pitfalls, a_lock_of_somebody_else_is_neither_extended_nor_released) {
+  five_nodes nodes;
+  nodes.init();
+  session s = nodes.open("ttl=1500ms");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  nodes.everywhere({"SET", "a", "theirs", "PX", "60000"});
+  while (l->check()) std::this_thread::sleep_for(5ms);
+  EXPECT_FALSE(std::move(*l).release());
+  EXPECT_EQ(nodes.count("a"), 5U);
+  EXPECT_EQ(nodes[2].command({"GET", "a"}).text, "theirs");
+  EXPECT_GT(nodes.longest("a"), 50s);
+}
+
+TEST(redlock_pitfalls, a_store_that_was_not_set_up_says_how) {
+  five_nodes nodes;
+  const auto s = holdfast::open(nodes.url());
+  EXPECT_EQ(s.error(), errc::unavailable);
+  EXPECT_THAT(s.error().message(), HasSubstr("holdfast redlock init"));
+  EXPECT_EQ(nodes[0].command({"DBSIZE"}).integer, 0);
+}
+
+TEST(redlock_pitfalls, a_store_is_set_up_once) {
+  five_nodes nodes;
+  nodes.init();
+  EXPECT_EQ(redlock::init(nodes.url()).error(), errc::invalid_argument);
+}
+
+TEST(redlock_pitfalls, setting_up_needs_every_node_and_writes_nothing_otherwise) {
+  five_nodes nodes;
+  nodes.kill(4);
+  EXPECT_EQ(redlock::init(nodes.url()).error(), errc::unavailable);
+  EXPECT_EQ(nodes.count("holdfast:node"), 0U);
+}
+
+class redlock_sizes : public testing::TestWithParam<std::size_t> {};
+
+/// Fault matrix: as many nodes hung as the majority rule allows (N = 1 to 6) | every acquire works
+TEST_P(redlock_sizes, as_many_may_hang_as_leave_a_majority_and_no_more) {
+  const std::size_t n = GetParam();
+  const std::size_t may_fail = (n - 1) / 2;
+  five_nodes nodes(n);
+  nodes.init();
+  session s = nodes.open("ttl=10s&node_timeout=100ms");
+  for (std::size_t i = 0; i < may_fail; ++i) nodes.stop(i);
+  acquire_all(s, 10);
+  nodes.stop(may_fail);
+  const auto l = s.try_acquire(lock_name("a"));
+  EXPECT_EQ(l.error(), errc::unavailable) << l.error().message();
+  for (std::size_t i = 0; i <= may_fail; ++i) nodes.resume(i);
+  EXPECT_TRUE(s.acquire(lock_name("a"), {.wait = 10s}));
+}
+
+INSTANTIATE_TEST_SUITE_P(nodes, redlock_sizes, testing::Values(1U, 2U, 3U, 4U, 5U, 6U));
+
+TEST(redlock_pitfalls, two_contenders_on_an_even_number_of_nodes_both_get_on) {
+  five_nodes nodes(4);
+  nodes.init();
+  contest c(nodes, {.clients = 4});
+  EXPECT_TRUE(c.more(60)) << c.troubles();
+  c.end();
+  EXPECT_THAT(c.violations(), IsEmpty());
+  EXPECT_TRUE(nodes.comes_to("contended", 0));
+}
+
+/// Fault matrix: two URLs of one server | refused
+TEST(redlock_pitfalls, one_server_under_two_names_is_refused) {
+  five_nodes nodes(2);
+  const std::string port = std::to_string(nodes[0].port());
+  const std::string url = "redlock://127.0.0.1:" + port + ",localhost:" + port + "," +
+                          nodes[1].address() + "?node_timeout=500ms";
+  const auto made = redlock::init(url);
+  EXPECT_EQ(made.error(), errc::invalid_argument);
+  EXPECT_THAT(made.error().message(), HasSubstr("same server"));
+  const auto plain = redlock::status(url + "&tokens=off&assume_fresh=yes");
+  ASSERT_TRUE(plain) << plain.error().message();
+  EXPECT_LT(plain->votes, 3U);
+}
+
+/// Fault matrix: a node is a replica | refused; the others work
+TEST(redlock_pitfalls, a_replica_does_not_vote) {
+  five_nodes nodes(3);
+  nodes.init();
+  nodes[2].command({"REPLICAOF", "127.0.0.1", std::to_string(nodes[0].port())});
+  EXPECT_TRUE(nodes.votes_come_to(2));
+  EXPECT_THAT(nodes.look().nodes[2].standing, HasSubstr("replica"));
+  session s = nodes.open();
+  acquire_all(s, 5);
+}
+
+/// Fault matrix: nodes of a Redis Cluster | refused
+TEST(redlock_pitfalls, a_cluster_node_is_refused) {
+  five_nodes nodes(1, {.settings = {"--cluster-enabled", "yes"}});
+  const auto made = redlock::init(nodes.url());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error(), errc::invalid_argument) << made.error().message();
+  EXPECT_THAT(made.error().message(), HasSubstr("Cluster"));
+}
+
+/// Fault matrix: wrong password | refused at once, and the message names user and node
+TEST(redlock_pitfalls, a_wrong_password_is_told_at_once_and_not_shown) {
+  five_nodes nodes(1, {.users = "user default off\nuser ann on >secret ~* &* +@all\n"});
+  const std::string at = nodes[0].address();
+  const auto s = holdfast::open("redlock://ann:guess@" + at);
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message(), HasSubstr(at));
+  EXPECT_THAT(s.error().message(), HasSubstr("ann"));
+  EXPECT_THAT(s.error().message(), testing::Not(HasSubstr("guess")));
+  const auto made = redlock::init("redlock://ann:secret@" + at);
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_TRUE(holdfast::open("redlock://ann:secret@" + at));
+}
+
+/// Fault matrix: an ACL without a needed command | the message names the command
+TEST(redlock_pitfalls, a_missing_permission_is_named) {
+  five_nodes nodes(1, {.users = "user default on nopass ~* &* +@all\n"
+                                "user bob on >secret ~* &* +@all -hset\n"});
+  const std::string at = nodes[0].address();
+  ASSERT_TRUE(redlock::init("redlock://" + at));
+  const auto s = holdfast::open("redlock://bob:secret@" + at);
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message(), HasSubstr("hset"));
+}
+
+/// Fault matrix: clients with different node lists | the one that differs is refused
+TEST(redlock_pitfalls, another_list_of_nodes_is_refused) {
+  five_nodes nodes(5);
+  nodes.init();
+  std::string three = "redlock://";
+  for (std::size_t i = 0; i < 3; ++i) three += (i == 0 ? "" : ",") + nodes[i].address();
+  const auto s = holdfast::open(three);
+  EXPECT_EQ(s.error(), errc::invalid_argument);
+  EXPECT_THAT(s.error().message(), HasSubstr("another list of nodes"));
+}
+
+TEST(redlock_pitfalls, a_plain_connection_to_a_closed_port_says_which) {
+  five_nodes nodes(1);
+  const std::string at = nodes[0].address();
+  nodes.kill(0);
+  const auto s = holdfast::open("redlock://" + at);
+  EXPECT_EQ(s.error(), errc::unavailable);
+  EXPECT_THAT(s.error().message(), HasSubstr(at));
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests
