@@ -1,8 +1,6 @@
 // Locks that have a lease of their own, and that may be lost alone.
 #include "client/leased_engine_test.hpp"
 
-#include <latch>
-
 namespace holdfast {
 namespace {
 
@@ -114,16 +112,16 @@ TEST_F(own_lease, that_the_engine_loses_is_told_with_the_engines_reason) {
   const auto watcher = std::make_shared<listener>();
   auto s = open_session(watcher);
   auto held = must_acquire(s, "x");
-  std::latch heard(1);
+  std::atomic<bool> heard{};
   std::string message;
   held.on_lost([&](const error& e) {
     EXPECT_EQ(e.code(), errc::denied);
     message = e.message();
-    heard.count_down();
+    heard = true;
   });
   engine_->newest().lose(core::status::denied, "an operator (ann) denied it");
   EXPECT_EQ(code(held.check()), errc::lost);
-  heard.wait();
+  ASSERT_TRUE(eventually([&] { return heard.load(); }));
   EXPECT_NE(message.find("ann"), std::string::npos) << message;
   EXPECT_TRUE(held.lost().stop_requested());
   EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
@@ -165,9 +163,7 @@ TEST_F(own_lease, of_an_earlier_attempt_says_nothing_about_a_later_one) {
   std::atomic<int> told{};
   got->on_lost([&](const error&) { ++told; });
   engine_->first_lost(core::reply{core::status::gone, "late"});
-  std::latch asked(1);
-  EXPECT_TRUE(io::alarm::of_process().value()->post([&] { asked.count_down(); }));
-  asked.wait();
+  io::alarm::of_process().value()->run([] {}, 5s);
   EXPECT_EQ(told, 0);
   EXPECT_TRUE(got->check());
 }
@@ -194,17 +190,20 @@ TEST_F(own_lease, ends_with_its_session_before_the_record_goes) {
   auto s = open_session();
   auto held = must_acquire(s, "x");
   auto second = must_acquire(s, "y");
-  std::latch called(1), closed(1);
+  std::atomic<bool> called{}, closed{}, returned{};
   held.on_lost([&](const error&) {
-    called.count_down();
-    closed.wait();  // What a callback must not do: it keeps the alarm's thread.
+    called = true;
+    // What a callback must not do: it keeps the alarm's thread.
+    EXPECT_TRUE(eventually([&] { return closed.load(); }, 20s));
+    returned = true;
   });
   engine_->all().front().lose(core::status::gone, "gone");
-  called.wait();
+  ASSERT_TRUE(eventually([&] { return called.load(); }));
   EXPECT_TRUE(s.close());
   EXPECT_EQ(engine_->live_at_close, 0);
   EXPECT_EQ(code(second.check()), errc::lost);
-  closed.count_down();
+  closed = true;
+  EXPECT_TRUE(eventually([&] { return returned.load(); }));
 }
 
 TEST_F(own_lease, ends_with_a_session_that_expires) {
