@@ -36,7 +36,6 @@ void grant::listen(core::enqueue_request& r) {
   {
     const std::lock_guard hold(mutex_);
     attempt = ++attempt_;
-    loss_.reset();
   }
   r.lost = [alarm = owner_->alarm(), weak = weak_from_this(), attempt](const core::reply& why) {
     alarm->post([weak, attempt, why] {
@@ -198,15 +197,14 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
 }
 
 void grant::lost_by_engine(std::uint64_t attempt, const core::reply& r) {
-  const auto why = r.what == core::status::denied ? session_state::denied : session_state::expired;
-  const auto reason = r.text.empty() ? "the store does not have it any more" : r.text;
   {
     const std::lock_guard hold(mutex_);
-    if (attempt != attempt_ || loss_) return;
-    loss_ = std::make_unique<const loss>(loss{why, reason});
+    if (attempt != attempt_) return;
   }
-  // Before the grant is known here its lease, which is lost, speaks for itself later.
-  if (state_.load() == state::held) lose(why, reason);
+  // Before the grant is known here, its lease, which is lost, speaks for itself.
+  if (state_.load() != state::held) return;
+  lose(r.what == core::status::denied ? session_state::denied : session_state::expired,
+       r.text.empty() ? "the store does not have it any more" : r.text);
 }
 
 time_point grant::deadline() const noexcept { return own_->until(); }
@@ -247,9 +245,7 @@ result<void> grant::release() {
   notice_loss();
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::over)) {
-    auto why = why_lost();
-    give_up_lost();
-    return why;
+    return why_lost();
   }
   lose_own_lease();
   const auto reply = give_back();
@@ -271,8 +267,8 @@ void grant::abandon() noexcept {
   const auto now = clock::now();
   if (!owner_->lease().check(duration::zero(), now)) return;
   const bool held = state_.load() == state::held && counts_->check(duration::zero(), now);
-  if (!held) return give_up_lost();
-  if (const auto released = release(); !released) return;
+  if (held && release()) return;
+  give_up_lost();
 }
 
 }  // namespace holdfast::client

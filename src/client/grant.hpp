@@ -31,8 +31,8 @@ class session_core;
 /// | over      | -         | over        | -                             |
 ///
 /// Its deadline is the session's lease, or one of its own that the engine gave with the grant. Lost
-/// by its own, it ends alone: the session lives on, and release() or the destructor still asks the
-/// engine to leave, so that what is left in the store goes; then the name is free to acquire again.
+/// by its own, it ends alone: the session lives on, and abandon() still asks the engine to leave,
+/// so that what is left in the store goes; then the name is free to acquire again.
 ///
 /// The alarm watches an own lease from when somebody wants to hear of its loss; until then nothing
 /// but checks reads it.
@@ -78,9 +78,9 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   std::stop_token lost() noexcept;
   void on_lost(std::function<void(const error&)> f);
 
-  /// Over before anything is sent.
+  /// Over before anything is sent. Whoever calls it calls abandon() afterwards.
   result<void> release();
-  /// What the destructor of a lock does: releases it unless it is lost.
+  /// What the destructor of a lock does: releases it unless that is done, tells nobody of a loss.
   void abandon() noexcept;
   /// Tells that it is lost, once. Runs user code: never under a mutex.
   void lose(session_state why, const std::string& reason) noexcept;
@@ -119,7 +119,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   mutable std::mutex mutex_;  // Guards what is below; no function of a user's runs under it.
   std::stop_source stop_{std::nostopstate};  // Made when first asked for.
   std::function<void(const error&)> told_;
-  std::unique_ptr<const loss> loss_;  // The first that was heard of, also before the grant was.
+  std::unique_ptr<const loss> loss_;  // The first that was heard of.
   std::uint64_t attempt_{};
   std::uint64_t watched_{};
 };

@@ -26,6 +26,7 @@ class leased_engine final : public wrapped_engine {
     if (r.how != mode::exclusive()) {
       return refuse(d, core::status::unsupported, "this engine has exclusive locks only");
     }
+    if (closed.load()) return refuse(d, core::status::unavailable, "no majority answers");
     wrapped_engine::enqueue(r, [this, r, d](core::queue_view v) {
       if (v.what == core::status::ok || v.what == core::status::queued) {
         const std::lock_guard hold(mutex_);
@@ -101,7 +102,8 @@ class leased_engine final : public wrapped_engine {
   }
 
   std::atomic<duration> own_ttl{std::chrono::seconds{20}};
-  std::atomic<bool> blind{};
+  std::atomic<bool> blind{};                           ///< A confirm is answered `unavailable`.
+  std::atomic<bool> closed{};                          ///< An enqueue is.
   std::function<void(const core::reply&)> first_lost;  ///< Of the first enqueue.
   std::atomic<int> late_grants{};  ///< So many grants come when their deadline has passed.
   std::atomic<int> leaves{};

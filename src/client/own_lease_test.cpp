@@ -186,6 +186,25 @@ TEST_F(own_lease, that_is_shortened_is_told_at_the_earlier_deadline) {
   EXPECT_GE(clock::now(), until);
 }
 
+TEST_F(own_lease, ends_with_a_denied_session_although_the_alarm_is_kept) {
+  auto s = open_session({}, 300ms);
+  auto held = must_acquire(s, "x");
+  auto second = must_acquire(s, "y");
+  std::atomic<bool> called{}, ended{}, returned{};
+  held.on_lost([&](const error&) {
+    called = true;
+    EXPECT_TRUE(eventually([&] { return ended.load(); }, 20s));
+    returned = true;
+  });
+  engine_->all().front().lose(core::status::gone, "gone");
+  ASSERT_TRUE(eventually([&] { return called.load(); }));
+  engine_->deny({s.id(), "ann", "why not"}, [](const core::deny_reply&) {});
+  EXPECT_TRUE(eventually([&] { return !second.check(); }, 5s));
+  EXPECT_EQ(engine_->live_at_close, 0);
+  ended = true;
+  EXPECT_TRUE(eventually([&] { return returned.load(); }));
+}
+
 TEST_F(own_lease, ends_with_its_session_before_the_record_goes) {
   auto s = open_session();
   auto held = must_acquire(s, "x");

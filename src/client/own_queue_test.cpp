@@ -93,6 +93,18 @@ TEST_F(own_queue, that_cannot_be_read_ends_the_wait_with_its_reason) {
   EXPECT_TRUE(tells(got->error(), "no majority answers")) << got->error().message();
 }
 
+TEST_F(own_queue, that_cannot_be_joined_is_tried_until_the_limit_and_is_no_wait_behind_somebody) {
+  const auto watcher = std::make_shared<listener>();
+  auto s = open_session(watcher);
+  engine_->closed = true;
+  const auto began = clock::now();
+  const auto got = s.acquire(lock_name("x"), {.wait = 100ms});
+  EXPECT_GE(clock::now() - began, 100ms);
+  ASSERT_EQ(code(got), errc::unavailable);
+  EXPECT_TRUE(tells(got.error(), "no majority answers")) << got.error().message();
+  EXPECT_EQ(watcher->waiting, 0);
+}
+
 TEST_F(own_queue, tells_a_try_why_it_is_busy) {
   auto a = open_session();
   auto b = open_session();
