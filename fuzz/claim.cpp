@@ -76,6 +76,9 @@ class run {
     queue_view v;
     v.what = what;
     if (what == status::ok || what == status::queued) v.mine = ours;
+    if (what == status::ok && in_.next() % 2 == 0) {
+      v.own = std::make_shared<lease>(now_ + std::chrono::seconds{in_.next() % 3});
+    }
     if (what != status::queued && what != status::busy) return v;
     const std::uint8_t bits = in_.next();
     for (std::uint8_t n = 0; n <= bits % 4; ++n) {
@@ -161,6 +164,7 @@ class run {
     MUST(claim_.finished());
     if (f.granted) {
       MUST(f.held == ours && entry_ && !own_.is_lost());
+      MUST(!f.own || f.own->check(duration::zero(), now_));
     } else {
       MUST(!f.text.empty());
       MUST(!entry_ || claim_.owes_leave() || session_over_);
