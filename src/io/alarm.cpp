@@ -119,6 +119,11 @@ void alarm::wake_at(time_point when) noexcept {
   if (jobs_.empty() && !stopping_) timer_.arm(when);
 }
 
+time_point alarm::next_look() const noexcept {
+  if (stopping_) return time_point{};  // The jobs of this round were the last.
+  return order_.empty() ? time_point::max() : order_.begin()->first;
+}
+
 void alarm::insert(std::uint64_t id, entry e) {
   order_.insert({e.when, id});
   entries_.insert_or_assign(id, std::move(e));
@@ -151,7 +156,7 @@ void alarm::loop() noexcept {
       if (stopping_ && jobs_.empty()) return;
       jobs.swap(jobs_);
       now = take_due(clock::now());
-      timer_.arm(order_.empty() ? time_point::max() : order_.begin()->first);
+      timer_.arm(next_look());
     }
     for (const auto& one : now.due) one->passed();
     for (auto& j : jobs) j();

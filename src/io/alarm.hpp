@@ -74,6 +74,7 @@ class alarm final : public stoppable {
   explicit alarm(boot_timer timer) : timer_(std::move(timer)) {}
   void loop() noexcept;
   looked take_due(time_point now);  ///< At most `batch` of them: the mutex is not held for long.
+  time_point next_look() const noexcept;
   void insert(std::uint64_t id, entry e);
   void wake_at(time_point when) noexcept;
 

@@ -1,5 +1,8 @@
 #include "io/alarm.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -125,6 +128,27 @@ TEST(alarm, runs_a_job_although_a_deadline_is_watched_right_after_it) {
     a->unwatch(id);
   }
 }
+
+#if !defined(__SANITIZE_THREAD__)  // It does not support new threads in a forked child.
+TEST(alarm, ends_although_jobs_were_posted_until_the_end) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(30);
+    const auto a = *alarm::of_process();
+    std::latch began(1);
+    a->post([&] {
+      began.count_down();
+      while (a->post([] {})) std::this_thread::sleep_for(1ms);
+    });
+    began.wait();
+    a->stop();
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status)) << "it waits for a deadline that never comes";
+}
+#endif
 
 }  // namespace
 }  // namespace holdfast::io
