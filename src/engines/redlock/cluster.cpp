@@ -126,6 +126,20 @@ void cluster::close(duration limit) {
   }
 }
 
+io::redis_connection::counters cluster::count() const {
+  io::redis_connection::counters all;
+  for (const auto& m : members_) {
+    const auto c = m->connection->count();
+    all.commands += c.commands;
+    all.writes += c.writes;
+    all.reads += c.reads;
+    all.connects += c.connects;
+    all.unanswered += c.unanswered;
+    all.queued_bytes += c.queued_bytes;
+  }
+  return all;
+}
+
 std::shared_ptr<const ballots> cluster::now_voting() const {
   const std::lock_guard hold(ballots_mutex_);
   return ballots_;

@@ -72,6 +72,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::size_t majority() const noexcept { return core::redlock::majority(size()); }
   const std::vector<std::string>& addresses() const noexcept { return addresses_; }
   io::loop& loop() const noexcept { return *loop_; }
+  const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
 
   std::shared_ptr<const ballots> now_voting() const;
 
@@ -121,6 +122,9 @@ class cluster final : public std::enable_shared_from_this<cluster> {
                     std::function<void(core::redlock::write_reply)> then);
   /// Reads a node's facts again.
   void look_again(node_index i);
+
+  /// Of all connections together.
+  io::redis_connection::counters count() const;
 
   /// Gives what is queued until `limit` to leave, and ends the connections.
   void close(duration limit);
