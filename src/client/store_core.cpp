@@ -102,6 +102,7 @@ result<presence> store_core::find(std::string_view url) {
 bool store_core::forked() const noexcept { return io::process_generation() != generation_; }
 
 result<std::shared_ptr<io::loop>> store_core::loop() {
+  if (opened_.loop) return opened_.loop;
   auto& table = loops.get();
   const std::lock_guard hold(table.mutex);
   std::erase_if(table.loops, [](const auto& l) { return l.second.expired(); });

@@ -14,6 +14,10 @@
 #include <string>
 #include <vector>
 
+namespace holdfast::io {
+class loop;
+}
+
 namespace holdfast::engines {
 
 /// What every engine folder's `open.hpp` gives: a function `open_<engine>(url, missing)` that
@@ -26,12 +30,15 @@ struct opened {
   bool group_writable{};       ///< Files in life_directory are for the directory's group too.
   /// The longest ttl of a session, when the store has one of its own; never above core::ttl_max.
   std::optional<duration> ttl_limit{};
+  /// The loop on which the engine answers: sessions run on it, too, so that what one answer causes
+  /// needs no other thread. Null: the engine has none.
+  std::shared_ptr<io::loop> loop{};
   /// Why no session of this store can be broken, for people; empty: those proven dead can.
   std::string cannot_break{};
   /// What an operator does with the nodes of a Redlock store; null on all others.
-  std::function<result<redlock::overview>()> look_over{};
-  std::function<result<redlock::overview>(const redlock::setup&)> init{};
-  std::function<result<redlock::overview>(const redlock::setup&)> recover{};
+  std::function<result<holdfast::redlock::overview>()> look_over{};
+  std::function<result<holdfast::redlock::overview>(const holdfast::redlock::setup&)> init{};
+  std::function<result<holdfast::redlock::overview>(const holdfast::redlock::setup&)> recover{};
   /// The engine's part of store::diagnose().
   std::function<result<std::vector<finding>>()> diagnose;
 };

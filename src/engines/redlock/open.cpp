@@ -55,6 +55,7 @@ result<opened> open_redlock(const core::store_url& url, missing) {
   o.look_over = [kept] { return look_over(kept->nodes()); };
   o.init = [kept](const auto& how) { return init(kept->nodes(), how); };
   o.recover = [kept](const auto& how) { return recover(kept->nodes(), how); };
+  o.loop = kept->nodes()->shared_loop();
   o.engine = std::move(*engine);
   return o;
 }
