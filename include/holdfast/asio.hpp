@@ -90,4 +90,19 @@ auto async_acquire(session& s, lock_name name, acquire_options options, Token&& 
       token, std::move(name), std::move(options));
 }
 
+/// lock::release for any Asio completion token.
+///
+/// Completes with one `result<void>` on the handler's associated executor, which counts as busy
+/// until then. It cannot be cancelled: the lock is over when this returns.
+///
+/// Errors: as lock::release, in the result.
+template <class Token>
+auto async_release(lock l, Token&& token) {
+  return ::asio::async_initiate<Token, void(result<void>)>(
+      [](auto handler, lock given) {
+        std::move(given).release(detail::on_executor<void>(std::move(handler), nullptr));
+      },
+      token, std::move(l));
+}
+
 }  // namespace holdfast

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/completion.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/export.hpp>
 #include <holdfast/lock_name.hpp>
@@ -48,6 +49,7 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   lock& operator=(lock&&) noexcept;
   /// Gives the lock back without telling how that went: noexcept, and bounded by the engine's own
   /// time limit for one operation (local: 2 s; only while another process is stopped inside it).
+  /// On a thread of the library, as in a completion, it only begins to, and waits for nothing.
   ~lock();
 
   /// What was acquired: the name as it was given. Valid as long as this object.
@@ -86,8 +88,13 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// Gives the lock back and says how that went: `std::move(l).release()`. Afterwards the lock is
   /// over in every case.
   /// Errors: `lost` when it was lost before; `outcome_unknown` or `unavailable` when the store did
-  /// not answer: then it ends with its session at the latest.
+  /// not answer: then it ends with its session at the latest. On a thread of the library, which
+  /// must not wait, `outcome_unknown` unless the answer is there at once.
   result<void> release() &&;
+
+  /// The same as a callback: `done` runs exactly once, on this thread before the call returns or on
+  /// a thread of the library, and never under a mutex of the library. It must not block.
+  void release(completion<void> done) &&;
 
  private:
   friend class client::grant;

@@ -3,6 +3,8 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/session_core.hpp"
+#include "io/background.hpp"
+#include "io/latch.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -227,20 +229,42 @@ void grant::notice_loss() {
 core::leave_reply grant::give_back() {
   const auto reply = await<core::leave_reply>(
       [&](auto done) { owner_->engine().leave(leaving(), std::move(done)); });
-  const bool certain =
-      reply.what != core::status::unavailable && reply.what != core::status::unknown;
+  left(reply);
+  return reply;
+}
+
+/// Lives until the answer, which is told to `released_` if anybody asked.
+void grant::give_back_unwaited() {
+  self_ = shared_from_this();
+  owner_->engine().leave(leaving(), [this](const core::leave_reply& reply) {
+    const auto keep = std::move(self_);
+    left(reply);
+    auto outcome = told_by(reply);
+    if (auto done = std::move(released_)) done(std::move(outcome));
+  });
+}
+
+void grant::left(const core::leave_reply& r) {
+  const bool certain = r.what != core::status::unavailable && r.what != core::status::unknown;
   if (certain) {
     owner_->locks().remove(*this);
   } else {
     owner_->leave_later(shared_from_this());
   }
-  if (reply.what == core::status::gone || reply.what == core::status::denied) {
-    owner_->ended_by_engine(reply);
-  }
-  return reply;
+  if (r.what == core::status::gone || r.what == core::status::denied) owner_->ended_by_engine(r);
 }
 
-result<void> grant::release() {
+result<void> grant::told_by(const core::leave_reply& r) {
+  if (r.what != core::status::ok) {
+    return failure(r, "release of " + name_.printable(), owner_->store().url());
+  }
+  auto& events = owner_->events();
+  if (events.wanted()) events.emit(event::released{name_, token_, clock::now() - since_});
+  return {};
+}
+
+/// From held to over; else why that is not possible any more.
+result<void> grant::end_held() {
   if (forked()) return forked_error();
   notice_loss();
   auto expected = state::held;
@@ -248,19 +272,45 @@ result<void> grant::release() {
     return why_lost();
   }
   lose_own_lease();
-  const auto reply = give_back();
-  if (reply.what == core::status::ok) {
-    auto& events = owner_->events();
-    if (events.wanted()) events.emit(event::released{name_, token_, clock::now() - since_});
-    return {};
-  }
-  return failure(reply, "release of " + name_.printable(), owner_->store().url());
+  return {};
+}
+
+result<void> grant::release() {
+  if (io::on_library_thread()) return release_unwaited();
+  if (auto ended = end_held(); !ended) return ended;
+  return told_by(give_back());
+}
+
+void grant::release(completion<void> done) {
+  if (auto ended = end_held(); !ended) return done(std::move(ended));
+  released_ = std::move(done);
+  give_back_unwaited();
+}
+
+// The answer may need this very thread.
+result<void> grant::release_unwaited() {
+  struct answer {
+    std::optional<result<void>> is;
+    io::latch there;
+  };
+  const auto a = std::make_shared<answer>();
+  release(completion<void>([a](result<void> r) {
+    a->is = std::move(r);
+    a->there.open();
+  }));
+  if (a->there.is_open()) return *a->is;
+  return error(errc::outcome_unknown,
+               "release of " + name_.printable() +
+                   ": it is under way, and a thread of the library must not wait for the answer; "
+                   "give release() a callback");
 }
 
 // Its session lives, so nothing else would remove what is left in the store.
 void grant::give_up_lost() {
   if (!own_ || !owner_->lease().check(duration::zero(), clock::now())) return;
-  if (state_.exchange(state::over) != state::over) give_back();
+  if (state_.exchange(state::over) == state::over) return;
+  if (io::on_library_thread()) return give_back_unwaited();
+  give_back();
 }
 
 void grant::abandon() noexcept {

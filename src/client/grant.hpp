@@ -4,6 +4,7 @@
 #include "io/alarm.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/completion.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/lock.hpp>
 #include <holdfast/observer.hpp>
@@ -78,8 +79,10 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   std::stop_token lost() noexcept;
   void on_lost(std::function<void(const error&)> f);
 
-  /// Over before anything is sent. Whoever calls it calls abandon() afterwards.
+  /// Over before anything is sent. A thread of the library does not wait for the answer. Whoever
+  /// calls it calls abandon() afterwards.
   result<void> release();
+  void release(completion<void> done);
   /// What the destructor of a lock does: releases it unless that is done, tells nobody of a loss.
   void abandon() noexcept;
   /// Tells that it is lost, once. Runs user code: never under a mutex.
@@ -103,7 +106,12 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   void lost_by_engine(std::uint64_t attempt, const core::reply& r);
   void shortened();
   void notice_loss();
+  result<void> end_held();
+  result<void> release_unwaited();
   core::leave_reply give_back();
+  void give_back_unwaited();
+  void left(const core::leave_reply& r);
+  result<void> told_by(const core::leave_reply& r);
   void give_up_lost();
 
   const std::shared_ptr<session_core> owner_;
@@ -116,6 +124,9 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   std::shared_ptr<core::lease> own_;
   core::lease* counts_;  // The session's lease or its own.
   std::atomic<state> state_{state::acquiring};
+  // Of a release that nobody waits for; written by the one that ends the lock, before it is sent.
+  std::shared_ptr<grant> self_;
+  completion<void> released_;
   mutable std::mutex mutex_;  // Guards what is below; no function of a user's runs under it.
   std::stop_source stop_{std::nostopstate};  // Made when first asked for.
   std::function<void(const error&)> told_;

@@ -53,4 +53,9 @@ result<void> lock::release() && {
   return released;
 }
 
+void lock::release(completion<void> done) && {
+  held(grant_).release(std::move(done));
+  drop(grant_);
+}
+
 }  // namespace holdfast
