@@ -1,0 +1,101 @@
+// Giving a lock back without waiting for the answer.
+#include "client/leased_engine_test.hpp"
+
+#include <latch>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+using client::testing::code;
+using client::testing::eventually;
+
+/// Its answers to a leave come by a loop's thread, as those of a server do.
+class distant_engine final : public client::testing::wrapped_engine {
+ public:
+  distant_engine(std::shared_ptr<core::engine> to, std::shared_ptr<io::loop> l)
+      : wrapped_engine(std::move(to)), loop_(std::move(l)) {}
+  void enqueue(const core::enqueue_request& r, core::on<core::queue_view> d) override {
+    loop_->post([this, r, d] { wrapped_engine::enqueue(r, d); });
+  }
+  void leave(const core::leave_request& r, core::on<core::leave_reply> d) override {
+    loop_->post([this, r, d] { wrapped_engine::leave(r, d); });
+  }
+
+ private:
+  const std::shared_ptr<io::loop> loop_;
+};
+
+struct release : ::testing::Test {
+  release() {
+    static std::atomic<int> n{};
+    auto opened = client::testing::memory("release_" + std::to_string(++n));
+    opened.loop = *io::loop::start();
+    engine_ = std::make_shared<distant_engine>(opened.engine, opened.loop);
+    opened.engine = engine_;
+    opened.url += "-distant";
+    store_ = client::store_core::on(opened, 30s, 1h);
+    auto core = client::session_core::open(store_, {});
+    session_.emplace(client::session_core::make_session(*core));
+  }
+  session& s() { return *session_; }
+
+  std::shared_ptr<distant_engine> engine_;
+  std::shared_ptr<client::store_core> store_;
+  std::optional<session> session_;
+};
+
+TEST_F(release, tells_the_callback_when_the_name_is_free) {
+  auto l = s().acquire(lock_name("x"));
+  ASSERT_TRUE(l);
+  std::latch told(1);
+  std::move(*l).release([&](result<void> r) {
+    EXPECT_TRUE(r);
+    told.count_down();
+  });
+  told.wait();
+  EXPECT_TRUE(s().try_acquire(lock_name("x")));
+}
+
+TEST_F(release, runs_in_the_completion_of_an_acquire) {
+  std::latch told(1);
+  s().acquire(lock_name("x"), {}, [&](result<lock> l) {
+    std::move(l.value()).release([&](result<void> r) {
+      EXPECT_TRUE(r);
+      told.count_down();
+    });
+  });
+  told.wait();
+}
+
+TEST_F(release, in_a_completion_waits_for_nothing) {
+  std::latch told(1);
+  s().acquire(lock_name("x"), {}, [&](result<lock> l) {
+    EXPECT_EQ(code(std::move(l.value()).release()), errc::outcome_unknown);
+    told.count_down();
+  });
+  told.wait();
+  EXPECT_TRUE(eventually([&] { return s().try_acquire(lock_name("x")).has_value(); }));
+}
+
+TEST_F(release, by_a_destructor_in_a_completion_waits_for_nothing) {
+  std::latch told(1);
+  s().acquire(lock_name("x"), {}, [&](result<lock> l) {
+    EXPECT_TRUE(l);
+    told.count_down();
+  });
+  told.wait();
+  EXPECT_TRUE(eventually([&] { return s().try_acquire(lock_name("x")).has_value(); }));
+}
+
+TEST_F(release, tells_the_callback_that_the_lock_was_lost_before) {
+  auto l = s().acquire(lock_name("x"));
+  ASSERT_TRUE(l);
+  ASSERT_TRUE(s().close());
+  std::optional<errc> why;
+  std::move(*l).release([&](result<void> r) { why = code(r); });
+  EXPECT_EQ(why, errc::lost);
+}
+
+}  // namespace
+}  // namespace holdfast
