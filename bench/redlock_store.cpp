@@ -21,6 +21,18 @@ redlock_store::redlock_store(const std::string& url) {
   nodes_ = dynamic_cast<engines::redlock::redlock_engine&>(*engine_).nodes();
 }
 
+io::redis_connection::counters redlock_store::count() const {
+  io::redis_connection::counters all;
+  for (core::redlock::node_index i = 0; i < nodes_->size(); ++i) {
+    const auto c = nodes_->count(i);
+    all.commands += c.commands;
+    all.writes += c.writes;
+    all.reads += c.reads;
+    all.unanswered += c.unanswered;
+  }
+  return all;
+}
+
 double own_cpu_seconds() {
   rusage used{};
   ::getrusage(RUSAGE_SELF, &used);

@@ -18,7 +18,8 @@ class redlock_store {
   explicit redlock_store(const std::string& url);
 
   core::engine& engine() const noexcept { return *engine_; }
-  io::redis_connection::counters count() const { return nodes_->count(); }
+  /// Of all connections together.
+  io::redis_connection::counters count() const;
   /// Writes and reads so far.
   std::uint64_t calls() const {
     const auto all = count();

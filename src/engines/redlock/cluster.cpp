@@ -23,6 +23,9 @@ using core::redlock::for_each;
 /// on the first that were connected.
 constexpr duration stragglers_limit = 20ms;
 
+/// After the first deadline that passed: three node timeouts from the first unanswered command.
+constexpr int silent_timeouts = 2;
+
 std::vector<std::string> texts_of(const std::vector<io::node_address>& nodes) {
   std::vector<std::string> texts;
   for (const auto& n : nodes) texts.push_back(n.text());
@@ -126,23 +129,29 @@ void cluster::close(duration limit) {
   }
 }
 
-io::redis_connection::counters cluster::count() const {
-  io::redis_connection::counters all;
-  for (const auto& m : members_) {
-    const auto c = m->connection->count();
-    all.commands += c.commands;
-    all.writes += c.writes;
-    all.reads += c.reads;
-    all.connects += c.connects;
-    all.unanswered += c.unanswered;
-    all.queued_bytes += c.queued_bytes;
-  }
-  return all;
-}
-
 std::shared_ptr<const ballots> cluster::now_voting() const {
   const std::lock_guard hold(ballots_mutex_);
   return ballots_;
+}
+
+void cluster::missed(node_index i, time_point at) noexcept {
+  member& m = *members_[i];
+  const std::int64_t now = at.time_since_epoch().count();
+  std::int64_t since = heard;
+  m.silent_since.compare_exchange_strong(since, now);
+  m.missed_last.store(now, std::memory_order_relaxed);
+}
+
+node_set cluster::worth_asking(node_set voters, duration timeout) const noexcept {
+  node_set rest = voters;
+  for_each(voters, [&](node_index i) {
+    const member& m = *members_[i];
+    const std::int64_t since = m.silent_since.load(std::memory_order_relaxed);
+    if (since == heard) return;
+    const duration silent{m.missed_last.load(std::memory_order_relaxed) - since};
+    if (silent >= timeout * silent_timeouts) rest.remove(i);
+  });
+  return rest.size() >= majority() ? rest : voters;
 }
 
 void cluster::saw_token(std::uint64_t t) noexcept {
@@ -190,6 +199,7 @@ void cluster::ask(node_index i, std::string_view bytes, time_point deadline, ans
 // ---- connections that come and go ----
 
 void cluster::went_up(node_index i, const io::redis_facts& facts) {
+  answered(i);
   {
     const std::lock_guard hold(mutex_);
     members_[i]->server = facts;

@@ -93,6 +93,17 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// An answer that contradicts what is known of the node: it is looked at again.
   void doubted(node_index i);
 
+  /// A command's deadline passed at `at`, or any answer came. A voter that has been silent for a
+  /// few node timeouts is not worth asking for new locks: it only costs memory, and the answer that
+  /// it still owes tells when it is back.
+  void missed(node_index i, time_point at) noexcept;
+  void answered(node_index i) noexcept {
+    auto& since = members_[i]->silent_since;
+    if (since.load(std::memory_order_relaxed) != heard) since.store(heard);
+  }
+  /// `voters` without those that are silent, while that leaves a majority.
+  node_set worth_asking(node_set voters, duration timeout) const noexcept;
+
   /// The largest token that this client has seen: as a hint it saves the raise.
   std::uint64_t newest_token() const noexcept { return newest_token_.load(); }
   void saw_token(std::uint64_t t) noexcept;
@@ -123,18 +134,24 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// Reads a node's facts again.
   void look_again(node_index i);
 
-  /// Of all connections together.
-  io::redis_connection::counters count() const;
+  /// What went over the connections to a node.
+  io::redis_connection::counters count(node_index i) const {
+    return members_[i]->connection->count();
+  }
 
   /// Gives what is queued until `limit` to leave, and ends the connections.
   void close(duration limit);
 
  private:
+  static constexpr std::int64_t heard = INT64_MAX;
   class link;
   struct member {
     std::shared_ptr<link> watcher;
     std::unique_ptr<io::redis_connection> connection;
     std::atomic<std::uint64_t> number{};  ///< Of the connection, from 1.
+    /// The first deadline that passed since the last answer, or heard.
+    std::atomic<std::int64_t> silent_since{heard};
+    std::atomic<std::int64_t> missed_last{};
     // On the loop's thread, under the mutex.
     std::optional<io::redis_facts> server{};
     std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.

@@ -102,11 +102,14 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
   settled done;
   bool freed = true;
+  if (a.reply != nullptr) cluster_->answered(i);
+  if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
   {
     const std::lock_guard hold(mutex_);
-    const reading<released> got = a.reply == nullptr ? fault::silent : replies::release(*a.reply);
-    conclude(got ? machine_.answered(i, got->deleted, connections_[i], a.at)
-                 : machine_.failed(i, a.at));
+    // It is still on its way, behind the acquire: a second one would only cost memory.
+    const bool queued = a.what == io::redis_answer::outcome::unknown &&
+                        cluster_->connection_of(i) == connections_[i];
+    if (!queued) settle(i, a.reply, a.at);
     done = take_settled(a.at);
     if (!done && then_ && a.at >= patience_) {
       done = std::exchange(then_, {});
@@ -116,10 +119,15 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (done) done(freed);
 }
 
+/// Under the mutex: what a node said, or null: nothing, and it never will.
+void debt::settle(node_index i, const wire::reply* r, time_point at) {
+  const reading<released> got = r == nullptr ? fault::silent : replies::release(*r);
+  conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
+}
+
 void debt::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
-  if (r == nullptr) return;
   io::redis_answer a;
-  a.what = io::redis_answer::outcome::reply;
+  a.what = r == nullptr ? io::redis_answer::outcome::not_sent : io::redis_answer::outcome::reply;
   a.reply = r;
   a.at = at;
   answered(tag, a);

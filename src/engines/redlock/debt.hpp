@@ -38,6 +38,7 @@ class debt final : public io::redis_receiver,
   node_set up() const;
   void send(step& s);
   void conclude(step s);
+  void settle(node_index i, const wire::reply* r, time_point at);
   bool is_free() const;
   settled take_settled(time_point now);
   void wake_at(time_point when);

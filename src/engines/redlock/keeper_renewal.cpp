@@ -190,7 +190,7 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
   }
   const auto receiver = std::make_shared<repair_receiver>(weak_from_this(), r.number, e->request);
   const time_point sent = receiver->sent();
-  const auto put = voting->voters.has(i)
+  const auto put = cluster_->worth_asking(voting->voters, timeout_).has(i)
                        ? cluster_->send(i, bytes, sent + batch_limit(draft_.ttl), receiver, i)
                        : result<std::uint64_t>(errc::unavailable);
   if (!put) {

@@ -48,13 +48,14 @@ void round::start() {
   {
     const std::lock_guard hold(mutex_);
     ballots_ = cluster_->now_voting();
+    asked_ = cluster_->worth_asking(ballots_->voters, order_.timeout);
     const time_point now = clock::now();
     deadline_ = now + order_.timeout;
     attempt_.emplace(attempt::config{.nodes = cluster_->size(),
                                      .ttl = order_.ttl,
                                      .timeout = order_.timeout,
                                      .tokens = cluster_->set().tokens},
-                     ballots_->voters, now);
+                     asked_, now);
     step s = attempt_->start(now);
     if (!s.decided) ask_all(s);
     ended = conclude(s);
@@ -65,7 +66,7 @@ void round::start() {
 void round::ask_all(step& s) {
   const bool tokens = cluster_->set().tokens;
   std::string bytes;
-  for_each(ballots_->voters, [&](node_index i) {
+  for_each(asked_, [&](node_index i) {
     bytes.clear();
     if (tokens) {
       commands::acquire(bytes, order_.name, value_, order_.session, order_.ttl, order_.hint,
@@ -135,6 +136,8 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   std::optional<result_of> ended;
   bool late = false;
   node_vote v;
+  if (a.what == io::redis_answer::outcome::reply) cluster_->answered(i);
+  if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
   {
     const std::lock_guard hold(mutex_);
     v = read(is_raise, i, a);
@@ -159,6 +162,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
 }
 
 void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
+  if (r != nullptr) cluster_->answered(static_cast<node_index>(tag & ((1U << node_bits) - 1)));
   if (r == nullptr || (tag >> node_bits & 1U) != 0) return;
   io::redis_answer a;
   a.what = io::redis_answer::outcome::reply;
@@ -204,7 +208,7 @@ std::optional<round::result_of> round::conclude(const step& first) {
            .value = value_,
            .ttl = order_.ttl,
            .last_sent = attempt_->sent(),
-           .asked = r.held ? ballots_->voters - taken_ : s.release,
+           .asked = r.held ? asked_ - taken_ : s.release,
            .answered = answered_,
            .connections = connections_};
   if (r.held) return r;

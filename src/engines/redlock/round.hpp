@@ -88,15 +88,14 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::shared_ptr<const ballots> ballots_;
+  node_set asked_;  ///< The voters without those that are silent.
   std::optional<core::redlock::attempt> attempt_;
   std::array<std::uint64_t, core::redlock::nodes_max> connections_{};
-  std::array<time_point, core::redlock::nodes_max> sent_{};
   node_set voided_;    ///< Sent on another connection than was judged: not counted.
   node_set answered_;  ///< The acquire's fate there is known.
   node_set taken_;
   time_point deadline_{};
   std::uint64_t newest_token_{};
-  core::redlock::fault worst_{core::redlock::fault::none};
 };
 
 }  // namespace holdfast::engines::redlock

@@ -1,0 +1,68 @@
+#include "core/store_url.hpp"
+#include "engines/redlock/engine.hpp"
+#include "engines/redlock/open.hpp"
+#include "tests/process/child.hpp"
+#include "tests/redlock/five_nodes.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::redlock_tests {
+
+using process::eventually;
+
+namespace {
+
+class redlock_silence : public testing::Test {
+ protected:
+  redlock_silence() { nodes.init(); }
+  /// The nodes of the store that this process has open at `url`.
+  static std::shared_ptr<engines::redlock::cluster> inside(const std::string& url) {
+    const auto opened = engines::redlock::open_redlock(*core::store_url::parse(url)).value();
+    return dynamic_cast<engines::redlock::redlock_engine&>(*opened.engine).nodes();
+  }
+  static void lock_often(session& s, int times) {
+    for (int i = 0; i < times; ++i) {
+      auto l = s.try_acquire(lock_name("n" + std::to_string(i)));
+      ASSERT_TRUE(l) << l.error().message();
+      EXPECT_TRUE(std::move(*l).release());
+    }
+  }
+
+  const std::string query_ = "ttl=30s&node_timeout=50ms";
+  five_nodes nodes;
+};
+
+/// Fault matrix: one node hangs | it is not asked for new locks until it answers again
+TEST_F(redlock_silence, a_node_that_hangs_is_asked_for_no_new_locks_until_it_answers) {
+  session s = nodes.open(query_);
+  const auto c = inside(nodes.url(query_));
+  lock_often(s, 10);
+  nodes.stop(1);
+  EXPECT_TRUE(eventually([&] {
+    const auto before = c->count(1).commands;
+    lock_often(s, 20);
+    return c->count(1).commands < before + 20;
+  }));
+  const auto owed = c->count(1).unanswered;
+  lock_often(s, 200);
+  EXPECT_LE(c->count(1).unanswered, owed + 20) << "nothing but what asks for its clock";
+  nodes.resume(1);
+  EXPECT_TRUE(eventually([&] { return c->count(1).unanswered == 0; }));
+  const auto before = c->count(1).commands;
+  lock_often(s, 20);
+  EXPECT_GE(c->count(1).commands, before + 40) << "it is asked again";
+}
+
+/// Fault matrix: three nodes hang | all are asked, so that the first to answer is counted
+TEST_F(redlock_silence, without_a_majority_that_answers_all_are_asked) {
+  session s = nodes.open(query_);
+  lock_often(s, 5);
+  for (std::size_t i = 0; i < 3; ++i) nodes.stop(i);
+  for (int i = 0; i < 8; ++i) EXPECT_FALSE(s.try_acquire(lock_name("x")));
+  for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
+  EXPECT_TRUE(eventually([&] { return s.try_acquire(lock_name("x")).has_value(); }));
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests
