@@ -1,7 +1,5 @@
 #include "cli/command_line.hpp"
 
-#include "cli/near_match.hpp"
-
 #include <holdfast/duration.hpp>
 #include <holdfast/lock_name.hpp>
 
@@ -9,50 +7,6 @@
 #include <cctype>
 
 namespace holdfast::cli {
-
-namespace {
-
-std::vector<std::string> option_names(const CLI::App& app) {
-  std::vector<std::string> names;
-  for (const CLI::Option* o : app.get_options()) {
-    for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
-  }
-  return names;
-}
-
-/// What stands behind NAME and is no option is a command without its `--`.
-std::optional<std::string> forgotten_dashes(const CLI::App& app, const words& given) {
-  const auto extras = app.remaining();
-  if (app.get_name() != "run" || given.command || extras.empty() || extras[0].starts_with('-')) {
-    return std::nullopt;
-  }
-  auto cut = std::find(given.ours.begin(), given.ours.end(), extras[0]);
-  // NAME may be the same word.
-  const auto name = app.get_option("NAME")->results();
-  if (cut != given.ours.end() && !name.empty() && name[0] == extras[0]) {
-    cut = std::find(cut + 1, given.ours.end(), extras[0]);
-  }
-  std::vector<std::string> line(given.ours.begin(), cut);
-  line.emplace_back("--");
-  line.insert(line.end(), cut, given.ours.end());
-  return "write -- before the command: holdfast run " + shell_line(line);
-}
-
-std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
-  if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
-  if (const auto said = forgotten_dashes(app, given)) return *said;
-  for (const std::string& word : given.ours) {
-    const std::string option = word.substr(0, word.find('='));
-    const auto names = option_names(app);
-    const bool known = std::find(names.begin(), names.end(), option) != names.end();
-    if (option.rfind("--", 0) == 0 && !known) {
-      return "unknown option " + harmless(option) + hint(option, names);
-    }
-  }
-  return std::string("too many arguments: ") + harmless(e.what());
-}
-
-}  // namespace
 
 bool wants_json(const std::vector<std::string>& ours) {
   return std::find(ours.begin(), ours.end(), "--json") != ours.end();
@@ -81,28 +35,12 @@ words cut_at_dashes(const std::vector<std::string>& after_verb) {
   return w;
 }
 
-std::optional<int> parse(CLI::App& app, const words& given) {
-  app.get_formatter()->column_width(28);
-  app.footer("\n" + exit_code_table() + "\nSee holdfast(1).");
-  try {
-    std::vector<std::string> reversed(given.ours.rbegin(), given.ours.rend());
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    return print(app.help("holdfast"));
-  } catch (const CLI::ParseError& e) {
-    return report(wants_json(given.ours))
-        .fail(exit_code::usage, app.get_name() + ": " + explain(app, e, given) + "; see holdfast " +
-                                    app.get_name() + " --help");
-  }
-  return std::nullopt;
-}
-
-void common_options::add_to(CLI::App& app) {
-  app.add_option("--store", store,
-                 "Where the locks live (default: HOLDFAST_STORE, the\n"
-                 "configuration file, else local: on this machine)")
+void common_options::add_to(arguments& verb) {
+  verb.add_option("--store", store,
+                  "Where the locks live (default: HOLDFAST_STORE, the\n"
+                  "configuration file, else local: on this machine)")
       ->type_name("URL");
-  app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
+  verb.add_flag("--json", json, "JSON for programs; see docs/cli.md");
 }
 
 std::optional<int> load_settings(settings& into, const common_options& given, const report& out) {
@@ -157,9 +95,9 @@ std::optional<int> refuse_memory(const settings& s, const report& out) {
   return fail_to_open(s, e, {key::store}, out);
 }
 
-void target::add_to(CLI::App& app) {
-  app.add_option("NAME", name, "The lock");
-  app.add_option("--session", session, "One session instead of a lock: 32 hexadecimal digits")
+void target::add_to(arguments& verb) {
+  verb.add_option("NAME", name, "The lock");
+  verb.add_option("--session", session, "One session instead of a lock: 32 hexadecimal digits")
       ->type_name("ID");
 }
 

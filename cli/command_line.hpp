@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/arguments.hpp"
 #include "cli/report.hpp"
 #include "cli/settings.hpp"
 
@@ -7,10 +8,6 @@
 #include <holdfast/error.hpp>
 #include <holdfast/session_id.hpp>
 #include <holdfast/snapshot.hpp>
-
-#include <CLI/App.hpp>
-#include <CLI/Config.hpp>
-#include <CLI/Formatter.hpp>
 
 #include <initializer_list>
 #include <optional>
@@ -37,16 +34,12 @@ std::string shell_line(const std::vector<std::string>& words);
 
 words cut_at_dashes(const std::vector<std::string>& after_verb);
 
-/// Lets CLI11 read `ours`. Gives the exit code when the program is to end: after --help, or after a
-/// sentence (with a hint at the nearest option) about what is wrong.
-std::optional<int> parse(CLI::App& app, const words& given);
-
 /// Options that most verbs share.
 struct common_options {
   std::string store;
   bool json{};
 
-  void add_to(CLI::App& app);
+  void add_to(arguments& verb);
 };
 
 /// Loads files and environment and puts --store over them; an exit code on a fault. Warns about a
@@ -81,7 +74,7 @@ struct target {
   std::string name;
   std::string session;
 
-  void add_to(CLI::App& app);
+  void add_to(arguments& verb);
   /// Exactly one of both, and well-formed; else a sentence and 64.
   std::optional<int> check(const report& out) const;
 };

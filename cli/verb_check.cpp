@@ -48,7 +48,7 @@ int answer(duration left, duration needed, const std::string& name, const report
 }  // namespace
 
 int verb_check(const std::vector<std::string>& after_verb) {
-  CLI::App app(
+  arguments app(
       "Inside `holdfast run`: 0 while the lease is good for --for DURATION, 75 when less "
       "is left, 76 when it is lost.",
       "check");

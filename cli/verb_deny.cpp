@@ -39,7 +39,7 @@ nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
 }  // namespace
 
 int verb_deny(const std::vector<std::string>& after_verb) {
-  CLI::App app(
+  arguments app(
       "Refuse the heartbeats of a session from now on. Nothing is deleted by force: its "
       "locks fall when its ttl has run out for everybody, and its command is stopped "
       "before that. A NAME means every session that holds it.",

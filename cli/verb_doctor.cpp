@@ -100,7 +100,7 @@ int print_text(const settings& s, const diagnosis& d) {
 }  // namespace
 
 int verb_doctor(const std::vector<std::string>& after_verb) {
-  CLI::App app(
+  arguments app(
       "Settings and where each comes from, and what is wrong with the store and this "
       "machine. Changes nothing. 65 when the store is damaged, 64 or 78 when its URL is "
       "wrong, 69 when there is another fault.",

@@ -55,7 +55,7 @@ std::string json_text(const std::string& url, const snapshot& all, bool sessions
 }  // namespace
 
 int verb_ls(const std::vector<std::string>& after_verb) {
-  CLI::App app("What is held in the store, by whom, since when, and how many wait.", "ls");
+  arguments app("What is held in the store, by whom, since when, and how many wait.", "ls");
   common_options common;
   bool sessions{};
   bool names{};

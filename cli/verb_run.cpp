@@ -7,7 +7,6 @@
 #include <holdfast/lock_name.hpp>
 
 #include <charconv>
-#include <memory>
 
 namespace holdfast::cli {
 
@@ -19,7 +18,7 @@ struct typed {
   std::string name, wait, permits, ttl, grace, conflict_exit, label, instance;
   bool no_wait{}, shared{}, verbose{};
 
-  void add_to(CLI::App& app) {
+  void add_to(arguments& app) {
     app.add_option("NAME", name, "The lock: 1 to 512 bytes, no control characters")->required();
     auto* limit =
         app.add_option("--wait", wait, "Wait at most this long, or forever (the default)");
@@ -42,14 +41,6 @@ struct typed {
         ->type_name("TEXT");
     common.add_to(app);
     app.add_flag("-v,--verbose", verbose, "Tell on standard error what happens");
-  }
-};
-
-/// CLI11 knows nothing of what stands behind `--`.
-class run_help : public CLI::Formatter {
- public:
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT...]\n\n";
   }
 };
 
@@ -121,9 +112,8 @@ void put_options_over(settings& s, const typed& t) {
 }  // namespace
 
 int verb_run(const std::vector<std::string>& after_verb) {
-  CLI::App app("Hold the lock NAME while COMMAND runs, and stop it before the lock can pass on.",
-               "run");
-  app.formatter(std::make_shared<run_help>());
+  arguments app("Hold the lock NAME while COMMAND runs, and stop it before the lock can pass on.",
+                "run", "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT...]\n\n");
   typed t;
   t.add_to(app);
   const words given = cut_at_dashes(after_verb);

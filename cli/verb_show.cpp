@@ -62,7 +62,7 @@ int show_lock(const std::string& url, const snapshot& all, const std::string& na
 }  // namespace
 
 int verb_show(const std::vector<std::string>& after_verb) {
-  CLI::App app("Everything about one lock, or about one session.", "show");
+  arguments app("Everything about one lock, or about one session.", "show");
   common_options common;
   target which;
   which.add_to(app);

@@ -7,7 +7,7 @@
 namespace holdfast::cli {
 
 int verb_version(const std::vector<std::string>& after_verb) {
-  CLI::App app("The version of the program and of the library in it.", "version");
+  arguments app("The version of the program and of the library in it.", "version");
   bool json{};
   app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;

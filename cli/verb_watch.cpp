@@ -83,7 +83,7 @@ int follow(store& st, bool json, const report& out) {
 }  // namespace
 
 int verb_watch(const std::vector<std::string>& after_verb) {
-  CLI::App app("What is held, then every change, until it is interrupted.", "watch");
+  arguments app("What is held, then every change, until it is interrupted.", "watch");
   common_options common;
   common.add_to(app);
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;

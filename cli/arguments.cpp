@@ -1,0 +1,122 @@
+#include "cli/arguments.hpp"
+
+#include "cli/command_line.hpp"
+#include "cli/near_match.hpp"
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::cli {
+
+namespace {
+
+class own_usage : public CLI::Formatter {
+ public:
+  explicit own_usage(std::string line) : line_(std::move(line)) {}
+  std::string make_usage(const CLI::App*, std::string) const override { return line_; }
+
+ private:
+  std::string line_;
+};
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* o : app.get_options()) {
+    for (const std::string& n : o->get_lnames()) names.push_back("--" + n);
+  }
+  return names;
+}
+
+/// What stands behind NAME and is no option is a command without its `--`.
+std::optional<std::string> forgotten_dashes(const CLI::App& app, const words& given) {
+  const auto extras = app.remaining();
+  if (app.get_name() != "run" || given.command || extras.empty() || extras[0].starts_with('-')) {
+    return std::nullopt;
+  }
+  auto cut = std::find(given.ours.begin(), given.ours.end(), extras[0]);
+  // NAME may be the same word.
+  const auto name = app.get_option("NAME")->results();
+  if (cut != given.ours.end() && !name.empty() && name[0] == extras[0]) {
+    cut = std::find(cut + 1, given.ours.end(), extras[0]);
+  }
+  std::vector<std::string> line(given.ours.begin(), cut);
+  line.emplace_back("--");
+  line.insert(line.end(), cut, given.ours.end());
+  return "write -- before the command: holdfast run " + shell_line(line);
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
+  if (const auto said = forgotten_dashes(app, given)) return *said;
+  for (const std::string& word : given.ours) {
+    const std::string option = word.substr(0, word.find('='));
+    const auto names = option_names(app);
+    const bool known = std::find(names.begin(), names.end(), option) != names.end();
+    if (option.rfind("--", 0) == 0 && !known) {
+      return "unknown option " + harmless(option) + hint(option, names);
+    }
+  }
+  return std::string("too many arguments: ") + harmless(e.what());
+}
+
+}  // namespace
+
+arguments::option* arguments::option::type_name(const std::string& name) {
+  inside_->type_name(name);
+  return this;
+}
+
+arguments::option* arguments::option::required() {
+  inside_->required();
+  return this;
+}
+
+arguments::option* arguments::option::excludes(option* other) {
+  inside_->excludes(other->inside_);
+  return this;
+}
+
+arguments::arguments(std::string about, std::string verb, std::string usage)
+    : app_(std::make_unique<CLI::App>(std::move(about), std::move(verb))) {
+  if (!usage.empty()) app_->formatter(std::make_shared<own_usage>(std::move(usage)));
+}
+
+arguments::~arguments() = default;
+
+arguments::option* arguments::keep(CLI::Option* made) {
+  options_.emplace_back(new option(made));
+  return options_.back().get();
+}
+
+arguments::option* arguments::add_option(const std::string& names, std::string& into,
+                                         const std::string& about) {
+  return keep(app_->add_option(names, into, about));
+}
+
+arguments::option* arguments::add_flag(const std::string& names, bool& into,
+                                       const std::string& about) {
+  return keep(app_->add_flag(names, into, about));
+}
+
+std::optional<int> parse(arguments& verb, const words& given) {
+  CLI::App& app = verb.app();
+  app.get_formatter()->column_width(28);
+  app.footer("\n" + exit_code_table() + "\nSee holdfast(1).");
+  try {
+    std::vector<std::string> reversed(given.ours.rbegin(), given.ours.rend());
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    return print(app.help("holdfast"));
+  } catch (const CLI::ParseError& e) {
+    return report(wants_json(given.ours))
+        .fail(exit_code::usage, app.get_name() + ": " + explain(app, e, given) + "; see holdfast " +
+                                    app.get_name() + " --help");
+  }
+  return std::nullopt;
+}
+
+}  // namespace holdfast::cli
