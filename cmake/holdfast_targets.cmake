@@ -31,11 +31,12 @@ function(holdfast_library target)
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()
 
-# holdfast_test(name SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...] [TIMEOUT s])
+# holdfast_test(name [SINGLE_THREADED] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...] [TIMEOUT s])
 # A GoogleTest program that sees the library's inside, registered test by test with ctest.
+# SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 function(holdfast_test name)
-  cmake_parse_arguments(T "" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
-  if(NOT HOLDFAST_BUILD_TESTS)
+  cmake_parse_arguments(T "SINGLE_THREADED" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  if(NOT HOLDFAST_BUILD_TESTS OR (T_SINGLE_THREADED AND HOLDFAST_THREADS_ONLY))
     return()
   endif()
   if(NOT T_TIMEOUT)
