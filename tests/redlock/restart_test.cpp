@@ -1,0 +1,242 @@
+#include "tests/process/child.hpp"
+#include "tests/redlock/contest.hpp"
+#include "tests/redlock/five_nodes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace holdfast::redlock_tests {
+
+using process::eventually;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+namespace {
+
+constexpr const char* with_tokens = "ttl=2s&max_ttl=2s";
+constexpr const char* without_tokens = "ttl=2s&max_ttl=2s&tokens=off";
+
+/// A try of a client with connections of its own.
+result<lock> try_once(const five_nodes& nodes, const std::string& query, std::size_t first,
+                      std::optional<session>& by) {
+  auto opened = holdfast::open(nodes.url(query, first));
+  if (!opened) return opened.error();
+  by = std::move(*opened);
+  return by->try_acquire(lock_name("a"));
+}
+
+class redlock_restart : public testing::TestWithParam<std::size_t> {};
+
+/// Fault matrix: kill -9 and restart empty of 1 or 2 of 5 nodes | locks go on and tokens grow; the
+/// nodes do not vote for max_ttl and rejoin
+TEST_P(redlock_restart, a_minority_that_lost_its_state_waits_and_rejoins) {
+  const std::size_t lost = GetParam();
+  five_nodes nodes;
+  nodes.init(2s);
+  session s = nodes.open(with_tokens);
+  auto kept = s.try_acquire(lock_name("kept"));
+  ASSERT_TRUE(kept) << kept.error().message();
+  contest c(nodes, {.query = with_tokens});
+  EXPECT_TRUE(c.more(10)) << c.troubles();
+  const auto began = clock::now();
+  nodes.restart_empty(0, lost);
+  EXPECT_TRUE(c.more(20)) << c.troubles();
+  EXPECT_TRUE(nodes.votes_come_to(5 - lost, with_tokens));
+  EXPECT_TRUE(nodes.votes_come_to(5, with_tokens));
+  EXPECT_GT(clock::now() - began, 2s);
+  EXPECT_TRUE(c.more(20)) << c.troubles();
+  c.end();
+  EXPECT_THAT(c.violations(), IsEmpty());
+  EXPECT_TRUE(kept->check());
+  const auto seen = nodes.look(with_tokens);
+  for (const auto& n : seen.nodes) EXPECT_EQ(n.epoch, seen.nodes[0].epoch) << n.address;
+  EXPECT_GE(seen.nodes[0].floor, kept->token().value);
+  EXPECT_TRUE(nodes.comes_to("contended", 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(nodes, redlock_restart, testing::Values(1U, 2U));
+
+/// Fault matrix: kill -9 and restart empty of 3 of 5 nodes | nothing is granted until `recover`;
+/// tokens grow across it
+TEST(redlock_restarts, a_majority_that_lost_its_state_needs_recover) {
+  five_nodes nodes;
+  nodes.init(2s);
+  token old{};
+  {
+    session s = nodes.open(with_tokens);
+    auto l = s.try_acquire(lock_name("a"));
+    ASSERT_TRUE(l) << l.error().message();
+    old = l->token();
+    nodes.restart_empty(0, 3);
+    std::optional<session> by;
+    const auto refused = try_once(nodes, with_tokens, 1, by);
+    EXPECT_EQ(refused.error(), errc::unavailable);
+    EXPECT_THAT(refused.error().message(), HasSubstr("holdfast redlock recover"));
+    std::this_thread::sleep_for(2300ms);
+    EXPECT_FALSE(try_once(nodes, with_tokens, 2, by)) << "it never works again by itself";
+    EXPECT_EQ(l->check().error(), errc::lost);
+  }
+  const auto done = redlock::recover(nodes.url(with_tokens), {.max_ttl = 2s});
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(done->votes, 5U);
+  std::optional<session> by;
+  const auto l = try_once(nodes, with_tokens, 3, by);
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_GT(l->token(), old);
+}
+
+class redlock_durable : public testing::TestWithParam<const char*> {};
+
+/// Fault matrix: kill -9 of all nodes with `appendfsync always` | locks and tokens are kept; all
+/// vote at once
+TEST_P(redlock_durable, nodes_that_sync_every_write_keep_locks_and_vote_at_once) {
+  const std::string query = GetParam();
+  five_nodes nodes(5, {.append_only = true, .fsync = "always"});
+  const bool tokens = query.find("tokens=off") == std::string::npos;
+  if (tokens) nodes.init();
+  session s = nodes.open(query);
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  for (std::size_t i = 0; i < 5; ++i) nodes.kill(i);
+  const auto began = clock::now();
+  for (std::size_t i = 0; i < 5; ++i) nodes.restart(i, server::data::keep);
+  EXPECT_EQ(nodes.count("a"), 5U);
+  EXPECT_TRUE(nodes.votes_come_to(5, query, 8s));
+  EXPECT_LT(clock::now() - began, 9s) << "no wait for max_ttl, which is 60 s";
+  std::optional<session> by;
+  EXPECT_EQ(try_once(nodes, query, 1, by).error(), errc::busy);
+  EXPECT_TRUE(l->check());
+  const token old = l->token();
+  EXPECT_TRUE(std::move(*l).release());
+  auto again = by->acquire(lock_name("a"), {.wait = 10s});
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_TRUE(!tokens || again->token() > old);
+}
+
+INSTANTIATE_TEST_SUITE_P(tokens, redlock_durable, testing::Values("ttl=10s", "ttl=10s&tokens=off"));
+
+/// Fault matrix: clean SHUTDOWN of all nodes with `appendfsync always` | as after kill -9
+TEST(redlock_restarts, nodes_that_were_shut_down_cleanly_keep_locks_and_vote_at_once) {
+  five_nodes nodes(5, {.append_only = true, .fsync = "always"});
+  nodes.init();
+  session s = nodes.open("ttl=10s");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  for (std::size_t i = 0; i < 5; ++i) nodes[i].shutdown();
+  for (std::size_t i = 0; i < 5; ++i) nodes[i].start();
+  EXPECT_TRUE(nodes.votes_come_to(5, "ttl=10s", 8s));
+  EXPECT_TRUE(l->check());
+  EXPECT_EQ(nodes.count("a"), 5U);
+}
+
+/// Fault matrix: kill -9 of a durable node whose data are then lost | it waits as any other
+TEST(redlock_restarts, a_durable_node_that_lost_its_files_waits) {
+  five_nodes nodes(5, {.append_only = true, .fsync = "always"});
+  nodes.init(2s);
+  session s = nodes.open(with_tokens);
+  const auto began = clock::now();
+  nodes.restart_empty(0, 1);
+  EXPECT_TRUE(nodes.votes_come_to(5, with_tokens));
+  EXPECT_GT(clock::now() - began, 2s);
+}
+
+/// Fault matrix: kill -9 and restart empty of 3 of 5 nodes, tokens=off | nothing is granted for
+/// max_ttl; then it works again by itself
+TEST(redlock_restarts, without_tokens_a_majority_works_again_after_max_ttl) {
+  five_nodes nodes;
+  // Servers that were never seen before wait as well.
+  const auto first = clock::now();
+  std::optional<session> holder;
+  EXPECT_EQ(try_once(nodes, without_tokens, 0, holder).error(), errc::unavailable);
+  ASSERT_TRUE(nodes.votes_come_to(5, without_tokens));
+  EXPECT_GT(clock::now() - first, 2s);
+  auto l = try_once(nodes, without_tokens, 0, holder);
+  ASSERT_TRUE(l) << l.error().message();
+  const auto began = clock::now();
+  nodes.restart_empty(0, 3);
+  std::optional<session> by;
+  const auto refused = try_once(nodes, without_tokens, 1, by);
+  EXPECT_EQ(refused.error(), errc::unavailable);
+  EXPECT_THAT(refused.error().message(), HasSubstr("does not vote for"));
+  result<lock> fresh = errc::unavailable;
+  EXPECT_TRUE(eventually([&] {
+    const bool held = l->check().has_value();
+    fresh = try_once(nodes, without_tokens, 1, by);
+    EXPECT_FALSE(held && fresh && l->check());
+    return fresh.has_value();
+  }));
+  EXPECT_GT(clock::now() - began, 2s);
+}
+
+/// Fault matrix: short-lived programs after a restart, tokens=off | they share what they saw
+TEST(redlock_restarts, short_lived_processes_share_their_first_sights) {
+  five_nodes nodes;
+  const std::string query = std::string(without_tokens) + "&node_timeout=500ms";
+  const auto once = [&] {
+    auto p = process::child::fork([url = nodes.url(query)] {
+      auto s = holdfast::open(url);
+      return s && s->try_acquire(lock_name("a")) ? 0 : 1;
+    });
+    return p.wait(20s) == 0;
+  };
+  const auto began = clock::now();
+  EXPECT_FALSE(once());
+  while (clock::now() - began < 2s) {
+    EXPECT_FALSE(once() && clock::now() - began < 2s);
+    std::this_thread::sleep_for(100ms);
+  }
+  EXPECT_TRUE(eventually(once));
+  nodes.forget_sights();
+  EXPECT_FALSE(once());
+}
+
+TEST(redlock_restarts, assume_fresh_skips_the_wait_and_is_for_tokens_off) {
+  five_nodes nodes;
+  EXPECT_TRUE(holdfast::open(nodes.url("ttl=5s&tokens=off&assume_fresh=yes")));
+  EXPECT_EQ(holdfast::open(nodes.url("ttl=5s&assume_fresh=yes")).error(), errc::invalid_argument);
+}
+
+/// Fault matrix: N = 1, kill -9 and restart empty | nothing is granted until `recover`
+TEST(redlock_restarts, one_node_alone_that_lost_its_state_needs_recover) {
+  five_nodes nodes(1);
+  nodes.init(2s);
+  nodes.restart_empty(0, 1);
+  const auto refused = holdfast::open(nodes.url(with_tokens));
+  EXPECT_EQ(refused.error(), errc::unavailable);
+  EXPECT_THAT(refused.error().message(), HasSubstr("holdfast redlock"));
+}
+
+/// Fault matrix: N = 1 with `appendfsync always`, kill -9 | the lock is kept; votes at once
+TEST(redlock_restarts, one_durable_node_alone_votes_at_once) {
+  five_nodes nodes(1, {.append_only = true, .fsync = "always"});
+  nodes.init();
+  session s = nodes.open("ttl=10s");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  nodes.restart(0, server::data::keep);
+  EXPECT_TRUE(nodes.votes_come_to(1, "ttl=10s", 8s));
+  EXPECT_EQ(nodes.open("ttl=10s&extensions=9").try_acquire(lock_name("a")).error(), errc::busy);
+  EXPECT_TRUE(l->check());
+}
+
+/// Fault matrix: nodes crash and come back empty one after the other | exclusion kept, tokens grow
+TEST(redlock_restarts, nodes_that_crash_in_turn_keep_exclusion_and_tokens) {
+  five_nodes nodes;
+  nodes.init(1s);
+  contest c(nodes, {.query = "ttl=1s&max_ttl=1s"});
+  for (std::size_t k = 0; k < 3; ++k) {
+    EXPECT_TRUE(c.more(10)) << c.troubles();
+    nodes.restart_empty(k, k + 1);
+    EXPECT_TRUE(nodes.votes_come_to(5, "ttl=1s&max_ttl=1s"));
+  }
+  EXPECT_TRUE(c.more(10)) << c.troubles();
+  c.end();
+  EXPECT_THAT(c.violations(), IsEmpty());
+  EXPECT_TRUE(nodes.comes_to("contended", 0));
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests
