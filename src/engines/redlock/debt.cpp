@@ -67,6 +67,7 @@ void debt::send(step& s) {
       const auto sent = cluster_->send(i, bytes, now + timeout_, shared_from_this(), i, true);
       if (sent) {
         connections_[i] = *sent == 0 ? no_connection : *sent;
+        under_way_.add(i);
         return;
       }
       const step more = machine_.disconnected(i, now);
@@ -82,10 +83,12 @@ void debt::conclude(step s) {
   over_ = over_ || s.finished;
   if (over_) return;
   // Answers, or the end of waiting for them, come by themselves; for all else somebody has to wake.
-  const node_set away = machine_.owed() - up();
-  if (!away.empty() && !std::exchange(listens_, true)) cluster_->listen(weak_from_this());
-  if (!away.empty()) wake_at(std::min(s.wake, then_ ? patience_ : s.wake));
-  if (s.wake < machine_.until()) wake_at(s.wake);
+  const node_set idle = machine_.owed() - under_way_;
+  if (idle.empty()) return;
+  const bool away = !(idle - up()).empty();
+  if (away && !std::exchange(listens_, true)) cluster_->listen(weak_from_this());
+  const time_point next = then_ ? std::min(s.wake, patience_) : s.wake;
+  if (away || next < machine_.until() || then_) wake_at(next);
 }
 
 bool debt::is_free() const {
@@ -121,6 +124,7 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
 
 /// Under the mutex: what a node said, or null: nothing, and it never will.
 void debt::settle(node_index i, const wire::reply* r, time_point at) {
+  under_way_.remove(i);
   const reading<released> got = r == nullptr ? fault::silent : replies::release(*r);
   conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
 }
@@ -145,8 +149,14 @@ void debt::connected(node_index i) {
 }
 
 void debt::disconnected(node_index i) {
-  const std::lock_guard hold(mutex_);
-  if (!over_ && key_.asked.has(i)) conclude(machine_.disconnected(i, clock::now()));
+  settled done;
+  {
+    const std::lock_guard hold(mutex_);
+    if (over_ || !key_.asked.has(i)) return;
+    conclude(machine_.disconnected(i, clock::now()));
+    done = take_settled(clock::now());
+  }
+  if (done) done(true);
 }
 
 /// Under the mutex.

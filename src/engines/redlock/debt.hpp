@@ -50,6 +50,7 @@ class debt final : public io::redis_receiver,
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   core::redlock::owed_release machine_;
   std::array<std::uint64_t, core::redlock::nodes_max> connections_{};
+  node_set under_way_{};  ///< Sent, and neither answered nor given up.
   settled then_{};
   time_point patience_{};
   time_point timer_at_{time_point::max()};

@@ -3,6 +3,8 @@
 #include "engines/redlock/keeper.hpp"
 #include "engines/redlock/replies.hpp"
 
+#include <holdfast/duration.hpp>
+
 #include <array>
 #include <atomic>
 #include <string>
@@ -52,6 +54,14 @@ std::string keeper::record_bytes(node_index i, const ballots& b) const {
 }
 
 void keeper::open(core::on<core::open_reply> done) {
+  // A round that takes longer than the lock lasts can grant nothing.
+  if (timeout_ > draft_.ttl / 2) {
+    core::open_reply no;
+    no.what = status::invalid;
+    no.text = "node_timeout is " + print_duration(timeout_) + ", more than half of the ttl " +
+              print_duration(draft_.ttl) + "; make the ttl longer or node_timeout shorter";
+    return done(no);
+  }
   cluster_->when_ready(
       clock::now() + ready_limit,
       [self = shared_from_this(), done = std::move(done)] { self->open_records(done); });
