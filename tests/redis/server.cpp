@@ -107,6 +107,9 @@ bool server::launch() {
     const int log =
         ::open((directory_.path() + "/log").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     for (int fd = 0; fd < 3; ++fd) ::dup2(log, fd);
+    for (const auto& [name, value] : options_.environment) {
+      ::setenv(name.c_str(), value.c_str(), 1);
+    }
     std::vector<char*> argv;
     for (const std::string& a : all) argv.push_back(const_cast<char*>(a.c_str()));
     argv.push_back(nullptr);

@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::redis_tests {
@@ -24,6 +25,7 @@ class server {
     bool unix_socket{};
     bool tls{};  ///< The port speaks nothing else; command() and connect() are not for it.
     std::vector<std::string> settings{};  ///< More, in pairs: "--maxmemory", "10mb".
+    std::vector<std::pair<std::string, std::string>> environment{};  ///< Variables more.
   };
   enum class data { keep, wipe };
 

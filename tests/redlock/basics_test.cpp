@@ -218,7 +218,7 @@ TEST_F(redlock_basics, a_denied_session_loses_its_locks_with_the_reason) {
 }
 
 TEST_F(redlock_basics, a_lock_is_lost_when_its_extensions_are_used_up) {
-  session s = nodes.open("ttl=600ms&extensions=1");
+  session s = nodes.open("ttl=1s&extensions=1");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   std::atomic<bool> lost{};

@@ -8,9 +8,12 @@
 
 namespace holdfast::redlock_tests {
 
-five_nodes::five_nodes(std::size_t count, const server::options& o) : stopped_(count) {
+five_nodes::five_nodes(const std::vector<server::options>& each) : stopped_(each.size()) {
   ::setenv("XDG_STATE_HOME", state_.path().c_str(), 1);
-  for (std::size_t i = 0; i < count; ++i) nodes_.push_back(std::make_unique<server>(o));
+  for (const auto& o : each) {
+    nodes_.push_back(std::make_unique<server>(o));
+    addresses_.push_back(nodes_.back()->address());
+  }
 }
 
 five_nodes::~five_nodes() { ::unsetenv("XDG_STATE_HOME"); }
@@ -18,7 +21,7 @@ five_nodes::~five_nodes() { ::unsetenv("XDG_STATE_HOME"); }
 std::string five_nodes::url(const std::string& query, std::size_t first) const {
   std::string text = "redlock://";
   for (std::size_t k = 0; k < size(); ++k) {
-    text += (k == 0 ? "" : ",") + nodes_[(first + k) % size()]->address();
+    text += (k == 0 ? "" : ",") + addresses_[(first + k) % size()];
   }
   text += "?" + query;
   return query.find("node_timeout") == std::string::npos ? text + "&node_timeout=500ms" : text;

@@ -26,13 +26,17 @@ using redis_tests::server;
 /// One thread: servers die with the thread that started them.
 class five_nodes {
  public:
-  explicit five_nodes(std::size_t count = 5, const server::options& o = {});
+  explicit five_nodes(std::size_t count = 5, const server::options& o = {})
+      : five_nodes(std::vector<server::options>(count, o)) {}
+  explicit five_nodes(const std::vector<server::options>& each);
   five_nodes(const five_nodes&) = delete;
   five_nodes& operator=(const five_nodes&) = delete;
   ~five_nodes();
 
   std::size_t size() const { return nodes_.size(); }
   server& operator[](std::size_t i) { return *nodes_.at(i); }
+  /// Clients reach the node at another address, behind which it is.
+  void reach(std::size_t i, const std::string& address) { addresses_.at(i) = address; }
   /// `first` turns the list: another client of the same store, with connections of its own. The
   /// node timeout is long unless given, so that a busy machine fails no round by accident.
   std::string url(const std::string& query = "ttl=5s", std::size_t first = 0) const;
@@ -69,6 +73,7 @@ class five_nodes {
 
   tests::temporary_directory state_;
   std::vector<std::unique_ptr<server>> nodes_;
+  std::vector<std::string> addresses_;
   std::vector<bool> stopped_;
 };
 

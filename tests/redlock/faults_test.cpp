@@ -1,0 +1,222 @@
+#include "tests/process/child.hpp"
+#include "tests/redlock/contest.hpp"
+#include "tests/redlock/five_nodes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <functional>
+
+/// \file
+/// Clients contend while something happens to the servers. Whatever it is: no two hold at once,
+/// tokens grow, no key stays longer than its ttl, and all go on when it is over.
+
+namespace holdfast::redlock_tests {
+
+using testing::IsEmpty;
+
+namespace {
+
+constexpr const char* query = "ttl=1s&max_ttl=1s&node_timeout=100ms";
+
+class redlock_faults : public testing::TestWithParam<std::size_t> {
+ protected:
+  redlock_faults()
+      : nodes(5, {.settings = {"--lua-time-limit", "50", "--repl-diskless-sync-delay", "0"}}) {
+    nodes.init(1s);
+  }
+
+  /// `cause` and `heal` for each of the first GetParam() nodes. Fewer than a majority stop nobody.
+  void goes_on(
+      const std::function<void(server&)>& cause,
+      const std::function<void(server&)>& heal = [](server&) {}) {
+    contest c(nodes, {.query = query});
+    EXPECT_TRUE(c.more(10)) << c.troubles();
+    for (std::size_t i = 0; i < GetParam(); ++i) cause(nodes[i]);
+    EXPECT_TRUE(GetParam() >= 3 || c.more(15)) << c.troubles();
+    std::this_thread::sleep_for(300ms);
+    for (std::size_t i = 0; i < GetParam(); ++i) heal(nodes[i]);
+    EXPECT_TRUE(c.more(15)) << c.troubles();
+    c.end();
+    EXPECT_THAT(c.violations(), IsEmpty());
+    EXPECT_TRUE(nodes.comes_to("contended", 0, 3s));
+  }
+  /// Sees also that those that were put out come back.
+  void goes_on_and_all_vote_again(const std::function<void(server&)>& cause,
+                                  const std::function<void(server&)>& heal) {
+    goes_on(cause, heal);
+    EXPECT_TRUE(nodes.votes_come_to(5, query));
+  }
+
+  five_nodes nodes;
+};
+
+/// Fault matrix: SCRIPT FLUSH | the scripts are sent again
+TEST_P(redlock_faults, script_flush) {
+  goes_on_and_all_vote_again([](server& s) { s.command({"SCRIPT", "FLUSH"}); }, [](server&) {});
+}
+
+/// Fault matrix: CLIENT KILL | clients connect again
+TEST_P(redlock_faults, client_kill) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        s.command({"CLIENT", "KILL", "TYPE", "normal"});
+      },
+      [](server& s) {
+        s.command({"CLIENT", "KILL", "TYPE", "normal"});
+      });
+}
+
+/// Fault matrix: CLIENT PAUSE | as a hung node
+TEST_P(redlock_faults, client_pause) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        s.command({"CLIENT", "PAUSE", "400", "ALL"});
+      },
+      [](server& s) {
+        s.command({"CLIENT", "UNPAUSE"});
+      });
+}
+
+/// Fault matrix: a script that never ends (BUSY) | the node has no vote until SCRIPT KILL
+TEST_P(redlock_faults, busy_script) {
+  std::vector<redis_tests::connection> busy;
+  goes_on_and_all_vote_again(
+      [&](server& s) {
+        busy.push_back(s.connect());
+        busy.back().send({"EVAL", "while true do end", "0"});
+      },
+      [](server& s) {
+        EXPECT_TRUE(process::eventually(
+            [&] {
+              return s.command({"SCRIPT", "KILL"}).text == "OK";
+            },
+            5s));
+      });
+}
+
+/// Fault matrix: MISCONF (a snapshot could not be written) | the node has no vote until it is put
+/// right
+TEST_P(redlock_faults, misconf) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        // A snapshot cannot replace a directory.
+        std::filesystem::create_directory(s.directory() + "/dump.rdb");
+        s.command({"CONFIG", "SET", "save", "3600 1"});
+        s.command({"BGSAVE"});
+        EXPECT_TRUE(process::eventually(
+            [&] {
+              return s.command({"SET", "other", "x"}).error_word() == "MISCONF";
+            },
+            5s));
+      },
+      [](server& s) {
+        s.command({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"});
+      });
+}
+
+/// Fault matrix: OOM with noeviction | the node has no vote until memory is free
+TEST_P(redlock_faults, out_of_memory) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        s.command({"CONFIG", "SET", "maxmemory", "1"});
+      },
+      [](server& s) {
+        s.command({"CONFIG", "SET", "maxmemory", "0"});
+      });
+}
+
+/// Fault matrix: maxclients reached | as a refused node
+TEST_P(redlock_faults, maxclients) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        s.command({"CONFIG", "SET", "maxclients", "1"});
+        s.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+      },
+      [](server& s) {
+        s.command({"CONFIG", "SET", "maxclients", "1000"});
+      });
+}
+
+/// Fault matrix: READONLY (min-replicas-to-write not met, NOREPLICAS) | the node has no vote
+TEST_P(redlock_faults, too_few_replicas) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        s.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
+      },
+      [](server& s) {
+        s.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
+      });
+}
+
+/// Fault matrix: SIGSTOP and SIGCONT | as a hung node; late answers are released
+TEST_P(redlock_faults, hung) {
+  goes_on_and_all_vote_again([](server& s) { s.stop(); }, [](server& s) { s.resume(); });
+}
+
+/// Fault matrix: SIGSTOP for longer than the ttl | late answers count for nothing
+TEST_P(redlock_faults, hung_for_longer_than_the_ttl) {
+  goes_on_and_all_vote_again([](server& s) { s.stop(); },
+                             [](server& s) {
+                               std::this_thread::sleep_for(400ms);
+                               s.resume();
+                             });
+}
+
+INSTANTIATE_TEST_SUITE_P(nodes, redlock_faults, testing::Values(2U, 5U));
+
+/// Faults that take state away: of a minority, since a majority needs recover.
+class redlock_state_faults : public redlock_faults {};
+
+/// Fault matrix: FLUSHALL during contention | the node waits and rejoins
+TEST_P(redlock_state_faults, flushall) {
+  goes_on_and_all_vote_again([](server& s) { s.command({"FLUSHALL"}); }, [](server&) {});
+}
+
+/// Fault matrix: SWAPDB and back | the node waits and rejoins
+TEST_P(redlock_state_faults, swapdb) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        s.command({"SWAPDB", "0", "1"});
+      },
+      [](server& s) {
+        s.command({"SWAPDB", "0", "1"});
+      });
+}
+
+/// Fault matrix: one node record deleted | the node waits and rejoins
+TEST_P(redlock_state_faults, record_deleted) {
+  goes_on_and_all_vote_again(
+      [](server& s) {
+        s.command({"DEL", "holdfast:node"});
+      },
+      [](server&) {});
+}
+
+/// Fault matrix: REPLICAOF another node and back | a copy has no vote; emptied, it rejoins
+TEST_P(redlock_state_faults, replicaof) {
+  goes_on(
+      [this](server& s) {
+        s.command({"REPLICAOF", "127.0.0.1", std::to_string(nodes[4].port())});
+        EXPECT_TRUE(process::eventually([&] {
+          const std::string info = s.command({"INFO", "replication"}).text;
+          return info.find("master_link_status:up") != std::string::npos;
+        }));
+      },
+      [](server& s) {
+        s.command({"REPLICAOF", "NO", "ONE"});
+      });
+  EXPECT_LE(nodes.look(query).votes, 5U - GetParam());
+  for (std::size_t i = 0; i < GetParam(); ++i) {
+    nodes[i].command({"FLUSHALL"});
+    nodes[i].command({"CLIENT", "KILL", "TYPE", "normal"});
+  }
+  EXPECT_TRUE(nodes.votes_come_to(5, query));
+}
+
+INSTANTIATE_TEST_SUITE_P(nodes, redlock_state_faults, testing::Values(1U, 2U));
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests

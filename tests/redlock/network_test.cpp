@@ -1,0 +1,167 @@
+#include "tests/process/child.hpp"
+#include "tests/redlock/contest.hpp"
+#include "tests/redlock/five_nodes.hpp"
+#include "tests/redlock/proxy.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace holdfast::redlock_tests {
+
+using process::eventually;
+using testing::IsEmpty;
+
+namespace {
+
+/// Every node behind a proxy.
+struct far_nodes {
+  explicit far_nodes(std::size_t count) : nodes(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      links.push_back(std::make_unique<proxy>(nodes[i].port()));
+      nodes.reach(i, links[i]->address());
+    }
+    nodes.init(1s);
+  }
+  five_nodes nodes;
+  std::vector<std::unique_ptr<proxy>> links;
+};
+
+/// What may follow a cut: held and released, or neither and nothing is left.
+void acquire_and_release(session& s, five_nodes& nodes) {
+  const auto began = clock::now();
+  if (auto l = s.try_acquire(lock_name("a"))) {
+    EXPECT_TRUE(l->check());
+    const auto r = std::move(*l).release();
+    EXPECT_TRUE(r || r.error() == errc::outcome_unknown);
+  }
+  EXPECT_LT(clock::now() - began, 3s);
+  EXPECT_TRUE(nodes.comes_to("a", 0, 3s));
+}
+
+class redlock_cut : public testing::TestWithParam<std::string> {};
+
+/// Fault matrix: connections of a majority cut at every byte of the replies of an acquire and a
+/// release | nothing is left behind; the next acquire works
+TEST_P(redlock_cut, a_reply_cut_at_any_byte_leaves_nothing_behind) {
+  far_nodes far(3);
+  const std::string query = "ttl=1s&max_ttl=1s" + GetParam();
+  session s = far.nodes.open(query);
+  const auto from = far.links[0]->reply_bytes();
+  acquire_and_release(s, far.nodes);
+  const auto bytes = static_cast<int>(far.links[0]->reply_bytes() - from);
+  ASSERT_GT(bytes, 4);
+  const int tries = process::rounds(10, bytes);
+  for (int k = 0; k < tries; ++k) {
+    for (std::size_t i = 0; i < 2; ++i) far.links[i]->cut_after(k * bytes / tries);
+    acquire_and_release(s, far.nodes);
+    EXPECT_TRUE(eventually([&] {
+      if (s.remaining() == duration::zero()) s = far.nodes.open(query);
+      auto l = s.try_acquire(lock_name("b"));
+      return l && std::move(*l).release();
+    })) << "cut after "
+        << k * bytes / tries;
+  }
+  EXPECT_TRUE(far.nodes.comes_to("b", 0, 3s));
+}
+
+INSTANTIATE_TEST_SUITE_P(tokens, redlock_cut,
+                         testing::Values(std::string(),
+                                         std::string("&tokens=off&assume_fresh=yes")));
+
+/// Fault matrix: connections cut at random bytes during contention | exclusion kept, tokens grow
+TEST(redlock_network, cuts_during_contention_break_nothing) {
+  far_nodes far(5);
+  contest c(far.nodes, {.query = "ttl=1s&max_ttl=1s"});
+  for (int k = 0; k < process::rounds(20, 300); ++k) {
+    far.links[static_cast<std::size_t>(k) % 5]->cut_after(37 * k % 400);
+    EXPECT_TRUE(c.more(3)) << c.troubles();
+  }
+  c.end();
+  EXPECT_THAT(c.violations(), IsEmpty());
+  EXPECT_TRUE(far.nodes.comes_to("contended", 0, 3s));
+}
+
+/// Fault matrix: replies of 2 of 5 nodes later than the node timeout | every acquire succeeds
+TEST(redlock_network, a_minority_later_than_the_node_timeout_fails_nothing) {
+  far_nodes far(5);
+  session s = far.nodes.open("ttl=1s&max_ttl=1s&node_timeout=100ms");
+  for (std::size_t i = 0; i < 2; ++i) far.links[i]->delay(200ms);
+  for (int k = 0; k < 10; ++k) {
+    auto l = s.try_acquire(lock_name("a" + std::to_string(k)));
+    ASSERT_TRUE(l) << l.error().message();
+    EXPECT_TRUE(std::move(*l).release());
+  }
+  EXPECT_TRUE(far.nodes.comes_to("a9", 0, 2s));
+}
+
+/// Fault matrix: replies of all nodes later than the node timeout | acquires fail, nothing is left
+TEST(redlock_network, all_later_than_the_node_timeout_leave_nothing_behind) {
+  far_nodes far(5);
+  session s = far.nodes.open("ttl=1s&max_ttl=1s&node_timeout=50ms");
+  for (const auto& l : far.links) l->delay(150ms);
+  EXPECT_EQ(s.try_acquire(lock_name("a")).error(), errc::unavailable);
+  EXPECT_TRUE(far.nodes.comes_to("a", 0, 3s));
+  for (const auto& l : far.links) l->delay(0ms);
+  EXPECT_TRUE(eventually([&] {
+    auto l = s.try_acquire(lock_name("a"));
+    return l.has_value();
+  }));
+}
+
+/// Fault matrix: replies of all nodes later than the ttl | the holder is told in time; nothing is
+/// granted on answers from before
+TEST(redlock_network, answers_later_than_the_ttl_count_for_nothing) {
+  far_nodes far(5);
+  const std::string query = "ttl=500ms&max_ttl=1s&node_timeout=200ms";
+  session s = far.nodes.open(query);
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  for (const auto& p : far.links) p->delay(900ms);
+  const auto until = clock::now() + 500ms;
+  while (l->check()) {
+    ASSERT_LT(clock::now(), until + 50ms);
+    std::this_thread::sleep_for(1ms);
+  }
+  EXPECT_TRUE(far.nodes.comes_to("a", 0, 3s));
+  std::this_thread::sleep_for(1s);
+  EXPECT_EQ(l->check().error(), errc::lost);
+  EXPECT_EQ(far.nodes.count("a"), 0U);
+  for (const auto& p : far.links) p->delay(0ms);
+  session fresh = far.nodes.open(query, 1);
+  EXPECT_TRUE(fresh.acquire(lock_name("a"), {.wait = 10s}));
+}
+
+/// Fault matrix: all nodes black-holed | the holder is told in time; acquires end within their
+/// bounds; all works again afterwards
+TEST(redlock_network, with_all_nodes_black_holed_everything_ends) {
+  far_nodes far(5);
+  const std::string query = "ttl=1s&max_ttl=1s&node_timeout=100ms";
+  session s = far.nodes.open(query);
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  for (const auto& p : far.links) p->swallow(true);
+  const auto began = clock::now();
+  EXPECT_FALSE(s.try_acquire(lock_name("b")));
+  EXPECT_LT(clock::now() - began, 1s);
+  EXPECT_FALSE(s.acquire(lock_name("b"), {.wait = 300ms}));
+  EXPECT_FALSE(holdfast::open(far.nodes.url(query, 1)));
+  EXPECT_EQ(l->check().error(), errc::lost);
+  EXPECT_FALSE(std::move(*l).release());
+  (void)s.close().has_value();
+  EXPECT_LT(clock::now() - began, 8s);
+  EXPECT_TRUE(far.nodes.comes_to("a", 0, 3s));
+  for (const auto& p : far.links) p->swallow(false);
+  std::optional<session> fresh;
+  EXPECT_TRUE(eventually([&] {
+    auto o = holdfast::open(far.nodes.url(query, 2));
+    if (o) fresh = std::move(*o);
+    return fresh.has_value();
+  }));
+  EXPECT_TRUE(fresh->acquire(lock_name("a"), {.wait = 10s}));
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests
