@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/lease.hpp"
 #include "core/redlock/rules.hpp"
+#include "core/splitmix.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -24,13 +25,19 @@ admission::admission(config c, first_sights sights)
     : config_(std::move(c)),
       sights_(std::move(sights)),
       nodes_(config_.nodes),
-      clocks_(config_.nodes, clock_watch(config_.max_ttl)) {
+      clocks_(config_.nodes, clock_watch(config_.max_ttl)),
+      catch_up_(config_.timeout * 8, config_.timeout * 8) {
   HOLDFAST_ASSERT(config_.nodes > 0 && config_.nodes <= nodes_max);
 }
 
 admission::step admission::found(node_index i, const node_facts& f, const std::string& fresh,
                                  time_point now) {
   node_state& n = nodes_.at(i);
+  // A life of its data that somebody else began: the step of its clock was seen and waited for.
+  const bool new_life = f.record && n.life != f.record->nonce;
+  if (new_life) n.stepped = false;
+  if (new_life) n.life = f.record->nonce;
+  if (new_life) clocks_[i].begin_anew(f.record->last_time, now);
   if (n.facts.run_id != f.run_id) clocks_[i].restart();
   n.facts = f;
   n.fresh = fresh;
@@ -40,7 +47,13 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
     n.is = standing::refused;
     return finish({}, now);
   }
-  step s = config_.tokens ? judge(i, now) : judge_without_record(i, now);
+  step s;
+  const std::string id = f.record ? f.record->id : std::string();
+  // Who was taken for the server that was here may be itself after all.
+  if (!n.home_run.empty() && (n.home_run != f.run_id || n.home_id != id)) s.look = refused();
+  n.home_run = f.run_id;
+  n.home_id = id;
+  s.writes = (config_.tokens ? judge(i, now) : judge_without_record(i, now)).writes;
   // The first record that is seen shows that the blank nodes have lost theirs.
   for (node_index other = 0; f.record && other < config_.nodes; ++other) {
     if (nodes_[other].is != standing::blank) continue;
@@ -50,6 +63,14 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   return finish(std::move(s), now);
 }
 
+node_set admission::refused() const noexcept {
+  node_set s;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    if (nodes_[i].is == standing::refused) s.add(i);
+  }
+  return s;
+}
+
 /// Why it can never be a voter as it is; empty when it can.
 std::string admission::misfit(node_index i) const {
   const node_facts& f = nodes_[i].facts;
@@ -57,9 +78,10 @@ std::string admission::misfit(node_index i) const {
   if (!f.standalone) return "is a sentinel or a node of a Redis Cluster";
   for (node_index other = 0; other < config_.nodes; ++other) {
     const node_state& o = nodes_[other];
-    if (other == i || o.is == standing::away || o.is == standing::refused) continue;
-    const bool twin = f.record && o.facts.record && f.record->id == o.facts.record->id;
-    if (o.facts.run_id == f.run_id) return "is the same server as " + o.facts.address;
+    if (other == i) continue;
+    // Whatever became of it since: behind this address may be its server, and count twice.
+    const bool twin = f.record && !o.home_id.empty() && o.home_id == f.record->id;
+    if (o.home_run == f.run_id) return "is the same server as " + o.facts.address;
     if (twin) return "has the record of " + o.facts.address + ": it is a copy of that node";
   }
   if (!config_.tokens || !f.record) return {};
@@ -84,7 +106,7 @@ admission::step admission::judge(node_index i, time_point now) {
     wait_from_first_sight(i, now);
   } else if (record && record->epoch > 0 && record->durable && n.facts.durable) {
     n.is = standing::joining;
-    n.alone_at = config_.nodes == 1 ? now : now + 4 * config_.timeout;
+    n.alone_at = alone_after(now);
     begin_join(i, time_point::min());
   } else {
     s.writes.push_back(mark(i));
@@ -147,7 +169,6 @@ write admission::mark(node_index i) {
   w.record.durable = n.facts.durable;
   w.record.epoch = active.refuse_lost_state ? 0 : newest_epoch();
   n.facts.record = w.record;
-  n.stepped = false;
   n.fresh.clear();
   return w;
 }
@@ -159,6 +180,7 @@ admission::step admission::disconnected(node_index i, time_point now) {
 
 void admission::leave(node_index i) {
   nodes_.at(i).is = standing::away;
+  nodes_[i].catch_up = time_point::max();
   stop_join(i);
 }
 
@@ -181,14 +203,16 @@ admission::step admission::told_time(node_index i, server_time at, time_point se
   const auto v = clocks_[i].sample(at, sent, received);
   step s;
   if (v == clock_watch::verdict::steady || !active.step_like_restart) return s;
-  if (n.is == standing::away || n.is == standing::refused || n.is == standing::marking) return s;
+  if (n.is == standing::refused || n.is == standing::marking) return s;
   if (!config_.tokens) {
-    n.is = standing::waiting;
     n.ready = n.out_until = wait_over(received, config_.max_ttl);
+    if (n.is != standing::away) n.is = standing::waiting;
     return finish(std::move(s), received);
   }
   if (n.is == standing::blank) return s;
   n.stepped = true;
+  // While it is away nobody counts it; it is recorded when it was looked at.
+  if (n.is == standing::away) return s;
   if (n.fresh.empty()) return doubted(i, received);
   stop_join(i);
   s.writes.push_back(mark(i));
@@ -215,6 +239,8 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
   node_state& n = nodes_.at(i);
   if (n.is == standing::marking) {
     if (r != write_reply::written) return doubted(i, now);
+    n.life = n.facts.record->nonce;
+    n.stepped = false;
     if (n.facts.record->epoch > 0) {
       admit(i);
     } else {
@@ -262,13 +288,21 @@ admission::step admission::tick(time_point now) {
   return finish({}, now);
 }
 
+/// Until when a durable node that restarts waits for others, of which there must be too few all the
+/// time: they may show that an older state was restored.
+time_point admission::alone_after(time_point now) const noexcept {
+  return config_.nodes == 1 ? now : now + 4 * config_.timeout;
+}
+
 /// Moves on every rejoin that may; one seals at a time.
 void admission::go_on(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
     const auto others = others_of(i);
-    if (others.size() < seal_count(config_.nodes) && now >= n.alone_at) {
+    const bool enough = others.size() >= seal_count(config_.nodes);
+    if (enough && n.alone_at != time_point::max()) n.alone_at = alone_after(now);
+    if (!enough && now >= n.alone_at) {
       n.adopting = true;
       node_record r = *n.facts.record;
       r.run_id = n.facts.run_id;
@@ -280,7 +314,7 @@ void admission::go_on(step& s, time_point now) {
 }
 
 /// One epoch for all: who is behind is brought up by a rejoin that needs no wait.
-void admission::settle_epoch() {
+void admission::settle_epoch(time_point now) {
   if (!config_.tokens) return;
   const std::uint64_t newest = newest_epoch();
   std::map<std::uint64_t, std::size_t> sizes;
@@ -290,8 +324,13 @@ void admission::settle_epoch() {
     ++sizes[n.facts.record->epoch];
     const bool behind = n.facts.record->epoch < newest;
     n.is = behind ? standing::lagging : standing::admitted;
-    if (behind && !n.join) begin_join(i, time_point::min());
     if (!behind) stop_join(i);
+    if (!behind) n.catch_up = time_point::max();
+    // Somebody else may be about to bring it up: each seal of ours puts others behind.
+    if (behind && !n.join && n.catch_up == time_point::max()) {
+      n.catch_up = now + catch_up_.next(splitmix(config_.seed));
+      n.looked_again = false;
+    }
   }
   epoch_ = 0;
   for (const auto& [epoch, size] : sizes) {
@@ -299,10 +338,29 @@ void admission::settle_epoch() {
   }
 }
 
+/// Brings up who is still behind when its pause is over and all were looked at once more.
+void admission::catch_up(step& s, time_point now) {
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    if (n.is != standing::lagging || n.join) continue;
+    if (now >= n.catch_up && n.looked_again) begin_join(i, time_point::min());
+    if (now >= n.catch_up && !n.looked_again) {
+      n.looked_again = true;
+      n.catch_up = now + config_.timeout;
+      for (node_index other = 0; other < config_.nodes; ++other) {
+        const auto is = nodes_[other].is;
+        if (is == standing::lagging || is == standing::admitted) s.look.add(other);
+      }
+    }
+    if (!n.join) s.wake = std::min(s.wake, n.catch_up);
+  }
+}
+
 admission::step admission::finish(step s, time_point now) {
-  settle_epoch();
+  settle_epoch(now);
+  catch_up(s, now);
   go_on(s, now);
-  settle_epoch();
+  settle_epoch(now);
   for (const node_state& n : nodes_) {
     if (n.join && n.is == standing::joining && !n.adopting && n.alone_at > now) {
       s.wake = std::min(s.wake, n.alone_at);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "core/redlock/clock_watch.hpp"
 #include "core/redlock/first_sights.hpp"
 #include "core/redlock/node_record.hpp"
@@ -23,7 +24,7 @@ namespace holdfast::core::redlock {
 /// | marking  | it lost state: the loss is being named by a nonce    | no    |
 /// | waiting  | the loss is named; rejoin waits                      | no    |
 /// | joining  | rejoin seals and writes                              | no    |
-/// | lagging  | intact, but in an older epoch: rejoins, no wait      | no    |
+/// | lagging  | intact, but in an older epoch: rejoins after a pause | no    |
 /// | blank    | no record, and no other node has one: not set up     | no    |
 /// | refused  | a replica, a sentinel, a duplicate, another list     | no    |
 ///
@@ -32,6 +33,9 @@ namespace holdfast::core::redlock {
 /// which also stops every script there, for all clients. A durable node with its record intact
 /// seals and writes without a wait; when too few others can be sealed for four node timeouts it
 /// only writes its run_id: what it has is all there is, and it would be the same after a seal.
+///
+/// A lagging node is brought up after some node timeouts, when all were looked at once more: many
+/// clients see it at the same time, and each that seals puts nodes behind for all others.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
 /// durable or `assume_fresh`.
@@ -104,28 +108,36 @@ class admission {
   struct node_state {
     standing is{standing::away};
     node_facts facts{};
+    std::string life{};                       ///< The nonce that it had when it was seen last.
     std::string fresh{};                      ///< A nonce to name the next loss with.
+    std::string home_run{};                   ///< The server that was accepted here last,
+    std::string home_id{};                    ///< and its record's id.
     std::string why{};                        ///< refused: what is wrong with it.
     time_point ready{};                       ///< waiting: until then.
     time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.
     time_point alone_at{};  ///< joining without a wait: then it need not be sealed.
     bool stepped{};         ///< Its clock did, and that is not recorded there yet.
     bool adopting{};        ///< A write of its run_id alone is under way.
+    time_point catch_up{time_point::max()};  ///< lagging: when it is looked at, then brought up.
+    bool looked_again{};
     std::optional<rejoin> join{};
   };
 
   step judge(node_index i, time_point now);
   step judge_without_record(node_index i, time_point now);
   std::string misfit(node_index i) const;
+  node_set refused() const noexcept;
   void admit(node_index i);
   void wait_from_first_sight(node_index i, time_point now);
   void begin_join(node_index i, time_point ready);
   write mark(node_index i);
+  time_point alone_after(time_point now) const noexcept;
   void go_on(step& s, time_point now);
   void take(node_index i, const rejoin::step& from, step& s);
   void leave(node_index i);
   void stop_join(node_index i);
-  void settle_epoch();
+  void settle_epoch(time_point now);
+  void catch_up(step& s, time_point now);
   bool intact(node_index i) const noexcept;
   std::vector<rejoin::other> others_of(node_index i) const;
   std::optional<node_record> any_record() const;
@@ -138,6 +150,7 @@ class admission {
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;
   std::uint64_t epoch_{};
+  backoff catch_up_;
   std::optional<node_index> joining_{};  ///< One node at a time is sealed for.
 };
 

@@ -218,6 +218,20 @@ TEST(admission, a_durable_node_with_too_few_others_votes_with_its_own_record) {
   EXPECT_EQ(one.a.standing_of(0), standing::admitted);
 }
 
+TEST(admission, a_durable_node_is_alone_only_when_the_others_were_missing_all_the_time) {
+  store s;
+  s.facts[0].record->durable = s.facts[0].durable = true;
+  s.facts[0].run_id = "run9";
+  s.connect(1, t0);
+  s.connect(2, t0);
+  // The seals are not answered, and both others are there.
+  EXPECT_EQ(s.a.found(0, s.facts[0], "", t0).seals.size(), 2U);
+  s.a.tick(t0 + 1s);
+  EXPECT_TRUE(s.a.disconnected(1, t0 + 1s).writes.empty());
+  EXPECT_TRUE(s.a.tick(t0 + 1199ms).writes.empty());
+  EXPECT_EQ(s.a.tick(t0 + 1200ms).writes.size(), 1U);
+}
+
 TEST(admission, a_single_node_that_lost_its_state_needs_an_operator) {
   store s(1);
   s.facts[0].run_id = "run9";
@@ -290,6 +304,34 @@ TEST(admission, one_epoch_for_all_votes) {
   EXPECT_EQ(s.a.epoch(), 8U);
 }
 
+TEST(admission, a_node_that_somebody_else_brings_up_is_not_sealed_for) {
+  store s(5);
+  s.facts[4].record->epoch = 2;
+  s.connect_all(t0);
+  EXPECT_EQ(s.a.standing_of(4), standing::lagging);
+  EXPECT_TRUE(s.seals.empty()) << "who did it may only not be done yet";
+  s.facts[4].record->epoch = 3;
+  for (int i = 0; i < 40; ++i) s.tick(t0 + i * 50ms);
+  EXPECT_TRUE(s.seals.empty()) << "it was looked at once more";
+  EXPECT_EQ(s.a.voters().size(), 5U);
+  EXPECT_EQ(s.a.epoch(), 3U);
+}
+
+TEST(admission, a_server_that_is_known_by_another_address_is_not_counted_twice) {
+  for (const bool restarted : {false, true}) {
+    store s;
+    s.connect_all(t0);
+    s.a.disconnected(0, t0 + 1s);
+    s.a.disconnected(1, t0 + 1s);
+    s.facts[1] = s.facts[0];
+    if (restarted) s.facts[1].run_id = "run9";
+    s.connect(1, t0 + 2s);
+    EXPECT_EQ(s.a.standing_of(1), standing::refused) << "a proxy leads to node 0";
+    s.connect(0, t0 + 3s);
+    EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  }
+}
+
 TEST(admission, a_node_that_is_behind_is_brought_up_without_a_wait) {
   store s(5);
   s.facts[4].record->epoch = 2;
@@ -315,6 +357,60 @@ TEST(admission, a_clock_step_puts_the_node_out_like_a_restart) {
   s.serve(s.a.told_time(0, wall + 3600s + 99s, t1, t1 + 1ms), t1);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
   s.serve(s.a.told_time(0, wall, t1 + 1s, t1 + 1s + 1ms), t1 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission, a_clock_step_is_remembered_until_it_is_recorded) {
+  store s;
+  s.connect_all(t0);
+  const server_time wall{1'700'000'000s};
+  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
+  // Somebody's seal comes before the write, which then finds another epoch.
+  s.facts[0].record->epoch = 4;
+  s.serve(s.a.told_time(0, wall + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "looked at again, and then recorded";
+  EXPECT_EQ(s.writes.size(), 2U);
+}
+
+TEST(admission, a_clock_step_of_a_node_that_is_away_counts_when_it_is_back) {
+  store s;
+  s.connect_all(t0);
+  const server_time wall{1'700'000'000s};
+  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
+  s.a.doubted(0, t0 + 1s);
+  // The answer to an earlier request comes before the node was looked at.
+  s.serve(s.a.told_time(0, wall + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  s.connect(0, t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission, a_clock_step_that_somebody_else_recorded_is_not_recorded_again) {
+  store s;
+  s.connect_all(t0);
+  const server_time wall{1'700'000'000s};
+  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
+  s.a.disconnected(0, t0 + 1s);
+  // Meanwhile its clock stepped, another client saw it, waited, and brought it back.
+  s.facts[0].record->nonce = "by another";
+  s.facts[0].record->epoch = 4;
+  s.facts[0].record->last_time = wall + 3600s + 150s;
+  s.connect(0, t0 + 200s);
+  s.serve(s.a.told_time(0, wall + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+  EXPECT_TRUE(s.writes.empty()) << "a second loss of the same step, perhaps that of a majority";
+  s.serve(s.a.told_time(0, wall + 9999s, t0 + 201s, t0 + 201s + 1ms), t0 + 201s);
+  EXPECT_EQ(s.writes.size(), 1U) << "the next step is another";
+}
+
+TEST(admission, a_clock_step_after_the_recorded_one_is_seen_at_the_first_look) {
+  store s;
+  s.connect_all(t0);
+  const server_time wall{1'700'000'000s};
+  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
+  s.a.disconnected(0, t0 + 1s);
+  s.facts[0].record->nonce = "by another";
+  s.facts[0].record->last_time = wall + 150s;
+  s.connect(0, t0 + 200s);
+  s.serve(s.a.told_time(0, wall + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 

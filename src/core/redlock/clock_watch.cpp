@@ -25,6 +25,12 @@ clock_watch::verdict clock_watch::sample(server_time at, time_point sent,
   return verdict::steady;
 }
 
+void clock_watch::begin_anew(server_time written, time_point now) noexcept {
+  if (count_ == 0) return;
+  readings_[0] = {written, readings_[count_ - 1].sent, now};
+  count_ = 1;
+}
+
 clock_watch::verdict clock_watch::compare(const reading& old, const reading& r) noexcept {
   const duration moved = r.at - old.at;
   const duration most = r.received - old.sent;

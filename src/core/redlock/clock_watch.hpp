@@ -26,6 +26,9 @@ class clock_watch {
   verdict sample(server_time at, time_point sent, time_point received) noexcept;
   /// Another process answers now: its clock starts anew.
   void restart() noexcept { count_ = 0; }
+  /// Somebody else saw a step and recorded it; the largest TIME of its scripts since is `written`,
+  /// which is no older than the newest reading. Only what steps from there on counts.
+  void begin_anew(server_time written, time_point now) noexcept;
   /// How far the node's clock was off at the last step, as far as it is certain.
   duration step() const noexcept { return step_; }
 
