@@ -32,6 +32,8 @@ class schedule {
 
   moment now() const noexcept { return now_; }
   std::uint64_t steps() const noexcept { return steps_; }
+  /// Tasks that did not run yet.
+  std::size_t waiting() const noexcept { return heap_.size(); }
 
   /// Runs `task` at `when`, or now if that has passed.
   template <class F>

@@ -1,0 +1,62 @@
+#include "sim/redlock/client.hpp"
+
+#include <algorithm>
+
+namespace holdfast::sim::redlock {
+
+using namespace std::chrono_literals;
+
+client::client(world& w, int place, std::uint32_t session, host_clock& clock,
+               core::redlock::first_sights sights)
+    : world_(w),
+      place_(place),
+      session_(session),
+      clock_(clock),
+      links_(w.nodes()),
+      roster_(*this, std::move(sights)),
+      keeper_(*this) {
+  for (int lock = 0; lock < w.setup.locks; ++lock) {
+    contenders_.push_back(std::make_unique<contender>(*this, static_cast<std::uint32_t>(lock)));
+  }
+}
+
+void client::start() {
+  for (node_index i = 0; i < links_.size(); ++i) connect(i);
+  keeper_.start();
+  for (auto& c : contenders_) c->again(world_.dice.between(0ms, 20ms));
+}
+
+void client::connect(node_index i) {
+  link& l = links_[i];
+  ++l.number;
+  l.up = true;
+  l.leads_to = i;
+  l.life = world_.at(i).life;
+  l.last_arrival = l.last_answer = {};
+  roster_.look(i);
+  for (auto& c : contenders_) c->connected(i);
+}
+
+void client::disconnect(node_index i) {
+  link& l = links_[i];
+  if (!l.up) return;
+  l.up = false;
+  ++l.number;
+  l.leads_to = i;
+  roster_.disconnected(i);
+  for (auto& c : contenders_) c->disconnected(i);
+  post(world_.time.now() + world_.dice.between(1ms, 20ms), [this, i] { connect(i); });
+}
+
+void client::node_ended(node_index i) {
+  post(world_.time.now() + world_.way(), [this, i] {
+    if (links_[i].life != world_.at(i).life) disconnect(i);
+  });
+}
+
+void client::close() {
+  keeper_.stop();
+  for (auto& c : contenders_) c->stop();
+}
+
+}  // namespace holdfast::sim::redlock

@@ -1,0 +1,236 @@
+#include "sim/redlock/contender.hpp"
+
+#include "sim/redlock/client.hpp"
+
+#include <algorithm>
+
+namespace holdfast::sim::redlock {
+
+namespace rl = core::redlock;
+
+namespace {
+
+milliseconds in_ms(duration d) { return std::chrono::duration_cast<milliseconds>(d); }
+
+rl::node_vote vote_of(const node::answer& a) {
+  if (a.refused == fault::epoch_moved) return rl::node_vote::of(a.refused, a.number);
+  if (a.refused != fault::none) return rl::node_vote::of(a.refused);
+  if (a.number > 0) return rl::node_vote::granted(a.number);
+  return rl::node_vote::taken(a.left);
+}
+
+}  // namespace
+
+struct contender::debt {
+  rl::owed_release machine;
+  std::uint64_t value;
+  time_point tick{time_point::max()};
+};
+
+void contender::again(duration rest) {
+  const std::uint64_t turn = ++turn_;
+  wake_ = time_point::max();
+  if (stopped_) return;
+  of_.post(of_.of().time.now() + rest, [this, turn] {
+    if (turn_ == turn) begin();
+  });
+}
+
+void contender::stop() {
+  stopped_ = true;
+  if (held_) return give_up();
+  if (round_ && !round_->decided()) follow(round_->cancel(of_.local()));
+}
+
+void contender::begin() {
+  if (stopped_) return;
+  const scenario& s = of_.of().setup;
+  value_ = of_.of().fresh();
+  began_ = of_.of().judge.begin(lock_);
+  settled_ = there_ = {};
+  epoch_ = of_.nodes().epoch();
+  last_sent_ = of_.local();
+  if (!of_.of().healed() && of_.of().dice.chance(s.splits)) split();
+  const node_set voters = of_.nodes().voters();
+  round_.emplace(rl::attempt::config{of_.of().nodes(), s.ttl, s.node_timeout, s.tokens}, voters,
+                 last_sent_);
+  rl::for_each(voters, [&](node_index i) { send_acquire(i); });
+  follow(round_->start(of_.local()));
+}
+
+void contender::split() {
+  world& w = of_.of();
+  const auto n = static_cast<node_index>(w.nodes());
+  const auto first = static_cast<node_index>(w.dice.index(n));
+  const moment late =
+      w.time.now() +
+      w.dice.between(w.setup.node_timeout / 8, w.setup.node_timeout - w.setup.node_timeout / 8);
+  for (node_index i = 1; i < n; ++i) {
+    of_.cut_off((first + i) % n, i == 1 ? late : w.time.now() + 2 * w.setup.ttl);
+  }
+}
+
+void contender::send_acquire(node_index i) {
+  carried_[i] = of_.connection(i);
+  world& w = of_.of();
+  node::acquisition a;
+  a.lock = lock_;
+  a.session = of_.session();
+  a.value = value_;
+  a.ttl = in_ms(w.setup.ttl);
+  a.with = of_.nodes().ballot_of(i);
+  of_.ask(
+      i, w.setup.ttl,
+      [a, &w](world::host& h) {
+        if (w.dice.chance(w.setup.forget)) h.server.forget_counter(a.lock);
+        const node::answer given =
+            w.setup.tokens ? h.server.acquire(a) : h.server.acquire_plain(a.lock, a.value, a.ttl);
+        if (given.refused == fault::none && given.number > 0) w.granted_by(h);
+        return given;
+      },
+      [this, i, turn = turn_, sent = of_.local()](const node::answer* r, std::uint64_t) {
+        if (r != nullptr && r->time > server_time::zero()) of_.nodes().told_time(i, r->time, sent);
+        if (turn_ == turn) acquired(i, r, sent);
+      });
+}
+
+void contender::acquired(node_index i, const node::answer* a, time_point) {
+  rl::node_vote v = rl::node_vote::of(fault::silent);
+  if (a != nullptr) {
+    settled_.add(i);
+    v = vote_of(*a);
+    const bool votes = of_.nodes().voters().has(i);
+    if (v.what == rl::vote::granted && !votes) v = rl::node_vote::of(fault::not_admitted);
+    if (v.why == fault::session_missing) of_.nodes().session_missing(i);
+    const bool doubt = v.why != fault::none && rl::action_on(v.why).look_again;
+    if (doubt && of_.nodes().intact().has(i)) of_.nodes().doubted(i);
+  }
+  if (v.what == rl::vote::granted) heard(i, true);
+  follow(round_->answered(i, v, of_.local()));
+  if (held_ && v.what == rl::vote::granted) of_.held().found(*held_, i, round_->until());
+}
+
+void contender::send_raise(node_index i) {
+  const token to = round_->chosen();
+  node::ballot with = of_.nodes().ballot_of(i);
+  with.epoch = epoch_;
+  of_.ask(
+      i, of_.of().setup.ttl,
+      [with, to, lock = lock_, value = value_](world::host& h) {
+        return h.server.raise(lock, value, to.value, with);
+      },
+      [this, i, to, turn = turn_](const node::answer* a, std::uint64_t) {
+        if (turn_ != turn) return;
+        const auto v = a == nullptr ? rl::node_vote::of(fault::silent) : vote_of(*a);
+        follow(round_->raised(i, to, v, of_.local()));
+      });
+}
+
+void contender::follow(const step& s) {
+  rl::for_each(s.raise, [&](node_index i) { send_raise(i); });
+  if (s.decided) {
+    pause_.measured(of_.local() - round_->sent());
+    if (round_->current() == rl::attempt::state::held) return hold();
+    release(s.release);
+    return again(pause_.next(of_.of().dice.next(), round_->holder_left()));
+  }
+  wake_at(s.wake);
+}
+
+void contender::wake_at(time_point when) {
+  if (when == time_point::max() || when == wake_) return;
+  wake_ = when;
+  of_.at_local(when, [this, turn = turn_] {
+    if (turn_ == turn && !round_->decided()) follow(round_->tick(of_.local()));
+  });
+}
+
+void contender::hold() {
+  world& w = of_.of();
+  pause_.reset();
+  own_.emplace(round_->until());
+  held_ = of_.held().add(*this);
+  granted_at_ = w.time.now();
+  granted_healed_ = w.healed();
+  w.events.note(w.time.now(), "granted", of_.place(), lock_,
+                static_cast<std::int64_t>(round_->chosen().value));
+  w.judge_grant(*this);
+  // In the end everybody has a turn within a bound only if nobody keeps a lock for long.
+  const duration most = w.healed() ? w.setup.hold_least : w.setup.hold_most;
+  of_.post(w.time.now() + w.dice.between(w.setup.hold_least, most), [this, turn = turn_] {
+    if (turn_ == turn && held_) give_up();
+  });
+}
+
+void contender::give_up() {
+  of_.held().remove(*held_);
+  lost();
+}
+
+void contender::lost() {
+  own_->lose();
+  held_.reset();
+  of_.of().events.note(of_.of().time.now(), "ended", of_.place(), lock_);
+  release(node_set::all(of_.of().nodes()));
+  const duration rest = of_.of().setup.rest_most;
+  again(of_.of().dice.between(duration{1}, of_.of().healed() ? 10 * rest : rest));
+}
+
+void contender::heard(node_index i, bool there) {
+  there_.remove(i);
+  if (there) there_.add(i);
+}
+
+void contender::sent_again() { last_sent_ = of_.local(); }
+
+bool contender::valid() const { return held_ && !own_->is_lost() && of_.local() < own_->until(); }
+
+oracle::holder contender::as_holder() const {
+  return {of_.place(), of_.session(), lock_, round_->chosen().value, granted_at_, there_.size()};
+}
+
+void contender::release(node_set to) {
+  const scenario& s = of_.of().setup;
+  rl::owed_release::config c{s.ttl, s.node_timeout, of_.of().fresh()};
+  auto d = std::make_shared<debt>(debt{rl::owed_release(c, to, last_sent_), value_});
+  node_set up;
+  rl::for_each(to, [&](node_index i) {
+    d->machine.trace_of(i, {carried_[i], settled_.has(i)});
+    if (of_.up(i)) up.add(i);
+  });
+  debts_.push_back(d);
+  pay(d, d->machine.start(up, of_.local()));
+}
+
+void contender::connected(node_index i) {
+  const auto all = debts_;
+  for (const auto& d : all) pay(d, d->machine.connected(i, of_.local()));
+}
+
+void contender::disconnected(node_index i) {
+  const auto all = debts_;
+  for (const auto& d : all) pay(d, d->machine.disconnected(i, of_.local()));
+}
+
+void contender::pay(const std::shared_ptr<debt>& d, const rl::owed_release::step& s) {
+  if (s.finished) std::erase(debts_, d);
+  rl::for_each(s.send, [&](node_index i) {
+    of_.ask(
+        i, of_.of().setup.node_timeout,
+        [lock = lock_, value = d->value](world::host& h) { return h.server.release(lock, value); },
+        [this, d, i](const node::answer* a, std::uint64_t connection) {
+          const time_point now = of_.local();
+          if (a == nullptr) return pay(d, d->machine.failed(i, now));
+          pay(d, d->machine.answered(i, a->number > 0, connection, now));
+        });
+  });
+  if (s.wake >= d->tick) return;
+  d->tick = s.wake;
+  of_.at_local(s.wake, [this, d, when = s.wake] {
+    if (d->tick != when) return;
+    d->tick = time_point::max();
+    pay(d, d->machine.tick(of_.local()));
+  });
+}
+
+}  // namespace holdfast::sim::redlock

@@ -1,0 +1,91 @@
+#pragma once
+
+#include "core/lease.hpp"
+#include "core/redlock/attempt.hpp"
+#include "core/redlock/owed_release.hpp"
+#include "core/redlock/pause.hpp"
+#include "core/redlock/renewal.hpp"
+#include "sim/redlock/node.hpp"
+#include "sim/redlock/oracle.hpp"
+#include "sim/schedule.hpp"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace holdfast::sim::redlock {
+
+class client;
+
+/// One client's wish for one lock, again and again: attempt, hold, release, rest.
+class contender {
+ public:
+  using node_index = core::redlock::node_index;
+  using node_set = core::redlock::node_set;
+
+  contender(client& of, std::uint32_t lock) : of_(of), lock_(lock) {}
+
+  /// Begins the next attempt after `rest`.
+  void again(duration rest);
+  /// Gives back what it holds and begins nothing any more.
+  void stop();
+  /// The lease is over.
+  void lost();
+  /// Node `i` said whether it has the lock.
+  void heard(node_index i, bool there);
+  /// Something that gives the keys a ttl is sent.
+  void sent_again();
+
+  std::uint32_t lock() const noexcept { return lock_; }
+  std::uint64_t value() const noexcept { return value_; }
+  const core::redlock::attempt& round() const noexcept { return *round_; }
+  core::lease& own() noexcept { return *own_; }
+  bool holds(const core::redlock::renewal::handle& h) const noexcept { return held_ == h; }
+  /// check() would say ok now.
+  bool valid() const;
+  oracle::holder as_holder() const;
+  bool granted_since_healed() const noexcept { return granted_healed_; }
+  const oracle::beginning& began() const noexcept { return began_; }
+  void connected(node_index i);
+  void disconnected(node_index i);
+  std::size_t debts() const noexcept { return debts_.size(); }
+
+ private:
+  struct debt;
+  using step = core::redlock::attempt::step;
+  void begin();
+  void split();
+  void send_acquire(node_index i);
+  void acquired(node_index i, const node::answer* a, time_point sent);
+  void send_raise(node_index i);
+  void follow(const step& s);
+  void hold();
+  void give_up();
+  void release(node_set to);
+  void pay(const std::shared_ptr<debt>& d, const core::redlock::owed_release::step& s);
+  void wake_at(time_point when);
+
+  client& of_;
+  std::uint32_t lock_;
+  std::uint64_t value_{};
+  std::uint64_t turn_{};  ///< Timers and answers of an earlier attempt are ignored.
+  std::uint64_t epoch_{};
+  std::optional<core::redlock::attempt> round_{};
+  std::optional<core::lease> own_{};
+  std::optional<core::redlock::renewal::handle> held_{};
+  core::redlock::pause pause_{
+      {.round = std::chrono::milliseconds{2}, .most = std::chrono::milliseconds{200}}};
+  oracle::beginning began_{};
+  moment granted_at_{};
+  bool granted_healed_{};
+  bool stopped_{};
+  time_point last_sent_{};
+  node_set settled_{};  ///< They answered the acquire.
+  node_set there_{};    ///< They last said that the lock is there.
+  std::array<std::uint64_t, core::redlock::nodes_max> carried_{};  ///< By this connection.
+  time_point wake_{time_point::max()};
+  std::vector<std::shared_ptr<debt>> debts_{};
+};
+
+}  // namespace holdfast::sim::redlock

@@ -1,0 +1,216 @@
+// What a world does to its nodes, its network and its clients.
+#include "sim/redlock/client.hpp"
+#include "sim/redlock/world.hpp"
+
+#include "core/redlock/quorum.hpp"
+
+#include <algorithm>
+
+namespace holdfast::sim::redlock {
+
+namespace rl = core::redlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int rate_error = 4000;       ///< ppm; two clocks differ by less than rho then.
+constexpr std::size_t older_kept = 6;  ///< States that a restart may bring back.
+
+}  // namespace
+
+void world::start_faults() {
+  after(setup.losses, &world::lose_state);
+  after(setup.restarts, &world::restart_durable);
+  after(setup.backups, &world::restore_backup);
+  after(setup.clock_steps, &world::step_clock);
+  after(setup.outages, &world::outage);
+  after(setup.cuts, &world::cut);
+  after(setup.misroutes, &world::misroute);
+  after(setup.evictions, &world::evict);
+  after(setup.pauses, &world::pause);
+  after(setup.crashes, &world::crash);
+  after(setup.denials, &world::deny);
+  after(1s, &world::change_rates);
+  after(setup.ttl / 4, &world::keep_any);
+}
+
+void world::after(duration mean, void (world::*fault)()) {
+  if (mean <= 0s) return;
+  time.at(time.now() + dice.between(mean / 4, mean * 2), [this, mean, fault] {
+    if (healed_) return;
+    (this->*fault)();
+    after(mean, fault);
+  });
+}
+
+client& world::any_client() {
+  return *clients_[static_cast<std::size_t>(dice.index(clients_.size()))];
+}
+
+/// Nodes that cannot be counted on now: fewer than a majority, which is the assumption.
+std::size_t world::disturbed() const {
+  const auto rejoins = [](const host& h) {
+    return h.server.record() && h.server.record()->run_id != h.run_id;
+  };
+  return static_cast<std::size_t>(std::count_if(hosts_.begin(), hosts_.end(), [&](const host& h) {
+    return h.lost || h.stepped || (setup.backups > 0s && rejoins(h));
+  }));
+}
+
+void world::keep_any() { keep_older(at(any_node())); }
+
+void world::keep_older(host& h) {
+  h.older.push_back(h.server.stored());
+  if (h.older.size() > older_kept) h.older.pop_front();
+}
+
+void world::end_life(rl::node_index i) {
+  ++at(i).life;
+  at(i).run_id = "r" + std::to_string(fresh());
+  for (const auto& c : clients_) c->node_ended(i);
+}
+
+void world::lose_state() { lose_state_of(any_node()); }
+
+bool world::may_lose(const host& h, bool durable) const {
+  return h.durable == durable && !h.lost && disturbed() < rl::spare(hosts_.size());
+}
+
+void world::lose_state_of(rl::node_index i) {
+  host& h = at(i);
+  if (!may_lose(h, false)) return;
+  const bool flushed = setup.tokens && dice.chance(300'000);
+  const bool older = !flushed && dice.chance(500'000);
+  if (older) {
+    h.server.restore(h.older[static_cast<std::size_t>(dice.index(h.older.size()))]);
+  } else {
+    h.server.flush();
+  }
+  events.note(time.now(), flushed ? "flushed" : older ? "lost some" : "lost all", i);
+  h.lost = true;
+  if (!flushed) end_life(i);
+  // Without a record nobody says when it is back: what was granted before is over by then.
+  if (!setup.tokens) time.at(time.now() + 2 * setup.ttl, [&h] { h.lost = false; });
+}
+
+void world::restore_backup_of(rl::node_index i) {
+  host& h = at(i);
+  if (!may_lose(h, true)) return;
+  h.server.restore(h.older[static_cast<std::size_t>(dice.index(h.older.size()))]);
+  events.note(time.now(), "restored", i);
+  h.lost = true;
+  end_life(i);
+}
+
+/// A loss just after a grant, while its answer is under way, is what the rejoin is made for.
+void world::granted_by(host& h) {
+  if (healed_ || !dice.chance(setup.hits)) return;
+  const auto i = static_cast<rl::node_index>(&h - hosts_.data());
+  time.at(time.now() + dice.between(0ms, 3ms), [this, i] {
+    if (healed_) return;
+    lose_state_of(i);
+    restore_backup_of(i);
+  });
+}
+
+void world::restart_durable() {
+  const rl::node_index i = any_node();
+  // An older state is only found out while the others vote.
+  const bool alone = setup.backups == 0s || disturbed() == 0;
+  if (!at(i).durable || !alone) return;
+  events.note(time.now(), "restarted", i);
+  end_life(i);
+}
+
+void world::restore_backup() { restore_backup_of(any_node()); }
+
+void world::step_clock() {
+  const rl::node_index i = any_node();
+  if (!at(i).server.record() || at(i).lost || at(i).stepped ||
+      disturbed() >= rl::spare(hosts_.size()))
+    return;
+  // What a clock that is set back keeps alive stays for as long.
+  at(i).offset += dice.chance(500'000) ? duration{3600s} : duration{-5s};
+  at(i).stepped = true;
+  at(i).nonce_stepped = at(i).server.record()->nonce;
+  events.note(time.now(), "clock stepped", i);
+}
+
+void world::outage() {
+  const rl::node_index i = any_node();
+  const auto out = std::count_if(hosts_.begin(), hosts_.end(),
+                                 [&](const host& h) { return h.unreachable_until > time.now(); });
+  if (static_cast<std::size_t>(out) >= rl::spare(hosts_.size())) return;
+  at(i).unreachable_until = time.now() + dice.between(setup.outage_most / 8, setup.outage_most);
+  events.note(time.now(), "unreachable", i);
+}
+
+void world::cut() {
+  client& c = any_client();
+  const rl::node_index i = any_node();
+  c.cut_off(i, time.now() + dice.between(setup.ttl / 8, 2 * setup.ttl));
+  events.note(time.now(), "cut off: client, node", c.place(), i);
+}
+
+void world::misroute() {
+  client* c = &any_client();
+  const rl::node_index i = any_node();
+  c->carry_to(i, any_node());
+  events.note(time.now(), "misrouted: client, node", c->place(), i);
+  c->post(time.now() + dice.between(setup.ttl / 4, 4 * setup.ttl), [c, i] { c->disconnect(i); });
+}
+
+void world::evict() {
+  const auto lock = static_cast<std::uint32_t>(dice.index(static_cast<std::size_t>(setup.locks)));
+  const rl::node_index i = any_node();
+  at(i).server.remove(lock);
+  events.note(time.now(), "evicted: node, lock", i, lock);
+}
+
+void world::pause() {
+  client& c = any_client();
+  c.stand_still_until(time.now() + dice.between(0ms, 2 * setup.ttl));
+  events.note(time.now(), "paused", c.place());
+}
+
+void world::crash() { replace(any_client().place()); }
+
+void world::deny() {
+  client& c = any_client();
+  std::vector<host*> admitted;
+  for (host& h : hosts_) {
+    if (h.server.record() && h.server.record()->epoch > 0) admitted.push_back(&h);
+  }
+  const std::size_t enough = rl::deny_count(hosts_.size());
+  if (admitted.size() < enough) return;
+  for (std::size_t done = 0; done < enough; ++done) {
+    std::swap(admitted[done],
+              admitted[done + static_cast<std::size_t>(dice.index(admitted.size() - done))]);
+    host& h = *admitted[done];
+    h.server.set_time(wall_of(h));
+    h.server.deny(c.session(), h.server.record()->nonce);
+  }
+  judge.denied(c.session());
+  events.note(time.now(), "denied", c.place());
+}
+
+void world::change_rates() {
+  for (host& h : hosts_) h.wall.set_rate(time.now(), dice.between(-rate_error, rate_error));
+  for (auto& c : client_clocks_) {
+    c.set_rate(time.now(), dice.between(-rate_error, rate_error));
+  }
+}
+
+void world::heal() {
+  healed_ = true;
+  events.note(time.now(), "healed", 0);
+  for (host& h : hosts_) h.unreachable_until = {};
+  for (const auto& c : clients_) {
+    for (rl::node_index i = 0; i < hosts_.size(); ++i) {
+      c->cut_off(i, {});
+      c->disconnect(i);
+    }
+  }
+}
+
+}  // namespace holdfast::sim::redlock

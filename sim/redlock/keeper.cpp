@@ -1,0 +1,149 @@
+#include "sim/redlock/keeper.hpp"
+
+#include "sim/redlock/client.hpp"
+
+#include <algorithm>
+
+namespace holdfast::sim::redlock {
+
+namespace rl = core::redlock;
+
+namespace {
+
+milliseconds in_ms(duration d) { return std::chrono::duration_cast<milliseconds>(d); }
+
+}  // namespace
+
+keeper::keeper(client& of) : of_(of), renewal_({of.of().nodes(), of.of().setup.ttl}, of.local()) {}
+
+void keeper::start() { tick_at(renewal_.wake()); }
+
+keeper::handle keeper::add(contender& c) {
+  const rl::attempt& a = c.round();
+  const handle h = renewal_.add(c.own(), a.granted(), a.until(), a.chosen());
+  tick_at(renewal_.wake());
+  return h;
+}
+
+void keeper::follow(const step& s) {
+  for (const auto& b : s.send) send(b);
+  for (const auto& r : s.repairs) send(r);
+  rl::for_each(s.reopen, [&](node_index i) { reopen(i); });
+  for (const auto& lost : s.lost) {
+    if (contender* c = of_handle(lost.lock)) c->lost();
+  }
+  if (s.denied) {
+    // The program does not notice at once, and goes on trying with the same session.
+    of_.post(of_.of().time.now() + 3 * of_.of().setup.ttl,
+             [this] { of_.of().replace(of_.place()); });
+  }
+  judge();
+  tick_at(s.wake);
+}
+
+void keeper::judge() {
+  for (const auto& c : of_.contenders()) {
+    if (c->valid()) of_.of().judge.goes_on(c->as_holder());
+  }
+}
+
+contender* keeper::of_handle(const handle& h) {
+  for (const auto& c : of_.contenders()) {
+    if (c->holds(h)) return c.get();
+  }
+  return nullptr;
+}
+
+void keeper::send(const rl::renewal::batch& b) {
+  if (stopped_) return;
+  std::vector<node::held> locks;
+  for (const handle& h : b.locks) {
+    contender* c = of_handle(h);
+    HOLDFAST_ASSERT(c != nullptr);
+    c->sent_again();
+    locks.emplace_back(c->lock(), c->value());
+  }
+  const bool tokens = of_.of().setup.tokens;
+  const milliseconds ttl = in_ms(of_.of().setup.ttl);
+  rl::for_each(of_.nodes().intact(), [&](node_index i) {
+    if (!tokens && locks.empty()) return;
+    of_.ask(
+        i, of_.of().setup.ttl,
+        [locks, ttl, tokens, session = of_.session(),
+         nonce = of_.nodes().ballot_of(i).nonce](world::host& h) {
+          return tokens ? h.server.renew(session, locks, ttl, nonce)
+                        : h.server.renew_plain(locks, ttl);
+        },
+        [this, b, i, sent = of_.local()](const node::answer* a, std::uint64_t) {
+          if (a == nullptr) return;
+          if (a->time > server_time::zero()) of_.nodes().told_time(i, a->time, sent);
+          answered(b, i, *a);
+        });
+  });
+}
+
+void keeper::answered(const rl::renewal::batch& b, node_index i, const node::answer& a) {
+  using there = rl::renewal::session_there;
+  rl::renewal::answer said;
+  said.ours = a.ours;
+  if (a.refused == fault::session_missing) said.session = there::missing;
+  if (a.refused == fault::denied) said.session = there::denied;
+  if (a.refused != fault::none && said.session == there::holds) {
+    if (of_.nodes().intact().has(i)) of_.nodes().doubted(i);
+    return;
+  }
+  if (said.session != there::denied) {
+    for (std::size_t k = 0; k < b.locks.size(); ++k) {
+      contender* c = of_handle(b.locks[k]);
+      if (c != nullptr) c->heard(i, a.ours.test(k));
+    }
+  }
+  follow(renewal_.answered(b.number, i, said, of_.local()));
+}
+
+void keeper::send(const rl::renewal::repair& r) {
+  contender* c = of_handle(r.lock);
+  HOLDFAST_ASSERT(c != nullptr);
+  c->sent_again();
+  node::acquisition a;
+  a.lock = c->lock();
+  a.session = of_.session();
+  a.value = c->value();
+  a.ttl = in_ms(of_.of().setup.ttl);
+  a.with = of_.nodes().ballot_of(r.node);
+  of_.ask(
+      r.node, of_.of().setup.ttl,
+      [a, to = r.at_least.value, tokens = of_.of().setup.tokens](world::host& h) {
+        return tokens ? h.server.repair(a, to) : h.server.acquire_plain(a.lock, a.value, a.ttl);
+      },
+      [this, r](const node::answer* said, std::uint64_t) {
+        const bool done = said != nullptr && said->refused == fault::none && said->number == 1;
+        contender* holder = of_handle(r.lock);
+        if (holder != nullptr && done) holder->heard(r.node, true);
+        follow(renewal_.repaired(r.number, done, of_.local()));
+      });
+}
+
+void keeper::reopen(node_index i) {
+  of_.ask(
+      i, of_.of().setup.node_timeout,
+      [session = of_.session(), ttl = in_ms(of_.of().setup.ttl),
+       nonce = of_.nodes().ballot_of(i).nonce](world::host& h) {
+        return h.server.open(session, ttl, nonce);
+      },
+      [this, i](const node::answer* a, std::uint64_t) {
+        renewal_.reopened(i, a != nullptr && a->number == 1);
+      });
+}
+
+void keeper::tick_at(time_point when) {
+  if (when >= tick_ || stopped_) return;
+  tick_ = when;
+  of_.at_local(when, [this, when] {
+    if (tick_ != when || stopped_) return;
+    tick_ = time_point::max();
+    follow(renewal_.tick(of_.local()));
+  });
+}
+
+}  // namespace holdfast::sim::redlock

@@ -1,0 +1,70 @@
+#include "sim/redlock/oracle.hpp"
+
+#include "core/lease.hpp"
+#include "core/redlock/quorum.hpp"
+#include "sim/trace.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sim::redlock {
+
+oracle::oracle(const scenario& s, std::function<moment()> now)
+    : setup_(s), now_(std::move(now)), locks_(static_cast<std::size_t>(s.locks)) {}
+
+oracle::beginning oracle::begin(std::uint32_t lock) const {
+  return {now_(), locks_.at(lock).newest};
+}
+
+std::string oracle::words(const holder& h) {
+  return "client " + std::to_string(h.client) + " with lock " + std::to_string(h.lock) +
+         " and token " + std::to_string(h.token);
+}
+
+void oracle::granted(const holder& h, const beginning& began, std::size_t others_valid) {
+  ++grants_;
+  history& of = locks_.at(h.lock);
+  if (setup_.exclusive && others_valid > 0) violated(words(h) + ": somebody else holds it");
+  const auto denied = denied_.find(h.session);
+  const duration refused_for = setup_.ttl - setup_.ttl / core::rho_divisor;
+  if (denied != denied_.end() && began.at > denied->second &&
+      now_() < denied->second + refused_for) {
+    violated(words(h) + ": its session was denied before");
+  }
+  if (!setup_.tokens) return;
+  if (h.token <= began.newest) {
+    violated(words(h) + ": not above " + std::to_string(began.newest) + " of before it began");
+  }
+  if (setup_.exclusive && h.token <= of.newest) {
+    violated(words(h) + ": the fence has seen " + std::to_string(of.newest));
+  }
+  if (!of.tokens.insert(h.token).second) violated(words(h) + ": the token was given before");
+  if (h.token > of.newest) {
+    of.newest = h.token;
+    of.newest_at = now_();
+  }
+}
+
+void oracle::goes_on(const holder& h) {
+  const duration over = core::takeover_after(setup_.ttl);
+  const auto denied = denied_.find(h.session);
+  if (denied != denied_.end() && h.granted < denied->second && now_() > denied->second + over) {
+    violated(words(h) + ": its session was denied a ttl ago");
+  }
+  if (!setup_.gaps_end) return;
+  if (h.there < core::redlock::majority(static_cast<std::size_t>(setup_.nodes))) {
+    violated(words(h) + ": too few nodes say that it is there");
+  }
+  const history& of = locks_.at(h.lock);
+  if (setup_.tokens && of.newest > h.token && now_() > of.newest_at + over) {
+    violated(words(h) + ": a newer holder came and went");
+  }
+}
+
+void oracle::denied(std::uint32_t session) { denied_[session] = now_(); }
+
+void oracle::violated(std::string what) {
+  if (!found_) found_ = print_moment(now_()) + ": " + std::move(what);
+}
+
+}  // namespace holdfast::sim::redlock

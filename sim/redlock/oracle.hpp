@@ -1,0 +1,70 @@
+#pragma once
+
+#include "sim/redlock/scenario.hpp"
+#include "sim/schedule.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace holdfast::sim::redlock {
+
+/// What must hold in every run, judged on true time and by its own books.
+///
+/// 1. Nobody is granted a lock while somebody else's lease on it runs, each read on its own clock.
+/// 2. A token is above every one that was granted before its attempt began, and is given once; with
+///    exclusion, tokens grow in the order of the grants, which is what a fence sees.
+/// 3. Nobody holds a lock that so many nodes said to have lost that no majority is left.
+/// 4. A denied session is granted nothing for a ttl, and what it held is over after one.
+/// 5. After the last fault everybody is granted what they wait for, every node votes again, and in
+///    the end no node has anything left but its record.
+class oracle {
+ public:
+  explicit oracle(const scenario& s, std::function<moment()> now);
+
+  /// One client's hold of one lock, as the oracle asks about it.
+  struct holder {
+    int client{};
+    std::uint32_t session{};
+    std::uint32_t lock{};
+    std::uint64_t token{};
+    moment granted{};
+    std::size_t there{};  ///< Nodes whose last word was that the lock is there.
+  };
+  struct beginning {
+    moment at{};
+    std::uint64_t newest{};  ///< The largest token of the lock that was granted before.
+  };
+
+  beginning begin(std::uint32_t lock) const;
+  /// `others_valid`: how many other clients' leases on it run now.
+  void granted(const holder& h, const beginning& began, std::size_t others_valid);
+  /// The lease of `h` runs after an answer was judged.
+  void goes_on(const holder& h);
+  void denied(std::uint32_t session);
+  void violated(std::string what);
+
+  std::uint64_t grants() const noexcept { return grants_; }
+  const std::optional<std::string>& found() const noexcept { return found_; }
+
+ private:
+  struct history {
+    std::uint64_t newest{};
+    moment newest_at{};
+    std::set<std::uint64_t> tokens{};
+  };
+  static std::string words(const holder& h);
+
+  const scenario& setup_;
+  std::function<moment()> now_;
+  std::vector<history> locks_;
+  std::map<std::uint32_t, moment> denied_;
+  std::uint64_t grants_{};
+  std::optional<std::string> found_;
+};
+
+}  // namespace holdfast::sim::redlock

@@ -1,0 +1,148 @@
+#include "sim/redlock/roster.hpp"
+
+#include "sim/redlock/client.hpp"
+
+#include <algorithm>
+
+namespace holdfast::sim::redlock {
+
+namespace rl = core::redlock;
+
+namespace {
+
+rl::admission::config config_of(const scenario& s, std::uint32_t session) {
+  rl::admission::config c;
+  c.nodes = static_cast<std::size_t>(s.nodes);
+  c.tokens = s.tokens;
+  c.max_ttl = s.ttl;
+  c.timeout = s.node_timeout;
+  c.config_hash = "list";
+  c.seed = std::uint64_t{session} * 977 + 1;
+  return c;
+}
+
+rl::seal_reply reply_of(const node::answer& a) {
+  using result = rl::seal_reply::result;
+  if (a.refused == fault::none) return {result::sealed, a.number, 0};
+  return {result::refused, 0, a.refused == fault::epoch_moved ? a.number : 0};
+}
+
+}  // namespace
+
+roster::roster(client& of, rl::first_sights sights)
+    : of_(of), admission_(config_of(of.of().setup, of.session()), std::move(sights)) {}
+
+void roster::look(node_index i) {
+  struct sight {
+    rl::node_facts facts;
+    server_time at;
+  };
+  const time_point sent = of_.local();
+  world& w = of_.of();
+  of_.ask(
+      i, w.setup.node_timeout,
+      [&w](world::host& h) {
+        const auto index = static_cast<node_index>(&h - &w.at(0));
+        return sight{w.facts_of(index), w.wall_of(h)};
+      },
+      [this, i, sent](const sight* s, std::uint64_t connection) {
+        if (of_.connection(i) != connection || !of_.up(i)) return;
+        if (s == nullptr) return of_.disconnect(i);
+        const std::string fresh = "n" + std::to_string(of_.of().fresh());
+        serve(admission_.found(i, s->facts, fresh, of_.local()));
+        told_time(i, s->at, sent);
+      });
+}
+
+void roster::disconnected(node_index i) {
+  opened_.remove(i);
+  serve(admission_.disconnected(i, of_.local()));
+}
+
+void roster::doubted(node_index i) {
+  opened_.remove(i);
+  serve(admission_.doubted(i, of_.local()));
+}
+
+void roster::told_time(node_index i, server_time at, time_point sent) {
+  serve(admission_.told_time(i, at, sent, of_.local()));
+}
+
+void roster::session_missing(node_index i) {
+  opened_.remove(i);
+  open_where_missing();
+}
+
+roster::node_set roster::intact() const noexcept {
+  node_set s;
+  for (node_index i = 0; i < of_.of().nodes(); ++i) {
+    const auto is = admission_.standing_of(i);
+    const bool votes = is == rl::admission::standing::admitted;
+    if (votes || is == rl::admission::standing::lagging) s.add(i);
+  }
+  return s;
+}
+
+std::string roster::explain(node_index i) const { return admission_.explain(i, of_.local()); }
+
+void roster::serve(const step& s) {
+  for (const rl::write& w : s.writes) write(w);
+  for (const rl::seal& x : s.seals) seal(x);
+  rl::for_each(s.look, [&](node_index i) { look(i); });
+  tick_at(s.wake);
+  open_where_missing();
+}
+
+void roster::write(const rl::write& w) {
+  world& of = of_.of();
+  of_.ask(
+      w.node, of.setup.node_timeout,
+      [w, &of](world::host& h) {
+        const node::answer a = h.server.write(w);
+        if (a.number == 1) of.wrote(h);
+        return a;
+      },
+      [this, i = w.node](const node::answer* a, std::uint64_t connection) {
+        if (of_.connection(i) != connection) return;
+        const bool failed = a == nullptr || a->refused != fault::none;
+        const auto r = failed           ? rl::write_reply::failed
+                       : a->number == 1 ? rl::write_reply::written
+                                        : rl::write_reply::changed;
+        serve(admission_.written(i, r, of_.local()));
+      });
+}
+
+void roster::seal(const rl::seal& s) {
+  of_.ask(
+      s.node, of_.of().setup.node_timeout,
+      [s](world::host& h) { return h.server.seal(s.nonce, s.epoch); },
+      [this, s](const node::answer* a, std::uint64_t) {
+        serve(admission_.sealed(s, a == nullptr ? rl::seal_reply{} : reply_of(*a), of_.local()));
+      });
+}
+
+void roster::open_where_missing() {
+  if (!of_.of().setup.tokens) return;
+  rl::for_each(voters() - opened_, [&](node_index i) {
+    opened_.add(i);
+    of_.ask(
+        i, of_.of().setup.node_timeout,
+        [session = of_.session(), ttl = of_.of().setup.ttl,
+         nonce = ballot_of(i).nonce](world::host& h) {
+          return h.server.open(session, std::chrono::duration_cast<milliseconds>(ttl), nonce);
+        },
+        [](const node::answer*, std::uint64_t) {});
+  });
+}
+
+void roster::tick_at(time_point when) {
+  if (when >= tick_) return;
+  tick_ = when;
+  of_.at_local(when, [this, when] {
+    if (tick_ != when) return;
+    tick_ = time_point::max();
+    serve(admission_.tick(of_.local()));
+  });
+}
+
+}  // namespace holdfast::sim::redlock

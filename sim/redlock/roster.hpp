@@ -1,0 +1,48 @@
+#pragma once
+
+#include "core/redlock/admission.hpp"
+#include "sim/redlock/node.hpp"
+#include "sim/schedule.hpp"
+
+namespace holdfast::sim::redlock {
+
+class client;
+
+/// Drives one client's admission: looks at nodes, does the seals and writes it asks for, and opens
+/// the session wherever it votes.
+class roster {
+ public:
+  using node_index = core::redlock::node_index;
+  using node_set = core::redlock::node_set;
+
+  roster(client& of, core::redlock::first_sights sights);
+
+  void look(node_index i);
+  void disconnected(node_index i);
+  void doubted(node_index i);
+  void told_time(node_index i, server_time at, time_point sent);
+  void session_missing(node_index i);
+
+  node_set voters() const noexcept { return admission_.voters(); }
+  /// Voters, and those of an older epoch: what they have is still extended.
+  node_set intact() const noexcept;
+  std::uint64_t epoch() const noexcept { return admission_.epoch(); }
+  node::ballot ballot_of(node_index i) const { return admission_.ballot_of(i); }
+  const core::redlock::first_sights& sights() const noexcept { return admission_.sights(); }
+  std::string explain(node_index i) const;
+
+ private:
+  using step = core::redlock::admission::step;
+  void serve(const step& s);
+  void write(const core::redlock::write& w);
+  void seal(const core::redlock::seal& s);
+  void open_where_missing();
+  void tick_at(time_point when);
+
+  client& of_;
+  core::redlock::admission admission_;
+  node_set opened_;
+  time_point tick_{time_point::max()};
+};
+
+}  // namespace holdfast::sim::redlock

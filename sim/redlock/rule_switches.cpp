@@ -1,0 +1,50 @@
+#include "sim/redlock/rule_switches.hpp"
+
+#include <array>
+
+namespace holdfast::sim::redlock {
+
+namespace {
+
+using core::redlock::rules;
+
+constexpr std::array<bool rules::*, 2> epoch_checks{&rules::raise_checks_epoch,
+                                                    &rules::acquire_checks_epoch};
+
+constexpr std::array switches{
+    rule_switch{"count_from_send", &rules::count_from_send, nullptr, "slow"},
+    rule_switch{"majority_of_configured", &rules::majority_of_configured, nullptr, "partitions"},
+    rule_switch{"raise_before_use", &rules::raise_before_use, nullptr, "calm"},
+    rule_switch{"late_counter_never_counts", &rules::late_counter_never_counts, nullptr,
+                "evictions"},
+    rule_switch{"raise_checks_epoch", &rules::raise_checks_epoch, nullptr, "backups"},
+    rule_switch{"acquire_checks_epoch", &rules::acquire_checks_epoch, nullptr, "backups"},
+    rule_switch{"refuse_lost_state", &rules::refuse_lost_state, nullptr, "amnesia"},
+    rule_switch{"wait_before_rejoin", &rules::wait_before_rejoin, nullptr, "amnesia"},
+    rule_switch{"wait_full_time", &rules::wait_full_time, nullptr, "amnesia"},
+    rule_switch{"wait_then_seal", &rules::wait_then_seal, nullptr, "late_after_loss", epoch_checks},
+    rule_switch{"seal_enough_others", &rules::seal_enough_others, nullptr, "outages"},
+    rule_switch{"seal_only_admitted", &rules::seal_only_admitted, nullptr, "outages"},
+    rule_switch{"renew_by_compare", &rules::renew_by_compare, nullptr, "slow"},
+    rule_switch{"drop_lost_nodes", &rules::drop_lost_nodes, nullptr, "gaps"},
+    rule_switch{"per_node_deadlines", &rules::per_node_deadlines, nullptr, "slow"},
+    rule_switch{"repair_with_majority", &rules::repair_with_majority, nullptr, "gaps"},
+    rule_switch{"step_like_restart", &rules::step_like_restart, nullptr, "clocks"},
+    rule_switch{"compare_nonce", nullptr, &script_rules::compare_nonce, "proxies"},
+    rule_switch{"keep_floor", nullptr, &script_rules::keep_floor, "calm"},
+    rule_switch{"cache_has_epoch", nullptr, &script_rules::cache_has_epoch, "backups"},
+    rule_switch{"raise_by_compare", nullptr, &script_rules::raise_by_compare, "evictions"},
+    rule_switch{"release_by_compare", nullptr, &script_rules::release_by_compare, "calm"},
+    rule_switch{"put_only_if_free", nullptr, &script_rules::put_only_if_free, "calm"},
+    rule_switch{"write_by_compare", nullptr, &script_rules::write_by_compare, "amnesia"},
+    rule_switch{"write_keeps_floor", nullptr, &script_rules::write_keeps_floor, "restarts"},
+    rule_switch{"seal_only_upwards", nullptr, &script_rules::seal_only_upwards, "backups"},
+    rule_switch{"refuse_denied", nullptr, &script_rules::refuse_denied, "denials"},
+    rule_switch{"deny_lasts", nullptr, &script_rules::deny_lasts, "denials"},
+};
+
+}  // namespace
+
+std::span<const rule_switch> rule_switches() { return switches; }
+
+}  // namespace holdfast::sim::redlock

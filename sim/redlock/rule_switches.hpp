@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/redlock/rules.hpp"
+#include "sim/redlock/script_rules.hpp"
+
+#include <span>
+#include <string_view>
+
+namespace holdfast::sim::redlock {
+
+/// One of Redlock's rules by name, with the scenario that shows what it is for.
+///
+/// Some rules guard the same promise twice. Then `also` names what is removed besides: without that
+/// alone nothing is found, without both something is.
+struct rule_switch {
+  std::string_view name;
+  bool core::redlock::rules::*machine{};
+  bool script_rules::*script{};
+  std::string_view scenario;
+  std::span<bool core::redlock::rules::*const> also{};
+};
+
+std::span<const rule_switch> rule_switches();
+
+/// Removes rules in this thread for as long as it lives.
+class without_rule {
+ public:
+  /// The rule and what is removed besides, or only the latter.
+  enum class what : bool { rule, only_besides };
+  explicit without_rule(const rule_switch& r, what w = what::rule) {
+    for (const auto member : r.also) core::redlock::active.*member = false;
+    if (w == what::only_besides) return;
+    if (r.machine != nullptr) core::redlock::active.*r.machine = false;
+    if (r.script != nullptr) scripts.*r.script = false;
+  }
+  without_rule(const without_rule&) = delete;
+  without_rule& operator=(const without_rule&) = delete;
+  ~without_rule() {
+    core::redlock::active = {};
+    scripts = {};
+  }
+};
+
+}  // namespace holdfast::sim::redlock

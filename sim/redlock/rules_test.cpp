@@ -1,0 +1,49 @@
+#include "sim/redlock/campaign.hpp"
+#include "sim/redlock/rule_switches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <ostream>
+
+namespace holdfast::sim::redlock {
+
+void PrintTo(const rule_switch& r, std::ostream* out) { *out << r.name; }
+
+namespace {
+
+constexpr std::uint64_t enough = 4000;  // Each is found well before; see docs/simulator.md.
+
+class redlock_rule : public testing::TestWithParam<rule_switch> {};
+
+TEST_P(redlock_rule, is_missed_when_it_is_removed) {
+  const rule_switch& rule = GetParam();
+  const auto s = find_scenario(rule.scenario);
+  ASSERT_TRUE(s);
+  campaign broken;
+  {
+    const without_rule removed(rule);
+    broken = run_seeds(*s, 1, enough);
+  }
+  ASSERT_TRUE(broken.found) << "no violation in " << broken.seeds << " seeds, " << broken.steps
+                            << " steps without " << rule.name;
+  std::cout << "without " << rule.name << ": seed " << broken.seed << ", " << broken.steps
+            << " steps: " << *broken.found << '\n';
+  const without_rule besides(rule, without_rule::what::only_besides);
+  const campaign whole = run_seeds(*s, 1, broken.seeds);
+  EXPECT_FALSE(whole.found) << "with the rule, seed " << whole.seed << ": " << *whole.found;
+}
+
+INSTANTIATE_TEST_SUITE_P(removed, redlock_rule,
+                         testing::ValuesIn(rule_switches().begin(), rule_switches().end()),
+                         [](const auto& p) { return std::string(p.param.name); });
+
+TEST(redlock_rules, of_the_machines_have_a_switch_each) {
+  std::size_t machines = 0;
+  for (const rule_switch& r : rule_switches()) machines += r.machine != nullptr ? 1U : 0U;
+  EXPECT_EQ(machines, sizeof(core::redlock::rules) / sizeof(bool));
+  EXPECT_EQ(rule_switches().size() - machines, sizeof(script_rules) / sizeof(bool));
+}
+
+}  // namespace
+}  // namespace holdfast::sim::redlock

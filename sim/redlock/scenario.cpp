@@ -1,0 +1,182 @@
+#include "sim/redlock/scenario.hpp"
+
+#include <algorithm>
+#include <vector>
+
+namespace holdfast::sim::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Nothing loses state.
+void add_network_faults(std::vector<scenario>& all) {
+  all.push_back({.name = "calm",
+                 .about = "contention and forgotten counters",
+                 .length = 2s,
+                 .forget = 20'000});
+  all.push_back({.name = "slow",
+                 .about = "answers that take up to a ttl",
+                 .node_timeout = 300ms,
+                 .hold_most = 1s,
+                 .slow = 50'000,
+                 .reset = 10'000,
+                 .forget = 20'000,
+                 .cuts = 300ms,
+                 .pauses = 1s});
+  all.push_back({.name = "partitions",
+                 .about = "clients that do not reach every node",
+                 .nodes = 5,
+                 .length = 3s,
+                 .hold_most = 500ms,
+                 .reset = 5'000,
+                 .cuts = 50ms});
+  all.push_back({.name = "proxies",
+                 .about = "connections that lead to another node for a while",
+                 .hold_most = 2s,
+                 .cuts = 200ms,
+                 .misroutes = 50ms});
+  all.push_back({.name = "denials",
+                 .about = "sessions that somebody denies",
+                 .hold_most = 2s,
+                 .cuts = 300ms,
+                 .pauses = 500ms,
+                 .denials = 300ms});
+}
+
+/// A minority of the nodes loses state, or its clock steps.
+void add_losses(std::vector<scenario>& all) {
+  all.push_back({.name = "amnesia",
+                 .about = "nodes that lose their state, or have an older one again",
+                 .hold_most = 600ms,
+                 .reset = 10'000,
+                 .forget = 20'000,
+                 .losses = 300ms,
+                 .cuts = 200ms,
+                 .pauses = 1s});
+  all.push_back({.name = "outages",
+                 .about = "some nodes lose their state while others are away",
+                 .nodes = 5,
+                 .length = 10s,
+                 .hold_most = 50ms,
+                 .reset = 5'000,
+                 .losses = 200ms,
+                 .outages = 100ms,
+                 .outage_most = 2s});
+  all.push_back({.name = "even",
+                 .about = "four nodes, of which one may lose its state",
+                 .nodes = 4,
+                 .hold_most = 300ms,
+                 .reset = 10'000,
+                 .losses = 500ms,
+                 .outages = 1s,
+                 .cuts = 300ms});
+  all.push_back({.name = "late_after_loss",
+                 .about = "losses just after a grant, while other answers are late",
+                 .clients = 2,
+                 .locks = 1,
+                 .node_timeout = 100ms,
+                 .length = 5s,
+                 .hold_most = 20ms,
+                 .rest_most = 900ms,
+                 .hits = 100'000,
+                 .splits = 300'000,
+                 .exclusive = false});
+  all.push_back({.name = "restarts",
+                 .about = "durable nodes that restart while others are away",
+                 .hold_most = 20ms,
+                 .forget = 300'000,
+                 .durable = 3,
+                 .restarts = 200ms,
+                 .outages = 300ms,
+                 .outage_most = 1500ms});
+  all.push_back({.name = "clocks",
+                 .about = "wall clocks that step forward by an hour, or back",
+                 .hold_most = 600ms,
+                 .reset = 10'000,
+                 .clock_steps = 200ms,
+                 .cuts = 300ms});
+  all.push_back({.name = "plain",
+                 .about = "no tokens",
+                 .tokens = false,
+                 .hold_most = 300ms,
+                 .slow = 10'000,
+                 .reset = 10'000,
+                 .losses = 1s,
+                 .cuts = 500ms,
+                 .pauses = 1s,
+                 .crashes = 2s});
+  all.push_back({.name = "mixed",
+                 .about = "some of everything that a minority may suffer",
+                 .nodes = 5,
+                 .slow = 10'000,
+                 .reset = 5'000,
+                 .forget = 20'000,
+                 .durable = 2,
+                 .losses = 1s,
+                 .restarts = 1s,
+                 .outages = 2s,
+                 .cuts = 1s,
+                 .pauses = 1s,
+                 .crashes = 2s});
+}
+
+/// More than exclusion is promised for: only the tokens are.
+void add_beyond_exclusion(std::vector<scenario>& all) {
+  all.push_back({.name = "backups",
+                 .about = "durable nodes with an older state, which only the tokens survive",
+                 .clients = 4,
+                 .node_timeout = 300ms,
+                 .length = 3s,
+                 .hold_most = 20ms,
+                 .slow = 30'000,
+                 .reset = 10'000,
+                 .hits = 20'000,
+                 .splits = 20'000,
+                 .forget = 100'000,
+                 .durable = 3,
+                 .restarts = 500ms,
+                 .backups = 200ms,
+                 .exclusive = false});
+  all.push_back({.name = "evictions",
+                 .about = "keys that disappear, which only the tokens survive",
+                 .node_timeout = 100ms,
+                 .length = 3s,
+                 .hold_most = 20ms,
+                 .slow = 20'000,
+                 .forget = 200'000,
+                 .evictions = 2ms,
+                 .exclusive = false});
+  all.push_back({.name = "gaps",
+                 .about = "keys that disappear one by one while their holder goes on",
+                 .hold_least = 20ms,
+                 .hold_most = 3s,
+                 .evictions = 40ms,
+                 .exclusive = false,
+                 .gaps_end = true});
+}
+
+std::vector<scenario> all_scenarios() {
+  std::vector<scenario> all;
+  add_network_faults(all);
+  add_losses(all);
+  add_beyond_exclusion(all);
+  return all;
+}
+
+}  // namespace
+
+std::span<const scenario> scenarios() {
+  static const std::vector<scenario> all = all_scenarios();
+  return all;
+}
+
+std::optional<scenario> find_scenario(std::string_view name) {
+  const auto all = scenarios();
+  const auto there =
+      std::find_if(all.begin(), all.end(), [&](const scenario& s) { return s.name == name; });
+  if (there == all.end()) return std::nullopt;
+  return *there;
+}
+
+}  // namespace holdfast::sim::redlock

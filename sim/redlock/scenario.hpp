@@ -1,0 +1,58 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace holdfast::sim::redlock {
+
+/// What may happen in a run. Chances are per million messages, spans the mean time between two
+/// faults of a kind; zero is never.
+struct scenario {
+  std::string_view name;
+  std::string_view about;
+  int nodes{3};
+  int clients{3};
+  int locks{2};
+  bool tokens{true};
+  duration ttl{std::chrono::milliseconds{400}};  ///< Of all sessions; the nodes' max_ttl as well.
+  duration node_timeout{std::chrono::milliseconds{20}};
+  duration length{std::chrono::seconds{6}};  ///< Of the faulty phase.
+  duration hold_least{std::chrono::milliseconds{1}};
+  duration hold_most{std::chrono::milliseconds{100}};
+  duration rest_most{std::chrono::milliseconds{30}};
+  duration way_most{std::chrono::milliseconds{2}};  ///< Of a message, one way.
+
+  int slow{};    ///< The way takes up to a ttl.
+  int reset{};   ///< The connection breaks; what was sent may still be read, late.
+  int hits{};    ///< Of grants: the node loses its state just after.
+  int splits{};  ///< Of attempts: one node is reached at once, one late, the others long after.
+  int forget{};  ///< The node forgets the cached counter of a lock.
+
+  int durable{};           ///< So many nodes sync every write.
+  duration losses{};       ///< A node loses its state, or has an older one again.
+  duration restarts{};     ///< A durable node restarts.
+  duration backups{};      ///< A durable node restarts with an older state.
+  duration clock_steps{};  ///< Of a node's wall clock.
+  duration outages{};      ///< A node is unreachable for all, up to outage_most.
+  duration outage_most{std::chrono::milliseconds{800}};
+  duration cuts{};       ///< One client does not reach one node, up to two ttls.
+  duration misroutes{};  ///< A proxy carries a connection to another node, up to a ttl.
+  duration evictions{};  ///< A lock's key disappears from one node.
+  duration pauses{};     ///< A client stands still for up to two ttls.
+  duration crashes{};    ///< A client dies and another process takes its place.
+  duration denials{};    ///< Somebody denies a session.
+
+  /// False where the faults go beyond what exclusion is promised for, as with evictions: then only
+  /// the tokens are judged.
+  bool exclusive{true};
+  /// A holder that lost a majority of its keys must find out within a ttl, whatever took them.
+  bool gaps_end{};
+};
+
+std::span<const scenario> scenarios();
+std::optional<scenario> find_scenario(std::string_view name);
+
+}  // namespace holdfast::sim::redlock

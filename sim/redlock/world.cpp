@@ -1,0 +1,180 @@
+#include "sim/redlock/world.hpp"
+
+#include "sim/redlock/client.hpp"
+
+#include <algorithm>
+
+namespace holdfast::sim::redlock {
+
+namespace rl = core::redlock;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr int rate_error = 4000;       ///< ppm; two clocks differ by less than rho then.
+constexpr std::size_t older_kept = 6;  ///< States that a restart may bring back.
+constexpr duration turn_limit = 60s;   ///< After the last fault, for everybody's next grant.
+constexpr duration drain_limit = 10s;
+
+}  // namespace
+
+world::world(const scenario& s, std::uint64_t seed)
+    : setup(s), dice(seed), judge(setup, [this] { return time.now(); }) {
+  hosts_.resize(static_cast<std::size_t>(s.nodes));
+  found_nodes();
+  for (int i = 0; i < s.clients; ++i) {
+    client_clocks_.emplace_back(dice.between(100s, 200s), dice.between(-rate_error, rate_error));
+  }
+  clients_.resize(static_cast<std::size_t>(s.clients));
+}
+
+world::~world() = default;
+
+void world::found_nodes() {
+  for (host& h : hosts_) {
+    const auto i = static_cast<int>(&h - hosts_.data());
+    h.run_id = "r" + std::to_string(fresh());
+    h.durable = i < setup.durable;
+    h.wall =
+        host_clock(1'000'000s + dice.between(0s, 1000s), dice.between(-rate_error, rate_error));
+    keep_older(h);
+    if (!setup.tokens) continue;
+    node_record r;
+    r.id = "i" + std::to_string(i);
+    r.nonce = "n" + std::to_string(fresh());
+    r.epoch = 1;
+    r.run_id = h.run_id;
+    r.max_ttl = setup.ttl;
+    r.config_hash = "list";
+    r.durable = h.durable;
+    h.server.set_time(wall_of(h));
+    h.server.write({static_cast<rl::node_index>(i), "", 0, r});
+    h.older.clear();
+    keep_older(h);
+  }
+}
+
+void world::start_client(int place) {
+  const auto p = static_cast<std::size_t>(place);
+  rl::first_sights sights;
+  if (clients_[p]) sights = clients_[p]->nodes().sights();
+  if (clients_[p]) ended_.push_back(std::move(clients_[p]));
+  clients_[p] =
+      std::make_unique<client>(*this, place, sessions_++, client_clocks_[p], std::move(sights));
+  clients_[p]->start();
+}
+
+outcome world::run() {
+  for (int i = 0; i < setup.clients; ++i) start_client(i);
+  start_faults();
+  while (!judge.found() && time.step(setup.length)) {
+  }
+  heal();
+  const moment limit = time.now() + turn_limit;
+  while (!judge.found() && !everybody_was_granted()) {
+    if (!time.step(limit)) judge.violated("somebody waits for longer than a minute" + roll_call());
+  }
+  drain();
+  outcome o;
+  o.steps = time.steps();
+  o.grants = judge.grants();
+  o.rejoins = rejoins_;
+  o.digest = events.digest();
+  o.found = judge.found();
+  if (o.found) o.last_events = events.last(60);
+  return o;
+}
+
+server_time world::wall_of(const host& h) const {
+  const duration shown = h.wall.read(time.now()).time_since_epoch() + h.offset;
+  return std::chrono::duration_cast<server_time>(shown);
+}
+
+rl::node_facts world::facts_of(rl::node_index i) const {
+  const host& h = hosts_[i];
+  rl::node_facts f;
+  f.address = "node" + std::to_string(i);
+  f.run_id = h.run_id;
+  f.durable = h.durable;
+  f.record = h.server.record();
+  return f;
+}
+
+duration world::way() {
+  const bool slow = !healed_ && dice.chance(setup.slow);
+  return dice.between(100us, slow ? setup.ttl : setup.way_most);
+}
+
+void world::wrote(host& h) {
+  const auto& record = h.server.record();
+  if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
+  if (h.lost) ++rejoins_;
+  events.note(time.now(), "rejoined: node, epoch, floor", &h - hosts_.data(),
+              static_cast<std::int64_t>(record->epoch), static_cast<std::int64_t>(record->floor));
+  h.lost = false;
+  // Another write may have been under way: only the fresh nonce shows that the step was seen.
+  if (record->nonce != h.nonce_stepped) h.stepped = false;
+}
+
+void world::judge_grant(const contender& c) {
+  const auto others = std::count_if(clients_.begin(), clients_.end(), [&](const auto& other) {
+    const contender& o = other->of_lock(c.lock());
+    return &o != &c && o.valid();
+  });
+  judge.granted(c.as_holder(), c.began(), static_cast<std::size_t>(others));
+}
+
+void world::replace(int place) {
+  if (closing_) return;
+  events.note(time.now(), "replaced", place);
+  clients_[static_cast<std::size_t>(place)]->die();
+  start_client(place);
+}
+
+bool world::everybody_was_granted() const {
+  return std::all_of(clients_.begin(), clients_.end(), [](const auto& c) {
+    return std::all_of(c->contenders().begin(), c->contenders().end(),
+                       [](const auto& k) { return k->granted_since_healed(); });
+  });
+}
+
+std::string world::roll_call() const {
+  std::string text;
+  for (const auto& c : clients_) {
+    for (rl::node_index i = 0; i < hosts_.size(); ++i) {
+      text += "; client " + std::to_string(c->place()) + ": node " + std::to_string(i) + " " +
+              c->nodes().explain(i);
+    }
+  }
+  return text;
+}
+
+/// Everybody gives back what they have; then nothing may be left but the records.
+void world::drain() {
+  closing_ = true;
+  for (const auto& c : clients_) c->close();
+  const moment limit = time.now() + drain_limit + 200 * setup.node_timeout;
+  while (!judge.found() && time.step(limit)) {
+  }
+  if (judge.found()) return;
+  if (time.waiting() > 0)
+    judge.violated("something still happens long after the end" + roll_call());
+  for (host& h : hosts_) {
+    const auto i = static_cast<rl::node_index>(&h - hosts_.data());
+    // What a clock that was set back keeps alive is not judged.
+    const bool stepped = setup.clock_steps > duration::zero();
+    h.server.set_time(wall_of(h) + (stepped ? 1'000'000s : 0s));
+    const std::string name = "node " + std::to_string(i);
+    if (h.server.size() > 0) judge.violated(name + " has keys left long after the end");
+    for (const auto& c : clients_) {
+      if (!c->nodes().intact().has(i)) judge.violated(name + " " + c->nodes().explain(i));
+    }
+  }
+  for (const auto& c : clients_) {
+    for (const auto& k : c->contenders()) {
+      if (k->debts() > 0) judge.violated("a release is still owed long after the end");
+    }
+  }
+}
+
+}  // namespace holdfast::sim::redlock

@@ -1,0 +1,120 @@
+#pragma once
+
+#include "sim/host.hpp"
+#include "sim/random.hpp"
+#include "sim/redlock/node.hpp"
+#include "sim/redlock/oracle.hpp"
+#include "sim/redlock/scenario.hpp"
+#include "sim/schedule.hpp"
+#include "sim/trace.hpp"
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::sim::redlock {
+
+class client;
+class contender;
+
+struct outcome {
+  std::uint64_t steps{};
+  std::uint64_t grants{};
+  std::uint64_t rejoins{};
+  std::uint64_t digest{};
+  std::optional<std::string> found;
+  std::string last_events;
+};
+
+/// One run from one seed: nodes, clients and faults, in true time.
+class world {
+ public:
+  world(const scenario& s, std::uint64_t seed);
+  ~world();
+  outcome run();
+
+  /// One server and what happens to it.
+  struct host {
+    node server{};
+    std::uint64_t life{1};  ///< Counts processes: a connection ends with its process.
+    std::string run_id{};
+    bool durable{};
+    host_clock wall{};  ///< Its rate is within rho; it steps by `offset`.
+    duration offset{};
+    moment unreachable_until{};
+    bool lost{};                  ///< It lost state and has not rejoined.
+    bool stepped{};               ///< Its clock did, and it has not rejoined.
+    std::string nonce_stepped{};  ///< What it had when its clock stepped.
+    std::deque<node::data> older{};
+  };
+
+  host& at(core::redlock::node_index i) { return hosts_[i]; }
+  std::size_t nodes() const noexcept { return hosts_.size(); }
+  server_time wall_of(const host& h) const;
+  core::redlock::node_facts facts_of(core::redlock::node_index i) const;
+  std::uint64_t fresh() { return ++names_; }
+  duration way();
+  /// A node's record was written: it may have rejoined.
+  void wrote(host& h);
+  /// A node granted a lock; its answer is not sent yet.
+  void granted_by(host& h);
+  void judge_grant(const contender& c);
+  /// A process ended or was denied: another takes its place.
+  void replace(int place);
+  bool healed() const noexcept { return healed_; }
+  bool closing() const noexcept { return closing_; }
+
+  const scenario setup;
+  random dice;
+  schedule time;
+  trace events;
+  oracle judge;
+
+ private:
+  void found_nodes();
+  void start_client(int place);
+  void start_faults();
+  void after(duration mean, void (world::*fault)());
+  core::redlock::node_index any_node() {
+    return static_cast<core::redlock::node_index>(dice.index(hosts_.size()));
+  }
+  client& any_client();
+  std::size_t disturbed() const;
+  void end_life(core::redlock::node_index i);
+  void keep_older(host& h);
+  void keep_any();
+  bool may_lose(const host& h, bool durable) const;
+  void lose_state();
+  void lose_state_of(core::redlock::node_index i);
+  void restore_backup_of(core::redlock::node_index i);
+  void restart_durable();
+  void restore_backup();
+  void step_clock();
+  void outage();
+  void cut();
+  void misroute();
+  void evict();
+  void pause();
+  void crash();
+  void deny();
+  void change_rates();
+  void heal();
+  bool everybody_was_granted() const;
+  /// Each node as each client sees it.
+  std::string roll_call() const;
+  void drain();
+
+  std::vector<host> hosts_;
+  std::vector<host_clock> client_clocks_;
+  std::vector<std::unique_ptr<client>> clients_;
+  std::vector<std::unique_ptr<client>> ended_;  ///< Their messages are still under way.
+  std::uint32_t sessions_{};
+  std::uint64_t names_{};
+  std::uint64_t rejoins_{};
+  bool healed_{};
+  bool closing_{};
+};
+
+}  // namespace holdfast::sim::redlock
