@@ -81,8 +81,13 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
 
 int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
                  const report& out) {
-  const fault f = fault_of(s, e, causes, "store " + harmless(without_password(store_url(s))));
-  return out.fail(f.code, f.name, f.text);
+  const std::string url = without_password(store_url(s));
+  const fault f = fault_of(s, e, causes, "store " + harmless(url));
+  // A list of nodes is long enough to be said once.
+  const std::string place = url.substr(0, url.find('?'));
+  const bool named = place.find("://") != std::string::npos &&
+                     e.message().find(place) != std::string::npos && f.name == name_of(e.code());
+  return out.fail(f.code, f.name, named ? harmless(e.message()) : f.text);
 }
 
 std::optional<int> refuse_memory(const settings& s, const report& out) {

@@ -17,6 +17,8 @@ exit_code exit_for(errc code) noexcept {
       return exit_code::usage;
     case errc::damaged:
       return exit_code::damaged;
+    case errc::not_initialised:
+      return exit_code::configuration;
     case errc::unavailable:
     case errc::outcome_unknown:
     case errc::unsupported:
@@ -39,7 +41,8 @@ std::string exit_code_table() {
          "  76   the lease was lost and the command was stopped, whatever its own code; or\n"
          "       an operator denied it while it waited\n"
          "  77   reserved for the storage fence; no verb uses it yet\n"
-         "  78   configuration file: unreadable, or a value in it is wrong\n"
+         "  78   configuration file: unreadable, or a value in it is wrong; or a\n"
+         "       redlock:// store that was never set up (holdfast redlock init)\n"
          "  126  the command is not executable\n"
          "  127  the command was not found\n";
 }

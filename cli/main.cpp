@@ -13,8 +13,8 @@
 
 namespace holdfast::cli {
 
-const std::array<verb, 9>& all_verbs() noexcept {
-  static constexpr std::array<verb, 9> verbs{{
+const std::array<verb, 10>& all_verbs() noexcept {
+  static constexpr std::array<verb, 10> verbs{{
       {"run", verb_run, "hold a lock and run a command under it"},
       {"ls", verb_ls, "what is held, by whom, and who waits"},
       {"show", verb_show, "everything about one lock or one session"},
@@ -22,6 +22,7 @@ const std::array<verb, 9>& all_verbs() noexcept {
       {"check", verb_check, "inside `run`: is the lease still good for --for DURATION?"},
       {"deny", verb_deny, "refuse a session's heartbeats; its locks fall when its ttl has passed"},
       {"break", verb_break, "remove a session that is provably dead on this host"},
+      {"redlock", verb_redlock, "set up, look at or bring back the nodes of a redlock:// store"},
       {"doctor", verb_doctor, "settings and where they come from, and the health of the store"},
       {"version", verb_version, "the version"},
   }};

@@ -137,7 +137,10 @@ std::string counted(std::size_t n, const char* what) {
 }
 
 std::string who(const owner_info& owner) {
-  std::string text = fmt::format("{}:{} {}", owner.host, owner.pid, owner.program);
+  // A holder that left no record is known by a description alone.
+  std::string text = owner.host.empty() && owner.pid == 0
+                         ? owner.program
+                         : fmt::format("{}:{} {}", owner.host, owner.pid, owner.program);
   if (!owner.instance.empty()) text += "/" + owner.instance;
   if (!owner.label.empty()) text += " (" + owner.label + ")";
   return harmless(text);
@@ -155,6 +158,8 @@ std::string owner_of(const entry_info& e, const snapshot& all) {
   }
   return text;
 }
+
+std::string token_text(const token& t) { return t.value == 0 ? "none" : std::to_string(t.value); }
 
 std::string mode_text(const mode& m) {
   if (m.is_permits()) return fmt::format("permits({})", m.limit());

@@ -5,6 +5,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/snapshot.hpp>
+#include <holdfast/token.hpp>
 
 #include <string>
 #include <string_view>
@@ -51,6 +52,8 @@ std::string counted(std::size_t n, const char* what);
 std::string who(const owner_info& owner);
 /// The same for an entry's owner, and what is to be known of it: that it is dead, or denied.
 std::string owner_of(const entry_info& e, const snapshot& all);
+/// The token in decimal; "none" on a store that gives none.
+std::string token_text(const token& t);
 std::string mode_text(const mode& m);
 
 /// Aligned columns: the first row is the heading.

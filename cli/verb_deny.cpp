@@ -66,7 +66,8 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   for (const session_id& id : sessions_of(which, *all, out, code)) {
     const auto done = st.deny(id, operator_name(), why);
     if (!done) {
-      code = out.fail(done.error(), "deny " + id.str());
+      const error& e = done.error();
+      code = out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));
       continue;
     }
     text += told(id, *all, *done);

@@ -19,9 +19,8 @@ std::string locks_text(const snapshot& all) {
     bool first = true;
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;
-      rows.push_back({first ? l.name.printable() : "", mode_text(e.how),
-                      std::to_string(e.order.value), owner_of(e, all), age(e.since),
-                      first ? std::to_string(waiters) : ""});
+      rows.push_back({first ? l.name.printable() : "", mode_text(e.how), token_text(e.order),
+                      owner_of(e, all), age(e.since), first ? std::to_string(waiters) : ""});
       first = false;
     }
     if (first) rows.push_back({l.name.printable(), "-", "-", "-", "-", std::to_string(waiters)});
@@ -33,8 +32,8 @@ std::string sessions_text(const snapshot& all) {
   std::vector<std::vector<std::string>> rows{
       {"SESSION", "OWNER", "TTL", "OPENED", "BEATS", "LOCKS", "LIFE"}};
   for (const session_info& s : all.sessions) {
-    rows.push_back({s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened),
-                    std::to_string(s.beats), std::to_string(s.locks),
+    rows.push_back({s.id.str(), who(s.owner), s.ttl == duration::zero() ? "?" : rounded(s.ttl),
+                    age(s.opened), std::to_string(s.beats), std::to_string(s.locks),
                     s.denied ? std::string(name_of(s.alive)) + ", denied" : name_of(s.alive)});
   }
   return rows.size() == 1 ? "" : table(rows);

@@ -26,7 +26,7 @@ std::string lock_text(const lock_info& l, const snapshot& all) {
   int place = 0;
   for (const entry_info& e : l.entries) {
     rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.how),
-                    e.granted ? std::to_string(e.order.value) : "-", owner_of(e, all), age(e.since),
+                    e.granted ? token_text(e.order) : "-", owner_of(e, all), age(e.since),
                     e.owner.str()});
   }
   return text + table(rows);

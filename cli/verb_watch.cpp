@@ -26,7 +26,7 @@ std::string line_of(const char* what, const lock_name& name, const entry_info& e
   const session_info* s = find_session(all, e.owner);
   std::string line = fmt::format("{} {:<8}  \"{}\"  {}  {}", time_of_day(), what, name.printable(),
                                  mode_text(e.how), s == nullptr ? e.owner.str() : who(s->owner));
-  if (e.granted) line += fmt::format("  token {}", e.order.value);
+  if (e.granted) line += fmt::format("  token {}", token_text(e.order));
   return line + "\n";
 }
 

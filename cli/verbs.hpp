@@ -15,6 +15,7 @@ int verb_watch(const std::vector<std::string>& after_verb);
 int verb_check(const std::vector<std::string>& after_verb);
 int verb_deny(const std::vector<std::string>& after_verb);
 int verb_break(const std::vector<std::string>& after_verb);
+int verb_redlock(const std::vector<std::string>& after_verb);
 int verb_doctor(const std::vector<std::string>& after_verb);
 int verb_version(const std::vector<std::string>& after_verb);
 
@@ -25,6 +26,6 @@ struct verb {
   const char* summary;
 };
 
-const std::array<verb, 9>& all_verbs() noexcept;
+const std::array<verb, 10>& all_verbs() noexcept;
 
 }  // namespace holdfast::cli

@@ -163,7 +163,9 @@ bool wrapper::lease_fits(const lock& held) {
 }
 
 std::vector<std::string> wrapper::environment(const session& s, const lock& held) const {
-  return {"HOLDFAST_LOCK=" + options_.name, "HOLDFAST_TOKEN=" + std::to_string(held.token().value),
+  // Set also when the store gives none: that of a run around this one must not be taken for it.
+  const std::string token = held.token().value == 0 ? "" : std::to_string(held.token().value);
+  return {"HOLDFAST_LOCK=" + options_.name, "HOLDFAST_TOKEN=" + token,
           "HOLDFAST_SESSION=" + s.id().str(), "HOLDFAST_STORE=" + s.url()};
 }
 
@@ -173,8 +175,8 @@ int wrapper::run_under(session& s, lock held) {
   lease_page& page = guardian_->page();
   std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));
   page.now.store(lease_page::stage::held, std::memory_order_release);
-  out_.note(
-      fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(), held.token().value));
+  out_.note(fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(),
+                        token_text(held.token())));
   if (!guardian_->start(environment(s, held), s.life_descriptor(), terminal_.should_give())) {
     return guardian_died("did not take the command");
   }

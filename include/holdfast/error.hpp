@@ -22,6 +22,7 @@ enum class errc {
   unsupported,       ///< This engine cannot give that guarantee; choose another engine or mode.
   invalid_argument,  ///< The call itself is wrong: correct it; trying again cannot help.
   damaged,           ///< Stored data is corrupt or of another format; a person has to look.
+  not_initialised,   ///< The store was never set up; an operator has to: `holdfast redlock init`.
 };
 
 /// The category of every `std::error_code` made from an `errc`; its name is "holdfast".

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,7 +43,9 @@ struct overview {
   std::vector<node_info> nodes;
   std::size_t votes{};   ///< How many nodes vote.
   std::size_t needed{};  ///< How many must, for locks to be granted.
-  std::string advice;    ///< What to do; empty when nothing needs to be done.
+  /// What opening a session would answer; nothing when locks can be granted.
+  std::optional<errc> trouble;
+  std::string advice;  ///< Why, and what to do; empty when nothing needs to be done.
 };
 
 /// How a store is set up.

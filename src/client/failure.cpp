@@ -21,6 +21,8 @@ errc code_of(core::status s) noexcept {
       return errc::outcome_unknown;
     case core::status::damaged:
       return errc::damaged;
+    case core::status::not_initialised:
+      return errc::not_initialised;
     case core::status::busy:
     case core::status::queued:
     case core::status::changed:

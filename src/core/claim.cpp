@@ -36,6 +36,8 @@ errc code_of(status s) noexcept {
       return errc::outcome_unknown;
     case status::damaged:
       return errc::damaged;
+    case status::not_initialised:
+      return errc::not_initialised;
     default:
       return errc::unavailable;
   }

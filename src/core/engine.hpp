@@ -16,20 +16,21 @@ namespace holdfast::core {
 
 /// What an engine answers. Only `unavailable` and `unknown` are about the engine itself.
 enum class status : std::uint8_t {
-  ok,           ///< Done. For queue views: granted.
-  queued,       ///< The entry is there and waits.
-  busy,         ///< A try found it held; no entry was left behind.
-  gone,         ///< The session record (or, for confirm, the entry) is not there.
-  denied,       ///< The session is denied.
-  changed,      ///< A compare failed; the reply carries what is there.
-  stale_gate,   ///< The enqueue carried an older gate than the record's.
-  conflicting,  ///< The mode does not agree with the live entries of the name.
-  too_many,     ///< The name has `waiters_max` live entries already.
-  unsupported,  ///< The engine cannot do this; the text says what and why.
-  invalid,      ///< Cannot be done as asked, however often; the text says what to correct.
-  unavailable,  ///< Certainly not done: could not be asked, or refused before doing anything.
-  unknown,      ///< May have been done, or may still be done later.
-  damaged,      ///< Stored data cannot be trusted.
+  ok,               ///< Done. For queue views: granted.
+  queued,           ///< The entry is there and waits.
+  busy,             ///< A try found it held; no entry was left behind.
+  gone,             ///< The session record (or, for confirm, the entry) is not there.
+  denied,           ///< The session is denied.
+  changed,          ///< A compare failed; the reply carries what is there.
+  stale_gate,       ///< The enqueue carried an older gate than the record's.
+  conflicting,      ///< The mode does not agree with the live entries of the name.
+  too_many,         ///< The name has `waiters_max` live entries already.
+  unsupported,      ///< The engine cannot do this; the text says what and why.
+  invalid,          ///< Cannot be done as asked, however often; the text says what to correct.
+  unavailable,      ///< Certainly not done: could not be asked, or refused before doing anything.
+  unknown,          ///< May have been done, or may still be done later.
+  damaged,          ///< Stored data cannot be trusted.
+  not_initialised,  ///< Not done: the store has to be set up by an operator first.
 };
 
 /// The part that all replies share.

@@ -35,6 +35,8 @@ wording words(errc e) noexcept {
       return {"invalid_argument", "the call is wrong; trying again cannot help"};
     case errc::damaged:
       return {"damaged", "stored data is corrupt or of another format; a person has to look"};
+    case errc::not_initialised:
+      return {"not_initialised", "the store was never set up; run: holdfast redlock init"};
   }
   return {"unknown", "an error code that is not one of holdfast's"};
 }

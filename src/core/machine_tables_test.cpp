@@ -131,6 +131,7 @@ TEST(claim_table, every_refusal_of_an_enqueue_has_its_reason) {
   const std::pair<status, errc> cases[] = {{status::gone, errc::lost},
                                            {status::denied, errc::denied},
                                            {status::damaged, errc::damaged},
+                                           {status::not_initialised, errc::not_initialised},
                                            {status::conflicting, errc::invalid_argument},
                                            {status::too_many, errc::unavailable},
                                            {status::unsupported, errc::unsupported}};

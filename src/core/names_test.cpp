@@ -76,10 +76,18 @@ TEST(session_id, is_nothing_for_any_other_text) {
   }
 }
 
-constexpr errc every_errc[] = {
-    errc::busy,   errc::timed_out, errc::cancelled,   errc::unavailable, errc::outcome_unknown,
-    errc::lost,   errc::denied,    errc::stale_token, errc::unsupported, errc::invalid_argument,
-    errc::damaged};
+constexpr errc every_errc[] = {errc::busy,
+                               errc::timed_out,
+                               errc::cancelled,
+                               errc::unavailable,
+                               errc::outcome_unknown,
+                               errc::lost,
+                               errc::denied,
+                               errc::stale_token,
+                               errc::unsupported,
+                               errc::invalid_argument,
+                               errc::damaged,
+                               errc::not_initialised};
 
 TEST(error, every_code_has_a_name_and_a_sentence_of_its_own) {
   std::set<std::string> names, sentences;

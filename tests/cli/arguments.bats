@@ -15,7 +15,7 @@ load setup
   expect 64 holdfast
   expect 0 holdfast --help
   for code in 64 65 69 75 76 77 78 126 127; do [[ $output == *"$code "* ]]; done
-  for verb in run ls show watch check deny break doctor version; do
+  for verb in run ls show watch check deny break redlock doctor version; do
     expect 0 holdfast $verb --help
     [[ $output == *"Exit codes"* ]]
   done

@@ -145,7 +145,7 @@ as_nobody() {
 }
 
 @test "help has one usage line that can be typed" {
-  for verb in run ls show watch check deny break doctor version; do
+  for verb in run ls show watch check deny break redlock doctor version; do
     expect 0 holdfast $verb --help
     [[ $output =~ "Usage: holdfast $verb"(\ |$'\n') && $output != *"$verb $verb"* ]]
   done

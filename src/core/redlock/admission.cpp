@@ -442,7 +442,11 @@ std::string admission::explain(node_index i, time_point now) const {
     case standing::marking:
       return "lost its state; that is being recorded there";
     case standing::waiting:
-      if (now < n.ready) return "lost its state and does not vote for " + left(n.ready) + " more";
+      if (now < n.ready) {
+        // Without a record a first sight may be of a restart: of one just before it.
+        const char* what = config_.tokens ? "lost its state" : "may have lost its state";
+        return std::string(what) + " and does not vote for " + left(n.ready) + " more";
+      }
       [[fallthrough]];
     case standing::joining:
     case standing::lagging:
@@ -474,9 +478,14 @@ result<void> admission::verdict(time_point now) const {
     text += "; " + (address.empty() ? "node " + std::to_string(i + 1) : address) + " " +
             explain(i, now);
   }
-  if (config_.tokens && count(standing::blank) == n) {
-    text += ". Run: holdfast redlock init";
-  } else if (config_.tokens && away == 0 && kept < seal_count(n)) {
+  const std::size_t blank = count(standing::blank);
+  if (config_.tokens && blank >= majority(n)) {
+    text += blank == n ? ". Run: holdfast redlock init"
+                       : ". When all of them answer, run: holdfast redlock init";
+    return error(errc::not_initialised, std::move(text));
+  }
+  // Where nodes are refused, the list is what has to be corrected first.
+  if (config_.tokens && away == 0 && unfit == 0 && kept < seal_count(n)) {
     text +=
         ". Too few nodes kept their state to bring the others back. Run: holdfast redlock recover";
   }

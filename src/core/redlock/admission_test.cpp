@@ -259,6 +259,7 @@ TEST(admission, a_store_without_any_record_is_not_set_up) {
   s.connect_all(t0);
   EXPECT_TRUE(s.writes.empty()) << "init must find it blank";
   EXPECT_EQ(s.a.standing_of(1), standing::blank);
+  EXPECT_EQ(s.a.verdict(t0).error().code(), errc::not_initialised);
   EXPECT_NE(s.a.verdict(t0).error().message().find("redlock init"), std::string::npos);
 }
 

@@ -175,6 +175,8 @@ error attempt::failure(std::string_view subject, std::span<const std::string> ad
   if (too_late_) text += "; the answers took longer than a ttl of " + print_duration(config_.ttl);
   for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {
     const bool silent = votes_[i].why == fault::none;
+    // Decided early: whoever had not answered yet was not waited for.
+    if (silent && why_ == errc::busy) return;
     text += "; " + (i < addresses.size() ? addresses[i] : "node " + std::to_string(i + 1)) + " ";
     text += action_on(silent ? fault::silent : votes_[i].why).text;
   });

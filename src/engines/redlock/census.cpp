@@ -122,13 +122,18 @@ void census::add(node_index i, const page& p) {
 
 core::listing census::result() {
   core::listing all;
+  const auto verdict = cluster_->verdict();
+  const bool blank = !verdict && verdict.error() == errc::not_initialised;
   const std::lock_guard hold(mutex_);
-  if (complete_.size() < cluster_->majority()) {
+  if (complete_.size() < cluster_->majority() || blank) {
     all.what = status::unavailable;
     all.text = std::to_string(complete_.size()) + " of " + std::to_string(cluster_->size()) +
                " nodes could be looked through, needed are " +
                std::to_string(cluster_->majority()) + trouble_;
-    if (auto v = cluster_->verdict(); !v) all.text = v.error().message();
+    if (!verdict) {
+      all.what = status_of(verdict.error());
+      all.text = verdict.error().message();
+    }
     return all;
   }
   all.what = status::ok;
@@ -140,7 +145,8 @@ core::listing census::result() {
     if (found.on.size() < cluster_->majority()) continue;
     const session_id owner = owner_of(key.second);
     core::entry e;
-    e.order = token{found.counter};
+    // The counter of a name outlives its locks; a value without a session was given no token.
+    if (key.second.find('.') != std::string::npos) e.order = token{found.counter};
     e.owner = owner;
     e.inc = 1;
     all.locks.push_back({lock_name(key.first), {e}});

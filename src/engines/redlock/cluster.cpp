@@ -59,6 +59,17 @@ class one_answer final : public io::redis_receiver {
 
 }  // namespace
 
+core::status status_of(const error& verdict) noexcept {
+  switch (verdict.code()) {
+    case errc::invalid_argument:
+      return core::status::invalid;
+    case errc::not_initialised:
+      return core::status::not_initialised;
+    default:
+      return core::status::unavailable;
+  }
+}
+
 /// Passes a connection's events on while the cluster lives.
 class cluster::link final : public io::redis_watcher {
  public:
@@ -320,7 +331,11 @@ result<void> cluster::verdict() const {
   if (v) return v;
   std::string text = v.error().message();
   for (node_index i = 0; i < size(); ++i) {
-    if (const auto why = members_[i]->connection->trouble()) text += "; " + why->message();
+    if (const auto why = members_[i]->connection->trouble()) {
+      text += "; " + why->message();
+    } else if (!members_[i]->unreadable.empty()) {
+      text += "; " + members_[i]->unreadable;
+    }
   }
   return error(v.error().code(), std::move(text));
 }
@@ -335,18 +350,20 @@ bool cluster::settled() const {
   return true;
 }
 
-void cluster::when_ready(time_point limit, std::function<void()> then) {
+void cluster::when_ready(time_point limit, std::function<void()> then, readiness how) {
+  bool ready{};
   {
     const std::lock_guard hold(mutex_);
-    if (!settled() && !closed_) {
-      waiters_.push_back({limit, std::move(then)});
+    ready = settled() || closed_;
+    if (!ready) {
+      waiters_.push_back({limit, std::move(then), how});
       loop_->at(limit, [self = weak_from_this()] {
         if (const auto c = self.lock()) c->tell_ready(clock::now());
       });
-      return;
     }
   }
-  then();
+  // A majority may vote already, and no event come that says so again.
+  ready ? then() : tell_ready(clock::now());
 }
 
 void cluster::tell_ready(time_point now) {
@@ -356,7 +373,8 @@ void cluster::tell_ready(time_point now) {
     const bool all = settled() || closed_;
     const bool enough = admission_.voters().size() >= majority();
     for (waiter& w : waiters_) {
-      if (all || !enough || w.limit <= now + stragglers_limit) continue;
+      const bool whole = w.how == readiness::settled;
+      if (all || whole || !enough || w.limit <= now + stragglers_limit) continue;
       w.limit = now + stragglers_limit;
       loop_->at(w.limit, [self = weak_from_this()] {
         if (const auto c = self.lock()) c->tell_ready(clock::now());
@@ -396,7 +414,7 @@ cluster::picture cluster::look_at(node_index i) const {
   p.server = members_[i]->server;
   p.judged = members_[i]->judged;
   p.facts = admission_.facts_of(i);
-  if (trouble) p.trouble = trouble->message();
+  p.trouble = trouble ? trouble->message() : members_[i]->unreadable;
   return p;
 }
 

@@ -1,7 +1,9 @@
 #pragma once
 
+#include "core/engine.hpp"
 #include "core/redlock/admission.hpp"
 #include "core/redlock/quorum.hpp"
+#include "engines/redlock/replies.hpp"
 #include "engines/redlock/settings.hpp"
 #include "engines/redlock/sights_file.hpp"
 #include "io/loop.hpp"
@@ -36,6 +38,9 @@ struct ballots {
   /// The connections that these facts were read on.
   std::array<std::uint64_t, core::redlock::nodes_max> connections{};
 };
+
+/// What the engine answers when the cluster's verdict is this error.
+core::status status_of(const error& verdict) noexcept;
 
 /// Told of connections that come and go; on the loop's thread.
 class link_listener {
@@ -110,9 +115,11 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// Why no majority can vote now, or success.
   result<void> verdict() const;
-  /// Runs `then` when a majority votes or every node has been judged, at `limit` at the latest; on
-  /// the loop's thread, or before it returns.
-  void when_ready(time_point limit, std::function<void()> then);
+  enum class readiness : std::uint8_t { majority, settled };
+  /// Runs `then` when a majority votes (unless `how` says settled) or every node has been judged,
+  /// at `limit` at the latest; on the loop's thread, or before it returns.
+  void when_ready(time_point limit, std::function<void()> then,
+                  readiness how = readiness::majority);
 
   /// `who` is told until it is gone.
   void listen(std::weak_ptr<link_listener> who);
@@ -124,7 +131,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     bool judged{};  ///< It was looked at, or could not be connected to.
     core::redlock::node_facts facts{};
     std::optional<io::redis_facts> server{};
-    std::string trouble{};  ///< Why it is not connected.
+    std::string trouble{};  ///< Why it is not connected, or cannot be looked at.
   };
   picture look_at(node_index i) const;
 
@@ -156,10 +163,12 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::optional<io::redis_facts> server{};
     std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.
     bool judged{};             ///< At least one look or failure to connect.
+    std::string unreadable{};  ///< Why the last look failed; empty when it did not.
   };
   struct waiter {
     time_point limit{};
     std::function<void()> then;
+    readiness how{};
   };
   using step = core::redlock::admission::step;
 
@@ -170,6 +179,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   bool is_durable(node_index i, const wire::reply& config) const;
   void looked(node_index i, std::uint64_t connection, bool durable, const io::redis_answer& a,
               time_point sent);
+  reading<redlock::looked> look_in(const io::redis_answer& a) const;
+  void looked_in_vain(node_index i, const io::redis_answer& a, core::redlock::fault why);
   void advance(const std::function<step(core::redlock::admission&)>& event);
   void carry_out(step s);
   void send_seal(const core::redlock::seal& what);

@@ -43,7 +43,8 @@ void cluster::look(node_index i) {
         if (!c) return;
         const bool durable = a.reply != nullptr && c->is_durable(i, *a.reply);
         std::string again;
-        commands::look(again);
+        // Without records a user needs no right to any key but the locks.
+        c->settings_.tokens ? commands::look(again) : commands::time(again);
         const time_point sent = clock::now();
         c->ask(i, again, sent + inquiry_limit,
                [self, i, connection, durable, sent](const io::redis_answer& b) {
@@ -61,29 +62,57 @@ void cluster::looked(node_index i, std::uint64_t connection, bool durable,
                      const io::redis_answer& a, time_point sent) {
   member& m = *members_[i];
   if (connection == 0 || connection != m.number.load() || !m.connection->is_up()) return;
-  const reading<redlock::looked> read =
-      a.reply == nullptr ? fault::silent : replies::look(*a.reply);
+  const reading<redlock::looked> read = look_in(a);
+  if (!read) return looked_in_vain(i, a, read.why());
   core::redlock::node_facts f;
   {
     const std::lock_guard hold(mutex_);
     f = facts::of(*m.server);
+    m.facts_of = connection;
     m.judged = true;
-    if (read) m.facts_of = connection;
-  }
-  // A replica and a node of a cluster may refuse the script, and are refused whatever it says.
-  if (!read && f.master && f.standalone) {
-    // A node that does not answer this does not vote; it is asked again while it is connected.
-    loop_->at(clock::now() + inquiry_limit, [self = weak_from_this(), i] {
-      if (const auto c = self.lock(); c && c->connection_of(i) != 0) c->look(i);
-    });
-    return advance([i](admission& x) { return x.disconnected(i, clock::now()); });
+    m.unreadable.clear();
   }
   f.address = addresses_[i];
   f.durable = durable;
-  if (settings_.tokens && read) f.record = read->record;
+  if (settings_.tokens) f.record = read->record;
   const std::string fresh = io::random_session_id().str();
   advance([&](admission& x) { return x.found(i, f, fresh, a.at); });
-  if (read) advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
+  advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
+}
+
+reading<redlock::looked> cluster::look_in(const io::redis_answer& a) const {
+  if (a.reply == nullptr) return fault::silent;
+  if (settings_.tokens) return replies::look(*a.reply);
+  const auto at = replies::time(*a.reply);
+  if (!at) return at.why();
+  return redlock::looked{.time = *at, .record = std::nullopt};
+}
+
+/// A node whose record cannot be read does not vote; it is asked again while it is connected.
+void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why) {
+  member& m = *members_[i];
+  const bool refused = a.reply != nullptr && a.reply->is(wire::reply_kind::error);
+  core::redlock::node_facts f;
+  bool unfit{};
+  {
+    const std::lock_guard hold(mutex_);
+    f = facts::of(*m.server);
+    // These answer no script that has keys, and are told by what they said of themselves.
+    unfit = !f.master || !f.standalone;
+    m.judged = true;
+    m.unreadable.clear();
+    if (!unfit) {
+      m.unreadable = addresses_[i] + ": its state cannot be read: " +
+                     (refused ? a.reply->text : core::redlock::action_on(why).text);
+    }
+  }
+  f.address = addresses_[i];
+  loop_->at(clock::now() + inquiry_limit, [self = weak_from_this(), i] {
+    if (const auto c = self.lock(); c && c->connection_of(i) != 0) c->look(i);
+  });
+  advance([&](admission& x) {
+    return unfit ? x.found(i, f, {}, a.at) : x.disconnected(i, clock::now());
+  });
 }
 
 /// Every node is read at least once in a while, so that a step of its clock is found within a ttl

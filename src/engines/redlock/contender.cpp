@@ -21,12 +21,12 @@ core::reply reply_for(const round::result_of& r) {
     out.what = status::ok;
   } else if (r.denied) {
     out.what = status::denied;
-  } else if (r.refused || r.why.code() == errc::invalid_argument) {
+  } else if (r.refused) {
     out.what = status::invalid;
   } else if (r.why.code() == errc::busy) {
     out.what = status::busy;
   } else {
-    out.what = status::unavailable;
+    out.what = status_of(r.why);
   }
   return out;
 }
@@ -96,7 +96,8 @@ void contender::round_ended(round::result_of r) {
   bool hopeless = reply.what == status::denied || reply.what == status::invalid;
   {
     const std::lock_guard hold(mutex_);
-    hopeless = hopeless || (!answered_ && reply.what == status::unavailable);
+    const bool down = reply.what == status::unavailable || reply.what == status::not_initialised;
+    hopeless = hopeless || (!answered_ && down);
   }
   if (!waits_ || hopeless) return end(reply);
   rest(r);

@@ -5,6 +5,7 @@
 
 #include <holdfast/duration.hpp>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <string>
@@ -30,6 +31,17 @@ struct tally {
   node_set refused{};
   std::string text{};
 };
+
+std::string too_long(duration ttl, const cluster& c) {
+  duration most = core::ttl_max;
+  for (node_index i = 0; i < c.size(); ++i) {
+    if (const auto p = c.look_at(i); p.facts.record) {
+      most = std::min(most, p.facts.record->max_ttl);
+    }
+  }
+  return "the ttl is " + print_duration(ttl) + "; the nodes of this store allow at most " +
+         print_duration(most) + " (max_ttl of holdfast redlock init)";
+}
 
 }  // namespace
 
@@ -71,7 +83,7 @@ void keeper::open_records(core::on<core::open_reply> done) {
   core::open_reply r;
   r.at.inc = 1;
   if (auto v = cluster_->verdict(); !v) {
-    r.what = v.error().code() == errc::invalid_argument ? status::invalid : status::unavailable;
+    r.what = status_of(v.error());
     r.text = v.error().message();
     return done(r);
   }
@@ -107,7 +119,7 @@ void keeper::open_records(core::on<core::open_reply> done) {
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };
-  q.done = [t, c = cluster_, begin, done, r]() mutable {
+  q.done = [t, c = cluster_, begin, done, r, ttl = draft_.ttl]() mutable {
     if (t->done.size() >= c->majority()) {
       begin();
       r.what = status::ok;
@@ -120,6 +132,7 @@ void keeper::open_records(core::on<core::open_reply> done) {
     r.text = "the session was recorded by " + std::to_string(t->done.size()) + " of " +
              std::to_string(c->size()) + " nodes, needed are " + std::to_string(c->majority()) +
              t->text;
+    if (r.what == status::invalid) r.text = too_long(ttl, *c);
     done(r);
   };
   gathering::ask(cluster_, std::move(q));

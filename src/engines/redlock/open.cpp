@@ -46,7 +46,8 @@ result<opened> open_redlock(const core::store_url& url, missing) {
   o.url = s->url;
   o.ttl_limit = s->max_ttl;
   o.cannot_break =
-      "redlock keys end by themselves, each with its ttl; deny the session to end it sooner";
+      "redlock keys end by themselves, each with its ttl, and no sooner unless their holder "
+      "releases them";
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();
   // They keep the engine, not the nodes alone: the engine ends them.

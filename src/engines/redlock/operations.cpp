@@ -11,6 +11,7 @@
 
 #include <holdfast/duration.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -31,7 +32,8 @@ constexpr duration answer_limit = 2s;
 
 void wait_ready(const std::shared_ptr<cluster>& c) {
   const auto done = std::make_shared<io::latch>();
-  c->when_ready(clock::now() + ready_limit, [done] { done->open(); });
+  c->when_ready(
+      clock::now() + ready_limit, [done] { done->open(); }, cluster::readiness::settled);
   done->wait();
 }
 
@@ -100,6 +102,17 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
   return nodes;
 }
 
+/// With what each node that did not answer says of itself.
+error explained(const error& e, const cluster& c) {
+  if (e.code() != errc::unavailable) return e;
+  std::string text = e.message();
+  for (node_index i = 0; i < c.size(); ++i) {
+    const auto p = c.look_at(i);
+    if (!p.trouble.empty()) text += "; " + p.trouble;
+  }
+  return {e.code(), std::move(text)};
+}
+
 /// Sends the writes on the connections that their facts came from; how many were done.
 std::size_t write_all(const std::shared_ptr<cluster>& c,
                       const std::vector<core::redlock::write>& writes) {
@@ -122,6 +135,18 @@ std::size_t write_all(const std::shared_ptr<cluster>& c,
   return all->written;
 }
 
+/// What was asked for, else what the nodes still have, else the default.
+duration max_ttl_of(const setup& how, const cluster& c) {
+  if (how.max_ttl > duration::zero()) return how.max_ttl;
+  duration kept{};
+  for (node_index i = 0; i < c.size() && !c.set().max_ttl_given; ++i) {
+    if (const auto p = c.look_at(i); p.facts.record) {
+      kept = std::max(kept, p.facts.record->max_ttl);
+    }
+  }
+  return kept > duration::zero() ? kept : c.set().max_ttl;
+}
+
 result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, const char* verb,
                        result<std::vector<core::redlock::write>> (*plan)(
                            const founding::config&, std::span<const founding::node>)) {
@@ -130,18 +155,18 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
                  "with tokens=off the nodes keep no records: there is nothing "
                  "to set up or to recover");
   }
+  const auto nodes = look_for_founding(c, how);
+  if (!nodes) return nodes.error();
   founding::config config;
   config.config_hash = c->set().config_hash;
-  config.max_ttl = how.max_ttl > duration::zero() ? how.max_ttl : c->set().max_ttl;
+  config.max_ttl = max_ttl_of(how, *c);
   if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
     return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
                                              "; it must be from " + print_duration(core::ttl_min) +
                                              " to " + print_duration(core::ttl_max));
   }
-  const auto nodes = look_for_founding(c, how);
-  if (!nodes) return nodes.error();
   const auto writes = plan(config, *nodes);
-  if (!writes) return writes.error();
+  if (!writes) return explained(writes.error(), *c);
   const std::size_t written = write_all(c, *writes);
   for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
   wait_ready(c);
@@ -185,7 +210,10 @@ overview look_over(const std::shared_ptr<cluster>& c) {
     all.nodes.push_back(info_of(*c, i));
     if (all.nodes.back().votes) ++all.votes;
   }
-  if (auto v = c->verdict(); !v) all.advice = v.error().message();
+  if (auto v = c->verdict(); !v) {
+    all.trouble = v.error().code();
+    all.advice = v.error().message();
+  }
   return all;
 }
 
@@ -212,23 +240,40 @@ std::string offset_text(core::redlock::server_time at, wall_time here) {
          " ms from this host's";
 }
 
+std::string persistence_text(const cluster::picture& p) {
+  if (p.facts.durable) return "every write is synced";
+  if (text_of(*p.server, "aof_enabled") == "1") return "appendonly, not synced at every write";
+  return "no appendonly file";
+}
+
+std::string server_text(const cluster::picture& p, core::redlock::server_time at) {
+  const std::string policy = text_of(*p.server, "maxmemory_policy");
+  std::string text = "Redis " + p.server->version + ", " + p.server->role + ", " +
+                     persistence_text(p) + ", eviction policy " +
+                     (policy.empty() ? "not told" : policy);
+  if (text_of(*p.server, "maxmemory") == "0") text += " (no memory limit)";
+  if (at.count() > 0) text += ", " + offset_text(at, io::wall_now());
+  return text;
+}
+
+std::string record_text(const cluster::picture& p, bool tokens) {
+  if (!tokens) return "keeps no record (tokens=off)";
+  if (!p.facts.record) return "no record";
+  const auto& r = *p.facts.record;
+  return "record " + r.id.substr(0, 8) + ", epoch " + std::to_string(r.epoch) + ", max_ttl " +
+         print_duration(r.max_ttl) + ", token floor " + std::to_string(r.floor);
+}
+
 void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
                 std::vector<finding>& all) {
   using level = finding::level;
   const auto p = c.look_at(i);
   const std::string& name = c.addresses()[i];
   if (!p.trouble.empty() || !p.server) {
-    all.push_back(about(name, level::warning, "does not answer: " + p.trouble));
+    all.push_back(about(name, level::warning, "does not vote: " + p.trouble));
     return;
   }
-  std::string text =
-      "Redis " + p.server->version + ", " + p.server->role + ", " +
-      (p.facts.durable                            ? "every write is synced"
-       : text_of(*p.server, "aof_enabled") == "1" ? "appendonly, not synced at every write"
-                                                  : "no appendonly file") +
-      ", eviction " + text_of(*p.server, "maxmemory_policy");
-  if (at.count() > 0) text += ", " + offset_text(at, io::wall_now());
-  all.push_back(about(name, level::good, text));
+  all.push_back(about(name, level::good, server_text(p, at)));
   if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
     all.push_back(about(name, level::fault, unsafe));
   }
@@ -237,14 +282,14 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
                         "loses locks when it restarts, and then does not vote for max_ttl; set "
                         "appendonly yes and appendfsync always to keep both"));
   }
+  // What is refused stays so until somebody corrects it.
+  const bool refused = p.standing == core::redlock::admission::standing::refused;
   const bool votes = c.now_voting()->voters.has(i);
-  std::string standing = p.explanation;
-  if (p.facts.record) {
-    const auto& r = *p.facts.record;
-    standing += "; record " + r.id.substr(0, 8) + ", epoch " + std::to_string(r.epoch) +
-                ", max_ttl " + print_duration(r.max_ttl);
-  }
-  all.push_back(about(name, votes ? level::good : level::warning, standing));
+  all.push_back(about(name,
+                      refused ? level::fault
+                      : votes ? level::good
+                              : level::warning,
+                      p.explanation + "; " + record_text(p, c.set().tokens)));
 }
 
 }  // namespace
@@ -275,7 +320,10 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
   }
   if (!c->set().tokens) {
     all.push_back(about("tokens", level::warning,
-                        "off: no fencing tokens, no deny, and a restart is seen by run_id alone"));
+                        "off: no fencing tokens, no deny, and a restart is seen by run_id alone; "
+                        "after one a node waits for max_ttl, here " +
+                            print_duration(c->set().max_ttl) +
+                            (c->set().assume_fresh ? ", but assume_fresh=yes skips that" : "")));
   }
   return all;
 }

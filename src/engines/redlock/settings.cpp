@@ -137,6 +137,7 @@ result<void> read_times(const core::store_url& url, settings& s) {
   const auto max_ttl = url.time("max_ttl");
   if (!max_ttl) return max_ttl.error();
   s.max_ttl = max_ttl->value_or(max_ttl_default);
+  s.max_ttl_given = max_ttl->has_value();
   if (s.max_ttl < core::ttl_min || s.max_ttl > core::ttl_max) {
     return wrong("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
                  print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));

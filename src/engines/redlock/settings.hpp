@@ -28,6 +28,7 @@ struct settings {
   bool tokens{true};
   bool assume_fresh{};
   duration max_ttl{};
+  bool max_ttl_given{};  ///< By the URL, else it is the default.
   std::optional<duration> node_timeout{};
   std::uint32_t extensions{no_limit};  ///< How often one lock may be extended.
   std::string config_hash{};           ///< Of the list of nodes: equal for equal lists.

@@ -1,0 +1,181 @@
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+#include "cli/verbs.hpp"
+
+#include <holdfast/duration.hpp>
+#include <holdfast/redlock.hpp>
+
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+
+namespace {
+
+using redlock::node_info;
+using redlock::overview;
+
+struct typed {
+  common_options common;
+  std::string action, max_ttl;
+  bool accept_unsafe{}, yes{};
+
+  void add_to(CLI::App& app) {
+    app.add_option("ACTION", action,
+                   "init: set up empty nodes\n"
+                   "status: every node, and whether it votes\n"
+                   "recover: bring back a store whose majority lost its state")
+        ->required();
+    app.add_option("--max-ttl", max_ttl,
+                   "init, recover: the longest ttl of any lock, 100ms to 1h\n"
+                   "(default: max_ttl of the URL, else 60s)")
+        ->type_name("DURATION");
+    app.add_flag("--unsafe", accept_unsafe,
+                 "init, recover: accept servers that may drop keys\n"
+                 "(an eviction policy with a memory limit)");
+    app.add_flag("--yes", yes, "recover: do not ask");
+    common.add_to(app);
+  }
+  bool writes() const { return action == "init" || action == "recover"; }
+};
+
+constexpr const char* given_up =
+    "`recover` writes new records on every node that answers, because a majority lost theirs and "
+    "with\nthem what they had granted. It gives up:\n"
+    "  - mutual exclusion, for locks that are held now: such a lock may be granted again, unless "
+    "its\n    ttl has passed since the loss. Wait for max_ttl first, or stop all holders, to be "
+    "sure.\n"
+    "  - growing tokens, only where a server's clock was set back by more than the store's age.\n";
+
+/// What is wrong with the words; the exit code after a sentence.
+std::optional<int> check(const typed& t, const report& out) {
+  if (!t.writes() && t.action != "status") {
+    return out.fail(exit_code::usage, "redlock: unknown action \"" + harmless(t.action) +
+                                          "\"; it is init, status or recover");
+  }
+  if (!t.writes() && (t.accept_unsafe || !t.max_ttl.empty())) {
+    return out.fail(exit_code::usage,
+                    "redlock status: --max-ttl and --unsafe are for init and "
+                    "recover; status changes nothing");
+  }
+  return std::nullopt;
+}
+
+/// Asks on the terminal; the exit code when the answer is not yes.
+std::optional<int> confirm(const typed& t, const std::string& url, const report& out) {
+  if (t.action != "recover" || t.yes) return std::nullopt;
+  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) {
+    return out.fail(exit_code::usage,
+                    "redlock recover: locks that are held now may be granted again, and there is "
+                    "no terminal to ask on; read holdfast redlock --help, then add --yes");
+  }
+  const std::string question =
+      fmt::format("{}store {}\nRecover it? Type yes: ", given_up, harmless(url));
+  std::fwrite(question.data(), 1, question.size(), stderr);
+  char answer[16]{};
+  const char* read = std::fgets(answer, sizeof answer, stdin);
+  if (read != nullptr && std::string(answer) == "yes\n") return std::nullopt;
+  return out.fail(error(errc::cancelled, "nothing was changed"), "redlock recover");
+}
+
+nlohmann::ordered_json json_of(const node_info& n) {
+  nlohmann::ordered_json out{{"address", n.address}, {"connected", n.connected},
+                             {"votes", n.votes},     {"standing", n.standing},
+                             {"version", nullptr},   {"role", nullptr},
+                             {"durable", nullptr},   {"record", nullptr}};
+  if (!n.connected) return out;
+  out["version"] = n.version;
+  out["role"] = n.role;
+  out["durable"] = n.durable;
+  if (!n.recorded) return out;
+  out["record"] = {{"id", n.id},
+                   {"epoch", n.epoch},
+                   {"floor", n.floor},
+                   {"max_ttl_s", std::chrono::duration<double>(n.max_ttl).count()}};
+  return out;
+}
+
+std::string json_text(const overview& all) {
+  auto json = json_head(all.url);
+  json["tokens"] = all.tokens;
+  json["votes"] = all.votes;
+  json["needed"] = all.needed;
+  json["trouble"] = nullptr;
+  if (all.trouble) json["trouble"] = name_of(*all.trouble);
+  json["advice"] = all.advice;
+  json["nodes"] = nlohmann::ordered_json::array();
+  for (const node_info& n : all.nodes) json["nodes"].push_back(json_of(n));
+  return json_line(json);
+}
+
+std::vector<std::string> row_of(const node_info& n) {
+  std::vector<std::string> row{n.address, n.votes ? "yes" : "no"};
+  if (n.connected) {
+    row.insert(row.end(), {n.version, n.role, n.durable ? "yes" : "no"});
+  } else {
+    row.insert(row.end(), {"?", "?", "?"});
+  }
+  if (n.recorded) {
+    row.insert(row.end(), {n.id.substr(0, 8), std::to_string(n.epoch), print_duration(n.max_ttl)});
+  } else {
+    row.insert(row.end(), {"-", "-", "-"});
+  }
+  row.push_back(n.votes ? "" : harmless(n.standing));
+  return row;
+}
+
+std::string plain_text(const overview& all) {
+  std::string text = fmt::format("store {}: {} of {} nodes vote, needed are {}; tokens are {}\n",
+                                 harmless(all.url), all.votes, all.nodes.size(), all.needed,
+                                 all.tokens ? "on" : "off");
+  std::vector<std::vector<std::string>> rows{
+      {"NODE", "VOTES", "REDIS", "ROLE", "SYNCED", "RECORD", "EPOCH", "MAX_TTL", "WHY NOT"}};
+  for (const node_info& n : all.nodes) rows.push_back(row_of(n));
+  return text + table(rows);
+}
+
+result<overview> carry_out(const typed& t, const std::string& url, const redlock::setup& how) {
+  if (t.action == "init") return redlock::init(url, how);
+  if (t.action == "recover") return redlock::recover(url, how);
+  return redlock::status(url);
+}
+
+}  // namespace
+
+int verb_redlock(const std::vector<std::string>& after_verb) {
+  CLI::App app(
+      "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
+      "locks which are held now stay exclusive: do it only when a majority lost its state. "
+      "status: 78 when the store was never set up, 69 when no locks can be granted.",
+      "redlock");
+  typed t;
+  t.add_to(app);
+  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  const report out(t.common.json);
+  if (const auto code = check(t, out)) return *code;
+  redlock::setup how;
+  how.accept_unsafe = t.accept_unsafe;
+  if (!t.max_ttl.empty()) {
+    const auto d = parse_duration(t.max_ttl);
+    if (!d) return out.fail(exit_code::usage, "--max-ttl: " + d.error().message());
+    how.max_ttl = *d;
+  }
+  settings s;
+  if (const auto code = load_settings(s, t.common, out)) return *code;
+  if (const auto code = refuse_memory(s, out)) return *code;
+  const std::string url = store_url(s);
+  if (const auto code = confirm(t, without_password(url), out)) return *code;
+  const auto seen = carry_out(t, url, how);
+  if (!seen) return fail_to_open(s, seen.error(), {key::store}, out);
+  const int printed = print(t.common.json ? json_text(*seen) : plain_text(*seen), out);
+  if (printed != 0 || !seen->trouble) return printed;
+  return out.fail(error(*seen->trouble, seen->advice), "store " + harmless(seen->url));
+}
+
+}  // namespace holdfast::cli

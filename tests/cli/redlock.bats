@@ -1,0 +1,279 @@
+#!/usr/bin/env bats
+
+# A redlock:// store on five servers of the suite's own, from `redlock init` on.
+
+load setup
+
+setup_file() {
+  command -v redis-server >/dev/null || return 0
+  nodes=''
+  local i
+  for i in 1 2 3 4 5; do
+    start_server "$i"
+    nodes+=${nodes:+,}127.0.0.1:$(port_of "$i")
+  done
+  export nodes
+}
+
+teardown_file() {
+  local i
+  for i in 1 2 3 4 5 6; do stop_server "$i"; done
+}
+
+setup() {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
+  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
+  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
+  unset HOLDFAST_TOKEN
+  cd "$BATS_TEST_TMPDIR" || return
+  store="local:$BATS_TEST_TMPDIR/store"
+  local i
+  for i in 1 2 3 4 5; do
+    server_runs "$i" || start_server "$i" "$(port_of "$i")"
+    cli "$i" FLUSHALL >/dev/null
+  done
+  export HOLDFAST_STORE=redlock://$nodes
+}
+
+# start_server I [PORT [OPTION...]]: on that port, or on a free one below those that the kernel
+# gives to clients.
+start_server() {
+  local directory=$BATS_FILE_TMPDIR/$1 i=$1 port=${2:-} tries
+  shift 2 || shift $#
+  mkdir -p "$directory"
+  for ((tries = 0; tries < 20; tries++)); do
+    echo "${port:-$((15000 + (RANDOM * 32768 + RANDOM) % 16000))}" >"$directory/port"
+    setpriv --pdeathsig KILL redis-server --port "$(<"$directory/port")" --bind 127.0.0.1 \
+      --dir "$directory" --save '' "$@" >"$directory/log" 2>&1 3>&- &
+    echo $! >"$directory/pid"
+    until_true eval "cli $i PING || ! server_runs $i" || return
+    server_runs "$i" && return
+  done
+  return 1
+}
+
+stop_server() {
+  [[ -e $BATS_FILE_TMPDIR/$1/pid ]] || return 0
+  kill -KILL "$(<"$BATS_FILE_TMPDIR/$1/pid")" 2>/dev/null
+  until_true eval "! server_runs $1"
+}
+
+# One that died with its test is a zombie where nobody reaps.
+server_runs() { [[ $(ps -o stat= -p "$(<"$BATS_FILE_TMPDIR/$1/pid")") == [!Z]* ]]; }
+port_of() { cat "$BATS_FILE_TMPDIR/$1/port"; }
+cli() { redis-cli -p "$(port_of "$1")" "${@:2}"; }
+
+# says WORDS...: the output has each of them.
+says() {
+  local words
+  for words in "$@"; do
+    [[ $output == *"$words"* ]] || { echo "not said: $words"; echo "$output"; return 1; }
+  done
+}
+
+# json PROGRAM: the answer in $output, as `a`, given to python.
+json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines[0]}"; }
+
+# hold_it OPTIONS: somebody holds "x" until `release`.
+hold_it() {
+  rm -f held go
+  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  holder=$pid
+  until_true test -e held
+}
+release() { : >go; wait "$holder"; }
+
+initialised() { holdfast redlock init "$@" >/dev/null; }
+
+@test "from empty servers to a fenced lock" {
+  for words in 'run x -- true' ls 'show x' watch 'deny x' 'redlock status'; do
+    expect 78 holdfast $words
+    says 'Run: holdfast redlock init' '[not_initialised]'
+  done
+  expect 78 holdfast redlock status --json
+  json 'assert a["trouble"] == "not_initialised" and a["votes"] == 0 and len(a["nodes"]) == 5, a
+assert a["nodes"][0]["record"] is None and a["nodes"][0]["role"] == "master", a'
+  expect 0 holdfast redlock init --json
+  json 'assert a["trouble"] is None and a["votes"] == 5 and a["needed"] == 3 and a["tokens"], a
+assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["epoch"] == 1, a'
+  first=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  second=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  ((first > 0 && second > first))
+  expect 64 holdfast redlock init
+  says 'set up already'
+  expect 0 holdfast redlock status
+  says '5 of 5 nodes vote, needed are 3' 'tokens are on'
+}
+
+@test "what is wrong with the command line, the URL or the servers is told by its code" {
+  expect 64 holdfast redlock
+  expect 64 holdfast redlock destroy
+  says 'init, status or recover'
+  expect 64 holdfast redlock status --unsafe
+  expect 64 holdfast redlock init --max-ttl 5
+  says 'unit'
+  expect 64 holdfast redlock init --max-ttl 2h
+  says '100ms to 1h'
+  expect 64 holdfast redlock init --store redlock://
+  expect 64 holdfast redlock init --store "redlock://$nodes?colour=red"
+  need_local
+  expect 69 holdfast redlock status --store "$store"
+  says 'has no nodes'
+  expect 69 holdfast redlock init --store "redlock://$nodes?tokens=off"
+  says 'keep no records'
+  twin=localhost:$(port_of 1)
+  expect 64 holdfast redlock init --store "redlock://$nodes,$twin"
+  says 'is the same server as'
+  stop_server 5
+  expect 69 holdfast redlock init
+  says 'init needs every node'
+  start_server 5 "$(port_of 5)" --cluster-enabled yes --cluster-config-file cluster.conf
+  expect 64 holdfast redlock init
+  says 'node of a Redis Cluster'
+  stop_server 5
+  start_server 5 "$(port_of 5)" --replicaof 127.0.0.1 "$(port_of 1)"
+  expect 64 holdfast redlock init
+  says "127.0.0.1:$(port_of 5) is a replica"
+  stop_server 5
+  start_server 5 "$(port_of 5)" --maxmemory 100mb --maxmemory-policy allkeys-lru
+  expect 64 holdfast redlock init
+  says 'maxmemory-policy noeviction'
+  expect 0 holdfast redlock init --unsafe
+  expect 69 holdfast doctor
+  says fault 'drops keys when its memory limit is reached'
+  stop_server 5
+}
+
+@test "another list of nodes is refused, and so is a ttl above max_ttl" {
+  initialised --max-ttl 20s
+  expect 64 holdfast run x --store "redlock://${nodes%,*}" -- true
+  says 'belongs to another list of nodes'
+  expect 64 holdfast run x --ttl 30s -- true
+  says '20s'
+  expect 0 holdfast run x --ttl 15s -- true
+  expect 69 holdfast run x --shared --ttl 15s -- true
+  says 'unsound over independent masters'
+}
+
+@test "busy, waiting, and a killed holder, whose lock is free after its ttl" {
+  initialised
+  hold_it --ttl 2s
+  expect 75 holdfast run x --no-wait -- true
+  expect 75 holdfast run x --wait 100ms -- true
+  expect 0 holdfast ls --json
+  json 'e = a["locks"][0]["entries"][0]; assert e["state"] == "held" and e["token"] > 0, a
+assert e["owner"]["program"] == "sh", a'
+  holdfast run x -- echo mine >mine &
+  sleep 0.1
+  release
+  wait $!
+  [[ $(<mine) == mine ]]
+  hold_it --ttl 1s
+  kill -KILL "$holder"
+  wait "$holder" || true
+  SECONDS=0
+  expect 0 holdfast run x -- true
+  ((SECONDS <= 3))
+}
+
+@test "a denied holder is stopped, and its lock is free after that" {
+  initialised
+  hold_it --ttl 1s 2>said
+  expect 0 holdfast deny x --why 'a test'
+  says 'is denied'
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+  grep -q 'denied it: a test' said
+  expect 0 holdfast run x -- true
+  expect 69 holdfast break x --store "redlock://$nodes" || expect 64 holdfast break x
+}
+
+@test "a dead node changes nothing; without a majority it is 69" {
+  initialised
+  stop_server 1
+  stop_server 2
+  expect 0 holdfast run x -- true
+  expect 0 holdfast redlock status
+  says '3 of 5 nodes vote'
+  expect 0 holdfast doctor
+  says 'does not vote' 'cannot connect'
+  stop_server 3
+  for words in 'run x -- true' ls 'redlock status' 'redlock recover --yes' doctor; do
+    expect 69 holdfast $words
+  done
+}
+
+@test "a majority that lost its state comes back by recover, which asks" {
+  initialised
+  before=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  for i in 1 2 3; do cli "$i" FLUSHALL; done
+  expect 69 holdfast run x -- true
+  says 'Run: holdfast redlock recover'
+  expect 64 holdfast redlock recover </dev/null
+  says 'may be granted again' '--yes'
+  cat >talk.exp <<'T'
+set timeout 10
+spawn $env(HOLDFAST) redlock recover
+expect_after timeout {exit 1} eof {exit 2}
+expect "gives up"
+expect "Type yes: "
+send "$env(ANSWER)\r"
+expect eof
+lassign [wait] pid spawned failed code
+exit $code
+T
+  export ANSWER=no
+  expect 75 timeout 30 expect talk.exp
+  expect 69 holdfast redlock status
+  ANSWER=yes expect 0 timeout 30 expect talk.exp
+  after=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  ((after > before))
+}
+
+@test "tokens=off gives no token, not even that of the run around it, and denies nobody" {
+  initialised
+  plain="redlock://$nodes?tokens=off&assume_fresh=yes"
+  expect 0 holdfast run x -- "$HOLDFAST" run y --store "$plain" -- \
+    sh -c 'echo "<${HOLDFAST_TOKEN-unset}>"'
+  [[ $output == '<>' ]]
+  hold_it --store "$plain"
+  expect 75 holdfast run x --no-wait --store "$plain" -- true
+  expect 0 holdfast ls --store "$plain" --json
+  json 'assert a["locks"][0]["entries"][0]["token"] is None, a'
+  expect 69 holdfast deny x --store "$plain"
+  says 'none can be denied'
+  release
+  expect 69 holdfast run x --store "redlock://$nodes?tokens=off" -- true
+  says 'does not vote for'
+}
+
+# The ACL file of docs/redlock.md.
+acl_file() {
+  sed -n '/^<!-- acl file -->$/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/redlock.md" |
+    grep -o 'user .*'
+}
+
+@test "the ACL file of the documentation is enough, and a wrong password is told as such" {
+  acl_file >users.acl
+  [[ $(wc -l <users.acl) -ge 2 ]]
+  mkdir -p "$BATS_FILE_TMPDIR/6"
+  start_server 6 '' --aclfile "$PWD/users.acl"
+  echo secret >password
+  one=redlock://holdfast@127.0.0.1:$(port_of 6)
+  expect 0 holdfast redlock init --store "$one?password_file=$PWD/password"
+  export HOLDFAST_STORE="$one?password_file=$PWD/password"
+  hold_it
+  expect 75 holdfast run x --wait 200ms -- true
+  expect 0 holdfast ls
+  says 1\ lock
+  release
+  expect 0 holdfast doctor
+  echo wrong >password
+  expect 69 holdfast run x -- true
+  says WRONGPASS
+  unset HOLDFAST_STORE
+  expect 64 holdfast ls --store "$one"
+  says password_file
+}
