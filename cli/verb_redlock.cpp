@@ -26,7 +26,7 @@ struct typed {
   std::string action, max_ttl;
   bool accept_unsafe{}, yes{};
 
-  void add_to(CLI::App& app) {
+  void add_to(arguments& app) {
     app.add_option("ACTION", action,
                    "init: set up empty nodes\n"
                    "status: every node, and whether it votes\n"
@@ -34,7 +34,7 @@ struct typed {
         ->required();
     app.add_option("--max-ttl", max_ttl,
                    "init, recover: the longest ttl of any lock, 100ms to 1h\n"
-                   "(default: max_ttl of the URL, else 60s)")
+                   "(default: the URL's, that of the nodes, or 60s)")
         ->type_name("DURATION");
     app.add_flag("--unsafe", accept_unsafe,
                  "init, recover: accept servers that may drop keys\n"
@@ -149,7 +149,7 @@ result<overview> carry_out(const typed& t, const std::string& url, const redlock
 }  // namespace
 
 int verb_redlock(const std::vector<std::string>& after_verb) {
-  CLI::App app(
+  arguments app(
       "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
       "locks which are held now stay exclusive: do it only when a majority lost its state. "
       "status: 78 when the store was never set up, 69 when no locks can be granted.",

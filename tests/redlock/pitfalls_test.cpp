@@ -110,7 +110,7 @@ TEST(redlock_pitfalls, a_lock_of_somebody_else_is_neither_extended_nor_released)
 TEST(redlock_pitfalls, a_store_that_was_not_set_up_says_how) {
   five_nodes nodes;
   const auto s = holdfast::open(nodes.url());
-  EXPECT_EQ(s.error(), errc::unavailable);
+  EXPECT_EQ(s.error(), errc::not_initialised);
   EXPECT_THAT(s.error().message(), HasSubstr("holdfast redlock init"));
   EXPECT_EQ(nodes[0].command({"DBSIZE"}).integer, 0);
 }
