@@ -75,10 +75,7 @@ class redis_connection::state final : public stream::owner,
     return {};
   }
 
-  bool is_up() const noexcept {
-    const std::lock_guard hold(mutex_);
-    return phase_ == phase::up;
-  }
+  bool is_up() const noexcept { return is_up_.load(); }
 
   std::optional<error> trouble() const {
     const std::lock_guard hold(mutex_);
@@ -102,6 +99,7 @@ class redis_connection::state final : public stream::owner,
     if (phase_ == phase::closing || phase_ == phase::closed) return false;
     was_up_ = phase_ == phase::up;
     phase_ = phase::closing;
+    is_up_ = false;
     why_down_ = named(error(errc::unavailable, "the connection was closed by its owner"));
     return true;
   }
@@ -263,6 +261,7 @@ class redis_connection::state final : public stream::owner,
     const std::lock_guard hold(mutex_);
     if (phase_ != phase::down) return false;
     phase_ = phase::up;
+    is_up_ = true;
     thread_ = std::this_thread::get_id();
     stream_ = current_;
     ++connects_;
@@ -331,6 +330,7 @@ class redis_connection::state final : public stream::owner,
       stream_ = nullptr;
       if (phase_ != phase::closing) {
         phase_ = phase::down;
+        is_up_ = false;
         why_down_ = why;
       }
     }
@@ -409,6 +409,7 @@ class redis_connection::state final : public stream::owner,
   mutable std::mutex mutex_;
   std::condition_variable ended_;
   phase phase_{phase::down};
+  std::atomic<bool> is_up_{false};  ///< As phase_ says, for who only looks.
   bool was_up_{false};
   std::thread::id thread_;  ///< The loop's.
   error why_down_;

@@ -390,7 +390,11 @@ void cluster::tell_ready(time_point now) {
 
 void cluster::listen(std::weak_ptr<link_listener> who) {
   const std::lock_guard hold(mutex_);
-  std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
+  // Those that are gone are removed together, when they may be most of all.
+  if (listeners_.size() >= sweep_at_) {
+    std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
+    sweep_at_ = std::max<std::size_t>(16, 2 * listeners_.size());
+  }
   listeners_.push_back(std::move(who));
 }
 

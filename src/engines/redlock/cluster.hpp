@@ -205,6 +205,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   sights_file sights_;
   std::vector<waiter> waiters_;
   std::vector<std::weak_ptr<link_listener>> listeners_;
+  std::size_t sweep_at_{16};
   std::uint64_t timer_{};
   time_point timer_at_{time_point::max()};
   bool closed_{};
