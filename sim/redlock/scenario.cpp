@@ -96,6 +96,10 @@ void add_losses(std::vector<scenario>& all) {
                  .reset = 10'000,
                  .clock_steps = 200ms,
                  .cuts = 300ms});
+}
+
+/// Some of everything.
+void add_mixtures(std::vector<scenario>& all) {
   all.push_back({.name = "plain",
                  .about = "no tokens",
                  .tokens = false,
@@ -160,6 +164,7 @@ std::vector<scenario> all_scenarios() {
   std::vector<scenario> all;
   add_network_faults(all);
   add_losses(all);
+  add_mixtures(all);
   add_beyond_exclusion(all);
   return all;
 }
