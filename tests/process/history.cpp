@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <fstream>
 #include <map>
+#include <random>
 #include <sstream>
 #include <stdexcept>
 
@@ -105,7 +106,8 @@ writer::writer(const std::string& path, std::string caller) : caller_(std::move(
   fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd_ < 0) {
     // Linked to its name with the header in it: nobody finds it without, whoever is killed.
-    const std::string draft = path + "." + caller_;
+    // Two processes that are the first of their namespaces have one number, and one caller's name.
+    const std::string draft = path + "." + caller_ + "." + std::to_string(std::random_device{}());
     std::ofstream(draft) << header << std::flush;
     if (::link(draft.c_str(), path.c_str()) != 0 && errno != EEXIST) {
       throw std::runtime_error("link " + path);

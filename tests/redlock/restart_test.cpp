@@ -102,8 +102,8 @@ TEST_P(redlock_durable, nodes_that_sync_every_write_keep_locks_and_vote_at_once)
   const auto began = clock::now();
   for (std::size_t i = 0; i < 5; ++i) nodes.restart(i, server::data::keep);
   EXPECT_EQ(nodes.count("a"), 5U);
-  EXPECT_TRUE(nodes.votes_come_to(5, query, 8s));
-  EXPECT_LT(clock::now() - began, 9s) << "no wait for max_ttl, which is 60 s";
+  EXPECT_TRUE(nodes.votes_come_to(5, query, 25s));
+  EXPECT_LT(clock::now() - began, 40s) << "no wait for max_ttl, which is 60 s";
   std::optional<session> by;
   EXPECT_EQ(try_once(nodes, query, 1, by).error(), errc::busy);
   EXPECT_TRUE(l->check());
@@ -114,19 +114,19 @@ TEST_P(redlock_durable, nodes_that_sync_every_write_keep_locks_and_vote_at_once)
   EXPECT_TRUE(!tokens || again->token() > old);
 }
 
-INSTANTIATE_TEST_SUITE_P(tokens, redlock_durable, testing::Values("ttl=10s", "ttl=10s&tokens=off"));
+INSTANTIATE_TEST_SUITE_P(tokens, redlock_durable, testing::Values("ttl=40s", "ttl=40s&tokens=off"));
 
 /// Fault matrix: clean SHUTDOWN of all nodes with `appendfsync always` | as after kill -9
 TEST(redlock_restarts, nodes_that_were_shut_down_cleanly_keep_locks_and_vote_at_once) {
   five_nodes nodes(5, {.append_only = true, .fsync = "always"});
   nodes.init();
-  session s = nodes.open("ttl=10s");
+  session s = nodes.open("ttl=40s");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   ASSERT_TRUE(nodes.comes_to("a", 5));
   for (std::size_t i = 0; i < 5; ++i) nodes[i].shutdown();
   for (std::size_t i = 0; i < 5; ++i) nodes[i].start();
-  EXPECT_TRUE(nodes.votes_come_to(5, "ttl=10s", 8s));
+  EXPECT_TRUE(nodes.votes_come_to(5, "ttl=40s", 25s));
   EXPECT_TRUE(l->check());
   EXPECT_EQ(nodes.count("a"), 5U);
 }
@@ -204,7 +204,7 @@ TEST(redlock_restarts, one_node_alone_that_lost_its_state_needs_recover) {
   nodes.init(2s);
   nodes.restart_empty(0, 1);
   const auto refused = holdfast::open(nodes.url(with_tokens));
-  EXPECT_EQ(refused.error(), errc::unavailable);
+  EXPECT_EQ(refused.error(), errc::not_initialised);
   EXPECT_THAT(refused.error().message(), HasSubstr("holdfast redlock"));
 }
 
