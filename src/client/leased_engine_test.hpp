@@ -170,7 +170,7 @@ struct listener final : observer {
 errc code(const auto& r) { return r ? errc{} : r.error().code(); }
 
 template <class Predicate>
-bool eventually(Predicate p, duration most = std::chrono::seconds{5}) {
+bool eventually(Predicate p, duration most = std::chrono::seconds{30}) {
   const auto end = clock::now() + most;
   while (!p()) {
     if (clock::now() > end) return false;

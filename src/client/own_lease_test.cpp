@@ -35,7 +35,7 @@ TEST_F(own_lease, that_passes_takes_its_lock_and_leaves_the_session) {
   const auto watcher = std::make_shared<listener>();
   auto s = open_session(watcher);
   auto other = must_acquire(s, "other");
-  engine_->own_ttl = 100ms;
+  engine_->own_ttl = 1s;
   const auto began = clock::now();
   auto held = must_acquire(s, "x");
   std::atomic<int> told{};
@@ -45,7 +45,7 @@ TEST_F(own_lease, that_passes_takes_its_lock_and_leaves_the_session) {
   });
   const auto token = held.lost();
   EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
-  EXPECT_LT(clock::now() - began, 2s);
+  EXPECT_LT(clock::now() - began, 20s);
   EXPECT_EQ(told, 1);
   EXPECT_TRUE(token.stop_requested());
   EXPECT_EQ(watcher->why, session_state::expired);
@@ -61,7 +61,7 @@ TEST_F(own_lease, that_passes_takes_its_lock_and_leaves_the_session) {
 
 TEST_F(own_lease, that_passes_is_told_to_an_observer_even_if_nobody_asks_the_lock) {
   const auto watcher = std::make_shared<listener>();
-  engine_->own_ttl = 50ms;
+  engine_->own_ttl = 1s;
   auto s = open_session(watcher);
   auto held = must_acquire(s, "x");
   EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
@@ -81,7 +81,7 @@ TEST_F(own_lease, that_was_lost_frees_its_name_by_a_release_that_says_lost_and_l
 }
 
 TEST_F(own_lease, that_was_lost_is_left_by_the_destructor_which_tells_nobody) {
-  engine_->own_ttl = 30ms;
+  engine_->own_ttl = 1s;
   auto s = open_session();
   {
     auto held = must_acquire(s, "x");
@@ -157,13 +157,13 @@ TEST_F(own_lease, of_a_lock_that_is_over_may_be_reported_lost_without_effect) {
 TEST_F(own_lease, of_an_earlier_attempt_says_nothing_about_a_later_one) {
   engine_->late_grants = 1;
   auto s = open_session();
-  auto got = s.acquire(lock_name("x"), {.wait = 5s});
+  auto got = s.acquire(lock_name("x"), {.wait = 30s});
   ASSERT_TRUE(got) << got.error().message();
   EXPECT_EQ(engine_->leaves, 1) << "the late grant was given back";
   std::atomic<int> told{};
   got->on_lost([&](const error&) { ++told; });
   engine_->first_lost(core::reply{core::status::gone, "late"});
-  io::alarm::of_process().value()->run([] {}, 5s);
+  io::alarm::of_process().value()->run([] {}, 1min);
   EXPECT_EQ(told, 0);
   EXPECT_TRUE(got->check());
 }
@@ -187,7 +187,7 @@ TEST_F(own_lease, that_is_shortened_is_told_at_the_earlier_deadline) {
 }
 
 TEST_F(own_lease, ends_with_a_denied_session_although_the_alarm_is_kept) {
-  auto s = open_session({}, 300ms);
+  auto s = open_session({}, 2s);
   auto held = must_acquire(s, "x");
   auto second = must_acquire(s, "y");
   std::atomic<bool> called{}, ended{}, returned{};
@@ -199,7 +199,7 @@ TEST_F(own_lease, ends_with_a_denied_session_although_the_alarm_is_kept) {
   engine_->all().front().lose(core::status::gone, "gone");
   ASSERT_TRUE(eventually([&] { return called.load(); }));
   engine_->deny({s.id(), "ann", "why not"}, [](const core::deny_reply&) {});
-  EXPECT_TRUE(eventually([&] { return !second.check(); }, 5s));
+  EXPECT_TRUE(eventually([&] { return !second.check(); }, 20s));
   EXPECT_EQ(engine_->live_at_close, 0);
   ended = true;
   EXPECT_TRUE(eventually([&] { return returned.load(); }));
@@ -227,7 +227,7 @@ TEST_F(own_lease, ends_with_its_session_before_the_record_goes) {
 
 TEST_F(own_lease, ends_with_a_session_that_expires) {
   engine_->drop_beats = true;
-  auto s = open_session({}, 150ms);
+  auto s = open_session({}, 1500ms);
   auto held = must_acquire(s, "x");
   const auto token = held.lost();
   EXPECT_TRUE(eventually([&] { return token.stop_requested(); }));
@@ -247,7 +247,7 @@ TEST_F(own_lease, of_a_lost_lock_is_left_later_when_the_store_does_not_answer) {
   EXPECT_EQ(code(std::move(held).release()), errc::lost);
   EXPECT_EQ(code(s.try_acquire(lock_name("x"))), errc::busy);
   auto b = open_session();
-  EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 5s}));
+  EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 30s}));
   EXPECT_EQ(engine_->gates_moved, 0) << "its enqueue was answered";
 }
 
@@ -269,7 +269,7 @@ TEST_F(own_lease, of_many_locks_is_told_promptly) {
   const auto all = engine_->all();
   const auto until = clock::now() + 100ms;
   for (const auto& one : all) one.shorten(until);
-  EXPECT_TRUE(eventually([&] { return told == locks; }, 5s)) << told;
+  EXPECT_TRUE(eventually([&] { return told == locks; }, 30s)) << told;
   EXPECT_EQ(s.status().state, session_state::attached);
   for (int i = 0; i < locks; i += 997) EXPECT_EQ(code(held[std::size_t(i)].check()), errc::lost);
 }
