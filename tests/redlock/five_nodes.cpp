@@ -94,9 +94,19 @@ redlock::overview five_nodes::look(const std::string& query) const {
   return std::move(*seen);
 }
 
-bool five_nodes::votes_come_to(std::size_t votes, const std::string& query,
-                               std::chrono::milliseconds limit) const {
-  return process::eventually([&] { return look(query).votes == votes; }, limit);
+testing::AssertionResult five_nodes::votes_come_to(std::size_t votes, const std::string& query,
+                                                   std::chrono::milliseconds limit) const {
+  redlock::overview seen;
+  const auto come = [&] {
+    seen = look(query);
+    return seen.votes == votes;
+  };
+  if (process::eventually(come, limit)) return testing::AssertionSuccess();
+  auto failure = testing::AssertionFailure() << seen.votes << " nodes vote";
+  for (const auto& n : seen.nodes) {
+    failure << "; " << n.address << " (epoch " << n.epoch << ") " << n.standing;
+  }
+  return failure;
 }
 
 void five_nodes::forget_sights() {

@@ -6,6 +6,8 @@
 #include <holdfast/redlock.hpp>
 #include <holdfast/session.hpp>
 
+#include <gtest/gtest.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdlib>
@@ -62,8 +64,8 @@ class five_nodes {
   /// As a client sees them.
   redlock::overview look(const std::string& query = "ttl=5s") const;
   /// Looks until so many nodes vote.
-  bool votes_come_to(std::size_t votes, const std::string& query = "ttl=5s",
-                     std::chrono::milliseconds limit = 20s) const;
+  testing::AssertionResult votes_come_to(std::size_t votes, const std::string& query = "ttl=5s",
+                                         std::chrono::milliseconds limit = 20s) const;
   const std::string& state() const { return state_.path(); }
   /// Clients forget which processes they have seen.
   void forget_sights();

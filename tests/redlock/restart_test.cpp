@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace holdfast::redlock_tests {
 
 using process::eventually;
@@ -48,8 +50,12 @@ TEST_P(redlock_restart, a_minority_that_lost_its_state_waits_and_rejoins) {
   c.end();
   EXPECT_THAT(c.violations(), IsEmpty());
   EXPECT_TRUE(kept->check());
-  const auto seen = nodes.look(with_tokens);
-  for (const auto& n : seen.nodes) EXPECT_EQ(n.epoch, seen.nodes[0].epoch) << n.address;
+  redlock::overview seen;
+  EXPECT_TRUE(process::eventually([&] {
+    seen = nodes.look(with_tokens);
+    return std::ranges::all_of(seen.nodes,
+                               [&](const auto& n) { return n.epoch == seen.nodes[0].epoch; });
+  })) << "all come to one epoch";
   EXPECT_GE(seen.nodes[0].floor, kept->token().value);
   EXPECT_TRUE(nodes.comes_to("contended", 0));
 }

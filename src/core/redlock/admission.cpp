@@ -413,6 +413,8 @@ std::optional<node_record> admission::any_record() const {
   return std::nullopt;
 }
 
+bool admission::busy() const noexcept { return joining_ || count(standing::marking) > 0; }
+
 std::uint64_t admission::newest_epoch() const noexcept {
   std::uint64_t newest = 0;
   for (const node_state& n : nodes_) {

@@ -103,6 +103,9 @@ class admission {
   /// Success while enough nodes vote or may soon; else why not and what to do.
   result<void> verdict(time_point now) const;
   const first_sights& sights() const noexcept { return sights_; }
+  /// A loss is being named, or others have been sealed for a node that is not written yet: who ends
+  /// now leaves that to the next client, and nodes behind.
+  bool busy() const noexcept;
 
  private:
   struct node_state {

@@ -130,11 +130,12 @@ void cluster::start() {
 }
 
 void cluster::close(duration limit) {
+  const time_point end = clock::now() + limit;
+  await_idle(end);
   {
     const std::lock_guard hold(mutex_);
     closed_ = true;
   }
-  const time_point end = clock::now() + limit;
   for (const auto& m : members_) {
     m->connection->close(std::max(duration::zero(), end - clock::now()));
   }
@@ -215,7 +216,6 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
     const std::lock_guard hold(mutex_);
     members_[i]->server = facts;
   }
-  load_scripts(i);
   look(i);
   for_listeners([i](link_listener& l) { l.connected(i); });
 }
@@ -272,10 +272,12 @@ void cluster::carry_out(step s) {
   for (const auto& what : s.seals) send_seal(what);
   for (const auto& what : s.writes) send_write(what);
   for_each(s.look, [this](node_index i) {
-    if (connection_of(i) != 0) {
-      load_scripts(i);
-      look(i);
+    if (connection_of(i) == 0) return;
+    {
+      const std::lock_guard hold(mutex_);
+      members_[i]->judged = false;
     }
+    look(i);
   });
   wake_at(s.wake);
 }
@@ -340,21 +342,35 @@ result<void> cluster::verdict() const {
   return error(v.error().code(), std::move(text));
 }
 
-/// Under the mutex: nothing that is under way can make it better soon.
-bool cluster::settled() const {
+/// Under the mutex. That enough vote for a majority is for tell_ready().
+bool cluster::is_so(readiness how) const {
+  if (closed_) return true;
+  if (how == readiness::idle) return !admission_.busy();
   for (node_index i = 0; i < size(); ++i) {
     const auto is = admission_.standing_of(i);
     const bool under_way = is == admission::standing::marking || is == admission::standing::joining;
-    if (!members_[i]->judged || under_way) return false;
+    // It votes no less for being brought up later.
+    const bool later = is == admission::standing::lagging && how == readiness::settled;
+    if (!members_[i]->judged || under_way || later) return false;
   }
   return true;
+}
+
+/// A client that lives for a moment would leave, each time, nodes that it sealed for a rejoin and
+/// never finished; and so would the next.
+void cluster::await_idle(time_point limit) {
+  if (loop_->on_thread()) return;
+  const auto idle = std::make_shared<io::latch>();
+  when_ready(
+      limit, [idle] { idle->open(); }, readiness::idle);
+  idle->wait();
 }
 
 void cluster::when_ready(time_point limit, std::function<void()> then, readiness how) {
   bool ready{};
   {
     const std::lock_guard hold(mutex_);
-    ready = settled() || closed_;
+    ready = is_so(how);
     if (!ready) {
       waiters_.push_back({limit, std::move(then), how});
       loop_->at(limit, [self = weak_from_this()] {
@@ -370,18 +386,18 @@ void cluster::tell_ready(time_point now) {
   std::vector<waiter> due;
   {
     const std::lock_guard hold(mutex_);
-    const bool all = settled() || closed_;
     const bool enough = admission_.voters().size() >= majority();
     for (waiter& w : waiters_) {
-      const bool whole = w.how == readiness::settled;
-      if (all || whole || !enough || w.limit <= now + stragglers_limit) continue;
+      const bool cut = enough && w.how == readiness::majority;
+      if (!cut || w.limit <= now + stragglers_limit) continue;
       w.limit = now + stragglers_limit;
       loop_->at(w.limit, [self = weak_from_this()] {
         if (const auto c = self.lock()) c->tell_ready(clock::now());
       });
     }
-    const auto first = std::stable_partition(
-        waiters_.begin(), waiters_.end(), [&](const waiter& w) { return !all && w.limit > now; });
+    const auto first =
+        std::stable_partition(waiters_.begin(), waiters_.end(),
+                              [&](const waiter& w) { return w.limit > now && !is_so(w.how); });
     due.assign(std::make_move_iterator(first), std::make_move_iterator(waiters_.end()));
     waiters_.erase(first, waiters_.end());
   }

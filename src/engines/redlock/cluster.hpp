@@ -115,9 +115,14 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// Why no majority can vote now, or success.
   result<void> verdict() const;
-  enum class readiness : std::uint8_t { majority, settled };
-  /// Runs `then` when a majority votes (unless `how` says settled) or every node has been judged,
-  /// at `limit` at the latest; on the loop's thread, or before it returns.
+  /// What is waited for.
+  enum class readiness : std::uint8_t {
+    majority,  ///< A majority votes, or every node has been judged.
+    settled,   ///< Every node has been judged, and all that can be done for it now is done.
+    idle       ///< Nothing is half done at a node.
+  };
+  /// Runs `then` when that is so, at `limit` at the latest; on the loop's thread, or before it
+  /// returns.
   void when_ready(time_point limit, std::function<void()> then,
                   readiness how = readiness::majority);
 
@@ -146,7 +151,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     return members_[i]->connection->count();
   }
 
-  /// Gives what is queued until `limit` to leave, and ends the connections.
+  /// Ends what is half done at a node, gives what is queued time to leave, both until `limit`, and
+  /// ends the connections.
   void close(duration limit);
 
  private:
@@ -189,7 +195,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void refresh();
   void wake_at(time_point when);
   void tell_ready(time_point now);
-  bool settled() const;
+  bool is_so(readiness how) const;
+  void await_idle(time_point limit);
   void for_listeners(const std::function<void(link_listener&)>& f);
 
   const settings settings_;

@@ -19,6 +19,7 @@ using core::redlock::write_reply;
 
 /// For what is asked of a node outside an attempt: a node that hangs is put out by its silence.
 constexpr duration inquiry_limit = 2s;
+constexpr duration reload_pause = 100ms;
 /// How often the clocks of the nodes are read while nothing else brings their TIME.
 constexpr duration clock_poll = 1s;
 
@@ -34,6 +35,8 @@ void cluster::load_scripts(node_index i) {
 }
 
 void cluster::look(node_index i) {
+  // Each time: one that loads its data refuses the scripts, too.
+  load_scripts(i);
   const std::uint64_t connection = connection_of(i);
   std::string bytes;
   commands::persistence(bytes);
@@ -41,7 +44,9 @@ void cluster::look(node_index i) {
       [self = weak_from_this(), i, connection](const io::redis_answer& a) {
         const auto c = self.lock();
         if (!c) return;
-        const bool durable = a.reply != nullptr && c->is_durable(i, *a.reply);
+        // Silence is not the answer that it syncs nothing.
+        if (a.reply == nullptr) return c->looked(i, connection, false, a, a.at);
+        const bool durable = c->is_durable(i, *a.reply);
         std::string again;
         // Without records a user needs no right to any key but the locks.
         c->settings_.tokens ? commands::look(again) : commands::time(again);
@@ -107,7 +112,9 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
     }
   }
   f.address = addresses_[i];
-  loop_->at(clock::now() + inquiry_limit, [self = weak_from_this(), i] {
+  // Two states that pass by themselves, and soon.
+  const bool soon = why == fault::loading || why == fault::script_missing;
+  loop_->at(clock::now() + (soon ? reload_pause : inquiry_limit), [self = weak_from_this(), i] {
     if (const auto c = self.lock(); c && c->connection_of(i) != 0) c->look(i);
   });
   advance([&](admission& x) {

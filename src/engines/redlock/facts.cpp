@@ -40,6 +40,10 @@ result<void> check(const io::redis_facts& server) {
                  "INFO has no run_id, without which a restart would not be seen; use a server that "
                  "tells it");
   }
+  // Until then it says that its appendonly file is off, and would pass for one that lost its state.
+  if (info_says(server, "loading", "1")) {
+    return error(errc::unavailable, "the server is loading its data");
+  }
   return {};
 }
 

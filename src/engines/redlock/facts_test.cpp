@@ -70,6 +70,15 @@ TEST(facts, a_server_that_does_not_say_who_it_is_is_refused_with_what_to_do) {
   EXPECT_FALSE(facts::check(f));
 }
 
+TEST(facts, a_server_that_loads_its_data_is_asked_later) {
+  io::redis_facts f = a_server();
+  f.info["loading"] = "0";
+  EXPECT_TRUE(facts::check(f));
+  f.info["loading"] = "1";
+  ASSERT_FALSE(facts::check(f));
+  EXPECT_NE(facts::check(f).error().message().find("loading"), std::string::npos);
+}
+
 TEST(facts, a_server_that_is_too_old_is_named) {
   io::redis_facts f = a_server();
   for (const char* version : {"5.0.14", "2.8", "", "x", "-7"}) {
