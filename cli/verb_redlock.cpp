@@ -62,7 +62,7 @@ std::optional<int> check(const typed& t, const report& out) {
   if (!t.writes() && (t.accept_unsafe || !t.max_ttl.empty())) {
     return out.fail(exit_code::usage,
                     "redlock status: --max-ttl and --unsafe are for init and "
-                    "recover; status changes nothing");
+                    "recover; status sets nothing");
   }
   return std::nullopt;
 }

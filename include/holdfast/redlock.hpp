@@ -57,7 +57,8 @@ struct setup {
   bool accept_unsafe{};
 };
 
-/// Looks at every node; changes nothing. Waits at most some seconds for those that do not answer.
+/// Looks at every node, waiting some seconds for those that do not answer. Like every client it
+/// brings back nodes that may rejoin; what init() and recover() decide it leaves to them.
 /// Errors: `invalid_argument` (the URL), `unsupported` (not a redlock:// store).
 HOLDFAST_EXPORT result<overview> status(std::string_view url);
 
