@@ -83,8 +83,9 @@ class Source:
         return self.text.count("\n", 0, position) + 1
 
 
-# Folders of build results, version control and fuzzers' inputs hold nothing that people write.
-_SKIPPED = {".git", "build", ".cache", "__pycache__", "corpus"}
+# Folders of build results, version control, fuzzers' inputs and installed packages hold nothing
+# that people write here.
+_SKIPPED = {".git", "build", ".cache", "__pycache__", "corpus", "node_modules"}
 
 
 def read_tree(root):
