@@ -53,6 +53,7 @@ void acquisition::start(std::shared_ptr<grant> g, completion<holdfast::lock> don
 }
 
 result<holdfast::lock> acquisition::wait() {
+  if (!ended_.is_open()) (void)session_->engine().lend(ended_.place());
   ended_.wait();
   return std::move(*outcome_);
 }
@@ -189,6 +190,7 @@ void acquisition::carry_out(const core::act::watch& a) {
   r.targets = a.targets;
   r.id = session_->id();
   r.request = request_;
+  r.blocks = !done_;
   watch_ = session_->engine().watch(r, [this] { post(noticed); });
   rivals_ = a.whom;
   const bool local = !session_->store().opened().life_directory.empty();

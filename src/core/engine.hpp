@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/lease.hpp"
+#include "core/parking.hpp"
 #include "core/records.hpp"
 
 #include <holdfast/lock_name.hpp>
@@ -154,6 +155,7 @@ struct watch_request {
   std::vector<token> targets;
   session_id id{};
   std::uint64_t request{};  ///< That of the enqueue: finds a waiter that has no order.
+  bool blocks{};  ///< The caller's thread is about to block, and will call lend().
 };
 
 struct listed_lock {
@@ -252,6 +254,11 @@ class engine {
   /// watch() itself. Silence proves nothing: the caller also looks by itself from time to time.
   virtual std::unique_ptr<watch_handle> watch(const watch_request&,
                                               std::function<void()> notify) = 0;
+
+  /// The calling thread waits until `until` opens; an engine that has a thread for its watches may
+  /// use this one instead, so that a waiter is woken once and not twice. False, at once: it waits
+  /// elsewhere. What notify() does happens on this thread, then.
+  virtual bool lend(parking& /*until*/) { return false; }
 
   /// Everything, in one consistent picture; entries of missing sessions are left out.
   virtual void list(on<listing>) = 0;

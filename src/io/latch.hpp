@@ -1,7 +1,6 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include "core/parking.hpp"
 
 namespace holdfast::io {
 
@@ -11,15 +10,14 @@ namespace holdfast::io {
 /// that both own.
 class latch {
  public:
-  void open() noexcept {
-    open_.store(1, std::memory_order_release);
-    open_.notify_one();
-  }
-  void wait() const noexcept { open_.wait(0, std::memory_order_acquire); }
-  bool is_open() const noexcept { return open_.load(std::memory_order_acquire) != 0; }
+  void open() noexcept;
+  void wait() noexcept;
+  bool is_open() const noexcept { return parking_.is_open(); }
+  /// For an engine that may use the caller's thread while it waits.
+  core::parking& place() noexcept { return parking_; }
 
  private:
-  std::atomic<std::int32_t> open_{0};  // 32 bits: the width that a futex waits on directly.
+  core::parking parking_;
 };
 
 }  // namespace holdfast::io

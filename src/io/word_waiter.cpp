@@ -15,11 +15,19 @@ namespace {
 // A ringer that is killed between counting and waking leaves a sleeper: it looks by itself.
 constexpr duration look_by_itself = std::chrono::seconds{1};
 
+// Who sleeps: each takes back its own sign, for the next sleeper may have set another already.
+constexpr std::uint32_t by_own = 1;
+constexpr std::uint32_t by_lent = 2;
+
+void awake(wake_word& word, std::uint32_t who) noexcept {
+  word.asleep.compare_exchange_strong(who, 0);
+}
+
 void sleep_on(wake_word& word, std::uint32_t seen) noexcept {
   // Sequentially consistent on both sides: either we see the new count, or ring() sees us asleep.
-  word.asleep.store(1);
+  word.asleep.store(by_own);
   if (word.count.load() == seen) (void)futex_wait(address_of(word.count), seen, look_by_itself);
-  word.asleep.store(0);
+  awake(word, by_own);
 }
 
 std::thread start_without_signals(std::function<void()> body) {
@@ -46,44 +54,96 @@ void ring(wake_word& word) noexcept {
 }
 
 struct word_waiter::state {
+  /// Who sleeps on the word.
+  enum place : std::uint32_t { own, lent, resting };
+
   wake_word& word;
   std::function<void()> rung;
-  // Outlives this object when the thread itself destroys it.
-  std::shared_ptr<std::atomic<bool>> stop{std::make_shared<std::atomic<bool>>(false)};
+  std::atomic<bool> stop{};
+  std::atomic<std::uint32_t> place{own};
   std::thread thread{};
 
-  void start() {
-    // Counted from here, not from when the thread runs: a ring in between is not missed.
-    const std::uint32_t first = word.count.load();
-    thread = start_without_signals([this, seen = first, over = stop, call = rung]() mutable {
-      while (!over->load()) {
+  void serve(std::uint32_t seen) {
+    while (!stop.load()) {
+      if (const auto now = place.load(); now != own) {
+        place.wait(now);
+        if (place.load() != own) continue;
+        seen = word.count.load();
+      } else {
         sleep_on(word, seen);
         const std::uint32_t count = word.count.load();
-        if (count == seen || over->load()) continue;
+        if (count == seen) continue;
         seen = count;
-        call();
-        if (over->load()) return;  // `this` may be gone.
       }
-    });
+      if (stop.load()) return;
+      rung();
+    }
+  }
+
+  /// True when `until` is open; false when this kernel cannot wait for it.
+  bool serve_for(core::parking& until) {
+    std::uint32_t seen = word.count.load();
+    rung();
+    while (until.announce_sleep()) {
+      word.asleep.store(by_lent);
+      auto woken = woken_by_either::yes;
+      if (word.count.load() == seen) {
+        woken = futex_wait_either(address_of(word.count), seen, address_of(until.word),
+                                  core::parking::slept_on, look_by_itself);
+      }
+      awake(word, by_lent);
+      until.awake();
+      if (woken == woken_by_either::unsupported) return false;
+      const std::uint32_t count = word.count.load();
+      if (count == seen || until.is_open()) continue;
+      seen = count;
+      rung();
+    }
+    return true;
   }
 };
 
 word_waiter::word_waiter(wake_word& word, std::function<void()> rung)
     : state_(new state{word, std::move(rung)}) {
-  state_->start();
+  // Counted from here, not from when the thread runs: a ring in between is not missed.
+  const std::uint32_t first = word.count.load();
+  // The thread's own share: it may destroy this object.
+  state_->thread = start_without_signals([s = state_, first] { s->serve(first); });
 }
 
 word_waiter::~word_waiter() {
   if (!state_) return;
-  state_->stop->store(true);
+  state_->stop.store(true);
   if (state_->thread.get_id() == std::this_thread::get_id()) {
     state_->thread.detach();
     return;
   }
+  state_->place.store(state::own);
+  state_->place.notify_all();
   ring(state_->word);
   state_->thread.join();
 }
 
-void word_waiter::abandon() noexcept { (void)state_.release(); }
+bool word_waiter::lend(core::parking& until, const std::function<bool()>& needed) {
+  const auto s = state_;
+  std::uint32_t was = s->place.load();
+  if (was == state::lent || !s->place.compare_exchange_strong(was, state::lent)) return false;
+  // It may sleep on the word, where only one is woken.
+  if (was == state::own) ring(s->word);
+  const bool done = s->serve_for(until);
+  s->place.store(state::resting);
+  if (!done || needed()) resume();
+  return done;
+}
+
+void word_waiter::resume() noexcept {
+  std::uint32_t was = state::resting;
+  if (state_->place.compare_exchange_strong(was, state::own)) state_->place.notify_all();
+}
+
+void word_waiter::abandon() noexcept {
+  // The thread's handle must not be joined or destroyed here.
+  static_cast<void>(new std::shared_ptr<state>(std::move(state_)));
+}
 
 }  // namespace holdfast::io

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/parking.hpp"
+
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -28,12 +30,23 @@ class word_waiter {
   word_waiter& operator=(const word_waiter&) = delete;
   ~word_waiter();
 
+  /// The calling thread waits for `until` to open, and meanwhile takes the place of the waiter's own
+  /// thread: it sleeps on the word and calls `rung`, so that what a ring brings about happens on the
+  /// very thread that waits for it. `rung` is called once at the start. False, at once: another
+  /// thread has the place, or the kernel cannot wait for two words.
+  ///
+  /// At the end `needed` tells whether the own thread has to take over again; else it goes on
+  /// resting until resume().
+  bool lend(core::parking& until, const std::function<bool()>& needed);
+  /// The own thread serves again, unless another one has its place.
+  void resume() noexcept;
+
   /// Gives the thread up without touching it: for a forked child, where it does not exist.
   void abandon() noexcept;
 
  private:
   struct state;
-  std::unique_ptr<state> state_;
+  std::shared_ptr<state> state_;
 };
 
 }  // namespace holdfast::io

@@ -256,6 +256,10 @@ void local_engine::deny(const core::deny_request& r, core::on<core::deny_reply> 
   answer(done, std::move(reply), std::move(failed));
 }
 
+bool local_engine::lend(core::parking& until) {
+  return !store_->is_inherited() && store_->watching().lend(store_, until);
+}
+
 std::unique_ptr<core::watch_handle> local_engine::watch(const core::watch_request& r,
                                                         std::function<void()> notify) {
   // A forked child has no thread here and no right to start one on its parent's memory.

@@ -34,11 +34,13 @@ std::unique_ptr<core::watch_handle> watches::arm(const std::shared_ptr<environme
     armed_.emplace(id, armed{what, std::move(notify)});
     if (!waiter_) {
       // Weak: an armed watch does not keep a store open.
-      waiter_ = std::make_unique<io::word_waiter>(
+      waiter_ = std::make_shared<io::word_waiter>(
           word_, [self = shared_from_this(), weak = std::weak_ptr(store)] {
             if (const auto open = weak.lock()) self->look(*open);
           });
     }
+    // One that is about to block looks and sleeps by itself.
+    if (!what.blocks) waiter_->resume();
   }
   io::ring(word_);
   return std::make_unique<handle>(shared_from_this(), id);
@@ -72,16 +74,15 @@ void watches::call(std::uint64_t id) {
   {
     const std::lock_guard lock(mutex_);
     const auto at = armed_.find(id);
-    if (at == armed_.end()) return;
-    at->second.fired = true;
+    // Two threads look while one takes the other's place.
+    if (at == armed_.end() || std::exchange(at->second.fired, true)) return;
     notify = at->second.notify;
-    running_ = id;
-    runner_ = std::this_thread::get_id();
+    running_.emplace(id, std::this_thread::get_id());
   }
   notify();
   notify = nullptr;  // What it captured may end a session: not under the mutex.
   const std::lock_guard lock(mutex_);
-  running_ = 0;
+  running_.erase(id);
   idle_.notify_all();
 }
 
@@ -93,14 +94,29 @@ void watches::disarm(std::uint64_t id) noexcept {
     ended = std::move(at->second.notify);
     armed_.erase(at);
   }
-  if (runner_ != std::this_thread::get_id()) {
-    idle_.wait(lock, [&] { return running_ != id; });
-  }
+  idle_.wait(lock, [&] {
+    const auto runs = running_.find(id);
+    return runs == running_.end() || runs->second == std::this_thread::get_id();
+  });
   lock.unlock();
 }
 
+bool watches::lend(const std::shared_ptr<environment>& store, core::parking& until) {
+  std::shared_ptr<io::word_waiter> waiter;
+  {
+    const std::lock_guard lock(mutex_);
+    waiter = waiter_;
+  }
+  // The word is in the store's memory.
+  const auto keep = store;
+  return waiter && waiter->lend(until, [this] {
+    const std::lock_guard lock(mutex_);
+    return !armed_.empty();
+  });
+}
+
 void watches::stop() noexcept {
-  std::unique_ptr<io::word_waiter> waiter;
+  std::shared_ptr<io::word_waiter> waiter;
   {
     const std::lock_guard lock(mutex_);
     waiter = std::move(waiter_);

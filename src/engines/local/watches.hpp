@@ -31,6 +31,9 @@ class watches : public std::enable_shared_from_this<watches> {
   std::unique_ptr<core::watch_handle> arm(const std::shared_ptr<environment>& store,
                                           const core::watch_request& what,
                                           std::function<void()> notify);
+  /// The caller waits for `until`; its thread sleeps on the word in place of the one that does so
+  /// for all. False, at once, when it cannot: then it waits elsewhere.
+  bool lend(const std::shared_ptr<environment>& store, core::parking& until);
   /// Ends the thread; waits for it unless called by it.
   void stop() noexcept;
   /// For a forked child: the thread does not exist here and the mutex may be locked for ever.
@@ -53,9 +56,9 @@ class watches : public std::enable_shared_from_this<watches> {
   std::condition_variable idle_;
   std::map<std::uint64_t, armed> armed_;
   std::uint64_t last_id_{};
-  std::uint64_t running_{};  ///< The watch whose notify is being called; zero: none.
-  std::thread::id runner_;
-  std::unique_ptr<io::word_waiter> waiter_;
+  /// The watches whose notify is being called, and the threads that do.
+  std::map<std::uint64_t, std::thread::id> running_;
+  std::shared_ptr<io::word_waiter> waiter_;
 };
 
 }  // namespace holdfast::engines::local
