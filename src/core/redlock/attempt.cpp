@@ -144,10 +144,11 @@ attempt::step attempt::rest() const noexcept {
 /// `pending` may still answer either way.
 errc attempt::reason(node_set pending) const noexcept {
   const std::size_t most = spare(config_.nodes);
-  const auto votes = std::span(votes_).first(config_.nodes);
   const auto more_than_spare = [&](fault f) {
-    return static_cast<std::size_t>(std::count_if(
-               votes.begin(), votes.end(), [&](const node_vote& v) { return v.why == f; })) > most;
+    std::size_t said = 0;
+    for_each(node_set::all(config_.nodes),
+             [&](node_index i) { said += votes_[i].why == f ? 1U : 0U; });
+    return said > most;
   };
   if (more_than_spare(fault::denied)) return errc::denied;
   if (more_than_spare(fault::config_differs)) return errc::invalid_argument;

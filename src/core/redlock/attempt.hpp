@@ -1,12 +1,12 @@
 #pragma once
 
 #include "core/redlock/node_vote.hpp"
+#include "core/redlock/per_node.hpp"
 #include "core/redlock/quorum.hpp"
 
 #include <holdfast/error.hpp>
 #include <holdfast/token.hpp>
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -116,7 +116,7 @@ class attempt {
   errc why_{};
   bool too_late_{};
   std::uint64_t newer_epoch_{};
-  std::array<node_vote, nodes_max> votes_{};
+  per_node<node_vote> votes_{};
 };
 
 }  // namespace holdfast::core::redlock

@@ -2,9 +2,9 @@
 
 #include "core/backoff.hpp"
 #include "core/redlock/node_vote.hpp"
+#include "core/redlock/per_node.hpp"
 #include "core/redlock/quorum.hpp"
 
-#include <array>
 #include <cstdint>
 
 namespace holdfast::core::redlock {
@@ -72,7 +72,7 @@ class owed_release {
   bool told_{};
   bool over_{};
   backoff pause_;
-  std::array<trace, nodes_max> traces_{};
+  per_node<trace> traces_{};
 };
 
 }  // namespace holdfast::core::redlock

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/redlock/owed_release.hpp"
+#include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/round.hpp"
 
@@ -49,7 +50,7 @@ class debt final : public io::redis_receiver,
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   core::redlock::owed_release machine_;
-  std::array<std::uint64_t, core::redlock::nodes_max> connections_{};
+  core::redlock::per_node<std::uint64_t> connections_{};
   node_set under_way_{};  ///< Sent, and neither answered nor given up.
   settled then_{};
   time_point patience_{};

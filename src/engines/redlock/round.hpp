@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/redlock/attempt.hpp"
+#include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "io/redis_requests.hpp"
 
@@ -8,7 +9,6 @@
 #include <holdfast/session_id.hpp>
 #include <holdfast/token.hpp>
 
-#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -27,7 +27,7 @@ struct placed_key {
   time_point last_sent{};
   node_set asked{};     ///< Those that may have it: all that were asked and did not say `taken`.
   node_set answered{};  ///< Those whose acquire cannot come any more.
-  std::array<std::uint64_t, core::redlock::nodes_max> connections{};
+  core::redlock::per_node<std::uint64_t> connections{};
 };
 
 /// One attempt on the wire: it asks the voters at once, feeds the attempt machine with what comes
@@ -90,7 +90,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   std::shared_ptr<const ballots> ballots_;
   node_set asked_;  ///< The voters without those that are silent.
   std::optional<core::redlock::attempt> attempt_;
-  std::array<std::uint64_t, core::redlock::nodes_max> connections_{};
+  core::redlock::per_node<std::uint64_t> connections_{};
   node_set voided_;    ///< Sent on another connection than was judged: not counted.
   node_set answered_;  ///< The acquire's fate there is known.
   node_set taken_;
