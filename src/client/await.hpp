@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/engine.hpp"
 #include "io/latch.hpp"
 
 #include <memory>
@@ -11,7 +12,7 @@ namespace holdfast::client {
 /// Calls `start(callback)` and blocks until the callback has run: an engine's operation as a plain
 /// call. The engine bounds the time.
 template <class Reply, class Start>
-Reply await(Start&& start) {
+Reply await(core::engine& on, Start&& start) {
   struct rendezvous {
     std::optional<Reply> reply;
     io::latch done;
@@ -25,6 +26,7 @@ Reply await(Start&& start) {
     at->reply.emplace(std::move(r));
     at->done.open();
   });
+  if (!meet->done.is_open()) (void)on.lend(meet->done.place());
   meet->done.wait();
   return std::move(*meet->reply);
 }

@@ -228,7 +228,7 @@ void grant::notice_loss() {
 
 core::leave_reply grant::give_back() {
   const auto reply = await<core::leave_reply>(
-      [&](auto done) { owner_->engine().leave(leaving(), std::move(done)); });
+      owner_->engine(), [&](auto done) { owner_->engine().leave(leaving(), std::move(done)); });
   left(reply);
   return reply;
 }

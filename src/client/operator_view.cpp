@@ -48,7 +48,8 @@ error refusal(const core::session_record& r, life seen) {
 
 result<core::listing> operator_view::ask() {
   if (store_->forked()) return forked_error();
-  auto l = await<core::listing>([&](auto done) { store_->engine().list(std::move(done)); });
+  auto l = await<core::listing>(store_->engine(),
+                                [&](auto done) { store_->engine().list(std::move(done)); });
   if (l.what != core::status::ok) return failure(l, "listing", store_->url());
   return l;
 }
@@ -91,8 +92,8 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
                      std::to_string(by.size()) + " and " + std::to_string(why.size()));
   }
   const core::deny_request r{id, std::move(by), std::move(why)};
-  const auto reply =
-      await<core::deny_reply>([&](auto done) { store_->engine().deny(r, std::move(done)); });
+  const auto reply = await<core::deny_reply>(
+      store_->engine(), [&](auto done) { store_->engine().deny(r, std::move(done)); });
   if (reply.what == core::status::gone) return no_such_session(id, store_->url());
   if (reply.what != core::status::ok) return failure(reply, "deny " + id.str(), store_->url());
   // The next try may count from this sight of the denied record.
@@ -120,8 +121,8 @@ result<void> operator_view::break_session(const session_id& id) {
 
 result<void> operator_view::take(const core::session_record& record) {
   const core::take_request r{record.id, record.at};
-  const auto reply =
-      await<core::take_reply>([&](auto done) { store_->engine().take(r, std::move(done)); });
+  const auto reply = await<core::take_reply>(
+      store_->engine(), [&](auto done) { store_->engine().take(r, std::move(done)); });
   if (reply.what == core::status::changed) {
     return error(errc::busy, who(record) + " has changed meanwhile; look again");
   }

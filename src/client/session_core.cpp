@@ -206,7 +206,8 @@ result<void> session_core::close() {
     core::close_request r;
     r.id = id_;
     r.inc = inc_;
-    closed = settle(await<core::reply>([&](auto done) { engine().close(r, std::move(done)); }));
+    closed = settle(
+        await<core::reply>(engine(), [&](auto done) { engine().close(r, std::move(done)); }));
   }
   events_.shut();
   return closed;

@@ -100,15 +100,16 @@ void session_core::bury_dead() {
   if (directory.empty()) return;
   const auto dead = io::dead_lives(directory, lives_looked_at);
   if (dead.empty()) return;
-  const auto all = await<core::listing>([&](auto done) { engine().list(std::move(done)); });
+  const auto all =
+      await<core::listing>(engine(), [&](auto done) { engine().list(std::move(done)); });
   if (all.what != core::status::ok) return;
   for (const auto& id : dead) {
     const auto there = std::find_if(all.sessions.begin(), all.sessions.end(),
                                     [&](const auto& s) { return s.id == id; });
     if (there != all.sessions.end()) {
       const core::take_request take{.id = id, .seen = there->at};
-      const auto reply =
-          await<core::take_reply>([&](auto done) { engine().take(take, std::move(done)); });
+      const auto reply = await<core::take_reply>(
+          engine(), [&](auto done) { engine().take(take, std::move(done)); });
       if (reply.what != core::status::ok && reply.what != core::status::gone) continue;
       if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
     }
@@ -122,7 +123,8 @@ core::open_reply session_core::announce(const core::open_request& r, time_point&
   core::open_reply reply;
   sent = clock::now();
   for (int attempt = 0; attempt < open_attempts; ++attempt) {
-    reply = await<core::open_reply>([&](auto done) { engine().open(r, std::move(done)); });
+    reply =
+        await<core::open_reply>(engine(), [&](auto done) { engine().open(r, std::move(done)); });
     if (reply.what != core::status::unknown) break;
   }
   return reply;

@@ -26,8 +26,8 @@ class full_name : public ::testing::Test {
       core::open_request r;
       r.draft.id.bytes.fill(n);
       r.draft.ttl = 10min;
-      const auto reply =
-          await<core::open_reply>([&](auto done) { store_.engine->open(r, std::move(done)); });
+      const auto reply = await<core::open_reply>(
+          *store_.engine, [&](auto done) { store_.engine->open(r, std::move(done)); });
       ASSERT_EQ(reply.what, core::status::ok);
       inc_.push_back(reply.at.inc);
       gate_ = reply.gate;
@@ -40,8 +40,8 @@ class full_name : public ::testing::Test {
                                     .gate = gate_,
                                     .request = i + 1,
                                     .how = mode::shared()};
-      const auto view =
-          await<core::queue_view>([&](auto done) { store_.engine->enqueue(r, std::move(done)); });
+      const auto view = await<core::queue_view>(
+          *store_.engine, [&](auto done) { store_.engine->enqueue(r, std::move(done)); });
       ASSERT_EQ(view.what, core::status::ok) << view.text;
       last_ = view.mine;
     }
@@ -49,8 +49,8 @@ class full_name : public ::testing::Test {
   void one_leaves() {
     const core::leave_request r{
         .name = crowd, .id = id_.back(), .inc = inc_.back(), .order = last_};
-    const auto reply =
-        await<core::leave_reply>([&](auto done) { store_.engine->leave(r, std::move(done)); });
+    const auto reply = await<core::leave_reply>(
+        *store_.engine, [&](auto done) { store_.engine->leave(r, std::move(done)); });
     ASSERT_EQ(reply.what, core::status::ok);
   }
   static void expect_refused(const result<lock>& r) {

@@ -17,6 +17,9 @@ thread_local bool is_ours = false;
 
 bool on_library_thread() noexcept { return is_ours; }
 
+library_work::library_work() noexcept { is_ours = true; }
+library_work::~library_work() { is_ours = false; }
+
 result<std::thread> start_thread(const char* name, std::function<void()> body) {
   sigset_t all{};
   sigset_t before{};

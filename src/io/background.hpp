@@ -12,7 +12,17 @@ namespace holdfast::io {
 /// Errors: `unavailable` when the system gives no thread.
 result<std::thread> start_thread(const char* name, std::function<void()> body);
 
-/// True on a thread that start_thread() has started: such a thread never waits for another one.
+/// True on a thread that start_thread() has started, or while one of the program's does the same
+/// work: it never waits for another one.
 bool on_library_thread() noexcept;
+
+/// While it lives the calling thread, one of the program's, does the library's work.
+class library_work {
+ public:
+  library_work() noexcept;
+  library_work(const library_work&) = delete;
+  library_work& operator=(const library_work&) = delete;
+  ~library_work();
+};
 
 }  // namespace holdfast::io

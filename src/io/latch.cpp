@@ -7,13 +7,17 @@
 namespace holdfast::io {
 
 void latch::open() noexcept {
-  if (parking_.word.exchange(core::parking::opened) != core::parking::slept_on) return;
+  const auto was = parking_.word.exchange(core::parking::opened);
+  if (was == core::parking::elsewhere) parking_.where->opened();
+  if (was != core::parking::slept_on) return;
   futex_wake(address_of(parking_.word), std::numeric_limits<int>::max());
 }
 
-void latch::wait() noexcept {
-  while (parking_.announce_sleep()) {
-    (void)futex_wait(address_of(parking_.word), core::parking::slept_on, std::chrono::seconds{1});
+void latch::wait() noexcept { wait_for(parking_); }
+
+void latch::wait_for(core::parking& p) noexcept {
+  while (p.announce_sleep()) {
+    (void)futex_wait(address_of(p.word), core::parking::slept_on, std::chrono::seconds{1});
   }
 }
 

@@ -12,6 +12,8 @@ class latch {
  public:
   void open() noexcept;
   void wait() noexcept;
+  /// The same for a word that is not in a latch.
+  static void wait_for(core::parking& p) noexcept;
   bool is_open() const noexcept { return parking_.is_open(); }
   /// For an engine that may use the caller's thread while it waits.
   core::parking& place() noexcept { return parking_; }

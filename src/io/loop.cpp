@@ -4,6 +4,7 @@
 #include "io/background.hpp"
 #include "io/boot_timer.hpp"
 #include "io/per_process.hpp"
+#include "io/turn.hpp"
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -34,8 +35,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   result<void> run() {
     await_timer();
     auto thread = start_thread("holdfast-loop", [this] {
-      id_ = std::this_thread::get_id();
-      context_.run();
+      turn_.run_own();
       finished_ = true;
     });
     if (!thread) return thread.error();
@@ -44,16 +44,24 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   }
 
   void stop() noexcept override {
-    context_.stop();
+    halt();
     if (on_thread()) return;
     const std::lock_guard hold(join_mutex_);  // The program's end may stop it at the same time.
     if (thread_.joinable()) thread_.join();
   }
 
-  void halt() noexcept { context_.stop(); }
+  void halt() noexcept {
+    context_.stop();
+    turn_.stopped();
+  }
   bool finished() const noexcept { return finished_; }
 
-  bool on_thread() const noexcept { return std::this_thread::get_id() == id_.load(); }
+  bool on_thread() const noexcept { return turn_.is_here(); }
+  bool lend(core::parking& until) noexcept {
+    if (on_library_thread()) return false;
+    turn_.lend(until);
+    return true;
+  }
   void post(task t) { asio::post(context_, std::move(t)); }
   asio::io_context& context() noexcept { return context_; }
 
@@ -126,6 +134,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
 
   boot_timer timer_;
   asio::io_context context_{1};
+  turn turn_{context_};
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::posix::stream_descriptor fired_;
   std::map<std::uint64_t, asio::posix::stream_descriptor> readings_;  // The loop's thread only.
@@ -136,7 +145,6 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   std::map<std::uint64_t, time_point> when_;
   std::mutex join_mutex_;
   std::thread thread_;
-  std::atomic<std::thread::id> id_{};
   std::atomic<bool> finished_{};
 };
 
@@ -190,6 +198,7 @@ std::uint64_t loop::when_readable(int fd, task t) {
   return state_->when_readable(fd, std::move(t));
 }
 void loop::forget(std::uint64_t reading) noexcept { state_->forget(reading); }
+bool loop::lend(core::parking& until) noexcept { return state_->lend(until); }
 bool loop::on_thread() const noexcept { return state_->on_thread(); }
 asio::io_context& loop::context() noexcept { return state_->context(); }
 

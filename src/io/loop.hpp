@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/parking.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 
@@ -47,6 +49,10 @@ class loop {
   /// Closes the descriptor, soon.
   void forget(std::uint64_t reading) noexcept;
 
+  /// The calling thread waits until `until` opens, and may run what the loop would meanwhile; see
+  /// io/turn.hpp. False, at once: on a thread of the library.
+  bool lend(core::parking& until) noexcept;
+  /// Whether the calling thread runs the loop now.
   bool on_thread() const noexcept;
   /// What the sockets of this folder run on; it lives as long as the loop.
   asio::io_context& context() noexcept;

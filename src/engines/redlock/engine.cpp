@@ -175,6 +175,8 @@ std::unique_ptr<core::watch_handle> redlock_engine::watch(const core::watch_requ
   return std::make_unique<armed>(std::move(n));
 }
 
+bool redlock_engine::lend(core::parking& until) { return cluster_->loop().lend(until); }
+
 void redlock_engine::list(core::on<core::listing> done) {
   cluster_->when_ready(clock::now() + operator_limit, [c = cluster_, done = std::move(done)] {
     std::make_shared<census>(c, done)->start();
