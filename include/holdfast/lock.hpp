@@ -92,8 +92,9 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// must not wait, `outcome_unknown` unless the answer is there at once.
   result<void> release() &&;
 
-  /// The same as a callback: `done` runs exactly once, on this thread before the call returns or on
-  /// a thread of the library, and never under a mutex of the library. It must not block.
+  /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
+  /// thread of the library, or on one of the program's that is blocked in a call of the library; and
+  /// never under a mutex of the library. It must not block.
   void release(completion<void> done) &&;
 
  private:

@@ -155,7 +155,7 @@ struct watch_request {
   std::vector<token> targets;
   session_id id{};
   std::uint64_t request{};  ///< That of the enqueue: finds a waiter that has no order.
-  bool blocks{};  ///< The caller's thread is about to block, and will call lend().
+  bool blocks{};            ///< The caller's thread is about to block, and will call lend().
 };
 
 struct listed_lock {

@@ -34,8 +34,7 @@ woken_by_either futex_wait_either(const std::uint32_t* first, std::uint32_t firs
   words[1].val = second_expected;
   words[1].uaddr = reinterpret_cast<std::uintptr_t>(second);
   words[1].flags = FUTEX_32;
-  const long rc =
-      ::syscall(SYS_futex_waitv, words.data(), words.size(), 0, &end, CLOCK_MONOTONIC);
+  const long rc = ::syscall(SYS_futex_waitv, words.data(), words.size(), 0, &end, CLOCK_MONOTONIC);
   if (rc >= 0) return woken_by_either::yes;
   if (errno == ETIMEDOUT) return woken_by_either::timed_out;
   const bool looked = errno == EAGAIN || errno == EINTR;

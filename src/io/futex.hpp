@@ -20,8 +20,8 @@ enum class woken : std::uint8_t {
 /// limit here is only ever a reason to look again).
 woken futex_wait(const std::uint32_t* word, std::uint32_t expected, duration limit) noexcept;
 
-/// Sleeps while both words have the values expected of them (futex_waitv, Linux 5.16). `unsupported`
-/// when the kernel cannot do that.
+/// Sleeps while both words have the values expected of them (futex_waitv, Linux 5.16).
+/// `unsupported` when the kernel cannot do that.
 enum class woken_by_either : std::uint8_t { yes, timed_out, unsupported };
 woken_by_either futex_wait_either(const std::uint32_t* first, std::uint32_t first_expected,
                                   const std::uint32_t* second, std::uint32_t second_expected,

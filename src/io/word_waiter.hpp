@@ -30,10 +30,10 @@ class word_waiter {
   word_waiter& operator=(const word_waiter&) = delete;
   ~word_waiter();
 
-  /// The calling thread waits for `until` to open, and meanwhile takes the place of the waiter's own
-  /// thread: it sleeps on the word and calls `rung`, so that what a ring brings about happens on the
-  /// very thread that waits for it. `rung` is called once at the start. False, at once: another
-  /// thread has the place, or the kernel cannot wait for two words.
+  /// The calling thread waits for `until` to open, and meanwhile takes the place of the waiter's
+  /// own thread: it sleeps on the word and calls `rung`, so that what a ring brings about happens
+  /// on the very thread that waits for it. `rung` is called once at the start. False, at once:
+  /// another thread has the place, or the kernel cannot wait for two words.
   ///
   /// At the end `needed` tells whether the own thread has to take over again; else it goes on
   /// resting until resume().
