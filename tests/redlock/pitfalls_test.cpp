@@ -206,6 +206,24 @@ TEST(redlock_pitfalls, a_wrong_password_is_told_at_once_and_not_shown) {
   EXPECT_TRUE(holdfast::open("redlock://ann:secret@" + at));
 }
 
+/// Fault matrix: servers without HELLO, so RESP2 | one connection carries subscriptions or
+/// commands, never both: waiters poll, and nobody loses a lock by them
+TEST(redlock_pitfalls, waiters_over_resp2_leave_the_holders_of_their_process_alone) {
+  five_nodes nodes(3, {.settings = {"--rename-command", "HELLO", ""}});
+  nodes.init();
+  session holder = nodes.open("ttl=1s");
+  session waiter = nodes.open("ttl=1s");
+  auto held = holder.acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  result<lock> next = errc::busy;
+  std::thread waits([&] { next = waiter.acquire(lock_name("a"), {.wait = 20s}); });
+  std::this_thread::sleep_for(2500ms);
+  EXPECT_TRUE(held->check());
+  EXPECT_TRUE(std::move(*held).release());
+  waits.join();
+  EXPECT_TRUE(next) << next.error().message();
+}
+
 /// Fault matrix: an ACL without a needed command | the message names the command
 TEST(redlock_pitfalls, a_missing_permission_is_named) {
   five_nodes nodes(1, {.users = "user default on nopass ~* &* +@all\n"

@@ -177,6 +177,12 @@ std::uint64_t cluster::connection_of(node_index i) const noexcept {
   return m.connection->is_up() ? m.number.load() : 0;
 }
 
+bool cluster::may_subscribe(node_index i) const {
+  const std::lock_guard hold(mutex_);
+  const auto& server = members_[i]->server;
+  return server && server->protocol == 3;
+}
+
 result<std::uint64_t> cluster::send(node_index i, std::string_view bytes, time_point deadline,
                                     const std::shared_ptr<io::redis_receiver>& receiver,
                                     std::uint64_t tag, bool is_release) {

@@ -84,6 +84,10 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// The number of the connection that is up, or zero.
   std::uint64_t connection_of(node_index i) const noexcept;
 
+  /// Whether a subscription leaves its connection to commands. In RESP2 a node would refuse all
+  /// others there, also those of every holder of this process.
+  bool may_subscribe(node_index i) const;
+
   /// Queues one command. The number of the connection that carries it; zero when that cannot be
   /// told because it was replaced in the same moment. A failure: nothing was sent.
   result<std::uint64_t> send(node_index i, std::string_view bytes, time_point deadline,

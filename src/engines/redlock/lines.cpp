@@ -81,7 +81,7 @@ node_set lines::posts(const std::string& name) const {
   const std::size_t from = std::hash<std::string>{}(name) % n;
   for (std::size_t k = 0; k < n && chosen.size() < posts_per_name; ++k) {
     const auto i = static_cast<node_index>((from + k) % n);
-    if (up.has(i)) chosen.add(i);
+    if (up.has(i) && cluster_->may_subscribe(i)) chosen.add(i);
   }
   return chosen;
 }
