@@ -38,8 +38,9 @@ duration pause::next(std::uint64_t random, std::optional<duration> holder_left) 
   const duration d = growth_at(failures_, random);
   if (failures_ < failures_max) ++failures_;
   if (!holder_left) return d;
-  const duration jitter = growth_at(0, random);
-  return std::min(d, std::max(*holder_left, duration::zero()) + jitter);
+  const duration left = std::max(*holder_left, duration::zero());
+  // A node may name any number: the sum must not overflow.
+  return left >= d ? d : std::min(d, left + growth_at(0, random));
 }
 
 duration pause::after_notification(std::uint64_t random) const noexcept {

@@ -1,5 +1,6 @@
 #include "engines/redlock/replies.hpp"
 
+#include "core/lease.hpp"
 #include "engines/redlock/keys.hpp"
 
 #include <holdfast/token.hpp>
@@ -161,7 +162,7 @@ std::optional<node_record> record_in(const std::vector<reply>& parts) {
   }
   r.epoch = *epoch;
   r.max_ttl = milliseconds(*max_ttl);
-  if (*max_ttl == 0 || r.max_ttl == duration::max()) return std::nullopt;
+  if (*max_ttl == 0 || r.max_ttl > core::ttl_max) return std::nullopt;
   const auto floor = number_of(parts[5]);
   const auto last_time = number_of(parts[7]);
   const auto durable = number_of(parts[9]);

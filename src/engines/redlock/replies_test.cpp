@@ -332,6 +332,9 @@ TEST(replies, a_record_that_cannot_be_named_or_waited_for_is_garbled) {
   EXPECT_EQ(look_at({.epoch = text(above)}).why(), fault::garbled);
   EXPECT_EQ(look_at({.max_ttl = text("0")}).why(), fault::garbled);
   EXPECT_EQ(look_at({.max_ttl = text(largest)}).why(), fault::garbled) << "longer than any clock";
+  EXPECT_EQ(look_at({.max_ttl = text("9223372036854")}).why(), fault::garbled) << "no room for rho";
+  EXPECT_EQ(look_at({.max_ttl = text("3600001")}).why(), fault::garbled) << "no store has it";
+  EXPECT_TRUE(look_at({.max_ttl = text("3600000")}));
 }
 
 TEST(replies, seal_reads_the_floor_or_why_not) {
