@@ -100,6 +100,18 @@ TEST(redlock_network, a_minority_later_than_the_node_timeout_fails_nothing) {
   EXPECT_TRUE(far.nodes.comes_to("a9", 0, 2s));
 }
 
+/// Fault matrix: a near node refuses, a far one answers after the others were asked | a session
+/// opens on the nodes that take it
+TEST(redlock_network, a_near_node_that_refuses_does_not_hide_a_far_one_that_does_not) {
+  far_nodes far(3);
+  far.links[2]->delay(60ms);
+  far.nodes[0].command({"CONFIG", "SET", "maxmemory", "1"});
+  session s = far.nodes.open("ttl=1s&max_ttl=1s&node_timeout=250ms");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  EXPECT_TRUE(std::move(*l).release());
+}
+
 /// Fault matrix: replies of all nodes later than the node timeout | acquires fail, nothing is left
 TEST(redlock_network, all_later_than_the_node_timeout_leave_nothing_behind) {
   far_nodes far(5);

@@ -76,7 +76,11 @@ class keeper final : public std::enable_shared_from_this<keeper> {
   placed_key release_of(entry& e);
   void give_back(placed_key key, std::function<void(bool)> then);
 
-  void open_records(core::on<core::open_reply> done);
+  struct tally;
+  void open_records(time_point limit, core::on<core::open_reply> done);
+  void open_later(node_set asked, time_point limit, core::open_reply why,
+                  core::on<core::open_reply> done);
+  void not_recorded(const tally& t, core::open_reply& r) const;
   std::string record_bytes(node_index i, const ballots& b) const;
   void end_records(std::vector<placed_key> keys, core::on<core::reply> done);
 

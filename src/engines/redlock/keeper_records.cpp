@@ -24,14 +24,6 @@ constexpr duration ready_limit = 2500ms;
 
 std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().count()); }
 
-/// What became of one question to all nodes.
-struct tally {
-  node_set done{};
-  node_set denied{};
-  node_set refused{};
-  std::string text{};
-};
-
 std::string too_long(duration ttl, const cluster& c) {
   duration most = core::ttl_max;
   for (node_index i = 0; i < c.size(); ++i) {
@@ -44,6 +36,14 @@ std::string too_long(duration ttl, const cluster& c) {
 }
 
 }  // namespace
+
+/// What became of one question to all nodes.
+struct keeper::tally {
+  node_set done{};
+  node_set denied{};
+  node_set refused{};
+  std::string text{};
+};
 
 /// The session's record on one node; a node that lost it gets it again from the same bytes.
 std::string keeper::record_bytes(node_index i, const ballots& b) const {
@@ -74,12 +74,27 @@ void keeper::open(core::on<core::open_reply> done) {
               print_duration(draft_.ttl) + "; make the ttl longer or node_timeout shorter";
     return done(no);
   }
-  cluster_->when_ready(
-      clock::now() + ready_limit,
-      [self = shared_from_this(), done = std::move(done)] { self->open_records(done); });
+  const time_point limit = clock::now() + ready_limit;
+  cluster_->when_ready(limit, [self = shared_from_this(), limit, done = std::move(done)] {
+    self->open_records(limit, done);
+  });
 }
 
-void keeper::open_records(core::on<core::open_reply> done) {
+/// A majority is asked as soon as it votes; where some of it refuse, nodes that are further away
+/// may still make another one.
+void keeper::open_later(node_set asked, time_point limit, core::open_reply why,
+                        core::on<core::open_reply> done) {
+  if (clock::now() >= limit) return done(std::move(why));
+  cluster_->when_ready(
+      limit,
+      [self = shared_from_this(), asked, why = std::move(why), done = std::move(done)] {
+        const bool more = !(self->cluster_->now_voting()->voters - asked).empty();
+        more ? self->open_records(time_point::min(), done) : done(why);
+      },
+      cluster::readiness::settled);
+}
+
+void keeper::open_records(time_point limit, core::on<core::open_reply> done) {
   core::open_reply r;
   r.at.inc = 1;
   if (auto v = cluster_->verdict(); !v) {
@@ -119,23 +134,29 @@ void keeper::open_records(core::on<core::open_reply> done) {
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };
-  q.done = [t, c = cluster_, begin, done, r, ttl = draft_.ttl]() mutable {
-    if (t->done.size() >= c->majority()) {
+  q.done = [self = shared_from_this(), t, asked = q.to, limit, begin, done, r]() mutable {
+    if (t->done.size() >= self->cluster_->majority()) {
       begin();
       r.what = status::ok;
       return done(r);
     }
-    const std::size_t blocking = core::redlock::deny_count(c->size());
-    r.what = t->denied.size() >= blocking    ? status::denied
-             : t->refused.size() >= blocking ? status::invalid
-                                             : status::unavailable;
-    r.text = "the session was recorded by " + std::to_string(t->done.size()) + " of " +
-             std::to_string(c->size()) + " nodes, needed are " + std::to_string(c->majority()) +
-             t->text;
-    if (r.what == status::invalid) r.text = too_long(ttl, *c);
-    done(r);
+    self->not_recorded(*t, r);
+    if (r.what != status::unavailable) return done(r);
+    self->open_later(asked, limit, std::move(r), std::move(done));
   };
   gathering::ask(cluster_, std::move(q));
+}
+
+/// Why too few nodes have the session's record.
+void keeper::not_recorded(const tally& t, core::open_reply& r) const {
+  const std::size_t blocking = core::redlock::deny_count(cluster_->size());
+  r.what = t.denied.size() >= blocking    ? status::denied
+           : t.refused.size() >= blocking ? status::invalid
+                                          : status::unavailable;
+  r.text = "the session was recorded by " + std::to_string(t.done.size()) + " of " +
+           std::to_string(cluster_->size()) + " nodes, needed are " +
+           std::to_string(cluster_->majority()) + t.text;
+  if (r.what == status::invalid) r.text = too_long(draft_.ttl, *cluster_);
 }
 
 /// Deletes the record everywhere and gives every key back; answers when others can have them.
