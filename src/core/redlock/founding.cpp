@@ -100,7 +100,10 @@ result<std::vector<write>> founding::recover(const config& c, std::span<const no
   std::uint64_t epoch = 0;
   std::vector<write> writes;
   for (const node& n : nodes) {
-    if (n.answered && n.facts.record) epoch = std::max(epoch, n.facts.record->epoch);
+    if (!n.answered || !n.facts.record) continue;
+    // No store gets there by seals: after the last epoch every record would be unreadable for good.
+    const std::uint64_t its = n.facts.record->epoch;
+    if (its < token_max.value / 2) epoch = std::max(epoch, its);
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].answered) continue;

@@ -90,6 +90,16 @@ TEST(founding, recover_needs_a_majority) {
   EXPECT_EQ(founding::recover(settings, nodes).error(), errc::unavailable);
 }
 
+TEST(founding, recover_leaves_epochs_for_all_seals_to_come) {
+  auto nodes = blank(3);
+  nodes[0].facts.record = old_record(5, token_max.value);
+  nodes[1].facts.record = old_record(5, 7);
+  const auto plan = founding::recover(settings, nodes);
+  ASSERT_TRUE(plan);
+  for (const write& w : *plan) EXPECT_EQ(w.record.epoch, 8U);
+  EXPECT_EQ((*plan)[0].epoch_seen, token_max.value) << "or the write would not replace it";
+}
+
 TEST(founding, a_clock_in_the_far_future_does_not_use_up_the_tokens) {
   auto nodes = blank(1);
   nodes[0].at = server_time{static_cast<std::int64_t>(token_max.value)};
