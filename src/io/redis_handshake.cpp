@@ -11,21 +11,13 @@ namespace holdfast::io {
 
 namespace {
 
+using wire::printable;
 using wire::reply_kind;
 using wire::server_error;
 
 std::string text_at(const wire::reply& r, std::string_view key) {
   const wire::reply* found = r.find(key);
   return found == nullptr ? std::string() : found->text;
-}
-
-std::string printable(std::string_view text) {
-  constexpr std::size_t bytes_max = 200;
-  std::string shown(text.substr(0, bytes_max));
-  for (char& c : shown) {
-    if (c < ' ' || c > '~') c = '?';
-  }
-  return shown;
 }
 
 // Lines of "key:value", and of "# Section".

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace holdfast::wire {
@@ -34,5 +35,8 @@ server_error server_error_of(std::string_view text) noexcept;
 
 /// The word itself: "MOVED", ...; "ERR" for `other`.
 std::string_view word_of(server_error e) noexcept;
+
+/// A server's text for a message: its first 200 bytes, without what a terminal would obey.
+std::string printable(std::string_view text);
 
 }  // namespace holdfast::wire

@@ -44,5 +44,11 @@ TEST(server_error, is_no_other_when_the_word_only_begins_alike) {
   }
 }
 
+TEST(server_error, is_shown_without_what_a_terminal_obeys_and_not_at_length) {
+  EXPECT_EQ(printable("NOPERM no 'set'"), "NOPERM no 'set'");
+  EXPECT_EQ(printable("ERR \x1b[2J\n\x9b\x7f"), "ERR ?[2J???");
+  EXPECT_EQ(printable(std::string(1000, 'x')), std::string(200, 'x'));
+}
+
 }  // namespace
 }  // namespace holdfast::wire

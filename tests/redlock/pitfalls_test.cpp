@@ -235,6 +235,22 @@ TEST(redlock_pitfalls, a_missing_permission_is_named) {
   EXPECT_THAT(s.error().message(), HasSubstr("hset"));
 }
 
+/// Fault matrix: the same, but only a lock needs it | the message of the acquire names it, and says
+/// of nobody who was not waited for that it was too slow
+TEST(redlock_pitfalls, a_permission_that_only_a_lock_needs_is_named) {
+  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
+                                "user bob on >secret ~* &* +@all -set\n"});
+  nodes.init();
+  std::string at = nodes.url();
+  at.insert(at.find("//") + 2, "bob:secret@");
+  auto s = holdfast::open(at);
+  ASSERT_TRUE(s) << s.error().message();
+  const auto l = s->try_acquire(lock_name("a"));
+  ASSERT_FALSE(l);
+  EXPECT_THAT(l.error().message(), HasSubstr("'set' on 'holdfast:token:a'"));
+  EXPECT_THAT(l.error().message(), testing::Not(HasSubstr("did not answer in time")));
+}
+
 /// Fault matrix: clients with different node lists | the one that differs is refused
 TEST(redlock_pitfalls, another_list_of_nodes_is_refused) {
   five_nodes nodes(5);

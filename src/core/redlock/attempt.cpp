@@ -66,7 +66,8 @@ attempt::step attempt::decide(time_point now) {
   if (confirmed_.size() >= enough) return hold(now);
   const node_set pending = asked_ - answered_;
   if ((alive() | pending).size() < enough) return fail(reason(pending));
-  if (now >= limit_) return fail(reason({}));
+  timed_out_ = now >= limit_;
+  if (timed_out_) return fail(reason({}));
   if (!config_.tokens || alive().size() < enough) return rest();
   if (token_.value == 0 || countable().size() < enough) return choose(now);
   // A node that answered after T was chosen, with a counter that is not above it.
@@ -177,7 +178,7 @@ error attempt::failure(std::string_view subject, std::span<const std::string> ad
   for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {
     const bool silent = votes_[i].why == fault::none;
     // Decided early: whoever had not answered yet was not waited for.
-    if (silent && why_ == errc::busy) return;
+    if (silent && (why_ == errc::busy || !timed_out_)) return;
     text += "; " + (i < addresses.size() ? addresses[i] : "node " + std::to_string(i + 1)) + " ";
     text += action_on(silent ? fault::silent : votes_[i].why).text;
   });

@@ -115,6 +115,7 @@ class attempt {
   token token_{};
   errc why_{};
   bool too_late_{};
+  bool timed_out_{};
   std::uint64_t newer_epoch_{};
   per_node<node_vote> votes_{};
 };

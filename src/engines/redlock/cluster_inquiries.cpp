@@ -3,6 +3,7 @@
 #include "engines/redlock/facts.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/random.hpp"
+#include "wire/server_error.hpp"
 
 #include <utility>
 
@@ -107,8 +108,9 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
     m.judged = true;
     m.unreadable.clear();
     if (!unfit) {
-      m.unreadable = addresses_[i] + ": its state cannot be read: " +
-                     (refused ? a.reply->text : core::redlock::action_on(why).text);
+      m.unreadable =
+          addresses_[i] + ": its state cannot be read: " +
+          (refused ? wire::printable(a.reply->text) : core::redlock::action_on(why).text);
     }
   }
   f.address = addresses_[i];

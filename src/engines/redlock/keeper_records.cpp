@@ -2,6 +2,7 @@
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/keeper.hpp"
 #include "engines/redlock/replies.hpp"
+#include "wire/server_error.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -130,7 +131,8 @@ void keeper::open_records(time_point limit, core::on<core::open_reply> done) {
     if (f == fault::ttl_too_long) t->refused.add(i);
     if (f == fault::none) return t->done.size() >= c->majority();
     t->text += "; " + c->addresses()[i] + " " + core::redlock::action_on(f).text;
-    if (f == fault::permission || f == fault::refused) t->text += ": " + std::string(a.reply->text);
+    if (f == fault::permission || f == fault::refused)
+      t->text += ": " + wire::printable(a.reply->text);
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };

@@ -3,6 +3,7 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/random.hpp"
+#include "wire/server_error.hpp"
 
 #include <holdfast/lock_name.hpp>
 
@@ -130,6 +131,13 @@ node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
   return v;
 }
 
+/// Under the mutex: which command, and on which key, only the server knows.
+void round::note_refusal(node_index i, const node_vote& v, const io::redis_answer& a) {
+  const bool tells = v.why == fault::permission || v.why == fault::refused;
+  if (!tells || a.reply == nullptr || !refusal_.empty()) return;
+  refusal_ = cluster_->addresses()[i] + " said: " + wire::printable(a.reply->text);
+}
+
 void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag & ((1U << node_bits) - 1));
   const bool is_raise = (tag >> node_bits & 1U) != 0;
@@ -141,6 +149,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   {
     const std::lock_guard hold(mutex_);
     v = read(is_raise, i, a);
+    note_refusal(i, v, a);
     step s;
     if (is_raise) {
       note(attempt_->raised(i, token{tag >> (node_bits + 1)}, v, a.at), s);
@@ -224,6 +233,7 @@ std::optional<round::result_of> round::conclude(const step& first) {
   r.refused = too_long >= blocking;
   r.why = attempt_->failure("lock \"" + lock_name(order_.name).printable() + "\"",
                             cluster_->addresses());
+  if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);
   return r;
 }
 

@@ -77,6 +77,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   void ask_all(step& s);
   void note(const step& more, step& s);
   void raise(step& s);
+  void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
   core::redlock::node_vote read(bool is_raise, node_index i, const io::redis_answer& a);
   std::optional<result_of> conclude(const step& s);
   void finish(std::optional<result_of> r);
@@ -96,6 +97,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   node_set taken_;
   time_point deadline_{};
   std::uint64_t newest_token_{};
+  std::string refusal_;  ///< What the first node said that refused the command or its user.
 };
 
 }  // namespace holdfast::engines::redlock
