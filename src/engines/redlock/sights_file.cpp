@@ -27,6 +27,11 @@ std::string name_of(const std::string& url) {
   return text.str();
 }
 
+// Servers choose it: with a space in it, one could write the note of another.
+bool is_one_word(const std::string& life) {
+  return !life.empty() && std::ranges::all_of(life, [](char c) { return c > ' ' && c <= '~'; });
+}
+
 // Somebody else's notes could shorten a wait.
 bool is_ours(const io::place& where, const char* name) {
   const auto file = io::open_existing(where, name);
@@ -69,7 +74,9 @@ first_sights sights_file::read() const {
 void sights_file::keep(const first_sights& notes) {
   if (directory_.empty()) return;
   std::vector<std::pair<time_point, std::string>> newest;
-  for (const auto& [life, since] : notes.all()) newest.emplace_back(since, life);
+  for (const auto& [life, since] : notes.all()) {
+    if (is_one_word(life)) newest.emplace_back(since, life);
+  }
   std::ranges::sort(newest, std::greater<>());
   if (newest.size() > notes_max) newest.resize(notes_max);
   std::ostringstream text;
