@@ -245,8 +245,10 @@ TEST(redlock_pitfalls, a_permission_that_only_a_lock_needs_is_named) {
   at.insert(at.find("//") + 2, "bob:secret@");
   auto s = holdfast::open(at);
   ASSERT_TRUE(s) << s.error().message();
-  const auto l = s->try_acquire(lock_name("a"));
+  // Also for whoever would wait: no release of anybody else can help.
+  const auto l = s->acquire(lock_name("a"), {.wait = 20s});
   ASSERT_FALSE(l);
+  EXPECT_EQ(l.error(), errc::invalid_argument);
   EXPECT_THAT(l.error().message(), HasSubstr("'set' on 'holdfast:token:a'"));
   EXPECT_THAT(l.error().message(), testing::Not(HasSubstr("did not answer in time")));
 }

@@ -154,6 +154,8 @@ errc attempt::reason(node_set pending) const noexcept {
   if (more_than_spare(fault::denied)) return errc::denied;
   if (more_than_spare(fault::config_differs)) return errc::invalid_argument;
   if (more_than_spare(fault::ttl_too_long)) return errc::invalid_argument;
+  // Of this name, for this user: waiting cannot help.
+  if (more_than_spare(fault::permission)) return errc::invalid_argument;
   if (more_than_spare(fault::counter_full)) return errc::damaged;
   const bool reached = config_.nodes - (granted_ | taken_ | pending).size() <= most;
   return reached && !(taken_ | gone_).empty() ? errc::busy : errc::unavailable;

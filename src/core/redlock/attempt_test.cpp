@@ -290,6 +290,7 @@ TEST(attempt, a_refusal_of_most_nodes_is_named) {
   EXPECT_EQ(ends(fault::denied), errc::denied);
   EXPECT_EQ(ends(fault::ttl_too_long), errc::invalid_argument);
   EXPECT_EQ(ends(fault::config_differs), errc::invalid_argument);
+  EXPECT_EQ(ends(fault::permission), errc::invalid_argument);
   EXPECT_EQ(ends(fault::counter_full), errc::damaged);
   EXPECT_EQ(ends(fault::session_missing), errc::unavailable);
 }
