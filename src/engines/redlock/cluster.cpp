@@ -65,6 +65,8 @@ core::status status_of(const error& verdict) noexcept {
       return core::status::invalid;
     case errc::not_initialised:
       return core::status::not_initialised;
+    case errc::damaged:
+      return core::status::damaged;
     default:
       return core::status::unavailable;
   }

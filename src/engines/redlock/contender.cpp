@@ -93,7 +93,8 @@ void contender::round_ended(round::result_of r) {
   }
   if (!wanted) return;
   const core::reply reply = reply_for(r);
-  bool hopeless = reply.what == status::denied || reply.what == status::invalid;
+  bool hopeless = reply.what == status::denied || reply.what == status::invalid ||
+                  reply.what == status::damaged;
   {
     const std::lock_guard hold(mutex_);
     const bool down = reply.what == status::unavailable || reply.what == status::not_initialised;
