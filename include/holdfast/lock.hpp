@@ -93,8 +93,8 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   result<void> release() &&;
 
   /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
-  /// thread of the library, or on one of the program's that is blocked in a call of the library; and
-  /// never under a mutex of the library. It must not block.
+  /// thread of the library, or on one of the program's that is blocked in a call of the library;
+  /// and never under a mutex of the library. It must not block.
   void release(completion<void> done) &&;
 
  private:

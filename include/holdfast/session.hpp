@@ -114,8 +114,8 @@ class HOLDFAST_EXPORT session {
   result<lock> try_acquire(lock_name name, mode how = mode::exclusive());
 
   /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
-  /// thread of the library, or on one of the program's that is blocked in a call of the library; and
-  /// never under a mutex of the library. It must not block.
+  /// thread of the library, or on one of the program's that is blocked in a call of the library;
+  /// and never under a mutex of the library. It must not block.
   void acquire(lock_name name, acquire_options options, completion<lock> done);
 
   /// All of `names` or none. They are taken one after the other in byte order, so two callers can
