@@ -1,11 +1,8 @@
 #include "tests/redis/server.hpp"
 
-#include <arpa/inet.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -13,7 +10,6 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
-#include <random>
 #include <stdexcept>
 #include <utility>
 
@@ -22,29 +18,6 @@ namespace holdfast::redis_tests {
 using namespace std::chrono_literals;
 
 namespace {
-
-bool is_free(int port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const int on = 1;
-  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
-  ::close(fd);
-  return bound;
-}
-
-// Below the range from which the kernel gives ports to clients: nobody takes it between a kill and
-// the start that follows.
-int free_port() {
-  std::random_device random;
-  for (;;) {
-    const int port = 15'000 + static_cast<int>(random() % 16'000);
-    if (is_free(port)) return port;
-  }
-}
 
 std::string text_of(const std::string& path) {
   std::ifstream file(path);
@@ -58,7 +31,7 @@ server::server(options o) : options_(std::move(o)) {
     std::ofstream(directory_.path() + "/users.acl") << options_.users;
   }
   for (int tries = 0; tries < 10; ++tries) {
-    port_ = free_port();
+    port_.emplace();
     if (launch()) return;
     if (text_of(directory_.path() + "/log").find("in use") == std::string::npos) break;
   }
@@ -84,7 +57,7 @@ std::vector<std::string> server::arguments() const {
                                options_.append_only ? "yes" : "no",
                                "--appendfsync",
                                options_.fsync};
-  const std::string port = std::to_string(port_);
+  const std::string port = std::to_string(this->port());
   if (options_.tls) {
     all.insert(all.end(), {"--port", "0", "--tls-port", port});
   } else {
@@ -153,7 +126,7 @@ void server::stop() { process_.signal(SIGSTOP); }
 void server::resume() { process_.signal(SIGCONT); }
 
 connection server::connect(const std::string& user, const std::string& password) const {
-  connection c = connection::tcp(port_);
+  connection c = connection::tcp(port());
   if (user.empty()) return c;
   const answer a = c.command({"AUTH", user, password});
   if (a.text != "OK") fail("refuses user " + user + ": " + a.text);

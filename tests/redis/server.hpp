@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/process/child.hpp"
+#include "tests/process/reserved_port.hpp"
 #include "tests/redis/connection.hpp"
 #include "tests/temporary_directory.hpp"
 
@@ -36,8 +37,8 @@ class server {
   server& operator=(const server&) = delete;
   ~server();
 
-  int port() const { return port_; }
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_); }
+  int port() const { return port_->number(); }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
   std::string socket_path() const { return directory_.path() + "/socket"; }
   const std::string& directory() const { return directory_.path(); }
   pid_t pid() const { return process_.pid(); }
@@ -65,7 +66,7 @@ class server {
 
   options options_;
   tests::temporary_directory directory_;
-  int port_{};
+  std::optional<process::reserved_port> port_;
   process::child process_;
   std::optional<connection> own_;
 };

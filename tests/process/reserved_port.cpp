@@ -1,0 +1,65 @@
+#include "tests/process/reserved_port.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+namespace holdfast::process {
+
+namespace {
+
+// tests/cli takes those from 27,000 on.
+constexpr int first = 15'000;
+constexpr int count = 12'000;
+
+bool is_free(int port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const int on = 1;
+  ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(static_cast<std::uint16_t>(port));
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+  ::close(fd);
+  return bound;
+}
+
+/// An abstract socket: the kernel knows it until the process ends, however it ends.
+int mark(int port) {
+  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const std::string name = "holdfast-test-port-" + std::to_string(port);
+  sockaddr_un to{};
+  to.sun_family = AF_UNIX;
+  std::ranges::copy(name, to.sun_path + 1);
+  const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (::bind(fd, reinterpret_cast<const sockaddr*>(&to), size) == 0) return fd;
+  ::close(fd);
+  return -1;
+}
+
+}  // namespace
+
+reserved_port::reserved_port() {
+  std::random_device random;
+  for (int tries = 0; tries < count; ++tries) {
+    number_ = first + static_cast<int>(random() % count);
+    mark_ = mark(number_);
+    if (mark_ >= 0 && is_free(number_)) return;
+    if (mark_ >= 0) ::close(mark_);
+  }
+  throw std::runtime_error("no free port");
+}
+
+reserved_port::~reserved_port() { ::close(mark_); }
+
+}  // namespace holdfast::process
