@@ -247,7 +247,7 @@ T
   says 'none can be denied'
   release
   expect 69 holdfast run x --store "redlock://$nodes?tokens=off" -- true
-  says 'does not vote for'
+  says 'for the first time by this user' 'it votes in' 'assume_fresh=yes'
 }
 
 # The ACL file of docs/redlock.md.

@@ -5,14 +5,14 @@
 #include "core/redlock/rules.hpp"
 #include "core/splitmix.hpp"
 
-#include <holdfast/duration.hpp>
-
 #include <algorithm>
 #include <map>
 
 namespace holdfast::core::redlock {
 
 namespace {
+
+constexpr const char* take_out = "take it out of the list of nodes";
 
 time_point wait_over(time_point since, duration max_ttl) noexcept {
   if (!active.wait_before_rejoin) return time_point::min();
@@ -74,20 +74,21 @@ node_set admission::refused() const noexcept {
 /// Why it can never be a voter as it is; empty when it can.
 std::string admission::misfit(node_index i) const {
   const node_facts& f = nodes_[i].facts;
-  if (!f.master) return "is a replica; Redlock needs independent masters";
-  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster";
+  if (!f.master) return "is a replica; Redlock needs independent masters: " + std::string(take_out);
+  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster: " + std::string(take_out);
   for (node_index other = 0; other < config_.nodes; ++other) {
     const node_state& o = nodes_[other];
     if (other == i) continue;
     // Whatever became of it since: behind this address may be its server, and count twice.
     const bool twin = f.record && !o.home_id.empty() && o.home_id == f.record->id;
-    if (o.home_run == f.run_id) return "is the same server as " + o.facts.address;
-    if (twin) return "has the record of " + o.facts.address + ": it is a copy of that node";
+    if (o.home_run == f.run_id) return "is the same server as " + o.facts.address + ": " + take_out;
+    if (twin) return "is a copy of " + o.facts.address + ", with its node record: " + take_out;
   }
   if (!config_.tokens || !f.record) return {};
   if (f.record->config_hash != config_.config_hash) {
     return "belongs to another list of nodes (" + f.record->config_hash + " there, " +
-           config_.config_hash + " here)";
+           config_.config_hash + " here); use the same nodes in the same spelling as the other " +
+           "clients (host names are compared as text)";
   }
   return {};
 }
@@ -428,71 +429,6 @@ std::uint64_t admission::newest_epoch() const noexcept {
 std::size_t admission::count(standing what) const noexcept {
   return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(),
                                                 [&](const node_state& n) { return n.is == what; }));
-}
-
-std::string admission::explain(node_index i, time_point now) const {
-  const node_state& n = nodes_.at(i);
-  const auto left = [&](time_point then) {
-    return then > now ? print_duration(std::chrono::ceil<std::chrono::milliseconds>(then - now))
-                      : std::string("no time");
-  };
-  switch (n.is) {
-    case standing::away:
-      return "is not connected";
-    case standing::admitted:
-      return "votes";
-    case standing::marking:
-      return "lost its state; that is being recorded there";
-    case standing::waiting:
-      if (now < n.ready) {
-        // Without a record a first sight may be of a restart: of one just before it.
-        const char* what = config_.tokens ? "lost its state" : "may have lost its state";
-        return std::string(what) + " and does not vote for " + left(n.ready) + " more";
-      }
-      [[fallthrough]];
-    case standing::joining:
-    case standing::lagging:
-      if (n.join && n.join->missing() > 0) {
-        return "rejoins when " + std::to_string(n.join->missing()) +
-               " more nodes that kept their state answer";
-      }
-      return "rejoins";
-    case standing::blank:
-      return "has no node record";
-    case standing::refused:
-      return n.why;
-  }
-  return {};
-}
-
-result<void> admission::verdict(time_point now) const {
-  const std::size_t n = config_.nodes;
-  if (voters().size() >= majority(n)) return {};
-  const std::size_t away = count(standing::away);
-  const std::size_t unfit = count(standing::refused);
-  std::size_t kept = 0;
-  for (node_index i = 0; i < n; ++i) kept += intact(i) ? 1U : 0U;
-  std::string text = std::to_string(voters().size()) + " of " + std::to_string(n) +
-                     " nodes vote, needed are " + std::to_string(majority(n));
-  for (node_index i = 0; i < n; ++i) {
-    if (voters().has(i)) continue;
-    const std::string& address = nodes_[i].facts.address;
-    text += "; " + (address.empty() ? "node " + std::to_string(i + 1) : address) + " " +
-            explain(i, now);
-  }
-  const std::size_t blank = count(standing::blank);
-  if (config_.tokens && blank >= majority(n)) {
-    text += blank == n ? ". Run: holdfast redlock init"
-                       : ". When all of them answer, run: holdfast redlock init";
-    return error(errc::not_initialised, std::move(text));
-  }
-  // Where nodes are refused, the list is what has to be corrected first.
-  if (config_.tokens && away == 0 && unfit == 0 && kept < seal_count(n)) {
-    text +=
-        ". Too few nodes kept their state to bring the others back. Run: holdfast redlock recover";
-  }
-  return error(unfit > n - majority(n) ? errc::invalid_argument : errc::unavailable,
-               std::move(text));
 }
 
 }  // namespace holdfast::core::redlock

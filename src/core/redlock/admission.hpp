@@ -10,6 +10,7 @@
 #include <holdfast/error.hpp>
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -100,8 +101,9 @@ class admission {
   const node_facts& facts_of(node_index i) const { return nodes_.at(i).facts; }
   /// For people: why a node does not vote, and until when.
   std::string explain(node_index i, time_point now) const;
-  /// Success while enough nodes vote or may soon; else why not and what to do.
-  result<void> verdict(time_point now) const;
+  /// Success while enough nodes vote or may soon; else why not and what to do. `away`: by node, its
+  /// address and what its connection says; used for those that are away.
+  result<void> verdict(time_point now, std::span<const std::string> away = {}) const;
   const first_sights& sights() const noexcept { return sights_; }
   /// A loss is being named, or others have been sealed for a node that is not written yet: who ends
   /// now leaves that to the next client, and nodes behind.
@@ -142,6 +144,10 @@ class admission {
   void settle_epoch(time_point now);
   void catch_up(step& s, time_point now);
   bool intact(node_index i) const noexcept;
+  bool beyond_waiting() const noexcept;
+  std::string explain_wait(const node_state& n, time_point now) const;
+  std::string explain_return(node_index i) const;
+  std::string those_without_vote(time_point now, std::span<const std::string> away) const;
   std::vector<rejoin::other> others_of(node_index i) const;
   std::optional<node_record> any_record() const;
   std::uint64_t newest_epoch() const noexcept;

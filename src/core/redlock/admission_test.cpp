@@ -250,7 +250,57 @@ TEST(admission, a_majority_without_state_needs_an_operator) {
   s.tick(t0 + wait + 10s);
   EXPECT_EQ(s.a.voters().size(), 2U);
   ASSERT_FALSE(s.a.verdict(t0 + wait));
-  EXPECT_NE(s.a.verdict(t0).error().message().find("redlock recover"), std::string::npos);
+  const std::string text = s.a.verdict(t0).error().message();
+  EXPECT_NE(text.find("host0, host1 and host2 each lost its state. Waiting"), std::string::npos);
+  EXPECT_NE(text.find("Run: holdfast redlock recover"), std::string::npos);
+  EXPECT_EQ(s.a.explain(0, t0), "lost its state") << "no time that seems worth waiting for";
+}
+
+TEST(admission, recover_is_named_as_soon_as_nobody_who_is_away_can_help) {
+  store s(5);
+  for (node_index i = 0; i < 3; ++i) s.facts[i].record.reset();
+  for (const node_index i : {3U, 0U, 1U}) s.connect(static_cast<node_index>(i), t0);
+  const auto names_recover = [&] {
+    return s.a.verdict(t0).error().message().find("redlock recover") != std::string::npos;
+  };
+  EXPECT_FALSE(names_recover()) << "the two others may have kept their state";
+  EXPECT_NE(s.a.explain(0, t0).find("does not vote for"), std::string::npos);
+  s.connect(2, t0);
+  EXPECT_TRUE(names_recover());
+}
+
+TEST(admission, how_many_others_a_rejoin_lacks_is_counted_when_it_is_asked) {
+  store s(5);
+  s.facts[0].record.reset();
+  s.connect(4, t0);
+  s.connect(0, t0);
+  s.tick(t0 + wait);
+  const time_point later = t0 + wait;
+  EXPECT_EQ(s.a.explain(0, later), "rejoins when 2 more nodes that kept their state answer");
+  s.a.found(1, s.facts[1], "", later);
+  EXPECT_EQ(s.a.explain(0, later), "rejoins when 1 more node that kept its state answers");
+  s.a.found(2, s.facts[2], "", later);
+  EXPECT_EQ(s.a.explain(0, later), "is being brought back");
+}
+
+TEST(admission, a_node_that_is_away_is_named_once_and_by_its_address) {
+  store s;
+  s.connect(1, t0);
+  const std::vector<std::string> away{"a:1: cannot connect", "b:2", "c:3: wrong password"};
+  EXPECT_EQ(s.a.verdict(t0, away).error().message(),
+            "1 of 3 nodes vote, needed are 2; a:1: cannot connect; c:3: wrong password");
+}
+
+TEST(admission, a_replica_among_blank_nodes_is_to_be_taken_out_before_init) {
+  store s;
+  for (auto& f : s.facts) f.record.reset();
+  s.facts[2].master = false;
+  s.connect_all(t0);
+  const error e = s.a.verdict(t0).error();
+  EXPECT_EQ(e.code(), errc::invalid_argument);
+  EXPECT_NE(e.message().find("host2 is a replica"), std::string::npos);
+  EXPECT_NE(e.message().find("take it out of the list"), std::string::npos);
+  EXPECT_EQ(e.message().find("redlock init"), std::string::npos);
 }
 
 TEST(admission, a_store_without_any_record_is_not_set_up) {
@@ -292,7 +342,7 @@ TEST(admission, replicas_copies_duplicates_and_other_lists_never_vote) {
   says(refused([](node_facts& f) { f.standalone = false; }), "sentinel");
   says(refused([](node_facts& f) { f.run_id = "run2"; }), "same server as host2");
   says(refused([](node_facts& f) { f.record->id = "id1"; }), "copy");
-  says(refused([](node_facts& f) { f.record->config_hash = "more"; }), "another list");
+  says(refused([](node_facts& f) { f.record->config_hash = "more"; }), "same spelling");
 }
 
 TEST(admission, one_epoch_for_all_votes) {
@@ -421,6 +471,8 @@ TEST(admission, with_tokens_off_a_new_process_waits_from_its_first_sight) {
   s.connect_all(t0);
   EXPECT_TRUE(s.a.voters().empty());
   EXPECT_EQ(s.wake, t0 + wait);
+  EXPECT_NE(s.a.explain(0, t0).find("assume_fresh=yes"), std::string::npos);
+  EXPECT_EQ(s.a.explain(0, t0).find("lost"), std::string::npos) << "nobody knows that";
   s.tick(t0 + wait);
   EXPECT_EQ(s.a.voters().size(), 3U);
   s.facts[1].run_id = "run9";
@@ -445,6 +497,7 @@ TEST(admission, with_tokens_off_a_clock_step_waits) {
   s.a.told_time(0, server_time{0}, t0, t0 + 1ms);
   s.a.told_time(0, 3600s, t0 + 1s, t0 + 1s);
   EXPECT_TRUE(s.a.voters().empty());
+  EXPECT_EQ(s.a.explain(0, t0 + 2s).find("assume_fresh"), std::string::npos) << "no help here";
   s.connect(0, t0 + 2s);
   EXPECT_TRUE(s.a.voters().empty()) << "a reconnection does not forget it";
   s.tick(t0 + 1s + wait);

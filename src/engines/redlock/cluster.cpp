@@ -337,17 +337,13 @@ void cluster::wake_at(time_point when) {
 
 result<void> cluster::verdict() const {
   const std::lock_guard hold(mutex_);
-  auto v = admission_.verdict(clock::now());
-  if (v) return v;
-  std::string text = v.error().message();
+  std::vector<std::string> away(size());
   for (node_index i = 0; i < size(); ++i) {
-    if (const auto why = members_[i]->connection->trouble()) {
-      text += "; " + why->message();
-    } else if (!members_[i]->unreadable.empty()) {
-      text += "; " + members_[i]->unreadable;
-    }
+    const auto why = members_[i]->connection->trouble();
+    away[i] = why ? why->message() : members_[i]->unreadable;
+    if (away[i].empty()) away[i] = addresses_[i] + " is not connected";
   }
-  return error(v.error().code(), std::move(text));
+  return admission_.verdict(clock::now(), away);
 }
 
 /// Under the mutex. That enough vote for a majority is for tell_ready().

@@ -1,0 +1,134 @@
+#include "core/redlock/admission.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::core::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// In whole seconds where it is some: nodes that say the same then do so in the same words.
+std::string left_until(time_point then, time_point now) {
+  const duration left = std::max(then - now, duration::zero());
+  return print_duration(left > 2s ? duration(std::chrono::ceil<std::chrono::seconds>(left))
+                                  : duration(std::chrono::ceil<std::chrono::milliseconds>(left)));
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text = names.front();
+  for (std::size_t i = 1; i < names.size(); ++i) {
+    text += (i + 1 < names.size() ? ", " : " and ") + names[i];
+  }
+  return names.size() > 1 ? text + " each" : text;
+}
+
+}  // namespace
+
+/// So many lost their state that the others cannot bring them back, whoever still connects.
+bool admission::beyond_waiting() const noexcept {
+  std::size_t hope = count(standing::away) + count(standing::refused);
+  for (node_index i = 0; i < config_.nodes; ++i) hope += intact(i) ? 1U : 0U;
+  return config_.tokens && hope < seal_count(config_.nodes);
+}
+
+std::string admission::explain(node_index i, time_point now) const {
+  const node_state& n = nodes_.at(i);
+  if (voters().has(i)) return "votes";
+  switch (n.is) {
+    case standing::away:
+      return "is not connected";
+    case standing::admitted:
+      return "is in a newer epoch than the nodes that vote";
+    case standing::marking:
+      return "lost its state; that is being recorded there";
+    case standing::waiting:
+      if (beyond_waiting()) return "lost its state";
+      return now < n.ready ? explain_wait(n, now) : explain_return(i);
+    case standing::joining:
+    case standing::lagging:
+      return explain_return(i);
+    case standing::blank:
+      return "has no node record";
+    case standing::refused:
+      return n.why;
+  }
+  return {};
+}
+
+std::string admission::explain_wait(const node_state& n, time_point now) const {
+  const std::string left = left_until(n.ready, now);
+  if (config_.tokens) return "lost its state and does not vote for " + left + " more";
+  if (n.out_until >= n.ready) return "had its clock set; it votes in " + left;
+  return "is seen for the first time by this user on this host, and may have restarted just "
+         "before; it votes in " +
+         left + ". assume_fresh=yes in the URL skips that";
+}
+
+/// What was missing when it was tried last may have come since.
+std::string admission::explain_return(node_index i) const {
+  const node_state& n = nodes_[i];
+  const std::size_t others = others_of(i).size();
+  const std::size_t needed = seal_count(config_.nodes);
+  // A durable node that finds too few others soon votes with what it has.
+  const bool alone = n.is == standing::joining && n.alone_at != time_point::max();
+  if (others >= needed || n.adopting || alone) return "is being brought back";
+  const std::size_t missing = needed - others;
+  return missing == 1 ? "rejoins when 1 more node that kept its state answers"
+                      : "rejoins when " + std::to_string(missing) +
+                            " more nodes that kept their state answer";
+}
+
+/// Nodes that say the same are named together.
+std::string admission::those_without_vote(time_point now, std::span<const std::string> away) const {
+  std::string text;
+  std::vector<std::pair<std::string, std::vector<std::string>>> reasons;
+  const node_set votes = voters();
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    if (votes.has(i)) continue;
+    if (nodes_[i].is == standing::away && i < away.size()) {
+      text += "; " + away[i];
+      continue;
+    }
+    const std::string& address = nodes_[i].facts.address;
+    const std::string name = address.empty() ? "node " + std::to_string(i + 1) : address;
+    const std::string why = explain(i, now);
+    auto same = std::ranges::find(reasons, why, &decltype(reasons)::value_type::first);
+    if (same == reasons.end()) same = reasons.insert(same, {why, {}});
+    same->second.push_back(name);
+  }
+  for (const auto& [why, names] : reasons) text += "; " + listed(names) + " " + why;
+  return text;
+}
+
+result<void> admission::verdict(time_point now, std::span<const std::string> away) const {
+  const std::size_t n = config_.nodes;
+  const node_set votes = voters();
+  if (votes.size() >= majority(n)) return {};
+  std::string text = std::to_string(votes.size()) + " of " + std::to_string(n) +
+                     " nodes vote, needed are " + std::to_string(majority(n)) +
+                     those_without_vote(now, away);
+  const std::size_t unfit = count(standing::refused);
+  const std::size_t blank = count(standing::blank);
+  // Where nodes are refused, the list is what has to be corrected first.
+  if (unfit > n - majority(n) || (unfit > 0 && blank > 0)) {
+    return error(errc::invalid_argument, std::move(text));
+  }
+  if (config_.tokens && blank >= majority(n)) {
+    text += blank == n ? ". Run: holdfast redlock init"
+                       : ". When all of them answer, run: holdfast redlock init";
+    return error(errc::not_initialised, std::move(text));
+  }
+  if (unfit == 0 && beyond_waiting()) {
+    text +=
+        ". Waiting does not help: too few nodes kept their state to bring the others back. Stop "
+        "the holders, then let every node that answers begin anew: a lock that is held may be "
+        "granted again. Run: holdfast redlock recover";
+  }
+  return error(errc::unavailable, std::move(text));
+}
+
+}  // namespace holdfast::core::redlock
