@@ -173,9 +173,20 @@ std::optional<duration> attempt::holder_left() const noexcept {
 error attempt::failure(std::string_view subject, std::span<const std::string> addresses) const {
   if (why_ == errc::cancelled) return {why_, std::string(subject) + ": cancelled by the caller"};
   const std::string of_all = " of " + std::to_string(config_.nodes) + " nodes";
-  std::string text = std::string(subject) + ": granted by " + std::to_string(granted_.size()) +
-                     of_all + ", held by somebody else on " + std::to_string(taken_.size()) +
-                     ", needed are " + std::to_string(majority(config_.nodes));
+  std::string text = std::string(subject) + ": ";
+  // Decided early: nodes that were not waited for any more would say the same or nothing.
+  if (why_ == errc::busy && granted_.empty()) {
+    text +=
+        "held by somebody else (at least " + std::to_string(taken_.size()) + of_all + " said so)";
+  } else if (why_ == errc::busy) {
+    text += "somebody else has or tries to get it: " + std::to_string(taken_.size()) + of_all +
+            " said so, " + std::to_string(granted_.size()) + " granted it, needed are " +
+            std::to_string(majority(config_.nodes));
+  } else {
+    text += "granted by " + std::to_string(granted_.size()) + of_all + ", held by somebody else " +
+            "on " + std::to_string(taken_.size()) + ", needed are " +
+            std::to_string(majority(config_.nodes));
+  }
   if (too_late_) text += "; the answers took longer than a ttl of " + print_duration(config_.ttl);
   for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {
     const bool silent = votes_[i].why == fault::none;

@@ -83,6 +83,7 @@ TEST(attempt, fails_as_soon_as_a_majority_is_impossible) {
   r.taken(2);
   EXPECT_TRUE(r.last.decided);
   EXPECT_EQ(r.why(), errc::busy);
+  EXPECT_EQ(r.why().message(), "lock \"x\": held by somebody else (at least 3 of 5 nodes said so)");
   EXPECT_EQ(r.last.release, set_of({3, 4})) << "who did not answer may still take it";
 }
 
@@ -157,6 +158,8 @@ TEST(attempt, failed_nodes_are_not_called_busy) {
   round split(5, false);
   split.taken(0).taken(1).fails(2, fault::loading).granted(3).granted(4);
   EXPECT_EQ(split.why(), errc::busy) << "four nodes know who has it";
+  EXPECT_NE(split.why().message().find("2 of 5 nodes said so, 2 granted it, needed are 3"),
+            std::string::npos);
 }
 
 TEST(attempt, a_cancel_releases_everywhere_and_decides_once) {
