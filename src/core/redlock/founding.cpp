@@ -16,11 +16,16 @@ std::string name_of(const node& n, std::size_t i) {
   return n.facts.address.empty() ? "node " + std::to_string(i + 1) : n.facts.address;
 }
 
+/// A node that refuses us has answered: a wrong password is not a server that is down.
+std::string without(const node& n, std::size_t i) {
+  return n.trouble.empty() ? name_of(n, i) + " did not answer" : "cannot be used: " + n.trouble;
+}
+
 /// Why it can be no voter of any store; empty when it can.
 std::string misfit(std::span<const node> nodes, std::size_t i) {
   const node_facts& f = nodes[i].facts;
-  if (!f.master) return "is a replica; Redlock needs independent masters";
-  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster";
+  if (!f.master) return "is a replica; Redlock needs independent masters: take it out of the list";
+  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster: take it out of the list";
   for (std::size_t other = 0; other < i; ++other) {
     const bool same = nodes[other].answered && nodes[other].facts.run_id == f.run_id;
     if (same) return "is the same server as " + name_of(nodes[other], other);
@@ -81,9 +86,9 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
   std::vector<write> writes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].answered) {
-      return error(errc::unavailable, name_of(nodes[i], i) +
-                                          " did not answer: init needs every node, because one " +
-                                          "that is missing may belong to a store already");
+      return error(errc::unavailable, without(nodes[i], i) +
+                                          ". init needs every node, because one that is missing " +
+                                          "may belong to a store already");
     }
     if (nodes[i].facts.record) {
       return error(errc::invalid_argument,
@@ -110,9 +115,12 @@ result<std::vector<write>> founding::recover(const config& c, std::span<const no
     writes.push_back(write_for(c, nodes[i], i, epoch + 1, first_floor(nodes)));
   }
   if (writes.size() < majority(nodes.size())) {
-    return error(errc::unavailable, std::to_string(writes.size()) + " of " +
-                                        std::to_string(nodes.size()) + " nodes answered, needed " +
-                                        "are " + std::to_string(majority(nodes.size())));
+    std::string text = std::to_string(writes.size()) + " of " + std::to_string(nodes.size()) +
+                       " nodes can be used, needed are " + std::to_string(majority(nodes.size()));
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      if (!nodes[i].answered) text += "; " + without(nodes[i], i);
+    }
+    return error(errc::unavailable, std::move(text));
   }
   return writes;
 }

@@ -19,6 +19,8 @@ struct founding {
     node_facts facts{};
     server_time at{};     ///< Its TIME.
     std::string fresh{};  ///< A nonce from the kernel.
+    /// Not answered: its address, and why it cannot be used, when that is known.
+    std::string trouble{};
   };
   struct config {
     std::string config_hash{};

@@ -56,6 +56,19 @@ TEST(founding, init_refuses_a_store_that_is_there_or_not_complete) {
   nodes = blank(3);
   nodes[2].answered = false;
   EXPECT_EQ(founding::init(settings, nodes).error(), errc::unavailable);
+  EXPECT_TRUE(says(founding::init(settings, nodes).error(), "host2 did not answer"));
+}
+
+TEST(founding, a_node_that_refuses_us_is_not_said_to_be_silent) {
+  auto nodes = blank(3);
+  nodes[1].answered = nodes[2].answered = false;
+  nodes[2].trouble = nodes[1].trouble = "host:1: WRONGPASS";
+  for (const auto plan : {&founding::init, &founding::recover}) {
+    const error e = plan(settings, nodes).error();
+    EXPECT_EQ(e.code(), errc::unavailable);
+    EXPECT_TRUE(says(e, "cannot be used: host:1: WRONGPASS")) << e.message();
+    EXPECT_FALSE(says(e, "did not answer")) << e.message();
+  }
 }
 
 TEST(founding, replicas_and_duplicates_are_refused) {

@@ -94,6 +94,7 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
     n.facts = p.facts;
     n.facts.address = c->addresses()[i];
     n.at = times[i];
+    n.trouble = p.trouble;
     n.fresh = io::random_session_id().str();
     const std::string unsafe = n.answered && p.server ? unsafe_setting(*p.server) : "";
     if (!unsafe.empty() && !how.accept_unsafe) {
@@ -102,17 +103,6 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
     nodes.push_back(std::move(n));
   }
   return nodes;
-}
-
-/// With what each node that did not answer says of itself.
-error explained(const error& e, const cluster& c) {
-  if (e.code() != errc::unavailable) return e;
-  std::string text = e.message();
-  for (node_index i = 0; i < c.size(); ++i) {
-    const auto p = c.look_at(i);
-    if (!p.trouble.empty()) text += "; " + p.trouble;
-  }
-  return {e.code(), std::move(text)};
 }
 
 /// Sends the writes on the connections that their facts came from; how many were done.
@@ -168,7 +158,7 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
                                              " to " + print_duration(core::ttl_max));
   }
   const auto writes = plan(config, *nodes);
-  if (!writes) return explained(writes.error(), *c);
+  if (!writes) return writes.error();
   const std::size_t written = write_all(c, *writes);
   for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
   wait_ready(c);
@@ -284,14 +274,17 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
                         "loses locks when it restarts, and then does not vote for max_ttl; set "
                         "appendonly yes and appendfsync always to keep both"));
   }
+  // That it has no record is what a blank node's explanation says.
+  const bool blank = p.standing == core::redlock::admission::standing::blank;
   // What is refused stays so until somebody corrects it.
   const bool refused = p.standing == core::redlock::admission::standing::refused;
   const bool votes = c.now_voting()->voters.has(i);
-  all.push_back(about(name,
-                      refused ? level::fault
-                      : votes ? level::good
-                              : level::warning,
-                      p.explanation + "; " + record_text(p, c.set().tokens)));
+  all.push_back(
+      about(name,
+            refused ? level::fault
+            : votes ? level::good
+                    : level::warning,
+            blank ? p.explanation : p.explanation + "; " + record_text(p, c.set().tokens)));
 }
 
 }  // namespace
@@ -311,9 +304,11 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
     all.push_back(about("majority", level::fault, v.error().message()));
   }
   if (c->size() % 2 == 0) {
+    const std::size_t less = c->size() - 1;
     all.push_back(about("nodes", level::warning,
                         std::to_string(c->size()) + " nodes tolerate no more failures than " +
-                            std::to_string(c->size() - 1) + "; use an odd number"));
+                            std::to_string(less) + (less == 1 ? " node does" : " nodes do") +
+                            "; use an odd number"));
   }
   if (c->size() == 3 && c->set().tokens) {
     all.push_back(about("nodes", level::warning,
