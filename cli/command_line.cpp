@@ -51,8 +51,9 @@ std::optional<int> load_settings(settings& into, const common_options& given, co
     into.set_option(key::store, given.store);
     if (has_password(given.store)) {
       out.warn(
-          "warning: the password in --store can be read by everybody on this machine (ps); "
-          "use HOLDFAST_STORE");
+          std::string("warning: the password in --store can be read by everybody on this machine "
+                      "(ps); use HOLDFAST_STORE") +
+          (is_redlock(given.store) ? " or ?password_file=/PATH in the URL" : ""));
     }
   }
   return std::nullopt;
@@ -90,10 +91,20 @@ int fail_to_open(const settings& s, const error& e, std::initializer_list<key> c
   return out.fail(f.code, f.name, named ? harmless(e.message()) : f.text);
 }
 
-std::optional<int> refuse_memory(const settings& s, const report& out) {
-  std::string scheme = store_url(s).substr(0, std::string_view("memory:").size());
+std::string scheme_of(std::string_view url) {
+  const std::size_t colon = url.find(':');
+  std::string scheme(colon == std::string_view::npos ? std::string_view() : url.substr(0, colon));
   for (char& c : scheme) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (scheme != "memory:") return std::nullopt;
+  return scheme;
+}
+
+bool is_redlock(std::string_view url) {
+  const std::string scheme = scheme_of(url);
+  return scheme == "redlock" || scheme == "redlock+tls";
+}
+
+std::optional<int> refuse_memory(const settings& s, const report& out) {
+  if (scheme_of(store_url(s)) != "memory") return std::nullopt;
   const error e(
       errc::invalid_argument,
       "memory: lives inside one process; no other process would see its locks. Use local:");

@@ -49,6 +49,12 @@ std::optional<int> load_settings(settings& into, const common_options& given, co
 /// The store's URL: what was set, else the embedded store of this machine.
 std::string store_url(const settings& s);
 
+/// What stands before the first colon, in small letters; empty when there is none.
+std::string scheme_of(std::string_view url);
+
+/// With TLS or without.
+bool is_redlock(std::string_view url);
+
 /// The embedded store at its usual place, which need not be there yet.
 bool is_default_store(std::string_view url);
 

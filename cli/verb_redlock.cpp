@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <optional>
@@ -26,20 +27,28 @@ struct typed {
   std::string action, max_ttl;
   bool accept_unsafe{}, yes{};
 
-  void add_to(arguments& app) {
-    app.add_option("ACTION", action,
-                   "init: set up empty nodes\n"
-                   "status: every node, and whether it votes\n"
-                   "recover: bring back a store whose majority lost its state")
-        ->required();
-    app.add_option("--max-ttl", max_ttl,
-                   "init, recover: the longest ttl of any lock, 100ms to 1h\n"
-                   "(default: the URL's, that of the nodes, or 60s)")
-        ->type_name("DURATION");
-    app.add_flag("--unsafe", accept_unsafe,
-                 "init, recover: accept servers that may drop keys\n"
-                 "(an eviction policy with a memory limit)");
-    app.add_flag("--yes", yes, "recover: do not ask");
+  /// `only`: the one action that help is asked for, or empty for all.
+  void add_to(arguments& app, const std::string& only) {
+    if (only.empty()) {
+      app.add_option("ACTION", action,
+                     "init: set up empty nodes\n"
+                     "status: every node, and whether it votes\n"
+                     "recover: bring back a store whose majority lost its state\n"
+                     "(holdfast redlock ACTION --help says more)")
+          ->required();
+    } else {
+      app.add_option("ACTION", action, only)->required();
+    }
+    if (only != "status") {
+      app.add_option("--max-ttl", max_ttl,
+                     "init, recover: the longest ttl of any lock, 100ms to 1h\n"
+                     "(default: the URL's, that of the nodes, or 60s)")
+          ->type_name("DURATION");
+      app.add_flag("--unsafe", accept_unsafe,
+                   "init, recover: accept servers that may drop keys\n"
+                   "(an eviction policy with a memory limit)");
+    }
+    if (only.empty() || only == "recover") app.add_flag("--yes", yes, "recover: do not ask");
     common.add_to(app);
   }
   bool writes() const { return action == "init" || action == "recover"; }
@@ -52,6 +61,40 @@ constexpr const char* given_up =
     "its\n    ttl has passed since the loss. Wait for max_ttl first, or stop all holders, to be "
     "sure.\n"
     "  - growing tokens, only where a server's clock was set back by more than the store's age.\n";
+
+constexpr const char* about_all =
+    "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
+    "locks which are held now stay exclusive: do it only when a majority lost its state. "
+    "status: 78 when the store was never set up, 69 when no locks can be granted.";
+
+/// What the help of one action begins with.
+std::string about_action(const std::string& action) {
+  if (action == "init") {
+    return "Writes the first node record on every node of a redlock:// store; once in the life of "
+           "a store. Every node has to answer, and none may have a record. 64 when the store is "
+           "set "
+           "up already or a server may not be a node, 69 when a node cannot be used: then nothing "
+           "was written.";
+  }
+  if (action == "status") {
+    return "Every node of a redlock:// store, whether it votes, and why not. 0 when locks can be "
+           "granted, 78 when the store was never set up, 69 when too few nodes vote, 64 when the "
+           "servers or the list of nodes are wrong.";
+  }
+  return std::string(given_up) +
+         "Also for another list of nodes and another max_ttl. A majority has to answer. It asks on "
+         "the terminal; without one it needs --yes.";
+}
+
+/// The action whose help is asked for; empty when it is that of all, or none.
+std::string helped(const std::vector<std::string>& ours) {
+  const auto has = [&](const char* word) { return std::ranges::find(ours, word) != ours.end(); };
+  if (!has("--help") && !has("-h")) return {};
+  for (const char* action : {"init", "status", "recover"}) {
+    if (has(action)) return action;
+  }
+  return {};
+}
 
 /// What is wrong with the words; the exit code after a sentence.
 std::optional<int> check(const typed& t, const report& out) {
@@ -67,13 +110,24 @@ std::optional<int> check(const typed& t, const report& out) {
   return std::nullopt;
 }
 
+/// Before the store is looked at: one of another kind need not even be there.
+std::optional<int> refuse_others(const settings& s, const report& out) {
+  const std::string url = store_url(s);
+  const std::string scheme = scheme_of(url);
+  if (scheme.empty() || is_redlock(url)) return std::nullopt;
+  const error e(errc::invalid_argument, "this is a " + harmless(scheme) +
+                                            ": store; redlock needs --store redlock://... or "
+                                            "HOLDFAST_STORE");
+  return fail_to_open(s, e, {key::store}, out);
+}
+
 /// Asks on the terminal; the exit code when the answer is not yes.
 std::optional<int> confirm(const typed& t, const std::string& url, const report& out) {
   if (t.action != "recover" || t.yes) return std::nullopt;
   if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) {
     return out.fail(exit_code::usage,
                     "redlock recover: locks that are held now may be granted again, and there is "
-                    "no terminal to ask on; read holdfast redlock --help, then add --yes");
+                    "no terminal to ask on; read holdfast redlock recover --help, then add --yes");
   }
   const std::string question =
       fmt::format("{}store {}\nRecover it? Type yes: ", given_up, harmless(url));
@@ -149,14 +203,12 @@ result<overview> carry_out(const typed& t, const std::string& url, const redlock
 }  // namespace
 
 int verb_redlock(const std::vector<std::string>& after_verb) {
-  arguments app(
-      "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
-      "locks which are held now stay exclusive: do it only when a majority lost its state. "
-      "status: 78 when the store was never set up, 69 when no locks can be granted.",
-      "redlock");
+  const words given = cut_at_dashes(after_verb);
+  const std::string about = helped(given.ours);
+  arguments app(about.empty() ? about_all : about_action(about), "redlock");
   typed t;
-  t.add_to(app);
-  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  t.add_to(app, about);
+  if (const auto code = parse(app, given)) return *code;
   const report out(t.common.json);
   if (const auto code = check(t, out)) return *code;
   redlock::setup how;
@@ -168,7 +220,7 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   }
   settings s;
   if (const auto code = load_settings(s, t.common, out)) return *code;
-  if (const auto code = refuse_memory(s, out)) return *code;
+  if (const auto code = refuse_others(s, out)) return *code;
   const std::string url = store_url(s);
   if (const auto code = confirm(t, without_password(url), out)) return *code;
   const auto seen = carry_out(t, url, how);

@@ -65,7 +65,7 @@ HOLDFAST_EXPORT result<overview> status(std::string_view url);
 /// Writes the first node records. Every node has to answer, and none may have a record; other keys
 /// and `appendonly no` are accepted. Locks can be taken when it returns.
 /// Errors: `invalid_argument` (set up already, a replica, the same server twice, an unsafe
-/// setting), `unavailable` (a node did not answer; nothing was written), `outcome_unknown` (some
+/// setting), `unavailable` (a node cannot be used; nothing was written), `outcome_unknown` (some
 /// records may have been written: run recover()), `unsupported`.
 HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {});
 

@@ -26,8 +26,8 @@ class session_core;
 /// How to open a session. Every member has a default that suits a first try.
 ///
 /// Choosing a ttl: it is how long others wait for a holder that hangs, and how long the store may
-/// fail to answer before the holder has to stop. A holder whose process dies on this host is
-/// replaced at once whatever the ttl is.
+/// fail to answer before the holder has to stop. On a `local:` store a holder whose process dies is
+/// replaced at once whatever the ttl is; on `redlock://` only its ttl ends what it held.
 struct session_options {
   /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
   /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s. From 100 ms to 1 h, else
@@ -146,11 +146,14 @@ class HOLDFAST_EXPORT session {
 ///
 /// `local:PATH` is the embedded engine (an empty PATH means the default: `/var/lib/holdfast` for
 /// root, else `$XDG_STATE_HOME/holdfast` or `~/.local/state/holdfast`); `memory:NAME` is for tests,
-/// shared by everyone in this process who opens the same NAME. See docs/stores.md for the grammar.
+/// shared by everyone in this process who opens the same NAME; `redlock://HOST,HOST,HOST` is a
+/// majority of independent Redis servers, set up once by redlock::init() in holdfast/redlock.hpp.
+/// See docs/stores.md for the grammar.
 ///
-/// Errors: `invalid_argument` (URL, options), `unsupported` (a file system without the needed
-/// guarantees, an engine that was not built in), `unavailable` (cannot be opened, permissions, a
-/// full disk), `damaged` (another format, a newer version, a corrupt file).
+/// Errors: `invalid_argument` (URL, options, servers that may not be nodes), `unsupported` (a file
+/// system without the needed guarantees, an engine that was not built in), `unavailable` (cannot be
+/// opened, permissions, a full disk, too few nodes vote), `not_initialised` (nodes of `redlock://`
+/// that were never set up), `damaged` (another format, a newer version, a corrupt file).
 HOLDFAST_EXPORT result<session> open(std::string_view url, session_options options = {});
 
 }  // namespace holdfast

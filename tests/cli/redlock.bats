@@ -119,8 +119,12 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   expect 64 holdfast redlock init --store redlock://
   expect 64 holdfast redlock init --store "redlock://$nodes?colour=red"
   need_local
-  expect 69 holdfast redlock status --store "$store"
-  says 'has no nodes'
+  expect 64 holdfast redlock status --store "$store"
+  says 'this is a local: store' 'redlock needs --store redlock://'
+  expect 64 holdfast redlock recover --yes --store local:/is/not/there
+  says 'this is a local: store'
+  expect 64 holdfast ls --store "redlock://${nodes/,/, }"
+  says 'has a blank in'
   expect 69 holdfast redlock init --store "redlock://$nodes?tokens=off"
   says 'keep no records'
   twin=localhost:$(port_of 1)
@@ -128,7 +132,7 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   says 'is the same server as'
   stop_server 5
   expect 69 holdfast redlock init
-  says 'init needs every node'
+  says 'init needs every node' 'cannot be used'
   start_server 5 "$(port_of 5)" --cluster-enabled yes --cluster-config-file cluster.conf
   expect 64 holdfast redlock init
   says 'node of a Redis Cluster'
@@ -146,15 +150,38 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   stop_server 5
 }
 
+@test "each action has its own help, and a password in --store its hint" {
+  expect 0 holdfast redlock recover --help
+  says 'mutual exclusion' '--yes' '--max-ttl'
+  expect 0 holdfast redlock status --help
+  says '78 when the store was never set up'
+  [[ $output != *--unsafe* && $output != *--yes* ]]
+  expect 0 holdfast redlock --help
+  says 'holdfast redlock ACTION --help'
+  run holdfast ls --store redlock://me:secret@127.0.0.1:1
+  says 'password_file' HOLDFAST_STORE
+  [[ $output != *secret* ]]
+}
+
+@test "a replica among the nodes of a new store is to be taken out of the list" {
+  stop_server 5
+  start_server 5 "$(port_of 5)" --replicaof 127.0.0.1 "$(port_of 1)"
+  expect 64 holdfast redlock status
+  says 'is a replica' 'take it out of the list'
+  [[ $output != *'Run: holdfast redlock init'* ]]
+  stop_server 5
+}
+
 @test "another list of nodes is refused, and so is a ttl above max_ttl" {
   initialised --max-ttl 20s
   expect 64 holdfast run x --store "redlock://${nodes%,*}" -- true
-  says 'belongs to another list of nodes'
+  says 'belongs to another list of nodes' 'in the same spelling as the other clients'
   expect 64 holdfast run x --ttl 30s -- true
-  says '20s'
+  says 'max_ttl' '20s' 'recover --max-ttl'
   expect 0 holdfast run x --ttl 15s -- true
   expect 69 holdfast run x --shared --ttl 15s -- true
-  says 'unsound over independent masters'
+  says 'unsound over independent masters' 'A local: store'
+  [[ $output != *redis://* && $output != *etcd* ]]
 }
 
 @test "busy, waiting, and a killed holder, whose lock is free after its ttl" {
@@ -162,6 +189,7 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   hold_it --ttl 2s
   expect 75 holdfast run x --no-wait -- true
   expect 75 holdfast run x --wait 100ms -- true
+  [[ $output != *'granted by 0'* ]]
   expect 0 holdfast ls --json
   json 'e = a["locks"][0]["entries"][0]; assert e["state"] == "held" and e["token"] > 0, a
 assert e["owner"]["program"] == "sh", a'
@@ -211,7 +239,8 @@ assert e["owner"]["program"] == "sh", a'
   before=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
   for i in 1 2 3; do cli "$i" FLUSHALL; done
   expect 69 holdfast run x -- true
-  says 'Run: holdfast redlock recover'
+  says 'Waiting does not help' 'Run: holdfast redlock recover'
+  [[ $output != *'does not vote for'* ]]
   expect 64 holdfast redlock recover </dev/null
   says 'may be granted again' '--yes'
   cat >talk.exp <<'T'
@@ -274,6 +303,9 @@ acl_file() {
   echo wrong >password
   expect 69 holdfast run x -- true
   says WRONGPASS
+  expect 69 holdfast redlock init
+  says 'cannot be used' WRONGPASS
+  [[ $output != *'did not answer'* ]]
   unset HOLDFAST_STORE
   expect 64 holdfast ls --store "$one"
   says password_file

@@ -31,7 +31,7 @@ std::optional<core::reply> objection(const core::enqueue_request& r) {
   if (!r.how.is_exclusive()) {
     return reply_of(status::unsupported,
                     "redlock has exclusive locks only: shared mode and permits(n) are unsound over "
-                    "independent masters. Use redis://, etcd:// or local:");
+                    "independent masters. A local: store (one machine) has them");
   }
   if (r.name.str().starts_with(reserved_prefix)) {
     return reply_of(status::invalid, "names that begin with '" + std::string(reserved_prefix) +

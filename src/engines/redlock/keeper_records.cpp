@@ -32,8 +32,10 @@ std::string too_long(duration ttl, const cluster& c) {
       most = std::min(most, p.facts.record->max_ttl);
     }
   }
-  return "the ttl is " + print_duration(ttl) + "; the nodes of this store allow at most " +
-         print_duration(most) + " (max_ttl of holdfast redlock init)";
+  return "the ttl is " + print_duration(ttl) +
+         "; max_ttl in the records of this store's nodes is " + print_duration(most) +
+         ". Take a shorter ttl, or raise it: holdfast redlock recover " +
+         "--max-ttl, see docs/redlock.md";
 }
 
 }  // namespace

@@ -58,6 +58,10 @@ result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
   std::vector<io::node_address> nodes;
   std::vector<std::string> seen;
   for (const std::string& host : url.hosts) {
+    if (host.find_first_of(" \t") != std::string::npos) {
+      return wrong("the URL's list of nodes has a blank in '" + host +
+                   "'; separate nodes by a comma alone");
+    }
     auto parsed = io::node_address::parse(host, redis_port);
     if (!parsed) return parsed.error();
     if (std::ranges::find(seen, parsed->text()) != seen.end()) {
