@@ -112,7 +112,7 @@ std::variant<lock, int> wrapper::wait_for_lock(session& s, waiting_line& line) {
   line.erase();
   // A signal that came with the grant is left in the descriptor and goes to the command.
   if (ended) return *ended;
-  if (!*answer) return refused(answer->error());
+  if (!*answer) return not_granted(s, answer->error());
   return std::move(**answer);
 }
 
@@ -135,6 +135,15 @@ std::optional<int> wrapper::end_of_wait() {
                    fmt::format("lock \"{}\": the guardian was killed before the command started; "
                                "nothing was run",
                                printable_));
+}
+
+/// Nothing was run yet, so a lease that was lost is no more than a store that cannot be used.
+int wrapper::not_granted(session& s, const error& e) {
+  if (e != errc::lost) return refused(e);
+  const std::string reason = s.status().reason;
+  return refused(error(errc::unavailable,
+                       fmt::format("lock \"{}\": not obtained, and nothing was run: {}", printable_,
+                                   reason.empty() ? e.message() : reason)));
 }
 
 int wrapper::refused(const error& e) {
@@ -170,7 +179,7 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
 }
 
 int wrapper::run_under(session& s, lock held) {
-  if (!lease_fits(held)) return refused(error(errc::lost, s.status().reason));
+  if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
   const std::string id = s.id().str();
   lease_page& page = guardian_->page();
   std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));

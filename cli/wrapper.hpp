@@ -37,6 +37,7 @@ class wrapper {
   int grace_does_not_fit();
   std::variant<lock, int> wait_for_lock(session& s, waiting_line& line);
   std::optional<int> end_of_wait();
+  int not_granted(session& s, const error& e);
   int refused(const error& e);
   int run_under(session& s, lock held);
   int finish(session& s, lock held, const message& ended);

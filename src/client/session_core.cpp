@@ -97,7 +97,7 @@ void session_core::carry_out(const machine::step& s) {
 void session_core::wake_at(time_point when) {
   timer_ = loop_->at(when, [weak = weak_from_this()] {
     const auto self = weak.lock();
-    if (self) self->advance([](machine& m) { return m.tick(clock::now()); });
+    if (self) self->tick(clock::now());
   });
 }
 
@@ -145,7 +145,14 @@ time_point session_core::deadline() const noexcept { return lease_.until(); }
 void session_core::passed() noexcept {
   const auto now = clock::now();
   lease_.expire(now);
-  advance([now](machine& m) { return m.tick(now); });
+  tick(now);
+}
+
+void session_core::tick(time_point now) {
+  // Asked only when it may be told, and before our mutex is taken.
+  const bool late = lease_.remaining(now) < ttl_ / 2;
+  const std::string trouble = late ? engine().trouble() : std::string();
+  advance([&](machine& m) { return m.tick(now, trouble); });
 }
 
 void session_core::ended_by_engine(const core::reply& r) {

@@ -75,6 +75,7 @@ class session_core final : public io::alarm::guarded,
   result<void> enter();
   void bury_dead();
   core::open_reply announce(const core::open_request& r, time_point& sent);
+  void tick(time_point now);
   machine::step advance(const std::function<machine::step(machine&)>& event);
   void carry_out(const machine::step& s);
   void send_beat(std::uint64_t attempt);

@@ -255,6 +255,10 @@ class engine {
   virtual std::unique_ptr<watch_handle> watch(const watch_request&,
                                               std::function<void()> notify) = 0;
 
+  /// For people: what stands between us and the store at this moment, as far as it is known without
+  /// asking; empty when nothing is. No I/O.
+  virtual std::string trouble() const { return {}; }
+
   /// The calling thread waits until `until` opens; an engine that has a thread for its watches may
   /// use this one instead, so that a waiter is woken once and not twice. False, at once: it waits
   /// elsewhere. What notify() does happens on this thread, then.

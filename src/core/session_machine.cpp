@@ -30,8 +30,9 @@ session_machine::step session_machine::opened(time_point sent, time_point now) {
   return tick(now);
 }
 
-session_machine::step session_machine::tick(time_point now) {
+session_machine::step session_machine::tick(time_point now, const std::string& trouble) {
   if (is_final()) return {};
+  trouble_ = trouble;
   lease_.expire(now);
   if (lease_.is_lost()) return expired(now);
   step s;
@@ -74,9 +75,7 @@ session_machine::step session_machine::close(time_point) {
 }
 
 session_machine::step session_machine::expired(time_point now) {
-  step s = finish(session_state::expired, "no heartbeat was acknowledged for " +
-                                              print_duration(now - last_proof_) + " of a ttl of " +
-                                              print_duration(ttl_));
+  step s = finish(session_state::expired, silence(now));
   // Safe: nobody acts under this lease any more. A denied session's record stays until its ttl has
   // run out instead, because its holder was told only now and may still be stopping its work.
   s.remove_record = true;
@@ -101,6 +100,11 @@ session_machine::step session_machine::send_beat(time_point now) {
   return s;
 }
 
+std::string session_machine::silence(time_point now) const {
+  return "no heartbeat was acknowledged for " + print_duration(now - last_proof_) +
+         " of a ttl of " + print_duration(ttl_) + (trouble_.empty() ? "" : "; " + trouble_);
+}
+
 time_point session_machine::next_send() const noexcept {
   const bool awaiting = proven_ != attempts_;
   return last_sent_ + (awaiting ? ttl_ / 6 : ttl_ / 3);
@@ -118,8 +122,7 @@ session_machine::step session_machine::next(time_point now, step s) {
   const auto to = in_danger ? session_state::endangered : session_state::attached;
   if (to != state_) {
     state_ = to;
-    reason_ = in_danger ? "no heartbeat was acknowledged for " + print_duration(now - last_proof_)
-                        : std::string();
+    reason_ = in_danger ? silence(now) : std::string();
     s.changed = change{state_, reason_};
   }
   s.wake = std::min(lease_.until(), next_send());

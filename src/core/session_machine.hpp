@@ -40,8 +40,9 @@ class session_machine {
   /// than the lease, the session is expired at once.
   step opened(time_point sent, time_point now);
 
-  /// Time has come, or may have.
-  step tick(time_point now);
+  /// Time has come, or may have. `trouble`: what is known to be wrong with the store, for the
+  /// reason that people read.
+  step tick(time_point now, const std::string& trouble = {});
 
   /// The answer of one attempt. `unavailable` and `unknown` only mean that it proves nothing.
   step beat_answered(std::uint64_t attempt, const beat_reply& r, time_point now);
@@ -75,11 +76,13 @@ class session_machine {
   time_point endangered_at() const noexcept;
   step finish(session_state to, std::string reason);
   step next(time_point now, step s);
+  std::string silence(time_point now) const;
 
   duration ttl_;
   lease& lease_;
   session_state state_{session_state::attached};
   std::string reason_;
+  std::string trouble_;
   std::uint64_t attempts_{};
   std::uint64_t proven_{};  ///< The newest attempt that was acknowledged.
   time_point last_sent_{};

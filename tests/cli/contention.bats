@@ -144,7 +144,7 @@ print(json.loads(sys.argv[1])["entries"][1]["session"])' "$output")
   release
 }
 
-@test "who is stopped past its ttl while it waits gets 76 and never the lock" {
+@test "who is stopped past its ttl while it waits gets 69 and never the lock" {
   hold_it
   in_background run x --ttl 2s -- sh -c ': >ran' 2>said
   waiter=$pid
@@ -155,8 +155,8 @@ print(json.loads(sys.argv[1])["entries"][1]["session"])' "$output")
   release
   code=0
   wait $waiter || code=$?
-  [[ $code == 76 && ! -e ran ]]
-  grep '\[lost\]' said
+  [[ $code == 69 && ! -e ran ]]
+  grep 'nothing was run.*no heartbeat.*\[unavailable\]' said
   run holdfast ls --json
   [[ $output != *waiting* ]]
 }

@@ -346,6 +346,15 @@ result<void> cluster::verdict() const {
   return admission_.verdict(clock::now(), away);
 }
 
+std::string cluster::silent() const {
+  std::string text;
+  for (node_index i = 0; i < size(); ++i) {
+    const auto why = members_[i]->connection->trouble();
+    if (why) text += (text.empty() ? "" : "; ") + why->message();
+  }
+  return text;
+}
+
 /// Under the mutex. That enough vote for a majority is for tell_ready().
 bool cluster::is_so(readiness how) const {
   if (closed_) return true;

@@ -119,6 +119,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// Why no majority can vote now, or success.
   result<void> verdict() const;
+  /// The nodes that cannot be used, each with what its connection says; empty when all can.
+  std::string silent() const;
   /// What is waited for.
   enum class readiness : std::uint8_t {
     majority,  ///< A majority votes, or every node has been judged.

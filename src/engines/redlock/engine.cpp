@@ -168,6 +168,8 @@ void redlock_engine::deny(const core::deny_request& r, core::on<core::deny_reply
   });
 }
 
+std::string redlock_engine::trouble() const { return cluster_->silent(); }
+
 std::unique_ptr<core::watch_handle> redlock_engine::watch(const core::watch_request& r,
                                                           std::function<void()> notify) {
   auto n = std::make_shared<io::notice>(std::move(notify));

@@ -96,6 +96,9 @@ void keeper::lose(const renewal::loss& l, jobs& after) {
                  ? "the session was denied by an operator"
                  : "too few nodes still have the lock: their keys are gone or were not extended in "
                    "time";
+  if (const std::string silent = cluster_->silent(); l.why != errc::denied && !silent.empty()) {
+    why.text += "; " + silent;
+  }
   if (e->lost) after.push_back([lost = e->lost, why] { lost(why); });
   after.push_back([lines = lines_, name = e->name] { lines->freed(name); });
 }
