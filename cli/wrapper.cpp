@@ -141,9 +141,9 @@ std::optional<int> wrapper::end_of_wait() {
 int wrapper::not_granted(session& s, const error& e) {
   if (e != errc::lost) return refused(e);
   const std::string reason = s.status().reason;
-  return refused(error(errc::unavailable,
-                       fmt::format("lock \"{}\": not obtained, and nothing was run: {}", printable_,
-                                   reason.empty() ? e.message() : reason)));
+  return refused(
+      error(errc::unavailable, fmt::format("lock \"{}\": not obtained, and nothing was run: {}",
+                                           printable_, reason.empty() ? e.message() : reason)));
 }
 
 int wrapper::refused(const error& e) {

@@ -101,8 +101,9 @@ session_machine::step session_machine::send_beat(time_point now) {
 }
 
 std::string session_machine::silence(time_point now) const {
-  return "no heartbeat was acknowledged for " + print_duration(now - last_proof_) +
-         " of a ttl of " + print_duration(ttl_) + (trouble_.empty() ? "" : "; " + trouble_);
+  const auto silent = std::chrono::floor<std::chrono::milliseconds>(now - last_proof_);
+  return "no heartbeat was acknowledged for " + print_duration(silent) + " of a ttl of " +
+         print_duration(ttl_) + (trouble_.empty() ? "" : "; " + trouble_);
 }
 
 time_point session_machine::next_send() const noexcept {

@@ -67,6 +67,14 @@ TEST_F(session_machine_test, expires_at_the_deadline_and_never_beats_again) {
   EXPECT_EQ(later.wake, time_point::max());
 }
 
+TEST_F(session_machine_test, its_end_is_told_with_what_is_wrong_with_the_store) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  EXPECT_EQ(m.tick(t0 + 25s + 3us, "a: down").changed->reason,
+            "no heartbeat was acknowledged for 25s of a ttl of 30s; a: down");
+  EXPECT_TRUE(m.tick(t0 + usable(30s), "b: down").changed->reason.ends_with("; b: down"));
+}
+
 TEST_F(session_machine_test, an_answer_after_the_deadline_does_not_revive) {
   m.opened(t0, t0);
   m.tick(t0 + 10s);

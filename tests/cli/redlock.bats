@@ -43,7 +43,7 @@ start_server() {
   shift 2 || shift $#
   mkdir -p "$directory"
   for ((tries = 0; tries < 20; tries++)); do
-    echo "${port:-$((27000 + (RANDOM * 32768 + RANDOM) % 4000))}" >"$directory/port"
+    echo "${port:-$((27000 + (RANDOM * 32768 + RANDOM) % 2000))}" >"$directory/port"
     setpriv --pdeathsig KILL redis-server --port "$(<"$directory/port")" --bind 127.0.0.1 \
       --dir "$directory" --save '' "$@" >"$directory/log" 2>&1 3>&- &
     echo $! >"$directory/pid"
@@ -133,7 +133,8 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   stop_server 5
   expect 69 holdfast redlock init
   says 'init needs every node' 'cannot be used'
-  start_server 5 "$(port_of 5)" --cluster-enabled yes --cluster-config-file cluster.conf
+  start_server 5 "$(port_of 5)" --cluster-enabled yes \
+    --cluster-port $(($(port_of 5) + 2000)) --cluster-config-file cluster.conf
   expect 64 holdfast redlock init
   says 'node of a Redis Cluster'
   stop_server 5
@@ -204,6 +205,23 @@ assert e["owner"]["program"] == "sh", a'
   SECONDS=0
   expect 0 holdfast run x -- true
   ((SECONDS <= 3))
+}
+
+@test "who waits while the store goes away gets 69 and the names of the nodes, a holder 76" {
+  initialised
+  hold_it --ttl 2s 2>told
+  in_background run x --ttl 1s -- sh -c ': >ran' 2>said
+  waiter=$pid
+  sleep 0.3
+  for i in 1 2 3; do stop_server "$i"; done
+  code=0
+  wait $waiter || code=$?
+  [[ $code == 69 && ! -e ran ]]
+  grep "nothing was run.*no heartbeat.*127.0.0.1:$(port_of 1)" said
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+  grep "127.0.0.1:$(port_of 1): cannot connect" told
 }
 
 @test "a denied holder is stopped, and its lock is free after that" {

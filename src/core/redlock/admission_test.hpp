@@ -1,0 +1,84 @@
+#pragma once
+
+#include "core/lease.hpp"
+#include "core/redlock/admission.hpp"
+
+namespace holdfast::core::redlock {
+
+using namespace std::chrono_literals;
+using standing = admission::standing;
+
+inline const time_point t0{1000s};
+constexpr duration max_ttl = 60s;
+inline const duration wait = takeover_after(max_ttl);
+
+inline node_record record_of(node_index i, std::uint64_t epoch = 3) {
+  node_record r;
+  r.id = "id" + std::to_string(i);
+  r.nonce = "nonce" + std::to_string(i);
+  r.epoch = epoch;
+  r.run_id = "run" + std::to_string(i);
+  r.floor = 100 + i;
+  r.max_ttl = max_ttl;
+  r.config_hash = "list";
+  return r;
+}
+
+inline node_facts healthy(node_index i, std::uint64_t epoch = 3) {
+  node_facts f;
+  f.address = "host" + std::to_string(i);
+  f.run_id = "run" + std::to_string(i);
+  f.record = record_of(i, epoch);
+  return f;
+}
+
+/// A store whose nodes do at once what is asked of them.
+struct store {
+  explicit store(std::size_t nodes = 3, bool tokens = true)
+      : a({.nodes = nodes,
+           .tokens = tokens,
+           .max_ttl = max_ttl,
+           .timeout = 50ms,
+           .config_hash = "list",
+           .seed = 5}) {
+    for (node_index i = 0; i < nodes; ++i) facts.push_back(healthy(i));
+  }
+  void connect(node_index i, time_point now) { serve(a.found(i, facts[i], fresh(), now), now); }
+  void connect_all(time_point now) {
+    for (node_index i = 0; i < facts.size(); ++i) connect(i, now);
+  }
+  std::string fresh() { return "fresh" + std::to_string(++nonces); }
+  void tick(time_point now) { serve(a.tick(now), now); }
+
+  void serve(const admission::step& s, time_point now) {
+    wake = s.wake;
+    for (const write& w : s.writes) {
+      writes.push_back(w);
+      auto& there = facts[w.node].record;
+      const bool same = there ? there->nonce == w.nonce_seen && there->epoch == w.epoch_seen
+                              : w.nonce_seen.empty();
+      if (same) there = w.record;
+      serve(a.written(w.node, same ? write_reply::written : write_reply::changed, now), now);
+    }
+    for (const seal& x : s.seals) {
+      seals.push_back(x);
+      auto& there = *facts[x.node].record;
+      seal_reply r{seal_reply::result::refused, 0, there.epoch};
+      if (there.nonce == x.nonce && there.epoch < x.epoch) {
+        r = {seal_reply::result::sealed, there.floor, 0};
+        there.epoch = x.epoch;
+      }
+      serve(a.sealed(x, r, now), now);
+    }
+    for_each(s.look, [&](node_index i) { connect(i, now); });
+  }
+
+  admission a;
+  std::vector<node_facts> facts;
+  std::vector<write> writes;
+  std::vector<seal> seals;
+  time_point wake;
+  int nonces{};
+};
+
+}  // namespace holdfast::core::redlock
