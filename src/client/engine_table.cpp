@@ -6,6 +6,9 @@
 #ifdef HOLDFAST_ENGINE_MEMORY
 #include "engines/memory/open.hpp"
 #endif
+#ifdef HOLDFAST_ENGINE_REDIS
+#include "engines/redis/open.hpp"
+#endif
 #ifdef HOLDFAST_ENGINE_REDLOCK
 #include "engines/redlock/open.hpp"
 #endif
@@ -32,6 +35,9 @@ constexpr row rows[] = {
 #endif
 #ifdef HOLDFAST_ENGINE_MEMORY
     {"memory", &engines::memory::open_memory, &engines::memory::find_memory},
+#endif
+#ifdef HOLDFAST_ENGINE_REDIS
+    {"redis", &engines::redis::open_redis, &engines::redis::find_redis, true},
 #endif
 #ifdef HOLDFAST_ENGINE_REDLOCK
     {"redlock", &engines::redlock::open_redlock, &engines::redlock::find_redlock, true},

@@ -5,7 +5,6 @@
 #include "io/loop.hpp"
 #include "io/random.hpp"
 #include "io/stream.hpp"
-#include "wire/resp_reader.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -114,7 +113,7 @@ class redis_connection::state final : public stream::owner,
   void begin() {
     const auto l = loop_.lock();
     if (!l || is_closing()) return;
-    reader_.emplace();
+    reader_.emplace(options_.reply_limits);
     handshake_.emplace(options_.login);
     const auto number = ++attempt_;
     current_ = stream::make(l,

@@ -4,6 +4,7 @@
 #include "io/redis_handshake.hpp"
 #include "io/redis_requests.hpp"
 #include "io/tls.hpp"
+#include "wire/resp_reader.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -47,6 +48,7 @@ struct redis_options {
   duration pause_most{std::chrono::seconds{2}};
   std::size_t queued_bytes_max{4 * 1024 * 1024};  ///< Not taken by the kernel yet.
   std::size_t unanswered_max{64 * 1024};
+  wire::resp_limits reply_limits{};
 };
 
 /// The one connection to one Redis server that everything of a store shares: what is sent first is

@@ -42,7 +42,7 @@ admission::config admission_config(const settings& s) {
           .seed = io::random_bits()};
 }
 
-sights_file file_for(const settings& s) {
+io::first_sights_file file_for(const settings& s) {
   const auto directory = io::notes_directory();
   return {directory ? *directory : std::string(), s.url};
 }

@@ -5,7 +5,7 @@
 #include "core/redlock/quorum.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/settings.hpp"
-#include "engines/redlock/sights_file.hpp"
+#include "io/first_sights_file.hpp"
 #include "io/loop.hpp"
 #include "io/redis_connection.hpp"
 
@@ -215,7 +215,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
   core::redlock::admission admission_;
-  sights_file sights_;
+  io::first_sights_file sights_;
   std::vector<waiter> waiters_;
   std::vector<std::weak_ptr<link_listener>> listeners_;
   std::size_t sweep_at_{16};

@@ -1,51 +1,10 @@
 #include "engines/redlock/facts.hpp"
 
-#include <array>
-#include <charconv>
-#include <string>
-#include <utility>
+#include "io/redis_facts.hpp"
 
 namespace holdfast::engines::redlock::facts {
 
-namespace {
-
-constexpr int version_min = 6;
-
-bool info_says(const io::redis_facts& server, std::string_view key, std::string_view value) {
-  const auto found = server.info.find(key);
-  return found != server.info.end() && found->second == value;
-}
-
-bool config_says(const wire::reply& config, std::string_view key, std::string_view value) {
-  const wire::reply* found = config.find(key);
-  return found != nullptr && found->is(wire::reply_kind::text) && found->text == value;
-}
-
-}  // namespace
-
-result<void> check(const io::redis_facts& server) {
-  if (!server.info_refused.empty()) {
-    return error(errc::unavailable, "the server does not say who it is: " + server.info_refused +
-                                        "; allow it with ACL SETUSER <user> +info");
-  }
-  int major{};
-  const std::string& v = server.version;
-  const auto read = std::from_chars(v.data(), v.data() + v.size(), major);
-  if (read.ec != std::errc{} || major < version_min) {
-    return error(errc::unavailable, "the server is version '" + v + "'; redlock needs Redis " +
-                                        std::to_string(version_min) + ".0 or later");
-  }
-  if (server.run_id.empty()) {
-    return error(errc::unavailable,
-                 "INFO has no run_id, without which a restart would not be seen; use a server that "
-                 "tells it");
-  }
-  // Until then it says that its appendonly file is off, and would pass for one that lost its state.
-  if (info_says(server, "loading", "1")) {
-    return error(errc::unavailable, "the server is loading its data");
-  }
-  return {};
-}
+result<void> check(const io::redis_facts& server) { return io::check_redis(server, "redlock"); }
 
 core::redlock::node_facts of(const io::redis_facts& server) {
   core::redlock::node_facts f;
@@ -57,26 +16,7 @@ core::redlock::node_facts of(const io::redis_facts& server) {
 }
 
 bool is_durable(const io::redis_facts& server, const wire::reply& config) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> wanted{{
-      {"appendonly", "yes"},
-      {"appendfsync", "always"},
-      {"no-appendfsync-on-rewrite", "no"},
-  }};
-  for (const auto& [key, value] : wanted) {
-    if (!config_says(config, key, value)) return false;
-  }
-  // After CONFIG SET appendonly yes nothing is safe before the first rewrite has ended, and INFO
-  // does not tell that one from any other.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> signs{{
-      {"aof_enabled", "1"},
-      {"aof_last_write_status", "ok"},
-      {"aof_rewrite_in_progress", "0"},
-      {"aof_rewrite_scheduled", "0"},
-  }};
-  for (const auto& [key, value] : signs) {
-    if (!info_says(server, key, value)) return false;
-  }
-  return true;
+  return io::syncs_every_write(server, config);
 }
 
 }  // namespace holdfast::engines::redlock::facts

@@ -1,22 +1,13 @@
 #pragma once
 
+#include "io/redis_script.hpp"
+
 #include <array>
-#include <span>
 #include <string_view>
 
 namespace holdfast::engines::redlock {
 
-/// One Lua script that a node runs in one step.
-///
-/// Send it with EVALSHA and `sha1`, after SCRIPT LOAD of `text` on the same connection. NOSCRIPT is
-/// never answered by EVAL alone: it may mean a restart, so look at the node's record first.
-struct script {
-  std::string_view name;
-  std::string_view text;
-  std::string_view sha1;  ///< Of the text, 40 hexadecimal digits.
-  /// All that it may run, lower case: what an ACL user needs beside `evalsha` and `script|load`.
-  std::span<const std::string_view> commands;
-};
+using script = io::redis_script;
 
 /// First words of the errors that the scripts answer with. They are votes: the node certainly did
 /// not do it. All other errors come from the server, with its own first word.

@@ -1,51 +1,23 @@
 #include "engines/redlock/settings.hpp"
 
 #include "core/lease.hpp"
-#include "io/files.hpp"
+#include "io/redis_url.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 
 namespace holdfast::engines::redlock {
 
 namespace {
 
 using namespace std::chrono_literals;
+using namespace io::redis_url;
 
-constexpr std::uint16_t redis_port = 6379;
 constexpr duration max_ttl_default = 60s;
 constexpr duration timeout_least = 5ms;
 constexpr duration timeout_most = 50ms;
 constexpr duration timeout_limit = 10s;
-
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
-
-std::string value_of(const core::store_url& url, const char* key) {
-  const auto found = url.query.find(key);
-  return found == url.query.end() ? std::string() : found->second;
-}
-
-result<bool> switched(const core::store_url& url, const char* key, const char* on, const char* off,
-                      bool otherwise) {
-  const std::string value = value_of(url, key);
-  if (value.empty()) return otherwise;
-  if (value == on) return true;
-  if (value == off) return false;
-  return wrong(std::string("the URL's ") + key + " is '" + value + "'; it must be " + on + " or " +
-               off);
-}
-
-template <class Number>
-result<Number> number(const std::string& text, const char* what, Number most) {
-  Number value{};
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (bad == std::errc() && end == text.data() + text.size() && value <= most) return value;
-  return wrong(std::string("the URL's ") + what + " is '" + text +
-               "'; it must be a number from 0 to " + std::to_string(most));
-}
 
 result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
   if (url.hosts.empty()) {
@@ -62,7 +34,7 @@ result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
       return wrong("the URL's list of nodes has a blank in '" + host +
                    "'; separate nodes by a comma alone");
     }
-    auto parsed = io::node_address::parse(host, redis_port);
+    auto parsed = io::node_address::parse(host, default_port);
     if (!parsed) return parsed.error();
     if (std::ranges::find(seen, parsed->text()) != seen.end()) {
       return wrong("the URL names the node " + parsed->text() +
@@ -72,68 +44,6 @@ result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
     nodes.push_back(std::move(*parsed));
   }
   return nodes;
-}
-
-result<std::string> password_of(const core::store_url& url) {
-  const std::string path = value_of(url, "password_file");
-  if (path.empty()) return url.password;
-  if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) {
-    return wrong("the URL's password_file is '" + path + "'; it must be an absolute path");
-  }
-  const std::string directory = slash == 0 ? "/" : path.substr(0, slash);
-  const auto opened = io::open_directory(directory);
-  if (!opened) return wrong(opened.error().message());
-  const std::string name = path.substr(slash + 1);
-  const auto text = io::read_text({opened->get(), directory}, name.c_str(), 4096);
-  if (!text) return wrong(text.error().message());
-  if (!*text) return wrong("the URL's password_file " + path + " is not there");
-  std::string password = **text;
-  while (!password.empty() && (password.back() == '\n' || password.back() == '\r')) {
-    password.pop_back();
-  }
-  return password;
-}
-
-result<io::redis_login> login_of(const core::store_url& url) {
-  auto password = password_of(url);
-  if (!password) return password.error();
-  if (password->empty() && !url.user.empty()) {
-    return wrong("the URL names the user '" + url.user + "' and no password; give password_file=");
-  }
-  io::redis_login login{
-      .user = url.user, .password = std::move(*password), .client_name = "holdfast", .database = 0};
-  std::string path = url.path;
-  if (path.starts_with('/')) path.erase(0, 1);
-  if (path.empty()) return login;
-  const auto database = number<unsigned>(path, "database (the part after the nodes)", 1'000'000);
-  if (!database) return database.error();
-  login.database = *database;
-  return login;
-}
-
-result<std::shared_ptr<const io::tls_context>> tls_of(const core::store_url& url) {
-  using verification = io::tls_options::verification;
-  io::tls_options options{.verify = verification::name_and_ca,
-                          .ca_file = value_of(url, "ca"),
-                          .certificate_file = value_of(url, "cert"),
-                          .key_file = value_of(url, "key")};
-  const std::string verify = value_of(url, "verify");
-  const bool asked = !options.ca_file.empty() || !options.certificate_file.empty() ||
-                     !options.key_file.empty() || !verify.empty();
-  if (!url.tls) {
-    if (!asked) return std::shared_ptr<const io::tls_context>();
-    return wrong("ca, cert, key and verify are for redlock+tls://; this URL is redlock://");
-  }
-  if (verify == "ca") {
-    options.verify = verification::ca;
-  } else if (verify == "none") {
-    options.verify = verification::none;
-  } else if (!verify.empty() && verify != "full") {
-    return wrong("the URL's verify is '" + verify + "'; it must be full, ca or none");
-  }
-  return io::tls_context::make(options);
 }
 
 /// Times that the URL gives, within what they may be.
@@ -198,10 +108,10 @@ result<settings> read_settings(const core::store_url& url) {
   if (!tls) return tls.error();
   s.tls = std::move(*tls);
   if (auto times = read_times(url, s); !times) return times.error();
-  const auto tokens = switched(url, "tokens", "on", "off", true);
+  const auto tokens = one_of(url, "tokens", "on", "off", true);
   if (!tokens) return tokens.error();
   s.tokens = *tokens;
-  const auto fresh = switched(url, "assume_fresh", "yes", "no", false);
+  const auto fresh = one_of(url, "assume_fresh", "yes", "no", false);
   if (!fresh) return fresh.error();
   s.assume_fresh = *fresh;
   if (s.assume_fresh && s.tokens) {
@@ -209,9 +119,9 @@ result<settings> read_settings(const core::store_url& url) {
   }
   const std::string extensions = value_of(url, "extensions");
   if (!extensions.empty()) {
-    const auto most = number<std::uint32_t>(extensions, "extensions", settings::no_limit - 1);
+    const auto most = number(extensions, "extensions", settings::no_limit - 1);
     if (!most) return most.error();
-    s.extensions = *most;
+    s.extensions = static_cast<std::uint32_t>(*most);
   }
   s.config_hash = hash_of(s.nodes, s.login.database);
   s.url = url.str();

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <string>
 
-namespace holdfast::engines::redlock {
+namespace holdfast::io {
 
 /// A user's notes of when lives of nodes were first seen, kept for the user's next process on this
 /// boot: else a program that runs for a second could never wait out a node's minute.
@@ -15,12 +15,12 @@ namespace holdfast::engines::redlock {
 /// Best effort: a missing, foreign or damaged file is no notes, which only makes a wait longer.
 ///
 /// Thread safety: none; one owner. Processes may use one file at once: the last writer wins.
-class sights_file {
+class first_sights_file {
  public:
   static constexpr std::size_t notes_max = 256;
 
   /// The file for the store with this canonical URL; an empty directory: nothing is kept.
-  sights_file(std::string directory, std::string url);
+  first_sights_file(std::string directory, std::string url);
 
   /// What earlier processes of this boot have noted.
   core::redlock::first_sights read() const;
@@ -34,4 +34,4 @@ class sights_file {
   std::string written_{};
 };
 
-}  // namespace holdfast::engines::redlock
+}  // namespace holdfast::io

@@ -1,4 +1,4 @@
-#include "engines/redlock/sights_file.hpp"
+#include "io/first_sights_file.hpp"
 
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::engines::redlock {
+namespace holdfast::io {
 
 namespace {
 
@@ -33,32 +33,32 @@ bool is_one_word(const std::string& life) {
 }
 
 // Somebody else's notes could shorten a wait.
-bool is_ours(const io::place& where, const char* name) {
-  const auto file = io::open_existing(where, name);
+bool is_ours(const place& where, const char* name) {
+  const auto file = open_existing(where, name);
   if (!file || !*file) return false;
-  const auto facts = io::facts_of((*file)->get(), where.at(name));
+  const auto facts = facts_of((*file)->get(), where.at(name));
   return facts && facts->owner == ::geteuid() && (facts->mode & 0022U) == 0;
 }
 
 }  // namespace
 
-sights_file::sights_file(std::string directory, std::string url)
+first_sights_file::first_sights_file(std::string directory, std::string url)
     : directory_(std::move(directory)), name_(name_of(url)) {
   std::ostringstream head;
   head << "holdfast-first-sights 1\n"
        << url << '\n'
-       << io::boot_id() << ' ' << io::time_namespace() << '\n';
+       << boot_id() << ' ' << time_namespace() << '\n';
   head_ = head.str();
 }
 
-first_sights sights_file::read() const {
+first_sights first_sights_file::read() const {
   first_sights notes;
   if (directory_.empty()) return notes;
-  const auto directory = io::open_directory(directory_);
+  const auto directory = open_directory(directory_);
   if (!directory) return notes;
-  const io::place where{directory->get(), directory_};
+  const place where{directory->get(), directory_};
   if (!is_ours(where, name_.c_str())) return notes;
-  const auto text = io::read_text(where, name_.c_str(), bytes_max);
+  const auto text = read_text(where, name_.c_str(), bytes_max);
   if (!text || !*text || !(*text)->starts_with(head_)) return notes;
   std::istringstream lines((*text)->substr(head_.size()));
   std::string life;
@@ -71,7 +71,7 @@ first_sights sights_file::read() const {
   return notes;
 }
 
-void sights_file::keep(const first_sights& notes) {
+void first_sights_file::keep(const first_sights& notes) {
   if (directory_.empty()) return;
   std::vector<std::pair<time_point, std::string>> newest;
   for (const auto& [life, since] : notes.all()) {
@@ -86,11 +86,11 @@ void sights_file::keep(const first_sights& notes) {
   }
   if (text.str() == written_) return;
   written_ = text.str();
-  if (!io::make_directories(directory_, 0700)) return;
-  const auto directory = io::open_directory(directory_);
+  if (!make_directories(directory_, 0700)) return;
+  const auto directory = open_directory(directory_);
   if (!directory) return;
   // Without the notes the next process waits for longer, and that is all.
-  (void)io::replace_text({directory->get(), directory_}, name_.c_str(), written_, 0600).has_value();
+  (void)replace_text({directory->get(), directory_}, name_.c_str(), written_, 0600).has_value();
 }
 
-}  // namespace holdfast::engines::redlock
+}  // namespace holdfast::io

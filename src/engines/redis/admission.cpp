@@ -1,0 +1,69 @@
+#include "engines/redis/admission.hpp"
+
+#include "core/lease.hpp"
+
+#include <holdfast/duration.hpp>
+
+
+namespace holdfast::engines::redis {
+
+namespace {
+
+constexpr duration day = std::chrono::hours{24};
+
+admission::write replacement(const admission::sight& s) {
+  admission::write w;
+  w.seen = {s.record.nonce, s.record.run_id, s.record.admitted_text};
+  w.record = s.record;
+  w.record.run_id = s.run_id;
+  w.record.durable = s.durable;
+  w.record.floor = s.known;
+  return w;
+}
+
+}  // namespace
+
+admission::verdict admission::judge(const sight& s, time_point now) {
+  const store_record& r = s.record;
+  if (r.there && !r.format.empty() && r.format != "1") {
+    return error(errc::unsupported, "the store there has format " + r.format +
+                                        ", this program knows format 1: use a newer holdfast");
+  }
+  const bool restarted = r.run_id != s.run_id;
+  const bool lost = !r.whole || (restarted && !(r.durable && s.durable)) || r.floor < s.known;
+  if (lost) {
+    auto w = replacement(s);
+    w.record.nonce = s.fresh;
+    w.record.admitted = false;
+    if (!r.whole) w.record.max_ttl = config_.max_ttl;
+    return w;
+  }
+  if (restarted || r.durable != s.durable) return replacement(s);
+  if (config_.max_ttl_given && config_.max_ttl != r.max_ttl) {
+    return error(errc::invalid_argument,
+                 "the URL's max_ttl is " + print_duration(config_.max_ttl) + ", that of the store " +
+                     print_duration(r.max_ttl) +
+                     "; use that one, for a restart is waited out by it");
+  }
+  if (r.admitted) return ready{.nonce = r.nonce, .max_ttl = r.max_ttl};
+  return wait_out(s, now);
+}
+
+admission::verdict admission::wait_out(const sight& s, time_point now) {
+  const store_record& r = s.record;
+  sights_.forget_before(now - day);
+  const time_point until = sights_.note(r.nonce, now) + core::takeover_after(r.max_ttl);
+  if (now >= until || config_.assume_fresh) {
+    auto w = replacement(s);
+    w.record.admitted = true;
+    return w;
+  }
+  return wait{.until = until,
+              .why = "it is new or lost its state, so locks that nobody remembers may be held: "
+                     "nothing is granted for another " +
+                     print_duration(until - now) + " (max_ttl " + print_duration(r.max_ttl) +
+                     " and a margin since it was first seen). At the very first use nothing can be "
+                     "held: ?assume_fresh=yes skips the wait"};
+}
+
+}  // namespace holdfast::engines::redis

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "core/redlock/first_sights.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+namespace holdfast::engines::redis {
+
+/// The store's record as it is on the server; see keys.hpp. A field that is missing is empty.
+struct store_record {
+  bool there{};  ///< False: no field at all.
+  bool whole{};  ///< Every field is there and can be read.
+  std::string format{};
+  std::string nonce{};
+  std::string run_id{};
+  std::string admitted_text{};
+  bool admitted{};
+  std::uint64_t floor{};
+  duration max_ttl{};
+  bool durable{};
+};
+
+/// Decides whether a server may be used: the delayed restart of DESIGN 4, done by its clients. Pure.
+///
+/// | the record                                  | what it means            | what is done           |
+/// |---------------------------------------------|--------------------------|------------------------|
+/// | none, or not whole                          | new, or everything lost  | a new life that waits  |
+/// | of another process, not durable both times  | the newest writes lost   | a new life that waits  |
+/// | its floor is below a token that was given   | set back: a backup       | a new life that waits  |
+/// | of another process, durable both times      | nothing was lost         | the process is recorded|
+/// | waiting, first seen max_ttl * 1.01 + 2ms ago| every old lease has ended| admitted               |
+///
+/// A new life has a new nonce, and with it other keys: sessions and locks of the one before are
+/// gone, and their holders are told so by their next heartbeat or by their leases' end, both before
+/// the wait is over. Nothing is concluded from a time that the server says.
+///
+/// Thread safety: none; one owner.
+class admission {
+ public:
+  struct config {
+    duration max_ttl{};
+    bool max_ttl_given{};
+    bool assume_fresh{};  ///< No waiting: somebody says that nothing is held.
+  };
+  struct sight {
+    std::string run_id{};
+    bool durable{};
+    store_record record{};
+    std::uint64_t known{};    ///< The largest token or incarnation this client was given here.
+    std::string fresh{};      ///< A nonce that was never used.
+  };
+
+  /// Compare the three seen texts, then replace the record.
+  struct write {
+    std::array<std::string, 3> seen{};  ///< nonce, run_id, admitted
+    store_record record{};              ///< `floor`: at least this.
+  };
+  struct ready {
+    std::string nonce{};
+    duration max_ttl{};
+  };
+  struct wait {
+    time_point until{};
+    std::string why{};
+  };
+  using verdict = std::variant<ready, write, wait, error>;
+
+  explicit admission(config c, core::redlock::first_sights notes = {})
+      : config_(c), sights_(std::move(notes)) {}
+
+  verdict judge(const sight& s, time_point now);
+  const core::redlock::first_sights& sights() const noexcept { return sights_; }
+
+ private:
+  verdict wait_out(const sight& s, time_point now);
+
+  config config_;
+  core::redlock::first_sights sights_;
+};
+
+}  // namespace holdfast::engines::redis

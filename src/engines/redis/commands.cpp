@@ -1,0 +1,112 @@
+#include "engines/redis/commands.hpp"
+
+#include "engines/redis/keys.hpp"
+#include "wire/resp_writer.hpp"
+
+#include <chrono>
+
+namespace holdfast::engines::redis::commands {
+
+namespace {
+
+using wire::joined;
+using wire::resp_writer;
+
+/// EVALSHA of `s`: all arguments in ARGV.
+template <class... Arguments>
+std::string call(const script& s, const Arguments&... arguments) {
+  std::string out;
+  resp_writer(out).command("EVALSHA", s.sha1, 0, arguments...);
+  return out;
+}
+
+template <class... Arguments>
+std::string plain(const Arguments&... arguments) {
+  std::string out;
+  resp_writer(out).command(arguments...);
+  return out;
+}
+
+std::string text_of(const mode& how) {
+  if (how.is_permits()) return "p" + std::to_string(how.limit());
+  return how.is_exclusive() ? "x" : "r";
+}
+
+std::int64_t count_of(wall_time t) { return t.time_since_epoch().count(); }
+
+int flag(bool truth) { return truth ? 1 : 0; }
+
+}  // namespace
+
+std::string open(std::string_view nonce, const core::session_record& d) {
+  const owner_info& o = d.owner;
+  return call(scripts::open, nonce, d.id.str(), d.ttl.count(), "device", d.where.device, "inode",
+              d.where.inode, "pid", o.pid, "host", o.host, "boot_id", o.boot_id, "program",
+              o.program, "instance", o.instance, "label", o.label, "started", count_of(o.started),
+              "opened", count_of(d.opened));
+}
+
+std::string beat(std::string_view nonce, const session_id& id, std::uint64_t inc) {
+  return call(scripts::beat, nonce, id.str(), inc);
+}
+
+std::string close(std::string_view nonce, const session_id& id, std::uint64_t inc) {
+  return call(scripts::close, nonce, id.str(), inc);
+}
+
+std::string enqueue(std::string_view nonce, const core::enqueue_request& r,
+                    std::string_view client) {
+  return call(scripts::enqueue, nonce, r.id.str(), r.inc, r.gate, r.request, text_of(r.how),
+              count_of(r.since), client, flag(r.leave_if_busy), core::waiters_max, r.name.str());
+}
+
+std::string confirm(std::string_view nonce, const core::confirm_request& r) {
+  return call(scripts::confirm, nonce, r.id.str(), r.inc, r.order.value, r.request, r.name.str());
+}
+
+std::string leave(std::string_view nonce, const core::leave_request& r) {
+  return call(scripts::leave, nonce, r.id.str(), r.inc, r.order.value, r.request,
+              flag(r.move_gate), r.name.str());
+}
+
+std::string take(std::string_view nonce, const core::take_request& r) {
+  return call(scripts::take, nonce, r.id.str(), r.seen.inc, r.seen.beat, flag(r.seen.denied));
+}
+
+std::string deny(std::string_view nonce, const core::deny_request& r) {
+  return call(scripts::deny, nonce, r.id.str(), r.by, r.why);
+}
+
+std::string sweep_more(std::string_view nonce) { return call(scripts::sweep_more, nonce); }
+
+std::string list(std::string_view nonce, std::uint64_t entries_max) {
+  return call(scripts::list, nonce, entries_max);
+}
+
+std::string look() { return call(scripts::look); }
+
+std::string write(const admission::write& w) {
+  const store_record& r = w.record;
+  return call(scripts::write, w.seen[0], w.seen[1], w.seen[2], r.nonce, r.run_id, flag(r.admitted),
+              r.max_ttl.count(), flag(r.durable), r.floor);
+}
+
+std::string clean(std::string_view nonce, std::string_view cursor) {
+  return call(scripts::clean, nonce, cursor);
+}
+
+std::string load(const script& s) { return plain("SCRIPT", "LOAD", s.text); }
+
+std::string persistence() { return plain("CONFIG", "GET", "*append*"); }
+
+std::string role() { return plain("ROLE"); }
+
+std::string await_replicas(std::uint32_t count, duration limit) {
+  return plain("WAIT", count, std::chrono::ceil<std::chrono::milliseconds>(limit).count());
+}
+
+std::string subscribe(std::string_view client) {
+  return plain("SUBSCRIBE", joined{wake_prefix, client});
+}
+
+}  // namespace holdfast::engines::redis::commands

@@ -1,0 +1,130 @@
+#include "engines/redis/engine.hpp"
+
+#include "core/queue.hpp"
+#include "engines/redis/commands.hpp"
+#include "engines/redis/replies.hpp"
+
+#include <string_view>
+#include <utility>
+
+namespace holdfast::engines::redis {
+
+namespace {
+
+using core::status;
+using nonce = std::string_view;
+
+/// More than this is not shown: the one reply would hold the server up, and fill the connection.
+constexpr std::uint64_t list_entries_max = 200'000;
+
+constexpr bool reads = false;
+constexpr bool writes = true;
+
+/// What a view says about an entry of this client.
+void note_view(master& m, const core::queue_view& v, const session_id& id) {
+  if (v.mine.value == 0) return;
+  m.saw_token(v.mine.value);
+  if (v.what == status::queued) m.box()->expect(v.mine, id);
+  if (v.what == status::ok) m.box()->forget(v.mine);
+}
+
+}  // namespace
+
+redis_engine::~redis_engine() { master_->close(master_->set().node_timeout); }
+
+template <class R, class Read>
+void redis_engine::ask(master::maker make, bool writes, Read read, core::on<R> done) {
+  master_->run(std::move(make), writes,
+               [m = std::weak_ptr<master>(master_), read = std::move(read),
+                done = std::move(done)](const master::answer& a) {
+                 if (a.reply == nullptr) {
+                   R none;
+                   static_cast<core::reply&>(none) = a.failure;
+                   return done(std::move(none));
+                 }
+                 auto got = read(*a.reply);
+                 const auto server = m.lock();
+                 if (got.left && server) server->sweep();
+                 done(std::move(got.reply));
+               });
+}
+
+void redis_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
+  ask<core::open_reply>([d = r.draft](nonce n) { return commands::open(n, d); }, writes,
+                        [m = master_](const wire::reply& w) {
+                          auto got = replies::open(w);
+                          m->saw_token(got.reply.at.inc);
+                          return got;
+                        },
+                        std::move(done));
+}
+
+void redis_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
+  ask<core::beat_reply>([r](nonce n) { return commands::beat(n, r.id, r.inc); }, writes,
+                        [attempt = r.attempt](const wire::reply& w) {
+                          return replies::beat(w, attempt);
+                        },
+                        std::move(done));
+}
+
+void redis_engine::close(const core::close_request& r, core::on<core::reply> done) {
+  master_->box()->forget_all_of(r.id);
+  ask<core::reply>([r](nonce n) { return commands::close(n, r.id, r.inc); }, writes,
+                   [](const wire::reply& w) { return replies::close(w); }, std::move(done));
+}
+
+void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
+  core::enqueue_request plain = r;
+  plain.lost = nullptr;
+  plain.shortened = nullptr;
+  ask<core::queue_view>(
+      [plain, client = master_->client()](nonce n) { return commands::enqueue(n, plain, client); },
+      writes,
+      [m = master_, id = r.id, how = r.how](const wire::reply& w) {
+        auto got = replies::view(w);
+        if (got.reply.what == status::conflicting) {
+          got.reply.text += ", not " + core::print_mode(how);
+        }
+        note_view(*m, got.reply, id);
+        return got;
+      },
+      std::move(done));
+}
+
+void redis_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
+  ask<core::queue_view>([r](nonce n) { return commands::confirm(n, r); }, writes,
+                        [m = master_, id = r.id](const wire::reply& w) {
+                          auto got = replies::view(w);
+                          note_view(*m, got.reply, id);
+                          return got;
+                        },
+                        std::move(done));
+}
+
+void redis_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
+  if (r.order.value != 0) master_->box()->forget(r.order);
+  ask<core::leave_reply>([r](nonce n) { return commands::leave(n, r); }, writes,
+                         [](const wire::reply& w) { return replies::leave(w); }, std::move(done));
+}
+
+void redis_engine::take(const core::take_request& r, core::on<core::take_reply> done) {
+  ask<core::take_reply>([r](nonce n) { return commands::take(n, r); }, writes,
+                        [](const wire::reply& w) { return replies::take(w); }, std::move(done));
+}
+
+void redis_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
+  ask<core::deny_reply>([r](nonce n) { return commands::deny(n, r); }, writes,
+                        [](const wire::reply& w) { return replies::deny(w); }, std::move(done));
+}
+
+void redis_engine::list(core::on<core::listing> done) {
+  ask<core::listing>([](nonce n) { return commands::list(n, list_entries_max); }, reads,
+                     [](const wire::reply& w) { return replies::list(w); }, std::move(done));
+}
+
+std::unique_ptr<core::watch_handle> redis_engine::watch(const core::watch_request& r,
+                                                        std::function<void()> notify) {
+  return master_->box()->watch(r.mine, std::move(notify));
+}
+
+}  // namespace holdfast::engines::redis

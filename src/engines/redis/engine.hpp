@@ -1,0 +1,43 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/redis/master.hpp"
+
+#include <memory>
+
+namespace holdfast::engines::redis {
+
+/// One Redis master: every operation is one Lua script and one round trip, and no timer of the
+/// server takes part.
+///
+/// Answers and notifications come on the loop's thread.
+///
+/// Thread safety: as the port says.
+class redis_engine final : public core::engine {
+ public:
+  explicit redis_engine(std::shared_ptr<master> m) : master_(std::move(m)) {}
+  /// Gives what is queued a moment to leave, so that a program that ends releases what it held.
+  ~redis_engine() override;
+
+  void open(const core::open_request& r, core::on<core::open_reply> done) override;
+  void beat(const core::beat_request& r, core::on<core::beat_reply> done) override;
+  void close(const core::close_request& r, core::on<core::reply> done) override;
+  void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) override;
+  void leave(const core::leave_request& r, core::on<core::leave_reply> done) override;
+  void confirm(const core::confirm_request& r, core::on<core::queue_view> done) override;
+  void take(const core::take_request& r, core::on<core::take_reply> done) override;
+  void deny(const core::deny_request& r, core::on<core::deny_reply> done) override;
+  std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
+                                            std::function<void()> notify) override;
+  void list(core::on<core::listing> done) override;
+
+  const std::shared_ptr<master>& server() const noexcept { return master_; }
+
+ private:
+  template <class R, class Read>
+  void ask(master::maker make, bool writes, Read read, core::on<R> done);
+
+  const std::shared_ptr<master> master_;
+};
+
+}  // namespace holdfast::engines::redis

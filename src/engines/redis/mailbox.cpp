@@ -1,0 +1,110 @@
+#include "engines/redis/mailbox.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::redis {
+
+namespace {
+
+constexpr std::size_t early_max = 1024;
+
+}  // namespace
+
+/// Keeps one watch armed.
+class mailbox::armed final : public core::watch_handle {
+ public:
+  armed(std::weak_ptr<mailbox> box, token order, std::shared_ptr<io::notice> n)
+      : box_(std::move(box)), order_(order), notice_(std::move(n)) {}
+  ~armed() override {
+    if (const auto box = box_.lock()) box->disarm(order_, notice_);
+    notice_->disarm();
+  }
+
+ private:
+  const std::weak_ptr<mailbox> box_;
+  const token order_;
+  const std::shared_ptr<io::notice> notice_;
+};
+
+void mailbox::expect(token order, const session_id& owner) {
+  const std::lock_guard hold(mutex_);
+  waiting& w = entries_[order.value];
+  w.owner = owner;
+  w.expected = true;
+  if (std::erase(early_, order.value) > 0) w.rung = true;
+}
+
+void mailbox::forget(token order) {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(order.value);
+  if (found == entries_.end()) return;
+  found->second.expected = false;
+  if (found->second.told.empty()) entries_.erase(found);
+}
+
+void mailbox::forget_all_of(const session_id& owner) {
+  const std::lock_guard hold(mutex_);
+  for (auto& [order, w] : entries_) {
+    if (w.owner == owner) w.expected = false;
+  }
+  std::erase_if(entries_, [](const auto& e) { return !e.second.expected && e.second.told.empty(); });
+}
+
+void mailbox::ring(token order) {
+  notices told;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = entries_.find(order.value);
+    if (found == entries_.end()) {
+      if (early_.size() == early_max) early_.pop_front();
+      early_.push_back(order.value);
+      return;
+    }
+    told = found->second.told;
+    found->second.rung = told.empty();
+  }
+  fire(told);
+}
+
+void mailbox::ring_all() {
+  notices told;
+  {
+    const std::lock_guard hold(mutex_);
+    for (auto& [order, w] : entries_) {
+      told.insert(told.end(), w.told.begin(), w.told.end());
+      w.rung = w.told.empty();
+    }
+  }
+  fire(told);
+}
+
+void mailbox::fire(const notices& all) {
+  for (const auto& n : all) n->fire();
+}
+
+std::unique_ptr<core::watch_handle> mailbox::watch(token order, std::function<void()> notify) {
+  auto n = std::make_shared<io::notice>(std::move(notify));
+  bool missed = false;
+  {
+    const std::lock_guard hold(mutex_);
+    waiting& w = entries_[order.value];
+    // Of an entry that nobody saw here anything may have happened before.
+    missed = std::exchange(w.rung, false) || !w.expected;
+    w.told.push_back(n);
+  }
+  if (missed) {
+    loop_->post([n] { n->fire(); });
+  }
+  return std::make_unique<armed>(weak_from_this(), order, std::move(n));
+}
+
+void mailbox::disarm(token order, const std::shared_ptr<io::notice>& n) {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(order.value);
+  if (found == entries_.end()) return;
+  std::erase(found->second.told, n);
+  if (found->second.told.empty() && !found->second.expected) entries_.erase(found);
+}
+
+}  // namespace holdfast::engines::redis

@@ -1,0 +1,60 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "io/loop.hpp"
+#include "io/notice.hpp"
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace holdfast::engines::redis {
+
+/// The waiting entries of this client, and who is to be told when one of them should look again.
+///
+/// An entry is known here from the moment its view has come: what is said about it before anybody
+/// watches is kept, so that nothing between the view and the watch is missed.
+///
+/// Thread safety: every function, from any thread. Notifications run on the loop's thread, outside
+/// the mutex.
+class mailbox final : public std::enable_shared_from_this<mailbox> {
+ public:
+  explicit mailbox(std::shared_ptr<io::loop> l) : loop_(std::move(l)) {}
+
+  /// A view said that this entry waits.
+  void expect(token order, const session_id& owner);
+  /// It waits no more.
+  void forget(token order);
+  void forget_all_of(const session_id& owner);
+
+  /// The server says that it should look again.
+  void ring(token order);
+  /// Messages may have been lost, or everything.
+  void ring_all();
+
+  std::unique_ptr<core::watch_handle> watch(token order, std::function<void()> notify);
+
+ private:
+  class armed;
+  using notices = std::vector<std::shared_ptr<io::notice>>;
+  struct waiting {
+    session_id owner{};
+    bool expected{};
+    bool rung{};  ///< And nobody was told.
+    notices told{};
+  };
+
+  void disarm(token order, const std::shared_ptr<io::notice>& n);
+  static void fire(const notices& all);
+
+  const std::shared_ptr<io::loop> loop_;
+  std::mutex mutex_;
+  std::unordered_map<std::uint64_t, waiting> entries_;
+  /// Orders that were rung before their view came, which a connection of their own makes possible.
+  std::deque<std::uint64_t> early_;
+};
+
+}  // namespace holdfast::engines::redis

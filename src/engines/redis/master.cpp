@@ -1,0 +1,204 @@
+#include "engines/redis/master.hpp"
+
+#include "engines/redis/commands.hpp"
+#include "engines/redis/replies.hpp"
+#include "io/latch.hpp"
+#include "io/redis_facts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+
+/// How long an operation waits for the connection and the look at the server.
+constexpr duration patience = 2500ms;
+
+/// Gives the one answer of one command to a function.
+class one_answer final : public io::redis_receiver {
+ public:
+  explicit one_answer(std::function<void(const io::redis_answer&)> then) : then_(std::move(then)) {}
+  void answered(std::uint64_t, const io::redis_answer& a) override { then_(a); }
+
+ private:
+  std::function<void(const io::redis_answer&)> then_;
+};
+
+}  // namespace
+
+/// One script on its way.
+struct master::job {
+  maker make{};
+  bool writes{};
+  bool loaded_again{};
+  on_answer then{};
+  std::optional<wire::reply> kept{};  ///< Until the replicas have it, too.
+  std::atomic<bool> half_done{};      ///< One of the two answers has come, or never will.
+};
+
+void master::saw_token(std::uint64_t t) noexcept {
+  std::uint64_t was = known_.load();
+  while (was < t && !known_.compare_exchange_weak(was, t)) {
+  }
+}
+
+status master::status_of(errc code) noexcept {
+  switch (code) {
+    case errc::invalid_argument:
+      return status::invalid;
+    case errc::unsupported:
+      return status::unsupported;
+    default:
+      return status::unavailable;
+  }
+}
+
+void master::ask(const std::string& bytes, on_reply then) {
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = clock::now() + settings_.node_timeout;
+  c.receiver = std::make_shared<one_answer>(
+      [then](const io::redis_answer& a) { then(a.reply); });
+  if (!connection_->send(c)) then(nullptr);
+}
+
+core::reply master::no_answer(const io::redis_answer& a) const {
+  const bool sent = a.what == io::redis_answer::outcome::unknown;
+  return {sent ? status::unknown : status::unavailable, a.why->message()};
+}
+
+void master::run(maker make, bool writes, on_answer then) {
+  const auto j = std::make_shared<job>();
+  j->make = std::move(make);
+  j->writes = writes && settings_.with_replicas == settings::replication::awaited;
+  j->then = std::move(then);
+  when_judged([self = shared_from_this(), j] { self->send(j); });
+}
+
+void master::send(const std::shared_ptr<job>& j) {
+  answer no;
+  std::string nonce;
+  {
+    const std::lock_guard hold(mutex_);
+    nonce = nonce_;
+    no.failure = why_;
+  }
+  if (nonce.empty()) return j->then(no);
+  const std::string bytes = j->make(nonce);
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = clock::now() + settings_.node_timeout;
+  c.receiver = std::make_shared<one_answer>(
+      [self = shared_from_this(), j](const io::redis_answer& a) { self->finish(j, a); });
+  const auto sent = connection_->send(c);
+  if (!sent) {
+    no.failure = {status::unavailable, sent.error().message()};
+    return j->then(no);
+  }
+  if (j->writes) await_replicas(j);
+}
+
+/// WAIT follows its script on the same connection, so that both are one round trip.
+void master::await_replicas(const std::shared_ptr<job>& j) {
+  const std::string bytes = commands::await_replicas(settings_.replicas, settings_.node_timeout);
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = clock::now() + 2 * settings_.node_timeout;
+  c.receiver = std::make_shared<one_answer>(
+      [self = shared_from_this(), j](const io::redis_answer& a) {
+        if (j->half_done.exchange(true)) self->copied(*j, a.reply != nullptr ? a.reply->integer : 0);
+      });
+  if (!connection_->send(c)) c.receiver->answered(0, {});
+}
+
+void master::copied(const job& j, std::int64_t have) const {
+  if (have >= settings_.replicas) return j.then({.reply = &*j.kept, .failure = {}});
+  answer few;
+  few.failure = {status::unknown, "redis node " + settings_.node.text() + ": only " +
+                                      std::to_string(have) + " of " +
+                                      std::to_string(settings_.replicas) +
+                                      " replicas have it in time"};
+  j.then(few);
+}
+
+void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
+  if (a.reply == nullptr) {
+    answer no;
+    no.failure = no_answer(a);
+    return j->then(no);
+  }
+  if (replies::is_missing_script(*a.reply) && !j->loaded_again) {
+    // Certainly not run: somebody flushed the scripts. The life that it names is still compared.
+    load_scripts();
+    const auto again = std::make_shared<job>();
+    again->make = j->make;
+    again->writes = j->writes;
+    again->loaded_again = true;
+    again->then = j->then;
+    return send(again);
+  }
+  if (replies::is_not_admitted(*a.reply)) inspect();
+  if (!j->writes || a.reply->is(wire::reply_kind::error)) {
+    return j->then({.reply = a.reply, .failure = {}});
+  }
+  j->kept = *a.reply;
+  if (j->half_done.exchange(true)) copied(*j, 0);
+}
+
+void master::sweep() {
+  if (sweeping_.exchange(true)) return;
+  run([](std::string_view nonce) { return commands::sweep_more(nonce); }, false,
+      [self = shared_from_this()](const answer& a) {
+        self->sweeping_ = false;
+        const auto left = a.reply != nullptr ? replies::sweep_more(*a.reply) : std::nullopt;
+        if (left.value_or(false)) self->sweep();
+      });
+}
+
+void master::when_judged(std::function<void()> then) {
+  {
+    const std::lock_guard hold(mutex_);
+    if (!judged_ && !closed_) {
+      const time_point limit = clock::now() + patience;
+      waiters_.push_back({limit, std::move(then)});
+      loop_->at(limit, [weak = weak_from_this()] {
+        if (const auto self = weak.lock()) self->tell_waiters(false);
+      });
+      return;
+    }
+  }
+  then();
+}
+
+void master::tell_waiters(bool all) {
+  std::vector<pending> due;
+  {
+    const std::lock_guard hold(mutex_);
+    const time_point now = clock::now();
+    const auto first = std::stable_partition(
+        waiters_.begin(), waiters_.end(), [&](const pending& p) { return !all && p.limit > now; });
+    due.assign(std::make_move_iterator(first), std::make_move_iterator(waiters_.end()));
+    waiters_.erase(first, waiters_.end());
+  }
+  for (const auto& p : due) p.then();
+}
+
+master::picture master::look() {
+  const auto judged = std::make_shared<io::latch>();
+  when_judged([judged] { judged->open(); });
+  judged->wait();
+  const std::lock_guard hold(mutex_);
+  picture p;
+  p.server = server_;
+  p.trouble = nonce_.empty() ? why_.text : std::string();
+  p.durable = durable_;
+  p.replicas = replicas_;
+  p.max_ttl = max_ttl_;
+  return p;
+}
+
+}  // namespace holdfast::engines::redis

@@ -1,0 +1,146 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/redis/admission.hpp"
+#include "engines/redis/mailbox.hpp"
+#include "engines/redis/settings.hpp"
+#include "io/first_sights_file.hpp"
+#include "io/loop.hpp"
+#include "io/redis_connection.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::engines::redis {
+
+/// The one server of a store: its connection, and whether it may be used; see admission.hpp. It is
+/// looked at anew after every connect, every few seconds, and when an answer contradicts what is
+/// known.
+///
+/// Thread safety: every function, from any thread.
+class master final : public std::enable_shared_from_this<master> {
+ public:
+  /// A script with its arguments, for this life of the data.
+  using maker = std::function<std::string(std::string_view nonce)>;
+  /// Exactly one of both: what the server answered, or why it did not.
+  struct answer {
+    const wire::reply* reply{};  ///< Valid during the call.
+    core::reply failure{};
+  };
+  using on_answer = std::function<void(const answer&)>;
+  /// A plain command's answer; null when there was none.
+  using on_reply = std::function<void(const wire::reply*)>;
+
+  master(settings s, std::shared_ptr<io::loop> l);
+  master(const master&) = delete;
+  master& operator=(const master&) = delete;
+  ~master();
+
+  /// Begins to connect; once.
+  void start();
+
+  /// Sends the script once it is known whether the server may be used, which is waited for a short
+  /// while. Never sends it twice, unless the server said that it does not have it. `writes`: it
+  /// counts only when as many replicas have it as the URL asks for.
+  void run(maker make, bool writes, on_answer then);
+  /// Sends a command that needs no life of the data, if it is connected.
+  void ask(const std::string& bytes, on_reply then);
+  /// Removes what ended sessions left behind, a hundred entries at a time.
+  void sweep();
+
+  void saw_token(std::uint64_t t) noexcept;
+  const settings& set() const noexcept { return settings_; }
+  const std::string& client() const noexcept { return client_; }
+  const std::shared_ptr<mailbox>& box() const noexcept { return box_; }
+  const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
+  io::redis_connection::counters count() const { return connection_->count(); }
+
+  /// For people: what the server said of itself, and why it is not used; empty: it is.
+  struct picture {
+    std::optional<io::redis_facts> server{};
+    std::string trouble{};
+    bool durable{};
+    std::size_t replicas{};
+    duration max_ttl{};
+  };
+  /// Waits for a judgement, up to the time that operations wait.
+  picture look();
+
+  /// Gives what is queued until `limit` to be sent and answered, and ends the connection.
+  void close(duration limit);
+
+ private:
+  class link;
+  class ear;
+  struct inquiry;
+  struct pending {
+    time_point limit{};
+    std::function<void()> then{};
+  };
+  struct job;
+
+  void went_up(const io::redis_facts& facts);
+  void went_down(const error& why);
+  void heard(const wire::reply& push);
+  void load_scripts();
+  void subscribe();
+  void listen_apart();
+  void inspect();
+  void inspected(const inquiry& q);
+  void conclude(admission::verdict v);
+  void send_write(const admission::write& w);
+  void clean(const std::string& nonce, const std::string& cursor);
+  std::optional<error> unfit(const inquiry& q) const;
+  void settle(std::string nonce, core::reply why);
+  void inspect_later(duration pause);
+  void when_judged(std::function<void()> then);
+  void tell_waiters(bool all);
+  void send(const std::shared_ptr<job>& j);
+  void await_replicas(const std::shared_ptr<job>& j);
+  void copied(const job& j, std::int64_t have) const;
+  void finish(const std::shared_ptr<job>& j, const io::redis_answer& a);
+  core::reply no_answer(const io::redis_answer& a) const;
+  static core::status status_of(errc code) noexcept;
+
+  const settings settings_;
+  const std::shared_ptr<io::loop> loop_;
+  const std::string client_;
+  const std::shared_ptr<mailbox> box_;
+  std::shared_ptr<link> link_;
+  std::shared_ptr<ear> ear_;
+  std::unique_ptr<io::redis_connection> connection_;
+  std::unique_ptr<io::redis_connection> second_;  ///< RESP2 only: a subscriber can ask nothing.
+  std::atomic<std::uint64_t> known_{};
+  std::atomic<bool> sweeping_{};
+
+  // The loop's thread only.
+  admission admission_;
+  io::first_sights_file notes_;
+  int writes_in_a_row_{};
+  bool cleans_{};
+
+  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
+  std::optional<io::redis_facts> server_{};
+  std::uint64_t connects_{};  ///< Names the connection that an inquiry was made on.
+  bool judged_{};
+  bool closed_{};
+  bool durable_{};
+  std::size_t replicas_{};
+  duration max_ttl_{};
+  std::string nonce_{};  ///< Empty: it may not be used, and why_ says why.
+  core::reply why_{};
+  std::uint64_t timer_{};
+  std::vector<pending> waiters_{};
+};
+
+}  // namespace holdfast::engines::redis

@@ -1,0 +1,350 @@
+#include "engines/redis/commands.hpp"
+#include "engines/redis/keys.hpp"
+#include "engines/redis/master.hpp"
+#include "engines/redis/replies.hpp"
+#include "io/random.hpp"
+#include "io/redis_facts.hpp"
+#include "io/state_directory.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace holdfast::engines::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+
+/// How often the server is looked at while nothing is wrong, and while something is.
+constexpr duration look_every = 5s;
+constexpr duration look_soon = 200ms;
+constexpr duration look_later = 1s;
+constexpr int writes_most = 8;
+
+/// A listing is one reply; see list_entries_max in engine.cpp.
+constexpr wire::resp_limits reply_limits{.line_bytes = 64 * 1024,
+                                         .bulk_bytes = 512 * 1024,
+                                         .elements = 1024 * 1024,
+                                         .depth = 8,
+                                         .message_bytes = 128 * 1024 * 1024,
+                                         .unread_bytes = 1024 * 1024};
+
+std::string sixteen_digits() {
+  std::string text(16, '0');
+  std::uint64_t bits = io::random_bits();
+  for (char& c : text) {
+    c = "0123456789abcdef"[bits & 15U];
+    bits >>= 4U;
+  }
+  return text;
+}
+
+io::redis_options options_for(const settings& s) {
+  io::redis_options o;
+  o.address = s.node;
+  o.login = s.login;
+  o.tls = s.tls;
+  o.reply_limits = reply_limits;
+  return o;
+}
+
+io::first_sights_file notes_for(const settings& s) {
+  const auto directory = io::notes_directory();
+  return {directory ? *directory : std::string(), s.url};
+}
+
+admission admission_for(const settings& s) {
+  return admission({.max_ttl = s.max_ttl,
+                    .max_ttl_given = s.max_ttl_given,
+                    .assume_fresh = s.assume_fresh},
+                   notes_for(s).read());
+}
+
+}  // namespace
+
+/// Passes the connection's events on while the master lives.
+class master::link final : public io::redis_watcher {
+ public:
+  explicit link(std::weak_ptr<master> of) : of_(std::move(of)) {}
+
+  result<void> check(const io::redis_facts& facts) override {
+    if (auto fit = io::check_redis(facts, "redis://"); !fit) return fit;
+    if (facts.mode != "standalone") {
+      return error(errc::unavailable, "the server runs in " + facts.mode +
+                                          " mode; redis:// needs one that stands alone");
+    }
+    if (facts.role != "master") {
+      return error(errc::unavailable,
+                   "the server is a replica (role " + facts.role + "); name its master");
+    }
+    return {};
+  }
+  void up(const io::redis_facts& facts) override {
+    if (const auto m = of_.lock()) m->went_up(facts);
+  }
+  void down(const error& why) override {
+    if (const auto m = of_.lock()) m->went_down(why);
+  }
+  void pushed(const wire::reply& r) override {
+    if (const auto m = of_.lock()) m->heard(r);
+  }
+
+ private:
+  const std::weak_ptr<master> of_;
+};
+
+/// The same for the connection that only listens.
+class master::ear final : public io::redis_watcher {
+ public:
+  explicit ear(std::weak_ptr<master> of) : of_(std::move(of)) {}
+  void up(const io::redis_facts&) override {
+    if (const auto m = of_.lock()) m->subscribe();
+  }
+  void pushed(const wire::reply& r) override {
+    if (const auto m = of_.lock()) m->heard(r);
+  }
+
+ private:
+  const std::weak_ptr<master> of_;
+};
+
+/// What is asked of the server to judge it, in one flight.
+struct master::inquiry {
+  std::uint64_t connection{};
+  io::redis_facts server{};
+  bool durable{};
+  std::optional<std::size_t> replicas{};
+  std::optional<store_record> record{};
+  std::string refused{};  ///< What look was answered instead.
+};
+
+master::master(settings s, std::shared_ptr<io::loop> l)
+    : settings_(std::move(s)),
+      loop_(std::move(l)),
+      client_(sixteen_digits()),
+      box_(std::make_shared<mailbox>(loop_)),
+      admission_(admission_for(settings_)),
+      notes_(notes_for(settings_)),
+      why_{status::unavailable,
+           "redis node " + settings_.node.text() + ": not connected yet"} {}
+
+master::~master() = default;
+
+void master::start() {
+  link_ = std::make_shared<link>(weak_from_this());
+  connection_ = io::redis_connection::start(loop_, options_for(settings_), link_);
+}
+
+void master::close(duration limit) {
+  {
+    const std::lock_guard hold(mutex_);
+    closed_ = true;
+    loop_->cancel(timer_);
+  }
+  tell_waiters(true);
+  connection_->close(limit);
+}
+
+// ---- connections that come and go ----
+
+void master::went_up(const io::redis_facts& facts) {
+  {
+    const std::lock_guard hold(mutex_);
+    server_ = facts;
+    ++connects_;
+    judged_ = false;
+  }
+  load_scripts();
+  facts.protocol == 3 ? subscribe() : listen_apart();
+  inspect();
+}
+
+void master::went_down(const error& why) {
+  settle({}, {status::unavailable, why.message()});
+}
+
+void master::heard(const wire::reply& push) {
+  if (const auto order = replies::woken(push)) box_->ring(*order);
+}
+
+void master::load_scripts() {
+  for (const script* s : scripts::all) {
+    // One that is missing is found by NOSCRIPT.
+    ask(commands::load(*s), [](const wire::reply*) {});
+  }
+}
+
+/// RESP2: a connection that has subscribed can ask nothing else.
+void master::listen_apart() {
+  if (second_) return;
+  ear_ = std::make_shared<ear>(weak_from_this());
+  second_ = io::redis_connection::start(loop_, options_for(settings_), ear_);
+}
+
+void master::subscribe() {
+  class confirmed final : public io::redis_receiver {
+   public:
+    explicit confirmed(std::shared_ptr<mailbox> box) : box_(std::move(box)) {}
+    // What was said before it listened was not heard.
+    void answered(std::uint64_t, const io::redis_answer&) override { box_->ring_all(); }
+
+   private:
+    const std::shared_ptr<mailbox> box_;
+  };
+  const std::string bytes = commands::subscribe(client_);
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = clock::now() + settings_.node_timeout;
+  c.receiver = std::make_shared<confirmed>(box_);
+  c.subscribes = true;
+  // When it fails the connection is lost, and the next one subscribes.
+  (void)(second_ ? second_ : connection_)->send(c).has_value();
+}
+
+// ---- the judgement ----
+
+void master::inspect() {
+  const auto q = std::make_shared<inquiry>();
+  {
+    const std::lock_guard hold(mutex_);
+    if (!server_) return;
+    q->server = *server_;
+    q->connection = connects_;
+  }
+  const auto self = shared_from_this();
+  ask(commands::persistence(), [q](const wire::reply* r) {
+    q->durable = r != nullptr && io::syncs_every_write(q->server, *r);
+  });
+  ask(commands::role(), [q](const wire::reply* r) {
+    if (r != nullptr) q->replicas = replies::replicas(*r);
+  });
+  ask(commands::look(), [self, q](const wire::reply* r) {
+    if (r != nullptr) {
+      q->record = replies::look(*r);
+      q->refused = r->text;
+    }
+    self->inspected(*q);
+  });
+}
+
+std::optional<error> master::unfit(const inquiry& q) const {
+  const std::string attached = std::to_string(q.replicas.value_or(0));
+  switch (settings_.with_replicas) {
+    case settings::replication::ignored:
+      break;
+    case settings::replication::refused:
+      if (q.replicas.value_or(0) == 0) break;
+      return error(errc::unsupported,
+                   "it has " + attached +
+                       " replicas, and a failover to one forgets what was not copied yet: let every "
+                       "write wait for them (?replicas=" +
+                       attached + ") or accept that (?replicas=ignore)");
+    case settings::replication::awaited:
+      if (q.replicas.value_or(0) >= settings_.replicas) break;
+      return error(errc::unavailable, "it has " + attached + " replicas, the URL asks for " +
+                                          std::to_string(settings_.replicas));
+  }
+  return std::nullopt;
+}
+
+void master::inspected(const inquiry& q) {
+  {
+    const std::lock_guard hold(mutex_);
+    if (q.connection != connects_ || closed_) return;
+    durable_ = q.durable;
+    replicas_ = q.replicas.value_or(0);
+  }
+  const std::string node = "redis node " + settings_.node.text() + ": ";
+  if (!q.record) {
+    settle({}, {status::unavailable, node + "its state cannot be read: " +
+                                         (q.refused.empty() ? "no answer" : q.refused)});
+    return inspect_later(look_soon);
+  }
+  if (const auto why = unfit(q)) {
+    settle({}, {status_of(why->code()), node + why->message()});
+    return inspect_later(look_later);
+  }
+  admission::sight s{.run_id = q.server.run_id,
+                     .durable = q.durable,
+                     .record = *q.record,
+                     .known = known_.load(),
+                     .fresh = sixteen_digits()};
+  conclude(admission_.judge(s, clock::now()));
+  notes_.keep(admission_.sights());
+}
+
+void master::conclude(admission::verdict v) {
+  const std::string node = "redis node " + settings_.node.text() + ": ";
+  if (const auto* w = std::get_if<admission::write>(&v)) {
+    if (++writes_in_a_row_ <= writes_most) return send_write(*w);
+    settle({}, {status::unavailable, node + "its record changes all the time"});
+    writes_in_a_row_ = 0;
+    return inspect_later(look_later);
+  }
+  writes_in_a_row_ = 0;
+  if (const auto* r = std::get_if<admission::ready>(&v)) {
+    {
+      const std::lock_guard hold(mutex_);
+      max_ttl_ = r->max_ttl;
+    }
+    if (std::exchange(cleans_, false)) clean(r->nonce, "0");
+    settle(r->nonce, {});
+    return inspect_later(look_every);
+  }
+  if (const auto* w = std::get_if<admission::wait>(&v)) {
+    settle({}, {status::unavailable, node + w->why});
+    const duration left = w->until - clock::now();
+    return inspect_later(std::clamp<duration>(left, 1ms, look_later));
+  }
+  const auto& why = std::get<error>(v);
+  settle({}, {status_of(why.code()), node + why.message()});
+  inspect_later(look_every);
+}
+
+void master::send_write(const admission::write& w) {
+  cleans_ = cleans_ || w.record.admitted;
+  ask(commands::write(w), [self = shared_from_this()](const wire::reply* r) {
+    if (r != nullptr && r->is(wire::reply_kind::integer)) return self->inspect();
+    // Refused, say for want of memory or of the right: said as it is, and tried again.
+    self->settle({}, {status::unavailable,
+                      "redis node " + self->settings_.node.text() +
+                          ": its record cannot be written: " + (r != nullptr ? r->text : "no answer")});
+    self->inspect_later(look_later);
+  });
+}
+
+/// Keys of earlier lives are never read; they only take room.
+void master::clean(const std::string& nonce, const std::string& cursor) {
+  ask(commands::clean(nonce, cursor), [self = shared_from_this(), nonce](const wire::reply* r) {
+    const auto next = r != nullptr ? replies::clean(*r) : std::nullopt;
+    if (next && *next != "0") self->clean(nonce, *next);
+  });
+}
+
+void master::settle(std::string nonce, core::reply why) {
+  bool another = false;
+  {
+    const std::lock_guard hold(mutex_);
+    another = nonce_ != nonce;
+    nonce_ = std::move(nonce);
+    why_ = std::move(why);
+    judged_ = true;
+  }
+  tell_waiters(true);
+  // Whoever waits learns by looking again whether its entry is still there.
+  if (another) box_->ring_all();
+}
+
+void master::inspect_later(duration pause) {
+  const std::lock_guard hold(mutex_);
+  if (closed_) return;
+  loop_->cancel(timer_);
+  timer_ = loop_->at(clock::now() + pause, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && self->connection_->is_up()) self->inspect();
+  });
+}
+
+}  // namespace holdfast::engines::redis

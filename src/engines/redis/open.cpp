@@ -1,0 +1,65 @@
+#include "engines/redis/open.hpp"
+
+#include "engines/redis/diagnose.hpp"
+#include "engines/redis/engine.hpp"
+#include "engines/redis/settings.hpp"
+#include "io/loop.hpp"
+#include "io/per_process.hpp"
+#include "io/run_directory.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace holdfast::engines::redis {
+
+namespace {
+
+/// The stores of this process by URL; one is forgotten when its last user is gone.
+struct registry {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<redis_engine>> stores;
+};
+
+constinit io::per_process<registry> stores;
+
+result<std::shared_ptr<redis_engine>> engine_for(settings s) {
+  registry& r = stores.get();
+  const std::lock_guard hold(r.mutex);
+  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
+  auto& kept = r.stores[s.url];
+  if (auto running = kept.lock()) return running;
+  auto loop = io::loop::start();
+  if (!loop) return loop.error();
+  const auto server = std::make_shared<master>(std::move(s), std::move(*loop));
+  server->start();
+  auto fresh = std::make_shared<redis_engine>(server);
+  kept = fresh;
+  return fresh;
+}
+
+}  // namespace
+
+result<opened> open_redis(const core::store_url& url, missing) {
+  auto s = read_settings(url);
+  if (!s) return s.error();
+  opened o;
+  o.url = s->url;
+  o.ttl_limit = s->max_ttl;
+  o.life_directory = io::life_directory_of(s->url).value_or(std::string());
+  auto engine = engine_for(std::move(*s));
+  if (!engine) return engine.error();
+  // It keeps the engine, not its server alone: the engine ends it.
+  o.diagnose = [kept = *engine] { return diagnose(*kept->server()); };
+  o.loop = (*engine)->server()->shared_loop();
+  o.engine = std::move(*engine);
+  return o;
+}
+
+result<presence> find_redis(const core::store_url& url) {
+  const auto s = read_settings(url);
+  if (!s) return s.error();
+  return presence{.url = s->url, .there = true, .obstacle = {}};
+}
+
+}  // namespace holdfast::engines::redis

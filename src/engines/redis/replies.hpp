@@ -1,0 +1,51 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/redis/admission.hpp"
+#include "wire/reply.hpp"
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::engines::redis::replies {
+
+/// \file
+/// Reads the answers to what commands.hpp sends. Pure.
+///
+/// Whatever a server sends, and be it hostile, gets an answer: what has no form that scripts.hpp
+/// names is `unknown`, for the script may have been run.
+
+/// An answer of the engine, and whether entries of ended sessions are left to sweep.
+template <class R>
+struct read {
+  R reply{};
+  bool left{};
+};
+
+read<core::open_reply> open(const wire::reply& r);
+read<core::beat_reply> beat(const wire::reply& r, std::uint64_t attempt);
+read<core::reply> close(const wire::reply& r);
+/// Of enqueue and confirm.
+read<core::queue_view> view(const wire::reply& r);
+read<core::leave_reply> leave(const wire::reply& r);
+read<core::take_reply> take(const wire::reply& r);
+read<core::deny_reply> deny(const wire::reply& r);
+read<core::listing> list(const wire::reply& r);
+/// Whether more is left; nothing when it failed.
+std::optional<bool> sweep_more(const wire::reply& r);
+
+std::optional<store_record> look(const wire::reply& r);
+/// The next cursor.
+std::optional<std::string> clean(const wire::reply& r);
+/// How many replicas are attached; nothing when it is no master or was not answered.
+std::optional<std::size_t> replicas(const wire::reply& role);
+
+/// The entry that a message of a wake channel is about; nothing for every other push.
+std::optional<token> woken(const wire::reply& push) noexcept;
+
+/// The error says that this life of the data is another one than the client knows.
+bool is_not_admitted(const wire::reply& r) noexcept;
+bool is_missing_script(const wire::reply& r) noexcept;
+
+}  // namespace holdfast::engines::redis::replies

@@ -1,0 +1,45 @@
+#include "engines/redis/scripts.hpp"
+
+#include "engines/redis/script_texts.hpp"
+
+namespace holdfast::engines::redis::scripts {
+
+namespace {
+
+using std::string_view;
+
+constexpr string_view opens[]{"hmget", "hget", "hincrby", "hset", "sadd"};
+constexpr string_view beats[]{"hmget", "hincrby", "exists"};
+constexpr string_view queues[]{"hmget", "hget",  "hset",    "hincrby", "hdel",   "hexists",
+                               "hscan", "zadd",  "zrem",    "zcard",   "zcount", "zrange",
+                               "zrangebyscore",  "hgetall", "exists",  "lindex", "lpop",
+                               "rpush", "publish"};
+constexpr string_view buries[]{"hmget",  "hget",   "hset",          "hdel",  "hexists", "hscan",
+                               "zrem",   "zcount", "zrange",        "zrangebyscore",    "exists",
+                               "lindex", "lpop",   "rpush",         "del",   "srem",    "publish"};
+constexpr string_view lists[]{"hmget", "hget", "hgetall", "hlen", "smembers"};
+constexpr string_view looks[]{"hmget"};
+constexpr string_view writes[]{"hmget", "hset", "time"};
+constexpr string_view cleans[]{"scan", "hget", "unlink"};
+
+}  // namespace
+
+constexpr script open{"open", open_text, open_sha1, opens};
+constexpr script beat{"beat", beat_text, beat_sha1, beats};
+constexpr script close{"close", close_text, close_sha1, buries};
+constexpr script enqueue{"enqueue", enqueue_text, enqueue_sha1, queues};
+constexpr script confirm{"confirm", confirm_text, confirm_sha1, queues};
+constexpr script leave{"leave", leave_text, leave_sha1, queues};
+constexpr script take{"take", take_text, take_sha1, buries};
+constexpr script deny{"deny", deny_text, deny_sha1, buries};
+constexpr script sweep_more{"sweep_more", sweep_more_text, sweep_more_sha1, buries};
+constexpr script list{"list", list_text, list_sha1, lists};
+constexpr script look{"look", look_text, look_sha1, looks};
+constexpr script write{"write", write_text, write_sha1, writes};
+constexpr script clean{"clean", clean_text, clean_sha1, cleans};
+
+constexpr std::array<const script*, 13> all{&open, &beat, &close,      &enqueue, &confirm,
+                                            &leave, &take, &deny,      &sweep_more, &list,
+                                            &look, &write, &clean};
+
+}  // namespace holdfast::engines::redis::scripts

@@ -1,0 +1,19 @@
+-- ARGV nonce, session, by, why
+return answer(function()
+  admitted(ARGV[1])
+  local id = ARGV[2]
+  local there = run('HMGET', session_key(id), 'inc', 'denied', 'ttl')
+  if not there[1] then
+    refuse('HFGONE session ' .. id .. ' is not there')
+  end
+  if there[2] ~= '0' then
+    return {1, there[3], run('EXISTS', P .. 'ended')}
+  end
+  run('HSET', session_key(id), 'denied', '1', 'denied_by', ARGV[3], 'denied_why', ARGV[4])
+  known_sessions[id] = nil
+  -- It is never told that it holds any more: those behind its waiting entries need not wait.
+  if run('EXISTS', entries_key('waiting', id, there[1])) == 1 then
+    run('RPUSH', P .. 'ended', id .. ':' .. there[1])
+  end
+  return {0, there[3], flag(sweep())}
+end)

@@ -1,0 +1,41 @@
+-- ARGV nonce, session, inc, gate, request, mode, since, client, try (1 or 0), waiters_max, name
+return answer(function()
+  admitted(ARGV[1])
+  local id, inc, mode, name = ARGV[2], ARGV[3], ARGV[6], ARGV[11]
+  local gate = usable_session(id, inc)
+  local field = field_of(ARGV[5], name)
+  local mine, is_told = own_entry(id, inc, field)
+  local left = sweep()
+  if mine then
+    return answer_for(name, mine, is_told, left)
+  end
+  if gate ~= ARGV[4] then
+    refuse('HFGATE ' .. gate)
+  end
+  local there = count_entries(name, '+inf', left)
+  if kind_of(mode) == 'p' then
+    if there.x + there.r > 0 then
+      refuse('HFMODE ' .. (there.x > 0 and 'x' or 'r'))
+    end
+    if there.permits and there.permits ~= mode then
+      refuse('HFMODE ' .. there.permits)
+    end
+  elseif there.permits then
+    refuse('HFMODE ' .. there.permits)
+  end
+  local granted = is_granted(mode, there)
+  if not granted and ARGV[9] == '1' then
+    return seen(BUSY, nil, name, left)
+  end
+  if there.x + there.r + there.p >= tonumber(ARGV[10]) then
+    refuse('HFMANY ' .. ARGV[10])
+  end
+  local order = next_number()
+  local member = table.concat({order, id, inc, ARGV[5], mode, ARGV[7], ARGV[8]}, ':')
+  run('HSET', entries_key(granted and 'held' or 'waiting', id, inc), field, member)
+  run('ZADD', queue_key(kind_of(mode), name), order, member)
+  if granted then
+    return {GRANTED, order, flag(left)}
+  end
+  return seen(QUEUED, entry_of(member), name, left)
+end)

@@ -1,0 +1,18 @@
+-- Begins every script that looks for an entry by its order or by its request.
+
+local function find_own(id, inc, order, request, name)
+  local e, is_told = own_entry(id, inc, field_of(request, name))
+  if order == '0' or (e and e.order == order) then
+    return e, is_told
+  end
+  for _, kind in ipairs({'x', 'r', 'p'}) do
+    local found = run('ZRANGEBYSCORE', queue_key(kind, name), order, order)[1]
+    if found then
+      e = entry_of(found)
+      if e.id ~= id or e.inc ~= inc then
+        return nil
+      end
+      return own_entry(id, inc, field_of(e.request, name))
+    end
+  end
+end

@@ -1,0 +1,22 @@
+-- ARGV nonce, session, ttl, (field, value)...
+return answer(function()
+  admitted(ARGV[1])
+  local id = ARGV[2]
+  local key = session_key(id)
+  local there = run('HMGET', key, 'inc', 'beat', 'denied', 'gate', 'denied_by', 'denied_why')
+  if there[1] then
+    if there[3] ~= '0' then
+      refuse('HFDENIED ' .. (there[5] or '') .. '\t' .. (there[6] or ''))
+    end
+    return {there[1], there[2], there[4]}
+  end
+  local most = tonumber(run('HGET', 'holdfast:store', 'max_ttl'))
+  if not (most and tonumber(ARGV[3]) <= most) then
+    refuse('HFTTL ' .. digits(most or 0))
+  end
+  local inc = next_number()
+  run('HSET', key, 'inc', inc, 'beat', '0', 'denied', '0', 'gate', '1', 'ttl', ARGV[3],
+      unpack(ARGV, 4))
+  run('SADD', P .. 'sessions', id)
+  return {inc, '0', '1'}
+end)

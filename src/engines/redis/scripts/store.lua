@@ -1,0 +1,42 @@
+-- Begins every script that reads or changes sessions and queues.
+
+-- Behind every key of this life of the data; see keys.hpp.
+local P
+
+-- Nothing is done in a life that the client does not know, or that still waits.
+local function admitted(nonce)
+  local got = run('HMGET', 'holdfast:store', 'nonce', 'admitted')
+  if got[1] ~= nonce or got[2] ~= '1' then
+    refuse('HFNOTADMITTED the state of this server is another than the client knows')
+  end
+  P = 'holdfast:' .. nonce .. ':'
+end
+
+local function session_key(id)
+  return P .. 'session:' .. id
+end
+
+local function entries_key(kind, id, inc)
+  return P .. kind .. ':' .. id .. ':' .. inc
+end
+
+-- The next order or incarnation: one counter, so that both grow over every name and every end.
+local function next_number()
+  local number = run('HINCRBY', 'holdfast:store', 'floor', 1)
+  if not (number <= 9007199254740991) then
+    refuse('HFCOUNTER the tokens of this store are used up')
+  end
+  return digits(number)
+end
+
+-- The session's own fields; it has this incarnation and is not denied.
+local function usable_session(id, inc)
+  local got = run('HMGET', session_key(id), 'inc', 'denied', 'gate', 'denied_by', 'denied_why')
+  if got[1] ~= inc then
+    refuse('HFGONE session ' .. id .. ' is not there')
+  end
+  if got[2] ~= '0' then
+    refuse('HFDENIED ' .. (got[4] or '') .. '\t' .. (got[5] or ''))
+  end
+  return got[3]
+end

@@ -1,0 +1,127 @@
+-- Begins every script that ends entries.
+
+local SWEEP_MAX = 100
+
+-- A hint to whoever waits: where it may not be published, they look by themselves.
+local function wake(e)
+  if e.client ~= '' then
+    redis.pcall('PUBLISH', 'holdfast:wake:' .. e.client, e.order)
+  end
+end
+
+-- The oldest live entry of one kind behind `order`.
+local function next_of(kind, name, order, unswept)
+  local at = 0
+  while true do
+    local found = run('ZRANGEBYSCORE', queue_key(kind, name), '(' .. order, '+inf',
+                      'LIMIT', at, 1)[1]
+    if not found then
+      return nil
+    end
+    local e = entry_of(found)
+    if not unswept or is_live(name, e) then
+      return e
+    end
+    at = at + 1
+  end
+end
+
+local function wake_all(members)
+  for i = 1, #members do
+    wake(entry_of(members[i]))
+  end
+end
+
+-- Wakes those that watch an entry which was removed: watch_targets() of src/core/queue.hpp, seen
+-- from the other side.
+local function wake_watchers(name, e, unswept)
+  if kind_of(e.mode) == 'p' then
+    local key, n = queue_key('p', name), tonumber(string.sub(e.mode, 2))
+    local older = run('ZCOUNT', key, '-inf', '(' .. e.order)
+    local first, last = math.max(older, n - 1), older + n - 1
+    if last >= first then
+      wake_all(run('ZRANGE', key, digits(first), digits(last)))
+    end
+    return
+  end
+  local writer = next_of('x', name, e.order, unswept)
+  local reader = next_of('r', name, e.order, unswept)
+  if writer and not (reader and by_order(reader, writer)) then
+    wake(writer)
+  elseif reader and e.mode == 'x' then
+    wake_all(run('ZRANGEBYSCORE', queue_key('r', name), '(' .. e.order,
+                 writer and '(' .. writer.order or '+inf'))
+  end
+end
+
+-- ZREM and HDEL first: they are allowed when the server is out of memory, and then so is the rest.
+local function remove(name, e, unswept)
+  local field = field_of(e.request, name)
+  run('ZREM', queue_key(kind_of(e.mode), name), e.member)
+  run('HDEL', entries_key('waiting', e.id, e.inc), field)
+  run('HDEL', entries_key('held', e.id, e.inc), field)
+  wake_watchers(name, e, unswept)
+end
+
+-- Removes up to `room` entries of one session and says how many.
+local function strip(key, room)
+  local found, cursor = {}, '0'
+  repeat
+    local page = run('HSCAN', key, cursor, 'COUNT', digits(room))
+    cursor = page[1]
+    for i = 1, #page[2], 2 do
+      if #found < room then
+        found[#found + 1] = {page[2][i], page[2][i + 1]}
+      end
+    end
+  until cursor == '0' or #found >= room
+  for i = 1, #found do
+    remove(string.match(found[i][1], '^%d+:(.*)$'), entry_of(found[i][2]), true)
+  end
+  return #found
+end
+
+-- Removes at most SWEEP_MAX entries of sessions that have ended, and those that denied ones wait
+-- with. True when more are left.
+local function sweep()
+  local room = SWEEP_MAX
+  while true do
+    local job = run('LINDEX', P .. 'ended', 0)
+    if not job then
+      return false
+    end
+    if room <= 0 then
+      return true
+    end
+    local id, inc = string.match(job, '^(%x+):(%d+)$')
+    if not id then
+      refuse('HFDAMAGED the list of ended sessions is not one of holdfast')
+    end
+    local waiting, held = entries_key('waiting', id, inc), entries_key('held', id, inc)
+    local is_over = run('HGET', session_key(id), 'inc') ~= inc
+    room = room - strip(waiting, room)
+    if is_over and room > 0 then
+      room = room - strip(held, room)
+    end
+    if run('EXISTS', waiting) == 0 and not (is_over and run('EXISTS', held) == 1) then
+      run('LPOP', P .. 'ended')
+    elseif room > 0 then
+      refuse('HFDAMAGED entries of session ' .. id .. ' cannot be removed')
+    end
+  end
+end
+
+-- Deletes a session's record, which ends all its entries at once. True when some are left to sweep.
+local function bury(id, inc)
+  run('DEL', session_key(id))
+  run('SREM', P .. 'sessions', id)
+  known_sessions[id] = nil
+  if run('EXISTS', entries_key('waiting', id, inc), entries_key('held', id, inc)) > 0 then
+    run('RPUSH', P .. 'ended', id .. ':' .. inc)
+  end
+  return sweep()
+end
+
+local function flag(truth)
+  return truth and 1 or 0
+end

@@ -1,0 +1,48 @@
+-- Begins every script that answers what a waiter sees.
+
+local GRANTED, QUEUED, BUSY = 1, 2, 3
+
+-- [what, order, left; entries, sessions, record of the oldest's session]. `own` is nil for a try,
+-- which leaves none.
+local function seen(what, own, name, left)
+  local entries, sessions, told, first = {}, {}, {}, {}
+  for i, e in ipairs(live_entries(name, own and '(' .. own.order or '+inf')) do
+    entries[i] = e.member
+    if not told[e.id] then
+      told[e.id] = true
+      local s = session_of(e.id)
+      sessions[#sessions + 1] = {e.id, s[1], s[2], s[3], s[4], s[5], s[6], s[7]}
+    end
+    if i == 1 then
+      first = run('HGETALL', session_key(e.id))
+    end
+  end
+  if own then
+    entries[#entries + 1] = own.member
+  end
+  return {what, own and own.order or '0', flag(left), entries, sessions, first}
+end
+
+-- The entry of this request, and whether its session was told that it holds.
+local function own_entry(id, inc, field)
+  local held = run('HGET', entries_key('held', id, inc), field)
+  if held then
+    return entry_of(held), true
+  end
+  local waiting = run('HGET', entries_key('waiting', id, inc), field)
+  return waiting and entry_of(waiting), false
+end
+
+-- What the owner of an entry that is there is told. Once it was told that it holds, its entry
+-- counts until the session ends, also when the session is denied.
+local function answer_for(name, e, is_told, left)
+  if not is_told and not is_granted(e.mode, count_entries(name, '(' .. e.order, left)) then
+    return seen(QUEUED, e, name, left)
+  end
+  if not is_told then
+    local field = field_of(e.request, name)
+    run('HSET', entries_key('held', e.id, e.inc), field, e.member)
+    run('HDEL', entries_key('waiting', e.id, e.inc), field)
+  end
+  return {GRANTED, e.order, flag(left)}
+end

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "io/redis_handshake.hpp"
+#include "wire/reply.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <string_view>
+
+namespace holdfast::io {
+
+/// Whether a server can be judged at all: Redis 6.0 or later, and its INFO could be read, without
+/// which a restart would not be seen. `engine` is who needs that, for the message.
+/// Errors: `unavailable`, without naming the node.
+result<void> check_redis(const redis_facts& server, std::string_view engine);
+
+/// Whether the server syncs every write before it answers: `appendonly yes`, `appendfsync always`,
+/// no exception while it rewrites the file, and no sign in INFO that this does not hold yet.
+/// `config` answers `CONFIG GET *append*`; a user without CONFIG proves nothing.
+bool syncs_every_write(const redis_facts& server, const wire::reply& config);
+
+}  // namespace holdfast::io

@@ -1,0 +1,101 @@
+#include "io/redis_url.hpp"
+
+#include "io/files.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace holdfast::io::redis_url {
+
+error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+
+std::string value_of(const core::store_url& url, const char* key) {
+  const auto found = url.query.find(key);
+  return found == url.query.end() ? std::string() : found->second;
+}
+
+result<bool> one_of(const core::store_url& url, const char* key, const char* on, const char* off,
+                      bool otherwise) {
+  const std::string value = value_of(url, key);
+  if (value.empty()) return otherwise;
+  if (value == on) return true;
+  if (value == off) return false;
+  return wrong(std::string("the URL's ") + key + " is '" + value + "'; it must be " + on + " or " +
+               off);
+}
+
+result<std::uint64_t> number(const std::string& text, const char* what, std::uint64_t most) {
+  std::uint64_t value{};
+  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (bad == std::errc() && end == text.data() + text.size() && value <= most) return value;
+  return wrong(std::string("the URL's ") + what + " is '" + text +
+               "'; it must be a number from 0 to " + std::to_string(most));
+}
+
+namespace {
+
+result<std::string> password_of(const core::store_url& url) {
+  const std::string path = value_of(url, "password_file");
+  if (path.empty()) return url.password;
+  if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
+  const auto slash = path.rfind('/');
+  if (slash == std::string::npos) {
+    return wrong("the URL's password_file is '" + path + "'; it must be an absolute path");
+  }
+  const std::string directory = slash == 0 ? "/" : path.substr(0, slash);
+  const auto opened = open_directory(directory);
+  if (!opened) return wrong(opened.error().message());
+  const std::string name = path.substr(slash + 1);
+  const auto text = read_text({opened->get(), directory}, name.c_str(), 4096);
+  if (!text) return wrong(text.error().message());
+  if (!*text) return wrong("the URL's password_file " + path + " is not there");
+  std::string password = **text;
+  while (!password.empty() && (password.back() == '\n' || password.back() == '\r')) {
+    password.pop_back();
+  }
+  return password;
+}
+
+}  // namespace
+
+result<redis_login> login_of(const core::store_url& url) {
+  auto password = password_of(url);
+  if (!password) return password.error();
+  if (password->empty() && !url.user.empty()) {
+    return wrong("the URL names the user '" + url.user + "' and no password; give password_file=");
+  }
+  redis_login login{
+      .user = url.user, .password = std::move(*password), .client_name = "holdfast", .database = 0};
+  std::string path = url.path;
+  if (path.starts_with('/')) path.erase(0, 1);
+  if (path.empty()) return login;
+  const auto database = number(path, "database (the part after the nodes)", 1'000'000);
+  if (!database) return database.error();
+  login.database = static_cast<unsigned>(*database);
+  return login;
+}
+
+result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url) {
+  using verification = tls_options::verification;
+  tls_options options{.verify = verification::name_and_ca,
+                          .ca_file = value_of(url, "ca"),
+                          .certificate_file = value_of(url, "cert"),
+                          .key_file = value_of(url, "key")};
+  const std::string verify = value_of(url, "verify");
+  const bool asked = !options.ca_file.empty() || !options.certificate_file.empty() ||
+                     !options.key_file.empty() || !verify.empty();
+  if (!url.tls) {
+    if (!asked) return std::shared_ptr<const tls_context>();
+    return wrong("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " + url.scheme + "://");
+  }
+  if (verify == "ca") {
+    options.verify = verification::ca;
+  } else if (verify == "none") {
+    options.verify = verification::none;
+  } else if (!verify.empty() && verify != "full") {
+    return wrong("the URL's verify is '" + verify + "'; it must be full, ca or none");
+  }
+  return tls_context::make(options);
+}
+
+}  // namespace holdfast::io::redis_url

@@ -1,0 +1,52 @@
+#include "io/run_directory.hpp"
+
+#include "io/files.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <sstream>
+
+namespace holdfast::io {
+
+namespace {
+
+std::string base_directory() {
+  if (::geteuid() == 0) return "/run/holdfast";
+  const char* own = std::getenv("XDG_RUNTIME_DIR");
+  struct stat s {};
+  if (own != nullptr && own[0] == '/' && ::stat(own, &s) == 0) {
+    return std::string(own) + "/holdfast";
+  }
+  return "/tmp/holdfast-" + std::to_string(::geteuid());
+}
+
+// Whoever may write there could make a living session look dead.
+result<void> make_private(const std::string& path) {
+  if (auto made = make_directories(path, 0700); !made) return made;
+  const auto directory = open_directory(path);
+  if (!directory) return directory.error();
+  const auto facts = facts_of(directory->get(), path);
+  if (!facts) return facts.error();
+  if (facts->owner == ::geteuid() && (facts->mode & 0022U) == 0) return {};
+  return error(errc::unavailable,
+               path + " belongs to somebody else, or others may write to it; remove it");
+}
+
+}  // namespace
+
+result<std::string> life_directory_of(const std::string& url) {
+  std::uint64_t hash = 0xcbf29ce484222325U;
+  for (const char c : url) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  std::ostringstream name;
+  name << "life-" << std::hex << hash;
+  const std::string base = base_directory();
+  if (auto made = make_private(base); !made) return made.error();
+  const std::string path = base + "/" + name.str();
+  if (auto made = make_private(path); !made) return made.error();
+  return path;
+}
+
+}  // namespace holdfast::io
