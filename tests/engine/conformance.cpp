@@ -7,11 +7,16 @@
 #if defined(HOLDFAST_WITH_MEMORY)
 #include "engines/memory/open.hpp"
 #endif
+#if defined(HOLDFAST_WITH_REDIS)
+#include "engines/redis/open.hpp"
+#include "tests/redis/server.hpp"
+#endif
 
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <future>
+#include <map>
 #include <ostream>
 #include <stdexcept>
 
@@ -20,6 +25,23 @@
 namespace holdfast::conformance {
 
 using namespace core;
+
+#if defined(HOLDFAST_WITH_REDIS)
+namespace {
+
+/// One server for all tests of a program, and a database of it for each directory.
+std::string redis_url(const std::string& directory) {
+  static tests::temporary_directory notes;
+  static redis_tests::server server({.settings = {"--databases", "5000"}});
+  static std::map<std::string, std::size_t> databases;
+  ::setenv("XDG_STATE_HOME", notes.path().c_str(), 1);
+  const auto database = databases.emplace(directory, databases.size()).first->second;
+  return "redis://" + server.address() + "/" + std::to_string(database) +
+         "?assume_fresh=yes&max_ttl=1h";
+}
+
+}  // namespace
+#endif
 
 std::vector<engine_kind> built_engines() {
   std::vector<engine_kind> all;
@@ -31,6 +53,10 @@ std::vector<engine_kind> built_engines() {
 #if defined(HOLDFAST_WITH_LOCAL)
   all.push_back({"local", [](const std::string& d) { return "local:" + d + "/store"; },
                  [](const store_url& u) { return engines::local::open_local(u); }});
+#endif
+#if defined(HOLDFAST_WITH_REDIS)
+  all.push_back({"redis", redis_url,
+                 [](const store_url& u) { return engines::redis::open_redis(u); }, true});
 #endif
   return all;
 }

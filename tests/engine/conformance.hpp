@@ -19,11 +19,14 @@ struct engine_kind {
   std::string name;
   std::string (*url_in)(const std::string& directory);
   result<engines::opened> (*open)(const core::store_url& url);
+  /// It records who was told that it holds, and skips the waiting entries of denied sessions;
+  /// others count them until the session's record is gone.
+  bool skips_denied_waiters{};
 };
 
 inline void PrintTo(const engine_kind& kind, std::ostream* out) { *out << kind.name; }
 
-/// Every engine that was built in and that needs no server.
+/// Every engine that was built in and passes the suite, with a server of its own if it needs one.
 std::vector<engine_kind> built_engines();
 std::string kind_name(const testing::TestParamInfo<engine_kind>& info);
 

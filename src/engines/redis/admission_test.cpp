@@ -1,1 +1,167 @@
+#include "engines/redis/admission.hpp"
+
 #include <gtest/gtest.h>
+
+namespace holdfast::engines::redis {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration wait = 2s + 20ms + 2ms;
+const time_point start{1h};
+
+store_record record() {
+  return {.there = true,
+          .whole = true,
+          .format = "1",
+          .nonce = "0123456789abcdef",
+          .run_id = "run-1",
+          .admitted_text = "1",
+          .admitted = true,
+          .floor = 1000,
+          .max_ttl = 2s,
+          .durable = false};
+}
+
+admission::sight sight(const store_record& r, const std::string& run_id = "run-1") {
+  return {.run_id = run_id, .durable = r.durable, .record = r, .known = 0, .fresh = "fresh"};
+}
+
+admission judge(bool assume_fresh = false) {
+  return admission({.max_ttl = 5s, .max_ttl_given = false, .assume_fresh = assume_fresh});
+}
+
+const admission::write* written(const admission::verdict& v) {
+  return std::get_if<admission::write>(&v);
+}
+
+TEST(admission, the_process_that_was_accepted_is_ready) {
+  const auto v = judge().judge(sight(record()), start);
+  const auto* r = std::get_if<admission::ready>(&v);
+  ASSERT_NE(r, nullptr);
+  EXPECT_EQ(r->nonce, record().nonce);
+  EXPECT_EQ(r->max_ttl, 2s);
+}
+
+TEST(admission, a_server_without_a_record_gets_one_that_waits) {
+  const auto v = judge().judge(sight({}), start);
+  const auto* w = written(v);
+  ASSERT_NE(w, nullptr);
+  EXPECT_EQ(w->seen, (std::array<std::string, 3>{}));
+  EXPECT_EQ(w->record.nonce, "fresh");
+  EXPECT_FALSE(w->record.admitted);
+  EXPECT_EQ(w->record.max_ttl, 5s) << "the URL's";
+}
+
+TEST(admission, another_process_that_may_have_lost_writes_begins_a_new_life) {
+  for (const bool was : {false, true}) {
+    for (const bool is : {false, true}) {
+      auto r = record();
+      r.durable = was;
+      auto s = sight(r, "run-2");
+      s.durable = is;
+      const auto v = judge().judge(s, start);
+      const auto* w = written(v);
+      ASSERT_NE(w, nullptr);
+      const bool kept = was && is;
+      EXPECT_EQ(w->record.nonce, kept ? r.nonce : "fresh");
+      EXPECT_EQ(w->record.admitted, kept);
+      EXPECT_EQ(w->record.run_id, "run-2");
+      EXPECT_EQ(w->record.max_ttl, 2s) << "the store's";
+      EXPECT_EQ(w->seen[0], r.nonce);
+      EXPECT_EQ(w->seen[1], "run-1");
+      EXPECT_EQ(w->seen[2], "1");
+    }
+  }
+}
+
+TEST(admission, a_floor_below_a_token_that_was_given_is_an_older_state) {
+  auto r = record();
+  r.durable = true;
+  auto s = sight(r);
+  s.known = 1001;
+  const auto v = judge().judge(s, start);
+  const auto* w = written(v);
+  ASSERT_NE(w, nullptr);
+  EXPECT_EQ(w->record.nonce, "fresh");
+  EXPECT_EQ(w->record.floor, 1001U) << "tokens go on above it";
+  s.known = 1000;
+  EXPECT_TRUE(std::holds_alternative<admission::ready>(judge().judge(s, start)));
+}
+
+TEST(admission, a_record_that_is_not_whole_is_a_loss) {
+  auto r = record();
+  r.whole = false;
+  const auto v = judge().judge(sight(r), start);
+  ASSERT_NE(written(v), nullptr);
+  EXPECT_EQ(written(v)->record.nonce, "fresh");
+}
+
+TEST(admission, a_new_life_is_admitted_when_its_wait_is_over_and_no_sooner) {
+  auto r = record();
+  r.admitted = false;
+  auto a = judge();
+  const auto first = a.judge(sight(r), start);
+  const auto* w = std::get_if<admission::wait>(&first);
+  ASSERT_NE(w, nullptr);
+  EXPECT_EQ(w->until, start + wait);
+  EXPECT_TRUE(std::holds_alternative<admission::wait>(a.judge(sight(r), start + wait - 1ns)));
+  const auto last = a.judge(sight(r), start + wait);
+  ASSERT_NE(written(last), nullptr);
+  EXPECT_TRUE(written(last)->record.admitted);
+  EXPECT_EQ(written(last)->record.nonce, r.nonce);
+}
+
+TEST(admission, a_restart_while_it_waits_begins_the_wait_anew) {
+  auto r = record();
+  r.admitted = false;
+  auto a = judge();
+  a.judge(sight(r), start);
+  const auto v = a.judge(sight(r, "run-2"), start + wait);
+  ASSERT_NE(written(v), nullptr);
+  EXPECT_EQ(written(v)->record.nonce, "fresh");
+  EXPECT_FALSE(written(v)->record.admitted);
+}
+
+TEST(admission, notes_of_an_earlier_process_shorten_the_wait) {
+  auto r = record();
+  r.admitted = false;
+  core::redlock::first_sights notes;
+  notes.recall(r.nonce, start - 1s);
+  admission a({.max_ttl = 5s}, notes);
+  const auto v = a.judge(sight(r), start);
+  ASSERT_TRUE(std::holds_alternative<admission::wait>(v));
+  EXPECT_EQ(std::get<admission::wait>(v).until, start - 1s + wait);
+}
+
+TEST(admission, who_assumes_a_fresh_store_does_not_wait) {
+  auto r = record();
+  r.admitted = false;
+  const auto v = judge(true).judge(sight(r), start);
+  ASSERT_NE(written(v), nullptr);
+  EXPECT_TRUE(written(v)->record.admitted);
+}
+
+TEST(admission, what_became_durable_or_ceased_to_be_is_recorded) {
+  auto s = sight(record());
+  s.durable = true;
+  const auto v = judge().judge(s, start);
+  ASSERT_NE(written(v), nullptr);
+  EXPECT_TRUE(written(v)->record.durable);
+  EXPECT_EQ(written(v)->record.nonce, record().nonce);
+}
+
+TEST(admission, another_format_and_another_max_ttl_are_refused) {
+  auto r = record();
+  r.format = "2";
+  const auto newer = judge().judge(sight(r), start);
+  ASSERT_TRUE(std::holds_alternative<error>(newer));
+  EXPECT_EQ(std::get<error>(newer).code(), errc::unsupported);
+  admission a({.max_ttl = 5s, .max_ttl_given = true});
+  const auto other = a.judge(sight(record()), start);
+  ASSERT_TRUE(std::holds_alternative<error>(other));
+  EXPECT_EQ(std::get<error>(other).code(), errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace holdfast::engines::redis

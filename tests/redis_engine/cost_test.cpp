@@ -1,0 +1,96 @@
+#include "tests/redis_engine/store.hpp"
+
+/// How many commands things cost, counted by the server.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class cost : public store_test {
+ protected:
+  /// Calls of EVALSHA and PUBLISH since the last CONFIG RESETSTAT.
+  static int calls(server& s, const std::string& command) {
+    const std::string all = s.command({"INFO", "commandstats"}).text;
+    const std::string key = "cmdstat_" + command + ":calls=";
+    const auto at = all.find(key);
+    return at == std::string::npos ? 0 : std::stoi(all.substr(at + key.size()));
+  }
+};
+
+TEST_F(cost, acquire_release_and_a_beat_are_one_script_each) {
+  server s;
+  const auto o = open(url(s));
+  member m(ask(o));
+  for (int i = 0; i < 100; ++i) m.enqueue("kept " + std::to_string(i));
+  s.command({"CONFIG", "RESETSTAT"});
+  const auto held = m.enqueue("a");
+  ASSERT_EQ(held.what, status::ok);
+  EXPECT_EQ(calls(s, "evalsha"), 1);
+  m.beat();
+  EXPECT_EQ(calls(s, "evalsha"), 2) << "one beat for all 101 locks";
+  m.leave("a", held.mine);
+  EXPECT_EQ(calls(s, "evalsha"), 3);
+}
+
+TEST_F(cost, a_release_wakes_one_of_a_thousand_waiters) {
+  server s;
+  const auto o = open(url(s));
+  member holder(ask(o));
+  std::vector<member> waiters;
+  std::vector<core::queue_view> views;
+  std::vector<std::unique_ptr<core::watch_handle>> watches;
+  std::atomic<int> told{0};
+  const auto held = holder.enqueue("a");
+  for (int i = 0; i < 1000; ++i) {
+    views.push_back(waiters.emplace_back(ask(o)).enqueue("a"));
+    const auto& v = views.back();
+    ASSERT_EQ(v.what, status::queued);
+    watches.push_back(o.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; }));
+  }
+  s.command({"CONFIG", "RESETSTAT"});
+  holder.leave("a", held.mine);
+  EXPECT_TRUE(process::eventually([&] { return told == 1; }));
+  EXPECT_EQ(waiters[0].confirm("a", views[0].mine).what, status::ok);
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(calls(s, "publish"), 1);
+  EXPECT_EQ(calls(s, "evalsha"), 2) << "the release, and one confirm";
+  watches.clear();
+}
+
+TEST_F(cost, a_hand_over_needs_no_look_of_anybody_else) {
+  server s;
+  const auto o = open(url(s));
+  const auto elsewhere = open(url(s, "&node_timeout=900ms"));
+  ASSERT_NE(o.engine, elsewhere.engine) << "two connections";
+  member holder(ask(o)), waiter(ask(elsewhere));
+  for (int round = 0; round < 100; ++round) {
+    const auto held = holder.enqueue("a");
+    const auto v = waiter.enqueue("a");
+    ASSERT_EQ(v.what, status::queued);
+    std::atomic<bool> told{false};
+    auto watch =
+        elsewhere.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { told = true; });
+    holder.leave("a", held.mine);
+    ASSERT_TRUE(process::eventually([&] { return told.load(); })) << round;
+    ASSERT_EQ(waiter.confirm("a", v.mine).what, status::ok);
+    watch.reset();
+    waiter.leave("a", v.mine);
+  }
+}
+
+TEST_F(cost, a_connection_that_is_lost_wakes_those_who_may_have_missed_something) {
+  server s;
+  const auto o = open(url(s));
+  const auto elsewhere = open(url(s, "&node_timeout=900ms"));
+  member holder(ask(o)), waiter(ask(elsewhere));
+  const auto held = holder.enqueue("a");
+  const auto v = waiter.enqueue("a");
+  std::atomic<int> told{0};
+  auto watch = elsewhere.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  s.command({"CLIENT", "KILL", "TYPE", "pubsub"});
+  EXPECT_TRUE(process::eventually([&] { return told > 0; }));
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests

@@ -1,0 +1,62 @@
+#include "tests/redis_engine/store.hpp"
+
+/// Denied sessions keep what they hold until their record falls, and wait for nothing any more.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+class deny : public store_test {};
+
+TEST_F(deny, a_denied_waiter_is_skipped) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member holder(a), denied(a), next(a);
+  const auto held = holder.enqueue("a");
+  ASSERT_EQ(denied.enqueue("a").what, status::queued);
+  const auto mine = next.enqueue("a");
+  ASSERT_EQ(mine.what, status::queued);
+  std::atomic<int> told{0};
+  auto watch = o.engine->watch({lock_name("a"), mine.mine, mine.targets}, [&] { ++told; });
+  a.deny({denied.id(), "op", "hangs"});
+  EXPECT_TRUE(process::eventually([&] { return told > 0; })) << "its target is gone";
+  EXPECT_EQ(next.confirm("a", mine.mine).what, status::queued);
+  holder.leave("a", held.mine);
+  EXPECT_EQ(next.confirm("a", mine.mine).what, status::ok);
+  EXPECT_EQ(denied.close().what, status::ok);
+}
+
+TEST_F(deny, one_that_was_granted_and_not_told_is_skipped_too) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member holder(a), denied(a), next(a);
+  const auto held = holder.enqueue("a");
+  const auto theirs = denied.enqueue("a");
+  const auto mine = next.enqueue("a");
+  holder.leave("a", held.mine);
+  a.deny({denied.id(), "op", "hangs"});
+  EXPECT_EQ(next.confirm("a", mine.mine).what, status::ok);
+  EXPECT_EQ(denied.confirm("a", theirs.mine).what, status::denied);
+}
+
+TEST_F(deny, one_that_was_told_that_it_holds_counts_until_its_record_falls) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member holder(a), denied(a), next(a);
+  const auto held = holder.enqueue("a");
+  const auto theirs = denied.enqueue("a");
+  const auto mine = next.enqueue("a");
+  holder.leave("a", held.mine);
+  ASSERT_EQ(denied.confirm("a", theirs.mine).what, status::ok);
+  a.deny({denied.id(), "op", "hangs"});
+  const auto v = next.confirm("a", mine.mine);
+  ASSERT_EQ(v.what, status::queued);
+  ASSERT_EQ(v.ahead.size(), 1U);
+  EXPECT_EQ(a.take({denied.id(), v.ahead[0].at}).what, status::ok);
+  EXPECT_EQ(next.confirm("a", mine.mine).what, status::ok);
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests

@@ -1,0 +1,95 @@
+#include "tests/redis_engine/store.hpp"
+
+#include <thread>
+
+/// A master with replicas is used only when somebody said how, and a promoted one waits.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class replicas : public store_test {
+ protected:
+  /// Attached, and in step.
+  static void attach(server& replica, const server& master) {
+    replica.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
+    ASSERT_TRUE(process::eventually([&] {
+      return replica.command({"INFO", "replication"}).text.find("master_link_status:up") !=
+             std::string::npos;
+    }));
+  }
+};
+
+TEST_F(replicas, a_master_with_replicas_is_refused_unless_the_url_says_how) {
+  server m, r;
+  attach(r, m);
+  const auto reply = await(open(url(m)), status::unsupported);
+  EXPECT_NE(reply.text.find("?replicas=1"), std::string::npos) << reply.text;
+  EXPECT_NE(reply.text.find("?replicas=ignore"), std::string::npos) << reply.text;
+  await(open(url(m, "&replicas=ignore")), status::ok);
+}
+
+TEST_F(replicas, a_replica_that_comes_later_is_noticed) {
+  server m, r;
+  const auto o = open(url(m));
+  await(o, status::ok);
+  attach(r, m);
+  await(o, status::unsupported, 20s);
+}
+
+TEST_F(replicas, a_write_counts_only_when_the_replicas_have_it) {
+  server m, r;
+  attach(r, m);
+  const auto o = open(url(m, "&replicas=1&node_timeout=300ms"));
+  await(o, status::ok);
+  member a(ask(o));
+  EXPECT_EQ(a.enqueue("a").what, status::ok);
+  EXPECT_EQ(a.beat().what, status::ok);
+  r.stop();
+  const auto beat = a.beat();
+  EXPECT_EQ(beat.what, status::unknown);
+  EXPECT_NE(beat.text.find("0 of 1 replicas"), std::string::npos) << beat.text;
+  EXPECT_EQ(a.enqueue("b").what, status::unknown);
+  r.resume();
+  EXPECT_TRUE(process::eventually([&] { return a.beat().what == status::ok; }));
+}
+
+TEST_F(replicas, fewer_than_the_url_asks_for_are_refused_by_number) {
+  server m;
+  const auto reply = await(open(url(m, "&replicas=2")), status::unavailable);
+  EXPECT_NE(reply.text.find("it has 0 replicas, the URL asks for 2"), std::string::npos)
+      << reply.text;
+}
+
+TEST_F(replicas, a_replica_itself_is_refused) {
+  server m, r;
+  attach(r, m);
+  const auto reply = await(open(url(r, "&replicas=ignore")), status::unavailable);
+  EXPECT_NE(reply.text.find("replica"), std::string::npos) << reply.text;
+}
+
+TEST_F(replicas, a_promoted_replica_grants_nothing_before_every_lease_has_ended) {
+  server m, r;
+  attach(r, m);
+  token held{};
+  {
+    const auto o = open(url(m, "&replicas=1"));
+    await(o, status::ok);
+    member a(ask(o), 500ms);
+    held = a.enqueue("a").mine;
+    m.kill();
+  }
+  r.command({"REPLICAOF", "NO", "ONE"});
+  const auto began = std::chrono::steady_clock::now();
+  const auto o = open("redis://" + r.address() + "?max_ttl=" + max_ttl);
+  await(o, status::ok);
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 2022ms);
+  member b(ask(o), 500ms);
+  const auto v = b.enqueue("a");
+  EXPECT_EQ(v.what, status::ok);
+  EXPECT_GT(v.mine, held);
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests

@@ -1,0 +1,35 @@
+#include "tests/redis_engine/store.hpp"
+
+#include "core/store_url.hpp"
+
+#include <cstdlib>
+#include <thread>
+
+namespace holdfast::redis_engine_tests {
+
+using namespace std::chrono_literals;
+
+store_test::store_test() { ::setenv("XDG_STATE_HOME", notes_.path().c_str(), 1); }
+
+std::string store_test::url(const server& s, const std::string& query) const {
+  return "redis://" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl + query;
+}
+
+engines::opened store_test::open(const std::string& url) {
+  return engines::redis::open_redis(core::store_url::parse(url).value()).value();
+}
+
+core::open_reply store_test::await(const engines::opened& o, status wanted,
+                                   std::chrono::milliseconds limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    auto r = ask(o).open(conformance::draft_of(conformance::fresh_id(), 500ms));
+    if (r.what == wanted || std::chrono::steady_clock::now() > until) {
+      EXPECT_EQ(r.what, wanted) << r.text;
+      return r;
+    }
+    std::this_thread::sleep_for(10ms);
+  }
+}
+
+}  // namespace holdfast::redis_engine_tests
