@@ -46,11 +46,13 @@ result<opened> open_redis(const core::store_url& url, missing) {
   opened o;
   o.url = s->url;
   o.ttl_limit = s->max_ttl;
-  o.life_directory = io::life_directory_of(s->url).value_or(std::string());
+  const auto life = io::life_directory_of(s->url);
+  if (life) o.life_directory = *life;
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();
   // It keeps the engine, not its server alone: the engine ends it.
-  o.diagnose = [kept = *engine] { return diagnose(*kept->server()); };
+  const std::string no_life = life ? std::string() : life.error().message();
+  o.diagnose = [kept = *engine, no_life] { return diagnose(*kept->server(), no_life); };
   o.loop = (*engine)->server()->shared_loop();
   o.engine = std::move(*engine);
   return o;
