@@ -24,7 +24,7 @@ constexpr bool writes = true;
 void note_view(master& m, const core::queue_view& v, const session_id& id) {
   if (v.mine.value == 0) return;
   m.saw_token(v.mine.value);
-  if (v.what == status::queued) m.box()->expect(v.mine, id);
+  if (v.what == status::queued) m.box()->expect(v.mine, id, m.hears_in_order());
   if (v.what == status::ok) m.box()->forget(v.mine);
 }
 
@@ -117,9 +117,23 @@ void redis_engine::deny(const core::deny_request& r, core::on<core::deny_reply> 
                         [](const wire::reply& w) { return replies::deny(w); }, std::move(done));
 }
 
+/// The server keeps no number that every change moves: it would cost every beat a second write.
+std::uint64_t redis_engine::revision_of(std::uint64_t picture) {
+  const std::lock_guard hold(mutex_);
+  if (revision_ == 0 || picture != picture_) ++revision_;
+  picture_ = picture;
+  return revision_;
+}
+
 void redis_engine::list(core::on<core::listing> done) {
   ask<core::listing>([](nonce n) { return commands::list(n, list_entries_max); }, reads,
-                     [](const wire::reply& w) { return replies::list(w); }, std::move(done));
+                     [weak = weak_from_this()](const wire::reply& w) {
+                       auto got = replies::list(w);
+                       const auto self = weak.lock();
+                       if (self) got.reply.revision = self->revision_of(got.reply.revision);
+                       return got;
+                     },
+                     std::move(done));
 }
 
 std::unique_ptr<core::watch_handle> redis_engine::watch(const core::watch_request& r,

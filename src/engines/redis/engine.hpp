@@ -3,7 +3,9 @@
 #include "core/engine.hpp"
 #include "engines/redis/master.hpp"
 
+#include <cstdint>
 #include <memory>
+#include <mutex>
 
 namespace holdfast::engines::redis {
 
@@ -13,7 +15,7 @@ namespace holdfast::engines::redis {
 /// Answers and notifications come on the loop's thread.
 ///
 /// Thread safety: as the port says.
-class redis_engine final : public core::engine {
+class redis_engine final : public core::engine, public std::enable_shared_from_this<redis_engine> {
  public:
   explicit redis_engine(std::shared_ptr<master> m) : master_(std::move(m)) {}
   /// Gives what is queued a moment to leave, so that a program that ends releases what it held.
@@ -37,7 +39,12 @@ class redis_engine final : public core::engine {
   template <class R, class Read>
   void ask(master::maker make, bool writes, Read read, core::on<R> done);
 
+  std::uint64_t revision_of(std::uint64_t picture);
+
   const std::shared_ptr<master> master_;
+  std::mutex mutex_;
+  std::uint64_t picture_{};   ///< The fingerprint of the last listing.
+  std::uint64_t revision_{};  ///< Grows when a listing differs from the one before.
 };
 
 }  // namespace holdfast::engines::redis

@@ -27,11 +27,12 @@ class mailbox::armed final : public core::watch_handle {
   const std::shared_ptr<io::notice> notice_;
 };
 
-void mailbox::expect(token order, const session_id& owner) {
+void mailbox::expect(token order, const session_id& owner, bool in_order) {
   const std::lock_guard hold(mutex_);
   waiting& w = entries_[order.value];
   w.owner = owner;
   w.expected = true;
+  if (in_order) w.rung = false;
   if (std::erase(early_, order.value) > 0) w.rung = true;
 }
 
@@ -62,7 +63,7 @@ void mailbox::ring(token order) {
       return;
     }
     told = found->second.told;
-    found->second.rung = told.empty();
+    found->second.rung = true;
   }
   fire(told);
 }
@@ -73,7 +74,7 @@ void mailbox::ring_all() {
     const std::lock_guard hold(mutex_);
     for (auto& [order, w] : entries_) {
       told.insert(told.end(), w.told.begin(), w.told.end());
-      w.rung = w.told.empty();
+      w.rung = true;
     }
   }
   fire(told);

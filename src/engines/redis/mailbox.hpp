@@ -24,8 +24,8 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
  public:
   explicit mailbox(std::shared_ptr<io::loop> l) : loop_(std::move(l)) {}
 
-  /// A view said that this entry waits.
-  void expect(token order, const session_id& owner);
+  /// A view said that this entry waits. `in_order`: what was rung before came before the view.
+  void expect(token order, const session_id& owner, bool in_order);
   /// It waits no more.
   void forget(token order);
   void forget_all_of(const session_id& owner);
@@ -43,7 +43,7 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
   struct waiting {
     session_id owner{};
     bool expected{};
-    bool rung{};  ///< And nobody was told.
+    bool rung{};  ///< Since the last view, whoever was told: a watch may belong to an older one.
     notices told{};
   };
 

@@ -61,6 +61,8 @@ class master final : public std::enable_shared_from_this<master> {
   void saw_token(std::uint64_t t) noexcept;
   const settings& set() const noexcept { return settings_; }
   const std::string& client() const noexcept { return client_; }
+  /// Messages come on the connection of the answers. On the loop's thread.
+  bool hears_in_order() const noexcept { return !second_; }
   const std::shared_ptr<mailbox>& box() const noexcept { return box_; }
   const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
   io::redis_connection::counters count() const { return connection_->count(); }

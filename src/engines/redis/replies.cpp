@@ -464,7 +464,7 @@ bool read_entries(const reply& all, core::listing& to) {
   return true;
 }
 
-/// FNV-1a over all that is shown: the server keeps no number that every change of it moves.
+/// FNV-1a over all that is shown.
 class fingerprint {
  public:
   void add(std::string_view text) noexcept {

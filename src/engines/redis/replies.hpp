@@ -31,6 +31,7 @@ read<core::queue_view> view(const wire::reply& r);
 read<core::leave_reply> leave(const wire::reply& r);
 read<core::take_reply> take(const wire::reply& r);
 read<core::deny_reply> deny(const wire::reply& r);
+/// `revision` is a fingerprint of the picture.
 read<core::listing> list(const wire::reply& r);
 /// Whether more is left; nothing when it failed.
 std::optional<bool> sweep_more(const wire::reply& r);

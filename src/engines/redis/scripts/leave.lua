@@ -4,7 +4,7 @@ return answer(function()
   local id, inc, name = ARGV[2], ARGV[3], ARGV[7]
   local e = find_own(id, inc, ARGV[4], ARGV[5], name)
   if e then
-    remove(name, e, run('EXISTS', P .. 'ended') == 1)
+    remove(name, e)
   end
   local there = run('HMGET', session_key(id), 'inc', 'gate')
   if there[1] ~= inc then

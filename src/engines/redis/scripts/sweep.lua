@@ -9,21 +9,12 @@ local function wake(e)
   end
 end
 
--- The oldest live entry of one kind behind `order`.
-local function next_of(kind, name, order, unswept)
-  local at = 0
-  while true do
-    local found = run('ZRANGEBYSCORE', queue_key(kind, name), '(' .. order, '+inf',
-                      'LIMIT', at, 1)[1]
-    if not found then
-      return nil
-    end
-    local e = entry_of(found)
-    if not unswept or is_live(name, e) then
-      return e
-    end
-    at = at + 1
-  end
+-- The next entry of one kind behind `order`. It may be dead and not swept yet: whoever waits behind
+-- it is woken when it is swept.
+local function next_of(kind, name, order)
+  local found = run('ZRANGEBYSCORE', queue_key(kind, name), '(' .. order, '+inf',
+                    'LIMIT', 0, 1)[1]
+  return found and entry_of(found)
 end
 
 local function wake_all(members)
@@ -34,7 +25,7 @@ end
 
 -- Wakes those that watch an entry which was removed: watch_targets() of src/core/queue.hpp, seen
 -- from the other side.
-local function wake_watchers(name, e, unswept)
+local function wake_watchers(name, e)
   if kind_of(e.mode) == 'p' then
     local key, n = queue_key('p', name), tonumber(string.sub(e.mode, 2))
     local older = run('ZCOUNT', key, '-inf', '(' .. e.order)
@@ -44,8 +35,8 @@ local function wake_watchers(name, e, unswept)
     end
     return
   end
-  local writer = next_of('x', name, e.order, unswept)
-  local reader = next_of('r', name, e.order, unswept)
+  local writer = next_of('x', name, e.order)
+  local reader = next_of('r', name, e.order)
   if writer and not (reader and by_order(reader, writer)) then
     wake(writer)
   elseif reader and e.mode == 'x' then
@@ -55,12 +46,12 @@ local function wake_watchers(name, e, unswept)
 end
 
 -- ZREM and HDEL first: they are allowed when the server is out of memory, and then so is the rest.
-local function remove(name, e, unswept)
+local function remove(name, e)
   local field = field_of(e.request, name)
   run('ZREM', queue_key(kind_of(e.mode), name), e.member)
   run('HDEL', entries_key('waiting', e.id, e.inc), field)
   run('HDEL', entries_key('held', e.id, e.inc), field)
-  wake_watchers(name, e, unswept)
+  wake_watchers(name, e)
 end
 
 -- Removes up to `room` entries of one session and says how many.
@@ -76,7 +67,7 @@ local function strip(key, room)
     end
   until cursor == '0' or #found >= room
   for i = 1, #found do
-    remove(string.match(found[i][1], '^%d+:(.*)$'), entry_of(found[i][2]), true)
+    remove(string.match(found[i][1], '^%d+:(.*)$'), entry_of(found[i][2]))
   end
   return #found
 end
