@@ -5,6 +5,7 @@
 #include <holdfast/store.hpp>
 
 #include <csignal>
+#include <stdexcept>
 #include <thread>
 
 /// The whole client on one master: what a crash, a hang and a restart of the server cost.
@@ -19,16 +20,18 @@ class crash : public store_test {
  protected:
   /// Takes "a" with this ttl and sleeps until it is killed.
   static child holder(const std::string& url, duration ttl) {
-    child c = child::fork([=] {
-      auto st = store::open(url);
-      auto s = st ? session::open(*st, {.ttl = ttl}) : result<session>(st.error());
-      if (!s) return 1;
-      auto l = s->acquire(lock_name("a"), {.wait = 20s});
+    return child::fork([&] {
+      auto mine = join(url, ttl);
+      auto l = mine.acquire(lock_name("a"), {.wait = 20s});
       if (!l) return 2;
       std::this_thread::sleep_for(1h);
       return 0;
     });
-    return c;
+  }
+  static session join(const std::string& url, duration ttl) {
+    auto opened = holdfast::open(url, {.ttl = ttl});
+    if (!opened) throw std::runtime_error(opened.error().message());
+    return std::move(*opened);
   }
   static bool is_held(server& s) {
     return !s.command({"KEYS", "holdfast:*:held:*"}).elements.empty();
@@ -42,10 +45,9 @@ TEST_F(crash, a_killed_holder_on_this_host_is_followed_at_once) {
     child dying = holder(url(s), 60s);
     ASSERT_TRUE(process::eventually([&] { return is_held(s); }));
     child next = child::fork([&] {
-      auto st = store::open(url(s));
-      auto mine = session::open(*st, {.ttl = 60s});
-      auto l = mine->acquire(lock_name("a"), {.wait = 20s});
-      return l && std::move(*l).release() && mine->close() ? 0 : 3;
+      auto mine = join(url(s), 60s);
+      auto l = mine.acquire(lock_name("a"), {.wait = 20s});
+      return l && std::move(*l).release() && mine.close() ? 0 : 3;
     });
     ASSERT_TRUE(process::eventually(
         [&] { return !s.command({"KEYS", "holdfast:*:waiting:*"}).elements.empty(); }));
@@ -66,9 +68,8 @@ TEST_F(crash, a_try_after_the_crash_takes_the_lock_over_too) {
     dying.wait();
   }
   child next = child::fork([&] {
-    auto st = store::open(url(s));
-    auto mine = session::open(*st, {.ttl = 60s});
-    return mine->try_acquire(lock_name("a")) ? 0 : 3;
+    auto mine = join(url(s), 60s);
+    return mine.try_acquire(lock_name("a")) ? 0 : 3;
   });
   EXPECT_EQ(next.wait(), 0);
 }
@@ -80,10 +81,9 @@ TEST_F(crash, a_stopped_holder_is_followed_when_its_ttl_has_passed_and_no_sooner
   hung.signal(SIGSTOP);
   const auto stopped = std::chrono::steady_clock::now();
   child next = child::fork([&] {
-    auto st = store::open(url(s));
-    auto mine = session::open(*st, {.ttl = 1s});
-    auto l = mine->acquire(lock_name("a"), {.wait = 20s});
-    return l && std::move(*l).release() && mine->close() ? 0 : 3;
+    auto mine = join(url(s), 1s);
+    auto l = mine.acquire(lock_name("a"), {.wait = 20s});
+    return l && std::move(*l).release() && mine.close() ? 0 : 3;
   });
   EXPECT_EQ(next.wait(), 0);
   EXPECT_GT(std::chrono::steady_clock::now() - stopped, 1s);
@@ -94,12 +94,11 @@ TEST_F(crash, a_holder_outlives_a_restart_of_a_server_that_syncs_every_write) {
   server s({.append_only = true, .fsync = "always"});
   max_ttl = "20s";
   child one = child::fork([&] {
-    auto st = store::open(url(s));
-    auto mine = session::open(*st, {.ttl = 10s});
-    auto l = mine->acquire(lock_name("a"), {.wait = 5s});
+    auto mine = join(url(s), 10s);
+    auto l = mine.acquire(lock_name("a"), {.wait = 5s});
     if (!l) return 2;
     std::this_thread::sleep_for(2s);
-    return l->check() && std::move(*l).release() && mine->close() ? 0 : 3;
+    return l->check() && std::move(*l).release() && mine.close() ? 0 : 3;
   });
   ASSERT_TRUE(process::eventually([&] { return is_held(s); }));
   s.kill();
@@ -110,11 +109,10 @@ TEST_F(crash, a_holder_outlives_a_restart_of_a_server_that_syncs_every_write) {
 TEST_F(crash, a_holder_stops_when_the_server_comes_back_empty) {
   server s;
   child one = child::fork([&] {
-    auto st = store::open(url(s));
-    auto mine = session::open(*st, {.ttl = 1s});
-    auto l = mine->acquire(lock_name("a"), {.wait = 5s});
+    auto mine = join(url(s), 1s);
+    auto l = mine.acquire(lock_name("a"), {.wait = 5s});
     if (!l) return 2;
-    return process::eventually([&] { return !l->check(); }, 5s) ? 0 : 3;
+    return process::eventually([&] { return !l->check().has_value(); }, 5s) ? 0 : 3;
   });
   ASSERT_TRUE(process::eventually([&] { return is_held(s); }));
   s.kill();

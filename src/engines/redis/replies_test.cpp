@@ -1,1 +1,142 @@
+#include "engines/redis/replies.hpp"
+
 #include <gtest/gtest.h>
+
+namespace holdfast::engines::redis {
+namespace {
+
+using core::status;
+using wire::reply;
+using wire::reply_kind;
+
+reply text(std::string t) { return {.kind = reply_kind::text, .text = std::move(t)}; }
+reply number(std::int64_t n) { return {.kind = reply_kind::integer, .integer = n}; }
+reply failure(std::string t) { return {.kind = reply_kind::error, .text = std::move(t)}; }
+reply array(std::vector<reply> e) { return {.kind = reply_kind::array, .elements = std::move(e)}; }
+reply null() { return {}; }
+
+const std::string id = "000102030405060708090a0b0c0d0e0f";
+
+reply record() {
+  return array({text("inc"), text("5"), text("beat"), text("7"), text("denied"), text("0"),
+                text("gate"), text("1"), text("ttl"), text("30000000000"), text("label"),
+                text("mine")});
+}
+
+reply queued(const std::string& mine = "9") {
+  return array({number(2), text(mine), number(0),
+                array({text("8:" + id + ":5:1:x:17:"), text("9:" + id + ":5:2:x:18:abc")}),
+                array({array({text(id), text("5"), text("7"), text("0"), text("30000000000"),
+                              text("1"), text("2"), text("42")})}),
+                record()});
+}
+
+TEST(replies, a_grant) {
+  const auto v = replies::view(array({number(1), text("12"), number(1)}));
+  EXPECT_EQ(v.reply.what, status::ok);
+  EXPECT_EQ(v.reply.mine, token{12});
+  EXPECT_TRUE(v.left);
+}
+
+TEST(replies, a_waiter_sees_who_is_ahead_and_whom_to_watch) {
+  const auto v = replies::view(queued());
+  ASSERT_EQ(v.reply.what, status::queued);
+  ASSERT_EQ(v.reply.ahead.size(), 1U);
+  const auto& r = v.reply.ahead[0];
+  EXPECT_EQ(r.order, token{8});
+  EXPECT_EQ(r.owner.str(), id);
+  EXPECT_EQ(r.at, (core::version{5, 7, false}));
+  EXPECT_EQ(r.ttl, std::chrono::seconds{30});
+  EXPECT_EQ(r.where, (core::life_place{1, 2}));
+  EXPECT_EQ(r.pid, 42);
+  EXPECT_EQ(v.reply.targets, std::vector<token>{token{8}});
+  ASSERT_TRUE(v.reply.first);
+  EXPECT_EQ(v.reply.first->owner.label, "mine");
+}
+
+/// Every reply that is not quite one: no answer may be made of it.
+TEST(replies, a_view_with_one_part_missing_or_strange_is_unknown) {
+  const reply good = queued();
+  for (std::size_t i = 0; i < good.elements.size(); ++i) {
+    for (const reply& strange : {null(), number(-1), text("x"), array({null()})}) {
+      reply bad = good;
+      bad.elements[i] = strange;
+      EXPECT_EQ(replies::view(bad).reply.what, status::unknown) << i;
+    }
+    reply less = good;
+    less.elements.erase(less.elements.begin() + static_cast<std::ptrdiff_t>(i));
+    EXPECT_EQ(replies::view(less).reply.what, status::unknown) << i;
+  }
+  EXPECT_EQ(replies::view(queued("10")).reply.what, status::unknown) << "its own is not there";
+  EXPECT_EQ(replies::view(queued("0")).reply.what, status::unknown);
+  EXPECT_EQ(replies::view(queued("9007199254740992")).reply.what, status::unknown);
+}
+
+TEST(replies, entries_of_another_form_are_unknown) {
+  for (const std::string& entry : std::vector<std::string>
+       {"", "8", "8:" + id, "8:" + id + ":5:1:q:17:", "8:" + id + ":5:1:p0:17:",
+        "8:" + id + ":5:1:x:when:", "0:" + id + ":5:1:x:17:", "8:zz:5:1:x:17:",
+        "10:" + id + ":5:1:x:17:", "8:" + id + ":5:-1:x:17:"}) {
+    reply bad = queued();
+    bad.elements[3].elements[0] = text(entry);
+    EXPECT_EQ(replies::view(bad).reply.what, status::unknown) << entry;
+  }
+}
+
+TEST(replies, refusals_of_the_scripts) {
+  const auto what = [](const std::string& t) { return replies::view(failure(t)).reply.what; };
+  EXPECT_EQ(what("HFGONE x"), status::gone);
+  EXPECT_EQ(what("HFNOTADMITTED x"), status::unavailable);
+  EXPECT_EQ(what("HFMODE p3"), status::conflicting);
+  EXPECT_EQ(what("HFMANY 10000"), status::too_many);
+  EXPECT_EQ(what("HFDAMAGED x"), status::damaged);
+  EXPECT_EQ(what("HFGONEx"), status::unknown);
+  EXPECT_EQ(what("OOM command not allowed"), status::unavailable);
+  EXPECT_EQ(what("READONLY You can't write"), status::unavailable);
+  EXPECT_EQ(what("WRONGTYPE Operation"), status::damaged);
+  EXPECT_EQ(what("NOPERM this user may not run 'zadd'"), status::unknown);
+  EXPECT_EQ(what("ERR whatever"), status::unknown);
+  const auto denied = replies::view(failure("HFDENIED op\ttoo slow: hangs")).reply;
+  EXPECT_EQ(denied.what, status::denied);
+  EXPECT_EQ(denied.text, "an operator (op) denied it: too slow: hangs");
+  const auto gate = replies::view(failure("HFGATE 7")).reply;
+  EXPECT_EQ(gate.what, status::stale_gate);
+  EXPECT_EQ(gate.gate, 7U);
+}
+
+TEST(replies, a_record_of_the_store_and_what_is_missing_in_it) {
+  const std::vector<reply> all{text("1"), text("0123456789abcdef"), text("run"), text("1"),
+                               text("99"), text("60000000000"), text("0")};
+  const auto whole = replies::look(array(all));
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(whole->there && whole->whole && whole->admitted);
+  EXPECT_EQ(whole->floor, 99U);
+  EXPECT_EQ(whole->max_ttl, std::chrono::seconds{60});
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    auto some = all;
+    some[i] = null();
+    const auto part = replies::look(array(some));
+    ASSERT_TRUE(part);
+    EXPECT_TRUE(part->there);
+    EXPECT_FALSE(part->whole) << i;
+  }
+  const auto none = replies::look(array(std::vector<reply>(7)));
+  ASSERT_TRUE(none);
+  EXPECT_FALSE(none->there);
+  EXPECT_FALSE(replies::look(failure("WRONGTYPE")));
+}
+
+TEST(replies, a_push_is_a_wake_up_only_on_its_channel) {
+  const auto push = [](const std::string& channel, const std::string& message) {
+    return reply{.kind = reply_kind::push,
+                 .elements = {text("message"), text(channel), text(message)}};
+  };
+  EXPECT_EQ(replies::woken(push("holdfast:wake:ab", "12")), token{12});
+  EXPECT_FALSE(replies::woken(push("holdfast:free:ab", "12")));
+  EXPECT_FALSE(replies::woken(push("holdfast:wake:ab", "0")));
+  EXPECT_FALSE(replies::woken(push("holdfast:wake:ab", "12x")));
+  EXPECT_FALSE(replies::woken(reply{.kind = reply_kind::push}));
+}
+
+}  // namespace
+}  // namespace holdfast::engines::redis

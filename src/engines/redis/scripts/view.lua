@@ -2,19 +2,48 @@
 
 local GRANTED, QUEUED, BUSY = 1, 2, 3
 
+-- The members of all live entries below `before`, oldest first. Nearly always they are of one kind
+-- and all alive, and then they are what Redis gives: a thousand may wait.
+local function live_members(name, before, unswept)
+  local found
+  for _, kind in ipairs({'x', 'r', 'p'}) do
+    local members = run('ZRANGEBYSCORE', queue_key(kind, name), '-inf', before)
+    if #members > 0 then
+      if found or unswept then
+        found = nil
+        break
+      end
+      found = members
+    end
+  end
+  if found then
+    return found
+  end
+  found = {}
+  for i, e in ipairs(live_entries(name, before)) do
+    found[i] = e.member
+  end
+  return found
+end
+
 -- [what, order, left; entries, sessions, record of the oldest's session]. `own` is nil for a try,
 -- which leaves none.
 local function seen(what, own, name, left)
-  local entries, sessions, told, first = {}, {}, {}, {}
-  for i, e in ipairs(live_entries(name, own and '(' .. own.order or '+inf')) do
-    entries[i] = e.member
-    if not told[e.id] then
-      told[e.id] = true
-      local s = session_of(e.id)
-      sessions[#sessions + 1] = {e.id, s[1], s[2], s[3], s[4], s[5], s[6], s[7]}
+  local entries = live_members(name, own and '(' .. own.order or '+inf', left)
+  local sessions, told, first = {}, {}, {}
+  for i = 1, #entries do
+    local colon = string.find(entries[i], ':', 1, true) or 0
+    local id = string.sub(entries[i], colon + 1, colon + 32)
+    if not told[id] then
+      local s = session_of(id)
+      if not s then
+        refuse('HFDAMAGED an entry has no session: ' .. string.sub(entries[i], 1, 100))
+      end
+      told[id] = true
+      sessions[#sessions + 1] = {id, s[1], s[2], s[3], s[4], s[5], s[6], s[7]}
     end
     if i == 1 then
-      first = run('HGETALL', session_key(e.id))
+      first = run('HGETALL', session_key(id))
     end
   end
   if own then
