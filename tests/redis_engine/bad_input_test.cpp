@@ -57,6 +57,7 @@ TEST_F(bad_input, foreign_data_in_a_queue) {
 }
 
 TEST_F(bad_input, a_ttl_above_that_of_the_store) {
+  max_ttl = "2s";
   server s;
   const auto o = open(url(s));
   const auto r = ask(o).open(conformance::draft_of(conformance::fresh_id(), 3s));
@@ -65,6 +66,7 @@ TEST_F(bad_input, a_ttl_above_that_of_the_store) {
 }
 
 TEST_F(bad_input, another_max_ttl_than_that_of_the_store) {
+  max_ttl = "2s";
   server s;
   await(open(url(s)), status::ok);
   max_ttl = "3s";

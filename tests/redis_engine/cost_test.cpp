@@ -79,6 +79,25 @@ TEST_F(cost, a_hand_over_needs_no_look_of_anybody_else) {
   }
 }
 
+TEST_F(cost, without_resp3_a_second_connection_listens) {
+  server s({.settings = {"--rename-command", "HELLO", "NOHELLO"}});
+  const auto o = open(url(s));
+  member holder(ask(o)), waiter(ask(o));
+  for (int round = 0; round < 100; ++round) {
+    const auto held = holder.enqueue("a");
+    const auto v = waiter.enqueue("a");
+    ASSERT_EQ(v.what, status::queued) << v.text;
+    std::atomic<bool> told{false};
+    auto watch = o.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { told = true; });
+    holder.leave("a", held.mine);
+    ASSERT_TRUE(process::eventually([&] { return told.load(); })) << round;
+    ASSERT_EQ(waiter.confirm("a", v.mine).what, status::ok);
+    watch.reset();
+    waiter.leave("a", v.mine);
+  }
+  EXPECT_NE(s.command({"CLIENT", "LIST", "TYPE", "pubsub"}).text.find("resp=2"), std::string::npos);
+}
+
 TEST_F(cost, a_connection_that_is_lost_wakes_those_who_may_have_missed_something) {
   server s;
   const auto o = open(url(s));

@@ -40,7 +40,6 @@ class crash : public store_test {
 
 TEST_F(crash, a_killed_holder_on_this_host_is_followed_at_once) {
   server s;
-  max_ttl = "60s";
   for (int round = 0; round < 5; ++round) {
     child dying = holder(url(s), 60s);
     ASSERT_TRUE(process::eventually([&] { return is_held(s); }));
@@ -60,7 +59,6 @@ TEST_F(crash, a_killed_holder_on_this_host_is_followed_at_once) {
 
 TEST_F(crash, a_try_after_the_crash_takes_the_lock_over_too) {
   server s;
-  max_ttl = "60s";
   {
     child dying = holder(url(s), 60s);
     ASSERT_TRUE(process::eventually([&] { return is_held(s); }));
@@ -92,7 +90,6 @@ TEST_F(crash, a_stopped_holder_is_followed_when_its_ttl_has_passed_and_no_sooner
 
 TEST_F(crash, a_holder_outlives_a_restart_of_a_server_that_syncs_every_write) {
   server s({.append_only = true, .fsync = "always"});
-  max_ttl = "20s";
   child one = child::fork([&] {
     auto mine = join(url(s), 10s);
     auto l = mine.acquire(lock_name("a"), {.wait = 5s});

@@ -11,6 +11,10 @@ using namespace std::chrono_literals;
 
 class replicas : public store_test {
  protected:
+  /// A master that does not wait for more replicas before it sends its data to the first.
+  static server::options at_once() {
+    return {.settings = {"--repl-diskless-sync-delay", "0"}};
+  }
   /// Attached, and in step.
   static void attach(server& replica, const server& master) {
     replica.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
@@ -22,7 +26,7 @@ class replicas : public store_test {
 };
 
 TEST_F(replicas, a_master_with_replicas_is_refused_unless_the_url_says_how) {
-  server m, r;
+  server m(at_once()), r;
   attach(r, m);
   const auto reply = await(open(url(m)), status::unsupported);
   EXPECT_NE(reply.text.find("?replicas=1"), std::string::npos) << reply.text;
@@ -31,7 +35,7 @@ TEST_F(replicas, a_master_with_replicas_is_refused_unless_the_url_says_how) {
 }
 
 TEST_F(replicas, a_replica_that_comes_later_is_noticed) {
-  server m, r;
+  server m(at_once()), r;
   const auto o = open(url(m));
   await(o, status::ok);
   attach(r, m);
@@ -39,7 +43,7 @@ TEST_F(replicas, a_replica_that_comes_later_is_noticed) {
 }
 
 TEST_F(replicas, a_write_counts_only_when_the_replicas_have_it) {
-  server m, r;
+  server m(at_once()), r;
   attach(r, m);
   const auto o = open(url(m, "&replicas=1&node_timeout=300ms"));
   await(o, status::ok);
@@ -56,21 +60,22 @@ TEST_F(replicas, a_write_counts_only_when_the_replicas_have_it) {
 }
 
 TEST_F(replicas, fewer_than_the_url_asks_for_are_refused_by_number) {
-  server m;
+  server m(at_once());
   const auto reply = await(open(url(m, "&replicas=2")), status::unavailable);
   EXPECT_NE(reply.text.find("it has 0 replicas, the URL asks for 2"), std::string::npos)
       << reply.text;
 }
 
 TEST_F(replicas, a_replica_itself_is_refused) {
-  server m, r;
+  server m(at_once()), r;
   attach(r, m);
   const auto reply = await(open(url(r, "&replicas=ignore")), status::unavailable);
   EXPECT_NE(reply.text.find("replica"), std::string::npos) << reply.text;
 }
 
 TEST_F(replicas, a_promoted_replica_grants_nothing_before_every_lease_has_ended) {
-  server m, r;
+  max_ttl = "2s";
+  server m(at_once()), r;
   attach(r, m);
   token held{};
   {

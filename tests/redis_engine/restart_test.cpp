@@ -12,6 +12,7 @@ using std::chrono::steady_clock;
 
 class restart : public store_test {
  protected:
+  restart() { max_ttl = "2s"; }
   /// Without assume_fresh: a wait is a wait.
   std::string patient(const server& s) const {
     return "redis://" + s.address() + "?max_ttl=" + max_ttl;

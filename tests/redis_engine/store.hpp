@@ -32,7 +32,7 @@ class store_test : public testing::Test {
   static core::open_reply await(const engines::opened& o, status wanted,
                                 std::chrono::milliseconds limit = std::chrono::seconds{10});
 
-  std::string max_ttl{"2s"};
+  std::string max_ttl{"1h"};  ///< And so how long a wait is.
 
  private:
   tests::temporary_directory notes_;

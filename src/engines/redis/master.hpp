@@ -46,7 +46,7 @@ class master final : public std::enable_shared_from_this<master> {
   master& operator=(const master&) = delete;
   ~master();
 
-  /// Begins to connect; once.
+  /// Begins to connect; once, and not on the loop's thread.
   void start();
 
   /// Sends the script once it is known whether the server may be used, which is waited for a short

@@ -2,6 +2,7 @@
 #include "engines/redis/keys.hpp"
 #include "engines/redis/master.hpp"
 #include "engines/redis/replies.hpp"
+#include "io/latch.hpp"
 #include "io/random.hpp"
 #include "io/redis_facts.hpp"
 #include "io/state_directory.hpp"
@@ -134,7 +135,13 @@ master::~master() = default;
 
 void master::start() {
   link_ = std::make_shared<link>(weak_from_this());
-  connection_ = io::redis_connection::start(loop_, options_for(settings_), link_);
+  // On the loop's thread, so that nothing is told of the connection before it can be used.
+  const auto begun = std::make_shared<io::latch>();
+  loop_->post([this, begun] {
+    connection_ = io::redis_connection::start(loop_, options_for(settings_), link_);
+    begun->open();
+  });
+  begun->wait();
 }
 
 void master::close(duration limit) {
