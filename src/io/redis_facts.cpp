@@ -32,8 +32,9 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
   const std::string& v = server.version;
   const auto read = std::from_chars(v.data(), v.data() + v.size(), major);
   if (read.ec != std::errc{} || major < version_min) {
-    return error(errc::unavailable, "the server is version '" + v + "'; " + std::string(engine) + " needs Redis " +
-                                        std::to_string(version_min) + ".0 or later");
+    return error(errc::unavailable, "the server is version '" + v + "'; " + std::string(engine) +
+                                        " needs Redis " + std::to_string(version_min) +
+                                        ".0 or later");
   }
   if (server.run_id.empty()) {
     return error(errc::unavailable,

@@ -15,7 +15,7 @@ std::string value_of(const core::store_url& url, const char* key) {
 }
 
 result<bool> one_of(const core::store_url& url, const char* key, const char* on, const char* off,
-                      bool otherwise) {
+                    bool otherwise) {
   const std::string value = value_of(url, key);
   if (value.empty()) return otherwise;
   if (value == on) return true;
@@ -78,15 +78,16 @@ result<redis_login> login_of(const core::store_url& url) {
 result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url) {
   using verification = tls_options::verification;
   tls_options options{.verify = verification::name_and_ca,
-                          .ca_file = value_of(url, "ca"),
-                          .certificate_file = value_of(url, "cert"),
-                          .key_file = value_of(url, "key")};
+                      .ca_file = value_of(url, "ca"),
+                      .certificate_file = value_of(url, "cert"),
+                      .key_file = value_of(url, "key")};
   const std::string verify = value_of(url, "verify");
   const bool asked = !options.ca_file.empty() || !options.certificate_file.empty() ||
                      !options.key_file.empty() || !verify.empty();
   if (!url.tls) {
     if (!asked) return std::shared_ptr<const tls_context>();
-    return wrong("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " + url.scheme + "://");
+    return wrong("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " +
+                 url.scheme + "://");
   }
   if (verify == "ca") {
     options.verify = verification::ca;

@@ -55,8 +55,8 @@ std::vector<engine_kind> built_engines() {
                  [](const store_url& u) { return engines::local::open_local(u); }});
 #endif
 #if defined(HOLDFAST_WITH_REDIS)
-  all.push_back({"redis", redis_url,
-                 [](const store_url& u) { return engines::redis::open_redis(u); }, true});
+  all.push_back(
+      {"redis", redis_url, [](const store_url& u) { return engines::redis::open_redis(u); }, true});
 #endif
   return all;
 }

@@ -69,8 +69,7 @@ TEST_F(cost, a_hand_over_needs_no_look_of_anybody_else) {
     const auto v = waiter.enqueue("a");
     ASSERT_EQ(v.what, status::queued);
     std::atomic<bool> told{false};
-    auto watch =
-        elsewhere.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { told = true; });
+    auto watch = elsewhere.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { told = true; });
     holder.leave("a", held.mine);
     ASSERT_TRUE(process::eventually([&] { return told.load(); })) << round;
     ASSERT_EQ(waiter.confirm("a", v.mine).what, status::ok);

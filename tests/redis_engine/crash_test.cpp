@@ -48,8 +48,9 @@ TEST_F(crash, a_killed_holder_on_this_host_is_followed_at_once) {
       auto l = mine.acquire(lock_name("a"), {.wait = 20s});
       return l && std::move(*l).release() && mine.close() ? 0 : 3;
     });
-    ASSERT_TRUE(process::eventually(
-        [&] { return !s.command({"KEYS", "holdfast:*:waiting:*"}).elements.empty(); }));
+    ASSERT_TRUE(process::eventually([&] {
+      return !s.command({"KEYS", "holdfast:*:waiting:*"}).elements.empty();
+    }));
     dying.signal(SIGKILL);
     const auto killed = std::chrono::steady_clock::now();
     EXPECT_EQ(next.wait(), 0);

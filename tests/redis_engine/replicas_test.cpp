@@ -12,9 +12,7 @@ using namespace std::chrono_literals;
 class replicas : public store_test {
  protected:
   /// A master that does not wait for more replicas before it sends its data to the first.
-  static server::options at_once() {
-    return {.settings = {"--repl-diskless-sync-delay", "0"}};
-  }
+  static server::options at_once() { return {.settings = {"--repl-diskless-sync-delay", "0"}}; }
   /// Attached, and in step.
   static void attach(server& replica, const server& master) {
     replica.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});

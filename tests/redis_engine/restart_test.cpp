@@ -149,7 +149,10 @@ TEST_F(restart, what_an_earlier_life_left_is_removed) {
   s.command({"CLIENT", "KILL", "TYPE", "pubsub"});
   await(o, status::ok);
   EXPECT_TRUE(process::eventually(
-      [&] { return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty(); }, 15s));
+      [&] {
+        return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty();
+      },
+      15s));
 }
 
 }  // namespace

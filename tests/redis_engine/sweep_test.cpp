@@ -32,8 +32,9 @@ TEST_F(sweep, no_call_removes_more_than_a_hundred) {
   for (int i = 0; i < 1000; ++i) dying.enqueue("n" + std::to_string(i));
   s.command({"CONFIG", "RESETSTAT"});
   dying.close();
-  EXPECT_TRUE(process::eventually(
-      [&] { return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty(); }));
+  EXPECT_TRUE(process::eventually([&] {
+    return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty();
+  }));
   const std::string calls = s.command({"INFO", "commandstats"}).text;
   const auto at = calls.find("cmdstat_evalsha:calls=");
   ASSERT_NE(at, std::string::npos);

@@ -4,7 +4,6 @@
 
 #include <holdfast/duration.hpp>
 
-
 namespace holdfast::engines::redis {
 
 namespace {
@@ -40,10 +39,9 @@ admission::verdict admission::judge(const sight& s, time_point now) {
   }
   if (restarted || r.durable != s.durable) return replacement(s);
   if (config_.max_ttl_given && config_.max_ttl != r.max_ttl) {
-    return error(errc::invalid_argument,
-                 "the URL's max_ttl is " + print_duration(config_.max_ttl) + ", that of the store " +
-                     print_duration(r.max_ttl) +
-                     "; use that one, for a restart is waited out by it");
+    return error(errc::invalid_argument, "the URL's max_ttl is " + print_duration(config_.max_ttl) +
+                                             ", that of the store " + print_duration(r.max_ttl) +
+                                             "; use that one, for a restart is waited out by it");
   }
   if (r.admitted) return ready{.nonce = r.nonce, .max_ttl = r.max_ttl};
   return wait_out(s, now);
@@ -59,11 +57,12 @@ admission::verdict admission::wait_out(const sight& s, time_point now) {
     return w;
   }
   return wait{.until = until,
-              .why = "it is new or lost its state, so locks that nobody remembers may be held: "
-                     "nothing is granted for another " +
-                     print_duration(until - now) + " (max_ttl " + print_duration(r.max_ttl) +
-                     " and a margin since it was first seen). At the very first use nothing can be "
-                     "held: ?assume_fresh=yes skips the wait"};
+              .why =
+                  "it is new or lost its state, so locks that nobody remembers may be held: "
+                  "nothing is granted for another " +
+                  print_duration(until - now) + " (max_ttl " + print_duration(r.max_ttl) +
+                  " and a margin since it was first seen). At the very first use nothing can be "
+                  "held: ?assume_fresh=yes skips the wait"};
 }
 
 }  // namespace holdfast::engines::redis

@@ -27,19 +27,21 @@ struct store_record {
   bool durable{};
 };
 
-/// Decides whether a server may be used: the delayed restart of DESIGN 4, done by its clients. Pure.
+/// Decides whether a server may be used: the delayed restart of DESIGN 4, done by its clients.
+/// Pure.
 ///
-/// | the record                                  | what it means            | what is done           |
-/// |---------------------------------------------|--------------------------|------------------------|
-/// | none, or not whole                          | new, or everything lost  | a new life that waits  |
-/// | of another process, not durable both times  | the newest writes lost   | a new life that waits  |
-/// | its floor is below a token that was given   | set back: a backup       | a new life that waits  |
-/// | of another process, durable both times      | nothing was lost         | the process is recorded|
-/// | waiting, first seen max_ttl * 1.01 + 2ms ago| every old lease has ended| admitted               |
+/// | the record                              | what it means         | what is done            |
+/// |-----------------------------------------|-----------------------|-------------------------|
+/// | none, or not whole                      | new, or all was lost  | a new life, which waits |
+/// | of another process, not durable twice   | newest writes lost    | a new life, which waits |
+/// | its floor is below a token it gave      | set back: a backup    | a new life, which waits |
+/// | of another process, durable both times  | nothing was lost      | the process is recorded |
+/// | waits, and was first seen long enough   | all old leases ended  | admitted                |
 ///
-/// A new life has a new nonce, and with it other keys: sessions and locks of the one before are
-/// gone, and their holders are told so by their next heartbeat or by their leases' end, both before
-/// the wait is over. Nothing is concluded from a time that the server says.
+/// "Long enough" is max_ttl * (1 + rho) + margin on this host. A new life has a new nonce, and with
+/// it other keys: sessions and locks of the one before are gone, and their holders are told so by
+/// their next heartbeat or by their leases' end, both before the wait is over. Nothing is concluded
+/// from a time that the server says.
 ///
 /// Thread safety: none; one owner.
 class admission {
@@ -53,8 +55,8 @@ class admission {
     std::string run_id{};
     bool durable{};
     store_record record{};
-    std::uint64_t known{};    ///< The largest token or incarnation this client was given here.
-    std::string fresh{};      ///< A nonce that was never used.
+    std::uint64_t known{};  ///< The largest token or incarnation this client was given here.
+    std::string fresh{};    ///< A nonce that was never used.
   };
 
   /// Compare the three seen texts, then replace the record.

@@ -65,8 +65,8 @@ std::string confirm(std::string_view nonce, const core::confirm_request& r) {
 }
 
 std::string leave(std::string_view nonce, const core::leave_request& r) {
-  return call(scripts::leave, nonce, r.id.str(), r.inc, r.order.value, r.request,
-              flag(r.move_gate), r.name.str());
+  return call(scripts::leave, nonce, r.id.str(), r.inc, r.order.value, r.request, flag(r.move_gate),
+              r.name.str());
 }
 
 std::string take(std::string_view nonce, const core::take_request& r) {

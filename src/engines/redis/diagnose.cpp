@@ -45,8 +45,9 @@ finding about_replicas(const master& m, const master::picture& p) {
             count + " attached; every write waits for " + std::to_string(m.set().replicas)};
   }
   return {level::warning, "replicas",
-          count + " attached and not waited for (replicas=ignore): a failover forgets locks; a "
-                  "promoted replica grants nothing for max_ttl, as after a restart"};
+          count +
+              " attached and not waited for (replicas=ignore): a failover forgets locks; a "
+              "promoted replica grants nothing for max_ttl, as after a restart"};
 }
 
 }  // namespace

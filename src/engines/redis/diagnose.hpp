@@ -11,7 +11,8 @@
 namespace holdfast::engines::redis {
 
 /// The engine's part of store::diagnose(): what an operator should know or change. Waits for the
-/// server, as long as an operation would. `no_life`: why sessions here have no life locks, or empty.
+/// server, as long as an operation would. `no_life`: why sessions here have no life locks, or
+/// empty.
 result<std::vector<finding>> diagnose(master& m, const std::string& no_life);
 
 }  // namespace holdfast::engines::redis

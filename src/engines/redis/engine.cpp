@@ -60,11 +60,10 @@ void redis_engine::open(const core::open_request& r, core::on<core::open_reply> 
 }
 
 void redis_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
-  ask<core::beat_reply>([r](nonce n) { return commands::beat(n, r.id, r.inc); }, writes,
-                        [attempt = r.attempt](const wire::reply& w) {
-                          return replies::beat(w, attempt);
-                        },
-                        std::move(done));
+  ask<core::beat_reply>(
+      [r](nonce n) { return commands::beat(n, r.id, r.inc); }, writes,
+      [attempt = r.attempt](const wire::reply& w) { return replies::beat(w, attempt); },
+      std::move(done));
 }
 
 void redis_engine::close(const core::close_request& r, core::on<core::reply> done) {

@@ -49,7 +49,8 @@ void mailbox::forget_all_of(const session_id& owner) {
   for (auto& [order, w] : entries_) {
     if (w.owner == owner) w.expected = false;
   }
-  std::erase_if(entries_, [](const auto& e) { return !e.second.expected && e.second.told.empty(); });
+  std::erase_if(entries_,
+                [](const auto& e) { return !e.second.expected && e.second.told.empty(); });
 }
 
 void mailbox::ring(token order) {

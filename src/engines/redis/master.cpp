@@ -61,8 +61,7 @@ void master::ask(const std::string& bytes, on_reply then) {
   io::redis_connection::command c;
   c.bytes = bytes;
   c.deadline = clock::now() + settings_.node_timeout;
-  c.receiver = std::make_shared<one_answer>(
-      [then](const io::redis_answer& a) { then(a.reply); });
+  c.receiver = std::make_shared<one_answer>([then](const io::redis_answer& a) { then(a.reply); });
   if (!connection_->send(c)) then(nullptr);
 }
 
@@ -108,9 +107,10 @@ void master::await_replicas(const std::shared_ptr<job>& j) {
   io::redis_connection::command c;
   c.bytes = bytes;
   c.deadline = clock::now() + 2 * settings_.node_timeout;
-  c.receiver = std::make_shared<one_answer>(
-      [self = shared_from_this(), j](const io::redis_answer& a) {
-        if (j->half_done.exchange(true)) self->copied(*j, a.reply != nullptr ? a.reply->integer : 0);
+  c.receiver =
+      std::make_shared<one_answer>([self = shared_from_this(), j](const io::redis_answer& a) {
+        if (j->half_done.exchange(true))
+          self->copied(*j, a.reply != nullptr ? a.reply->integer : 0);
       });
   if (!connection_->send(c)) c.receiver->answered(0, {});
 }
@@ -118,10 +118,9 @@ void master::await_replicas(const std::shared_ptr<job>& j) {
 void master::copied(const job& j, std::int64_t have) const {
   if (have >= settings_.replicas) return j.then({.reply = &*j.kept, .failure = {}});
   answer few;
-  few.failure = {status::unknown, "redis node " + settings_.node.text() + ": only " +
-                                      std::to_string(have) + " of " +
-                                      std::to_string(settings_.replicas) +
-                                      " replicas have it in time"};
+  few.failure = {status::unknown,
+                 "redis node " + settings_.node.text() + ": only " + std::to_string(have) + " of " +
+                     std::to_string(settings_.replicas) + " replicas have it in time"};
   j.then(few);
 }
 

@@ -57,10 +57,9 @@ io::first_sights_file notes_for(const settings& s) {
 }
 
 admission admission_for(const settings& s) {
-  return admission({.max_ttl = s.max_ttl,
-                    .max_ttl_given = s.max_ttl_given,
-                    .assume_fresh = s.assume_fresh},
-                   notes_for(s).read());
+  return admission(
+      {.max_ttl = s.max_ttl, .max_ttl_given = s.max_ttl_given, .assume_fresh = s.assume_fresh},
+      notes_for(s).read());
 }
 
 }  // namespace
@@ -128,8 +127,7 @@ master::master(settings s, std::shared_ptr<io::loop> l)
       box_(std::make_shared<mailbox>(loop_)),
       admission_(admission_for(settings_)),
       notes_(notes_for(settings_)),
-      why_{status::unavailable,
-           "redis node " + settings_.node.text() + ": not connected yet"} {}
+      why_{status::unavailable, "redis node " + settings_.node.text() + ": not connected yet"} {}
 
 master::~master() = default;
 
@@ -168,9 +166,7 @@ void master::went_up(const io::redis_facts& facts) {
   inspect();
 }
 
-void master::went_down(const error& why) {
-  settle({}, {status::unavailable, why.message()});
-}
+void master::went_down(const error& why) { settle({}, {status::unavailable, why.message()}); }
 
 void master::heard(const wire::reply& push) {
   if (const auto order = replies::woken(push)) box_->ring(*order);
@@ -243,11 +239,12 @@ std::optional<error> master::unfit(const inquiry& q) const {
       break;
     case settings::replication::refused:
       if (q.replicas.value_or(0) == 0) break;
-      return error(errc::unsupported,
-                   "it has " + attached +
-                       " replicas, and a failover to one forgets what was not copied yet: let every "
-                       "write wait for them (?replicas=" +
-                       attached + ") or accept that (?replicas=ignore)");
+      return error(
+          errc::unsupported,
+          "it has " + attached +
+              " replicas, and a failover to one forgets what was not copied yet: let every "
+              "write wait for them (?replicas=" +
+              attached + ") or accept that (?replicas=ignore)");
     case settings::replication::awaited:
       if (q.replicas.value_or(0) >= settings_.replicas) break;
       return error(errc::unavailable, "it has " + attached + " replicas, the URL asks for " +
@@ -315,9 +312,9 @@ void master::send_write(const admission::write& w) {
   ask(commands::write(w), [self = shared_from_this()](const wire::reply* r) {
     if (r != nullptr && r->is(wire::reply_kind::integer)) return self->inspect();
     // Refused, say for want of memory or of the right: said as it is, and tried again.
-    self->settle({}, {status::unavailable,
-                      "redis node " + self->settings_.node.text() +
-                          ": its record cannot be written: " + (r != nullptr ? r->text : "no answer")});
+    self->settle({}, {status::unavailable, "redis node " + self->settings_.node.text() +
+                                               ": its record cannot be written: " +
+                                               (r != nullptr ? r->text : "no answer")});
     self->inspect_later(look_later);
   });
 }

@@ -2,13 +2,13 @@
 
 #include "core/queue.hpp"
 #include "engines/redis/keys.hpp"
+#include "engines/redis/reply_parts.hpp"
 #include "engines/redis/scripts.hpp"
 #include "wire/server_error.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <map>
 #include <utility>
 #include <vector>
@@ -17,120 +17,10 @@ namespace holdfast::engines::redis::replies {
 
 namespace {
 
+using namespace parts;
 using core::status;
 using wire::reply;
 using wire::reply_kind;
-
-// ---- values ----
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) noexcept {
-  Number value{};
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
-
-std::optional<std::uint64_t> number_of(const reply& r) noexcept {
-  return r.is(reply_kind::text) ? number_of<std::uint64_t>(r.text) : std::nullopt;
-}
-
-std::optional<token> order_of(std::string_view text) noexcept {
-  const auto n = number_of<std::uint64_t>(text);
-  if (!n || *n == 0 || *n > token_max.value) return std::nullopt;
-  return token{*n};
-}
-
-std::optional<duration> length_of(std::string_view text) noexcept {
-  const auto n = number_of<std::int64_t>(text);
-  if (!n || *n < 0) return std::nullopt;
-  return duration(*n);
-}
-
-std::optional<bool> flag_in(const reply& r) noexcept {
-  if (!r.is(reply_kind::integer) || r.integer < 0 || r.integer > 1) return std::nullopt;
-  return r.integer == 1;
-}
-
-std::optional<bool> flag_of(const reply& r) noexcept {
-  if (!r.is(reply_kind::text) || (r.text != "0" && r.text != "1")) return std::nullopt;
-  return r.text == "1";
-}
-
-bool is_array(const reply& r, std::size_t size) noexcept {
-  return r.is(reply_kind::array) && r.elements.size() == size;
-}
-
-std::optional<mode> mode_of(std::string_view text) noexcept {
-  if (text == "x") return mode::exclusive();
-  if (text == "r") return mode::shared();
-  if (!text.starts_with('p')) return std::nullopt;
-  const auto n = number_of<std::uint32_t>(text.substr(1));
-  if (!n || *n == 0 || *n > mode::permits_max) return std::nullopt;
-  return mode::permits(*n);
-}
-
-wall_time wall_of(std::int64_t count) { return wall_time{std::chrono::microseconds{count}}; }
-
-std::string_view cut(std::string_view& rest, char at) noexcept {
-  const auto end = std::min(rest.find(at), rest.size());
-  const auto part = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return part;
-}
-
-/// `ORDER:ID:INC:REQUEST:MODE:SINCE:CLIENT`
-std::optional<core::entry> entry_of(const reply& r) {
-  if (!r.is(reply_kind::text)) return std::nullopt;
-  std::string_view rest = r.text;
-  const auto order = order_of(cut(rest, ':'));
-  const auto owner = session_id::parse(cut(rest, ':'));
-  const auto inc = number_of<std::uint64_t>(cut(rest, ':'));
-  const auto request = number_of<std::uint64_t>(cut(rest, ':'));
-  const auto how = mode_of(cut(rest, ':'));
-  const auto since = number_of<std::int64_t>(cut(rest, ':'));
-  if (!order || !owner || !inc || !request || !how || !since) return std::nullopt;
-  return core::entry{.order = *order,
-                     .owner = *owner,
-                     .inc = *inc,
-                     .request = *request,
-                     .how = *how,
-                     .since = wall_of(*since)};
-}
-
-/// All fields of a session's hash, in the flat array that HGETALL gives.
-std::optional<core::session_record> record_of(const session_id& id, const reply& all) {
-  if (!all.is(reply_kind::array) || all.elements.size() % 2 != 0) return std::nullopt;
-  const auto text = [&](std::string_view key) {
-    const reply* found = all.find(key);
-    return found != nullptr && found->is(reply_kind::text) ? found->text : std::string();
-  };
-  const auto number = [&](std::string_view key) { return number_of<std::uint64_t>(text(key)); };
-  const auto time = [&](std::string_view key) { return number_of<std::int64_t>(text(key)); };
-  const auto inc = number("inc");
-  const auto beat = number("beat");
-  const auto gate = number("gate");
-  const auto ttl = length_of(text("ttl"));
-  const std::string denied = text("denied");
-  if (!inc || !beat || !gate || !ttl || (denied != "0" && denied != "1")) return std::nullopt;
-  core::session_record s;
-  s.id = id;
-  s.at = {.inc = *inc, .beat = *beat, .denied = denied == "1"};
-  s.ttl = *ttl;
-  s.gate = *gate;
-  s.where = {number("device").value_or(0), number("inode").value_or(0)};
-  s.owner.host = text("host");
-  s.owner.boot_id = text("boot_id");
-  s.owner.pid = time("pid").value_or(0);
-  s.owner.program = text("program");
-  s.owner.instance = text("instance");
-  s.owner.label = text("label");
-  s.owner.started = wall_of(time("started").value_or(0));
-  s.opened = wall_of(time("opened").value_or(0));
-  s.denied_by = text("denied_by");
-  s.denied_why = text("denied_why");
-  return s;
-}
 
 // ---- errors ----
 
@@ -167,13 +57,16 @@ status status_of(const reply& r) noexcept {
     case server_error::noreplicas:
       return status::unavailable;
     case server_error::wrongtype:
-      return status::damaged;
-    default:
-      return status::unknown;
-  }
-}
+      return sta
+  }  // namespace
 
-core::reply refusal_in(const reply& r) {
+  tus::damaged;
+  default:
+    return status::unknown;
+}
+}  // namespace
+
+core::reply refusal_of(const reply& r) {
   if (!r.is(reply_kind::error)) {
     return {status::unknown, std::string("the answer is ") + wire::name_of(r.kind) +
                                  " of no known form; is it another program's server?"};
@@ -206,10 +99,12 @@ core::reply refusal_in(const reply& r) {
   return {status_of(r), "the server answered: " + r.text};
 }
 
+namespace {
+
 template <class R>
 read<R> refused(const reply& r) {
   read<R> no;
-  static_cast<core::reply&>(no.reply) = refusal_in(r);
+  static_cast<core::reply&>(no.reply) = refusal_of(r);
   return no;
 }
 
@@ -252,7 +147,8 @@ void add_rival(core::queue_view& v, const core::rival& session, const core::entr
   who.since = e.since;
 }
 
-/// The entries ahead with their sessions, then one's own, and what that one watches. False: garbled.
+/// The entries ahead with their sessions, then one's own, and what that one watches. False:
+/// garbled.
 bool read_ahead(const reply& r, core::queue_view& v) {
   const auto& parts = r.elements;
   if (!parts[3].is(reply_kind::array) || !parts[4].is(reply_kind::array)) return false;
@@ -373,7 +269,8 @@ read<core::take_reply> take(const reply& r) {
 read<core::deny_reply> deny(const reply& r) {
   if (!is_array(r, 3)) return refused<core::deny_reply>(r);
   const auto already = flag_in(r.elements[0]);
-  const auto ttl = r.elements[1].is(reply_kind::text) ? length_of(r.elements[1].text) : std::nullopt;
+  const auto ttl =
+      r.elements[1].is(reply_kind::text) ? length_of(r.elements[1].text) : std::nullopt;
   const auto left = flag_in(r.elements[2]);
   if (!already || !ttl || !left) return refused<core::deny_reply>(r);
   auto ok = done<core::deny_reply>(*left);
@@ -429,86 +326,7 @@ std::optional<token> woken(const reply& push) noexcept {
 bool is_not_admitted(const reply& r) noexcept { return says(r, refusal::not_admitted); }
 
 bool is_missing_script(const reply& r) noexcept {
-  return r.is(reply_kind::error) &&
-         wire::server_error_of(r.text) == wire::server_error::noscript;
-}
-
-namespace {
-
-bool read_sessions(const reply& all, core::listing& to) {
-  for (const reply& part : all.elements) {
-    if (!is_array(part, 2) || !part.elements[0].is(reply_kind::text)) return false;
-    const auto id = session_id::parse(part.elements[0].text);
-    auto record = id ? record_of(*id, part.elements[1]) : std::nullopt;
-    if (!record) return false;
-    to.sessions.push_back(std::move(*record));
-  }
-  std::ranges::sort(to.sessions, {}, &core::session_record::id);
-  return true;
-}
-
-bool read_entries(const reply& all, core::listing& to) {
-  if (all.elements.size() % 2 != 0) return false;
-  std::map<lock_name, std::vector<core::entry>> queues;
-  for (std::size_t i = 0; i < all.elements.size(); i += 2) {
-    const reply& field = all.elements[i];
-    const auto colon = field.text.find(':');
-    auto e = entry_of(all.elements[i + 1]);
-    if (!field.is(reply_kind::text) || colon == std::string::npos || !e) return false;
-    queues[lock_name(field.text.substr(colon + 1))].push_back(std::move(*e));
-  }
-  for (auto& [name, entries] : queues) {
-    std::ranges::sort(entries, {}, &core::entry::order);
-    to.locks.push_back({name, std::move(entries)});
-  }
-  return true;
-}
-
-/// FNV-1a over all that is shown.
-class fingerprint {
- public:
-  void add(std::string_view text) noexcept {
-    for (const char c : text) {
-      state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-    state_ = (state_ ^ 0x1ffU) * 0x100000001b3U;
-  }
-  void add(std::uint64_t n) { add(std::to_string(n)); }
-  std::uint64_t value() const noexcept { return state_; }
-
- private:
-  std::uint64_t state_{0xcbf29ce484222325U};
-};
-
-std::uint64_t revision_of(const core::listing& l) {
-  fingerprint f;
-  for (const auto& s : l.sessions) {
-    f.add(s.id.str());
-    f.add(s.at.inc);
-    f.add(s.at.beat);
-    f.add(s.at.denied ? 1U : 0U);
-    f.add(s.gate);
-  }
-  for (const auto& lock : l.locks) {
-    f.add(lock.name.str());
-    for (const auto& e : lock.entries) f.add(e.order.value);
-  }
-  return f.value();
-}
-
-}  // namespace
-
-read<core::listing> list(const reply& r) {
-  read<core::listing> v;
-  const bool has_form = is_array(r, 2) && r.elements[0].is(reply_kind::array) &&
-                        r.elements[1].is(reply_kind::array);
-  if (!has_form || !read_sessions(r.elements[0], v.reply) ||
-      !read_entries(r.elements[1], v.reply)) {
-    return refused<core::listing>(r);
-  }
-  v.reply.what = status::ok;
-  v.reply.revision = revision_of(v.reply);
-  return v;
+  return r.is(reply_kind::error) && wire::server_error_of(r.text) == wire::server_error::noscript;
 }
 
 }  // namespace holdfast::engines::redis::replies

@@ -23,6 +23,9 @@ struct read {
   bool left{};
 };
 
+/// What an error, or a reply of no known form, means for the operation.
+core::reply refusal_of(const wire::reply& r);
+
 read<core::open_reply> open(const wire::reply& r);
 read<core::beat_reply> beat(const wire::reply& r, std::uint64_t attempt);
 read<core::reply> close(const wire::reply& r);

@@ -73,10 +73,10 @@ TEST(replies, a_view_with_one_part_missing_or_strange_is_unknown) {
 }
 
 TEST(replies, entries_of_another_form_are_unknown) {
-  for (const std::string& entry : std::vector<std::string>
-       {"", "8", "8:" + id, "8:" + id + ":5:1:q:17:", "8:" + id + ":5:1:p0:17:",
-        "8:" + id + ":5:1:x:when:", "0:" + id + ":5:1:x:17:", "8:zz:5:1:x:17:",
-        "10:" + id + ":5:1:x:17:", "8:" + id + ":5:-1:x:17:"}) {
+  for (const std::string& entry : std::vector<std::string>{
+           "", "8", "8:" + id, "8:" + id + ":5:1:q:17:", "8:" + id + ":5:1:p0:17:",
+           "8:" + id + ":5:1:x:when:", "0:" + id + ":5:1:x:17:", "8:zz:5:1:x:17:",
+           "10:" + id + ":5:1:x:17:", "8:" + id + ":5:-1:x:17:"}) {
     reply bad = queued();
     bad.elements[3].elements[0] = text(entry);
     EXPECT_EQ(replies::view(bad).reply.what, status::unknown) << entry;
@@ -105,8 +105,8 @@ TEST(replies, refusals_of_the_scripts) {
 }
 
 TEST(replies, a_record_of_the_store_and_what_is_missing_in_it) {
-  const std::vector<reply> all{text("1"), text("0123456789abcdef"), text("run"), text("1"),
-                               text("99"), text("60000000000"), text("0")};
+  const std::vector<reply> all{text("1"),  text("0123456789abcdef"), text("run"), text("1"),
+                               text("99"), text("60000000000"),      text("0")};
   const auto whole = replies::look(array(all));
   ASSERT_TRUE(whole);
   EXPECT_TRUE(whole->there && whole->whole && whole->admitted);

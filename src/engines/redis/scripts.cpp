@@ -10,13 +10,13 @@ using std::string_view;
 
 constexpr string_view opens[]{"hmget", "hget", "hincrby", "hset", "sadd"};
 constexpr string_view beats[]{"hmget", "hincrby", "exists"};
-constexpr string_view queues[]{"hmget", "hget",  "hset",    "hincrby", "hdel",   "hexists",
-                               "hscan", "zadd",  "zrem",    "zcard",   "zcount", "zrange",
-                               "zrangebyscore",  "hgetall", "exists",  "lindex", "lpop",
-                               "rpush", "publish"};
-constexpr string_view buries[]{"hmget",  "hget",   "hset",          "hdel",  "hexists", "hscan",
-                               "zrem",   "zcount", "zrange",        "zrangebyscore",    "exists",
-                               "lindex", "lpop",   "rpush",         "del",   "srem",    "publish"};
+constexpr string_view queues[]{"hmget",   "hget",   "hset",          "hincrby", "hdel",
+                               "hexists", "hscan",  "zadd",          "zrem",    "zcard",
+                               "zcount",  "zrange", "zrangebyscore", "hgetall", "exists",
+                               "lindex",  "lpop",   "rpush",         "publish"};
+constexpr string_view buries[]{"hmget", "hget",   "hset",   "hdel",          "hexists", "hscan",
+                               "zrem",  "zcount", "zrange", "zrangebyscore", "exists",  "lindex",
+                               "lpop",  "rpush",  "del",    "srem",          "publish"};
 constexpr string_view lists[]{"hmget", "hget", "hgetall", "hlen", "smembers"};
 constexpr string_view looks[]{"hmget"};
 constexpr string_view writes[]{"hmget", "hset", "time"};
@@ -38,8 +38,8 @@ constexpr script look{"look", look_text, look_sha1, looks};
 constexpr script write{"write", write_text, write_sha1, writes};
 constexpr script clean{"clean", clean_text, clean_sha1, cleans};
 
-constexpr std::array<const script*, 13> all{&open, &beat, &close,      &enqueue, &confirm,
-                                            &leave, &take, &deny,      &sweep_more, &list,
-                                            &look, &write, &clean};
+constexpr std::array<const script*, 13> all{&open,  &beat,  &close, &enqueue,    &confirm,
+                                            &leave, &take,  &deny,  &sweep_more, &list,
+                                            &look,  &write, &clean};
 
 }  // namespace holdfast::engines::redis::scripts
