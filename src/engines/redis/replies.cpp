@@ -57,13 +57,12 @@ status status_of(const reply& r) noexcept {
     case server_error::noreplicas:
       return status::unavailable;
     case server_error::wrongtype:
-      return sta
-  }  // namespace
-
-  tus::damaged;
-  default:
-    return status::unknown;
+      return status::damaged;
+    default:
+      return status::unknown;
+  }
 }
+
 }  // namespace
 
 core::reply refusal_of(const reply& r) {
@@ -120,22 +119,26 @@ read<R> done(bool left) {
 
 using rivals_of = std::map<session_id, core::rival>;
 
-/// [id, inc, beat, denied, ttl, device, inode, pid]
+/// `id inc beat denied ttl device inode pid`
 bool add_session(const reply& r, rivals_of& to) {
-  if (!is_array(r, 8) || !r.elements[0].is(reply_kind::text)) return false;
-  const auto& e = r.elements;
-  const auto id = session_id::parse(e[0].text);
-  const auto inc = number_of(e[1]);
-  const auto beat = number_of(e[2]);
-  const auto denied = flag_of(e[3]);
-  const auto ttl = length_of(e[4].text);
-  if (!id || !inc || !beat || !denied || !ttl) return false;
+  if (!r.is(reply_kind::text)) return false;
+  std::string_view rest = r.text;
+  const auto id = session_id::parse(cut(rest, ' '));
+  const auto inc = number_of<std::uint64_t>(cut(rest, ' '));
+  const auto beat = number_of<std::uint64_t>(cut(rest, ' '));
+  const auto denied = number_of<std::uint8_t>(cut(rest, ' '));
+  const auto ttl = length_of(cut(rest, ' '));
+  const auto device = number_of<std::uint64_t>(cut(rest, ' '));
+  const auto inode = number_of<std::uint64_t>(cut(rest, ' '));
+  const auto pid = number_of<std::int64_t>(rest);
+  if (!id || !inc || !beat || !denied || *denied > 1 || !ttl) return false;
+  if (!device || !inode || !pid) return false;
   core::rival who;
   who.owner = *id;
-  who.at = {.inc = *inc, .beat = *beat, .denied = *denied};
+  who.at = {.inc = *inc, .beat = *beat, .denied = *denied == 1};
   who.ttl = *ttl;
-  who.where = {number_of(e[5]).value_or(0), number_of(e[6]).value_or(0)};
-  who.pid = number_of<std::int64_t>(e[7].text).value_or(0);
+  who.where = {*device, *inode};
+  who.pid = *pid;
   to.insert_or_assign(*id, who);
   return true;
 }

@@ -26,9 +26,7 @@ reply record() {
 reply queued(const std::string& mine = "9") {
   return array({number(2), text(mine), number(0),
                 array({text("8:" + id + ":5:1:x:17:"), text("9:" + id + ":5:2:x:18:abc")}),
-                array({array({text(id), text("5"), text("7"), text("0"), text("30000000000"),
-                              text("1"), text("2"), text("42")})}),
-                record()});
+                array({text(id + " 5 7 0 30000000000 1 2 42")}), record()});
 }
 
 TEST(replies, a_grant) {
@@ -80,6 +78,18 @@ TEST(replies, entries_of_another_form_are_unknown) {
     reply bad = queued();
     bad.elements[3].elements[0] = text(entry);
     EXPECT_EQ(replies::view(bad).reply.what, status::unknown) << entry;
+  }
+}
+
+TEST(replies, sessions_of_another_form_are_unknown) {
+  const std::string good = id + " 5 7 0 30000000000 1 2 42";
+  for (const std::string& session :
+       {std::string(), id, good + "x", good.substr(0, good.size() - 3), id + " 5 7 2 3 1 2 42",
+        id + " 5 7 0 -1 1 2 42", id + " 5 7 0 9223372036854775807 1 2 42",
+        id.substr(1) + " 5 7 0 3 1 2 42"}) {
+    reply bad = queued();
+    bad.elements[4].elements[0] = text(session);
+    EXPECT_EQ(replies::view(bad).reply.what, status::unknown) << session;
   }
 }
 

@@ -48,8 +48,8 @@ inline constexpr std::string_view damaged{"HFDAMAGED"};  ///< Not what holdfast 
 /// | write      | 1 written; 0: the record is another than was seen                            |
 /// | clean      | the cursor of the next page, "0" after the last one                          |
 ///
-/// entries: those ahead, oldest first, and with 2 one's own; sessions: [id, inc, beat, denied, ttl,
-/// device, inode, pid] of each that has one; record: all fields of the oldest's session.
+/// entries: those ahead, oldest first, and with 2 one's own; sessions: a text for each that has one,
+/// `id inc beat denied ttl device inode pid`; record: all fields of the oldest's session.
 namespace scripts {
 
 extern const script open;

@@ -33,6 +33,8 @@ local function session_of(id)
     known = run('HMGET', session_key(id), 'inc', 'beat', 'denied', 'ttl', 'device', 'inode', 'pid')
     if not known[1] then
       known = false
+    elseif not (known[2] and known[3] and known[4] and known[5] and known[6] and known[7]) then
+      refuse('HFDAMAGED the record of session ' .. id .. ' is not whole')
     end
     known_sessions[id] = known
   end
