@@ -37,9 +37,9 @@ result<void> make_private(const std::string& path) {
 
 }  // namespace
 
-result<std::string> life_directory_of(const std::string& url) {
+result<std::string> life_directory_of(const std::string& store) {
   std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : url) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
+  for (const char c : store) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
   std::ostringstream name;
   name << "life-" << std::hex << hash;
   const std::string base = base_directory();

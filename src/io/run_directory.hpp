@@ -8,12 +8,12 @@ namespace holdfast::io {
 
 /// Where the life locks of this user's sessions on a store without a directory are: made, with mode
 /// 0700, in `/run/holdfast` for root, else in `$XDG_RUNTIME_DIR/holdfast`, else in
-/// `/tmp/holdfast-UID`. `url` is the store's canonical URL: each has a folder of its own, for what
-/// one store does not know another may still need.
+/// `/tmp/holdfast-UID`. `store` names the store: each has a folder of its own, for what one store
+/// does not know another may still need.
 ///
-/// Processes that see another folder, or another URL for the same store, cannot prove each other's
+/// Processes that see another folder, or another name for the same store, cannot prove each other's
 /// death; then the ttl decides.
 /// Errors: `unavailable` when there is none that only this user may write to.
-result<std::string> life_directory_of(const std::string& url);
+result<std::string> life_directory_of(const std::string& store);
 
 }  // namespace holdfast::io

@@ -53,7 +53,7 @@ io::redis_options options_for(const settings& s) {
 
 io::first_sights_file notes_for(const settings& s) {
   const auto directory = io::notes_directory();
-  return {directory ? *directory : std::string(), s.url};
+  return {directory ? *directory : std::string(), s.identity};
 }
 
 admission admission_for(const settings& s) {

@@ -46,7 +46,7 @@ result<opened> open_redis(const core::store_url& url, missing) {
   opened o;
   o.url = s->url;
   o.ttl_limit = s->max_ttl;
-  const auto life = io::life_directory_of(s->url);
+  const auto life = io::life_directory_of(s->identity);
   if (life) o.life_directory = *life;
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();

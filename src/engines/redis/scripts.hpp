@@ -44,12 +44,12 @@ inline constexpr std::string_view damaged{"HFDAMAGED"};  ///< Not what holdfast 
 /// | deny       | [1 if it was denied before, ttl, left]                                       |
 /// | sweep_more | [left]                                                                       |
 /// | list       | [[id, record]..., (field, entry)...], each level an array                    |
-/// | look       | the fields of the store's record as keys.hpp lists them, null where missing  |
+/// | look       | the store's record: the fields of keys.hpp in order, null where missing      |
 /// | write      | 1 written; 0: the record is another than was seen                            |
 /// | clean      | the cursor of the next page, "0" after the last one                          |
 ///
-/// entries: those ahead, oldest first, and with 2 one's own; sessions: a text for each that has one,
-/// `id inc beat denied ttl device inode pid`; record: all fields of the oldest's session.
+/// entries: those ahead, oldest first, and with 2 one's own; sessions: a text for each that has
+/// one, `id inc beat denied ttl device inode pid`; record: all fields of the oldest's session.
 namespace scripts {
 
 extern const script open;

@@ -90,6 +90,7 @@ result<settings> read_settings(const core::store_url& url) {
   if (!fresh) return fresh.error();
   s.assume_fresh = *fresh;
   s.url = url.str();
+  s.identity = "redis://" + s.node.text() + "/" + std::to_string(s.login.database);
   return s;
 }
 

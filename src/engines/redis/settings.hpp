@@ -32,7 +32,8 @@ struct settings {
   duration node_timeout{};  ///< For one operation.
   replication with_replicas{replication::refused};
   std::uint32_t replicas{};
-  std::string url{};  ///< Canonical, without secrets.
+  std::string url{};       ///< Canonical, without secrets.
+  std::string identity{};  ///< Of the store, however it is used: the server and the database.
 };
 
 /// Reads the URL, the password file and the certificates; connects to nothing.

@@ -42,6 +42,11 @@ TEST(settings, all_keys) {
   EXPECT_TRUE(read("redis://unix:/run/redis.sock")->node.is_unix());
 }
 
+TEST(settings, how_a_store_is_used_does_not_make_it_another) {
+  EXPECT_EQ(read("redis://h?assume_fresh=yes")->identity, read("redis://h:6379")->identity);
+  EXPECT_NE(read("redis://h/1")->identity, read("redis://h")->identity);
+}
+
 TEST(settings, what_cannot_be_is_refused_by_name) {
   refused("redis:", "redis://host");
   refused("redis://a,b", "redlock://a");
