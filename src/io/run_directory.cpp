@@ -14,6 +14,8 @@ namespace holdfast::io {
 namespace {
 
 std::string base_directory() {
+  const char* given = std::getenv("HOLDFAST_RUN_DIRECTORY");
+  if (given != nullptr && given[0] == '/') return given;
   if (::geteuid() == 0) return "/run/holdfast";
   const char* own = std::getenv("XDG_RUNTIME_DIR");
   struct stat s {};

@@ -7,9 +7,9 @@
 namespace holdfast::io {
 
 /// Where the life locks of this user's sessions on a store without a directory are: made, with mode
-/// 0700, in `/run/holdfast` for root, else in `$XDG_RUNTIME_DIR/holdfast`, else in
-/// `/tmp/holdfast-UID`. `store` names the store: each has a folder of its own, for what one store
-/// does not know another may still need.
+/// 0700, in `$HOLDFAST_RUN_DIRECTORY`, else in `/run/holdfast` for root, else in
+/// `$XDG_RUNTIME_DIR/holdfast`, else in `/tmp/holdfast-UID`. `store` names the store: each has a
+/// folder of its own, for what one store does not know another may still need.
 ///
 /// Processes that see another folder, or another name for the same store, cannot prove each other's
 /// death; then the ttl decides.

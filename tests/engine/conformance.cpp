@@ -35,6 +35,7 @@ std::string redis_url(const std::string& directory) {
   static redis_tests::server server({.settings = {"--databases", "5000"}});
   static std::map<std::string, std::size_t> databases;
   ::setenv("XDG_STATE_HOME", notes.path().c_str(), 1);
+  ::setenv("HOLDFAST_RUN_DIRECTORY", (notes.path() + "/run").c_str(), 1);
   const auto database = databases.emplace(directory, databases.size()).first->second;
   return "redis://" + server.address() + "/" + std::to_string(database) +
          "?assume_fresh=yes&max_ttl=1h";

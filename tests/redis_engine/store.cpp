@@ -9,7 +9,10 @@ namespace holdfast::redis_engine_tests {
 
 using namespace std::chrono_literals;
 
-store_test::store_test() { ::setenv("XDG_STATE_HOME", notes_.path().c_str(), 1); }
+store_test::store_test() {
+  ::setenv("XDG_STATE_HOME", notes_.path().c_str(), 1);
+  ::setenv("HOLDFAST_RUN_DIRECTORY", (notes_.path() + "/run").c_str(), 1);
+}
 
 std::string store_test::url(const server& s, const std::string& query) const {
   return "redis://" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl + query;

@@ -18,7 +18,8 @@ using conformance::member;
 using core::status;
 using redis_tests::server;
 
-/// A server and its store, opened as often as a test likes; notes go to a directory of the test's.
+/// A server and its store, opened as often as a test likes; notes and life locks go to a directory
+/// of the test's.
 class store_test : public testing::Test {
  protected:
   store_test();
@@ -30,7 +31,7 @@ class store_test : public testing::Test {
   static asker ask(const engines::opened& o) { return asker(o.engine); }
   /// What opening a session says, again and again until it is `wanted`; fails after `limit`.
   static core::open_reply await(const engines::opened& o, status wanted,
-                                std::chrono::milliseconds limit = std::chrono::seconds{10});
+                                std::chrono::milliseconds limit = std::chrono::seconds{60});
 
   std::string max_ttl{"1h"};  ///< And so how long a wait is.
 

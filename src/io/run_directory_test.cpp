@@ -1,0 +1,48 @@
+#include "io/run_directory.hpp"
+
+#include "tests/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+namespace holdfast::io {
+namespace {
+
+class run_directory : public testing::Test {
+ protected:
+  run_directory() { ::setenv("HOLDFAST_RUN_DIRECTORY", base().c_str(), 1); }
+  ~run_directory() override { ::unsetenv("HOLDFAST_RUN_DIRECTORY"); }
+
+  std::string base() const { return directory_.path() + "/run"; }
+
+ private:
+  tests::temporary_directory directory_;
+};
+
+TEST_F(run_directory, each_store_has_a_private_folder_of_its_own) {
+  const auto a = life_directory_of("redis://a");
+  const auto b = life_directory_of("redis://b");
+  ASSERT_TRUE(a && b);
+  EXPECT_NE(*a, *b);
+  EXPECT_EQ(life_directory_of("redis://a").value(), *a);
+  struct stat s {};
+  ASSERT_EQ(::stat(a->c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 0777U, 0700U);
+  EXPECT_EQ(std::filesystem::path(*a).parent_path(), base());
+}
+
+TEST_F(run_directory, one_that_others_may_write_to_is_refused) {
+  std::filesystem::create_directory(base());
+  ASSERT_EQ(::chmod(base().c_str(), 0770), 0);
+  const auto refused = life_directory_of("redis://a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), errc::unavailable);
+  EXPECT_NE(refused.error().message().find(base()), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::io
