@@ -40,8 +40,8 @@ class child {
 
 /// Makes this process the one that orphans of its children are given to.
 void adopt_orphans();
-/// True when every descendant has ended within `limit`.
-bool all_gone(std::chrono::milliseconds limit);
+/// True when every descendant has ended within `limit`, but for the child `but` if it is not zero.
+bool all_gone(std::chrono::milliseconds limit, pid_t but = 0);
 /// How many descriptors this process has open.
 std::size_t open_descriptors();
 

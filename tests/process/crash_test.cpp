@@ -37,7 +37,7 @@ class crash : public process_test {
   }
 };
 
-TEST_F(crash, killed_and_stopped_holders_never_write_after_a_newer_one) {
+TEST_P(crash, killed_and_stopped_holders_never_write_after_a_newer_one) {
   const duration ttl = 200ms;
   std::vector<child> workers;
   for (int i = 0; i < 3; ++i) workers.push_back(start("x", ttl));
@@ -62,7 +62,7 @@ TEST_F(crash, killed_and_stopped_holders_never_write_after_a_newer_one) {
   expect_clean_store("x");
 }
 
-TEST_F(crash, a_killed_holders_lock_is_free_at_once) {
+TEST_P(crash, a_killed_holders_lock_is_free_at_once) {
   // The ttl is an hour: only the life lock can free it in time.
   for (int round = 0; round < rounds(10, 100); ++round) {
     auto holder = child::fork([&] {
@@ -89,7 +89,7 @@ TEST_F(crash, a_killed_holders_lock_is_free_at_once) {
   expect_clean_store("x");
 }
 
-TEST_F(crash, a_restarted_process_has_its_lock_back_at_once_even_with_a_try) {
+TEST_P(crash, a_restarted_process_has_its_lock_back_at_once_even_with_a_try) {
   for (int round = 0; round < rounds(10, 100); ++round) {
     auto holder = child::fork([&] {
       auto s = join(at(), 1h);
@@ -106,7 +106,7 @@ TEST_F(crash, a_restarted_process_has_its_lock_back_at_once_even_with_a_try) {
   expect_clean_store("x");
 }
 
-TEST_F(crash, many_dead_owners_fall_together) {
+TEST_P(crash, many_dead_owners_fall_together) {
   std::vector<child> queue;
   for (int i = 0; i < 20; ++i) {
     queue.push_back(child::fork([&] {
@@ -128,6 +128,8 @@ TEST_F(crash, many_dead_owners_fall_together) {
   EXPECT_EQ(newcomer.wait(), 0);
   expect_clean_store("x");
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, crash, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -34,7 +34,7 @@ int child_of_a_holder(session& s, lock& l) {
   return 0;
 }
 
-TEST_F(forked, the_child_holds_nothing_and_the_parent_still_holds) {
+TEST_P(forked, the_child_holds_nothing_and_the_parent_still_holds) {
   auto holder = child::fork([&] {
     auto s = join(at(), 2s);
     auto l = s.try_acquire(lock_name("x"));
@@ -58,13 +58,13 @@ TEST_F(forked, the_child_holds_nothing_and_the_parent_still_holds) {
   expect_clean_store("x");
 }
 
-TEST_F(forked, the_child_may_open_a_session_of_its_own) {
+TEST_P(forked, the_child_may_open_a_session_of_its_own) {
   auto holder = child::fork([&] {
     auto s = join(at(), 1h);
     auto l = s.try_acquire(lock_name("x"));
     if (!l) return 1;
     const int said = in_a_fork([&] {
-      auto own = holdfast::open(at().url(), {.ttl = 1h});
+      auto own = holdfast::open(at().url, {.ttl = 1h});
       if (!own) return 2;
       const auto busy = own->try_acquire(lock_name("x"));
       if (busy || !(busy.error() == errc::busy)) return 3;
@@ -79,7 +79,7 @@ TEST_F(forked, the_child_may_open_a_session_of_its_own) {
   expect_clean_store("x");
 }
 
-TEST_F(forked, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
+TEST_P(forked, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
   auto holder = child::fork([&] {
     auto s = join(at(), 1h);
     auto l = s.try_acquire(lock_name("x"));
@@ -100,9 +100,11 @@ TEST_F(forked, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
   });
   EXPECT_EQ(early.wait(), 0) << "broken although a process of the owner lives";
   shared().stop = 1;
-  EXPECT_TRUE(all_gone(30s));
+  EXPECT_TRUE(nobody_is_left());
   expect_clean_store("x");
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, forked, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

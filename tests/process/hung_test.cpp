@@ -40,7 +40,7 @@ class hung : public process_test {
   }
 };
 
-TEST_F(hung, a_stopped_owner_is_taken_over_after_its_ttl_and_finds_out_when_it_wakes) {
+TEST_P(hung, a_stopped_owner_is_taken_over_after_its_ttl_and_finds_out_when_it_wakes) {
   auto old = holder(2s);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   const auto begin = clock::now();
@@ -62,7 +62,7 @@ TEST_F(hung, a_stopped_owner_is_taken_over_after_its_ttl_and_finds_out_when_it_w
   expect_clean_store("x");
 }
 
-TEST_F(hung, a_stopped_owner_that_nobody_waits_for_finds_itself_expired) {
+TEST_P(hung, a_stopped_owner_that_nobody_waits_for_finds_itself_expired) {
   auto old = holder(1500ms);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   old.signal(SIGSTOP);
@@ -73,16 +73,14 @@ TEST_F(hung, a_stopped_owner_that_nobody_waits_for_finds_itself_expired) {
   expect_clean_store("x");
 }
 
-TEST_F(hung, a_try_from_processes_of_their_own_takes_over_in_the_end) {
+TEST_P(hung, a_try_from_processes_of_their_own_takes_over_in_the_end) {
   auto old = holder(1500ms);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   old.signal(SIGSTOP);
-  const auto state = at().root + "/state";
   int code = 1;
   const auto begin = clock::now();
   while (code != 0 && clock::now() - begin < 60s) {
     auto attempt = child::fork([&] {
-      ::setenv("XDG_STATE_HOME", state.c_str(), 1);
       auto s = join(at(), 1h);
       auto l = s.try_acquire(lock_name("x"));
       return l ? 0 : 1;
@@ -95,7 +93,7 @@ TEST_F(hung, a_try_from_processes_of_their_own_takes_over_in_the_end) {
   EXPECT_EQ(old.wait(), 0);
 }
 
-TEST_F(hung, deny_ends_a_live_holder_within_its_ttl) {
+TEST_P(hung, deny_ends_a_live_holder_within_its_ttl) {
   auto old = holder(3s);
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   auto waiter = child::fork([&] {
@@ -105,7 +103,7 @@ TEST_F(hung, deny_ends_a_live_holder_within_its_ttl) {
   });
   const auto begin = clock::now();
   auto op = child::fork([&] {
-    auto s = store::open(at().url());
+    auto s = store::open(at().url);
     const auto all = s.value().list();
     for (const auto& l : all->locks) {
       const auto r = s->deny(l.entries.at(0).owner, "the test", "to see it end");
@@ -124,6 +122,8 @@ TEST_F(hung, deny_ends_a_live_holder_within_its_ttl) {
   EXPECT_EQ(old.wait(), 0);
   expect_clean_store("x");
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, hung, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -43,7 +43,7 @@ class namespaces : public process_test {
   }
 };
 
-TEST_F(namespaces, two_first_processes_exclude_each_other_and_hand_over) {
+TEST_P(namespaces, two_first_processes_exclude_each_other_and_hand_over) {
   std::vector<child> both;
   for (int i = 0; i < 2; ++i) {
     both.push_back(as_pid_one([&] { return work(at(), "x", 10s); }));
@@ -56,7 +56,7 @@ TEST_F(namespaces, two_first_processes_exclude_each_other_and_hand_over) {
   expect_clean_store("x");
 }
 
-TEST_F(namespaces, a_crash_in_one_is_seen_in_the_other_by_the_life_lock) {
+TEST_P(namespaces, a_crash_in_one_is_seen_in_the_other_by_the_life_lock) {
   auto holder = as_pid_one([&] {
     auto s = join(at(), 1h);
     auto l = s.try_acquire(lock_name("x"));
@@ -80,7 +80,7 @@ TEST_F(namespaces, a_crash_in_one_is_seen_in_the_other_by_the_life_lock) {
   expect_clean_store("x");
 }
 
-TEST_F(namespaces, killed_first_processes_never_write_after_a_newer_one) {
+TEST_P(namespaces, killed_first_processes_never_write_after_a_newer_one) {
   std::vector<child> both;
   const auto start = [&] { return as_pid_one([&] { return work(at(), "x", 300ms); }); };
   for (int i = 0; i < 2; ++i) both.push_back(start());
@@ -96,6 +96,8 @@ TEST_F(namespaces, killed_first_processes_never_write_after_a_newer_one) {
   expect_clean_history();
   expect_clean_store("x");
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, namespaces, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

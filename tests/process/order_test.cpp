@@ -24,7 +24,7 @@ class order : public process_test {
     };
     return child::fork([this, number] {
       auto s =
-          holdfast::open(at().url(), {.ttl = 1h, .watcher = std::make_shared<arrival>(shared())});
+          holdfast::open(at().url, {.ttl = 1h, .watcher = std::make_shared<arrival>(shared())});
       if (!s) return 1;
       auto l = s->acquire(lock_name("x"), {.wait = 1h});
       if (!l) return 2;
@@ -34,7 +34,7 @@ class order : public process_test {
   }
 };
 
-TEST_F(order, waiters_of_different_processes_are_granted_in_order_of_arrival) {
+TEST_P(order, waiters_of_different_processes_are_granted_in_order_of_arrival) {
   auto holder = child::fork([&] {
     auto s = join(at(), 1h);
     auto l = s.try_acquire(lock_name("x"));
@@ -54,7 +54,7 @@ TEST_F(order, waiters_of_different_processes_are_granted_in_order_of_arrival) {
   expect_clean_store("x");
 }
 
-TEST_F(order, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
+TEST_P(order, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
   // Two processes hand one lock over and over to each other. A waiter that only looks from time to
   // time (every 250 ms) would need 25 s for this; one that is woken needs milliseconds.
   std::vector<child> both;
@@ -78,7 +78,7 @@ TEST_F(order, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
   expect_clean_store("x");
 }
 
-TEST_F(order, readers_of_many_processes_are_inside_together) {
+TEST_P(order, readers_of_many_processes_are_inside_together) {
   std::vector<child> readers;
   for (int i = 0; i < 5; ++i) {
     readers.push_back(child::fork([&] {
@@ -93,7 +93,7 @@ TEST_F(order, readers_of_many_processes_are_inside_together) {
   expect_clean_store("x");
 }
 
-TEST_F(order, permits_are_counted_over_all_processes) {
+TEST_P(order, permits_are_counted_over_all_processes) {
   std::vector<child> all;
   for (int i = 0; i < 6; ++i) {
     all.push_back(child::fork([&] {
@@ -112,6 +112,8 @@ TEST_F(order, permits_are_counted_over_all_processes) {
   for (auto& c : all) EXPECT_EQ(c.wait(), 0);
   EXPECT_EQ(shared().violations, 0U);
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, order, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -18,7 +18,7 @@ enum target : unsigned { wrapper = 1, guardian = 2, command = 4, everybody = 7 }
 class run : public process_test {
  protected:
   child start(std::chrono::milliseconds ttl) {
-    return child::execute({HOLDFAST_PROGRAM, "run", "x", "--store", at().url(), "--ttl",
+    return child::execute({HOLDFAST_PROGRAM, "run", "x", "--store", at().url, "--ttl",
                            std::to_string(ttl.count()) + "ms", "--wait", "60s", "--",
                            WITNESS_PROGRAM, at().page()});
   }
@@ -81,7 +81,7 @@ bool promised(unsigned whom, int number) {
   return number == SIGKILL || (whom & (wrapper | guardian)) != (wrapper | guardian);
 }
 
-TEST_F(run, no_command_writes_after_the_next_one_has) {
+TEST_P(run, no_command_writes_after_the_next_one_has) {
   const auto ttl = 400ms;
   const int total = rounds(100, 1000);
   auto holder = start(ttl);
@@ -108,11 +108,11 @@ TEST_F(run, no_command_writes_after_the_next_one_has) {
   shared().stop = 1;
   EXPECT_EQ(holder.wait(), 0);
   RecordProperty("excused", static_cast<int>(excused));
-  EXPECT_TRUE(all_gone(30s)) << "a command or guardian is left over";
+  EXPECT_TRUE(nobody_is_left()) << "a command or guardian is left over";
   expect_clean_store("x");
 }
 
-TEST_F(run, a_killed_wrapper_frees_the_lock_at_once) {
+TEST_P(run, a_killed_wrapper_frees_the_lock_at_once) {
   for (int i = 0; i < rounds(5, 50); ++i) {
     shared().holders = 0;
     auto first = start(1h);
@@ -130,20 +130,20 @@ TEST_F(run, a_killed_wrapper_frees_the_lock_at_once) {
   expect_clean_store("x");
 }
 
-TEST_F(run, no_wait_breaks_a_dead_owner_first) {
+TEST_P(run, no_wait_breaks_a_dead_owner_first) {
   auto first = start(1h);
   const auto t = wait_for(1, first, 1h);
   ::kill(t.of_guardian, SIGKILL);
   ::kill(t.of_command, SIGKILL);
   first.end();
-  EXPECT_TRUE(all_gone(30s));
+  EXPECT_TRUE(nobody_is_left());
   auto next = child::execute(
-      {HOLDFAST_PROGRAM, "run", "x", "--store", at().url(), "--no-wait", "--", "true"});
+      {HOLDFAST_PROGRAM, "run", "x", "--store", at().url, "--no-wait", "--", "true"});
   EXPECT_EQ(next.wait(), 0);
   expect_clean_store("x");
 }
 
-TEST_F(run, a_stopped_wrapper_ends_its_command_before_the_lock_passes) {
+TEST_P(run, a_stopped_wrapper_ends_its_command_before_the_lock_passes) {
   auto first = start(2s);
   const auto old = wait_for(1, first, 2s);
   auto second = start(1h);
@@ -157,6 +157,8 @@ TEST_F(run, a_stopped_wrapper_ends_its_command_before_the_lock_passes) {
   EXPECT_EQ(second.wait(), 0);
   expect_clean_store("x");
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, run, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -30,7 +30,7 @@ class stopped : public process_test {
     shared().slots[1] = shared().slots[2] = 0;
     auto user = child::fork([&] {
       const auto begin = clock::now();
-      auto s = holdfast::open(at().url(), {.ttl = 1h});
+      auto s = holdfast::open(at().url, {.ttl = 1h});
       result<void> r = s ? result<void>{} : s.error();
       if (s) {
         auto l = s->try_acquire(lock_name("mine"));
@@ -48,7 +48,10 @@ class stopped : public process_test {
   }
 };
 
-TEST_F(stopped, a_process_stopped_inside_an_operation_makes_others_unavailable_for_a_bounded_time) {
+/// Whoever stands still inside an operation has the files of the embedded engine locked.
+class stopped_in_the_files : public stopped {};
+
+TEST_P(stopped_in_the_files, others_are_unavailable_for_a_bounded_time) {
   auto busy = busy_one();
   ASSERT_TRUE(eventually([&] { return shared().slots[0] == 1; }));
   int unavailable = 0;
@@ -73,7 +76,7 @@ TEST_F(stopped, a_process_stopped_inside_an_operation_makes_others_unavailable_f
   expect_clean_store("mine");
 }
 
-TEST_F(stopped, a_process_killed_inside_an_operation_leaves_the_store_usable) {
+TEST_P(stopped, a_process_killed_inside_an_operation_leaves_the_store_usable) {
   auto fastest = 60'000ms;
   for (int i = 0; i < rounds(50, 1000); ++i) {
     auto busy = busy_one();
@@ -89,7 +92,7 @@ TEST_F(stopped, a_process_killed_inside_an_operation_leaves_the_store_usable) {
   expect_clean_store("mine");
 }
 
-TEST_F(stopped, killing_while_the_store_is_being_made_leaves_it_usable) {
+TEST_P(stopped_in_the_files, killing_while_the_store_is_being_made_leaves_it_usable) {
   for (int i = 0; i < rounds(30, 300); ++i) {
     auto opener = child::fork([&] {
       auto s = join(at(), 1h);
@@ -102,7 +105,7 @@ TEST_F(stopped, killing_while_the_store_is_being_made_leaves_it_usable) {
   }
 }
 
-TEST_F(stopped, a_killed_process_does_not_stop_the_others) {
+TEST_P(stopped, a_killed_process_does_not_stop_the_others) {
   std::vector<child> all;
   for (int i = 0; i < 4; ++i) all.push_back(busy_one());
   for (int i = 0; i < rounds(50, 500); ++i) {
@@ -116,6 +119,11 @@ TEST_F(stopped, a_killed_process_does_not_stop_the_others) {
   shared().stop = 1;
   for (auto& c : all) EXPECT_EQ(c.wait(), 0);
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, stopped, testing::ValuesIn(all_stores()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, stopped_in_the_files, testing::ValuesIn(local_stores()),
+                         kind_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(stopped_in_the_files);
 
 }  // namespace
 }  // namespace holdfast::process

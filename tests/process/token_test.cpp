@@ -30,7 +30,20 @@ class tokens : public process_test {
     EXPECT_EQ(user.wait(), killed ? 128 + SIGKILL : 0);
     return shared().slots[0];
   }
+};
 
+TEST_P(tokens, grow_across_processes_and_crashes) {
+  std::uint64_t last = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto t = next(i % 2 == 0);
+    ASSERT_GT(t, last);
+    EXPECT_LE(t, token_max.value);
+    last = t;
+  }
+}
+
+class tokens_in_files : public tokens {
+ protected:
   /// What a power cut leaves: another boot id, and files that were never synced torn.
   void reboot() {
     const fs::path store = at().store_path();
@@ -48,17 +61,7 @@ class tokens : public process_test {
   }
 };
 
-TEST_F(tokens, grow_across_processes_and_crashes) {
-  std::uint64_t last = 0;
-  for (int i = 0; i < 20; ++i) {
-    const auto t = next(i % 2 == 0);
-    ASSERT_GT(t, last);
-    EXPECT_LE(t, token_max.value);
-    last = t;
-  }
-}
-
-TEST_F(tokens, grow_across_a_reboot_that_tore_the_data) {
+TEST_P(tokens_in_files, grow_across_a_reboot_that_tore_the_data) {
   std::uint64_t last = next();
   for (int i = 0; i < 3; ++i) {
     reboot();
@@ -69,21 +72,21 @@ TEST_F(tokens, grow_across_a_reboot_that_tore_the_data) {
   expect_clean_store("x");
 }
 
-TEST_F(tokens, after_a_reboot_nothing_of_the_old_boot_is_held) {
+TEST_P(tokens_in_files, after_a_reboot_nothing_of_the_old_boot_is_held) {
   ASSERT_GT(next(true), 0U);
   reboot();
   EXPECT_GT(next(), 0U);
   expect_clean_store("x");
 }
 
-TEST_F(tokens, grow_when_the_floor_is_lost) {
+TEST_P(tokens_in_files, grow_when_the_floor_is_lost) {
   const auto before = next();
   ASSERT_TRUE(fs::remove(fs::path(at().store_path()) / "floor"));
   reboot();
   EXPECT_GT(next(), before);
 }
 
-TEST_F(tokens, grow_when_one_slot_of_the_floor_is_torn) {
+TEST_P(tokens_in_files, grow_when_one_slot_of_the_floor_is_torn) {
   std::uint64_t last = next();
   const auto floor = fs::path(at().store_path()) / "floor";
   for (int half = 0; half < 2; ++half) {
@@ -98,6 +101,10 @@ TEST_F(tokens, grow_when_one_slot_of_the_floor_is_torn) {
     last = t;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(engines, tokens, testing::ValuesIn(all_stores()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, tokens_in_files, testing::ValuesIn(local_stores()), kind_name);
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(tokens_in_files);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -37,7 +37,7 @@ class worker {
   int run() {
     while (page_->stop == 0) {
       const auto at = log_.pending("open", "");
-      auto s = holdfast::open(place_.url(), {.ttl = ttl_});
+      auto s = holdfast::open(place_.url, {.ttl = ttl_});
       log_.done("open", "", 0, at, s ? "ok" : name_of(s.error().code()));
       if (!s && !tolerate(s.error())) return 4;
       if (s && !hold_again_and_again(*s)) return 5;
@@ -95,10 +95,21 @@ class worker {
   history::writer log_;
 };
 
+int count_files(const std::string& directory) {
+  int count = 0;
+  std::error_code missing;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(directory, missing)) {
+    if (!file.is_regular_file()) continue;
+    std::fprintf(stderr, "left over: %s\n", file.path().c_str());
+    ++count;
+  }
+  return count;
+}
+
 }  // namespace
 
 session join(const place& at, duration ttl) {
-  auto s = holdfast::open(at.url(), {.ttl = ttl});
+  auto s = holdfast::open(at.url, {.ttl = ttl});
   if (!s) throw std::runtime_error(s.error().message());
   return *std::move(s);
 }
@@ -108,7 +119,7 @@ int work(const place& at, const std::string& name, duration ttl) {
 }
 
 int look_for_leftovers(const place& at) {
-  auto s = store::open(at.url());
+  auto s = store::open(at.url);
   const auto all = s.value().list();
   int left = 0;
   for (const auto& l : all->locks) {
@@ -119,11 +130,7 @@ int look_for_leftovers(const place& at) {
     std::fprintf(stderr, "left over: session %s\n", one.id.str().c_str());
     ++left;
   }
-  for (const auto& file : std::filesystem::directory_iterator(at.store_path() + "/life")) {
-    std::fprintf(stderr, "left over: %s\n", file.path().c_str());
-    ++left;
-  }
-  return left == 0 ? 0 : 6;
+  return left + count_files(at.store_path() + "/life") + count_files(at.run_path()) == 0 ? 0 : 6;
 }
 
 }  // namespace holdfast::process

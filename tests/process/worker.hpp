@@ -9,11 +9,14 @@ namespace holdfast::process {
 
 /// Where one test keeps its store, its page and its history.
 struct place {
-  explicit place(std::string directory) : root(std::move(directory)) {}
+  place(std::string directory, std::string store)
+      : root(std::move(directory)), url(std::move(store)) {}
 
   std::string root;
-  std::string store_path() const { return root + "/store"; }
-  std::string url() const { return "local:" + store_path(); }
+  std::string url;
+  std::string store_path() const { return root + "/store"; }  ///< Of the embedded engine.
+  std::string run_path() const { return root + "/run"; }      ///< Of the engines with servers.
+  std::string state_path() const { return root + "/state"; }
   std::string page() const { return root + "/page"; }
   std::string history() const { return root + "/history"; }
 };

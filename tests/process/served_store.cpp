@@ -1,0 +1,59 @@
+#include "tests/process/served_store.hpp"
+
+#if defined(HOLDFAST_WITH_REDIS)
+#include "tests/redis/server.hpp"
+#endif
+
+namespace holdfast::process {
+
+namespace {
+
+#if defined(HOLDFAST_WITH_LOCAL)
+class local_store final : public served_store {
+ public:
+  explicit local_store(const std::string& directory) : url_("local:" + directory + "/store") {}
+  std::string url() const override { return url_; }
+
+ private:
+  const std::string url_;
+};
+#endif
+
+#if defined(HOLDFAST_WITH_REDIS)
+class redis_store final : public served_store {
+ public:
+  std::string url() const override {
+    return "redis://" + server_.address() + "?assume_fresh=yes&max_ttl=1h";
+  }
+  pid_t server() const override { return server_.pid(); }
+
+ private:
+  redis_tests::server server_;
+};
+#endif
+
+}  // namespace
+
+std::vector<store_kind> local_stores() {
+  std::vector<store_kind> all;
+#if defined(HOLDFAST_WITH_LOCAL)
+  all.push_back({"local", [](const std::string& directory) -> std::unique_ptr<served_store> {
+                   return std::make_unique<local_store>(directory);
+                 }});
+#endif
+  return all;
+}
+
+std::vector<store_kind> all_stores() {
+  std::vector<store_kind> all = local_stores();
+#if defined(HOLDFAST_WITH_REDIS)
+  all.push_back({"redis", [](const std::string&) -> std::unique_ptr<served_store> {
+                   return std::make_unique<redis_store>();
+                 }});
+#endif
+  return all;
+}
+
+std::string kind_name(const testing::TestParamInfo<store_kind>& info) { return info.param.name; }
+
+}  // namespace holdfast::process

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/types.h>
+
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace holdfast::process {
+
+/// The store of one test, and the process that serves it, if there is one. It ends with this
+/// object.
+class served_store {
+ public:
+  served_store() = default;
+  served_store(const served_store&) = delete;
+  served_store& operator=(const served_store&) = delete;
+  virtual ~served_store() = default;
+
+  virtual std::string url() const = 0;
+  /// A child of the test's own; zero: none.
+  virtual pid_t server() const { return 0; }
+};
+
+/// One engine under test: how to make a fresh store, in an empty directory if it needs one.
+struct store_kind {
+  std::string name;
+  std::unique_ptr<served_store> (*make)(const std::string& directory);
+};
+
+inline void PrintTo(const store_kind& kind, std::ostream* out) { *out << kind.name; }
+
+/// Every engine of this build whose stores other processes can use.
+std::vector<store_kind> all_stores();
+/// The embedded engine alone, for tests of its files; empty when it is left out of the build.
+std::vector<store_kind> local_stores();
+std::string kind_name(const testing::TestParamInfo<store_kind>& info);
+
+}  // namespace holdfast::process
