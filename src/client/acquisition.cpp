@@ -282,6 +282,7 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   if (!a.granted) {
     if (claim_->owes_leave()) {
       grant_->abandoned(claim_->order(), request_, claim_->owes_gate());
+      locks.keep(*grant_);
       session_->leave_later(grant_);
     } else {
       locks.remove(*grant_);

@@ -25,6 +25,11 @@ bool lock_table::hold(grant& g) {
   return false;
 }
 
+void lock_table::keep(grant& g) noexcept {
+  const std::lock_guard hold(mutex_);
+  g.taker = nullptr;
+}
+
 void lock_table::remove(grant& g) noexcept {
   const std::lock_guard hold(mutex_);
   g.taker = nullptr;

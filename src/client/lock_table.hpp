@@ -24,6 +24,8 @@ class lock_table {
   bool add(grant& g, acquisition& taker);
   /// From acquiring to held. False when the session has ended meanwhile: it is removed then.
   bool hold(grant& g);
+  /// Its taker is done with it, and its name stays taken.
+  void keep(grant& g) noexcept;
   void remove(grant& g) noexcept;
 
   /// The session is over: every lease of a lock's own is lost, and hold() answers false.

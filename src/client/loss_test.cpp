@@ -223,5 +223,18 @@ TEST_F(loss, a_hundred_thousand_locks_are_told_promptly) {
   EXPECT_EQ(code(held.back().check()), errc::lost);
 }
 
+TEST_F(loss, of_a_session_is_not_told_to_a_wait_that_has_ended_and_could_not_be_left) {
+  const auto watcher = std::make_shared<recorder>();
+  auto a = open_session(1h);
+  auto b = open_session(500ms, watcher);
+  auto held = a.acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  engine_->fail_leaves = 1'000'000;
+  EXPECT_EQ(code(b.acquire(lock_name("x"), {.wait = 10ms})), errc::timed_out);
+  engine_->drop_beats = true;
+  EXPECT_TRUE(eventually([&] { return watcher->count("expired") == 1; }));
+  engine_->fail_leaves = 0;
+}
+
 }  // namespace
 }  // namespace holdfast
