@@ -1,12 +1,12 @@
 #include "tests/process/child.hpp"
+#include "tests/redis/wall_clock.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdint>
-#include <fstream>
+#include <array>
 
 namespace holdfast::redlock_tests {
 
@@ -20,26 +20,14 @@ class redlock_clock : public testing::TestWithParam<const char*> {
   redlock_clock() : nodes(all()) {}
 
   std::vector<server::options> all() {
-    std::vector<server::options> each(5);
-    for (std::size_t i = 0; i < each.size(); ++i) {
-      step(i, 0s);
-      each[i].environment = {{"LD_PRELOAD", HOLDFAST_WALL_CLOCK_SHIM},
-                             {"HOLDFAST_WALL_CLOCK", file(i)}};
-    }
+    std::vector<server::options> each(clocks.size());
+    for (std::size_t i = 0; i < each.size(); ++i) each[i].environment = clocks[i].environment();
     return each;
-  }
-  std::string file(std::size_t i) const { return notes.path() + "/" + std::to_string(i); }
-  /// From the machine's clock, at once.
-  void step(std::size_t i, std::chrono::seconds by) const {
-    const std::int64_t us = std::chrono::microseconds(by).count();
-    std::fstream f(file(i), std::ios::in | std::ios::out | std::ios::binary);
-    if (!f) f.open(file(i), std::ios::out | std::ios::binary);
-    f.write(reinterpret_cast<const char*>(&us), sizeof us);
   }
   std::string query() const { return std::string("ttl=1s&max_ttl=1s") + GetParam(); }
   bool tokens() const { return std::string(GetParam()).empty(); }
 
-  tests::temporary_directory notes;
+  std::array<redis_tests::wall_clock, 5> clocks;
   five_nodes nodes;
 };
 
@@ -50,8 +38,8 @@ TEST_P(redlock_clock, steps_of_a_minority_break_nothing) {
   contest c(nodes, {.query = query(), .tokens = tokens()});
   EXPECT_TRUE(c.more(10)) << c.troubles();
   for (const auto by : {1h, -1h, 0h}) {
-    step(0, by);
-    step(1, -by);
+    clocks[0].step(by);
+    clocks[1].step(-by);
     EXPECT_TRUE(c.more(15)) << c.troubles();
     std::this_thread::sleep_for(1500ms);
   }
@@ -69,7 +57,7 @@ TEST_P(redlock_clock, a_held_lock_survives_the_step_of_one_node) {
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   ASSERT_TRUE(nodes.comes_to("a", 5));
-  step(0, 1h);
+  clocks[0].step(1h);
   EXPECT_TRUE(process::eventually([&] { return nodes.count("a") == 4; }, 2s));
   EXPECT_TRUE(nodes.comes_to("a", 5));
   EXPECT_TRUE(l->check());

@@ -5,6 +5,7 @@
 
 namespace holdfast::redlock_tests {
 
+using redis_tests::witness;
 using testing::IsEmpty;
 
 namespace {

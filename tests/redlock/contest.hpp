@@ -1,20 +1,14 @@
 #pragma once
 
+#include "tests/redis/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
-#include "tests/redlock/witness.hpp"
 
-#include <atomic>
-#include <map>
-#include <mutex>
 #include <string>
-#include <thread>
-#include <vector>
 
 namespace holdfast::redlock_tests {
 
-/// Clients that contend for one name without a break, each with connections and a session of its
-/// own, until the contest is over. A client whose session is lost opens another one.
-class contest {
+/// Clients of one Redlock store, each with connections of its own.
+class contest : public redis_tests::contest {
  public:
   struct options {
     std::string query{"ttl=5s"};
@@ -22,31 +16,16 @@ class contest {
     std::size_t clients{3};
     bool tokens{true};
   };
-  contest(const five_nodes& nodes, options o);
-  contest(const contest&) = delete;
-  contest& operator=(const contest&) = delete;
-  ~contest() { end(); }
-
-  /// Waits until so many more were granted; false when that takes too long.
-  bool more(std::uint64_t grants, std::chrono::milliseconds limit = 20s);
-  /// No more; every lock is given back.
-  void end();
-  std::uint64_t grants() const { return seen_.grants(); }
-  std::vector<std::string> violations() const { return seen_.violations(); }
-  /// What clients were told, and how often; for messages.
-  std::string troubles() const;
+  contest(const five_nodes& nodes, const options& o)
+      : redis_tests::contest(urls(nodes, o), o.name, o.tokens) {}
 
  private:
-  void take_part(const std::string& url);
-  void hold_once(session& by);
-  void note(const error& e);
-
-  const options options_;
-  witness seen_;
-  std::atomic<bool> over_{};
-  mutable std::mutex mutex_;
-  std::map<std::string, int> troubles_;
-  std::vector<std::thread> clients_;
+  // The label makes no other URL; the turned list does.
+  static std::vector<std::string> urls(const five_nodes& nodes, const options& o) {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < o.clients; ++i) all.push_back(nodes.url(o.query, i % nodes.size()));
+    return all;
+  }
 };
 
 }  // namespace holdfast::redlock_tests

@@ -1,3 +1,4 @@
+#include "tests/redis/faults.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
@@ -5,7 +6,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <functional>
 
 /// \file
@@ -42,6 +42,9 @@ class redlock_faults : public testing::TestWithParam<std::size_t> {
     EXPECT_THAT(c.violations(), IsEmpty());
     EXPECT_TRUE(nodes.comes_to("contended", 0, 3s));
   }
+  void goes_on_and_all_vote_again(const redis_tests::fault& f) {
+    goes_on_and_all_vote_again(f.begin, f.end);
+  }
   /// Sees also that those that were put out come back.
   void goes_on_and_all_vote_again(const std::function<void(server&)>& cause,
                                   const std::function<void(server&)>& heal) {
@@ -54,114 +57,49 @@ class redlock_faults : public testing::TestWithParam<std::size_t> {
 
 /// Fault matrix: SCRIPT FLUSH | the scripts are sent again
 TEST_P(redlock_faults, script_flush) {
-  goes_on_and_all_vote_again([](server& s) { s.command({"SCRIPT", "FLUSH"}); }, [](server&) {});
+  goes_on_and_all_vote_again(redis_tests::faults::script_flush());
 }
 
 /// Fault matrix: CLIENT KILL | clients connect again
 TEST_P(redlock_faults, client_kill) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        s.command({"CLIENT", "KILL", "TYPE", "normal"});
-      },
-      [](server& s) {
-        s.command({"CLIENT", "KILL", "TYPE", "normal"});
-      });
+  goes_on_and_all_vote_again(redis_tests::faults::client_kill());
 }
 
 /// Fault matrix: CLIENT PAUSE | as a hung node
 TEST_P(redlock_faults, client_pause) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        s.command({"CLIENT", "PAUSE", "400", "ALL"});
-      },
-      [](server& s) {
-        s.command({"CLIENT", "UNPAUSE"});
-      });
+  goes_on_and_all_vote_again(redis_tests::faults::client_pause());
 }
 
 /// Fault matrix: a script that never ends (BUSY) | the node has no vote until SCRIPT KILL
 TEST_P(redlock_faults, busy_script) {
-  std::vector<redis_tests::connection> busy;
-  goes_on_and_all_vote_again(
-      [&](server& s) {
-        busy.push_back(s.connect());
-        busy.back().send({"EVAL", "while true do end", "0"});
-      },
-      [](server& s) {
-        EXPECT_TRUE(process::eventually(
-            [&] {
-              return s.command({"SCRIPT", "KILL"}).text == "OK";
-            },
-            5s));
-      });
+  goes_on_and_all_vote_again(redis_tests::faults::busy_script());
 }
 
 /// Fault matrix: MISCONF (a snapshot could not be written) | the node has no vote until it is put
 /// right
-TEST_P(redlock_faults, misconf) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        // A snapshot cannot replace a directory.
-        std::filesystem::create_directory(s.directory() + "/dump.rdb");
-        s.command({"CONFIG", "SET", "save", "3600 1"});
-        s.command({"BGSAVE"});
-        EXPECT_TRUE(process::eventually(
-            [&] {
-              return s.command({"SET", "other", "x"}).error_word() == "MISCONF";
-            },
-            5s));
-      },
-      [](server& s) {
-        s.command({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"});
-      });
-}
+TEST_P(redlock_faults, misconf) { goes_on_and_all_vote_again(redis_tests::faults::misconf()); }
 
 /// Fault matrix: OOM with noeviction | the node has no vote until memory is free
 TEST_P(redlock_faults, out_of_memory) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        s.command({"CONFIG", "SET", "maxmemory", "1"});
-      },
-      [](server& s) {
-        s.command({"CONFIG", "SET", "maxmemory", "0"});
-      });
+  goes_on_and_all_vote_again(redis_tests::faults::out_of_memory());
 }
 
 /// Fault matrix: maxclients reached | as a refused node
 TEST_P(redlock_faults, maxclients) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        s.command({"CONFIG", "SET", "maxclients", "1"});
-        s.command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
-      },
-      [](server& s) {
-        s.command({"CONFIG", "SET", "maxclients", "1000"});
-      });
+  goes_on_and_all_vote_again(redis_tests::faults::maxclients());
 }
 
 /// Fault matrix: NOREPLICAS (min-replicas-to-write is not met) | the node has no vote
 TEST_P(redlock_faults, too_few_replicas) {
-  goes_on_and_all_vote_again(
-      [](server& s) {
-        s.command({"CONFIG", "SET", "min-replicas-to-write", "1"});
-      },
-      [](server& s) {
-        s.command({"CONFIG", "SET", "min-replicas-to-write", "0"});
-      });
+  goes_on_and_all_vote_again(redis_tests::faults::too_few_replicas());
 }
 
 /// Fault matrix: SIGSTOP and SIGCONT | as a hung node; late answers are released
-TEST_P(redlock_faults, hung) {
-  goes_on_and_all_vote_again([](server& s) { s.stop(); }, [](server& s) { s.resume(); });
-}
+TEST_P(redlock_faults, hung) { goes_on_and_all_vote_again(redis_tests::faults::hung()); }
 
 /// Fault matrix: SIGSTOP for longer than the ttl | late answers count for nothing
 TEST_P(redlock_faults, hung_for_longer_than_the_ttl) {
-  goes_on_and_all_vote_again([](server& s) { s.stop(); },
-                             [](server& s) {
-                               std::this_thread::sleep_for(900ms);
-                               s.resume();
-                             });
+  goes_on_and_all_vote_again(redis_tests::faults::hung_for_long());
 }
 
 INSTANTIATE_TEST_SUITE_P(nodes, redlock_faults, testing::Values(2U, 5U));

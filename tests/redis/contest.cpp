@@ -1,16 +1,17 @@
-#include "tests/redlock/contest.hpp"
+#include "tests/redis/contest.hpp"
 
 #include "tests/process/child.hpp"
 
 #include <utility>
 
-namespace holdfast::redlock_tests {
+namespace holdfast::redis_tests {
 
-contest::contest(const five_nodes& nodes, options o) : options_(std::move(o)), seen_(o.tokens) {
-  for (std::size_t i = 0; i < options_.clients; ++i) {
-    // The label makes no other URL; the turned list does.
-    const std::string url = nodes.url(options_.query, i % nodes.size());
-    clients_.emplace_back([this, url] { take_part(url); });
+using namespace std::chrono_literals;
+
+contest::contest(std::vector<std::string> urls, std::string name, bool tokens)
+    : name_(std::move(name)), seen_(tokens) {
+  for (auto& url : urls) {
+    clients_.emplace_back([this, url = std::move(url)] { take_part(url); });
   }
 }
 
@@ -27,7 +28,7 @@ void contest::take_part(const std::string& url) {
 }
 
 void contest::hold_once(session& by) {
-  auto l = by.acquire(lock_name(options_.name), {.wait = 500ms});
+  auto l = by.acquire(lock_name(name_), {.wait = 500ms});
   if (!l) {
     note(l.error());
     if (l.error().code() != errc::timed_out) std::this_thread::sleep_for(10ms);
@@ -63,4 +64,4 @@ std::string contest::troubles() const {
   return all;
 }
 
-}  // namespace holdfast::redlock_tests
+}  // namespace holdfast::redis_tests
