@@ -19,7 +19,7 @@ TEST_F(bad_input, a_server_that_is_not_there) {
   const auto r = await(open("redis://127.0.0.1:1"), status::unavailable);
   expect(r, "127.0.0.1:1");
   expect(r, "refused");
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 5s);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
 }
 
 TEST_F(bad_input, a_password_that_is_missing_or_wrong) {

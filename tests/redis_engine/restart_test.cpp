@@ -68,6 +68,7 @@ TEST_F(restart, a_holder_learns_by_its_next_beat_that_its_session_is_gone) {
 }
 
 TEST_F(restart, one_that_syncs_every_write_keeps_its_locks_and_grants_at_once) {
+  max_ttl = "1h";  // Nobody waits for that long.
   auto s = durable();
   const auto o = founded(s);
   member m(ask(o), 500ms);
@@ -75,9 +76,7 @@ TEST_F(restart, one_that_syncs_every_write_keeps_its_locks_and_grants_at_once) {
   ASSERT_EQ(held.what, status::ok);
   s.kill();
   s.start();
-  const auto began = steady_clock::now();
   await(o, status::ok);
-  EXPECT_LT(steady_clock::now() - began, 1500ms);
   EXPECT_EQ(m.beat().what, status::ok);
   EXPECT_EQ(m.confirm("a", held.mine).what, status::ok);
   member other(ask(o), 500ms);
@@ -117,13 +116,15 @@ TEST_F(restart, flushall_is_seen_by_the_very_next_script) {
 }
 
 TEST_F(restart, the_next_process_of_this_user_goes_on_with_the_wait) {
+  max_ttl = "6s";
   server s;
   const auto began = steady_clock::now();
   { await(open(patient(s)), status::unavailable); }
-  std::this_thread::sleep_for(1500ms);
+  std::this_thread::sleep_for(5s);
+  const auto second = steady_clock::now();
   await(open(patient(s)), status::ok);
-  EXPECT_LT(steady_clock::now() - began, 3s);
-  EXPECT_GE(steady_clock::now() - began, 2022ms);
+  EXPECT_LT(steady_clock::now() - second, 5s);
+  EXPECT_GE(steady_clock::now() - began, 6062ms);
 }
 
 TEST_F(restart, no_key_has_a_ttl_that_a_step_of_the_clock_could_end) {
@@ -148,11 +149,9 @@ TEST_F(restart, what_an_earlier_life_left_is_removed) {
   s.command({"CLIENT", "KILL", "TYPE", "normal"});
   s.command({"CLIENT", "KILL", "TYPE", "pubsub"});
   await(o, status::ok);
-  EXPECT_TRUE(process::eventually(
-      [&] {
-        return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty();
-      },
-      15s));
+  EXPECT_TRUE(process::eventually([&] {
+    return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty();
+  }));
 }
 
 }  // namespace

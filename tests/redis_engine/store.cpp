@@ -35,4 +35,12 @@ core::open_reply store_test::await(const engines::opened& o, status wanted,
   }
 }
 
+void store_test::attach(server& replica, const server& master) {
+  replica.command({"REPLICAOF", "127.0.0.1", std::to_string(master.port())});
+  EXPECT_TRUE(process::eventually([&] {
+    return replica.command({"INFO", "replication"}).text.find("master_link_status:up") !=
+           std::string::npos;
+  }));
+}
+
 }  // namespace holdfast::redis_engine_tests

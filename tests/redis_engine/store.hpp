@@ -33,6 +33,9 @@ class store_test : public testing::Test {
   static core::open_reply await(const engines::opened& o, status wanted,
                                 std::chrono::milliseconds limit = std::chrono::seconds{60});
 
+  /// Makes it a replica, and waits until it is in step.
+  static void attach(server& replica, const server& master);
+
   std::string max_ttl{"1h"};  ///< And so how long a wait is.
 
  private:

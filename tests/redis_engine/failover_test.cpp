@@ -1,0 +1,96 @@
+#include "tests/redis_engine/contested.hpp"
+
+#include <filesystem>
+#include <thread>
+
+/// A replica that is promoted, at the address where clients look for the master.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+using namespace std::chrono_literals;
+using redis_tests::contest;
+
+class failover : public contested {
+ protected:
+  /// A master that does not wait for more replicas before it sends its data to the first.
+  static server::options node() {
+    return {.unix_socket = true, .settings = {"--repl-diskless-sync-delay", "0"}};
+  }
+  static void promote(server& s) { s.command({"REPLICAOF", "NO", "ONE"}); }
+
+  /// Where clients look; a connection that is there stays where it is.
+  std::string name() const { return directory_.path() + "/master"; }
+  void name_leads_to(const server& s) const {
+    std::filesystem::remove(name());
+    std::filesystem::create_symlink(s.socket_path(), name());
+  }
+  /// How clients of this test name the store.
+  std::string named(const std::string& query) const {
+    return "redis://unix:" + name() + "?max_ttl=" + max_ttl + query;
+  }
+  void found(const std::string& query) const {
+    await(open(named(query + "&assume_fresh=yes")), status::ok);
+  }
+
+ private:
+  tests::temporary_directory directory_;
+};
+
+TEST_F(failover, contenders_go_on_with_the_promoted_replica) {
+  server master(node()), replica(node()), next(node());
+  attach(replica, master);
+  name_leads_to(master);
+  found("&replicas=1");
+  contest c(three(named("&replicas=1")));
+  expect_more(c);
+  master.kill();
+  promote(replica);
+  attach(next, replica);
+  name_leads_to(replica);
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+TEST_F(failover, contenders_go_on_where_replicas_are_ignored) {
+  server master(node()), replica(node());
+  attach(replica, master);
+  name_leads_to(master);
+  found("&replicas=ignore");
+  contest c(three(named("&replicas=ignore")));
+  expect_more(c);
+  master.kill();
+  promote(replica);
+  name_leads_to(replica);
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+TEST_F(failover, an_old_master_that_lives_on_keeps_nobodys_lock) {
+  server master(node()), replica(node()), next(node());
+  attach(replica, master);
+  name_leads_to(master);
+  found("&replicas=1");
+  redis_tests::witness seen;
+  const auto urls = three(named("&replicas=1"));
+  auto old = holdfast::open(urls[0]);
+  ASSERT_TRUE(old) << old.error().message();
+  auto held = old->try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  const auto first = seen.begins(*held);
+  // It is cut off from its replica, and not from the holder.
+  promote(replica);
+  attach(next, replica);
+  name_leads_to(replica);
+  ASSERT_TRUE(process::eventually([&] {
+    auto fresh = holdfast::open(urls[1]);
+    const auto l =
+        fresh ? fresh->acquire(lock_name("a"), {.wait = 10s}) : result<lock>(fresh.error());
+    return l && seen.begins(*l) != 0;
+  }));
+  EXPECT_FALSE(seen.still(first, *held)) << "two holders";
+  EXPECT_THAT(seen.violations(), testing::IsEmpty());
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests

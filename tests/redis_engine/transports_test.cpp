@@ -1,0 +1,63 @@
+#include "tests/redis/certificate.hpp"
+#include "tests/redis_engine/contested.hpp"
+
+#include <filesystem>
+#include <fstream>
+
+/// The same locks by other ways to the server: a Unix socket, TLS, a user with a password.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+using redis_tests::contest;
+
+class transports : public contested {
+ protected:
+  void contend(const std::string& url) {
+    contest c(three(url));
+    expect_more(c, 100);
+    expect_clean_end(c);
+  }
+  std::string fresh() const { return "?assume_fresh=yes&max_ttl=" + max_ttl; }
+  tests::temporary_directory files_;
+};
+
+TEST_F(transports, a_unix_socket) {
+  server s({.unix_socket = true});
+  contend("redis://unix:" + s.socket_path() + fresh());
+}
+
+TEST_F(transports, tls_with_a_certificate_of_the_client) {
+  const io::certificate ca({.directory = files_.path(), .name = "ca"});
+  const io::certificate own({.directory = files_.path(),
+                             .name = "server",
+                             .alternative = "DNS:localhost",
+                             .issuer = &ca});
+  const io::certificate client(
+      {.directory = files_.path(), .name = "client", .alternative = "DNS:client", .issuer = &ca});
+  server s(
+      {.tls = true,
+       .settings = {"--tls-cert-file", own.certificate_file(), "--tls-key-file", own.key_file(),
+                    "--tls-ca-cert-file", ca.certificate_file(), "--tls-auth-clients", "yes"}});
+  const std::string url = "redis+tls://localhost:" + std::to_string(s.port()) + fresh() +
+                          "&ca=" + ca.certificate_file();
+  contend(url + "&cert=" + client.certificate_file() + "&key=" + client.key_file());
+  const auto stranger = holdfast::open(url);
+  ASSERT_FALSE(stranger);
+  EXPECT_EQ(stranger.error().code(), errc::unavailable);
+  EXPECT_NE(stranger.error().message().find("localhost"), std::string::npos);
+}
+
+TEST_F(transports, a_user_whose_password_is_in_a_file) {
+  server s({.users = "user default off\nuser worker on >secret ~holdfast:* &* +@all\n"});
+  const std::string file = files_.path() + "/password";
+  std::ofstream(file) << "secret\n";
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  contend("redis://worker@" + s.address() + fresh() + "&password_file=" + file);
+  const auto nobody = holdfast::open("redis://" + s.address() + fresh());
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code(), errc::unavailable) << nobody.error().message();
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests
