@@ -48,7 +48,7 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
   return {};
 }
 
-bool syncs_every_write(const redis_facts& server, const wire::reply& config) {
+bool keeps_every_write(const redis_facts& server, const wire::reply& config) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> wanted{{
       {"appendonly", "yes"},
       {"appendfsync", "always"},
@@ -58,8 +58,12 @@ bool syncs_every_write(const redis_facts& server, const wire::reply& config) {
     if (!config_says(config, key, value)) return false;
   }
   // After CONFIG SET appendonly yes nothing is safe before the first rewrite has ended, and INFO
-  // does not tell that one from any other.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> signs{{
+  // does not tell that one from any other. Replicas are copied to behind the answers: what one that
+  // was promoted has synced is not all that was answered, and its master's clients may find it
+  // next.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> signs{{
+      {"connected_slaves", "0"},
+      {"second_repl_offset", "-1"},
       {"aof_enabled", "1"},
       {"aof_last_write_status", "ok"},
       {"aof_rewrite_in_progress", "0"},

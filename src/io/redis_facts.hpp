@@ -14,9 +14,11 @@ namespace holdfast::io {
 /// Errors: `unavailable`, without naming the node.
 result<void> check_redis(const redis_facts& server, std::string_view engine);
 
-/// Whether the server syncs every write before it answers: `appendonly yes`, `appendfsync always`,
-/// no exception while it rewrites the file, and no sign in INFO that this does not hold yet.
-/// `config` answers `CONFIG GET *append*`; a user without CONFIG proves nothing.
-bool syncs_every_write(const redis_facts& server, const wire::reply& config);
+/// Whether whatever is found at this address later has every write that was answered. The server
+/// syncs each before it answers (`appendonly yes`, `appendfsync always`, no exception while it
+/// rewrites the file, and no sign in INFO that this does not hold yet), and no replica can take its
+/// place, or has taken that of its master: those are copied to behind the answers. `config` answers
+/// `CONFIG GET *append*`; a user without CONFIG proves nothing.
+bool keeps_every_write(const redis_facts& server, const wire::reply& config);
 
 }  // namespace holdfast::io

@@ -33,7 +33,7 @@ std::string clean(std::string_view nonce, std::string_view cursor);
 
 /// SCRIPT LOAD.
 std::string load(const script& s);
-/// The settings that io::syncs_every_write() reads.
+/// The settings that io::keeps_every_write() reads.
 std::string persistence();
 std::string role();
 /// WAIT: how many replicas have what this connection wrote.

@@ -22,7 +22,8 @@ finding about_persistence(const master::picture& p) {
             "every write is synced before it is answered: locks survive a restart"};
   }
   return {level::warning, "persistence",
-          "not every write is synced (appendonly yes, appendfsync always): after a restart all "
+          "not every write is synced (appendonly yes, appendfsync always), or a replica that may "
+          "have fewer can take over: after a restart all "
           "locks are lost and nothing is granted for " +
               print_duration(p.max_ttl) + " and a margin"};
 }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 
 namespace holdfast::engines::redis {
 
@@ -29,6 +30,7 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
   void confirm(const core::confirm_request& r, core::on<core::queue_view> done) override;
   void take(const core::take_request& r, core::on<core::take_reply> done) override;
   void deny(const core::deny_request& r, core::on<core::deny_reply> done) override;
+  std::string trouble() const override { return master_->trouble(); }
   std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
                                             std::function<void()> notify) override;
   void list(core::on<core::listing> done) override;

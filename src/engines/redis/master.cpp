@@ -186,6 +186,11 @@ void master::tell_waiters(bool all) {
   for (const auto& p : due) p.then();
 }
 
+std::string master::trouble() const {
+  const std::lock_guard hold(mutex_);
+  return nonce_.empty() ? why_.text : std::string();
+}
+
 master::picture master::look() {
   const auto judged = std::make_shared<io::latch>();
   when_judged([judged] { judged->open(); });

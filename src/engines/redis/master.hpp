@@ -75,6 +75,8 @@ class master final : public std::enable_shared_from_this<master> {
     std::size_t replicas{};
     duration max_ttl{};
   };
+  /// The same without waiting; empty: it is used.
+  std::string trouble() const;
   /// Waits for a judgement, up to the time that operations wait.
   picture look();
 
@@ -103,6 +105,7 @@ class master final : public std::enable_shared_from_this<master> {
   void send_write(const admission::write& w);
   void clean(const std::string& nonce, const std::string& cursor);
   std::optional<error> unfit(const inquiry& q) const;
+  static bool is_durable(const inquiry& q);
   void settle(std::string nonce, core::reply why);
   void inspect_later(duration pause);
   void when_judged(std::function<void()> then);

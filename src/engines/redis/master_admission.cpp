@@ -114,11 +114,14 @@ class master::ear final : public io::redis_watcher {
 struct master::inquiry {
   std::uint64_t connection{};
   io::redis_facts server{};
-  bool durable{};
+  bool synced{};
   std::optional<std::size_t> replicas{};
   std::optional<store_record> record{};
   std::string refused{};  ///< What look was answered instead.
 };
+
+/// A replica may become the master, with this record and not with the newest writes.
+bool master::is_durable(const inquiry& q) { return q.synced && q.replicas.value_or(0) == 0; }
 
 master::master(settings s, std::shared_ptr<io::loop> l)
     : settings_(std::move(s)),
@@ -218,7 +221,7 @@ void master::inspect() {
   }
   const auto self = shared_from_this();
   ask(commands::persistence(), [q](const wire::reply* r) {
-    q->durable = r != nullptr && io::syncs_every_write(q->server, *r);
+    q->synced = r != nullptr && io::keeps_every_write(q->server, *r);
   });
   ask(commands::role(), [q](const wire::reply* r) {
     if (r != nullptr) q->replicas = replies::replicas(*r);
@@ -257,7 +260,7 @@ void master::inspected(const inquiry& q) {
   {
     const std::lock_guard hold(mutex_);
     if (q.connection != connects_ || closed_) return;
-    durable_ = q.durable;
+    durable_ = is_durable(q);
     replicas_ = q.replicas.value_or(0);
   }
   const std::string node = "redis node " + settings_.node.text() + ": ";
@@ -271,7 +274,7 @@ void master::inspected(const inquiry& q) {
     return inspect_later(look_later);
   }
   admission::sight s{.run_id = q.server.run_id,
-                     .durable = q.durable,
+                     .durable = is_durable(q),
                      .record = *q.record,
                      .known = known_.load(),
                      .fresh = sixteen_digits()};

@@ -16,7 +16,7 @@ core::redlock::node_facts of(const io::redis_facts& server) {
 }
 
 bool is_durable(const io::redis_facts& server, const wire::reply& config) {
-  return io::syncs_every_write(server, config);
+  return io::keeps_every_write(server, config);
 }
 
 }  // namespace holdfast::engines::redlock::facts

@@ -18,9 +18,7 @@ result<void> check(const io::redis_facts& server);
 /// What INFO says about the node. The address, `durable` and the record are not known from it.
 core::redlock::node_facts of(const io::redis_facts& server);
 
-/// Whether the server syncs every write before it answers: `appendonly yes`, `appendfsync always`,
-/// no exception while it rewrites the file, and no sign in INFO that this does not hold yet.
-/// `config` answers commands::persistence(); a user without CONFIG proves nothing.
+/// See io::keeps_every_write(). `config` answers commands::persistence().
 bool is_durable(const io::redis_facts& server, const wire::reply& config);
 
 }  // namespace holdfast::engines::redlock::facts

@@ -22,7 +22,9 @@ io::redis_facts a_server() {
   f.info = {{"aof_enabled", "1"},
             {"aof_last_write_status", "ok"},
             {"aof_rewrite_in_progress", "0"},
-            {"aof_rewrite_scheduled", "0"}};
+            {"aof_rewrite_scheduled", "0"},
+            {"connected_slaves", "0"},
+            {"second_repl_offset", "-1"}};
   return f;
 }
 
@@ -92,7 +94,7 @@ TEST(facts, a_server_that_is_too_old_is_named) {
   }
 }
 
-TEST(facts, durable_is_what_syncs_every_write_over_either_protocol) {
+TEST(facts, durable_is_what_keeps_every_write_over_either_protocol) {
   EXPECT_TRUE(facts::is_durable(a_server(), config_of(safe, reply_kind::map)));
   EXPECT_TRUE(facts::is_durable(a_server(), config_of(safe, reply_kind::array)));
 }
@@ -133,7 +135,9 @@ TEST(facts, durable_ends_where_info_shows_a_doubt) {
        std::vector<std::pair<std::string, std::string>>{{"aof_enabled", "0"},
                                                         {"aof_last_write_status", "err"},
                                                         {"aof_rewrite_in_progress", "1"},
-                                                        {"aof_rewrite_scheduled", "1"}}) {
+                                                        {"aof_rewrite_scheduled", "1"},
+                                                        {"connected_slaves", "1"},
+                                                        {"second_repl_offset", "77"}}) {
     io::redis_facts f = a_server();
     f.info[key] = value;
     EXPECT_FALSE(facts::is_durable(f, config)) << key;

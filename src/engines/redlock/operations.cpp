@@ -270,9 +270,10 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
     all.push_back(about(name, level::fault, unsafe));
   }
   if (!p.facts.durable) {
-    all.push_back(about(name, level::warning,
-                        "loses locks when it restarts, and then does not vote for max_ttl; set "
-                        "appendonly yes and appendfsync always to keep both"));
+    all.push_back(
+        about(name, level::warning,
+              "loses locks when it restarts, and then does not vote for max_ttl; set "
+              "appendonly yes and appendfsync always to keep both, and attach no replica"));
   }
   // That it has no record is what a blank node's explanation says.
   const bool blank = p.standing == core::redlock::admission::standing::blank;
