@@ -1,0 +1,161 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/export.hpp>
+#include <holdfast/lock.hpp>
+#include <holdfast/lock_name.hpp>
+#include <holdfast/observer.hpp>
+#include <holdfast/session.hpp>
+#include <holdfast/session_id.hpp>
+#include <holdfast/snapshot.hpp>
+#include <holdfast/store.hpp>
+#include <holdfast/token.hpp>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+
+/// \file
+/// Elections: one of many candidates leads, and everybody can read the value that it published.
+
+namespace holdfast {
+
+/// How to campaign. `{}` waits until elected.
+struct campaign_options {
+  /// How long others wait for a leader that hangs: see session_options::ttl.
+  std::optional<duration> ttl{};
+
+  /// How long to wait while somebody else leads. Zero tries once; negative is refused.
+  duration wait{forever};
+
+  /// Stop is requested: the campaign ends at once with `cancelled` and nobody was elected.
+  std::stop_token stop{};
+
+  std::string program{};                ///< As in session_options.
+  std::string instance{};               ///< As in session_options.
+  std::shared_ptr<observer> watcher{};  ///< As in session_options.
+};
+
+/// Who leads, as the store showed it at one moment.
+struct leader {
+  session_id session;
+  token term;         ///< Grows from leader to leader; zero in a store without tokens.
+  std::string value;  ///< What it published when it campaigned.
+  owner_info owner;   ///< For people.
+
+  /// The same leader in the same term.
+  friend bool operator==(const leader& a, const leader& b) {
+    return a.session == b.session && a.term == b.term;
+  }
+};
+
+/// Who leads the election `name` in this picture of its store; empty when nobody does.
+HOLDFAST_EXPORT std::optional<leader> leader_in(const snapshot& all, const lock_name& name);
+
+/// What the elected candidate holds: it leads until it resigns or loses its lease. Move-only.
+///
+/// |          | check(needed)             | resign()   | destructor       |
+/// |----------|---------------------------|------------|------------------|
+/// | leads    | ok while `needed` is left | resigned   | resigns, bounded |
+/// | lost     | errc::lost                | errc::lost | tells nobody     |
+///
+/// It is an exclusive lock in a session of its own, and is lost as a lock is: everything at
+/// holdfast::lock about losing, paused processes and fencing holds here. The work of a leader is to
+/// stop when lost() says so.
+///
+/// What it does **not** promise: that nobody else believes to lead. A leader that was paused beyond
+/// its lease learns of it late: send term() with every write, and let the storage refuse an older
+/// one.
+///
+/// Thread safety: as holdfast::lock.
+class [[nodiscard]] HOLDFAST_EXPORT leadership {
+ public:
+  /// Takes the leadership over; `other` may only be destroyed or assigned afterwards.
+  leadership(leadership&& other) noexcept = default;
+  /// Resigns from what was led before, as the destructor does.
+  leadership& operator=(leadership&& other) noexcept;
+  /// Resigns without telling how that went; see lock::~lock.
+  ~leadership() = default;
+
+  /// Which leadership this is: larger than that of every leader of this election before it. Zero in
+  /// a store without tokens.
+  token term() const noexcept { return lock_.token(); }
+  /// As it appears in `leader::session`.
+  const session_id& session() const noexcept { return session_.id(); }
+  /// How long this process may still act as the leader; zero once lost.
+  duration remaining() const noexcept { return lock_.remaining(); }
+  /// Call before each step that only the leader may do; see lock::check(). Errors: `lost`.
+  result<void> check(duration needed = duration::zero()) const noexcept {
+    return lock_.check(needed);
+  }
+  /// Stop is requested when the leadership is lost, not when it is resigned; see lock::lost().
+  std::stop_token lost() const noexcept { return lock_.lost(); }
+  /// See lock::on_lost().
+  void on_lost(std::function<void(const error&)> f) { lock_.on_lost(std::move(f)); }
+
+  /// Lets the next candidate lead, and says how that went. Errors: as lock::release().
+  result<void> resign() &&;
+
+ private:
+  friend class election;
+  leadership(holdfast::session s, lock l) noexcept : session_(std::move(s)), lock_(std::move(l)) {}
+
+  holdfast::session session_;
+  lock lock_;
+};
+
+/// An election among everybody who campaigns for the same name in the same store.
+///
+/// The election `a` is the lock `a`: candidates stand in its queue, in every engine's own order,
+/// and who holds it exclusively leads. Each candidacy has a session of its own, whose label is the
+/// published value; so it ends alone, and `holdfast ls`, `deny` and `break` work on it.
+///
+/// What it does **not** promise: leader() and wait_for_other() tell what the store shows, which may
+/// be over by the time it is read, or be a leader whose lease has just ended. To be safe against
+/// two, let the storage compare terms.
+///
+/// Thread safety: every function may be called from any number of threads at once, except that
+/// destroying, moving and assigning need the caller's own order.
+class HOLDFAST_EXPORT election {
+ public:
+  /// The longest value, in bytes.
+  static constexpr std::size_t value_max = 256;
+
+  /// On a store that is open already. A name that is none shows at the first campaign().
+  election(store s, lock_name name) noexcept : store_(std::move(s)), name_(std::move(name)) {}
+
+  /// Opens the store, or makes it. Errors: as holdfast::open; `invalid_argument` for a bad name.
+  static result<election> open(std::string_view url, lock_name name);
+
+  /// What the candidates have in common.
+  const lock_name& name() const noexcept { return name_; }
+  /// The store's URL without secrets, with every default filled in.
+  const std::string& url() const noexcept { return store_.url(); }
+
+  /// Stands for election with `value` (at most value_max bytes; may be empty), and blocks for at
+  /// most `options.wait`.
+  /// Errors: `busy` (wait is zero and somebody leads), `timed_out`, `cancelled`,
+  /// `invalid_argument`, `lost` and `denied` (the candidacy ended while it waited), `unavailable`,
+  /// `outcome_unknown`, `damaged`, `not_initialised`.
+  result<leadership> campaign(std::string value, campaign_options options = {});
+
+  /// Who leads now; empty when nobody does. Errors: `unavailable`, `damaged`, `unsupported` (a
+  /// store that cannot list its sessions: Redlock with `?tokens=off`).
+  result<std::optional<leader>> current();
+
+  /// Waits until another than `known` leads, or nobody, at most `wait`. What is answered then is
+  /// who leads, which is `known` when the time is over or `stop` was requested. Zero asks once.
+  /// Errors: as current(); `invalid_argument` for a negative wait.
+  result<std::optional<leader>> wait_for_other(const std::optional<leader>& known, duration wait,
+                                               std::stop_token stop = {});
+
+ private:
+  store store_;
+  lock_name name_;
+};
+
+}  // namespace holdfast

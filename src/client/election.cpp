@@ -1,0 +1,89 @@
+#include <holdfast/election.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A leader that is followed by time alone leaves no trace that wakes who waits for a change.
+constexpr duration look_every = 1s;
+
+}  // namespace
+
+std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
+  const auto queue =
+      std::ranges::find(all.locks, name.str(), [](const lock_info& l) { return l.name.str(); });
+  if (queue == all.locks.end()) return std::nullopt;
+  const entry_info& first = queue->entries.front();
+  if (!first.granted || !first.how.is_exclusive()) return std::nullopt;
+  const auto who = std::ranges::find(all.sessions, first.owner, &session_info::id);
+  // A picture of several nodes may show a lock whose session has just gone.
+  if (who == all.sessions.end()) return std::nullopt;
+  return leader{who->id, first.order, who->owner.label, who->owner};
+}
+
+leadership& leadership::operator=(leadership&& other) noexcept {
+  // The lock first: with its session gone it could no longer be released.
+  lock_ = std::move(other.lock_);
+  session_ = std::move(other.session_);
+  return *this;
+}
+
+result<void> leadership::resign() && {
+  auto released = std::move(lock_).release();
+  const auto closed = session_.close();
+  return released ? closed : released;
+}
+
+result<election> election::open(std::string_view url, lock_name name) {
+  if (const auto good = name.check(); !good) return good.error();
+  auto opened = store::open(url);
+  if (!opened) return opened.error();
+  return election(std::move(*opened), std::move(name));
+}
+
+result<leadership> election::campaign(std::string value, campaign_options options) {
+  if (value.size() > value_max) {
+    return error(errc::invalid_argument, "the value to publish has " +
+                                             std::to_string(value.size()) + " bytes; at most " +
+                                             std::to_string(value_max) + " are allowed");
+  }
+  auto own = store_.open_session({.ttl = options.ttl,
+                                  .program = std::move(options.program),
+                                  .instance = std::move(options.instance),
+                                  .label = std::move(value),
+                                  .watcher = std::move(options.watcher)});
+  if (!own) return own.error();
+  auto elected = own->acquire(name_, {.wait = options.wait, .stop = std::move(options.stop)});
+  if (!elected) return elected.error();
+  return leadership(std::move(*own), std::move(*elected));
+}
+
+result<std::optional<leader>> election::current() {
+  const auto all = store_.list();
+  if (!all) return all.error();
+  return leader_in(*all, name_);
+}
+
+result<std::optional<leader>> election::wait_for_other(const std::optional<leader>& known,
+                                                       duration wait, std::stop_token stop) {
+  if (wait < duration::zero()) {
+    return error(errc::invalid_argument, "a wait cannot be negative");
+  }
+  const time_point began = clock::now();
+  while (true) {
+    auto seen = current();
+    if (!seen || *seen != known) return seen;
+    const duration left = wait - (clock::now() - began);
+    if (left <= duration::zero() || stop.stop_requested()) return seen;
+    const auto changed = store_.wait_for_change(std::min(left, look_every), stop);
+    if (!changed) return changed.error();
+  }
+}
+
+}  // namespace holdfast
