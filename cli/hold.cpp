@@ -1,11 +1,14 @@
+#include "cli/hold.hpp"
+
 #include "cli/command_line.hpp"
 #include "cli/find_command.hpp"
 #include "cli/run_options.hpp"
-#include "cli/verbs.hpp"
 #include "cli/wrapper.hpp"
 
+#include <holdfast/election.hpp>
 #include <holdfast/lock_name.hpp>
 
+#include <algorithm>
 #include <charconv>
 
 namespace holdfast::cli {
@@ -15,19 +18,30 @@ namespace {
 /// The options as they were typed.
 struct typed {
   common_options common;
-  std::string name, wait, permits, ttl, grace, conflict_exit, label, instance;
+  std::string name, value, wait, permits, ttl, grace, conflict_exit, label, instance;
   bool no_wait{}, shared{}, verbose{};
 
-  void add_to(arguments& app) {
-    app.add_option("NAME", name, "The lock: 1 to 512 bytes, no control characters")->required();
+  void add_to(arguments& app, held_as what) {
+    const bool is_lock = what == held_as::lock;
+    app.add_option("NAME", name,
+                   std::string(is_lock ? "The lock" : "The election") +
+                       ": 1 to 512 bytes, no control characters")
+        ->required();
+    if (!is_lock) {
+      app.add_option("--value", value, "What `holdfast leader NAME` tells while this one leads")
+          ->required()
+          ->type_name("TEXT");
+    }
     auto* limit =
         app.add_option("--wait", wait, "Wait at most this long, or forever (the default)");
     limit->type_name("DURATION");
     app.add_flag("-n,--no-wait", no_wait, "Give up at once when somebody else holds it")
         ->excludes(limit);
-    auto* many = app.add_option("--permits", permits, "Let up to N hold it together");
-    many->type_name("N");
-    app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
+    if (is_lock) {
+      auto* many = app.add_option("--permits", permits, "Let up to N hold it together");
+      many->type_name("N");
+      app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
+    }
     app.add_option("--ttl", ttl, "How long a silent holder keeps it: 100ms to 1h (default 30s)")
         ->type_name("DURATION");
     app.add_option("--grace", grace,
@@ -36,7 +50,7 @@ struct typed {
         ->type_name("DURATION");
     app.add_option("-E,--conflict-exit", conflict_exit, "Exit code instead of 75: 0 to 255")
         ->type_name("N");
-    app.add_option("--label", label, "Free text for people")->type_name("TEXT");
+    if (is_lock) app.add_option("--label", label, "Free text for people")->type_name("TEXT");
     app.add_option("--instance", instance, "Which instance of the program, for people")
         ->type_name("TEXT");
     common.add_to(app);
@@ -86,10 +100,25 @@ std::optional<int> read_durations(const typed& t, const settings& s, run_options
   return std::nullopt;
 }
 
-std::optional<int> read_command(const words& given, run_options& into, const report& out) {
+/// One line for whoever asks who leads, as long as the store can keep.
+std::optional<int> check_value(const std::string& value, const report& out) {
+  if (value.size() > election::value_max) {
+    return out.fail(exit_code::usage, "--value has " + std::to_string(value.size()) +
+                                          " bytes; at most " + std::to_string(election::value_max) +
+                                          " are allowed");
+  }
+  const bool plain =
+      std::ranges::none_of(value, [](unsigned char c) { return c < 32 || c == 127; });
+  if (plain) return std::nullopt;
+  return out.fail(exit_code::usage, "--value may not hold control characters");
+}
+
+std::optional<int> read_command(const char* verb, const words& given, run_options& into,
+                                const report& out) {
   if (!given.command || given.command->empty()) {
-    return out.fail(exit_code::usage, "run: no command; write it after --: holdfast run " +
-                                          shell_line(given.ours) + " -- COMMAND");
+    return out.fail(exit_code::usage, std::string(verb) +
+                                          ": no command; write it after --: holdfast " + verb +
+                                          " " + shell_line(given.ours) + " -- COMMAND");
   }
   into.command = *given.command;
   const found_command found = find_command(into.command.front());
@@ -109,39 +138,53 @@ void put_options_over(settings& s, const typed& t) {
   if (!t.instance.empty()) s.set_option(key::instance, t.instance);
 }
 
+/// What is asked for, or the exit code after a sentence.
+std::optional<int> read_options(const typed& t, run_options& into, const report& out) {
+  into.name = t.name;
+  if (const auto good = lock_name(into.name).check(); !good) {
+    return out.fail(exit_code::usage, good.error().message());
+  }
+  if (auto code = check_value(t.value, out)) return code;
+  if (auto code = read_mode(t, into, out)) return code;
+  if (t.conflict_exit.empty()) return std::nullopt;
+  const auto n = whole_number(t.conflict_exit, 0, 255);
+  if (!n) {
+    return out.fail(exit_code::usage,
+                    "-E " + harmless(t.conflict_exit) + ": must be a whole number from 0 to 255");
+  }
+  into.conflict_exit = *n;
+  return std::nullopt;
+}
+
 }  // namespace
 
-int verb_run(const std::vector<std::string>& after_verb) {
-  arguments app("Hold the lock NAME while COMMAND runs, and stop it before the lock can pass on.",
-                "run", "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT...]\n\n");
+int hold_and_run(const std::vector<std::string>& after_verb, held_as what) {
+  const bool is_lock = what == held_as::lock;
+  const char* verb = is_lock ? "run" : "elect";
+  arguments app(
+      is_lock ? "Hold the lock NAME while COMMAND runs, and stop it before the lock can pass on."
+              : "Wait to lead the election NAME, run COMMAND while leading, and stop it before "
+                "another can lead.",
+      verb,
+      is_lock ? "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT...]\n\n"
+              : "Usage: holdfast elect NAME --value TEXT [OPTIONS] -- COMMAND "
+                "[ARGUMENT...]\n\n");
   typed t;
-  t.add_to(app);
+  t.add_to(app, what);
   const words given = cut_at_dashes(after_verb);
   if (const auto code = parse(app, given)) return *code;
   const report out(t.common.json, t.verbose);
 
   run_options options;
-  options.name = t.name;
-  if (const auto good = lock_name(options.name).check(); !good) {
-    return out.fail(exit_code::usage, good.error().message());
-  }
-  if (const auto code = read_mode(t, options, out)) return *code;
-  if (!t.conflict_exit.empty()) {
-    const auto n = whole_number(t.conflict_exit, 0, 255);
-    if (!n) {
-      return out.fail(exit_code::usage,
-                      "-E " + harmless(t.conflict_exit) + ": must be a whole number from 0 to 255");
-    }
-    options.conflict_exit = *n;
-  }
+  if (const auto code = read_options(t, options, out)) return *code;
   settings s;
   if (const auto code = load_settings(s, t.common, out)) return *code;
   put_options_over(s, t);
   if (const auto code = read_durations(t, s, options, out)) return *code;
-  if (const auto code = read_command(given, options, out)) return *code;
+  if (const auto code = read_command(verb, given, options, out)) return *code;
   if (const auto code = refuse_memory(s, out)) return *code;
   options.store = store_url(s);
-  options.label = s[key::label].value;
+  options.label = is_lock ? s[key::label].value : t.value;
   options.instance = s[key::instance].value;
   return wrapper(options, s, out).run();
 }

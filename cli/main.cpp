@@ -13,9 +13,11 @@
 
 namespace holdfast::cli {
 
-const std::array<verb, 10>& all_verbs() noexcept {
-  static constexpr std::array<verb, 10> verbs{{
+const std::array<verb, 12>& all_verbs() noexcept {
+  static constexpr std::array<verb, 12> verbs{{
       {"run", verb_run, "hold a lock and run a command under it"},
+      {"elect", verb_elect, "run a command while leading, with a value that others can read"},
+      {"leader", verb_leader, "who leads: the value it published"},
       {"ls", verb_ls, "what is held, by whom, and who waits"},
       {"show", verb_show, "everything about one lock or one session"},
       {"watch", verb_watch, "what is held, and every change from now on"},

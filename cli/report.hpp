@@ -42,6 +42,8 @@ int print(const std::string& text, const report& out = report());
 std::string harmless(std::string_view text);
 
 /// "4s", "2m03s", "5h12m", "3d04h", "less than 1s".
+/// Of the local clock, for lines that people read.
+std::string time_of_day();
 std::string age(wall_time since);
 std::string rounded(duration d);
 

@@ -6,20 +6,12 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <ctime>
 
 namespace holdfast::cli {
 
 using namespace std::chrono_literals;
 
 namespace {
-
-std::string time_of_day() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  return fmt::format("{:02}:{:02}:{:02}", local.tm_hour, local.tm_min, local.tm_sec);
-}
 
 std::string line_of(const char* what, const lock_name& name, const entry_info& e,
                     const snapshot& all) {

@@ -9,6 +9,8 @@ namespace holdfast::cli {
 using verb_function = int (*)(const std::vector<std::string>& after_verb);
 
 int verb_run(const std::vector<std::string>& after_verb);
+int verb_elect(const std::vector<std::string>& after_verb);
+int verb_leader(const std::vector<std::string>& after_verb);
 int verb_ls(const std::vector<std::string>& after_verb);
 int verb_show(const std::vector<std::string>& after_verb);
 int verb_watch(const std::vector<std::string>& after_verb);
@@ -26,6 +28,6 @@ struct verb {
   const char* summary;
 };
 
-const std::array<verb, 10>& all_verbs() noexcept;
+const std::array<verb, 12>& all_verbs() noexcept;
 
 }  // namespace holdfast::cli

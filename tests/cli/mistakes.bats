@@ -4,14 +4,6 @@
 
 load setup
 
-# says WORDS...: the output has each of them.
-says() {
-  local words
-  for words in "$@"; do
-    [[ $output == *"$words"* ]] || { echo "not said: $words"; echo "$output"; return 1; }
-  done
-}
-
 # json PROGRAM: the answer in $output, as `a`, given to python.
 json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "$output"; }
 
@@ -145,7 +137,7 @@ as_nobody() {
 }
 
 @test "help has one usage line that can be typed" {
-  for verb in run ls show watch check deny break redlock doctor version; do
+  for verb in run elect leader ls show watch check deny break redlock doctor version; do
     expect 0 holdfast $verb --help
     [[ $output =~ "Usage: holdfast $verb"(\ |$'\n') && $output != *"$verb $verb"* ]]
   done

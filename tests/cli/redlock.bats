@@ -65,14 +65,6 @@ server_runs() { [[ $(ps -o stat= -p "$(<"$BATS_FILE_TMPDIR/$1/pid")") == [!Z]* ]
 port_of() { cat "$BATS_FILE_TMPDIR/$1/port"; }
 cli() { redis-cli -p "$(port_of "$1")" "${@:2}"; }
 
-# says WORDS...: the output has each of them.
-says() {
-  local words
-  for words in "$@"; do
-    [[ $output == *"$words"* ]] || { echo "not said: $words"; echo "$output"; return 1; }
-  done
-}
-
 # json PROGRAM: the answer in $output, as `a`, given to python.
 json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines[0]}"; }
 
@@ -222,6 +214,17 @@ assert e["owner"]["program"] == "sh", a'
   wait "$holder" || code=$?
   [[ $code == 76 ]]
   grep "127.0.0.1:$(port_of 1): cannot connect" told
+}
+
+@test "the leader of an election and its value are told" {
+  initialised
+  expect 75 holdfast leader head
+  in_background elect head --value 'host-a 80' -- sh -c 'until [ -e go ]; do sleep 0.05; done'
+  leader=$pid
+  until_true sh -c "[ \"\$('$HOLDFAST' leader head)\" = 'host-a 80' ]"
+  : >go
+  wait $leader
+  expect 75 holdfast leader head
 }
 
 @test "a denied holder is stopped, and its lock is free after that" {

@@ -41,6 +41,14 @@ in_background() {
   pid=$!
 }
 
+# says WORDS...: each is in $output.
+says() {
+  local words
+  for words in "$@"; do
+    [[ $output == *"$words"* ]] || { echo "not said: $words"; echo "$output"; return 1; }
+  done
+}
+
 # until_true COMMAND: within thirty seconds.
 until_true() {
   local end=$((SECONDS + 30))

@@ -1,0 +1,86 @@
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+#include "cli/verbs.hpp"
+
+#include <holdfast/election.hpp>
+
+#include <fmt/core.h>
+
+namespace holdfast::cli {
+
+namespace {
+
+nlohmann::ordered_json described(const leader& l) {
+  nlohmann::ordered_json json{{"session", l.session.str()}, {"value", l.value}, {"term", nullptr}};
+  if (l.term.value != 0) json["term"] = l.term.value;
+  json["owner"] = json_of(l.owner);
+  return json;
+}
+
+int print_json(const std::string& url, const lock_name& name, const std::optional<leader>& who,
+               const report& out) {
+  auto json = json_head(url);
+  json["name"] = name.str();
+  json["leader"] = who ? described(*who) : nlohmann::ordered_json();
+  return print(json_line(json), out);
+}
+
+int print_once(const picture& seen, const lock_name& name, const report& out) {
+  const auto who = leader_in(seen.all, name);
+  const int written = out.json() ? print_json(seen.url, name, who, out)
+                      : who      ? print(harmless(who->value) + "\n")
+                                 : 0;
+  if (written != 0 || who) return written;
+  if (out.json()) return to_int(exit_code::not_obtained);
+  return out.fail(exit_code::not_obtained,
+                  fmt::format("nobody leads \"{}\" in {}", name.printable(), harmless(seen.url)));
+}
+
+std::string line_of(const std::optional<leader>& who) {
+  if (!who) return time_of_day() + " nobody leads\n";
+  return fmt::format("{} leads: {}  term {}  {}\n", time_of_day(), harmless(who->value),
+                     token_text(who->term), holdfast::cli::who(who->owner));
+}
+
+int follow(election e, const report& out) {
+  auto now = e.current();
+  while (true) {
+    if (!now) return out.fail(now.error(), "store " + e.url());
+    const int written =
+        out.json() ? print_json(e.url(), e.name(), *now, out) : print(line_of(*now));
+    if (written != 0) return written;
+    const auto shown = *now;
+    now = e.wait_for_other(shown, forever);
+  }
+}
+
+}  // namespace
+
+int verb_leader(const std::vector<std::string>& after_verb) {
+  arguments app(
+      "The value that the leader of the election NAME has published; 75 when nobody leads. "
+      "It may be over by the time it is read.",
+      "leader");
+  common_options common;
+  std::string name;
+  bool watch{};
+  app.add_option("NAME", name, "The election")->required();
+  app.add_flag("--watch", watch, "Who leads, then every change, until it is interrupted");
+  common.add_to(app);
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
+  const report out(common.json);
+  const lock_name which(name);
+  if (const auto good = which.check(); !good) {
+    return out.fail(exit_code::usage, good.error().message());
+  }
+  if (!watch) {
+    const auto seen = look_at_store(common, out);
+    if (const int* code = std::get_if<int>(&seen)) return *code;
+    return print_once(std::get<picture>(seen), which, out);
+  }
+  auto opened = open_store(common, out);
+  if (const int* code = std::get_if<int>(&opened)) return *code;
+  return follow(election(std::move(std::get<store>(opened)), which), out);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,10 @@
+#include "cli/hold.hpp"
+#include "cli/verbs.hpp"
+
+namespace holdfast::cli {
+
+int verb_run(const std::vector<std::string>& after_verb) {
+  return hold_and_run(after_verb, held_as::lock);
+}
+
+}  // namespace holdfast::cli
