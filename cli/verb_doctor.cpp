@@ -45,6 +45,18 @@ void add_machine(diagnosis& d) {
   for (finding& f : diagnose_machine()) d.found.push_back(std::move(f));
 }
 
+/// With the ttl of the settings, where one is given. Only where locks work at all.
+void add_advice(diagnosis& d, store& st, const settings& s) {
+  std::optional<duration> intended;
+  if (s[key::ttl].given()) {
+    if (const auto ttl = duration_of(s[key::ttl], "ttl")) intended = *ttl;
+  }
+  auto advice = st.advise_ttl(intended);
+  d.found.push_back(advice ? std::move(*advice)
+                           : finding{finding::level::warning, "ttl",
+                                     "heartbeats cannot be measured: " + advice.error().message()});
+}
+
 /// A store that cannot be looked at is a finding like others: the rest is looked at all the same.
 diagnosis examine(const settings& s) {
   diagnosis d{without_password(store_url(s)), {}, 0};
@@ -56,7 +68,11 @@ diagnosis examine(const settings& s) {
     const bool bad = std::any_of(d.found.begin(), d.found.end(), [](const finding& f) {
       return f.severity == finding::level::fault;
     });
-    if (bad) d.code = to_int(exit_code::unavailable);
+    if (bad) {
+      d.code = to_int(exit_code::unavailable);
+    } else {
+      add_advice(d, *opened, s);
+    }
     return d;
   }
   const auto seen = store::find(store_url(s));
@@ -102,7 +118,8 @@ int print_text(const settings& s, const diagnosis& d) {
 int verb_doctor(const std::vector<std::string>& after_verb) {
   arguments app(
       "Settings and where each comes from, and what is wrong with the store and this "
-      "machine. Changes nothing. 65 when the store is damaged, 64 or 78 when its URL is "
+      "machine. Changes nothing; opens a session for a moment to time heartbeats. 65 when the "
+      "store is damaged, 64 or 78 when its URL is "
       "wrong, 69 when there is another fault.",
       "doctor");
   common_options common;

@@ -8,6 +8,7 @@
 #include <holdfast/snapshot.hpp>
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
@@ -112,6 +113,14 @@ class HOLDFAST_EXPORT store {
   /// processes, and what diagnose_machine() looks at. Changes nothing. Errors: only when the store
   /// cannot be looked at.
   result<std::vector<finding>> diagnose();
+
+  /// Opens a session, times heartbeats in it for at most 2 s, and closes it. Tells the smallest
+  /// safe ttl, by which a session survives four times the slowest of them and any failover of the
+  /// store that is known, and how long others wait for the lock of a holder that is gone. A warning
+  /// when `intended`, or else the store's default, is below that.
+  /// What it does not see: a network or a machine that is at times much slower than now.
+  /// Errors: those of a session that cannot be opened or kept.
+  result<finding> advise_ttl(std::optional<duration> intended = std::nullopt);
 
  private:
   explicit store(std::shared_ptr<client::operator_view> view) noexcept;

@@ -142,6 +142,9 @@ result<std::vector<finding>> operator_view::diagnose() {
     if (!own) return own.error();
     all = std::move(*own);
   }
+  if (const auto& promise = store_->opened().promise; !promise.empty()) {
+    all.insert(all.begin(), {finding::level::good, "what holds", promise});
+  }
   for (auto& f : io::check_host()) all.push_back(std::move(f));
   return all;
 }

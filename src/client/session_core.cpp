@@ -182,6 +182,17 @@ void session_core::remove_record() {
   });
 }
 
+result<duration> session_core::time_of_beat() {
+  core::beat_request r;
+  r.id = id_;
+  r.inc = inc_;
+  const auto sent = clock::now();
+  const auto reply =
+      await<core::beat_reply>(engine(), [&](auto done) { engine().beat(r, std::move(done)); });
+  if (reply.what != core::status::ok) return failure(reply, "a heartbeat", store_->url());
+  return clock::now() - sent;
+}
+
 result<void> session_core::settle(const core::reply& r) {
   life_descriptor_ = -1;
   io::life_lock ours;

@@ -66,6 +66,9 @@ class session_core final : public io::alarm::guarded,
 
   result<void> close();
 
+  /// Sends a heartbeat more, which extends nothing, and says how long its answer took.
+  result<duration> time_of_beat();
+
   time_point deadline() const noexcept override;
   void passed() noexcept override;
 

@@ -4,6 +4,7 @@
 #include "client/failure.hpp"
 #include "client/operator_view.hpp"
 #include "client/session_core.hpp"
+#include "client/ttl_advisor.hpp"
 #include "io/host_checks.hpp"
 
 #include <utility>
@@ -60,6 +61,11 @@ result<denial> store::deny(session_id id, std::string by, std::string why) {
 
 result<void> store::break_session(session_id id) { return view_->break_session(id); }
 result<std::vector<finding>> store::diagnose() { return view_->diagnose(); }
+
+result<finding> store::advise_ttl(std::optional<duration> intended) {
+  if (view_->store()->forked()) return client::forked_error();
+  return client::advise_ttl(view_->store(), intended);
+}
 
 std::vector<finding> diagnose_machine() { return io::check_host(); }
 

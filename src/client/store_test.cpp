@@ -82,6 +82,18 @@ TEST(store, diagnoses_the_clock) {
   EXPECT_EQ(clock->severity, finding::level::good);
 }
 
+TEST(store, advises_a_ttl_and_leaves_no_session) {
+  auto ops = store::open("memory:store-ttl");
+  ASSERT_TRUE(ops);
+  const auto good = ops->advise_ttl();
+  ASSERT_TRUE(good) << good.error().message();
+  EXPECT_EQ(good->severity, finding::level::good) << good->text;
+  EXPECT_NE(good->text.find("slowest of 20"), std::string::npos) << good->text;
+  EXPECT_NE(good->text.find("within 30.302s"), std::string::npos) << good->text;
+  EXPECT_EQ(ops->advise_ttl(1ms)->severity, finding::level::warning);
+  EXPECT_TRUE(ops->list()->sessions.empty());
+}
+
 TEST(store, the_machine_is_diagnosed_without_a_store) {
   const auto found = diagnose_machine();
   EXPECT_NE(std::ranges::find(found, "clock", &finding::subject), found.end());

@@ -20,6 +20,12 @@ class loop;
 
 namespace holdfast::engines {
 
+/// The silence of a store while one of its servers is replaced by another.
+struct failover {
+  duration silence{};
+  std::string why{};  ///< For people: "the election timeout is 1s".
+};
+
 /// What every engine folder's `open.hpp` gives: a function `open_<engine>(url, missing)` that
 /// answers with this, and `find_<engine>(url)` that answers as store::find does. Opening the same
 /// store twice in a process shares one underlying environment.
@@ -35,6 +41,11 @@ struct opened {
   std::shared_ptr<io::loop> loop{};
   /// Why no session of this store can be broken, for people; empty: those proven dead can.
   std::string cannot_break{};
+  /// What holds on this store and what does not, two sentences for people.
+  std::string promise{};
+  /// How long a failure that the store survives may silence it, and why; null: it has no servers
+  /// that fail and are replaced. Asks the servers, within their time limit.
+  std::function<failover()> longest_failover{};
   /// What an operator does with the nodes of a Redlock store; null on all others.
   std::function<result<holdfast::redlock::overview>()> look_over{};
   std::function<result<holdfast::redlock::overview>(const holdfast::redlock::setup&)> init{};

@@ -63,6 +63,10 @@ result<opened> open_local(const core::store_url& url, missing what) {
                 .url = canonical(where.path, asked->group),
                 .life_directory = where.at(file::life),
                 .group_writable = (*store)->place().grouped(),
+                .promise =
+                    "exclusive, shared and permits(n) locks of one machine, first come first "
+                    "served, with tokens that grow for ever. No server, no clock but this "
+                    "machine's CLOCK_BOOTTIME",
                 .diagnose = [keep = *store] { return diagnose(*keep); }};
 }
 

@@ -45,6 +45,7 @@ result<opened> open_memory(const core::store_url& url, missing) {
                 .url = "memory:" + url.path,
                 .life_directory = {},
                 .group_writable = false,
+                .promise = "the locks of one process, for tests. They end with it",
                 .diagnose = diagnose};
 }
 

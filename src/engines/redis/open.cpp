@@ -52,6 +52,10 @@ result<opened> open_redis(const core::store_url& url, missing) {
   if (!engine) return engine.error();
   // It keeps the engine, not its server alone: the engine ends it.
   const std::string no_life = life ? std::string() : life.error().message();
+  o.promise =
+      "exclusive, shared and permits(n) locks, first come first served, with tokens that grow for "
+      "ever. While the one server is away nothing is granted, and holders stop when their leases "
+      "end; after it lost writes it grants nothing for max_ttl. Its clock decides nothing";
   o.diagnose = [kept = *engine, no_life] { return diagnose(*kept->server(), no_life); };
   o.loop = (*engine)->server()->shared_loop();
   o.engine = std::move(*engine);

@@ -45,6 +45,13 @@ result<opened> open_redlock(const core::store_url& url, missing) {
   opened o;
   o.url = s->url;
   o.ttl_limit = s->max_ttl;
+  o.promise =
+      s->tokens
+          ? "exclusive locks with growing tokens, in no order of arrival; any majority of the "
+            "nodes suffices. Nodes' clocks are trusted to run within 1 % of real time, not to "
+            "tell it"
+          : "exclusive locks without tokens (tokens=off): nothing stops a holder that was "
+            "paused beyond its lease. Any majority of the nodes suffices";
   o.cannot_break =
       "redlock keys end by themselves, each with its ttl, and no sooner unless their holder "
       "releases them";

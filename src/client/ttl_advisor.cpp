@@ -1,0 +1,83 @@
+#include "client/ttl_advisor.hpp"
+
+#include "client/session_core.hpp"
+#include "core/lease.hpp"
+#include "core/ttl_advice.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::client {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t beats_max = 20;
+constexpr duration beats_time = 2s;
+/// A machine has worse moments than the one at which it is measured.
+constexpr int worse_moments = 4;
+
+/// Long enough for the session to outlive the measurement without a heartbeat of its own.
+constexpr duration own_ttl = 20s;
+
+std::string rounded(duration d) {
+  return print_duration(d < 10ms ? duration(std::chrono::ceil<std::chrono::microseconds>(d))
+                                 : duration(std::chrono::ceil<std::chrono::milliseconds>(d)));
+}
+
+result<std::vector<duration>> measure(const std::shared_ptr<store_core>& store) {
+  const auto ttl = std::min(std::max(store->default_ttl(), own_ttl), store->ttl_limit());
+  auto own = session_core::open(store, {.ttl = ttl, .label = "measures heartbeats"});
+  if (!own) return own.error();
+  std::vector<duration> took;
+  const auto end = clock::now() + std::min(beats_time, ttl / 6);
+  do {
+    const auto one = (*own)->time_of_beat();
+    if (!one) {
+      (void)(*own)->close().has_value();
+      return one.error();
+    }
+    took.push_back(*one);
+  } while (took.size() < beats_max && clock::now() < end);
+  if (const auto closed = (*own)->close(); !closed) return closed.error();
+  std::ranges::sort(took);
+  return took;
+}
+
+}  // namespace
+
+result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
+                           std::optional<duration> intended) {
+  const auto took = measure(store);
+  if (!took) return took.error();
+  const auto& opened = store->opened();
+  const auto silent = opened.longest_failover ? opened.longest_failover() : engines::failover{};
+  const duration least = core::smallest_ttl(silent.silence, worse_moments * took->back());
+  const duration ttl = intended.value_or(store->default_ttl());
+
+  std::string text = "a heartbeat took " + rounded((*took)[took->size() / 2]) +
+                     ", the slowest of " + std::to_string(took->size()) + " " +
+                     rounded(took->back()) + "; ";
+  if (silent.silence > 0ns) {
+    text += "a failover may take " + print_duration(silent.silence) + " (" + silent.why + "); ";
+  }
+  text += "the smallest safe ttl is " + print_duration(least) + ". With a ttl of " +
+          print_duration(ttl) +
+          ", the lock of a holder that hangs or is cut off goes to the next " + "within " +
+          rounded(core::takeover_after(ttl));
+  text += opened.life_directory.empty()
+              ? ", and so does that of one that crashed"
+              : "; that of one that crashed on this host at once, to whoever waits on this host";
+  if (ttl >= least) return finding{finding::level::good, "ttl", std::move(text)};
+  text += ". This ttl may lose locks that nobody wanted to lose: take " + print_duration(least) +
+          " or more";
+  return finding{finding::level::warning, "ttl", std::move(text)};
+}
+
+}  // namespace holdfast::client
