@@ -43,7 +43,7 @@ admission::verdict admission::judge(const sight& s, time_point now) {
                                              ", that of the store " + print_duration(r.max_ttl) +
                                              "; use that one, for a restart is waited out by it");
   }
-  if (r.admitted) return ready{.nonce = r.nonce, .max_ttl = r.max_ttl};
+  if (r.admitted) return ready{.nonce = r.nonce};
   return wait_out(s, now);
 }
 
@@ -60,7 +60,8 @@ admission::verdict admission::wait_out(const sight& s, time_point now) {
               .why =
                   "it is new or lost its state, so locks that nobody remembers may be held: "
                   "nothing is granted for another " +
-                  print_duration(until - now) + " (max_ttl " + print_duration(r.max_ttl) +
+                  print_duration(std::chrono::ceil<std::chrono::seconds>(until - now)) +
+                  " (max_ttl " + print_duration(r.max_ttl) +
                   " and a margin since it was first seen). At the very first use nothing can be "
                   "held: ?assume_fresh=yes skips the wait"};
 }

@@ -66,7 +66,6 @@ class admission {
   };
   struct ready {
     std::string nonce{};
-    duration max_ttl{};
   };
   struct wait {
     time_point until{};

@@ -262,6 +262,7 @@ void master::inspected(const inquiry& q) {
     if (q.connection != connects_ || closed_) return;
     durable_ = is_durable(q);
     replicas_ = q.replicas.value_or(0);
+    max_ttl_ = q.record && q.record->whole ? q.record->max_ttl : settings_.max_ttl;
   }
   const std::string node = "redis node " + settings_.node.text() + ": ";
   if (!q.record) {
@@ -292,10 +293,6 @@ void master::conclude(admission::verdict v) {
   }
   writes_in_a_row_ = 0;
   if (const auto* r = std::get_if<admission::ready>(&v)) {
-    {
-      const std::lock_guard hold(mutex_);
-      max_ttl_ = r->max_ttl;
-    }
     if (std::exchange(cleans_, false)) clean(r->nonce, "0");
     settle(r->nonce, {});
     return inspect_later(look_every);
