@@ -2,15 +2,6 @@
 
 load setup
 
-# hold_it OPTIONS: somebody holds "x" until `release`.
-hold_it() {
-  rm -f held
-  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
-  holder=$pid
-  until_true test -e held
-}
-release() { : >go; wait "$holder"; }
-
 @test "--no-wait on a held lock is 75, or what -E says, and names store and lock" {
   hold_it
   expect 75 holdfast run x --no-wait -- true

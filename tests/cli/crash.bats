@@ -12,9 +12,6 @@ crash_while_holding() {
   until_true is_gone
 }
 
-# json PROGRAM: the answer in $output, as `a`, given to python.
-json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "$output"; }
-
 @test "break removes the session of a dead owner and says whose" {
   crash_while_holding --ttl 1h --label victim
   expect 0 holdfast ls --sessions

@@ -4,18 +4,6 @@
 
 load setup
 
-# json PROGRAM: the answer in $output, as `a`, given to python.
-json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "$output"; }
-
-# hold_it OPTIONS: somebody holds "x" until `release`.
-hold_it() {
-  rm -f held
-  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
-  holder=$pid
-  until_true test -e held
-}
-release() { : >go; wait "$holder"; }
-
 @test "a relative store path is 64 and says the absolute one; in a file it is 78 with its place" {
   expect 64 holdfast run x --store local:locks -- true
   says "store local:locks: the path must be absolute, or it would be another store in every \

@@ -3,6 +3,7 @@
 # A redlock:// store on five servers of the suite's own, from `redlock init` on.
 
 load setup
+load servers
 
 setup_file() {
   command -v redis-server >/dev/null || return 0
@@ -35,47 +36,6 @@ setup() {
   done
   export HOLDFAST_STORE=redlock://$nodes
 }
-
-# start_server I [PORT [OPTION...]]: on that port, or on a free one below those that the kernel
-# gives to clients, and above those of the other tests.
-start_server() {
-  local directory=$BATS_FILE_TMPDIR/$1 i=$1 port=${2:-} tries
-  shift 2 || shift $#
-  mkdir -p "$directory"
-  for ((tries = 0; tries < 20; tries++)); do
-    echo "${port:-$((27000 + (RANDOM * 32768 + RANDOM) % 2000))}" >"$directory/port"
-    setpriv --pdeathsig KILL redis-server --port "$(<"$directory/port")" --bind 127.0.0.1 \
-      --dir "$directory" --save '' "$@" >"$directory/log" 2>&1 3>&- &
-    echo $! >"$directory/pid"
-    # An answer might be that of another server, which has the port already.
-    until_true eval "grep -q 'Ready to accept' '$directory/log' || ! server_runs $i" || return
-    server_runs "$i" && return
-  done
-  return 1
-}
-
-stop_server() {
-  [[ -e $BATS_FILE_TMPDIR/$1/pid ]] || return 0
-  kill -KILL "$(<"$BATS_FILE_TMPDIR/$1/pid")" 2>/dev/null
-  until_true eval "! server_runs $1"
-}
-
-# One that died with its test is a zombie where nobody reaps.
-server_runs() { [[ $(ps -o stat= -p "$(<"$BATS_FILE_TMPDIR/$1/pid")") == [!Z]* ]]; }
-port_of() { cat "$BATS_FILE_TMPDIR/$1/port"; }
-cli() { redis-cli -p "$(port_of "$1")" "${@:2}"; }
-
-# json PROGRAM: the answer in $output, as `a`, given to python.
-json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines[0]}"; }
-
-# hold_it OPTIONS: somebody holds "x" until `release`.
-hold_it() {
-  rm -f held go
-  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
-  holder=$pid
-  until_true test -e held
-}
-release() { : >go; wait "$holder"; }
 
 initialised() { holdfast redlock init "$@" >/dev/null; }
 

@@ -67,3 +67,15 @@ expect() {
   run "$@"
   [[ $status == "$want" ]] || { echo "exit $status, not $want: $*"; echo "$output"; return 1; }
 }
+
+# json PROGRAM: the answer in $output, as `a`, given to python.
+json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines[0]}"; }
+
+# hold_it OPTIONS: somebody holds "x" until `release`.
+hold_it() {
+  rm -f held go
+  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  holder=$pid
+  until_true test -e held
+}
+release() { : >go; wait "$holder"; }

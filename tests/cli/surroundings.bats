@@ -4,15 +4,6 @@
 
 load setup
 
-# hold_it OPTIONS: somebody holds "x" until `release`.
-hold_it() {
-  rm -f held
-  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
-  holder=$pid
-  until_true test -e held
-}
-release() { : >go; wait "$holder"; }
-
 # as_somebody COMMAND: without privileges.
 as_somebody() {
   HOLDFAST_STORE=local:$BATS_TEST_TMPDIR/theirs \

@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+
+# A redis:// store on one server of the suite's own.
+
+load setup
+load servers
+
+setup_file() {
+  command -v redis-server >/dev/null || return 0
+  start_server 1
+  node=127.0.0.1:$(port_of 1)
+  export node
+}
+
+teardown_file() { stop_server 1; stop_server 2; }
+
+setup() {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
+  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
+  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
+  unset HOLDFAST_TOKEN
+  cd "$BATS_TEST_TMPDIR" || return
+  server_runs 1 || start_server 1 "$(port_of 1)"
+  cli 1 FLUSHALL >/dev/null
+  store=redis://$node?assume_fresh=yes
+  export HOLDFAST_STORE=$store
+}
+
+# is_waiting N: so many wait for "x".
+is_waiting() {
+  run holdfast show x --json
+  json "sys.exit(sum(e['state'] == 'waiting' for e in a['entries']) != $1)"
+}
+
+@test "the first use waits, and says for how long, unless it is said that nothing is held" {
+  expect 69 holdfast run x --store "redis://$node?max_ttl=2s" -- true
+  says "redis node $node" 'nothing is granted for another' 'assume_fresh=yes skips the wait'
+  expect 69 holdfast doctor --store "redis://$node?max_ttl=2s"
+  says fault 'nothing is granted for another' 'max_ttl 2s' 'for 2s and a margin'
+  expect 69 holdfast ls --store "redis://$node"
+  until_true holdfast run x --ttl 1s --store "redis://$node" -- true
+  cli 1 FLUSHALL
+  expect 0 holdfast run x -- true
+  expect 0 holdfast run x --store "redis://$node" -- true
+}
+
+@test "tokens grow, also over a server that lost all it had" {
+  first=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  second=$(holdfast run y -- sh -c 'echo $HOLDFAST_TOKEN')
+  stop_server 1
+  start_server 1 "${node#*:}"
+  third=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  ((first > 0 && second > first && third > second))
+}
+
+@test "what is wrong with the URL is 64 and says what to write" {
+  expect 64 holdfast run x --store redis:// -- true
+  says 'an empty host'
+  expect 64 holdfast run x --store "redis://$node,$node" -- true
+  says "redlock://$node"
+  expect 64 holdfast run x --store "redis://$node?colour=red" -- true
+  says '"colour"' 'assume_fresh'
+  expect 64 holdfast run x --store "redis://$node?max_ttl=5" -- true
+  says 'unit'
+  expect 64 holdfast run x --store "redis://$node?replicas=some" -- true
+  says 'refuse, ignore, or how many'
+  expect 64 holdfast run x --ttl 2m -- true
+  says '1m'
+  expect 0 holdfast run x -- true
+  expect 64 holdfast run x --store "redis://$node?max_ttl=5s" -- true
+  says 'that of the store 1m'
+  expect 69 holdfast redlock status
+  says 'has no nodes'
+}
+
+@test "busy is 75, and those who wait come one after the other" {
+  hold_it --label first
+  expect 75 holdfast run x --no-wait -- true
+  says "acquire x in $store"
+  expect 75 holdfast run x --wait 100ms -- true
+  for i in 1 2 3; do
+    in_background run x -- sh -c "echo $i >>order"
+    until_true is_waiting "$i"
+  done
+  expect 0 holdfast ls --json
+  json 'e = a["locks"][0]["entries"]
+assert [i["state"] for i in e] == ["held"] + 3 * ["waiting"], a
+assert e[0]["token"] > 0 and e[0]["life"] == "alive" and e[0]["owner"]["label"] == "first", a
+assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
+  expect 0 holdfast ls
+  says '1 lock, 4 sessions' 'sh (first)'
+  release
+  until_true sh -c '[ $(wc -l <order) = 3 ]'
+  [[ $(tr -d '\n' <order) == 123 ]]
+}
+
+@test "shared holders go together, and permits let n in" {
+  hold_it --shared
+  expect 0 holdfast run x --shared --no-wait -- true
+  expect 75 holdfast run x --no-wait -- true
+  release
+  hold_it --permits 2
+  expect 0 holdfast run x --permits 2 --no-wait -- true
+  expect 64 holdfast run x --permits 3 --no-wait -- true
+  release
+}
+
+@test "a killed holder's lock is free at once, whatever its ttl" {
+  hold_it --ttl 60s
+  in_background run x -- touch mine
+  until_true is_waiting 1
+  kill -KILL "$holder"
+  wait "$holder" || true
+  SECONDS=0
+  wait "$pid"
+  [[ -e mine ]]
+  ((SECONDS < 40))
+}
+
+@test "show says who is dead, and break removes it and spares the living" {
+  hold_it --ttl 60s --label victim
+  expect 75 holdfast break x
+  says 'is alive' 'deny it instead'
+  kill -KILL "$holder"
+  wait "$holder" || true
+  until_true is_gone
+  expect 0 holdfast show x --json
+  json 'assert a["entries"][0]["life"] == "dead", a'
+  expect 0 holdfast break x
+  says '(victim) is removed'
+  expect 0 holdfast ls --sessions --json
+  json 'assert a["sessions"] == [], a'
+  expect 0 holdfast run x --no-wait -- true
+}
+
+@test "a denied holder is stopped, and its lock is free after that" {
+  hold_it --ttl 1s 2>said
+  expect 0 holdfast deny x --why 'a test'
+  says 'is denied'
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+  grep -q 'denied it: a test' said
+  expect 0 holdfast run x -- true
+}
+
+@test "doctor tells what the server may lose" {
+  expect 0 holdfast doctor
+  says "Redis " 'not every write is synced' 'the URL has assume_fresh=yes' 'none: there is no failover'
+  expect 0 holdfast doctor --store "redis://$node"
+  [[ $output != *assume_fresh* ]]
+  cli 1 CONFIG SET maxmemory 100mb
+  cli 1 CONFIG SET maxmemory-policy allkeys-lru
+  expect 69 holdfast doctor
+  says fault 'may drop a held lock; set noeviction'
+  cli 1 CONFIG SET maxmemory-policy noeviction
+  expect 0 holdfast doctor
+  start_server 2 '' --appendonly yes --appendfsync always
+  expect 0 holdfast doctor --store "redis://127.0.0.1:$(port_of 2)?assume_fresh=yes"
+  says 'every write is synced before it is answered'
+  stop_server 2
+}
+
+@test "a master with replicas is refused until the URL says how to use it" {
+  start_server 2 '' --replicaof 127.0.0.1 "${node#*:}"
+  until_true eval "cli 1 INFO replication | grep -q state=online"
+  expect 69 holdfast run x -- true
+  says 'replicas=1' 'replicas=ignore'
+  expect 0 holdfast run x --store "$store&replicas=1" -- true
+  expect 0 holdfast doctor --store "$store&replicas=1"
+  says 'every write waits for 1'
+  expect 0 holdfast doctor --store "$store&replicas=ignore"
+  says 'a failover forgets locks'
+  expect 69 holdfast run x --store "redis://127.0.0.1:$(port_of 2)" -- true
+  says 'is a replica'
+  stop_server 2
+  until_true eval "cli 1 INFO replication | grep -q connected_slaves:0"
+}
+
+@test "a server that does not answer is 69 for everybody, and named" {
+  stop_server 1
+  for words in 'run x -- true' ls 'show x' 'deny x' 'break x' doctor; do
+    expect 69 holdfast $words
+    says "$node" 'cannot connect'
+  done
+}
