@@ -1,6 +1,6 @@
 #include "bench/delay_proxy.hpp"
 
-#include "bench/redlock_servers.hpp"
+#include "bench/redis_servers.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

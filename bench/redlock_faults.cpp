@@ -1,6 +1,7 @@
 #include "bench/measure.hpp"
 #include "bench/redlock_rows.hpp"
 #include "bench/redlock_store.hpp"
+#include "bench/usage.hpp"
 
 #include <holdfast/session.hpp>
 
@@ -16,7 +17,7 @@ namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using goal = redlock_number::goal;
+using goal = figure::goal;
 
 struct sight {
   double failures{};
@@ -58,17 +59,15 @@ class record {
     lines_[2].bare.push_back(healthy.most);
     lines_[3].ours.push_back(faulty.memory);
   }
-  void append_to(redlock_numbers& all) const {
-    all.insert(all.end(), lines_.begin(), lines_.end());
-  }
+  void append_to(figures& all) const { all.insert(all.end(), lines_.begin(), lines_.end()); }
 
  private:
-  redlock_numbers lines_;
+  figures lines_;
 };
 
 }  // namespace
 
-redlock_numbers measure_faults(redlock_servers& servers, const redlock_effort& e) {
+figures measure_faults(redis_servers& servers, const effort& e) {
   record refused("one node refused");
   record hung("one node hung");
   auto s = holdfast::open(url_of(servers.ports(), default_timeout));
@@ -85,7 +84,7 @@ redlock_numbers measure_faults(redlock_servers& servers, const redlock_effort& e
     servers.start(2);
     std::this_thread::sleep_for(2'500ms);  // The longest pause between tries to connect.
   }
-  redlock_numbers all;
+  figures all;
   refused.append_to(all);
   hung.append_to(all);
   return all;

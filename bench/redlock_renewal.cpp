@@ -2,6 +2,7 @@
 #include "bench/measure.hpp"
 #include "bench/redlock_rows.hpp"
 #include "bench/redlock_store.hpp"
+#include "bench/usage.hpp"
 #include "core/engine.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/scripts.hpp"
@@ -22,7 +23,7 @@ namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using goal = redlock_number::goal;
+using goal = figure::goal;
 namespace redlock = engines::redlock;
 
 constexpr std::size_t locks_held = 100'000;
@@ -135,7 +136,7 @@ std::vector<lock> hold_all(session& s) {
 pass our_renewal(const redlock_store& store, session& s) {
   static std::uint64_t attempt = 1'000'000;
   const auto before = store.count().commands;
-  const auto wanted = before + locks_held / keys_a_script * redlock_servers::count;
+  const auto wanted = before + locks_held / keys_a_script * node_count;
   const stop_watch watch;
   core::beat_request r;
   r.id = s.id();
@@ -157,10 +158,10 @@ pass our_renewal(const redlock_store& store, session& s) {
 
 }  // namespace
 
-redlock_numbers measure_renewal(redlock_servers& servers, const redlock_effort& e) {
-  redlock_numbers all{{"renew 100000 held locks", "1/s", {}, {}, goal::ratio_at_least, 0.8},
-                      {"  client CPU for a lock", "us", {}, {}, goal::ours_at_most, 2},
-                      {"  locks that were lost meanwhile", "", {}, {}, goal::ours_at_most, 0}};
+figures measure_renewal(redis_servers& servers, const effort& e) {
+  figures all{{"renew 100000 held locks", "1/s", {}, {}, goal::ratio_at_least, 0.8},
+              {"  client CPU for a lock", "us", {}, {}, goal::ours_at_most, 2},
+              {"  locks that were lost meanwhile", "", {}, {}, goal::ours_at_most, 0}};
   const std::string url = url_of(servers.ports(), tokens_off);
   auto s = holdfast::open(url, {.ttl = ttl});
   if (!s) throw std::runtime_error(s.error().message());

@@ -17,7 +17,7 @@ namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using goal = redlock_number::goal;
+using goal = figure::goal;
 
 class stretch {
  public:
@@ -56,9 +56,9 @@ double bare_p50(bare_nodes& nodes, const bare_texts& texts, double seconds) {
   return median(std::move(took));
 }
 
-redlock_number compare(const std::string& name, const std::vector<int>& ports, bool tokens,
-                       double limit, const redlock_effort& e) {
-  redlock_number n{name, "us", {}, {}, goal::ratio_at_most, limit};
+figure compare(const std::string& name, const std::vector<int>& ports, bool tokens, double limit,
+               const effort& e) {
+  figure n{name, "us", {}, {}, goal::ratio_at_most, limit};
   auto s = holdfast::open(url_of(ports, tokens ? tokens_on : tokens_off));
   if (!s) throw std::runtime_error(s.error().message());
   bare_nodes nodes(ports);
@@ -85,19 +85,19 @@ double round_trip_p50(bare_nodes& nodes, double seconds) {
 
 }  // namespace
 
-redlock_numbers measure_sequential(redlock_servers& s, const redlock_effort& e) {
+figures measure_sequential(redis_servers& s, const effort& e) {
   return {compare("acquire, one caller, p50, tokens=off", s.ports(), false, 1.15, e),
           compare("acquire, one caller, p50, tokens", s.ports(), true, 1.4, e)};
 }
 
-redlock_numbers measure_delayed(redlock_servers& s, const redlock_effort& e) {
+figures measure_delayed(redis_servers& s, const effort& e) {
   const delay_proxy proxy(s.ports(), 500us);
-  redlock_number n{"acquire at a round trip of 1 ms, p50, tokens=off; bare: PING",
-                   "us",
-                   {},
-                   {},
-                   goal::ratio_at_most,
-                   1.03};
+  figure n{"acquire at a round trip of 1 ms, p50, tokens=off; bare: PING",
+           "us",
+           {},
+           {},
+           goal::ratio_at_most,
+           1.03};
   auto session = holdfast::open(url_of(proxy.ports(), tokens_off));
   if (!session) throw std::runtime_error(session.error().message());
   bare_nodes nodes(proxy.ports());

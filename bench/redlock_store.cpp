@@ -1,13 +1,10 @@
 #include "bench/redlock_store.hpp"
 
+#include "bench/redlock_rows.hpp"
 #include "core/store_url.hpp"
 #include "engines/redlock/engine.hpp"
 #include "engines/redlock/open.hpp"
 
-#include <sys/resource.h>
-#include <unistd.h>
-
-#include <fstream>
 #include <stdexcept>
 
 namespace holdfast::bench {
@@ -33,20 +30,13 @@ io::redis_connection::counters redlock_store::count() const {
   return all;
 }
 
-double own_cpu_seconds() {
-  rusage used{};
-  ::getrusage(RUSAGE_SELF, &used);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) / 1e6;
-  };
-  return seconds(used.ru_utime) + seconds(used.ru_stime);
-}
-
-double resident_bytes() {
-  std::size_t all = 0;
-  std::size_t resident = 0;
-  std::ifstream("/proc/self/statm") >> all >> resident;
-  return static_cast<double>(resident) * static_cast<double>(::sysconf(_SC_PAGESIZE));
+std::string url_of(const std::vector<int>& ports, const std::string& query) {
+  std::string url = "redlock://";
+  for (const int p : ports) {
+    if (p != ports.front()) url += ",";
+    url += "127.0.0.1:" + std::to_string(p);
+  }
+  return url + "?" + query;
 }
 
 }  // namespace holdfast::bench

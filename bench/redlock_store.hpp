@@ -31,9 +31,4 @@ class redlock_store {
   std::shared_ptr<engines::redlock::cluster> nodes_;
 };
 
-/// CPU of this process so far.
-double own_cpu_seconds();
-/// Memory of this process in bytes.
-double resident_bytes();
-
 }  // namespace holdfast::bench

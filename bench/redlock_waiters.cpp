@@ -20,7 +20,7 @@ namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using goal = redlock_number::goal;
+using goal = figure::goal;
 
 constexpr std::size_t waiters = 16;
 constexpr std::size_t grants_max = 1'000;
@@ -120,9 +120,9 @@ double jain_index(const board& b) {
   return sum * sum / (static_cast<double>(waiters) * squares);
 }
 
-redlock_numbers hand_over(const redlock_servers& servers, bool processes, const std::string& what,
-                          const redlock_effort& e) {
-  redlock_numbers all{
+figures hand_over(const redis_servers& servers, bool processes, const std::string& what,
+                  const effort& e) {
+  figures all{
       {"release to the next of 16 " + what + ", p50", "us", {}, {}, goal::ours_at_most, 250},
       {"  p99", "us", {}, {}, goal::ours_at_most, 1'000},
       {"  server CPU for a grant", "us", {}, {}, goal::ours_at_most, 400},
@@ -145,10 +145,9 @@ redlock_numbers hand_over(const redlock_servers& servers, bool processes, const 
   return all;
 }
 
-redlock_number drain(const redlock_servers& servers, bool processes, const std::string& what,
-                     const redlock_effort& e) {
-  redlock_number n{
-      "16 " + what + " drain one lock, 3 times each", "ms", {}, {}, goal::ours_at_most, 20};
+figure drain(const redis_servers& servers, bool processes, const std::string& what,
+             const effort& e) {
+  figure n{"16 " + what + " drain one lock, 3 times each", "ms", {}, {}, goal::ours_at_most, 20};
   for (int i = 0; i < e.rounds; ++i) {
     const shared_board b;
     std::atomic<std::size_t> done{};
@@ -161,8 +160,8 @@ redlock_number drain(const redlock_servers& servers, bool processes, const std::
 
 }  // namespace
 
-redlock_numbers measure_waiters(redlock_servers& s, const redlock_effort& e) {
-  redlock_numbers all = hand_over(s, false, "threads", e);
+figures measure_waiters(redis_servers& s, const effort& e) {
+  figures all = hand_over(s, false, "threads", e);
   for (auto& n : hand_over(s, true, "processes", e)) all.push_back(std::move(n));
   all.push_back(drain(s, false, "threads", e));
   all.push_back(drain(s, true, "processes", e));

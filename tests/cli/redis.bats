@@ -147,7 +147,7 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
 
 @test "doctor tells what the server may lose" {
   expect 0 holdfast doctor
-  says "Redis " 'not every write is synced' 'the URL has assume_fresh=yes' 'none: there is no failover'
+  says 'Redis ' 'not every write is synced' 'the URL has assume_fresh=yes' 'there is no failover'
   expect 0 holdfast doctor --store "redis://$node"
   [[ $output != *assume_fresh* ]]
   cli 1 CONFIG SET maxmemory 100mb

@@ -4,6 +4,7 @@
 #include "engines/redis/commands.hpp"
 #include "engines/redis/replies.hpp"
 
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -30,7 +31,10 @@ void note_view(master& m, const core::queue_view& v, const session_id& id) {
 
 }  // namespace
 
-redis_engine::~redis_engine() { master_->close(master_->set().node_timeout); }
+redis_engine::~redis_engine() {
+  window_->flush();
+  master_->close(master_->set().node_timeout);
+}
 
 template <class R, class Read>
 void redis_engine::ask(master::maker make, bool writes, Read read, core::on<R> done) {
@@ -47,6 +51,18 @@ void redis_engine::ask(master::maker make, bool writes, Read read, core::on<R> d
                  if (got.left && server) server->sweep();
                  done(std::move(got.reply));
                });
+}
+
+template <class Read>
+void redis_engine::ask_who_is_ahead(master::maker make, Read read,
+                                    core::on<core::queue_view> done) {
+  window_->enter([this, make = std::move(make), read = std::move(read), done = std::move(done)] {
+    ask<core::queue_view>(make, writes, read, [w = window_, done](core::queue_view v) {
+      const bool answered = v.what != status::unavailable && v.what != status::unknown;
+      w->leave(answered ? std::optional(v.ahead.size()) : std::nullopt);
+      done(std::move(v));
+    });
+  });
 }
 
 void redis_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
@@ -76,9 +92,8 @@ void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_
   core::enqueue_request plain = r;
   plain.lost = nullptr;
   plain.shortened = nullptr;
-  ask<core::queue_view>(
+  ask_who_is_ahead(
       [plain, client = master_->client()](nonce n) { return commands::enqueue(n, plain, client); },
-      writes,
       [m = master_, id = r.id, how = r.how](const wire::reply& w) {
         auto got = replies::view(w);
         if (got.reply.what == status::conflicting) {
@@ -91,13 +106,13 @@ void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_
 }
 
 void redis_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
-  ask<core::queue_view>([r](nonce n) { return commands::confirm(n, r); }, writes,
-                        [m = master_, id = r.id](const wire::reply& w) {
-                          auto got = replies::view(w);
-                          note_view(*m, got.reply, id);
-                          return got;
-                        },
-                        std::move(done));
+  ask_who_is_ahead([r](nonce n) { return commands::confirm(n, r); },
+                   [m = master_, id = r.id](const wire::reply& w) {
+                     auto got = replies::view(w);
+                     note_view(*m, got.reply, id);
+                     return got;
+                   },
+                   std::move(done));
 }
 
 void redis_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {

@@ -2,6 +2,7 @@
 
 #include "core/engine.hpp"
 #include "engines/redis/master.hpp"
+#include "engines/redis/window.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -41,9 +42,13 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
   template <class R, class Read>
   void ask(master::maker make, bool writes, Read read, core::on<R> done);
 
+  template <class Read>
+  void ask_who_is_ahead(master::maker make, Read read, core::on<core::queue_view> done);
+
   std::uint64_t revision_of(std::uint64_t picture);
 
   const std::shared_ptr<master> master_;
+  const std::shared_ptr<window> window_{std::make_shared<window>()};
   std::mutex mutex_;
   std::uint64_t picture_{};   ///< The fingerprint of the last listing.
   std::uint64_t revision_{};  ///< Grows when a listing differs from the one before.

@@ -8,16 +8,14 @@
 
 namespace holdfast::bench {
 
-/// Five redis-servers on free ports, in an empty directory each. Ended and removed when destroyed.
-class redlock_servers {
+/// redis-servers on free ports, in an empty directory each. Ended and removed when destroyed.
+class redis_servers {
  public:
-  static constexpr std::size_t count = 5;
-
   /// `options` go to every server's command line.
-  explicit redlock_servers(std::vector<std::string> options = {});
-  redlock_servers(const redlock_servers&) = delete;
-  redlock_servers& operator=(const redlock_servers&) = delete;
-  ~redlock_servers();
+  explicit redis_servers(std::size_t count, std::vector<std::string> options = {});
+  redis_servers(const redis_servers&) = delete;
+  redis_servers& operator=(const redis_servers&) = delete;
+  ~redis_servers();
 
   const std::vector<int>& ports() const noexcept { return ports_; }
   /// CPU of all of them so far.
@@ -36,9 +34,6 @@ class redlock_servers {
   std::vector<int> ports_;
   std::vector<process::child> servers_;
 };
-
-/// `redlock://127.0.0.1:P1,...?QUERY`
-std::string url_of(const std::vector<int>& ports, const std::string& query);
 
 /// A port that nobody listens on.
 int free_port();

@@ -1,4 +1,4 @@
-#include "bench/redlock_servers.hpp"
+#include "bench/redis_servers.hpp"
 
 #include "io/unique_fd.hpp"
 
@@ -47,8 +47,8 @@ void await_listener(int port) {
   if (!there) throw std::runtime_error("nobody listens on port " + std::to_string(port));
 }
 
-redlock_servers::redlock_servers(std::vector<std::string> options)
-    : directory_((std::filesystem::temp_directory_path() / "holdfast-redlock-XXXXXX").string()),
+redis_servers::redis_servers(std::size_t count, std::vector<std::string> options)
+    : directory_((std::filesystem::temp_directory_path() / "holdfast-bench-XXXXXX").string()),
       options_(std::move(options)),
       servers_(count) {
   if (::mkdtemp(directory_.data()) == nullptr) throw std::runtime_error("mkdtemp");
@@ -58,13 +58,13 @@ redlock_servers::redlock_servers(std::vector<std::string> options)
   }
 }
 
-redlock_servers::~redlock_servers() {
-  for (std::size_t i = 0; i < count; ++i) end(i);
+redis_servers::~redis_servers() {
+  for (std::size_t i = 0; i < servers_.size(); ++i) end(i);
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
 }
 
-double redlock_servers::cpu_seconds() const {
+double redis_servers::cpu_seconds() const {
   double all = 0;
   for (const auto& s : servers_) {
     clockid_t clock{};
@@ -75,12 +75,12 @@ double redlock_servers::cpu_seconds() const {
   return all;
 }
 
-void redlock_servers::end(std::size_t i) {
+void redis_servers::end(std::size_t i) {
   go_on(i);
   servers_[i].end();
 }
 
-void redlock_servers::start(std::size_t i) {
+void redis_servers::start(std::size_t i) {
   const std::string own = directory_ + "/" + std::to_string(i);
   std::filesystem::create_directories(own);
   std::vector<std::string> line{
@@ -91,16 +91,7 @@ void redlock_servers::start(std::size_t i) {
   await_listener(ports_[i]);
 }
 
-void redlock_servers::hang(std::size_t i) { servers_[i].signal(SIGSTOP); }
-void redlock_servers::go_on(std::size_t i) { servers_[i].signal(SIGCONT); }
-
-std::string url_of(const std::vector<int>& ports, const std::string& query) {
-  std::string url = "redlock://";
-  for (const int p : ports) {
-    if (p != ports.front()) url += ",";
-    url += "127.0.0.1:" + std::to_string(p);
-  }
-  return url + "?" + query;
-}
+void redis_servers::hang(std::size_t i) { servers_[i].signal(SIGSTOP); }
+void redis_servers::go_on(std::size_t i) { servers_[i].signal(SIGCONT); }
 
 }  // namespace holdfast::bench

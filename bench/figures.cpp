@@ -1,0 +1,115 @@
+#include "bench/figures.hpp"
+
+#include "bench/measure.hpp"
+
+#include <time.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::bench {
+
+double median(std::vector<double> values) { return percentile(std::move(values), 0.5); }
+
+double percentile(std::vector<double> values, double part) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const auto at = static_cast<std::size_t>(part * static_cast<double>(values.size()));
+  return values[std::min(at, values.size() - 1)];
+}
+
+double now_us() {
+  timespec t{};
+  ::clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) / 1e3;
+}
+
+namespace {
+
+using goal = figure::goal;
+
+double ratio_of(const figure& n) {
+  std::vector<double> all;
+  for (std::size_t i = 0; i < std::min(n.ours.size(), n.bare.size()); ++i) {
+    all.push_back(n.ours[i] / n.bare[i]);
+  }
+  return median(all);
+}
+
+bool holds(const figure& n) {
+  switch (n.kind) {
+    case goal::ratio_at_most:
+      return ratio_of(n) <= n.limit;
+    case goal::ratio_at_least:
+      return ratio_of(n) >= n.limit;
+    case goal::ours_at_most:
+      return median(n.ours) <= n.limit;
+    case goal::ours_at_least:
+      return median(n.ours) >= n.limit;
+    case goal::shown:
+      return true;
+  }
+  return false;
+}
+
+bool print(const figure& n) {
+  std::printf("%-52s ours %10.4g", n.name.c_str(), median(n.ours));
+  if (n.bare.empty()) {
+    std::printf("%26s", "");
+  } else {
+    std::printf("  bare %10.4g  x %6.3f", median(n.bare), ratio_of(n));
+  }
+  std::printf("  %-4s", n.unit.c_str());
+  const char* form = n.kind == goal::ratio_at_most    ? " %s (ratio <= %g)"
+                     : n.kind == goal::ratio_at_least ? " %s (ratio >= %g)"
+                     : n.kind == goal::ours_at_most   ? " %s (ours <= %g)"
+                                                      : " %s (ours >= %g)";
+  const bool good = holds(n);
+  if (n.kind != goal::shown) std::printf(form, good ? "good  " : "MISSED", n.limit);
+  std::printf("\n");
+  std::fflush(stdout);
+  return good;
+}
+
+std::string load() {
+  std::string text;
+  std::getline(std::ifstream("/proc/loadavg"), text);
+  return text;
+}
+
+int run(const std::vector<row>& rows, const effort& e, const char* only) {
+  std::printf("medians of %d rounds of %.1f s a side; load of the machine %s\n", e.rounds,
+              e.seconds, load().c_str());
+  bool good = true;
+  for (const auto& [name, measure] : rows) {
+    if (std::strstr(name, only) == nullptr) continue;
+    for (const auto& n : measure()) good = print(n) && good;
+  }
+  std::printf("load of the machine at the end %s\n", load().c_str());
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int print_rows(int argc, char** argv, const std::function<std::vector<row>(const effort&)>& rows) {
+  effort e;
+  if (argc > 1) e.rounds = std::atoi(argv[1]);
+  if (argc > 2) e.seconds = std::atof(argv[2]);
+  if (e.rounds < 1 || e.seconds <= 0 || argc > 4) {
+    std::fprintf(stderr, "usage: %s [ROUNDS [SECONDS [PART OF A ROW'S NAME]]]\n", argv[0]);
+    return 64;
+  }
+  try {
+    return run(rows(e), e, argc > 3 ? argv[3] : "");
+  } catch (const std::exception& failed) {
+    std::fprintf(stderr, "%s\n", failed.what());
+    return 1;
+  }
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+namespace holdfast::engines::redis {
+
+/// Bounds how many questions are under way whose answers list who is ahead.
+///
+/// Redis ends a connection that also listens for messages when 32 MB of answers wait to be read
+/// (client-output-buffer-limit pubsub), and a thousand who join one queue at once would be answered
+/// with more. Few at first; then as many as are answered by a few megabytes.
+///
+/// Thread safety: every function, from any thread.
+class window {
+ public:
+  using question = std::function<void()>;
+
+  /// Asks it on this thread, or later, on the thread of an answer.
+  void enter(question q);
+  /// One was answered, and listed so many. Nothing: there was no answer, and then none of those
+  /// that wait will do better, so all of them are asked.
+  void leave(std::optional<std::size_t> listed);
+  /// Asks everything.
+  void flush();
+
+ private:
+  static constexpr std::size_t room_at_first = 8;
+
+  std::mutex mutex_;
+  std::size_t room_{room_at_first};
+  std::size_t under_way_{};
+  std::size_t listed_{};  ///< About the longest list of late.
+  std::deque<question> waiting_;
+};
+
+}  // namespace holdfast::engines::redis

@@ -1,0 +1,75 @@
+#include "engines/redis/window.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace holdfast::engines::redis {
+namespace {
+
+struct asked {
+  window w;
+  std::size_t count{};
+  void enter(std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) w.enter([this] { ++count; });
+  }
+};
+
+TEST(window, lets_few_in_at_first_and_more_as_they_are_answered) {
+  asked a;
+  a.enter(1'000);
+  EXPECT_EQ(a.count, 8U);
+  for (int i = 0; i < 8; ++i) a.w.leave(0);
+  EXPECT_GT(a.count, 100U);
+  for (int i = 0; i < 100; ++i) a.w.leave(0);
+  EXPECT_EQ(a.count - 108, 256U);
+}
+
+TEST(window, lets_fewer_in_while_answers_are_long) {
+  asked a;
+  a.enter(1'000);
+  for (int i = 0; i < 100; ++i) a.w.leave(1'000);
+  EXPECT_LE(a.count - 100, 39U);
+  for (int i = 0; i < 100; ++i) a.w.leave(10'000);
+  EXPECT_LE(a.count - 200, 3U);
+  EXPECT_GE(a.count - 200, 1U) << "one can always be asked";
+}
+
+TEST(window, asks_all_when_there_is_no_answer_and_begins_anew) {
+  asked a;
+  a.enter(1'000);
+  a.w.leave(std::nullopt);
+  EXPECT_EQ(a.count, 1'000U);
+  for (int i = 0; i < 999; ++i) a.w.leave(std::nullopt);
+  a.enter(1'000);
+  EXPECT_EQ(a.count, 1'008U);
+}
+
+TEST(window, leaves_nobody_unasked) {
+  asked a;
+  a.enter(1'000);
+  a.w.flush();
+  EXPECT_EQ(a.count, 1'000U);
+}
+
+TEST(window, an_answer_that_comes_while_it_is_asked_nests_no_deeper) {
+  window w;
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  std::size_t count = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    w.enter([&] {
+      ++count;
+      if (count <= 8) return;
+      deepest = std::max(deepest, ++depth);
+      w.leave(std::nullopt);
+      --depth;
+    });
+  }
+  w.leave(std::nullopt);
+  EXPECT_EQ(count, 10'000U);
+  EXPECT_EQ(deepest, 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::engines::redis
