@@ -27,9 +27,7 @@ core::session_record record_of(const session_id& id) {
 
 bare_master::bare_master(int port)
     : connection_({port}), id_(io::random_session_id()), client_(id_.str().substr(0, 16)) {
-  std::string bytes;
-  wire::resp_writer(bytes).command("HGET", engines::redis::store_key, "nonce");
-  nonce_ = text_of(connection_.ask(0, bytes));
+  nonce_ = nonce_of(connection_);
   // [inc, beat, gate], each a bulk string.
   const auto opened = connection_.ask(0, commands::open(nonce_, record_of(id_)));
   if (opened.front() != '*') throw std::runtime_error(opened);
@@ -57,6 +55,12 @@ std::string bare_master::leave(const std::string& name, std::uint64_t request) c
 }
 
 std::string bare_master::beat() const { return commands::beat(nonce_, id_, inc_); }
+
+std::string nonce_of(bare_nodes& connection) {
+  std::string bytes;
+  wire::resp_writer(bytes).command("HGET", engines::redis::store_key, "nonce");
+  return text_of(connection.ask(0, bytes));
+}
 
 double calls(bare_nodes& connection, const std::string& command) {
   return info(connection, "commandstats", "cmdstat_" + command + ":calls");

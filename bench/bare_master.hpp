@@ -33,6 +33,8 @@ class bare_master {
   std::uint64_t inc_{};
 };
 
+/// Of the store that is there.
+std::string nonce_of(bare_nodes& connection);
 /// How often the server ran a command since it was reset.
 double calls(bare_nodes& connection, const std::string& command);
 void reset_calls(bare_nodes& connection);

@@ -22,7 +22,7 @@ struct beat_cost {
 };
 
 /// Of one heartbeat.
-beat_cost measure(engine_session& h, const redis_store& store, bare_nodes& look) {
+beat_cost measure_beats(engine_session& h, const redis_store& store, bare_nodes& look) {
   std::vector<double> took;
   const auto commands = store.count().commands;
   const double bytes = info(look, "stats", "total_net_input_bytes");
@@ -54,8 +54,8 @@ figures measure_heartbeats(const redis_servers& servers, const effort& e) {
   one.hold(1);
   rich.hold(many);
   for (int i = 0; i < e.rounds; ++i) {
-    const auto b = measure(one, store, look);
-    const auto o = measure(rich, store, look);
+    const auto b = measure_beats(one, store, look);
+    const auto o = measure_beats(rich, store, look);
     all[0].bare.push_back(b.commands);
     all[0].ours.push_back(o.commands);
     all[1].bare.push_back(b.bytes);
