@@ -29,6 +29,22 @@ TEST_F(bad_input, a_password_that_is_missing_or_wrong) {
   expect(await(open(wrong), status::unavailable), "WRONGPASS");
 }
 
+TEST_F(bad_input, a_port_that_does_not_speak_tls) {
+  server s;
+  const auto r =
+      await(open("redis+tls://" + s.address() + "?node_timeout=500ms"), status::unavailable);
+  expect(r, s.address());
+  expect(r, "TLS");
+}
+
+TEST_F(bad_input, a_user_that_may_only_read) {
+  server s({.users = "user default on nopass ~* &* +@all\n"
+                     "user reader on >secret ~* &* +@read +@connection +@scripting +info\n"});
+  const auto r = await(open("redis://reader:secret@" + s.address()), status::unavailable);
+  expect(r, "its record cannot be written");
+  expect(r, "hset");
+}
+
 TEST_F(bad_input, a_record_of_a_newer_format) {
   server s;
   await(open(url(s)), status::ok);
