@@ -39,7 +39,7 @@ TEST_F(bad_input, a_port_that_does_not_speak_tls) {
 
 TEST_F(bad_input, a_user_that_may_only_read) {
   server s({.users = "user default on nopass ~* &* +@all\n"
-                     "user reader on >secret ~* &* +@read +@connection +@scripting +info\n"});
+                     "user reader on >secret ~* &* +@read +@connection +@scripting +info +time\n"});
   const auto r = await(open("redis://reader:secret@" + s.address()), status::unavailable);
   expect(r, "its record cannot be written");
   expect(r, "hset");

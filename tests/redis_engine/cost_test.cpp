@@ -1,5 +1,7 @@
 #include "tests/redis_engine/store.hpp"
 
+#include <mutex>
+
 /// How many commands things cost, counted by the server.
 
 namespace holdfast::redis_engine_tests {
@@ -108,6 +110,46 @@ TEST_F(cost, a_connection_that_is_lost_wakes_those_who_may_have_missed_something
   auto watch = elsewhere.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
   s.command({"CLIENT", "KILL", "TYPE", "pubsub"});
   EXPECT_TRUE(process::eventually([&] { return told > 0; }));
+}
+
+TEST_F(cost, a_thousand_may_join_one_queue_at_once) {
+  server s;
+  const auto o = open(url(s, "&node_timeout=10s"));
+  std::vector<member> all;
+  for (int i = 0; i < 1001; ++i) all.emplace_back(ask(o));
+  ASSERT_EQ(all[0].enqueue("a").what, status::ok);
+  std::mutex mutex;
+  std::string trouble;
+  std::atomic<int> answered{0};
+  for (int i = 1; i <= 1000; ++i) {
+    o.engine->enqueue(all[static_cast<std::size_t>(i)].next_request("a"),
+                      [&](const core::queue_view& v) {
+                        const std::lock_guard hold(mutex);
+                        if (v.what != status::queued) trouble = v.text;
+                        ++answered;
+                      });
+  }
+  EXPECT_TRUE(process::eventually([&] { return answered == 1000; }, 100s));
+  const std::lock_guard hold(mutex);
+  // A busy machine may miss a deadline.
+  EXPECT_EQ(trouble.find("broke"), std::string::npos) << trouble;
+}
+
+TEST_F(cost, a_listing_that_is_too_large_for_a_connection_is_refused) {
+  server s;
+  const auto o = open(url(s, "&node_timeout=10s"));
+  member m(ask(o));
+  const std::string name(1000, 'n');
+  std::atomic<int> held{0};
+  for (int i = 0; i < 25'000; ++i) {
+    o.engine->enqueue(m.next_request(name + std::to_string(i)),
+                      [&](const core::queue_view&) { ++held; });
+  }
+  ASSERT_TRUE(process::eventually([&] { return held == 25'000; }, 100s));
+  const auto all = ask(o).list();
+  EXPECT_EQ(all.what, status::unavailable);
+  EXPECT_NE(all.text.find("24000000 bytes"), std::string::npos) << all.text;
+  EXPECT_EQ(m.beat().what, status::ok);
 }
 
 }  // namespace

@@ -79,8 +79,8 @@ std::string deny(std::string_view nonce, const core::deny_request& r) {
 
 std::string sweep_more(std::string_view nonce) { return call(scripts::sweep_more, nonce); }
 
-std::string list(std::string_view nonce, std::uint64_t entries_max) {
-  return call(scripts::list, nonce, entries_max);
+std::string list(std::string_view nonce, std::uint64_t entries_max, std::uint64_t bytes_max) {
+  return call(scripts::list, nonce, entries_max, bytes_max);
 }
 
 std::string look() { return call(scripts::look); }

@@ -25,7 +25,7 @@ std::string leave(std::string_view nonce, const core::leave_request& r);
 std::string take(std::string_view nonce, const core::take_request& r);
 std::string deny(std::string_view nonce, const core::deny_request& r);
 std::string sweep_more(std::string_view nonce);
-std::string list(std::string_view nonce, std::uint64_t entries_max);
+std::string list(std::string_view nonce, std::uint64_t entries_max, std::uint64_t bytes_max);
 std::string look();
 std::string write(const admission::write& w);
 /// `cursor`: "0", and then what the last page said.

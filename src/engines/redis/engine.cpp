@@ -4,7 +4,6 @@
 #include "engines/redis/commands.hpp"
 #include "engines/redis/replies.hpp"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -17,6 +16,8 @@ using nonce = std::string_view;
 
 /// More than this is not shown: the one reply would hold the server up, and fill the connection.
 constexpr std::uint64_t list_entries_max = 200'000;
+/// Redis ends a connection that also listens for messages when 32 MB of answers wait to be read.
+constexpr std::uint64_t list_bytes_max = 24'000'000;
 
 constexpr bool reads = false;
 constexpr bool writes = true;
@@ -58,8 +59,13 @@ void redis_engine::ask_who_is_ahead(master::maker make, Read read,
                                     core::on<core::queue_view> done) {
   window_->enter([this, make = std::move(make), read = std::move(read), done = std::move(done)] {
     ask<core::queue_view>(make, writes, read, [w = window_, done](core::queue_view v) {
-      const bool answered = v.what != status::unavailable && v.what != status::unknown;
-      w->leave(answered ? std::optional(v.ahead.size()) : std::nullopt);
+      if (v.what == status::unavailable) {
+        w->refused();
+      } else if (v.what == status::unknown) {
+        w->unanswered();
+      } else {
+        w->answered(v.ahead.size());
+      }
       done(std::move(v));
     });
   });
@@ -140,7 +146,8 @@ std::uint64_t redis_engine::revision_of(std::uint64_t picture) {
 }
 
 void redis_engine::list(core::on<core::listing> done) {
-  ask<core::listing>([](nonce n) { return commands::list(n, list_entries_max); }, reads,
+  ask<core::listing>([](nonce n) { return commands::list(n, list_entries_max, list_bytes_max); },
+                     reads,
                      [weak = weak_from_this()](const wire::reply& w) {
                        auto got = replies::list(w);
                        const auto self = weak.lock();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 namespace holdfast::engines::redis {
 
@@ -22,19 +23,41 @@ void window::enter(question q) {
   q();
 }
 
-void window::leave(std::optional<std::size_t> listed) {
+void window::answered(std::size_t listed) {
+  std::size_t room{};
+  {
+    const std::lock_guard hold(mutex_);
+    listed_ = std::max(listed, listed_ - listed_ / 8);
+    const std::size_t most = std::clamp(listed_most / (listed_ + 1), std::size_t{1}, room_most);
+    room = room_ = std::min(2 * room_, most);
+    --under_way_;
+  }
+  let_in(room);
+}
+
+void window::unanswered() {
+  {
+    const std::lock_guard hold(mutex_);
+    room_ = room_at_first;
+    --under_way_;
+  }
+  let_in(room_at_first);
+}
+
+void window::refused() {
+  {
+    const std::lock_guard hold(mutex_);
+    room_ = room_at_first;
+    --under_way_;
+  }
+  flush();
+}
+
+void window::let_in(std::size_t room) {
   std::vector<question> next;
   {
     const std::lock_guard hold(mutex_);
-    --under_way_;
-    if (listed) {
-      listed_ = std::max(*listed, listed_ - listed_ / 8);
-      const std::size_t most = std::clamp(listed_most / (listed_ + 1), std::size_t{1}, room_most);
-      room_ = std::min(2 * room_, most);
-    } else {
-      room_ = room_at_first;
-    }
-    while (!waiting_.empty() && (!listed || under_way_ < room_)) {
+    while (!waiting_.empty() && under_way_ < room) {
       next.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
       ++under_way_;

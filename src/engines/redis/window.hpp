@@ -4,8 +4,6 @@
 #include <deque>
 #include <functional>
 #include <mutex>
-#include <optional>
-#include <vector>
 
 namespace holdfast::engines::redis {
 
@@ -22,13 +20,18 @@ class window {
 
   /// Asks it on this thread, or later, on the thread of an answer.
   void enter(question q);
-  /// One was answered, and listed so many. Nothing: there was no answer, and then none of those
-  /// that wait will do better, so all of them are asked.
-  void leave(std::optional<std::size_t> listed);
+  /// One was answered, and listed so many.
+  void answered(std::size_t listed);
+  /// One had no answer in time: few again.
+  void unanswered();
+  /// One could not be asked. Nor can those that wait, so all of them are told.
+  void refused();
   /// Asks everything.
   void flush();
 
  private:
+  void let_in(std::size_t room);
+
   static constexpr std::size_t room_at_first = 8;
 
   std::mutex mutex_;

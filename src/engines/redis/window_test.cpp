@@ -19,28 +19,37 @@ TEST(window, lets_few_in_at_first_and_more_as_they_are_answered) {
   asked a;
   a.enter(1'000);
   EXPECT_EQ(a.count, 8U);
-  for (int i = 0; i < 8; ++i) a.w.leave(0);
+  for (int i = 0; i < 8; ++i) a.w.answered(0);
   EXPECT_GT(a.count, 100U);
-  for (int i = 0; i < 100; ++i) a.w.leave(0);
+  for (int i = 0; i < 100; ++i) a.w.answered(0);
   EXPECT_EQ(a.count - 108, 256U);
 }
 
 TEST(window, lets_fewer_in_while_answers_are_long) {
   asked a;
   a.enter(1'000);
-  for (int i = 0; i < 100; ++i) a.w.leave(1'000);
+  for (int i = 0; i < 100; ++i) a.w.answered(1'000);
   EXPECT_LE(a.count - 100, 39U);
-  for (int i = 0; i < 100; ++i) a.w.leave(10'000);
+  for (int i = 0; i < 100; ++i) a.w.answered(10'000);
   EXPECT_LE(a.count - 200, 3U);
   EXPECT_GE(a.count - 200, 1U) << "one can always be asked";
 }
 
-TEST(window, asks_all_when_there_is_no_answer_and_begins_anew) {
+TEST(window, lets_few_in_after_one_that_was_not_answered) {
   asked a;
   a.enter(1'000);
-  a.w.leave(std::nullopt);
+  for (int i = 0; i < 200; ++i) a.w.answered(0);
+  const auto under_way = a.count - 200;
+  for (std::size_t i = 0; i < under_way; ++i) a.w.unanswered();
+  EXPECT_EQ(a.count - 200 - under_way, 8U);
+}
+
+TEST(window, asks_all_when_one_cannot_be_asked_and_begins_anew) {
+  asked a;
+  a.enter(1'000);
+  a.w.refused();
   EXPECT_EQ(a.count, 1'000U);
-  for (int i = 0; i < 999; ++i) a.w.leave(std::nullopt);
+  for (int i = 0; i < 999; ++i) a.w.refused();
   a.enter(1'000);
   EXPECT_EQ(a.count, 1'008U);
 }
@@ -52,7 +61,7 @@ TEST(window, leaves_nobody_unasked) {
   EXPECT_EQ(a.count, 1'000U);
 }
 
-TEST(window, an_answer_that_comes_while_it_is_asked_nests_no_deeper) {
+TEST(window, a_refusal_that_comes_while_it_is_asked_nests_no_deeper) {
   window w;
   std::size_t depth = 0;
   std::size_t deepest = 0;
@@ -62,11 +71,11 @@ TEST(window, an_answer_that_comes_while_it_is_asked_nests_no_deeper) {
       ++count;
       if (count <= 8) return;
       deepest = std::max(deepest, ++depth);
-      w.leave(std::nullopt);
+      w.refused();
       --depth;
     });
   }
-  w.leave(std::nullopt);
+  w.refused();
   EXPECT_EQ(count, 10'000U);
   EXPECT_EQ(deepest, 1U);
 }

@@ -1,11 +1,20 @@
--- ARGV nonce, entries_max
+-- ARGV nonce, entries_max, bytes_max
 return answer(function()
   admitted(ARGV[1])
   local ids = run('SMEMBERS', P .. 'sessions')
-  local records, entries, count = {}, {}, 0
+  local records, entries, count, bytes = {}, {}, 0, 0
+  local function weigh(values)
+    for i = 1, #values do
+      bytes = bytes + #values[i]
+    end
+    if bytes > tonumber(ARGV[3]) then
+      refuse('HFLARGE more than ' .. ARGV[3] .. ' bytes of')
+    end
+  end
   for i = 1, #ids do
     local record = run('HGETALL', session_key(ids[i]))
     local inc, denied = run('HGET', session_key(ids[i]), 'inc'), false
+    weigh(record)
     records[i] = {ids[i], record}
     denied = run('HGET', session_key(ids[i]), 'denied') ~= '0'
     for _, kind in ipairs({'held', 'waiting'}) do
@@ -16,6 +25,7 @@ return answer(function()
       end
       if kind == 'held' or not denied then
         local all = run('HGETALL', key)
+        weigh(all)
         for k = 1, #all do
           entries[#entries + 1] = all[k]
         end
