@@ -31,7 +31,7 @@ attempt::step attempt::start(time_point now) { return decide(now); }
 attempt::step attempt::answered(node_index i, const node_vote& v, time_point now) {
   if (!asked_.has(i) || answered_.has(i)) return rest();
   answered_.add(i);
-  // A hostile or broken node must not push the tokens of a store to their end.
+  // What no token can be is no vote.
   const bool wild = config_.tokens && (v.counter == 0 || v.counter > token_max.value);
   votes_[i] = v.what == vote::granted && wild ? node_vote::of(fault::garbled) : v;
   if (v.what == vote::taken) taken_.add(i);
