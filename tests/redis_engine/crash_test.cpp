@@ -34,18 +34,27 @@ class crash : public store_test {
 
 TEST_F(crash, a_holder_outlives_a_restart_of_a_server_that_syncs_every_write) {
   server s({.append_only = true, .fsync = "always"});
+  const std::string restarted = s.directory() + "/restarted";
   child one = child::fork([&] {
-    auto mine = join(url(s), 10s);
+    auto mine = join(url(s), 5min);
     auto l = mine.acquire(lock_name("a"), {.wait = 60s});
     if (!l) return 2;
     say_held(s);
-    std::this_thread::sleep_for(2s);
-    return l->check() && std::move(*l).release() && mine.close() ? 0 : 3;
+    process::eventually([&] { return std::filesystem::exists(restarted); });
+    // The store answers again, and it remembers.
+    const bool busy = process::eventually([&] {
+      auto other = holdfast::open(url(s), {.ttl = 5min});
+      if (!other) return false;
+      const auto refused = other->try_acquire(lock_name("a"));
+      return !refused && refused.error() == errc::busy;
+    });
+    return busy && l->check() && std::move(*l).release() && mine.close() ? 0 : 3;
   });
   ASSERT_TRUE(was_told(s));
   s.kill();
   s.start();
-  EXPECT_EQ(one.wait(), 0);
+  std::ofstream(restarted) << "again";
+  EXPECT_EQ(one.wait(5min), 0);
 }
 
 TEST_F(crash, a_holder_stops_when_the_server_comes_back_empty) {
