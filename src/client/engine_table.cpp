@@ -1,5 +1,8 @@
 #include "client/engine_table.hpp"
 
+#ifdef HOLDFAST_ENGINE_ETCD
+#include "engines/etcd/open.hpp"
+#endif
 #ifdef HOLDFAST_ENGINE_LOCAL
 #include "engines/local/open.hpp"
 #endif
@@ -30,6 +33,9 @@ struct row {
 };
 
 constexpr row rows[] = {
+#ifdef HOLDFAST_ENGINE_ETCD
+    {"etcd", &engines::etcd::open_etcd, &engines::etcd::find_etcd},
+#endif
 #ifdef HOLDFAST_ENGINE_LOCAL
     {"local", &engines::local::open_local, &engines::local::find_local},
 #endif

@@ -73,6 +73,13 @@ result<std::shared_ptr<const tls_context>> tls_context::make(const tls_options& 
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_verify(context, o.verify == verification::none ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
                      nullptr);
+  if (!o.protocol.empty()) {
+    HOLDFAST_ASSERT(o.protocol.size() < 256);
+    const std::string list = static_cast<char>(o.protocol.size()) + o.protocol;
+    HOLDFAST_ASSERT(SSL_CTX_set_alpn_protos(context,
+                                            reinterpret_cast<const unsigned char*>(list.data()),
+                                            static_cast<unsigned>(list.size())) == 0);
+  }
   const bool trusts = o.ca_file.empty()
                           ? SSL_CTX_set_default_verify_paths(context) == 1
                           : SSL_CTX_load_verify_locations(context, o.ca_file.c_str(), nullptr) == 1;

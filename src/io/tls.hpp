@@ -22,6 +22,7 @@ struct tls_options {
   std::string ca_file{};           ///< PEM; empty: the system's.
   std::string certificate_file{};  ///< PEM of the client with its chain; empty: none is shown.
   std::string key_file{};          ///< PEM of the client's key; given with the certificate.
+  std::string protocol{};          ///< Asked for by ALPN (RFC 7301), "h2"; empty: none.
 };
 
 /// What all connections of a store share: trusted certificates and the client's own. At least

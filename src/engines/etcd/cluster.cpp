@@ -1,0 +1,371 @@
+#include "engines/etcd/cluster.hpp"
+
+#include "io/random.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+using kind = io::grpc_outcome::kind;
+
+constexpr duration pause_between_tries = 20ms;
+
+// gRPC's status numbers.
+constexpr unsigned invalid_argument = 3;
+constexpr unsigned permission_denied = 7;
+constexpr unsigned resource_exhausted = 8;
+constexpr unsigned failed_precondition = 9;
+constexpr unsigned out_of_range = 11;
+constexpr unsigned unimplemented = 12;
+constexpr unsigned unauthenticated = 16;
+
+bool has(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+std::string advice(unsigned code, std::string_view text, const settings& set) {
+  if (has(text, "database space exceeded")) {
+    return "; it takes no writes until its history is compacted and defragmented and its NOSPACE "
+           "alarm is disarmed: set --auto-compaction-mode=periodic "
+           "--auto-compaction-retention=5m (holdfast doctor)";
+  }
+  if (code == permission_denied) {
+    return "; user '" + set.user + "' needs a role that may read and write the prefix '" +
+           set.prefix + "'";
+  }
+  if (has(text, "user name is empty")) {
+    return "; authentication is enabled: name a user, etcd://USER@host?password_file=";
+  }
+  if (code == unimplemented) return "; is it etcd, 3.4 or later?";
+  if (has(text, "too many requests")) return "; it is overloaded";
+  return {};
+}
+
+}  // namespace
+
+// Errors of the apply phase and of the checks before it promise that nothing was done. Everything
+// else, time-outs and lost leaders most of all, may still be done: etcdserver/api/v3rpc/rpctypes.
+status judge(unsigned code, std::string_view text) noexcept {
+  switch (code) {
+    case invalid_argument:
+    case permission_denied:
+    case unimplemented:
+    case unauthenticated:
+    case failed_precondition:
+    case out_of_range:
+      return status::unavailable;
+    case resource_exhausted:
+      // Also gRPC's own word for an answer that was too long, after the work was done.
+      return has(text, "etcdserver:") ? status::unavailable : status::unknown;
+    default:
+      return status::unknown;
+  }
+}
+
+struct cluster::exchange {
+  std::string message{};
+  repeat how{};
+  on_txn done{};
+  time_point deadline{};
+  std::size_t outstanding{};
+  std::size_t refused{};  ///< How often it was not sent.
+  bool unknown{};         ///< Some server may have done it.
+  bool finished{};
+  std::string trouble{};
+};
+
+cluster::cluster(settings s, std::shared_ptr<io::loop> l)
+    : set_(std::move(s)), keys_(set_.prefix), loop_(std::move(l)) {}
+
+void cluster::start() {
+  for (std::size_t i = 0; i < set_.servers.size(); ++i) {
+    members_.push_back(std::make_shared<member>(i, set_, weak_from_this()));
+  }
+  // Not all clients should lean on the same server.
+  preferred_ = static_cast<std::size_t>(io::random_bits() % members_.size());
+  loop_->post([self = shared_from_this()] {
+    if (self->closed_) return;
+    for (const auto& m : self->members_) m->start(self->loop_);
+  });
+}
+
+void cluster::close() {
+  loop_->post([self = shared_from_this()] {
+    self->closed_ = true;
+    for (const auto& m : self->members_) m->close();
+    for (const auto& e : std::exchange(self->waiting_, {})) {
+      self->finish(e, {status::unavailable, "the store was closed", nullptr});
+    }
+  });
+}
+
+std::shared_ptr<member> cluster::preferred() {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    const auto at = (preferred_ + i) % members_.size();
+    if (!members_[at]->ready()) continue;
+    preferred_ = at;
+    return members_[at];
+  }
+  return {};
+}
+
+std::string cluster::troubles() const {
+  std::string text;
+  for (const auto& m : members_) {
+    if (m->ready()) continue;
+    text.append(text.empty() ? "" : "; ").append(m->trouble());
+  }
+  return text.empty() ? "its cluster epoch is not known yet" : text;
+}
+
+// ---- transactions ----
+
+void cluster::txn(const wire::etcd::txn& t, repeat how, on_txn done) {
+  auto e = std::make_shared<exchange>();
+  e->message = encode(t);
+  e->how = how;
+  e->done = std::move(done);
+  e->deadline = clock::now() + (how == repeat::always ? 2 * set_.node_timeout : set_.node_timeout);
+  send(e);
+}
+
+void cluster::send(const exchange_ptr& e) {
+  const auto to = epoch_known_ ? preferred() : nullptr;
+  if (!to) return wait(e);
+  send_to(e, preferred_);
+}
+
+void cluster::send_to(const exchange_ptr& e, std::size_t index) {
+  ++e->outstanding;
+  const auto limit = std::min(e->deadline, clock::now() + set_.node_timeout);
+  members_[index]->call(wire::etcd::txn_path, e->message, limit,
+                        [self = weak_from_this(), e, index](const io::grpc_outcome& o) {
+                          if (const auto c = self.lock()) return c->took(e, index, o);
+                          if (!std::exchange(e->finished, true)) {
+                            e->done({status::unknown, "the store was closed", nullptr});
+                          }
+                        });
+  if (e->how == repeat::hedged) hedge_later(e, index);
+}
+
+// The next server is asked as well when this one is slow: any one's answer is the quorum's.
+void cluster::hedge_later(const exchange_ptr& e, std::size_t index) {
+  const auto next = (index + 1) % members_.size();
+  if (members_.size() == 1 || next == preferred_) return;
+  const auto pause = set_.node_timeout / static_cast<std::int64_t>(2 * members_.size());
+  loop_->at(clock::now() + pause, [self = weak_from_this(), e, next] {
+    const auto c = self.lock();
+    if (!c || e->finished || c->closed_) return;
+    if (c->members_[next]->ready()) return c->send_to(e, next);
+    c->hedge_later(e, next);
+  });
+}
+
+void cluster::took(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o) {
+  --e->outstanding;
+  if (o.what == kind::unknown) move_from(index);
+  if (e->finished) return;
+  if (o.succeeded()) {
+    const auto reply = wire::etcd::decode_txn(o.message);
+    if (!reply) {
+      return finish(e, {status::unknown,
+                        "etcd server " + members_[index]->name() +
+                            ": its answer to a transaction is in no known form",
+                        nullptr});
+    }
+    if (reply->head.cluster != epoch_.value.cluster) {
+      // Another cluster answers at this address: its revisions are not ours.
+      doubt_epoch();
+      return finish(e, {status::unknown,
+                        "etcd server " + members_[index]->name() +
+                            " belongs to another cluster than before; was it restored from a "
+                            "backup?",
+                        nullptr});
+    }
+    return finish(e, {status::ok, {}, &*reply});
+  }
+  e->trouble = o.text;
+  if (o.what == kind::answered) return took_refusal(e, index, o);
+  if (o.what == kind::unknown) e->unknown = true;
+  if (o.what == kind::not_sent) ++e->refused;
+  again_or(e, e->unknown ? status::unknown : status::unavailable, std::string(o.text));
+}
+
+void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o) {
+  const bool logged_out = o.status == unauthenticated || has(o.text, "invalid auth token");
+  if (logged_out && !set_.user.empty() && e->refused < 2 * members_.size()) {
+    ++e->refused;
+    members_[index]->log_in_again();
+    if (e->outstanding == 0) send(e);
+    return;
+  }
+  const auto verdict = judge(o.status, o.text);
+  auto text = std::string(o.text) + advice(o.status, o.text, set_);
+  if (verdict == status::unavailable) {
+    // What one server refuses is refused by all, except by one that is overloaded.
+    if (e->outstanding > 0) return;
+    return finish(e, {e->unknown ? status::unknown : verdict, std::move(text), nullptr});
+  }
+  e->unknown = true;
+  move_from(index);
+  again_or(e, status::unknown, std::move(text));
+}
+
+// Sends it once more when that is allowed: always when no server has looked at it.
+void cluster::again_or(const exchange_ptr& e, status otherwise, std::string text) {
+  if (e->outstanding > 0) return;
+  const bool may = e->how == repeat::always || !e->unknown;
+  if (closed_ || !may || clock::now() + pause_between_tries >= e->deadline) {
+    return finish(e, {otherwise, std::move(text), nullptr});
+  }
+  if (e->refused < members_.size() && !e->unknown) return send(e);
+  loop_->at(clock::now() + pause_between_tries, [self = weak_from_this(), e] {
+    if (const auto c = self.lock()) return c->send(e);
+    if (!std::exchange(e->finished, true)) {
+      e->done({status::unavailable, "the store was closed", nullptr});
+    }
+  });
+}
+
+void cluster::finish(const exchange_ptr& e, txn_result r) {
+  if (!std::exchange(e->finished, true)) std::exchange(e->done, nullptr)(r);
+}
+
+// ---- while no server is ready ----
+
+void cluster::wait(const exchange_ptr& e) {
+  waiting_.push_back(e);
+  loop_->at(e->deadline, [self = weak_from_this()] {
+    if (const auto c = self.lock()) c->fail_waiting();
+  });
+  if (closed_) fail_waiting();
+}
+
+void cluster::fail_waiting() {
+  const auto now = clock::now();
+  std::vector<exchange_ptr> late;
+  std::erase_if(waiting_, [&](const exchange_ptr& e) {
+    if (!closed_ && e->deadline > now) return false;
+    late.push_back(e);
+    return true;
+  });
+  for (const auto& e : late) {
+    finish(e, {e->unknown ? status::unknown : status::unavailable,
+               "no server is ready: " + troubles(), nullptr});
+  }
+}
+
+void cluster::drain() {
+  if (!epoch_known_) return;
+  for (const auto& e : std::exchange(waiting_, {})) send(e);
+}
+
+void cluster::move_from(std::size_t index) {
+  if (index != preferred_ || members_.size() == 1) return;
+  preferred_ = (preferred_ + 1) % members_.size();
+  if (const auto l = listener_.lock()) l->moved();
+}
+
+// ---- servers ----
+
+void cluster::came_up(std::size_t index) {
+  if (closed_) return;
+  const auto cluster_of = members_[index]->cluster();
+  if (epoch_known_ && cluster_of == epoch_.value.cluster) {
+    drain();
+    if (const auto l = listener_.lock()) l->moved();
+    return;
+  }
+  const auto others = [&](const auto& m) {
+    return m->ready() && m->cluster() == epoch_.value.cluster;
+  };
+  if (epoch_known_ && std::ranges::any_of(members_, others)) {
+    return members_[index]->refuse("it belongs to another cluster than the others of this URL");
+  }
+  learn_epoch(index);
+}
+
+void cluster::went_down(std::size_t index) {
+  if (epoch_asked_) epoch_asked_ = false;
+  if (index == preferred_) {
+    if (const auto l = listener_.lock()) l->moved();
+  }
+  if (!epoch_known_) doubt_epoch();
+}
+
+void cluster::doubt_epoch() {
+  epoch_known_ = false;
+  if (epoch_asked_) return;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (members_[(preferred_ + i) % members_.size()]->ready()) {
+      return learn_epoch((preferred_ + i) % members_.size());
+    }
+  }
+}
+
+void cluster::learn_epoch(std::size_t index) {
+  epoch_known_ = false;
+  if (std::exchange(epoch_asked_, true)) return;
+  const cluster_epoch first{.number = 1, .cluster = members_[index]->cluster()};
+  ask_epoch(index, {.compares = {{.keys = {keys_.epoch()}}},
+                    .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
+                             {wire::etcd::range{.keys = {keys_.epoch()}}}},
+                    .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
+}
+
+void cluster::raise_epoch(std::size_t index) {
+  const cluster_epoch next{.number = epoch_.value.number + 1,
+                           .cluster = members_[index]->cluster()};
+  if (next.number > epoch_max) {
+    return members_[index]->refuse("its cluster epoch cannot grow any more");
+  }
+  ask_epoch(index, {.compares = {{.keys = {keys_.epoch()},
+                                  .what = wire::etcd::compare::target::mod,
+                                  .number = epoch_.mod}},
+                    .then = {{wire::etcd::put{keys_.epoch(), encode(next)}},
+                             {wire::etcd::range{.keys = {keys_.epoch()}}}},
+                    .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
+}
+
+void cluster::ask_epoch(std::size_t index, const wire::etcd::txn& t) {
+  members_[index]->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
+                        [self = weak_from_this(), index](const io::grpc_outcome& o) {
+                          const auto c = self.lock();
+                          if (c && !c->closed_ && c->epoch_asked_) c->took_epoch(index, o);
+                        });
+}
+
+void cluster::took_epoch(std::size_t index, const io::grpc_outcome& o) {
+  const auto refuse = [&](const std::string& why) {
+    epoch_asked_ = false;
+    members_[index]->refuse(why);
+  };
+  if (!o.succeeded()) {
+    return refuse("reading the cluster epoch failed: " + std::string(o.text) +
+                  advice(o.status, o.text, set_));
+  }
+  const auto reply = wire::etcd::decode_txn(o.message);
+  if (!reply || reply->ops.empty() || reply->ops.back().range.all.size() != 1) {
+    return refuse("its answer about the cluster epoch is in no known form");
+  }
+  const auto& kv = reply->ops.back().range.all.front();
+  const auto value = decode_epoch(kv.value);
+  if (!value) {
+    return refuse("the key '" + keys_.epoch() +
+                  "' is not of holdfast, or of a newer one; use another prefix (the part of the "
+                  "URL after the servers)");
+  }
+  epoch_ = {*value, kv.mod};
+  if (value->cluster != members_[index]->cluster()) return raise_epoch(index);
+  epoch_asked_ = false;
+  epoch_known_ = true;
+  drain();
+  if (const auto l = listener_.lock()) l->moved();
+}
+
+}  // namespace holdfast::engines::etcd

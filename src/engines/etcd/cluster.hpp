@@ -1,0 +1,122 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/etcd/codec.hpp"
+#include "engines/etcd/keys.hpp"
+#include "engines/etcd/member.hpp"
+#include "engines/etcd/settings.hpp"
+#include "io/loop.hpp"
+#include "wire/etcd_replies.hpp"
+#include "wire/etcd_requests.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace holdfast::engines::etcd {
+
+/// What became of one transaction.
+struct txn_result {
+  core::status what{core::status::unavailable};  ///< ok: it was decided, one way or the other.
+  std::string text{};                            ///< Unless ok: why.
+  const wire::etcd::txn_reply* reply{};          ///< When ok; during the call only.
+};
+using on_txn = std::function<void(const txn_result&)>;
+
+/// Whether and how a transaction may be sent more than once.
+enum class repeat : std::uint8_t {
+  never,   ///< An unknown outcome is the outcome.
+  always,  ///< A read: to another server, until the time is over.
+  hedged,  ///< A beat: to the next server too when the first one is slow; any answer counts.
+};
+
+/// The epoch record as it is known here.
+struct known_epoch {
+  cluster_epoch value{};
+  std::int64_t mod{};  ///< Compared by whatever makes an entry or a session.
+};
+
+/// The servers of one cluster, and which of them is asked.
+///
+/// Calls go to one preferred server; after a silence or a loss the next one is preferred. Nothing
+/// is sent before the epoch record is known to be of the cluster that answers.
+///
+/// Thread safety: the loop's thread only, except start(), close() and set().
+class cluster final : public member::owner, public std::enable_shared_from_this<cluster> {
+ public:
+  /// Told when a stream should be opened anew, at the server that is preferred now.
+  class listener {
+   public:
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
+    virtual void moved() = 0;
+  };
+
+  cluster(settings s, std::shared_ptr<io::loop> l);
+  void start();
+  /// Answers everything that is under way, soon.
+  void close();
+  void listen(std::weak_ptr<listener> l) { listener_ = std::move(l); }
+
+  const settings& set() const noexcept { return set_; }
+  const key_space& keys() const noexcept { return keys_; }
+  const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
+  const known_epoch& epoch() const noexcept { return epoch_; }
+
+  void txn(const wire::etcd::txn& t, repeat how, on_txn done);
+  /// The epoch record was found to be another one: nothing is sent until it is read again.
+  void doubt_epoch();
+
+  /// The preferred server while it is ready, else another that is; null: none is.
+  std::shared_ptr<member> preferred();
+  const std::vector<std::shared_ptr<member>>& members() const noexcept { return members_; }
+  /// Why no server is ready.
+  std::string troubles() const;
+
+  void came_up(std::size_t index) override;
+  void went_down(std::size_t index) override;
+
+ private:
+  struct exchange;
+  using exchange_ptr = std::shared_ptr<exchange>;
+
+  void send(const exchange_ptr& e);
+  void send_to(const exchange_ptr& e, std::size_t index);
+  void took(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o);
+  void took_refusal(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o);
+  void again_or(const exchange_ptr& e, core::status otherwise, std::string text);
+  void hedge_later(const exchange_ptr& e, std::size_t index);
+  void finish(const exchange_ptr& e, txn_result r);
+  void wait(const exchange_ptr& e);
+  void fail_waiting();
+  void drain();
+  void move_from(std::size_t index);
+
+  void learn_epoch(std::size_t index);
+  void took_epoch(std::size_t index, const io::grpc_outcome& o);
+  void raise_epoch(std::size_t index);
+  void ask_epoch(std::size_t index, const wire::etcd::txn& t);
+
+  const settings set_;
+  const key_space keys_;
+  const std::shared_ptr<io::loop> loop_;
+  std::weak_ptr<listener> listener_;
+  std::vector<std::shared_ptr<member>> members_;
+  std::size_t preferred_{0};
+  std::list<exchange_ptr> waiting_;
+  known_epoch epoch_{};
+  bool epoch_known_{};
+  bool epoch_asked_{};
+  bool closed_{};
+};
+
+/// What a gRPC status that is no success says about a transaction.
+core::status judge(unsigned status, std::string_view text) noexcept;
+
+}  // namespace holdfast::engines::etcd

@@ -1,0 +1,107 @@
+#include "engines/etcd/diagnose.hpp"
+
+#include "engines/etcd/inspection.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+using level = finding::level;
+using findings = std::vector<finding>;
+
+constexpr std::int64_t much_history = 100'000;
+constexpr std::int64_t quota_default = std::int64_t{2} * 1024 * 1024 * 1024;
+
+std::string mebibytes(std::int64_t size) { return std::to_string(size / (1024 * 1024)) + " MiB"; }
+
+void look_at_servers(const inspection& seen, findings& all) {
+  std::size_t ready = 0;
+  for (const auto& m : seen.members) {
+    ready += m.ready ? 1 : 0;
+    all.push_back({m.ready ? level::good : level::warning, "server",
+                   m.ready ? m.name + " answers, version " + m.version : m.trouble});
+    for (const auto& e : m.errors) {
+      all.push_back({level::fault, "server", m.name + " says: " + e});
+    }
+  }
+  if (ready == 0) {
+    all.push_back({level::fault, "cluster", "no server answers; nobody gets a lock"});
+  } else if (seen.members.size() == 1) {
+    all.push_back({level::warning, "cluster",
+                   "the URL names one server; name all of the cluster, so that another is asked "
+                   "when it is gone"});
+  }
+}
+
+void look_at_versions(const inspection& seen, findings& all) {
+  // The stale-leader faults of leases (etcd issues 12528 and 15247), fixed in 3.4.31.
+  const bool old = std::ranges::any_of(seen.members, [](const auto& m) {
+    return m.version.starts_with("3.4.") && std::atoi(m.version.c_str() + 4) < 31;
+  });
+  if (!old) return;
+  all.push_back({level::warning, "version",
+                 "etcd before 3.4.31 acknowledges leases that have ended, and its own locks are "
+                 "not safe; holdfast uses neither, other programs on this cluster may"});
+}
+
+void look_at_history(const inspection& seen, findings& all) {
+  if (seen.whole_history && seen.revision > much_history) {
+    all.push_back({level::warning, "compaction",
+                   std::to_string(seen.revision) +
+                       " revisions and none was ever compacted: heartbeats fill the disk until "
+                       "etcd refuses every lock; start it with --auto-compaction-mode=periodic "
+                       "--auto-compaction-retention=5m"});
+  } else if (!seen.whole_history) {
+    all.push_back({level::good, "compaction", "the history has been compacted"});
+  } else {
+    all.push_back({level::good, "compaction",
+                   "nothing was compacted yet, of " + std::to_string(seen.revision) +
+                       " revisions; make sure that auto-compaction is configured"});
+  }
+  for (const auto& m : seen.members) {
+    if (m.database_bytes > quota_default / 2) {
+      all.push_back({level::warning, "database",
+                     m.name + " keeps " + mebibytes(m.database_bytes) + ", of which " +
+                         mebibytes(m.database_bytes_used) +
+                         " are in use; at its quota (2 GiB unless configured) it takes no writes: "
+                         "etcdctl defrag"});
+    }
+  }
+}
+
+// etcd gives no lease shorter than one and a half election timeouts, in whole seconds; it does not
+// tell the timeout itself.
+void look_at_election(const inspection& seen, duration node_timeout, findings& all) {
+  if (seen.lease_min <= 0) return;
+  const duration election = std::chrono::milliseconds(seen.lease_min * 2000 / 3);
+  const duration ttl = 2 * election + 2 * node_timeout;
+  all.push_back({level::good, "election",
+                 "the election timeout is at most " + print_duration(election) +
+                     ": a failover takes up to twice that, and a ttl should not be below " +
+                     print_duration(ttl) +
+                     " (twice the election timeout and two node timeouts of " +
+                     print_duration(node_timeout) + ")"});
+}
+
+}  // namespace
+
+result<std::vector<finding>> diagnose(const std::shared_ptr<cluster>& c) {
+  const auto seen = inspect(c);
+  findings all;
+  look_at_servers(seen, all);
+  look_at_versions(seen, all);
+  if (seen.revision > 0) look_at_history(seen, all);
+  look_at_election(seen, c->set().node_timeout, all);
+  all.push_back({level::good, "clocks",
+                 "no clock and no lease of etcd decides anything: sessions end by compare-and-"
+                 "delete, after their ttl by the clocks of holders and waiters"});
+  return all;
+}
+
+}  // namespace holdfast::engines::etcd

@@ -1,0 +1,230 @@
+#include "engines/etcd/engine.hpp"
+
+#include "engines/etcd/enqueuing.hpp"
+#include "engines/etcd/leaving.hpp"
+#include "engines/etcd/requests.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+using core::status;
+
+constexpr unsigned opens_max = 8;
+
+template <class R>
+R answer_of(status what, std::string text = {}) {
+  R r;
+  r.what = what;
+  r.text = std::move(text);
+  return r;
+}
+
+template <class R>
+R unreadable() {
+  return answer_of<R>(status::unknown, "the answer is in no known form");
+}
+
+template <class R>
+R no_session(const session_id& id) {
+  return answer_of<R>(status::gone, "session " + id.str() + " is not there");
+}
+
+session_table session_in(const store& s, const txn_result& r) {
+  session_table t;
+  if (!r.reply->ops.empty()) t.add(s.keys(), r.reply->ops[0].range);
+  return t;
+}
+
+template <class R>
+R damaged(const std::string& key) {
+  return answer_of<R>(status::damaged, "the key " + key + " is not of holdfast, or of a newer one");
+}
+
+class armed final : public core::watch_handle {
+ public:
+  armed(std::shared_ptr<store> s, std::uint64_t number, std::shared_ptr<io::notice> n)
+      : store_(std::move(s)), number_(number), notice_(std::move(n)) {}
+  ~armed() override {
+    notice_->disarm();
+    store_->servers().shared_loop()->post(
+        [w = store_->shared_watches(), n = number_] { w->forget(n); });
+  }
+
+ private:
+  const std::shared_ptr<store> store_;
+  const std::uint64_t number_;
+  const std::shared_ptr<io::notice> notice_;
+};
+
+void open_on(const std::shared_ptr<store>& s, const core::session_record& draft, unsigned tries,
+             const core::on<core::open_reply>& done) {
+  auto& servers = s->servers();
+  servers.txn(
+      requests::open(s->keys(), servers.epoch().mod, draft), repeat::never,
+      [s, draft, tries, done](const txn_result& r) {
+        if (r.what != status::ok) return done(answer_of<core::open_reply>(r.what, r.text));
+        auto reply = answer_of<core::open_reply>(status::ok);
+        reply.gate = 1;
+        if (r.reply->succeeded) {
+          reply.at.inc = static_cast<std::uint64_t>(r.reply->head.revision);
+          return done(std::move(reply));
+        }
+        const auto there = session_in(*s, r);
+        if (!there.damage().empty()) return done(damaged<core::open_reply>(there.damage()));
+        if (const auto* own = there.find(draft.id)) {
+          if (own->at.denied) {
+            return done(answer_of<core::open_reply>(status::denied, core::denial_text(*own)));
+          }
+          reply.at = own->at;
+          reply.gate = own->gate;
+          return done(std::move(reply));
+        }
+        if (tries == 0) {
+          return done(answer_of<core::open_reply>(status::unavailable, "its epoch changes"));
+        }
+        s->servers().doubt_epoch();
+        open_on(s, draft, tries - 1, done);
+      });
+}
+
+}  // namespace
+
+template <class Task>
+void etcd_engine::on_loop(Task task) const {
+  const auto& loop = servers()->shared_loop();
+  if (loop->on_thread()) return task();
+  loop->post(std::move(task));
+}
+
+void etcd_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
+  on_loop([s = store_, draft = r.draft, done = std::move(done)] {
+    open_on(s, draft, opens_max, done);
+  });
+}
+
+void etcd_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
+  on_loop([s = store_, r, done = std::move(done)] {
+    s->servers().txn(requests::beat(s->keys(), r.id, r.inc), repeat::hedged,
+                     [s, r, done](const txn_result& t) {
+                       if (t.what != status::ok) {
+                         return done(answer_of<core::beat_reply>(t.what, t.text));
+                       }
+                       auto reply = answer_of<core::beat_reply>(status::ok);
+                       reply.proves = r.attempt;
+                       if (t.reply->succeeded) return done(std::move(reply));
+                       const auto why = refusal(session_in(*s, t), r.id, r.inc);
+                       if (!why) return done(unreadable<core::beat_reply>());
+                       done(answer_of<core::beat_reply>(why->what, why->text));
+                     });
+  });
+}
+
+void etcd_engine::close(const core::close_request& r, core::on<core::reply> done) {
+  on_loop([s = store_, r, done = std::move(done)] {
+    const auto entries = s->keys_of(r.id);
+    s->servers().txn(requests::close(s->keys(), r.id, r.inc, entries), repeat::never,
+                     [s, r, entries, done](const txn_result& t) {
+                       if (t.what != status::ok) return done({t.what, t.text});
+                       if (!t.reply->succeeded) return done(no_session<core::reply>(r.id));
+                       s->forget_all(r.id);
+                       // Those that did not fit are dead now.
+                       for (std::size_t at = requests::sweep_max; at < entries.size();
+                            at += requests::sweep_max) {
+                         const auto end = std::min(entries.size(), at + requests::sweep_max);
+                         s->sweep({entries.begin() + static_cast<std::ptrdiff_t>(at),
+                                   entries.begin() + static_cast<std::ptrdiff_t>(end)});
+                       }
+                       done({status::ok, {}});
+                     });
+  });
+}
+
+void etcd_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
+  on_loop([s = store_, r, done = std::move(done)]() mutable {
+    std::make_shared<enqueuing>(s, std::move(r), std::move(done))->start();
+  });
+}
+
+void etcd_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
+  on_loop([s = store_, r, done = std::move(done)]() mutable {
+    std::make_shared<leaving>(s, std::move(r), std::move(done))->start();
+  });
+}
+
+void etcd_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
+  on_loop([s = store_, r, done = std::move(done)]() mutable {
+    std::make_shared<confirming>(s, std::move(r), std::move(done))->start();
+  });
+}
+
+void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> done) {
+  on_loop([s = store_, r, done = std::move(done)] {
+    s->servers().txn(requests::take(s->keys(), r.id, r.seen), repeat::never,
+                     [s, r, done](const txn_result& t) {
+                       if (t.what != status::ok) {
+                         return done(answer_of<core::take_reply>(t.what, t.text));
+                       }
+                       if (t.reply->succeeded) return done(answer_of<core::take_reply>(status::ok));
+                       const auto there = session_in(*s, t);
+                       const auto* record = there.find(r.id);
+                       if (record == nullptr) return done(no_session<core::take_reply>(r.id));
+                       auto reply = answer_of<core::take_reply>(
+                           status::changed, "the session has changed since it was seen");
+                       reply.at = record->at;
+                       done(std::move(reply));
+                     });
+  });
+}
+
+void etcd_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
+  on_loop([s = store_, r, done = std::move(done)] {
+    s->servers().txn(requests::deny(s->keys(), r.id, {r.by, r.why}), repeat::never,
+                     [s, r, done](const txn_result& t) {
+                       if (t.what != status::ok) {
+                         return done(answer_of<core::deny_reply>(t.what, t.text));
+                       }
+                       const auto there = session_in(*s, t);
+                       const auto* record = there.find(r.id);
+                       if (record == nullptr) return done(no_session<core::deny_reply>(r.id));
+                       auto reply = answer_of<core::deny_reply>(status::ok);
+                       reply.already = !t.reply->succeeded;
+                       reply.ttl = record->ttl;
+                       done(std::move(reply));
+                     });
+  });
+}
+
+std::unique_ptr<core::watch_handle> etcd_engine::watch(const core::watch_request& r,
+                                                       std::function<void()> notify) {
+  const auto number = ++last_watch_;
+  auto n = std::make_shared<io::notice>(std::move(notify));
+  // Never at once: the notice must not fire inside this call.
+  servers()->shared_loop()->post([s = store_, mine = r.mine, number, n] {
+    auto seen = s->sight_of(mine);
+    if (seen.keys.empty()) return n->fire();
+    s->watching().arm(number, std::move(seen.keys), seen.revision, n);
+  });
+  return std::make_unique<armed>(store_, number, std::move(n));
+}
+
+void etcd_engine::list(core::on<core::listing> done) {
+  on_loop([s = store_, done = std::move(done)] {
+    s->servers().txn(requests::list(s->keys()), repeat::always, [s, done](const txn_result& t) {
+      if (t.what != status::ok) return done(answer_of<core::listing>(t.what, t.text));
+      if (t.reply->ops.size() != 2) return done(unreadable<core::listing>());
+      session_table sessions;
+      sessions.add(s->keys(), t.reply->ops[0].range);
+      const entry_table entries(s->keys(), s->servers().epoch().value.number,
+                                t.reply->ops[1].range);
+      if (!sessions.damage().empty()) return done(damaged<core::listing>(sessions.damage()));
+      if (!entries.damage().empty()) return done(damaged<core::listing>(entries.damage()));
+      done(listing_of(sessions, entries, t.reply->head.revision));
+    });
+  });
+}
+
+}  // namespace holdfast::engines::etcd

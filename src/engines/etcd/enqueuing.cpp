@@ -1,0 +1,227 @@
+#include "engines/etcd/enqueuing.hpp"
+
+#include "core/queue.hpp"
+#include "engines/etcd/requests.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+using core::status;
+
+// Somebody else was faster so many times.
+constexpr unsigned rounds_max = 64;
+
+std::string too_many_text() {
+  return "more than " + std::to_string(core::waiters_max) +
+         " hold or wait; try again when some have left, or use more names";
+}
+
+}  // namespace
+
+enqueuing::enqueuing(std::shared_ptr<store> s, core::enqueue_request r,
+                     core::on<core::queue_view> done)
+    : store_(std::move(s)), request_(std::move(r)), done_(std::move(done)) {}
+
+std::string enqueuing::own_key() const {
+  return store_->keys().entry(request_.name, request_.how, request_.id, request_.inc,
+                              request_.request);
+}
+
+token enqueuing::order_in(std::int64_t revision) const {
+  return token_of(store_->servers().epoch().value.number, revision);
+}
+
+void enqueuing::refuse(status what, std::string text) {
+  core::queue_view v;
+  v.what = what;
+  v.text = std::move(text);
+  v.gate = gate_;
+  done_(std::move(v));
+}
+
+void enqueuing::grant(token mine) {
+  if (mine.value == 0) return refuse(status::unknown, "its revision does not fit into a token");
+  store_->keep(request_.id, mine, own_key());
+  core::queue_view v;
+  v.what = status::ok;
+  v.mine = mine;
+  done_(std::move(v));
+}
+
+void enqueuing::answer(core::queue_view v) {
+  if (v.what == status::ok || v.what == status::queued) {
+    const auto* there = entries_.find(v.mine);
+    store_->keep(request_.id, v.mine, there != nullptr ? there->key : own_key());
+    store_->keep_view(v, entries_, revision_);
+  }
+  done_(std::move(v));
+}
+
+void enqueuing::start() {
+  auto& servers = store_->servers();
+  servers.txn(requests::enqueue(store_->keys(), servers.epoch().mod, request_), repeat::never,
+              [self = shared_from_this()](const txn_result& r) { self->took(r); });
+}
+
+void enqueuing::took(const txn_result& r) {
+  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (!r.reply->succeeded) return took_refused(*r.reply);
+  if (r.reply->ops.size() != 1 || r.reply->ops[0].nested.size() != 1) {
+    return refuse(status::unknown, "the answer to an enqueue is in no known form");
+  }
+  took_entered(r.reply->ops[0].nested[0], r.reply->head.revision);
+}
+
+void enqueuing::took_entered(const wire::etcd::txn_reply& inner, std::int64_t revision) {
+  if (inner.succeeded) {
+    mine_ = order_in(revision);
+    if (!requests::counted(request_)) return grant(mine_);
+    const auto count = inner.ops.empty() ? std::int64_t{0} : inner.ops.back().range.count;
+    const std::uint64_t room = std::min<std::uint64_t>(
+        core::waiters_max, request_.how.is_permits() ? request_.how.limit() : core::waiters_max);
+    if (static_cast<std::uint64_t>(count) <= room) return grant(mine_);
+    entered_ = true;
+    return look_again(revision);
+  }
+  if (inner.ops.empty()) {
+    return refuse(status::unknown, "the answer to an enqueue is in no known form");
+  }
+  entered_ = !request_.leave_if_busy;
+  if (entered_) mine_ = order_in(revision);
+  const auto epoch = store_->servers().epoch().value.number;
+  gate_ = request_.gate;
+  look_at_sessions(entry_table(store_->keys(), epoch, inner.ops.back().range), revision);
+}
+
+void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
+  if (reply.ops.size() != 3) {
+    return refuse(status::unavailable, "the answer to an enqueue is in no known form");
+  }
+  auto& servers = store_->servers();
+  session_table self;
+  self.add(store_->keys(), reply.ops[0].range);
+  if (const auto why = refusal(self, request_.id, request_.inc)) {
+    return refuse(why->what, why->text);
+  }
+  const auto& epoch = reply.ops[1].range.all;
+  if (epoch.size() != 1 || epoch[0].mod != servers.epoch().mod) {
+    if (++rounds_ > rounds_max) return refuse(status::unavailable, "its cluster epoch changes");
+    servers.doubt_epoch();
+    return start();
+  }
+  gate_ = self.find(request_.id)->gate;
+  look_at_sessions(entry_table(store_->keys(), servers.epoch().value.number, reply.ops[2].range),
+                   reply.head.revision);
+}
+
+void enqueuing::look_again(std::int64_t revision) {
+  store_->servers().txn(requests::queue(store_->keys(), request_.name, revision), repeat::always,
+                        [self = shared_from_this(), revision](const txn_result& r) {
+                          if (r.what != status::ok || r.reply->ops.size() != 1) {
+                            // The entry is there, and who is ahead of it is not known.
+                            return self->refuse(status::unknown, r.text);
+                          }
+                          const auto epoch = self->store_->servers().epoch().value.number;
+                          self->look_at_sessions(
+                              entry_table(self->store_->keys(), epoch, r.reply->ops[0].range),
+                              revision);
+                        });
+}
+
+void enqueuing::look_at_sessions(entry_table entries, std::int64_t revision) {
+  entries_ = std::move(entries);
+  revision_ = revision;
+  if (!entries_.damage().empty()) {
+    return refuse(entered_ ? status::unknown : status::damaged,
+                  "the key " + entries_.damage() + " is not an entry of holdfast");
+  }
+  const auto owners = entries_.owners();
+  if (owners.empty()) return decide_absent({});
+  store_->servers().txn(
+      requests::sessions(store_->keys(), owners, revision), repeat::always,
+      [self = shared_from_this()](const txn_result& r) {
+        const auto otherwise = self->entered_ ? status::unknown : status::unavailable;
+        if (r.what != status::ok) return self->refuse(otherwise, r.text);
+        session_table sessions;
+        for (const auto& o : r.reply->ops) sessions.add(self->store_->keys(), o.range);
+        if (!sessions.damage().empty()) {
+          return self->refuse(
+              self->entered_ ? status::unknown : status::damaged,
+              "the key " + sessions.damage() + " is not a session record of holdfast");
+        }
+        self->store_->sweep(self->entries_.dead_keys(sessions));
+        return self->entered_ ? self->decide_entered(sessions) : self->decide_absent(sessions);
+      });
+}
+
+void enqueuing::decide_entered(const session_table& sessions) {
+  auto live = entries_.live(sessions);
+  // The transaction that made the entry saw our session alive in this very revision.
+  if (mine_.value == 0 ||
+      !std::ranges::any_of(live, [&](const core::entry& e) { return e.order == mine_; })) {
+    return refuse(status::unknown, "the entry is not where it was made");
+  }
+  if (live.size() > core::waiters_max) return undo();
+  answer(view_of(live, sessions, mine_));
+}
+
+void enqueuing::undo() {
+  store_->servers().txn(requests::erase(std::vector{own_key()}), repeat::always,
+                        [self = shared_from_this()](const txn_result& r) {
+                          if (r.what != status::ok) return self->refuse(status::unknown, r.text);
+                          self->refuse(status::too_many, too_many_text());
+                        });
+}
+
+void enqueuing::decide_absent(const session_table& sessions) {
+  auto live = entries_.live(sessions);
+  if (const auto* own = entries_.find(request_.id, request_.inc, request_.request)) {
+    return answer(view_of(live, sessions, own->what.order));
+  }
+  if (gate_ != request_.gate) return refuse(status::stale_gate, "an earlier gate");
+  if (!core::fits(live, request_.how)) {
+    return refuse(status::conflicting, "it is used as " + core::print_mode(live.front().how) +
+                                           ", not " + core::print_mode(request_.how));
+  }
+  append(std::move(live), sessions);
+}
+
+void enqueuing::append(std::vector<core::entry> live, const session_table& sessions) {
+  // As it would be, to know what it would be granted.
+  live.push_back({.order = token{token_max.value},
+                  .owner = request_.id,
+                  .inc = request_.inc,
+                  .request = request_.request,
+                  .how = request_.how,
+                  .since = request_.since});
+  auto v = view_of(live, sessions, token_max);
+  if (v.what == status::queued && request_.leave_if_busy) {
+    v.what = status::busy;
+    v.mine = {};
+    v.targets.clear();
+    return done_(std::move(v));
+  }
+  if (live.size() > core::waiters_max) return refuse(status::too_many, too_many_text());
+  if (++rounds_ > rounds_max) {
+    return refuse(status::unavailable,
+                  "others were faster " + std::to_string(rounds_max) + " times in a row");
+  }
+  auto& servers = store_->servers();
+  servers.txn(requests::append(store_->keys(), servers.epoch().mod, request_, revision_),
+              repeat::never, [self = shared_from_this(), v = std::move(v)](const txn_result& r) {
+                if (r.what != status::ok) return self->refuse(r.what, r.text);
+                if (!r.reply->succeeded) return self->took_refused(*r.reply);
+                auto made = v;
+                made.mine = self->order_in(r.reply->head.revision);
+                if (made.mine.value == 0) {
+                  return self->refuse(status::unknown, "its revision does not fit into a token");
+                }
+                self->answer(std::move(made));
+              });
+}
+
+}  // namespace holdfast::engines::etcd

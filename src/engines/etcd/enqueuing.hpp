@@ -1,0 +1,55 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/etcd/store.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::engines::etcd {
+
+/// One enqueue. A name that nobody is in the way of is granted in one round trip. Else the entry is
+/// made in the first round trip, too, except for a try, and the second one reads the sessions of
+/// those ahead, as they were in the same revision.
+///
+/// Where entries are in the way that may be dead (of a mode that does not agree, or of a try), it
+/// looks first, and makes the entry on condition that nobody has come since: who is dead stays so.
+///
+/// Thread safety: the loop's thread only. It keeps itself alive until it has answered.
+class enqueuing : public std::enable_shared_from_this<enqueuing> {
+ public:
+  enqueuing(std::shared_ptr<store> s, core::enqueue_request r, core::on<core::queue_view> done);
+  void start();
+
+ private:
+  void took(const txn_result& r);
+  void took_entered(const wire::etcd::txn_reply& inner, std::int64_t revision);
+  void took_refused(const wire::etcd::txn_reply& reply);
+  void look_again(std::int64_t revision);
+  void look_at_sessions(entry_table entries, std::int64_t revision);
+  void decide_entered(const session_table& sessions);
+  void decide_absent(const session_table& sessions);
+  void append(std::vector<core::entry> live, const session_table& sessions);
+  void undo();
+
+  void grant(token mine);
+  void answer(core::queue_view v);
+  void refuse(core::status what, std::string text);
+  token order_in(std::int64_t revision) const;
+  std::string own_key() const;
+
+  const std::shared_ptr<store> store_;
+  const core::enqueue_request request_;
+  core::on<core::queue_view> done_;
+  unsigned rounds_{};
+  bool entered_{};  ///< The entry is there, as `mine_`.
+  token mine_{};
+  std::uint64_t gate_{};  ///< The record's, when the entry is not there.
+  entry_table entries_;
+  std::int64_t revision_{};
+};
+
+}  // namespace holdfast::engines::etcd

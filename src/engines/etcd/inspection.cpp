@@ -1,0 +1,120 @@
+#include "engines/etcd/inspection.hpp"
+
+#include "io/pause.hpp"
+#include "wire/protobuf.hpp"
+
+#include <future>
+#include <utility>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// gRPC's OUT_OF_RANGE: the revision has been compacted.
+constexpr unsigned out_of_range = 11;
+
+struct answer {
+  bool came{};
+  unsigned status{};
+  std::string message{};
+};
+
+/// One call to one server, waited for.
+answer ask(const std::shared_ptr<cluster>& c, const std::shared_ptr<member>& m,
+           std::string_view path, std::string message) {
+  auto promised = std::make_shared<std::promise<answer>>();
+  auto got = promised->get_future();
+  const auto limit = c->set().node_timeout;
+  c->shared_loop()->post([m, path, message = std::move(message), promised, limit] {
+    if (!m->ready()) return promised->set_value({});
+    m->call(path, message, clock::now() + limit, [promised](const io::grpc_outcome& o) {
+      promised->set_value(
+          {o.what == io::grpc_outcome::kind::answered, o.status, std::string(o.message)});
+    });
+  });
+  if (got.wait_for(limit + 1s) != std::future_status::ready) return {};
+  return got.get();
+}
+
+std::shared_ptr<member> any_ready(const std::shared_ptr<cluster>& c) {
+  const auto promised = std::make_shared<std::promise<std::shared_ptr<member>>>();
+  auto got = promised->get_future();
+  c->shared_loop()->post([c, promised] { promised->set_value(c->preferred()); });
+  return got.wait_for(1s) == std::future_status::ready ? got.get() : nullptr;
+}
+
+inspection::one_member look_at(const std::shared_ptr<cluster>& c,
+                               const std::shared_ptr<member>& m) {
+  inspection::one_member seen{.name = m->name()};
+  const auto a = ask(c, m, wire::etcd::status_path, {});
+  const auto status = a.came && a.status == 0 ? wire::etcd::decode_status(a.message)
+                                              : std::optional<wire::etcd::status_reply>();
+  if (!status) {
+    const auto promised = std::make_shared<std::promise<std::string>>();
+    auto got = promised->get_future();
+    c->shared_loop()->post([m, promised] { promised->set_value(m->trouble()); });
+    if (got.wait_for(1s) == std::future_status::ready) seen.trouble = got.get();
+    if (seen.trouble.empty()) seen.trouble = "etcd server " + seen.name + " does not answer";
+    return seen;
+  }
+  seen.ready = true;
+  seen.version = status->version;
+  seen.database_bytes = status->database_bytes;
+  seen.database_bytes_used = status->database_bytes_used;
+  for (const auto e : status->errors) seen.errors.emplace_back(e);
+  return seen;
+}
+
+void look_at_history(const std::shared_ptr<cluster>& c, const std::shared_ptr<member>& m,
+                     inspection& seen) {
+  const wire::etcd::span key{c->keys().epoch()};
+  const auto now = ask(c, m, wire::etcd::range_path, encode(wire::etcd::range{.keys = key}));
+  const auto head = now.came && now.status == 0 ? wire::etcd::decode_header_of(now.message)
+                                                : std::optional<wire::etcd::header>();
+  if (!head) return;
+  seen.revision = head->revision;
+  const auto first =
+      ask(c, m, wire::etcd::range_path, encode(wire::etcd::range{.keys = key, .revision = 1}));
+  seen.whole_history = first.came && first.status != out_of_range;
+}
+
+// The shortest lease it gives tells the election timeout. Nothing is attached to this one, and it
+// is given back at once.
+void look_at_leases(const std::shared_ptr<cluster>& c, const std::shared_ptr<member>& m,
+                    inspection& seen) {
+  std::string grant;
+  wire::proto_writer(grant).signed_number(1, 1);
+  const auto a = ask(c, m, "/etcdserverpb.Lease/LeaseGrant", grant);
+  if (!a.came || a.status != 0) return;
+  std::int64_t id = 0;
+  wire::proto_reader in(a.message);
+  wire::proto_reader::field f;
+  while (in.next(f)) {
+    if (f.is_number(2)) id = f.as_signed();
+    if (f.is_number(3)) seen.lease_min = f.as_signed();
+  }
+  std::string revoke;
+  wire::proto_writer(revoke).signed_number(1, id);
+  static_cast<void>(ask(c, m, "/etcdserverpb.Lease/LeaseRevoke", revoke));
+}
+
+}  // namespace
+
+inspection inspect(const std::shared_ptr<cluster>& c) {
+  inspection seen;
+  auto m = any_ready(c);
+  const auto limit = clock::now() + c->set().node_timeout;
+  while (!m && clock::now() < limit) {
+    io::pause(10ms);
+    m = any_ready(c);
+  }
+  for (const auto& each : c->members()) seen.members.push_back(look_at(c, each));
+  if (!m) return seen;
+  look_at_history(c, m, seen);
+  look_at_leases(c, m, seen);
+  return seen;
+}
+
+}  // namespace holdfast::engines::etcd

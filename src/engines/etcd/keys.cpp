@@ -1,0 +1,154 @@
+#include "engines/etcd/keys.hpp"
+
+#include <array>
+#include <charconv>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+using wire::etcd::span;
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+// The key behind all those that begin with `beginning`, which ends with '/'.
+span below(std::string beginning) {
+  std::string end = beginning;
+  end.back() = '0';
+  return {std::move(beginning), std::move(end)};
+}
+
+std::string escaped(const std::string& name) {
+  std::string out;
+  for (const char c : name) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    if (byte > 0x20 && byte < 0x7f && c != '/' && c != '%') {
+      out += c;
+    } else {
+      out += '%';
+      out += hex_digits[byte >> 4U];
+      out += hex_digits[byte & 15U];
+    }
+  }
+  return out;
+}
+
+template <class Number>
+std::optional<Number> number(std::string_view text, int base) {
+  Number value{};
+  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (bad != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return {};
+    const auto byte = number<unsigned>(text.substr(i + 1, 2), 16);
+    if (!byte) return {};
+    out += static_cast<char>(*byte);
+    i += 2;
+  }
+  return out;
+}
+
+std::string hex(std::uint64_t value) {
+  std::string digits;
+  do digits.insert(digits.begin(), hex_digits[value & 15U]);
+  while ((value >>= 4U) != 0);
+  return digits;
+}
+
+// Digits of a fixed number, so that no permits' folder lies within another's.
+std::string folder_of(const mode& how) {
+  if (how.is_exclusive()) return "x/";
+  if (how.is_shared()) return "s/";
+  const std::string n = hex(how.limit());
+  return "p" + std::string(5 - n.size(), '0') + n + "/";
+}
+
+std::optional<mode> mode_of(std::string_view folder) {
+  if (folder == "x") return mode::exclusive();
+  if (folder == "s") return mode::shared();
+  if (folder.size() != 6 || folder[0] != 'p') return {};
+  const auto n = number<std::uint32_t>(folder.substr(1), 16);
+  if (!n || *n == 0 || *n > mode::permits_max) return {};
+  return mode::permits(*n);
+}
+
+/// The text up to the next `mark`, which is taken away too.
+std::string_view take_until(std::string_view& rest, char mark) {
+  const auto at = rest.find(mark);
+  const auto part = rest.substr(0, at);
+  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + 1);
+  return part;
+}
+
+}  // namespace
+
+span key_space::sessions() const { return below(prefix_ + "s/"); }
+span key_space::queues() const { return below(prefix_ + "q/"); }
+
+std::string key_space::session(const session_id& id) const { return prefix_ + "s/" + id.str(); }
+
+// '0' follows '/', and ids are of one length: nobody else's key lies between.
+span key_space::all_of(const session_id& id) const {
+  const std::string first = session(id);
+  return {first, first + '0'};
+}
+
+span key_space::queue(const lock_name& name) const {
+  return below(prefix_ + "q/" + escaped(name.str()) + "/");
+}
+
+span key_space::entries(const lock_name& name, const mode& how) const {
+  return below(queue(name).key + folder_of(how));
+}
+
+std::vector<span> key_space::disagreeing(const lock_name& name, const mode& how) const {
+  const span all = queue(name);
+  // In order: p....., s, x.
+  if (!how.is_permits()) return {{all.key, all.key + "q"}};
+  const span own = entries(name, how);
+  return {{all.key, own.key}, {own.end, all.end}};
+}
+
+std::string key_space::entry(const lock_name& name, const mode& how, const session_id& id,
+                             std::uint64_t inc, std::uint64_t request) const {
+  return entries(name, how).key + id.str() + "." + hex(inc) + "." + hex(request);
+}
+
+std::optional<key_space::session_part> key_space::parse_session(std::string_view key) const {
+  const span all = sessions();
+  if (!key.starts_with(all.key)) return {};
+  std::string_view rest = key.substr(all.key.size());
+  const auto id = session_id::parse(take_until(rest, '/'));
+  if (!id) return {};
+  using kind = session_part::kind;
+  if (rest.empty()) return session_part{*id, kind::record};
+  if (rest == "beat") return session_part{*id, kind::beat};
+  if (rest == "deny") return session_part{*id, kind::deny};
+  if (rest == "gate") return session_part{*id, kind::gate};
+  return {};
+}
+
+std::optional<key_space::entry_part> key_space::parse_entry(std::string_view key) const {
+  const span all = queues();
+  if (!key.starts_with(all.key)) return {};
+  std::string_view rest = key.substr(all.key.size());
+  const auto name = unescaped(take_until(rest, '/'));
+  const auto how = mode_of(take_until(rest, '/'));
+  const auto id = session_id::parse(take_until(rest, '.'));
+  const auto inc = number<std::uint64_t>(take_until(rest, '.'), 16);
+  const auto request = number<std::uint64_t>(rest, 16);
+  if (!name || !lock_name(*name).check() || !how || !id || !inc || !request) return {};
+  return entry_part{lock_name(*name),
+                    {.owner = *id, .inc = *inc, .request = *request, .how = *how}};
+}
+
+}  // namespace holdfast::engines::etcd

@@ -1,0 +1,185 @@
+#include "engines/etcd/leaving.hpp"
+
+#include "core/queue.hpp"
+#include "engines/etcd/requests.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace holdfast::engines::etcd {
+
+using core::status;
+
+// ---- leaving ----
+
+void leaving::refuse(status what, std::string text) {
+  core::leave_reply r;
+  r.what = what;
+  r.text = std::move(text);
+  done_(std::move(r));
+}
+
+void leaving::start() {
+  if (request_.order.value == 0) return by_request();
+  const auto key = store_->key_of(request_.order);
+  if (key.empty()) return find();
+  erase(key);
+}
+
+void leaving::find() {
+  store_->servers().txn(
+      requests::find(store_->keys(), request_.name, revision_of(request_.order)), repeat::always,
+      [self = shared_from_this()](const txn_result& r) {
+        if (r.what != status::ok || r.reply->ops.size() != 1) {
+          return self->refuse(r.what == status::ok ? status::unavailable : r.what, r.text);
+        }
+        const auto& found = r.reply->ops[0].range.all;
+        // Without one there is nothing to delete, but the gate may have to be moved.
+        self->erase(found.empty() ? self->store_->keys().queue(self->request_.name).key
+                                  : std::string(found[0].key));
+      });
+}
+
+void leaving::erase(const std::string& key) {
+  const auto& k = store_->keys();
+  const auto part = k.parse_entry(key);
+  const bool own = part && part->what.owner == request_.id && part->what.inc == request_.inc &&
+                   part->name == request_.name;
+  // Somebody else's entry is left alone: a key that nobody has stands in for it.
+  const std::string target = own ? key : k.queue(request_.name).key;
+  store_->servers().txn(requests::leave(k, request_, target, revision_of(request_.order)),
+                        repeat::never,
+                        [self = shared_from_this()](const txn_result& r) { self->answer(r); });
+}
+
+void leaving::answer(const txn_result& r) {
+  if (r.what != status::ok) return refuse(r.what, r.text);
+  store_->forget(request_.id, request_.order);
+  conclude(*r.reply);
+}
+
+void leaving::conclude(const wire::etcd::txn_reply& reply) {
+  if (!reply.succeeded) {
+    return refuse(status::gone, "session " + request_.id.str() + " is not there");
+  }
+  core::leave_reply r;
+  r.what = status::ok;
+  const auto& gate = reply.ops.back().range.all;
+  r.gate = 1 + (gate.empty() ? 0 : static_cast<std::uint64_t>(gate[0].version));
+  done_(std::move(r));
+}
+
+void leaving::by_request() {
+  store_->servers().txn(requests::leave_by_request(store_->keys(), request_), repeat::never,
+                        [self = shared_from_this()](const txn_result& r) {
+                          if (r.what != status::ok) return self->refuse(r.what, r.text);
+                          if (!r.reply->succeeded) return self->conclude(*r.reply);
+                          self->took_permits(*r.reply);
+                        });
+}
+
+void leaving::took_permits(const wire::etcd::txn_reply& reply) {
+  if (reply.ops.size() < 4) return refuse(status::unknown, "the answer is in no known form");
+  std::vector<std::string> own;
+  for (const auto& kv : reply.ops[reply.ops.size() - 2].range.all) {
+    const auto part = store_->keys().parse_entry(kv.key);
+    if (part && part->what.owner == request_.id && part->what.inc == request_.inc &&
+        part->what.request == request_.request) {
+      own.emplace_back(kv.key);
+    }
+  }
+  if (own.empty()) return conclude(reply);
+  core::leave_reply moved;
+  moved.what = status::ok;
+  const auto& gate = reply.ops.back().range.all;
+  moved.gate = 1 + (gate.empty() ? 0 : static_cast<std::uint64_t>(gate[0].version));
+  store_->servers().txn(requests::erase(own), repeat::always,
+                        [self = shared_from_this(), moved](const txn_result& r) {
+                          if (r.what != status::ok) return self->refuse(status::unknown, r.text);
+                          self->done_(moved);
+                        });
+}
+
+// ---- confirming ----
+
+void confirming::refuse(status what, std::string text) {
+  core::queue_view v;
+  v.what = what;
+  v.text = std::move(text);
+  done_(std::move(v));
+}
+
+void confirming::start() {
+  store_->servers().txn(
+      requests::confirm(store_->keys(), request_.id, request_.name, revision_of(request_.order)),
+      repeat::always, [self = shared_from_this()](const txn_result& r) { self->took(r); });
+}
+
+void confirming::took(const txn_result& r) {
+  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (r.reply->ops.size() != 2) {
+    return refuse(status::unavailable, "the answer is in no known form");
+  }
+  session_table self;
+  self.add(store_->keys(), r.reply->ops[0].range);
+  if (const auto why = refusal(self, request_.id, request_.inc)) {
+    store_->forget(request_.id, request_.order);
+    return refuse(why->what, why->text);
+  }
+  entries_ =
+      entry_table(store_->keys(), store_->servers().epoch().value.number, r.reply->ops[1].range);
+  revision_ = r.reply->head.revision;
+  if (!entries_.damage().empty()) {
+    return refuse(status::damaged, "the key " + entries_.damage() + " is not an entry of holdfast");
+  }
+  const auto* own = entries_.find(request_.order);
+  if (own == nullptr || own->what.owner != request_.id || own->what.inc != request_.inc) {
+    return refuse(status::gone, "the entry is not there");
+  }
+  mine_ = own->what.order;
+  // Granted though all ahead were alive: nobody has to be looked at.
+  if (!core::granted(entries_.entries(), mine_)) return look_at_sessions();
+  core::queue_view v;
+  v.what = status::ok;
+  v.mine = mine_;
+  done_(std::move(v));
+}
+
+void confirming::look_at_sessions() {
+  store_->servers().txn(
+      requests::sessions(store_->keys(), entries_.owners(), revision_), repeat::always,
+      [self = shared_from_this()](const txn_result& r) {
+        if (r.what != status::ok) return self->refuse(r.what, r.text);
+        auto& s = *self->store_;
+        session_table sessions;
+        for (const auto& o : r.reply->ops) sessions.add(s.keys(), o.range);
+        if (!sessions.damage().empty()) {
+          return self->refuse(status::damaged, "the key " + sessions.damage() +
+                                                   " is not a session record of holdfast");
+        }
+        s.sweep(self->entries_.dead_keys(sessions));
+        auto v = view_of(self->entries_.live(sessions), sessions, self->mine_);
+        s.keep(self->request_.id, self->mine_, self->entries_.find(self->mine_)->key);
+        s.keep_view(v, self->entries_, self->revision_);
+        self->done_(std::move(v));
+      });
+}
+
+// ---- listing ----
+
+core::listing listing_of(const session_table& sessions, const entry_table& entries,
+                         std::int64_t revision) {
+  core::listing all;
+  all.what = status::ok;
+  all.revision = static_cast<std::uint64_t>(revision);
+  for (const auto& [id, record] : sessions.all()) all.sessions.push_back(record);
+  std::map<lock_name, std::vector<core::entry>> locks;
+  for (const auto& e : entries.all()) {
+    if (sessions.find(e.what.owner, e.what.inc) != nullptr) locks[e.name].push_back(e.what);
+  }
+  for (auto& [name, live] : locks) all.locks.push_back({name, std::move(live)});
+  return all;
+}
+
+}  // namespace holdfast::engines::etcd

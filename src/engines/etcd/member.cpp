@@ -1,0 +1,136 @@
+#include "engines/etcd/member.hpp"
+
+#include "io/loop.hpp"
+#include "wire/etcd_replies.hpp"
+#include "wire/etcd_requests.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration ask_again_after = 1s;
+
+}  // namespace
+
+bool is_supported(std::string_view version) noexcept {
+  unsigned major = 0;
+  unsigned minor = 0;
+  const char* const end = version.data() + version.size();
+  const auto [dot, bad] = std::from_chars(version.data(), end, major);
+  if (bad != std::errc() || dot == end || *dot != '.') return false;
+  if (std::from_chars(dot + 1, end, minor).ec != std::errc()) return false;
+  return major > 3 || (major == 3 && minor >= 4);
+}
+
+member::member(std::size_t index, const settings& set, std::weak_ptr<owner> told)
+    : index_(index), set_(set), owner_(std::move(told)) {}
+
+void member::start(const std::shared_ptr<io::loop>& l) {
+  loop_ = l;
+  io::grpc_options o;
+  o.address = set_.servers[index_];
+  o.kind = "etcd server";
+  o.tls = set_.tls;
+  o.silence_max = 2 * set_.node_timeout;
+  line_ = io::grpc_connection::start(l, std::move(o), weak_from_this());
+}
+
+void member::close() {
+  if (line_) line_->close();
+  loop_.reset();
+}
+
+std::string member::trouble() const { return ready_ ? std::string() : trouble_; }
+
+void member::call(std::string_view path, std::string_view message, time_point deadline,
+                  io::grpc_connection::on_outcome done) {
+  line_->call({.path = path, .message = message, .token = token_}, deadline, std::move(done));
+}
+
+std::uint64_t member::open_stream(std::string_view path, std::string_view first,
+                                  io::grpc_connection::on_message took,
+                                  io::grpc_connection::on_outcome ended) {
+  return line_->open_stream({.path = path, .message = first, .token = token_}, true,
+                            std::move(took), std::move(ended));
+}
+
+void member::up() {
+  connected_ = true;
+  log_in();
+}
+
+void member::down(const error& why) {
+  trouble_ = why.message();
+  token_.clear();
+  connected_ = false;
+  if (!std::exchange(ready_, false)) return;
+  if (const auto o = owner_.lock()) o->went_down(index_);
+}
+
+void member::refuse(std::string why) {
+  trouble_ = "etcd server " + name() + ": " + std::move(why);
+  const bool was_ready = std::exchange(ready_, false);
+  if (loop_) {
+    loop_->at(clock::now() + ask_again_after, [self = weak_from_this()] {
+      const auto m = self.lock();
+      if (m && m->connected_ && !m->ready_) m->log_in();
+    });
+  }
+  const auto o = owner_.lock();
+  if (was_ready && o) o->went_down(index_);
+}
+
+void member::log_in_again() {
+  if (!std::exchange(ready_, false)) return;
+  trouble_ = "etcd server " + name() + ": its token of authentication has expired";
+  token_.clear();
+  log_in();
+}
+
+void member::log_in() {
+  if (set_.user.empty()) return ask_version();
+  token_.clear();
+  const auto message = wire::etcd::encode_authenticate(set_.user, set_.password);
+  call(wire::etcd::authenticate_path, message, clock::now() + set_.node_timeout,
+       [self = weak_from_this()](const io::grpc_outcome& o) {
+         const auto m = self.lock();
+         if (!m || !m->connected_) return;
+         const auto token = o.succeeded() ? wire::etcd::decode_authenticate(o.message)
+                                          : std::optional<std::string_view>();
+         if (!token) {
+           return m->refuse("logging in as '" + m->set_.user + "' failed: " +
+                            (o.succeeded() ? "it gave no token" : std::string(o.text)) +
+                            "; check user and password, and that authentication is enabled");
+         }
+         m->token_ = *token;
+         m->ask_version();
+       });
+}
+
+void member::ask_version() {
+  call(wire::etcd::status_path, {}, clock::now() + set_.node_timeout,
+       [self = weak_from_this()](const io::grpc_outcome& o) {
+         const auto m = self.lock();
+         if (m && m->connected_) m->took_status(o);
+       });
+}
+
+void member::took_status(const io::grpc_outcome& o) {
+  if (!o.succeeded()) return refuse("it does not tell its version: " + std::string(o.text));
+  const auto status = wire::etcd::decode_status(o.message);
+  if (!status || status->version.empty()) return refuse("it told its version in no known form");
+  version_ = status->version.substr(0, 64);
+  if (!is_supported(version_)) {
+    return refuse("its version is " + version_ + "; 3.4 and later are supported");
+  }
+  cluster_ = status->head.cluster;
+  ready_ = true;
+  if (const auto owner = owner_.lock()) owner->came_up(index_);
+}
+
+}  // namespace holdfast::engines::etcd

@@ -1,0 +1,81 @@
+#pragma once
+
+#include "engines/etcd/settings.hpp"
+#include "io/grpc_connection.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace holdfast::io {
+class loop;
+}
+
+namespace holdfast::engines::etcd {
+
+/// One server of the cluster: its connection, and what is asked before it is used: who we are, its
+/// version, which cluster it belongs to.
+///
+/// Thread safety: the loop's thread only.
+class member final : public io::grpc_watcher, public std::enable_shared_from_this<member> {
+ public:
+  class owner {
+   public:
+    owner() = default;
+    owner(const owner&) = delete;
+    owner& operator=(const owner&) = delete;
+    virtual ~owner() = default;
+    virtual void came_up(std::size_t index) = 0;
+    virtual void went_down(std::size_t index) = 0;
+  };
+
+  member(std::size_t index, const settings& set, std::weak_ptr<owner> told);
+  void start(const std::shared_ptr<io::loop>& l);
+  void close();
+
+  bool ready() const noexcept { return ready_; }
+  /// Why it is not ready.
+  std::string trouble() const;
+  std::string name() const { return set_.servers[index_].text(); }
+  std::uint64_t cluster() const noexcept { return cluster_; }
+  const std::string& version() const noexcept { return version_; }
+
+  void call(std::string_view path, std::string_view message, time_point deadline,
+            io::grpc_connection::on_outcome done);
+  std::uint64_t open_stream(std::string_view path, std::string_view first,
+                            io::grpc_connection::on_message took,
+                            io::grpc_connection::on_outcome ended);
+  void send(std::uint64_t stream, std::string_view message) { line_->send(stream, message); }
+  void cancel(std::uint64_t stream) { line_->cancel(stream); }
+
+  /// Its token is not accepted any more.
+  void log_in_again();
+  /// It cannot be used for now, because of `why`; asked again when its connection was lost.
+  void refuse(std::string why);
+
+  void up() override;
+  void down(const error& why) override;
+
+ private:
+  void log_in();
+  void ask_version();
+  void took_status(const io::grpc_outcome& o);
+
+  const std::size_t index_;
+  const settings& set_;
+  const std::weak_ptr<owner> owner_;
+  std::unique_ptr<io::grpc_connection> line_;
+  std::shared_ptr<io::loop> loop_;
+  std::string token_;
+  std::string version_;
+  std::uint64_t cluster_{};
+  std::string trouble_{"not connected yet"};
+  bool connected_{};
+  bool ready_{};
+};
+
+/// False for a version that lacks what is used here (nested transactions, comparisons of ranges).
+bool is_supported(std::string_view version) noexcept;
+
+}  // namespace holdfast::engines::etcd

@@ -1,0 +1,77 @@
+#include "engines/etcd/open.hpp"
+
+#include "engines/etcd/diagnose.hpp"
+#include "engines/etcd/engine.hpp"
+#include "engines/etcd/settings.hpp"
+#include "io/loop.hpp"
+#include "io/per_process.hpp"
+#include "io/run_directory.hpp"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace holdfast::engines::etcd {
+
+namespace {
+
+/// The stores of this process by URL; one is forgotten when its last user is gone.
+struct registry {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<etcd_engine>> stores;
+};
+
+constinit io::per_process<registry> stores;
+
+result<std::shared_ptr<etcd_engine>> engine_for(settings s) {
+  registry& r = stores.get();
+  const std::lock_guard hold(r.mutex);
+  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
+  auto& kept = r.stores[s.url];
+  if (auto running = kept.lock()) return running;
+  auto loop = io::loop::start();
+  if (!loop) return loop.error();
+  const auto servers = std::make_shared<cluster>(std::move(s), std::move(*loop));
+  servers->start();
+  auto fresh = std::make_shared<etcd_engine>(servers);
+  kept = fresh;
+  return fresh;
+}
+
+// Equal for equal clusters, in whatever order the URL names the servers.
+std::string identity_of(const settings& s) {
+  std::vector<std::string> names;
+  for (const auto& a : s.servers) names.push_back(a.text());
+  std::ranges::sort(names);
+  std::string text = "etcd";
+  for (const auto& n : names) text.append(",").append(n);
+  return text.append("/").append(s.prefix);
+}
+
+}  // namespace
+
+result<opened> open_etcd(const core::store_url& url, missing) {
+  auto s = read_settings(url);
+  if (!s) return s.error();
+  opened o;
+  o.url = s->url;
+  // Without one, sessions of this host end by their ttl, like those of others.
+  if (auto lives = io::run_directory(identity_of(*s))) o.life_directory = std::move(*lives);
+  auto engine = engine_for(std::move(*s));
+  if (!engine) return engine.error();
+  // It keeps the engine, not the servers alone: the engine ends them.
+  const auto kept = *engine;
+  o.diagnose = [kept] { return diagnose(kept->servers()); };
+  o.loop = kept->servers()->shared_loop();
+  o.engine = std::move(*engine);
+  return o;
+}
+
+result<presence> find_etcd(const core::store_url& url) {
+  const auto s = read_settings(url);
+  if (!s) return s.error();
+  return presence{.url = s->url, .there = true, .obstacle = {}};
+}
+
+}  // namespace holdfast::engines::etcd

@@ -1,0 +1,200 @@
+#include "engines/etcd/requests.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::etcd::requests {
+
+namespace {
+
+using wire::etcd::compare;
+using wire::etcd::op;
+using wire::etcd::put;
+using wire::etcd::range;
+using wire::etcd::span;
+using target = compare::target;
+using relation = compare::relation;
+
+compare created(std::string key, std::uint64_t revision) {
+  return {.keys = {std::move(key)}, .number = static_cast<std::int64_t>(revision)};
+}
+compare absent(std::string key) { return {.keys = {std::move(key)}}; }
+compare empty(span keys) { return {.keys = std::move(keys)}; }
+
+op read(span keys, std::int64_t revision = 0) {
+  return {range{.keys = std::move(keys), .revision = revision}};
+}
+op write(std::string key, std::string value = {}) {
+  return {put{std::move(key), std::move(value)}};
+}
+op remove(span keys) { return {wire::etcd::erase{std::move(keys)}}; }
+
+/// What every entry needs: our session there, not denied, the same gate and the same epoch.
+std::vector<compare> may_enter(const key_space& k, std::int64_t epoch_mod,
+                               const core::enqueue_request& r) {
+  const auto gate = static_cast<std::int64_t>(r.gate) - 1;
+  return {created(k.session(r.id), r.inc), absent(k.deny(r.id)),
+          compare{.keys = {k.gate(r.id)}, .what = target::version, .number = gate},
+          compare{.keys = {k.epoch()}, .what = target::mod, .number = epoch_mod}};
+}
+
+std::string own_key(const key_space& k, const core::enqueue_request& r) {
+  return k.entry(r.name, r.how, r.id, r.inc, r.request);
+}
+
+op own_entry(const key_space& k, const core::enqueue_request& r) {
+  return write(own_key(k, r), encode_entry(r.since));
+}
+
+std::vector<op> why_not(const key_space& k, const core::enqueue_request& r) {
+  return {read(k.all_of(r.id)), read({k.epoch()}), read(k.queue(r.name))};
+}
+
+/// Who must not be there for the entry to be granted at once.
+span excluding(const key_space& k, const core::enqueue_request& r) {
+  if (r.how.is_exclusive()) return k.queue(r.name);
+  return k.entries(r.name, r.how.is_shared() ? mode::exclusive() : r.how);
+}
+
+}  // namespace
+
+txn open(const key_space& k, std::int64_t epoch_mod, const core::session_record& draft) {
+  return {.compares = {absent(k.session(draft.id)),
+                       {.keys = {k.epoch()}, .what = target::mod, .number = epoch_mod}},
+          .then = {write(k.session(draft.id), encode(draft))},
+          .otherwise = {read(k.all_of(draft.id)), read({k.epoch()})}};
+}
+
+txn beat(const key_space& k, const session_id& id, std::uint64_t inc) {
+  return {.compares = {created(k.session(id), inc), absent(k.deny(id))},
+          .then = {write(k.beat(id))},
+          .otherwise = {read(k.all_of(id))}};
+}
+
+txn close(const key_space& k, const session_id& id, std::uint64_t inc,
+          std::span<const std::string> entries) {
+  txn t{.compares = {created(k.session(id), inc)}, .then = {remove(k.all_of(id))}};
+  for (const auto& key : entries.first(std::min(entries.size(), sweep_max))) {
+    t.then.push_back(remove({key}));
+  }
+  return t;
+}
+
+txn take(const key_space& k, const session_id& id, const core::version& seen) {
+  return {.compares = {created(k.session(id), seen.inc),
+                       {.keys = {k.beat(id)},
+                        .what = target::mod,
+                        .number = static_cast<std::int64_t>(seen.beat)},
+                       {.keys = {k.deny(id)},
+                        .how = seen.denied ? relation::not_equal : relation::equal}},
+          .then = {remove(k.all_of(id))},
+          .otherwise = {read(k.all_of(id))}};
+}
+
+txn deny(const key_space& k, const session_id& id, const denial_note& note) {
+  return {.compares = {{.keys = {k.session(id)}, .how = relation::not_equal}, absent(k.deny(id))},
+          .then = {read(k.all_of(id)), write(k.deny(id), encode(note))},
+          .otherwise = {read(k.all_of(id))}};
+}
+
+txn list(const key_space& k) { return {.then = {read(k.sessions()), read(k.queues())}}; }
+
+bool counted(const core::enqueue_request& r) noexcept {
+  if (r.how.is_exclusive()) return false;
+  return r.how.is_shared() || !r.leave_if_busy;
+}
+
+txn enqueue(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r) {
+  txn t{.compares = may_enter(k, epoch_mod, r)};
+  for (auto& keys : k.disagreeing(r.name, r.how)) t.compares.push_back(empty(std::move(keys)));
+  t.compares.push_back(absent(own_key(k, r)));
+  // The same request in another mode; with permits the disagreeing parts tell.
+  if (!r.how.is_permits()) {
+    const auto other = r.how.is_shared() ? mode::exclusive() : mode::shared();
+    t.compares.push_back(absent(k.entry(r.name, other, r.id, r.inc, r.request)));
+  }
+  txn inner;
+  // Whether permits are left can be counted, not compared; only a try compares, for an empty name.
+  const bool compares = !r.how.is_permits() || r.leave_if_busy;
+  if (compares) inner.compares.push_back(empty(excluding(k, r)));
+  inner.then.push_back(own_entry(k, r));
+  if (counted(r)) inner.then.push_back({range{.keys = k.queue(r.name), .count_only = true}});
+  if (compares) {
+    if (!r.leave_if_busy) inner.otherwise.push_back(own_entry(k, r));
+    inner.otherwise.push_back(read(k.queue(r.name)));
+  }
+  t.then.push_back({std::move(inner)});
+  t.otherwise = why_not(k, r);
+  return t;
+}
+
+txn append(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,
+           std::int64_t revision) {
+  txn t{.compares = may_enter(k, epoch_mod, r)};
+  t.compares.push_back({.keys = k.queue(r.name),
+                        .what = target::mod,
+                        .how = relation::less,
+                        .number = revision + 1});
+  t.then.push_back(own_entry(k, r));
+  t.otherwise = why_not(k, r);
+  return t;
+}
+
+txn confirm(const key_space& k, const session_id& id, const lock_name& name, std::int64_t created) {
+  return {.then = {read(k.all_of(id)), {range{.keys = k.queue(name), .created_until = created}}}};
+}
+
+txn queue(const key_space& k, const lock_name& name, std::int64_t revision) {
+  return {.then = {read(k.queue(name), revision)}};
+}
+
+txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t revision) {
+  // Beyond this many, one sweep over all sessions is less work.
+  constexpr std::size_t single_max = 60;
+  txn t;
+  if (ids.size() > single_max) {
+    t.then.push_back(read(k.sessions(), revision));
+    return t;
+  }
+  for (const auto& id : ids) t.then.push_back(read(k.all_of(id), revision));
+  return t;
+}
+
+txn find(const key_space& k, const lock_name& name, std::int64_t created) {
+  return {
+      .then = {{range{.keys = k.queue(name), .created_until = created, .created_from = created}}}};
+}
+
+txn leave(const key_space& k, const core::leave_request& r, const std::string& key,
+          std::int64_t created_in) {
+  const txn deletion{.compares = {created(key, static_cast<std::uint64_t>(created_in))},
+                     .then = {remove({key})}};
+  txn t{.compares = {created(k.session(r.id), r.inc)},
+        .then = {{deletion}},
+        .otherwise = {{deletion}}};
+  if (r.move_gate) t.then.push_back(write(k.gate(r.id)));
+  t.then.push_back(read({k.gate(r.id)}));
+  return t;
+}
+
+txn leave_by_request(const key_space& k, const core::leave_request& r) {
+  txn t{.compares = {created(k.session(r.id), r.inc)}};
+  for (const auto& how : {mode::exclusive(), mode::shared()}) {
+    t.then.push_back(remove({k.entry(r.name, how, r.id, r.inc, r.request)}));
+  }
+  if (r.move_gate) t.then.push_back(write(k.gate(r.id)));
+  const span all = k.queue(r.name);
+  t.then.push_back({range{.keys = {all.key, all.key + "q"}, .keys_only = true}});
+  t.then.push_back(read({k.gate(r.id)}));
+  return t;
+}
+
+txn erase(std::span<const std::string> keys) {
+  txn t;
+  for (const auto& key : keys.first(std::min(keys.size(), sweep_max))) {
+    t.then.push_back(remove({key}));
+  }
+  return t;
+}
+
+}  // namespace holdfast::engines::etcd::requests

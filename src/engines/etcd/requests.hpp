@@ -1,0 +1,70 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/etcd/codec.hpp"
+#include "engines/etcd/keys.hpp"
+#include "wire/etcd_requests.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+/// The transactions of the ten operations. What each reply holds is said beside it; parts that are
+/// there in one branch only begin at index zero.
+namespace holdfast::engines::etcd::requests {
+
+using wire::etcd::txn;
+
+/// then: created. otherwise: [all of the session, epoch].
+txn open(const key_space& k, std::int64_t epoch_mod, const core::session_record& draft);
+/// then: written. otherwise: [all of the session].
+txn beat(const key_space& k, const session_id& id, std::uint64_t inc);
+/// then: deleted. `entries`: our own that are known, at most sweep_max of them go with it.
+txn close(const key_space& k, const session_id& id, std::uint64_t inc,
+          std::span<const std::string> entries);
+/// then: deleted. otherwise: [all of the session].
+txn take(const key_space& k, const session_id& id, const core::version& seen);
+/// Both: [all of the session].
+txn deny(const key_space& k, const session_id& id, const denial_note& note);
+/// then: [all sessions, all entries].
+txn list(const key_space& k);
+
+/// The enqueue that succeeds in one round trip when nobody has to be looked at.
+///
+/// then: one operation, a transaction: its `then` means that the entry is there and granted, unless
+/// `[count]` says otherwise (counted()); its `otherwise` ends with [the queue], and the entry is
+/// there unless it is a try.
+/// otherwise: [all of the session, epoch, the queue], and no entry.
+txn enqueue(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r);
+/// Whether the granting branch of enqueue() ends with a count that has to be looked at.
+bool counted(const core::enqueue_request& r) noexcept;
+
+/// Makes the entry if nobody has entered the queue after `revision`.
+/// then: made. otherwise: as enqueue().
+txn append(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,
+           std::int64_t revision);
+
+/// then: [all of the session, the queue up to `created`].
+txn confirm(const key_space& k, const session_id& id, const lock_name& name, std::int64_t created);
+/// then: [the queue].
+txn queue(const key_space& k, const lock_name& name, std::int64_t revision);
+/// then: one or several ranges that hold all of these sessions, and perhaps more.
+txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t revision);
+/// then: [the entry that was created in this revision, or nothing].
+txn find(const key_space& k, const lock_name& name, std::int64_t created);
+
+/// Deletes the entry at `key` that was created in `created`.
+/// then: the session is there; the last is [gate]. otherwise: it is not.
+txn leave(const key_space& k, const core::leave_request& r, const std::string& key,
+          std::int64_t created);
+/// The same by the request's number, except for permits, whose keys are told.
+/// then: [..., permits' keys, gate]. otherwise: the session is not there.
+txn leave_by_request(const key_space& k, const core::leave_request& r);
+/// Of entries that are dead for certain, or our own.
+txn erase(std::span<const std::string> keys);
+
+/// At most so many dead entries are deleted in one transaction.
+inline constexpr std::size_t sweep_max = 100;
+
+}  // namespace holdfast::engines::etcd::requests

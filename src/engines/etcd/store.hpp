@@ -1,0 +1,66 @@
+#pragma once
+
+#include "engines/etcd/cluster.hpp"
+#include "engines/etcd/tables.hpp"
+#include "engines/etcd/watches.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace holdfast::engines::etcd {
+
+/// What the operations of one store share: the cluster, its watches, and where our own entries and
+/// those that we wait for are, so that leaving and watching need not look first.
+///
+/// Thread safety: the loop's thread only, except for its parts that say otherwise.
+class store : public std::enable_shared_from_this<store> {
+ public:
+  explicit store(std::shared_ptr<cluster> c)
+      : cluster_(std::move(c)), watches_(std::make_shared<watches>(cluster_)) {
+    cluster_->listen(watches_);
+  }
+
+  etcd::cluster& servers() const noexcept { return *cluster_; }
+  const std::shared_ptr<etcd::cluster>& shared_servers() const noexcept { return cluster_; }
+  const key_space& keys() const noexcept { return cluster_->keys(); }
+  etcd::watches& watching() const noexcept { return *watches_; }
+  const std::shared_ptr<etcd::watches>& shared_watches() const noexcept { return watches_; }
+
+  /// Our entry is there, granted or waiting.
+  void keep(const session_id& id, token order, std::string key);
+  /// For a waiter: where its targets are. `entries` holds them.
+  void keep_view(const core::queue_view& v, const entry_table& entries, std::int64_t revision);
+  void forget(const session_id& id, token order);
+  void forget_all(const session_id& id);
+  /// Empty when it is not known.
+  std::string key_of(token order) const;
+  std::vector<std::string> keys_of(const session_id& id) const;
+
+  struct sight {
+    std::vector<std::string> keys{};
+    std::int64_t revision{};
+  };
+  /// What a waiter has to watch; no keys when its view is not known.
+  sight sight_of(token order) const;
+
+  /// Deletes entries that are dead for good, without waiting for it.
+  void sweep(std::vector<std::string> keys);
+
+ private:
+  struct own_entry {
+    std::string key{};
+    sight waits_for{};
+  };
+  const std::shared_ptr<etcd::cluster> cluster_;
+  const std::shared_ptr<etcd::watches> watches_;
+  std::unordered_map<std::uint64_t, own_entry> own_;
+  std::map<session_id, std::set<std::uint64_t>> orders_;
+};
+
+}  // namespace holdfast::engines::etcd

@@ -1,0 +1,68 @@
+#pragma once
+
+#include "engines/etcd/cluster.hpp"
+#include "io/notice.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace holdfast::engines::etcd {
+
+/// All watches of one client: one stream, and on it one watch per key, however many wait for it.
+///
+/// A watch begins one revision after the view that asked for it, so that nothing is missed, and
+/// begins there again on another server after a loss. When that revision is gone by compaction, the
+/// waiters are told to look again.
+///
+/// Thread safety: the loop's thread only.
+class watches final : public cluster::listener, public std::enable_shared_from_this<watches> {
+ public:
+  explicit watches(std::shared_ptr<cluster> c) : cluster_(std::move(c)) {}
+
+  /// Fires the notice when one of the keys is deleted after `revision`.
+  void arm(std::uint64_t number, std::vector<std::string> keys, std::int64_t revision,
+           std::shared_ptr<io::notice> n);
+  void forget(std::uint64_t number);
+
+  void moved() override;
+
+ private:
+  struct armed {
+    std::vector<std::string> keys;
+    std::shared_ptr<io::notice> notice;
+  };
+  struct key_watch {
+    std::int64_t id{};
+    std::int64_t from{};
+    bool sent{};
+    std::vector<std::uint64_t> waiting{};
+  };
+  using key_watches = std::map<std::string, key_watch, std::less<>>;
+
+  void open();
+  void open_later();
+  void send(const std::string& key, key_watch& w);
+  void took(std::string_view message);
+  void ended();
+  void look_soon(const std::string& key);
+  void look();
+  void fire(const std::string& key);
+  void drop(key_watches::iterator at);
+
+  const std::shared_ptr<cluster> cluster_;
+  std::unordered_map<std::uint64_t, armed> armed_;
+  key_watches keys_;
+  std::unordered_map<std::int64_t, std::string> key_of_;
+  std::vector<std::string> to_look_at_;
+  std::shared_ptr<member> server_;
+  std::uint64_t stream_{};
+  std::int64_t last_id_{};
+  bool opens_later_{};
+};
+
+}  // namespace holdfast::engines::etcd

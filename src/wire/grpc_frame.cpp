@@ -1,0 +1,81 @@
+#include "wire/grpc_frame.hpp"
+
+#include <charconv>
+
+namespace holdfast::wire {
+
+namespace {
+
+constexpr std::size_t prefix_bytes = 5;
+
+int hex_value(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+}  // namespace
+
+void put_grpc_message(std::string& out, std::string_view message) {
+  const auto size = static_cast<std::uint32_t>(message.size());
+  out += '\0';
+  for (const unsigned shift : {24U, 16U, 8U, 0U}) out += static_cast<char>(size >> shift);
+  out += message;
+}
+
+void grpc_reader::feed(std::string_view bytes) {
+  if (failure_ != nullptr) return;
+  if (at_ == bytes_.size()) {
+    bytes_.clear();
+  } else if (at_ > 0) {
+    bytes_.erase(0, at_);
+  }
+  at_ = 0;
+  bytes_ += bytes;
+}
+
+std::optional<std::string_view> grpc_reader::next() {
+  if (failure_ != nullptr) return {};
+  const std::string_view rest = std::string_view(bytes_).substr(at_);
+  if (rest.size() < prefix_bytes) return {};
+  if (rest[0] != '\0') {
+    failure_ = "it sent a compressed message, which was not asked for";
+    return {};
+  }
+  std::size_t size = 0;
+  for (std::size_t i = 1; i < prefix_bytes; ++i) {
+    size = size << 8U | static_cast<std::uint8_t>(rest[i]);
+  }
+  if (size > message_max_) {
+    failure_ = "it sent a message that is longer than allowed";
+    return {};
+  }
+  if (rest.size() - prefix_bytes < size) return {};
+  at_ += prefix_bytes + size;
+  return rest.substr(prefix_bytes, size);
+}
+
+std::string grpc_text(std::string_view header, std::size_t most) {
+  std::string text;
+  for (std::size_t i = 0; i < header.size() && text.size() < most; ++i) {
+    char c = header[i];
+    if (c == '%' && i + 2 < header.size() && hex_value(header[i + 1]) >= 0 &&
+        hex_value(header[i + 2]) >= 0) {
+      c = static_cast<char>(hex_value(header[i + 1]) * 16 + hex_value(header[i + 2]));
+      i += 2;
+    }
+    const auto byte = static_cast<std::uint8_t>(c);
+    text += byte < 0x20 || byte == 0x7f ? '?' : c;
+  }
+  return text;
+}
+
+std::optional<unsigned> grpc_status(std::string_view header) noexcept {
+  unsigned value = 0;
+  const auto [end, bad] = std::from_chars(header.data(), header.data() + header.size(), value);
+  if (bad != std::errc() || end != header.data() + header.size() || value > 1000) return {};
+  return value;
+}
+
+}  // namespace holdfast::wire
