@@ -1,6 +1,10 @@
 #include "tests/engine/conformance.hpp"
 
 #include "core/store_url.hpp"
+#if defined(HOLDFAST_WITH_ETCD)
+#include "engines/etcd/open.hpp"
+#include "tests/etcd/server.hpp"
+#endif
 #if defined(HOLDFAST_WITH_LOCAL)
 #include "engines/local/open.hpp"
 #endif
@@ -25,6 +29,20 @@
 namespace holdfast::conformance {
 
 using namespace core;
+
+#if defined(HOLDFAST_WITH_ETCD)
+namespace {
+
+// One cluster for all tests of this process; each test has a prefix of its own. Nobody is to be
+// elected because the machine is busy.
+template <std::size_t Servers>
+std::string etcd_url(const std::string& directory) {
+  static etcd_tests::servers running(Servers, {.flags = {"--election-timeout=5000"}, .tls = false});
+  return running.url(directory.substr(directory.rfind('/') + 1)) + "?node_timeout=10s";
+}
+
+}  // namespace
+#endif
 
 #if defined(HOLDFAST_WITH_REDIS)
 namespace {
@@ -54,6 +72,11 @@ std::vector<engine_kind> built_engines() {
 #if defined(HOLDFAST_WITH_LOCAL)
   all.push_back({"local", [](const std::string& d) { return "local:" + d + "/store"; },
                  [](const store_url& u) { return engines::local::open_local(u); }});
+#endif
+#if defined(HOLDFAST_WITH_ETCD)
+  const auto open_etcd = [](const store_url& u) { return engines::etcd::open_etcd(u); };
+  all.push_back({"etcd", etcd_url<1>, open_etcd});
+  all.push_back({"etcd_cluster", etcd_url<3>, open_etcd});
 #endif
 #if defined(HOLDFAST_WITH_REDIS)
   all.push_back(

@@ -182,7 +182,8 @@ TEST_P(engine_watch, an_engine_may_be_called_from_notify) {
   const auto held = holder.enqueue("a");
   const auto mine = waiter.enqueue("a");
   const auto granted = std::make_shared<bell>();
-  const core::confirm_request again{lock_name("a"), waiter.id(), waiter.inc(), mine.mine};
+  const core::confirm_request again{lock_name("a"), waiter.id(), waiter.inc(), mine.mine,
+                                    waiter.last_request()};
   core::engine& engine = ask().engine();
   const auto watch = engine.watch(watch_of("a", mine), [&engine, again, granted] {
     engine.confirm(again, [granted](const core::queue_view& v) {

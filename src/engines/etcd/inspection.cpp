@@ -107,7 +107,7 @@ inspection inspect(const std::shared_ptr<cluster>& c) {
   auto m = any_ready(c);
   const auto limit = clock::now() + c->set().node_timeout;
   while (!m && clock::now() < limit) {
-    io::pause(10ms);
+    io::pause(10ms, {});
     m = any_ready(c);
   }
   for (const auto& each : c->members()) seen.members.push_back(look_at(c, each));

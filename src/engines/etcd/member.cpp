@@ -130,7 +130,7 @@ void member::took_status(const io::grpc_outcome& o) {
   }
   cluster_ = status->head.cluster;
   ready_ = true;
-  if (const auto owner = owner_.lock()) owner->came_up(index_);
+  if (const auto told = owner_.lock()) told->came_up(index_);
 }
 
 }  // namespace holdfast::engines::etcd

@@ -57,7 +57,7 @@ result<opened> open_etcd(const core::store_url& url, missing) {
   opened o;
   o.url = s->url;
   // Without one, sessions of this host end by their ttl, like those of others.
-  if (auto lives = io::run_directory(identity_of(*s))) o.life_directory = std::move(*lives);
+  if (auto lives = io::life_directory_of(identity_of(*s))) o.life_directory = std::move(*lives);
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();
   // It keeps the engine, not the servers alone: the engine ends them.

@@ -1,0 +1,90 @@
+#pragma once
+
+#include "tests/process/child.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace holdfast::etcd_tests {
+
+/// What all servers of a cluster are started with.
+struct server_options {
+  std::vector<std::string> flags{};  ///< More: "--auto-compaction-retention=1s".
+  bool tls{};  ///< For clients, who need a certificate: ca.crt, client.crt, client.key.
+};
+
+/// One etcd process of the test's own, on 127.0.0.1, on ports that it keeps through restarts. It
+/// ends with this object, and when the test dies. Its data is on memory where there is some, for
+/// a sync to disk is what a test must not depend on.
+///
+/// Functions throw std::runtime_error, with the end of the server's log, when it does not do what
+/// they say.
+class server {
+ public:
+  server(std::string name, std::string initial_cluster, int client_port, int peer_port,
+         server_options o, std::string certificates);
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
+  ~server();
+
+  int port() const { return client_port_; }
+  std::string address() const { return "127.0.0.1:" + std::to_string(client_port_); }
+  pid_t pid() const { return process_.pid(); }
+
+  void launch();
+  /// kill -9.
+  void kill();
+  /// SIGTERM, and waits until it is gone.
+  void shutdown();
+  /// SIGSTOP: connections stay open and nothing answers.
+  void stop();
+  void resume();
+  bool running() const { return process_.pid() != 0; }
+  [[noreturn]] void fail(const std::string& what) const;
+
+ private:
+  std::vector<std::string> arguments() const;
+
+  const std::string name_;
+  const std::string initial_cluster_;
+  const int client_port_;
+  const int peer_port_;
+  const server_options options_;
+  const std::string certificates_;
+  tests::temporary_directory directory_;
+  process::child process_;
+};
+
+/// A cluster of one server or several, started, and it has a leader.
+class servers {
+ public:
+  explicit servers(std::size_t count = 1, server_options o = {});
+
+  std::size_t size() const { return all_.size(); }
+  server& at(std::size_t i) { return *all_.at(i); }
+  /// "127.0.0.1:1,127.0.0.1:2", for a URL.
+  std::string addresses() const;
+  std::string url(const std::string& prefix = "t") const {
+    return "etcd://" + addresses() + "/" + prefix;
+  }
+  /// Where the certificates are.
+  const std::string& directory() const { return directory_.path(); }
+
+  /// etcdctl with these arguments; what it wrote. Empty when it failed.
+  std::string control(const std::vector<std::string>& arguments) const;
+  /// Which server leads now.
+  std::size_t leader() const;
+  void await_leader() const;
+
+ private:
+  tests::temporary_directory directory_;
+  server_options options_;
+  std::vector<std::unique_ptr<server>> all_;
+};
+
+}  // namespace holdfast::etcd_tests
