@@ -7,7 +7,7 @@
 namespace holdfast::engines::etcd {
 
 void store::keep(const session_id& id, token order, std::string key) {
-  own_.insert_or_assign(order.value, own_entry{std::move(key), {}});
+  own_.insert_or_assign(order.value, own_entry{id, std::move(key), {}});
   orders_[id].insert(order.value);
 }
 
@@ -29,9 +29,10 @@ void store::keep_view(const core::queue_view& v, const entry_table& entries,
 }
 
 void store::forget(const session_id& id, token order) {
-  own_.erase(order.value);
+  const auto own = own_.find(order.value);
+  if (own == own_.end() || own->second.owner != id) return;
+  own_.erase(own);
   const auto at = orders_.find(id);
-  if (at == orders_.end()) return;
   at->second.erase(order.value);
   if (at->second.empty()) orders_.erase(at);
 }

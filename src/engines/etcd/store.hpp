@@ -36,6 +36,7 @@ class store : public std::enable_shared_from_this<store> {
   void keep(const session_id& id, token order, std::string key);
   /// For a waiter: where its targets are. `entries` holds them.
   void keep_view(const core::queue_view& v, const entry_table& entries, std::int64_t revision);
+  /// Unless it is another session's.
   void forget(const session_id& id, token order);
   void forget_all(const session_id& id);
   /// Empty when it is not known.
@@ -54,6 +55,7 @@ class store : public std::enable_shared_from_this<store> {
 
  private:
   struct own_entry {
+    session_id owner{};
     std::string key{};
     sight waits_for{};
   };
