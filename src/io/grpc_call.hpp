@@ -17,6 +17,9 @@ struct grpc_call {
 
   explicit grpc_call(std::size_t message_max) : in(message_max) {}
 
+  /// Tells how its stream ended; `server` begins what is said to people.
+  void end(bool refused, const std::string& server) const;
+
   std::uint64_t id{};
   grpc_connection::on_outcome done{};
   grpc_connection::on_message took{};  ///< Null: unary.

@@ -156,8 +156,10 @@ class grpc_connection::state final : public stream::owner,
   }
 
   void lost(const error& why) override {
-    lose(is_up_ ? why
-                : error(why.code(), why.message() + ", before it had said that it speaks HTTP/2"));
+    lose(is_up_ || !session_ ? why
+                             : error(why.code(), why.message() +
+                                                     ", before it had said that it speaks HTTP/2; "
+                                                     "is this etcd's port for clients?"));
   }
 
   // ---- what HTTP/2 says; nobody else is called from here ----
@@ -302,35 +304,8 @@ class grpc_connection::state final : public stream::owner,
       }
     }
     for (auto& e : std::exchange(ended_, {})) {
-      if (e.call) tell(*e.call, e.refused);
+      if (e.call) e.call->end(e.refused, name());
     }
-  }
-
-  void tell(const grpc_call& c, bool refused) {
-    grpc_outcome o;
-    std::string text;
-    if (c.status) {
-      o.what = kind::answered;
-      o.status = *c.status;
-      o.message = c.message;
-      if (o.status == 0 && !c.took && !c.has_message) {
-        o.what = kind::unknown;
-        text = name() + "it answered without a message";
-      } else if (o.status != 0) {
-        text = name() + (c.text.empty() ? "gRPC status " + std::to_string(o.status) : c.text);
-      }
-    } else if (refused) {
-      o.what = kind::not_sent;
-      text = name() + "it refused the call: " + c.text;
-    } else {
-      o.what = kind::unknown;
-      text = name() + (c.http_status != 0 && c.http_status != 200
-                           ? "it answered with HTTP status " + std::to_string(c.http_status) +
-                                 "; is this etcd's port for clients?"
-                           : c.text);
-    }
-    o.text = text;
-    c.done(o);
   }
 
   void come_up() {

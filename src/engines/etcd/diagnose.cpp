@@ -5,8 +5,9 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
-#include <cmath>
+#include <charconv>
 #include <string>
+#include <string_view>
 
 namespace holdfast::engines::etcd {
 
@@ -42,7 +43,11 @@ void look_at_servers(const inspection& seen, findings& all) {
 void look_at_versions(const inspection& seen, findings& all) {
   // The stale-leader faults of leases (etcd issues 12528 and 15247), fixed in 3.4.31.
   const bool old = std::ranges::any_of(seen.members, [](const auto& m) {
-    return m.version.starts_with("3.4.") && std::atoi(m.version.c_str() + 4) < 31;
+    int patch = 0;
+    const std::string_view v = m.version;
+    if (!v.starts_with("3.4.")) return false;
+    return std::from_chars(v.data() + 4, v.data() + v.size(), patch).ec == std::errc() &&
+           patch < 31;
   });
   if (!old) return;
   all.push_back({level::warning, "version",

@@ -40,6 +40,7 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   std::string name() const { return set_.servers[index_].text(); }
   std::uint64_t cluster() const noexcept { return cluster_; }
   const std::string& version() const noexcept { return version_; }
+  io::grpc_connection::counters count() const { return line_->count(); }
 
   void call(std::string_view path, std::string_view message, time_point deadline,
             io::grpc_connection::on_outcome done);

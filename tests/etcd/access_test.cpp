@@ -1,0 +1,101 @@
+#include "tests/etcd/engine_fixture.hpp"
+#include "tests/redis/server.hpp"
+
+#include <holdfast/lock.hpp>
+#include <holdfast/session.hpp>
+
+#include <fstream>
+
+/// Who may in, and what is no etcd.
+
+namespace holdfast::etcd_tests {
+namespace {
+
+/// The text of a session that cannot be opened.
+std::string trouble_of(const std::string& url) {
+  const auto begun = clock::now();
+  auto opened = open(url);
+  EXPECT_FALSE(opened) << url;
+  EXPECT_LT(clock::now() - begun, 15s) << url;
+  return opened ? std::string() : opened.error().message();
+}
+
+void expect_text(const std::string& text, const std::string& part) {
+  EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
+}
+
+TEST(etcd_access, a_client_certificate_opens_a_server_that_wants_one) {
+  servers s(1, {.flags = {}, .tls = true});
+  const auto& d = s.directory();
+  const std::string plain = "etcd://" + s.addresses() + "/t?node_timeout=1s";
+  const std::string bare = "etcd+tls://" + s.addresses() + "/t?node_timeout=1s&ca=" + d + "/ca.crt";
+  {
+    auto session = open(bare + "&cert=" + d + "/client.crt&key=" + d + "/client.key");
+    ASSERT_TRUE(session) << session.error().message();
+    EXPECT_TRUE(session->acquire(lock_name("a")));
+  }
+  expect_text(trouble_of(plain), "TLS");
+  expect_text(trouble_of(bare), s.addresses());
+  expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"), "ca=");
+}
+
+TEST(etcd_access, a_server_without_tls_is_not_spoken_to_in_plain_text) {
+  servers s;
+  expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"), "TLS");
+}
+
+TEST(etcd_access, users_and_roles_are_respected_and_named) {
+  servers s;
+  s.control({"user", "add", "root:secret"});
+  s.control({"user", "add", "locks:word"});
+  s.control({"user", "add", "reader:word"});
+  for (const char* role : {"root", "locks", "reader"}) s.control({"role", "add", role});
+  s.control({"role", "grant-permission", "locks", "readwrite", "t/", "t0"});
+  s.control({"role", "grant-permission", "reader", "read", "t/", "t0"});
+  for (const char* user : {"root", "locks", "reader"}) {
+    s.control({"user", "grant-role", user, user});
+  }
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+
+  const std::string at = "@" + s.addresses() + "/t?node_timeout=1s";
+  {
+    auto session = open("etcd://locks:word" + at);
+    ASSERT_TRUE(session) << session.error().message();
+    auto held = session->acquire(lock_name("a"));
+    ASSERT_TRUE(held) << held.error().message();
+    EXPECT_TRUE(std::move(*held).release());
+  }
+  const auto file = s.directory() + "/password";
+  std::ofstream(file) << "word\n";
+  EXPECT_TRUE(open("etcd://locks" + at + "&password_file=" + file));
+  expect_text(trouble_of("etcd://locks:wrong" + at), "logging in as 'locks' failed");
+  expect_text(trouble_of("etcd://reader:word" + at), "needs a role");
+  expect_text(trouble_of("etcd://" + s.addresses() + "/t?node_timeout=1s"), "name a user");
+  for (const auto& url : {"etcd://locks:wrong" + at, "etcd://reader:word" + at}) {
+    EXPECT_EQ(trouble_of(url).find("wrong"), std::string::npos) << "no secret in a message";
+  }
+}
+
+TEST(etcd_access, a_server_that_is_no_etcd_is_told_as_such) {
+  redis_tests::server redis;
+  expect_text(trouble_of("etcd://" + redis.address() + "/t?node_timeout=1s"),
+              "etcd's port for clients");
+}
+
+TEST(etcd_access, nobody_there_is_refused_with_the_address) {
+  expect_text(trouble_of("etcd://127.0.0.1:1/t?node_timeout=500ms"), "127.0.0.1:1");
+}
+
+TEST(etcd_access, urls_that_cannot_be_meant_are_refused_before_anything_is_opened) {
+  for (const char* bad :
+       {"etcd://", "etcd://a,a", "etcd://a?nonsense=1", "etcd://a?node_timeout=1ms",
+        "etcd://a?ca=/x", "etcd://user@a", "etcd://a?password_file=relative",
+        "etcd+tls://a?verify=maybe", "etcd+tls://a?ca=/nonexistent"}) {
+    const auto opened = open(bad);
+    ASSERT_FALSE(opened) << bad;
+    EXPECT_EQ(opened.error(), errc::invalid_argument) << bad << ": " << opened.error().message();
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::etcd_tests

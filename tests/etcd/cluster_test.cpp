@@ -1,0 +1,131 @@
+#include "tests/etcd/engine_fixture.hpp"
+
+#include <holdfast/lock.hpp>
+#include <holdfast/session.hpp>
+
+#include <atomic>
+#include <thread>
+
+/// Three real servers, some of which are gone, hang or come back.
+
+namespace holdfast::etcd_tests {
+namespace {
+
+const server_options quick{.flags = {"--heartbeat-interval=50", "--election-timeout=500"},
+                           .tls = false};
+
+TEST(etcd_cluster, a_beat_is_answered_while_the_server_that_is_asked_first_hangs) {
+  servers s(3, quick);
+  client c(s.url() + "?node_timeout=600ms");
+  auto m = c.join();
+  const auto first = c.preferred();
+  ASSERT_LT(first, s.size());
+  s.at(first).stop();
+  // It may be the leader: then the others elect one first, and attempts follow each other as a
+  // session's do.
+  const auto begun = clock::now();
+  ASSERT_TRUE(process::eventually([&] { return m.beat().what == status::ok; }, 10s));
+  EXPECT_LT(clock::now() - begun, 5s);
+  s.at(first).resume();
+}
+
+TEST(etcd_cluster, a_beat_does_not_wait_for_a_follower_that_hangs) {
+  servers s(3, quick);
+  const auto leader = s.leader();
+  for (int tries = 0; tries < 20; ++tries) {
+    client c(s.url() + "?node_timeout=2s");
+    auto m = c.join();
+    const auto first = c.preferred();
+    if (first == leader) continue;
+    s.at(first).stop();
+    const auto begun = clock::now();
+    EXPECT_EQ(m.beat().what, status::ok);
+    EXPECT_LT(clock::now() - begun, 1500ms) << "it is sent to the next one before the timeout";
+    s.at(first).resume();
+    return;
+  }
+  GTEST_FAIL() << "no client asks a follower first";
+}
+
+TEST(etcd_cluster, everything_goes_on_after_the_leader_was_killed) {
+  servers s(3, quick);
+  client c(s.url() + "?node_timeout=500ms");
+  auto m = c.join();
+  token last{};
+  for (int round = 0; round < 3; ++round) {
+    const auto v = m.enqueue("a");
+    ASSERT_EQ(v.what, status::ok) << v.text;
+    EXPECT_GT(v.mine, last);
+    last = v.mine;
+    const auto leader = s.leader();
+    s.at(leader).kill();
+    ASSERT_TRUE(process::eventually([&] { return m.beat().what == status::ok; }, 20s));
+    EXPECT_EQ(m.confirm("a", v.mine).what, status::ok);
+    ASSERT_TRUE(process::eventually([&] { return m.leave("a", v.mine).what == status::ok; }, 20s));
+    s.at(leader).launch();
+    s.await_leader();
+  }
+}
+
+TEST(etcd_cluster, without_a_quorum_everything_is_refused_in_time_and_names_the_servers) {
+  servers s(3, quick);
+  client c(s.url() + "?node_timeout=300ms");
+  auto m = c.join();
+  s.at(0).kill();
+  s.at(1).kill();
+  const auto begun = clock::now();
+  const auto v = m.enqueue("a");
+  EXPECT_TRUE(v.what == status::unknown || v.what == status::unavailable) << v.what;
+  EXPECT_FALSE(v.text.empty());
+  EXPECT_NE(m.beat().what, status::ok);
+  EXPECT_NE(c.ask().list().what, status::ok) << "a read needs the quorum as well";
+  EXPECT_LT(clock::now() - begun, 5s);
+}
+
+TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {
+  servers s(3, quick);
+  client c(s.url() + "?node_timeout=500ms");
+  auto m = c.join();
+  const auto v = m.enqueue("a");
+  for (std::size_t i = 0; i < s.size(); ++i) s.at(i).kill();
+  EXPECT_NE(m.beat().what, status::ok);
+  for (std::size_t i = 0; i < s.size(); ++i) s.at(i).launch();
+  s.await_leader();
+  ASSERT_TRUE(process::eventually([&] { return m.beat().what == status::ok; }, 20s));
+  EXPECT_EQ(m.confirm("a", v.mine).what, status::ok);
+  auto other = c.eventually_join();
+  EXPECT_EQ(other.attempt("a").what, status::busy);
+}
+
+TEST(etcd_cluster, no_lock_is_lost_while_every_server_is_restarted_one_by_one) {
+  servers s(3, quick);
+  auto session = open(s.url() + "?node_timeout=500ms&ttl=8s");
+  ASSERT_TRUE(session) << session.error().message();
+  auto held = session->acquire(lock_name("rolling"));
+  ASSERT_TRUE(held) << held.error().message();
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    s.at(i).shutdown();
+    std::this_thread::sleep_for(1500ms);
+    EXPECT_TRUE(held->check()) << "while server " << i << " is down";
+    s.at(i).launch();
+    s.await_leader();
+  }
+  std::this_thread::sleep_for(3s);
+  EXPECT_TRUE(held->check(4s)) << "beats go on";
+  EXPECT_TRUE(std::move(*held).release());
+}
+
+TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {
+  servers a(1, quick);
+  servers b(1, quick);
+  client c("etcd://" + a.addresses() + "," + b.addresses() + "/t");
+  auto m = c.join();
+  EXPECT_EQ(m.enqueue("x").what, status::ok);
+  const auto told = [&] { return c.on_loop([&] { return c.servers->troubles(); }); };
+  EXPECT_TRUE(
+      process::eventually([&] { return told().find("another cluster") != std::string::npos; }, 5s))
+      << told();
+}
+
+}  // namespace
+}  // namespace holdfast::etcd_tests

@@ -1,0 +1,196 @@
+#include "engines/etcd/codec.hpp"
+#include "engines/etcd/diagnose.hpp"
+#include "tests/etcd/engine_fixture.hpp"
+
+#include <atomic>
+#include <set>
+
+/// One real server: round trips, epochs, compaction, what is in the way.
+
+namespace holdfast::etcd_tests {
+namespace {
+
+TEST(etcd_engine, an_uncontended_acquire_and_its_release_are_one_call_each) {
+  servers s;
+  client c(s.url());
+  auto m = c.join();
+  for (const auto how : {mode::exclusive(), mode::shared(), mode::permits(3)}) {
+    for (const bool waits : {true, false}) {
+      const auto before = c.calls();
+      const auto v = waits ? m.enqueue("a", how) : m.attempt("a", how);
+      ASSERT_EQ(v.what, status::ok);
+      EXPECT_EQ(c.calls(), before + 1);
+      EXPECT_EQ(m.leave("a", v.mine).what, status::ok);
+      EXPECT_EQ(c.calls(), before + 2);
+    }
+  }
+}
+
+TEST(etcd_engine, a_beat_is_one_call_however_many_locks_are_held) {
+  servers s;
+  client c(s.url());
+  auto m = c.join();
+  for (int i = 0; i < 300; ++i) ASSERT_EQ(m.enqueue("n" + std::to_string(i)).what, status::ok);
+  const auto before = c.calls();
+  EXPECT_EQ(m.beat().what, status::ok);
+  EXPECT_EQ(c.calls(), before + 1);
+}
+
+// Nobody but the next in line is woken, and it asks once.
+TEST(etcd_engine, a_release_wakes_one_of_many_waiters) {
+  servers s;
+  client c(s.url());
+  auto holder = c.join();
+  const auto held = holder.enqueue("a");
+  constexpr std::size_t count = 100;
+  std::vector<member> waiters;
+  std::vector<std::unique_ptr<core::watch_handle>> watches;
+  std::vector<std::atomic<int>> told(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    waiters.push_back(c.join());
+    const auto v = waiters.back().enqueue("a");
+    ASSERT_EQ(v.what, status::queued);
+    watches.push_back(
+        c.engine->watch({lock_name("a"), v.mine, v.targets}, [&told, i] { ++told[i]; }));
+  }
+  // Until all watches are there and have been looked after.
+  ASSERT_EQ(waiters[0].beat().what, status::ok);
+  const auto before = c.calls();
+  holder.leave("a", held.mine);
+  ASSERT_TRUE(process::eventually([&] { return told[0] > 0; }));
+  EXPECT_LE(c.calls(), before + 2);
+  for (std::size_t i = 1; i < count; ++i) EXPECT_EQ(told[i], 0) << i;
+  watches.clear();
+}
+
+TEST(etcd_engine, waiters_look_again_when_history_was_compacted_meanwhile) {
+  servers s;
+  client c(s.url());
+  auto holder = c.join();
+  auto waiter = c.join();
+  holder.enqueue("a");
+  const auto v = waiter.enqueue("a");
+  std::atomic<int> told{0};
+  const auto watch = c.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(holder.beat().what, status::ok);
+  const auto now = c.ask().list().revision;
+  ASSERT_FALSE(s.control({"compact", std::to_string(now)}).empty());
+  EXPECT_EQ(told, 0);
+  // The watch begins again on a new connection, at a revision that is gone.
+  s.at(0).kill();
+  s.at(0).launch();
+  EXPECT_TRUE(process::eventually([&] { return told > 0; }));
+  EXPECT_EQ(waiter.confirm("a", v.mine).what, status::queued);
+}
+
+TEST(etcd_engine, a_watch_survives_the_server) {
+  servers s;
+  client c(s.url());
+  auto holder = c.join();
+  auto waiter = c.join();
+  const auto held = holder.enqueue("a");
+  const auto v = waiter.enqueue("a");
+  std::atomic<int> told{0};
+  const auto watch = c.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  ASSERT_EQ(holder.beat().what, status::ok);
+  s.at(0).kill();
+  s.at(0).launch();
+  s.await_leader();
+  ASSERT_TRUE(process::eventually([&] { return holder.leave("a", held.mine).what == status::ok; }));
+  EXPECT_TRUE(process::eventually([&] { return told > 0; }));
+  EXPECT_EQ(waiter.confirm("a", v.mine).what, status::ok);
+}
+
+// A restored backup is another cluster, whose revisions begin again where it was made.
+TEST(etcd_engine, tokens_grow_when_the_cluster_becomes_another_one) {
+  servers s;
+  token last{};
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    client c(s.url());
+    auto m = c.join();
+    const auto v = m.enqueue("a");
+    ASSERT_EQ(v.what, status::ok);
+    EXPECT_GT(v.mine, last);
+    EXPECT_EQ(v.mine.value >> engines::etcd::revision_bits, round - 1);
+    last = v.mine;
+    m.close();
+    const wire::etcd::txn foreign{
+        .then = {{wire::etcd::put{c.servers->keys().epoch(),
+                                  encode(engines::etcd::cluster_epoch{round, 4711})}}}};
+    std::promise<status> written;
+    c.servers->shared_loop()->post([&] {
+      c.servers->txn(foreign, engines::etcd::repeat::never,
+                     [&](const engines::etcd::txn_result& r) { written.set_value(r.what); });
+    });
+    ASSERT_EQ(written.get_future().get(), status::ok);
+  }
+}
+
+TEST(etcd_engine, a_running_client_takes_part_in_a_new_epoch) {
+  servers s;
+  client c(s.url());
+  auto m = c.join();
+  const auto before = m.enqueue("a");
+  const auto value = encode(engines::etcd::cluster_epoch{5, c.servers->epoch().value.cluster});
+  const wire::etcd::txn raise{.then = {{wire::etcd::put{c.servers->keys().epoch(), value}}}};
+  std::promise<status> written;
+  c.servers->shared_loop()->post([&] {
+    c.servers->txn(raise, engines::etcd::repeat::never,
+                   [&](const engines::etcd::txn_result& r) { written.set_value(r.what); });
+  });
+  ASSERT_EQ(written.get_future().get(), status::ok);
+  const auto v = m.enqueue("b");
+  ASSERT_EQ(v.what, status::ok) << v.text;
+  EXPECT_EQ(v.mine.value >> engines::etcd::revision_bits, 4U);
+  EXPECT_EQ(m.confirm("a", before.mine).what, status::ok);
+  EXPECT_EQ(m.leave("a", before.mine).what, status::ok);
+  EXPECT_EQ(c.ask().list().locks.size(), 1U);
+}
+
+TEST(etcd_engine, foreign_data_below_the_prefix_is_named_and_not_guessed_at) {
+  servers s;
+  client c(s.url());
+  auto m = c.join();
+  s.control({"put", "t/q/a/x/junk", "foreign"});
+  auto v = m.enqueue("a");
+  EXPECT_TRUE(v.what == status::damaged || v.what == status::unknown) << v.what;
+  EXPECT_NE(v.text.find("t/q/a/x/junk"), std::string::npos) << v.text;
+  EXPECT_EQ(c.ask().list().what, status::damaged);
+  EXPECT_EQ(m.enqueue("b").what, status::ok) << "other names are not concerned";
+}
+
+TEST(etcd_engine, a_full_database_refuses_and_says_what_to_do) {
+  servers s(1, {.flags = {"--quota-backend-bytes=1048576"}, .tls = false});
+  client c(s.url());
+  auto m = c.join();
+  const auto held = m.enqueue("held");
+  const std::string big(100'000, 'x');
+  for (int i = 0; i < 30 && s.control({"alarm", "list"}).find("NOSPACE") == std::string::npos;
+       ++i) {
+    s.control({"put", "other/" + std::to_string(i), big});
+  }
+  const auto v = m.enqueue("a");
+  EXPECT_EQ(v.what, status::unavailable) << v.text;
+  EXPECT_NE(v.text.find("--auto-compaction"), std::string::npos) << v.text;
+  EXPECT_EQ(m.beat().what, status::unavailable);
+  EXPECT_EQ(m.confirm("held", held.mine).what, status::ok) << "reading goes on";
+  EXPECT_EQ(m.leave("held", held.mine).what, status::ok) << "so does deleting";
+}
+
+TEST(etcd_engine, doctor_tells_version_history_and_election) {
+  servers s(1, {.flags = {"--heartbeat-interval=100", "--election-timeout=2000"}, .tls = false});
+  client c(s.url());
+  const auto all = engines::etcd::diagnose(c.servers);
+  ASSERT_TRUE(all);
+  std::set<std::string> subjects;
+  for (const auto& f : *all) {
+    subjects.insert(f.subject);
+    if (f.subject != "election") continue;
+    EXPECT_NE(f.text.find("at most 2s"), std::string::npos) << f.text;
+  }
+  EXPECT_EQ(subjects, (std::set<std::string>{"server", "cluster", "version", "compaction",
+                                             "election", "clocks"}));
+}
+
+}  // namespace
+}  // namespace holdfast::etcd_tests
