@@ -146,21 +146,17 @@ class grpc_connection::state final : public stream::owner,
     if (!session_) return;
     // Kept alive, for what is told below may end this connection.
     const auto self = shared_from_this();
-    const auto why = session_->receive({room_.data(), count});
+    session_->receive({room_.data(), count});
     deliver();
-    if (why && session_) return lose(unreadable(*why));
-    if (goes_away_ && session_) {
-      if (calls_.empty()) return lose(error(errc::unavailable, "it goes away (GOAWAY)"));
+    if (goes_away_ && session_ && calls_.empty()) {
+      return lose(error(errc::unavailable, "it goes away (GOAWAY)"));
     }
     pump();
+    const auto over = session_ ? session_->over() : std::nullopt;
+    if (over) lose(unreadable(*over));
   }
 
-  void lost(const error& why) override {
-    lose(is_up_ || !session_ ? why
-                             : error(why.code(), why.message() +
-                                                     ", before it had said that it speaks HTTP/2; "
-                                                     "is this etcd's port for clients?"));
-  }
+  void lost(const error& why) override { lose(greeted_ ? why : explained(why)); }
 
   // ---- what HTTP/2 says; nobody else is called from here ----
 
@@ -366,6 +362,16 @@ class grpc_connection::state final : public stream::owner,
                                               : "it does not speak TLS on this port";
     lose(error(errc::unavailable, "it is not ready " + in_ms(options_.connect_limit) +
                                       " after connecting began; it hangs, or " + why));
+  }
+
+  // A peer that does not understand us says nothing and goes.
+  error explained(const error& why) const {
+    if (!why.message().starts_with("the server closed")) return why;
+    const char* question = options_.tls == nullptr
+                               ? "; is this etcd's port for clients, and does it want TLS (+tls)?"
+                               : "; does it speak TLS on this port, and does it accept our "
+                                 "certificate?";
+    return error(why.code(), why.message() + " before anything was said" + question);
   }
 
   error unreadable(const std::string& why) const {

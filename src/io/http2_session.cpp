@@ -2,6 +2,7 @@
 
 #include <nghttp2/nghttp2.h>
 
+#include <algorithm>
 #include <array>
 
 namespace holdfast::io {
@@ -28,7 +29,14 @@ nghttp2_nv pair(std::string_view name, std::string_view value) {
 }  // namespace
 
 struct http2_session::callbacks {
-  static owner& of(void* user) { return *static_cast<owner*>(user); }
+  static owner& of(void* user) { return static_cast<http2_session*>(user)->owner_; }
+
+  static int fault(nghttp2_session*, int, const char* text, std::size_t size, void* user) {
+    constexpr std::size_t text_max = 200;
+    auto& kept = static_cast<http2_session*>(user)->fault_;
+    if (kept.empty()) kept.assign(text, std::min(size, text_max));
+    return 0;
+  }
 
   static int frame_received(nghttp2_session*, const nghttp2_frame* f, void* user) {
     if (f->hd.type == NGHTTP2_SETTINGS && (f->hd.flags & NGHTTP2_FLAG_ACK) == 0) {
@@ -94,8 +102,9 @@ std::unique_ptr<http2_session> http2_session::make(owner& o) {
   nghttp2_session_callbacks_set_on_frame_not_send_callback(c, &callbacks::not_sent);
   nghttp2_session_callbacks_set_on_header_callback(c, &callbacks::header);
   nghttp2_session_callbacks_set_on_data_chunk_recv_callback(c, &callbacks::data);
+  nghttp2_session_callbacks_set_error_callback2(c, &callbacks::fault);
   nghttp2_session_callbacks_set_on_stream_close_callback(c, &callbacks::closed);
-  const int failed = nghttp2_session_client_new(&made->session_, c, &o);
+  const int failed = nghttp2_session_client_new(&made->session_, c, made.get());
   nghttp2_session_callbacks_del(c);
   if (failed != 0) return {};
   const std::array<nghttp2_settings_entry, 3> settings{{
@@ -138,14 +147,18 @@ void http2_session::reset(std::int32_t number) {
   nghttp2_submit_rst_stream(session_, NGHTTP2_FLAG_NONE, number, NGHTTP2_CANCEL);
 }
 
-std::optional<std::string> http2_session::receive(std::string_view bytes) {
+void http2_session::receive(std::string_view bytes) {
   const auto taken = nghttp2_session_mem_recv(
       session_, reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());
-  if (taken < 0) return nghttp2_strerror(static_cast<int>(taken));
-  if (nghttp2_session_want_read(session_) == 0 && nghttp2_session_want_write(session_) == 0) {
-    return "it ended the session";
-  }
-  return {};
+  if (taken < 0 && fault_.empty()) fault_ = nghttp2_strerror(static_cast<int>(taken));
+  failed_ = failed_ || taken < 0;
+}
+
+std::optional<std::string> http2_session::over() const {
+  const bool goes_on =
+      nghttp2_session_want_read(session_) != 0 || nghttp2_session_want_write(session_) != 0;
+  if (goes_on && !failed_) return {};
+  return fault_.empty() ? std::string("it ended the session") : fault_;
 }
 
 std::optional<std::string_view> http2_session::take() {

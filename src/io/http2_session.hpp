@@ -59,8 +59,10 @@ class http2_session {
   void resume(std::int32_t number);
   void reset(std::int32_t number);
 
-  /// Why the bytes cannot be read, if so; then the session is of no more use.
-  std::optional<std::string> receive(std::string_view bytes);
+  /// Takes bytes of the peer; when they cannot be read, the session is over.
+  void receive(std::string_view bytes);
+  /// Why the session is of no more use, once what there was to say has been taken.
+  std::optional<std::string> over() const;
   /// The next bytes to send, good until the next call; nothing when there are none.
   std::optional<std::string_view> take();
 
@@ -70,6 +72,8 @@ class http2_session {
 
   owner& owner_;
   nghttp2_session* session_{};
+  std::string fault_;
+  bool failed_{};
 };
 
 }  // namespace holdfast::io

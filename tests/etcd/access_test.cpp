@@ -34,14 +34,15 @@ TEST(etcd_access, a_client_certificate_opens_a_server_that_wants_one) {
     ASSERT_TRUE(session) << session.error().message();
     EXPECT_TRUE(session->acquire(lock_name("a")));
   }
-  expect_text(trouble_of(plain), "TLS");
+  expect_text(trouble_of(plain), "does it want TLS (+tls)?");
   expect_text(trouble_of(bare), s.addresses());
   expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"), "ca=");
 }
 
 TEST(etcd_access, a_server_without_tls_is_not_spoken_to_in_plain_text) {
   servers s;
-  expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"), "TLS");
+  expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"),
+              "does it speak TLS on this port");
 }
 
 TEST(etcd_access, users_and_roles_are_respected_and_named) {

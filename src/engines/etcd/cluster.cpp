@@ -14,6 +14,7 @@ using core::status;
 using kind = io::grpc_outcome::kind;
 
 constexpr duration pause_between_tries = 20ms;
+constexpr const char* mixed_up = "it belongs to another cluster than the others of this URL";
 
 // gRPC's status numbers.
 constexpr unsigned invalid_argument = 3;
@@ -285,7 +286,7 @@ void cluster::came_up(std::size_t index) {
     return m->ready() && m->cluster() == epoch_.value.cluster;
   };
   if (epoch_known_ && std::ranges::any_of(members_, others)) {
-    return members_[index]->refuse("it belongs to another cluster than the others of this URL");
+    return members_[index]->refuse(mixed_up);
   }
   learn_epoch(index);
 }
@@ -364,6 +365,9 @@ void cluster::took_epoch(std::size_t index, const io::grpc_outcome& o) {
   if (value->cluster != members_[index]->cluster()) return raise_epoch(index);
   epoch_asked_ = false;
   epoch_known_ = true;
+  for (const auto& m : members_) {
+    if (m->ready() && m->cluster() != value->cluster) m->refuse(mixed_up);
+  }
   drain();
   if (const auto l = listener_.lock()) l->moved();
 }
