@@ -2,6 +2,7 @@
 #include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <set>
 
@@ -177,6 +178,27 @@ TEST(etcd_engine, a_full_database_refuses_and_says_what_to_do) {
   EXPECT_EQ(c.ask().open(conformance::draft_of(conformance::fresh_id())).what, status::unavailable);
   EXPECT_EQ(m.confirm("held", held.mine).what, status::ok) << "reading goes on";
   EXPECT_EQ(m.leave("held", held.mine).what, status::ok) << "so does deleting";
+}
+
+TEST(etcd_engine, entries_of_the_dead_go_though_nobody_asks_for_their_names) {
+  servers s;
+  client c(s.url());
+  auto dead = c.join();
+  for (int i = 0; i < 250; ++i) ASSERT_EQ(dead.enqueue("n" + std::to_string(i)).what, status::ok);
+  const auto entries = [&] {
+    const auto keys = s.control({"get", "t/q/", "--prefix", "--keys-only"});
+    return std::ranges::count(keys, '/') / 4;
+  };
+  ASSERT_EQ(entries(), 250);
+  // By another client, who knows of none of them.
+  client other(s.url());
+  ASSERT_EQ(other.ask().take({dead.id(), dead.record().at}).what, status::ok);
+  // At most a hundred each time; every session that is opened in a new process goes on.
+  EXPECT_TRUE(process::eventually([&] {
+    client next(s.url());
+    next.join().close();
+    return entries() == 0;
+  }));
 }
 
 TEST(etcd_engine, doctor_tells_version_history_and_election) {

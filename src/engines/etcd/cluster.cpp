@@ -198,7 +198,9 @@ void cluster::took(const exchange_ptr& e, std::size_t index, const io::grpc_outc
 }
 
 void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o) {
-  const bool logged_out = o.status == unauthenticated || has(o.text, "invalid auth token");
+  // All of these come before anything is done.
+  const bool logged_out = o.status == unauthenticated || has(o.text, "invalid auth token") ||
+                          has(o.text, "revision of auth store is old");
   if (logged_out && !set_.user.empty() && e->refused < 2 * members_.size()) {
     ++e->refused;
     members_[index]->log_in_again();

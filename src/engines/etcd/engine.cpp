@@ -70,6 +70,7 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
         auto reply = answer_of<core::open_reply>(status::ok);
         reply.gate = 1;
         if (r.reply->succeeded) {
+          s->opened();
           reply.at.inc = static_cast<std::uint64_t>(r.reply->head.revision);
           return done(std::move(reply));
         }
@@ -129,8 +130,8 @@ void etcd_engine::close(const core::close_request& r, core::on<core::reply> done
     s->servers().txn(requests::close(s->keys(), r.id, r.inc, entries), repeat::never,
                      [s, r, entries, done](const txn_result& t) {
                        if (t.what != status::ok) return done({t.what, t.text});
-                       if (!t.reply->succeeded) return done(no_session<core::reply>(r.id));
                        s->forget_all(r.id);
+                       if (!t.reply->succeeded) return done(no_session<core::reply>(r.id));
                        // Those that did not fit are dead now.
                        for (std::size_t at = requests::sweep_max; at < entries.size();
                             at += requests::sweep_max) {
@@ -168,7 +169,10 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
                        if (t.what != status::ok) {
                          return done(answer_of<core::take_reply>(t.what, t.text));
                        }
-                       if (t.reply->succeeded) return done(answer_of<core::take_reply>(status::ok));
+                       if (t.reply->succeeded) {
+                         s->sweep_some();
+                         return done(answer_of<core::take_reply>(status::ok));
+                       }
                        const auto there = session_in(*s, t);
                        const auto* record = there.find(r.id);
                        if (record == nullptr) return done(no_session<core::take_reply>(r.id));

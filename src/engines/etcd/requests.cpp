@@ -165,6 +165,12 @@ txn find(const key_space& k, const lock_name& name, std::int64_t created) {
       .then = {{range{.keys = k.queue(name), .created_until = created, .created_from = created}}}};
 }
 
+txn page(const key_space& k, const std::string& from) {
+  span all = k.queues();
+  if (!from.empty()) all.key = from;
+  return {.then = {{range{.keys = std::move(all), .limit = page_max, .keys_only = true}}}};
+}
+
 txn leave(const key_space& k, const core::leave_request& r, const std::string& key,
           std::int64_t created_in) {
   const txn deletion{.compares = {created(key, static_cast<std::uint64_t>(created_in))},

@@ -51,6 +51,8 @@ txn confirm(const key_space& k, const session_id& id, const lock_name& name, std
 txn queue(const key_space& k, const lock_name& name, std::int64_t revision);
 /// then: one or several ranges that hold all of these sessions, and perhaps more.
 txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t revision);
+/// then: [keys of entries from `from` on, page_max at most]; `from` empty: from the first one.
+txn page(const key_space& k, const std::string& from);
 /// then: [the entry that was created in this revision, or nothing].
 txn find(const key_space& k, const lock_name& name, std::int64_t created);
 
@@ -66,5 +68,6 @@ txn erase(std::span<const std::string> keys);
 
 /// At most so many dead entries are deleted in one transaction.
 inline constexpr std::size_t sweep_max = 100;
+inline constexpr std::int64_t page_max = 2000;
 
 }  // namespace holdfast::engines::etcd::requests

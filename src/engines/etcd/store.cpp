@@ -3,6 +3,7 @@
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::engines::etcd {
 
@@ -66,6 +67,51 @@ void store::sweep(std::vector<std::string> keys) {
   if (keys.empty()) return;
   if (keys.size() > requests::sweep_max) keys.resize(requests::sweep_max);
   cluster_->txn(requests::erase(keys), repeat::always, [](const txn_result&) {});
+}
+
+void store::opened() {
+  // Also the first time: whoever comes clears away, and most programs open one session.
+  constexpr unsigned every = 16;
+  if (opened_++ % every == 0) sweep_some();
+}
+
+void store::sweep_some() {
+  if (std::exchange(sweeping_, true)) return;
+  cluster_->txn(requests::page(keys(), sweep_from_), repeat::always,
+                [self = shared_from_this()](const txn_result& r) {
+                  self->sweeping_ = false;
+                  if (r.what == core::status::ok && !r.reply->ops.empty()) {
+                    self->took_page(*r.reply);
+                  }
+                });
+}
+
+void store::took_page(const wire::etcd::txn_reply& reply) {
+  const auto& page = reply.ops[0].range;
+  std::vector<std::pair<std::string, core::entry>> entries;
+  std::set<session_id> owners;
+  for (const auto& kv : page.all) {
+    const auto part = keys().parse_entry(kv.key);
+    if (!part) continue;
+    entries.emplace_back(kv.key, part->what);
+    owners.insert(part->what.owner);
+  }
+  // The first key behind the last one.
+  sweep_from_ = page.more && !page.all.empty() ? std::string(page.all.back().key) + '\0' : "";
+  if (owners.empty()) return;
+  const std::vector<session_id> ids(owners.begin(), owners.end());
+  cluster_->txn(requests::sessions(keys(), ids, reply.head.revision), repeat::always,
+                [self = shared_from_this(), entries = std::move(entries)](const txn_result& r) {
+                  if (r.what != core::status::ok) return;
+                  session_table sessions;
+                  for (const auto& o : r.reply->ops) sessions.add(self->keys(), o.range);
+                  if (!sessions.damage().empty()) return;
+                  std::vector<std::string> dead;
+                  for (const auto& [key, e] : entries) {
+                    if (sessions.find(e.owner, e.inc) == nullptr) dead.push_back(key);
+                  }
+                  self->sweep(std::move(dead));
+                });
 }
 
 }  // namespace holdfast::engines::etcd

@@ -52,8 +52,15 @@ class store : public std::enable_shared_from_this<store> {
 
   /// Deletes entries that are dead for good, without waiting for it.
   void sweep(std::vector<std::string> keys);
+  /// Looks for dead entries of names that nobody asks for, a page at a time, and deletes at most
+  /// sweep_max of them; without waiting for it.
+  void sweep_some();
+  /// A session was opened: sweeps now and then.
+  void opened();
 
  private:
+  void took_page(const wire::etcd::txn_reply& reply);
+
   struct own_entry {
     session_id owner{};
     std::string key{};
@@ -63,6 +70,9 @@ class store : public std::enable_shared_from_this<store> {
   const std::shared_ptr<etcd::watches> watches_;
   std::unordered_map<std::uint64_t, own_entry> own_;
   std::map<session_id, std::set<std::uint64_t>> orders_;
+  std::string sweep_from_;  ///< Empty: from the first entry.
+  bool sweeping_{};
+  unsigned opened_{};
 };
 
 }  // namespace holdfast::engines::etcd

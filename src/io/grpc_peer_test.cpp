@@ -1,0 +1,247 @@
+#include "io/grpc_connection.hpp"
+#include "io/loop.hpp"
+#include "io/peer_fixture.hpp"
+#include "wire/grpc_frame.hpp"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <future>
+#include <mutex>
+#include <vector>
+
+/// What a server may do to a gRPC client, by hand-made frames (RFC 9113 section 4, RFC 7541).
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = grpc_outcome::kind;
+
+constexpr char end_stream = 1;
+constexpr char end_headers = 4;
+
+std::string frame(char type, char flags, char stream, const std::string& payload) {
+  std::string out;
+  for (const unsigned shift : {16U, 8U, 0U}) out += static_cast<char>(payload.size() >> shift);
+  return out + type + flags + std::string(3, '\0') + stream + payload;
+}
+std::string settings() { return frame(4, 0, 0, {}); }
+std::string number(unsigned value) { return std::string(3, '\0') + static_cast<char>(value); }
+std::string reset(unsigned code) { return frame(3, 0, 1, number(code)); }
+std::string go_away() { return frame(7, 0, 0, number(0) + number(0)); }
+/// ":status: 200" is in HPACK's static table.
+std::string head() { return frame(1, end_headers, 1, "\x88"); }
+std::string field(const std::string& name, const std::string& value) {
+  return std::string(1, '\0') + static_cast<char>(name.size()) + name +
+         static_cast<char>(value.size()) + value;
+}
+std::string trailers(const std::string& status, const std::string& message = {}) {
+  return frame(
+      1, end_headers | end_stream, 1,
+      field("grpc-status", status) + (message.empty() ? "" : field("grpc-message", message)));
+}
+std::string message(const std::string& text) {
+  std::string bytes;
+  wire::put_grpc_message(bytes, text);
+  return frame(0, 0, 1, bytes);
+}
+
+/// What was told, for one waiting thread.
+struct told {
+  kind what{};
+  unsigned status{};
+  std::string message;
+  std::string text;
+};
+
+class events final : public grpc_watcher {
+ public:
+  void up() override {
+    change([this] { ++ups_; });
+  }
+  void down(const error& why) override {
+    change([&] { downs_.push_back(why.message()); });
+  }
+  bool wait_up(int count = 1) {
+    std::unique_lock hold(mutex_);
+    return changed_.wait_for(hold, 20s, [&] { return ups_ >= count; });
+  }
+  std::string wait_down() {
+    std::unique_lock hold(mutex_);
+    if (!changed_.wait_for(hold, 20s, [&] { return !downs_.empty(); })) return "never down";
+    return downs_.front();
+  }
+
+ private:
+  template <class Change>
+  void change(Change c) {
+    const std::lock_guard hold(mutex_);
+    c();
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int ups_{};
+  std::vector<std::string> downs_;
+};
+
+class client {
+ public:
+  explicit client(const node_address& a) : loop_(std::move(loop::start().value())) {
+    grpc_options o;
+    o.address = a;
+    o.silence_max = 300ms;
+    o.message_max = 1000;
+    line_ = grpc_connection::start(loop_, std::move(o), happened);
+  }
+
+  told call(duration limit = 10s) {
+    auto promised = std::make_shared<std::promise<told>>();
+    auto got = promised->get_future();
+    loop_->post([this, promised, limit] {
+      line_->call(
+          {.path = "/a/b", .message = "ask"}, clock::now() + limit,
+          [promised](const grpc_outcome& o) {
+            promised->set_value({o.what, o.status, std::string(o.message), std::string(o.text)});
+          });
+    });
+    if (got.wait_for(20s) != std::future_status::ready) {
+      ADD_FAILURE() << "never answered";
+      return {};
+    }
+    return got.get();
+  }
+
+  const std::shared_ptr<events> happened{std::make_shared<events>()};
+
+ private:
+  std::shared_ptr<loop> loop_;
+  std::unique_ptr<grpc_connection> line_;
+};
+
+/// A peer that says `greeting`, and `answer` once it was asked.
+struct scripted {
+  explicit scripted(std::string answer, std::string greeting = settings())
+      : server([answer = std::move(answer), greeting = std::move(greeting)](const peer::client& c,
+                                                                            int) {
+          c.write(greeting);
+          std::string seen;
+          while (seen.find("ask") == std::string::npos) {
+            const auto more = c.read();
+            if (more.empty()) return;
+            seen += more;
+          }
+          c.write(answer);
+          while (!c.read().empty()) {
+          }
+        }) {}
+  peer server;
+};
+
+told answered(const std::string& answer) {
+  scripted p(answer);
+  client c(p.server.address());
+  EXPECT_TRUE(c.happened->wait_up());
+  return c.call();
+}
+
+TEST(grpc_peer, an_answer_is_taken_however_its_frames_are_cut) {
+  const auto whole = answered(head() + message("answer") + trailers("0"));
+  EXPECT_EQ(whole.what, kind::answered);
+  EXPECT_EQ(whole.status, 0U);
+  EXPECT_EQ(whole.message, "answer");
+  std::string bytes;
+  wire::put_grpc_message(bytes, "answer");
+  std::string pieces;
+  for (const char b : bytes) pieces += frame(0, 0, 1, std::string(1, b));
+  EXPECT_EQ(answered(head() + pieces + trailers("0")).message, "answer");
+}
+
+TEST(grpc_peer, a_status_is_told_with_its_text_and_the_server) {
+  const auto t =
+      answered(frame(1, end_headers | end_stream, 1,
+                     "\x88" + field("grpc-status", "7") + field("grpc-message", "not%20you%0a")));
+  EXPECT_EQ(t.what, kind::answered);
+  EXPECT_EQ(t.status, 7U);
+  EXPECT_NE(t.text.find("127.0.0.1"), std::string::npos) << t.text;
+  EXPECT_NE(t.text.find("not you?"), std::string::npos) << t.text;
+}
+
+TEST(grpc_peer, what_is_no_answer_leaves_the_outcome_unknown) {
+  std::string compressed = message("answer");
+  compressed[9] = '\1';
+  const std::string endless(std::string("\0\xff\xff\xff\xff", 5));
+  for (const auto& bytes :
+       {head() + trailers("0"), head() + message("answer") + trailers("x"),
+        head() + frame(0, end_stream, 1, {}), head() + compressed + trailers("0"),
+        head() + frame(0, 0, 1, endless), reset(8), reset(2),
+        head() + message(std::string(1001, 'x')) + trailers("0"),
+        frame(1, end_headers | end_stream, 1, "\x8d")}) {
+    const auto t = answered(bytes);
+    EXPECT_EQ(t.what, kind::unknown) << t.text;
+    EXPECT_FALSE(t.text.empty());
+  }
+}
+
+TEST(grpc_peer, what_breaks_the_protocol_ends_the_connection) {
+  for (const auto& bytes :
+       {std::string("\xff\xff\xff\0\0\0\0\0\1", 9), frame(0, 0, 1, "x"), frame(4, 0, 1, {}),
+        frame(1, end_headers, 1, "\xff\xff\xff\xff\xff"), std::string("garbage, not a frame")}) {
+    scripted p(bytes);
+    client c(p.server.address());
+    ASSERT_TRUE(c.happened->wait_up());
+    EXPECT_EQ(c.call().what, kind::unknown);
+    EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  }
+}
+
+TEST(grpc_peer, a_call_that_was_refused_was_not_sent) {
+  EXPECT_EQ(answered(reset(7)).what, kind::not_sent);
+}
+
+TEST(grpc_peer, a_server_that_goes_away_has_not_seen_later_calls) {
+  scripted p(go_away());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call().what, kind::not_sent);
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+}
+
+TEST(grpc_peer, that_says_nothing_is_given_up) {
+  scripted p("");
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call(50ms).what, kind::unknown);
+  EXPECT_NE(c.happened->wait_down().find("sent nothing for 300 ms"), std::string::npos);
+}
+
+TEST(grpc_peer, that_hangs_up_leaves_the_outcome_unknown_and_later_calls_unsent) {
+  peer server([](const peer::client& c, int) {
+    c.write(settings());
+    std::string seen;
+    while (seen.find("ask") == std::string::npos) {
+      const auto more = c.read();
+      if (more.empty()) return;
+      seen += more;
+    }
+  });
+  client c(server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call().what, kind::unknown);
+}
+
+TEST(grpc_peer, that_speaks_something_else_is_asked_about) {
+  for (const char* greeting : {"-ERR unknown command\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
+                               "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"}) {
+    scripted p("", greeting);
+    client c(p.server.address());
+    const auto why = c.happened->wait_down();
+    EXPECT_NE(why.find("no HTTP/2"), std::string::npos) << why;
+    EXPECT_NE(why.find("+tls"), std::string::npos) << why;
+    EXPECT_EQ(c.call().what, kind::not_sent);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::io
