@@ -87,14 +87,16 @@ void enqueuing::took_entered(const wire::etcd::txn_reply& inner, std::int64_t re
     entered_ = true;
     return look_again(revision);
   }
-  if (inner.ops.empty()) {
+  const bool waits = inner.ops.size() == 1 && inner.ops[0].nested.size() == 1;
+  const auto& last = waits ? inner.ops[0].nested[0] : inner;
+  if (last.ops.empty()) {
     return refuse(status::unknown, "the answer to an enqueue is in no known form");
   }
-  entered_ = !request_.leave_if_busy;
+  entered_ = waits && last.succeeded;
   if (entered_) mine_ = order_in(revision);
   const auto epoch = store_->servers().epoch().value.number;
   gate_ = request_.gate;
-  look_at_sessions(entry_table(store_->keys(), epoch, inner.ops.back().range), revision);
+  look_at_sessions(entry_table(store_->keys(), epoch, last.ops.back().range), revision);
 }
 
 void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {

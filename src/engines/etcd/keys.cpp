@@ -96,6 +96,11 @@ span key_space::queues() const { return below(prefix_ + "q/"); }
 
 std::string key_space::session(const session_id& id) const { return prefix_ + "s/" + id.str(); }
 
+span key_space::deny_and_gate(const session_id& id) const {
+  const std::string first = session(id);
+  return {first + "/d", first + "/h"};
+}
+
 // '0' follows '/', and ids are of one length: nobody else's key lies between.
 span key_space::all_of(const session_id& id) const {
   const std::string first = session(id);

@@ -38,6 +38,8 @@ class key_space {
   std::string beat(const session_id& id) const { return session(id) + "/beat"; }
   std::string deny(const session_id& id) const { return session(id) + "/deny"; }
   std::string gate(const session_id& id) const { return session(id) + "/gate"; }
+  /// These two and nothing else.
+  wire::etcd::span deny_and_gate(const session_id& id) const;
   /// The record and all that belongs to it.
   wire::etcd::span all_of(const session_id& id) const;
 

@@ -32,10 +32,18 @@ op remove(span keys) { return {wire::etcd::erase{std::move(keys)}}; }
 /// What every entry needs: our session there, not denied, the same gate and the same epoch.
 std::vector<compare> may_enter(const key_space& k, std::int64_t epoch_mod,
                                const core::enqueue_request& r) {
+  std::vector<compare> all{
+      created(k.session(r.id), r.inc),
+      {.keys = {k.epoch()}, .what = target::mod, .number = epoch_mod},
+  };
+  if (r.gate == 1) {
+    all.push_back(empty(k.deny_and_gate(r.id)));
+    return all;
+  }
   const auto gate = static_cast<std::int64_t>(r.gate) - 1;
-  return {created(k.session(r.id), r.inc), absent(k.deny(r.id)),
-          compare{.keys = {k.gate(r.id)}, .what = target::version, .number = gate},
-          compare{.keys = {k.epoch()}, .what = target::mod, .number = epoch_mod}};
+  all.push_back(absent(k.deny(r.id)));
+  all.push_back({.keys = {k.gate(r.id)}, .what = target::version, .number = gate});
+  return all;
 }
 
 std::string own_key(const key_space& k, const core::enqueue_request& r) {
@@ -50,10 +58,26 @@ std::vector<op> why_not(const key_space& k, const core::enqueue_request& r) {
   return {read(k.all_of(r.id)), read({k.epoch()}), read(k.queue(r.name))};
 }
 
-/// Who must not be there for the entry to be granted at once.
-span excluding(const key_space& k, const core::enqueue_request& r) {
-  if (r.how.is_exclusive()) return k.queue(r.name);
-  return k.entries(r.name, r.how.is_shared() ? mode::exclusive() : r.how);
+/// What must not be there for the entry to be granted at once. Fewer comparisons cost the server
+/// less: an empty queue says all of it.
+std::vector<compare> free(const key_space& k, const core::enqueue_request& r) {
+  if (r.how.is_exclusive() || (r.how.is_permits() && r.leave_if_busy)) {
+    return {empty(k.queue(r.name))};
+  }
+  std::vector<compare> all{absent(own_key(k, r))};
+  for (auto& keys : k.disagreeing(r.name, r.how)) all.push_back(empty(std::move(keys)));
+  if (r.how.is_shared()) all.push_back(empty(k.entries(r.name, mode::exclusive())));
+  return all;
+}
+
+/// Waiting behind others: whoever is there agrees, and it is not this very request.
+txn wait_behind(const key_space& k, const core::enqueue_request& r) {
+  txn t{.then = {own_entry(k, r), read(k.queue(r.name))}, .otherwise = {read(k.queue(r.name))}};
+  for (auto& keys : k.disagreeing(r.name, r.how)) t.compares.push_back(empty(std::move(keys)));
+  for (const auto& how : {mode::exclusive(), mode::shared()}) {
+    t.compares.push_back(absent(k.entry(r.name, how, r.id, r.inc, r.request)));
+  }
+  return t;
 }
 
 }  // namespace
@@ -105,27 +129,17 @@ bool counted(const core::enqueue_request& r) noexcept {
 }
 
 txn enqueue(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r) {
-  txn t{.compares = may_enter(k, epoch_mod, r)};
-  for (auto& keys : k.disagreeing(r.name, r.how)) t.compares.push_back(empty(std::move(keys)));
-  t.compares.push_back(absent(own_key(k, r)));
-  // The same request in another mode; with permits the disagreeing parts tell.
-  if (!r.how.is_permits()) {
-    const auto other = r.how.is_shared() ? mode::exclusive() : mode::shared();
-    t.compares.push_back(absent(k.entry(r.name, other, r.id, r.inc, r.request)));
-  }
-  txn inner;
-  // Whether permits are left can be counted, not compared; only a try compares, for an empty name.
-  const bool compares = !r.how.is_permits() || r.leave_if_busy;
-  if (compares) inner.compares.push_back(empty(excluding(k, r)));
-  inner.then.push_back(own_entry(k, r));
+  txn inner{.compares = free(k, r), .then = {own_entry(k, r)}};
   if (counted(r)) inner.then.push_back({range{.keys = k.queue(r.name), .count_only = true}});
-  if (compares) {
-    if (!r.leave_if_busy) inner.otherwise.push_back(own_entry(k, r));
+  // Whether permits are left can be counted, not compared: those that wait are in already.
+  if (r.leave_if_busy || r.how.is_permits()) {
     inner.otherwise.push_back(read(k.queue(r.name)));
+  } else {
+    inner.otherwise.push_back({wait_behind(k, r)});
   }
-  t.then.push_back({std::move(inner)});
-  t.otherwise = why_not(k, r);
-  return t;
+  return {.compares = may_enter(k, epoch_mod, r),
+          .then = {{std::move(inner)}},
+          .otherwise = why_not(k, r)};
 }
 
 txn append(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,

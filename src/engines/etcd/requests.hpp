@@ -33,8 +33,9 @@ txn list(const key_space& k);
 /// The enqueue that succeeds in one round trip when nobody has to be looked at.
 ///
 /// then: one operation, a transaction: its `then` means that the entry is there and granted, unless
-/// `[count]` says otherwise (counted()); its `otherwise` ends with [the queue], and the entry is
-/// there unless it is a try.
+/// the count that it ends with says otherwise (counted()). Its `otherwise` is [the queue], and no
+/// entry, or one more transaction: then: [put, the queue], and the entry is there; otherwise: [the
+/// queue], and it is not.
 /// otherwise: [all of the session, epoch, the queue], and no entry.
 txn enqueue(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r);
 /// Whether the granting branch of enqueue() ends with a count that has to be looked at.
