@@ -35,7 +35,7 @@ struct op_reply;
 struct txn_reply {
   header head{};
   bool succeeded{};
-  std::vector<op_reply> ops{};
+  std::vector<op_reply> ops;  // Not complete yet: without an initializer.
 };
 
 /// The answer to one operation of a transaction: which of the two there is depends on what was

@@ -2,6 +2,8 @@
 
 #include "wire/protobuf.hpp"
 
+#include <utility>
+
 namespace holdfast::wire::etcd {
 
 namespace {
@@ -52,11 +54,15 @@ std::string encode(const op& o) {
   if (const auto* r = std::get_if<range>(&o.what)) w.message(1, etcd::encode(*r));
   if (const auto* p = std::get_if<put>(&o.what)) w.message(2, encode(*p));
   if (const auto* e = std::get_if<erase>(&o.what)) w.message(3, encode(*e));
-  if (const auto* t = std::get_if<txn>(&o.what)) w.message(4, etcd::encode(*t));
+  if (const auto* t = std::get_if<std::shared_ptr<const txn>>(&o.what)) {
+    w.message(4, etcd::encode(**t));
+  }
   return out;
 }
 
 }  // namespace
+
+op nested(txn t) { return {std::make_shared<const txn>(std::move(t))}; }
 
 std::string encode(const range& r) {
   std::string out;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -58,7 +59,11 @@ struct compare {
   std::int64_t number{};
 };
 
-struct op;
+struct txn;
+
+struct op {
+  std::variant<range, put, erase, std::shared_ptr<const txn>> what;
+};
 
 /// One atomic step: `then` when every compare holds, else `otherwise`. Transactions nest.
 struct txn {
@@ -66,10 +71,7 @@ struct txn {
   std::vector<op> then{};
   std::vector<op> otherwise{};
 };
-
-struct op {
-  std::variant<range, put, erase, txn> what;
-};
+op nested(txn t);
 
 std::string encode(const range& r);
 std::string encode(const txn& t);

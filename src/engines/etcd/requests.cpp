@@ -135,10 +135,10 @@ txn enqueue(const key_space& k, std::int64_t epoch_mod, const core::enqueue_requ
   if (r.leave_if_busy || r.how.is_permits()) {
     inner.otherwise.push_back(read(k.queue(r.name)));
   } else {
-    inner.otherwise.push_back({wait_behind(k, r)});
+    inner.otherwise.push_back(nested(wait_behind(k, r)));
   }
   return {.compares = may_enter(k, epoch_mod, r),
-          .then = {{std::move(inner)}},
+          .then = {nested(std::move(inner))},
           .otherwise = why_not(k, r)};
 }
 
@@ -190,8 +190,8 @@ txn leave(const key_space& k, const core::leave_request& r, const std::string& k
   const txn deletion{.compares = {created(key, static_cast<std::uint64_t>(created_in))},
                      .then = {remove({key})}};
   txn t{.compares = {created(k.session(r.id), r.inc)},
-        .then = {{deletion}},
-        .otherwise = {{deletion}}};
+        .then = {nested(deletion)},
+        .otherwise = {nested(deletion)}};
   if (r.move_gate) t.then.push_back(write(k.gate(r.id)));
   t.then.push_back(read({k.gate(r.id)}));
   return t;
