@@ -1,18 +1,10 @@
+#include "tests/etcd/client_fixture.hpp"
 #include "tests/etcd/engine_fixture.hpp"
-
-#include <holdfast/lock.hpp>
-#include <holdfast/session.hpp>
-
-#include <atomic>
-#include <thread>
 
 /// Three real servers, some of which are gone, hang or come back.
 
 namespace holdfast::etcd_tests {
 namespace {
-
-const server_options quick{.flags = {"--heartbeat-interval=50", "--election-timeout=500"},
-                           .tls = false};
 
 TEST(etcd_cluster, a_beat_is_answered_while_the_server_that_is_asked_first_hangs) {
   servers s(3, quick);
@@ -95,24 +87,6 @@ TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {
   EXPECT_EQ(m.confirm("a", v.mine).what, status::ok);
   auto other = c.eventually_join();
   EXPECT_EQ(other.attempt("a").what, status::busy);
-}
-
-TEST(etcd_cluster, no_lock_is_lost_while_every_server_is_restarted_one_by_one) {
-  servers s(3, quick);
-  auto session = open(s.url() + "?node_timeout=500ms&ttl=8s");
-  ASSERT_TRUE(session) << session.error().message();
-  auto held = session->acquire(lock_name("rolling"));
-  ASSERT_TRUE(held) << held.error().message();
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    s.at(i).shutdown();
-    std::this_thread::sleep_for(1500ms);
-    EXPECT_TRUE(held->check()) << "while server " << i << " is down";
-    s.at(i).launch();
-    s.await_leader();
-  }
-  std::this_thread::sleep_for(3s);
-  EXPECT_TRUE(held->check(4s)) << "beats go on";
-  EXPECT_TRUE(std::move(*held).release());
 }
 
 TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {

@@ -8,12 +8,15 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
+#include <sstream>
 #include <stdexcept>
 
 namespace holdfast::etcd_tests {
@@ -27,7 +30,7 @@ std::string text_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string data_parent() {
+std::string memory() {
   return std::filesystem::is_directory("/dev/shm") ? "/dev/shm" : std::string();
 }
 
@@ -49,19 +52,19 @@ void make_certificates(const std::string& directory) {
 }  // namespace
 
 server::server(std::string name, std::string initial_cluster, int client_port, int peer_port,
-               server_options o, std::string certificates)
+               server_options o, std::string certificates, const std::string& data_parent)
     : name_(std::move(name)),
       initial_cluster_(std::move(initial_cluster)),
       client_port_(client_port),
       peer_port_(peer_port),
       options_(std::move(o)),
       certificates_(std::move(certificates)),
-      directory_(data_parent()) {}
+      directory_(data_parent) {}
 
 server::~server() { process_.end(); }
 
 std::vector<std::string> server::arguments() const {
-  const std::string peer = "http://127.0.0.1:" + std::to_string(peer_port_);
+  const std::string peer = peer_url();
   const std::string client = (options_.tls ? "https://" : "http://") + address();
   std::vector<std::string> all{"etcd",
                                "--name=" + name_,
@@ -111,6 +114,18 @@ void server::shutdown() {
 void server::stop() { process_.signal(SIGSTOP); }
 void server::resume() { process_.signal(SIGCONT); }
 
+void server::restore(const std::string& snapshot, const std::string& cluster_token) {
+  if (running()) fail("runs");
+  const std::string data = directory_.path() + "/data";
+  std::filesystem::remove_all(data);
+  const std::string line = "ETCDCTL_API=3 etcdctl snapshot restore " + quoted(snapshot) +
+                           " --name=" + name_ + " --data-dir=" + quoted(data) +
+                           " --initial-cluster=" + initial_cluster_ +
+                           " --initial-cluster-token=" + cluster_token +
+                           " --initial-advertise-peer-urls=" + peer_url() + " 2>/dev/null";
+  if (std::system(line.c_str()) != 0) fail("cannot be restored");
+}
+
 void server::fail(const std::string& what) const {
   const std::string log = text_of(directory_.path() + "/log");
   const std::size_t from = log.size() > 2000 ? log.size() - 2000 : 0;
@@ -128,8 +143,9 @@ servers::servers(std::size_t count, server_options o) : options_(std::move(o)) {
   }
   if (options_.tls) make_certificates(directory_.path());
   for (std::size_t i = 0; i < count; ++i) {
-    all_.push_back(std::make_unique<server>("n" + std::to_string(i), initial, ports[i].first,
-                                            ports[i].second, options_, directory_.path()));
+    all_.push_back(std::make_unique<server>(
+        "n" + std::to_string(i), initial, ports[i].first, ports[i].second, options_,
+        directory_.path(), i < options_.data_in.size() ? options_.data_in[i] : memory()));
     all_.back()->launch();
   }
   await_leader();
@@ -141,12 +157,33 @@ std::string servers::addresses() const {
   return text;
 }
 
-std::string servers::control(const std::vector<std::string>& arguments) const {
-  std::string line = "ETCDCTL_API=3 etcdctl --endpoints=";
-  const std::string scheme = options_.tls ? "https://" : "http://";
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    line.append(i == 0 ? "" : ",").append(scheme + all_[i]->address());
+std::string servers::url_of(const std::vector<std::size_t>& members,
+                            const std::string& query) const {
+  std::string text;
+  for (const auto i : members) text.append(text.empty() ? "" : ",").append(all_.at(i)->address());
+  return "etcd://" + text + "/t?" + query;
+}
+
+std::vector<std::string> servers::urls(const std::string& query, std::size_t clients) const {
+  std::vector<std::size_t> order(size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::vector<std::string> all;
+  for (std::size_t i = 0; i < clients; ++i) {
+    all.push_back(url_of(order, query));
+    std::ranges::rotate(order, order.begin() + 1);
   }
+  return all;
+}
+
+std::string servers::control(const std::vector<std::string>& arguments) const {
+  std::string endpoints;
+  for (const auto& s : all_) endpoints.append(endpoints.empty() ? "" : ",").append(endpoint(*s));
+  return control_of(endpoints, arguments);
+}
+
+std::string servers::control_of(const std::string& endpoints,
+                                const std::vector<std::string>& arguments) const {
+  std::string line = "ETCDCTL_API=3 etcdctl --endpoints=" + endpoints;
   if (options_.tls) {
     const auto& d = directory_.path();
     line += " --cacert=" + d + "/ca.crt --cert=" + d + "/client.crt --key=" + d + "/client.key";
@@ -162,26 +199,55 @@ std::string servers::control(const std::vector<std::string>& arguments) const {
 }
 
 void servers::await_leader() const {
-  const bool up = process::eventually([&] {
-    return !control({"--command-timeout=2s", "get", "nothing", "--consistency=l", "-w", "json"})
-                .empty();
+  for (const auto& s : all_) {
+    if (!s->running()) continue;
+    const bool up = process::eventually(
+        [&] {
+          return !control_of(endpoint(*s), {"--command-timeout=2s", "get", "nothing", "-w", "json"})
+                      .empty();
+        },
+        60s);
+    if (!up) s->fail("finds no leader");
+  }
+}
+
+void servers::lead(std::size_t i) const {
+  const bool leads = process::eventually([&] {
+    if (leader() == i) return true;
+    // "ID, started, NAME, ..."
+    std::istringstream members(control({"member", "list"}));
+    const std::string name = ", n" + std::to_string(i) + ",";
+    for (std::string line; std::getline(members, line);) {
+      if (line.find(name) == std::string::npos) continue;
+      static_cast<void>(control({"move-leader", line.substr(0, line.find(','))}));
+    }
+    return leader() == i;
   });
-  if (!up) all_.front()->fail("finds no leader");
+  if (!leads) all_.at(i)->fail("does not lead");
 }
 
 std::size_t servers::leader() const {
-  for (std::size_t i = 0; i < all_.size(); ++i) {
-    if (!all_[i]->running()) continue;
-    const std::string line = "ETCDCTL_API=3 etcdctl --command-timeout=2s --endpoints=http://" +
-                             all_[i]->address() +
-                             " endpoint status -w simple 2>/dev/null | cut -d, -f5";
-    FILE* pipe = ::popen(line.c_str(), "r");
-    char room[64]{};
-    const auto count = pipe == nullptr ? 0 : std::fread(room, 1, sizeof room - 1, pipe);
-    if (pipe != nullptr) ::pclose(pipe);
-    if (std::string(room, count).find("true") != std::string::npos) return i;
-  }
-  all_.front()->fail("has no leader");
+  std::size_t found = size();
+  const auto leads = [&](std::size_t i) {
+    if (!all_[i]->running()) return false;
+    const auto told =
+        control_of(endpoint(*all_[i]), {"--command-timeout=2s", "endpoint", "status"});
+    // "ENDPOINT, ID, VERSION, SIZE, IS LEADER, ..."
+    std::istringstream columns(told);
+    std::string column;
+    for (int n = 0; n < 5; ++n) std::getline(columns, column, ',');
+    return column == " true";
+  };
+  const bool one = process::eventually(
+      [&] {
+        for (found = 0; found < size(); ++found) {
+          if (leads(found)) return true;
+        }
+        return false;
+      },
+      60s);
+  if (!one) all_.front()->fail("has no leader");
+  return found;
 }
 
 }  // namespace holdfast::etcd_tests

@@ -16,18 +16,20 @@ namespace holdfast::etcd_tests {
 struct server_options {
   std::vector<std::string> flags{};  ///< More: "--auto-compaction-retention=1s".
   bool tls{};  ///< For clients, who need a certificate: ca.crt, client.crt, client.key.
+  /// Where the first servers keep their data, one directory each; the others keep it in memory.
+  std::vector<std::string> data_in{};
 };
 
 /// One etcd process of the test's own, on 127.0.0.1, on ports that it keeps through restarts. It
-/// ends with this object, and when the test dies. Its data is on memory where there is some, for
-/// a sync to disk is what a test must not depend on.
+/// ends with this object, and when the test dies. Its data is in memory unless a directory is
+/// given, for a sync to disk is what a test must not depend on.
 ///
 /// Functions throw std::runtime_error, with the end of the server's log, when it does not do what
 /// they say.
 class server {
  public:
   server(std::string name, std::string initial_cluster, int client_port, int peer_port,
-         server_options o, std::string certificates);
+         server_options o, std::string certificates, const std::string& data_parent);
   server(const server&) = delete;
   server& operator=(const server&) = delete;
   ~server();
@@ -44,10 +46,14 @@ class server {
   /// SIGSTOP: connections stay open and nothing answers.
   void stop();
   void resume();
+  /// Replaces the data by that of a snapshot, as the member of a cluster with this token. It must
+  /// not run.
+  void restore(const std::string& snapshot, const std::string& cluster_token);
   bool running() const { return process_.pid() != 0; }
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
+  std::string peer_url() const { return "http://127.0.0.1:" + std::to_string(peer_port_); }
   std::vector<std::string> arguments() const;
 
   const std::string name_;
@@ -72,16 +78,29 @@ class servers {
   std::string url(const std::string& prefix = "t") const {
     return "etcd://" + addresses() + "/" + prefix;
   }
+  /// Of a client that knows these servers only, and asks nobody else.
+  std::string url_of(const std::vector<std::size_t>& members, const std::string& query) const;
+  /// Of so many clients with connections of their own.
+  std::vector<std::string> urls(const std::string& query, std::size_t clients) const;
   /// Where the certificates are.
   const std::string& directory() const { return directory_.path(); }
 
   /// etcdctl with these arguments; what it wrote. Empty when it failed.
   std::string control(const std::vector<std::string>& arguments) const;
-  /// Which server leads now.
+  /// Which server leads.
   std::size_t leader() const;
+  /// Makes this one lead.
+  void lead(std::size_t i) const;
+  /// Until each server that runs answers for the quorum.
   void await_leader() const;
 
  private:
+  std::string control_of(const std::string& endpoints,
+                         const std::vector<std::string>& arguments) const;
+  std::string endpoint(const server& s) const {
+    return (options_.tls ? "https://" : "http://") + s.address();
+  }
+
   tests::temporary_directory directory_;
   server_options options_;
   std::vector<std::unique_ptr<server>> all_;
