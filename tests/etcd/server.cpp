@@ -18,6 +18,7 @@
 #include <numeric>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 
 namespace holdfast::etcd_tests {
 
@@ -224,6 +225,20 @@ void servers::lead(std::size_t i) const {
     return leader() == i;
   });
   if (!leads) all_.at(i)->fail("does not lead");
+}
+
+std::size_t servers::count(const std::string& prefix) const {
+  // Each key is followed by an empty line.
+  const auto told = control({"get", prefix, "--prefix", "--keys-only"});
+  return static_cast<std::size_t>(std::ranges::count(told, '\n')) / 2;
+}
+
+std::int64_t servers::revision() const {
+  constexpr std::string_view before = "\"Revision\" : ";
+  const auto told = control({"get", "nothing", "-w", "fields"});
+  const auto at = told.find(before);
+  if (at == std::string::npos) all_.front()->fail("does not tell its revision");
+  return std::stoll(told.substr(at + before.size()));
 }
 
 std::size_t servers::leader() const {

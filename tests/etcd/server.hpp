@@ -3,6 +3,8 @@
 #include "tests/process/child.hpp"
 #include "tests/temporary_directory.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,6 +89,10 @@ class servers {
 
   /// etcdctl with these arguments; what it wrote. Empty when it failed.
   std::string control(const std::vector<std::string>& arguments) const;
+  /// How many keys begin with this.
+  std::size_t count(const std::string& prefix) const;
+  /// The newest revision.
+  std::int64_t revision() const;
   /// Which server leads.
   std::size_t leader() const;
   /// Makes this one lead.
