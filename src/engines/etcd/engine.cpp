@@ -215,6 +215,8 @@ std::unique_ptr<core::watch_handle> etcd_engine::watch(const core::watch_request
   return std::make_unique<armed>(store_, number, std::move(n));
 }
 
+bool etcd_engine::lend(core::parking& until) { return servers()->shared_loop()->lend(until); }
+
 void etcd_engine::list(core::on<core::listing> done) {
   on_loop([s = store_, done = std::move(done)] {
     s->servers().txn(requests::list(s->keys()), repeat::always, [s, done](const txn_result& t) {

@@ -1,0 +1,34 @@
+#include "bench/etcd_store.hpp"
+
+#include "core/store_url.hpp"
+#include "engines/etcd/open.hpp"
+
+#include <chrono>
+#include <future>
+#include <thread>
+
+namespace holdfast::bench {
+
+etcd_store::etcd_store(const std::string& url) {
+  kept_ = engines::etcd::open_etcd(core::store_url::parse(url).value()).value().engine;
+  servers_ = dynamic_cast<engines::etcd::etcd_engine&>(*kept_).servers();
+}
+
+std::uint64_t etcd_store::calls() const {
+  std::promise<std::uint64_t> promised;
+  servers_->shared_loop()->post([&] {
+    std::uint64_t all = 0;
+    for (const auto& m : servers_->members()) all += m->count().calls;
+    promised.set_value(all);
+  });
+  return promised.get_future().get();
+}
+
+void etcd_store::settle() const {
+  for (std::uint64_t before = 0; before != calls();) {
+    before = calls();
+    std::this_thread::sleep_for(std::chrono::milliseconds{300});
+  }
+}
+
+}  // namespace holdfast::bench

@@ -1,0 +1,67 @@
+#pragma once
+
+#include "bench/measure.hpp"
+#include "io/latch.hpp"
+
+#include <holdfast/session.hpp>
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::bench {
+
+/// Callers that live in the library's callbacks.
+class our_callers {
+ public:
+  our_callers(session& s, std::size_t count) : session_(s) {
+    for (std::size_t i = 0; i < count; ++i) names_.push_back("ours:" + std::to_string(i));
+  }
+
+  std::uint64_t run(double seconds) {
+    end_ = now_us() + seconds * 1e6;
+    left_ = names_.size();
+    for (std::size_t i = 0; i < names_.size(); ++i) begin(i);
+    done_.wait();
+    if (failure_) throw std::runtime_error(*failure_);
+    return pairs_;
+  }
+
+ private:
+  void begin(std::size_t i) {
+    session_.acquire(lock_name(names_[i]), {}, [this, i](result<lock> l) {
+      if (!l) return failed(l.error());
+      std::move(*l).release([this, i](result<void> r) {
+        if (!r) return failed(r.error());
+        ++pairs_;
+        if (now_us() < end_) return begin(i);
+        ended();
+      });
+    });
+  }
+  void failed(const error& e) {
+    {
+      const std::lock_guard hold(mutex_);
+      if (!failure_) failure_ = e.message();
+    }
+    ended();
+  }
+  void ended() {
+    if (--left_ == 0) done_.open();
+  }
+
+  session& session_;
+  std::vector<std::string> names_;
+  double end_{};
+  std::atomic<std::size_t> left_{};
+  std::atomic<std::uint64_t> pairs_{};
+  std::mutex mutex_;
+  std::optional<std::string> failure_;
+  io::latch done_;
+};
+
+}  // namespace holdfast::bench
