@@ -30,11 +30,7 @@ result<duration> check_options(const store_core& store, const session_options& o
                               check_text("label", o.label)}) {
     if (!checked) return checked.error();
   }
-  const auto ttl = o.ttl.value_or(store.default_ttl());
-  if (ttl >= core::ttl_min && ttl <= store.ttl_limit()) return ttl;
-  return error(errc::invalid_argument, "the ttl is " + print_duration(ttl) + "; it must be from " +
-                                           print_duration(core::ttl_min) + " to " +
-                                           print_duration(store.ttl_limit()));
+  return store.fitting(o.ttl.value_or(store.default_ttl()));
 }
 
 }  // namespace

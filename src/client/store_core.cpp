@@ -46,11 +46,15 @@ result<duration> bounded(const core::store_url& url, const std::string& key, dur
                                            " to " + print_duration(most));
 }
 
+std::string reason_of_floor(const engines::opened& what) {
+  return what.ttl_floor_reason.empty() ? std::string() : ": " + what.ttl_floor_reason;
+}
+
 }  // namespace
 
 store_core::store_core(engines::opened what, duration ttl, duration limit)
     : opened_(std::move(what)),
-      ttl_(std::min(ttl, opened_.ttl_limit.value_or(ttl))),
+      ttl_(std::max(std::min(ttl, opened_.ttl_limit.value_or(ttl)), opened_.ttl_floor)),
       limit_(std::min(limit, opened_.ttl_limit.value_or(limit))),
       generation_(io::process_generation()),
       notes_(file_for(opened_)) {}
@@ -75,12 +79,25 @@ result<store_core::request> store_core::read(std::string_view text) {
   return request{std::move(*url), named ? std::optional(*ttl) : std::nullopt, *limit};
 }
 
-// What was asked for by name is not made shorter in silence.
+// What was asked for by name is not changed in silence.
 result<void> store_core::check_ttl(std::optional<duration> named, const engines::opened& what) {
-  if (!named || !what.ttl_limit || *named <= *what.ttl_limit) return {};
-  return error(errc::invalid_argument, "the URL's ttl is " + print_duration(*named) +
-                                           "; the limit of " + what.url + " is " +
-                                           print_duration(*what.ttl_limit));
+  if (!named) return {};
+  const std::string begin = "the URL's ttl is " + print_duration(*named) + "; the ";
+  if (*named < what.ttl_floor) {
+    return error(errc::invalid_argument, begin + "shortest of " + what.url + " is " +
+                                             print_duration(what.ttl_floor) +
+                                             reason_of_floor(what));
+  }
+  if (!what.ttl_limit || *named <= *what.ttl_limit) return {};
+  return error(errc::invalid_argument,
+               begin + "limit of " + what.url + " is " + print_duration(*what.ttl_limit));
+}
+
+result<duration> store_core::fitting(duration ttl) const {
+  if (ttl >= opened_.ttl_floor && ttl <= limit_) return ttl;
+  return error(errc::invalid_argument, "the ttl is " + print_duration(ttl) + "; it must be from " +
+                                           print_duration(opened_.ttl_floor) + " to " +
+                                           print_duration(limit_) + reason_of_floor(opened_));
 }
 
 result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missing what) {

@@ -27,7 +27,7 @@ class store_core {
   /// store's own limit.
   static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit);
 
-  /// Whether a ttl that the URL names is within the store's own limit.
+  /// Whether a ttl that the URL names is within the store's own limits.
   static result<void> check_ttl(std::optional<duration> named, const engines::opened& what);
 
   explicit store_core(engines::opened what, duration ttl, duration limit);
@@ -38,6 +38,8 @@ class store_core {
   duration default_ttl() const noexcept { return ttl_; }
   /// The longest ttl a session may ask for.
   duration ttl_limit() const noexcept { return limit_; }
+  /// Refuses a session's ttl that is shorter than the store's floor, or longer than its limit.
+  result<duration> fitting(duration ttl) const;
   sighting_notes& notes() noexcept { return notes_; }
   bool forked() const noexcept;
 

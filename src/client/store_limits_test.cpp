@@ -42,6 +42,24 @@ TEST(store_limits, a_ttl_that_the_url_names_is_refused_rather_than_made_shorter)
   EXPECT_TRUE(store_core::check_ttl(1h, testing::memory("limits_none")));
 }
 
+TEST(store_limits, a_ttl_below_the_floor_of_the_store_is_refused_with_the_reason) {
+  auto opened = testing::memory("limits_floor");
+  opened.ttl_floor = 4s;
+  opened.ttl_floor_reason = "a beat takes that long";
+  EXPECT_TRUE(store_core::check_ttl(4s, opened));
+  const auto named = store_core::check_ttl(3999ms, opened);
+  ASSERT_EQ(code(named), errc::invalid_argument);
+  EXPECT_NE(named.error().message().find("4s: a beat takes"), std::string::npos)
+      << named.error().message();
+  const auto store = store_core::on(opened, 2s, 1h);
+  EXPECT_EQ(store->default_ttl(), 4s) << "nobody asked for the shorter one by name";
+  EXPECT_TRUE(session_core::open(store, {.ttl = 4s}));
+  const auto asked = session_core::open(store, {.ttl = 3s});
+  ASSERT_EQ(code(asked), errc::invalid_argument);
+  EXPECT_NE(asked.error().message().find("a beat takes"), std::string::npos)
+      << asked.error().message();
+}
+
 TEST(store_limits, a_store_may_say_that_no_session_of_it_can_be_broken) {
   auto opened = testing::memory("limits_break");
   opened.cannot_break = "it has no life locks";

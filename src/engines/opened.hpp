@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
+#include "core/lease.hpp"
 #include "core/store_url.hpp"
 
 #include <holdfast/clock.hpp>
@@ -36,6 +37,9 @@ struct opened {
   bool group_writable{};       ///< Files in life_directory are for the directory's group too.
   /// The longest ttl of a session, when the store has one of its own; never above core::ttl_max.
   std::optional<duration> ttl_limit{};
+  /// The shortest one, for a shorter one would end without a fault; never below core::ttl_min.
+  duration ttl_floor{core::ttl_min};
+  std::string ttl_floor_reason{};  ///< For people: a clause; empty where core::ttl_min is it.
   /// The loop on which the engine answers: sessions run on it, too, so that what one answer causes
   /// needs no other thread. Null: the engine has none.
   std::shared_ptr<io::loop> loop{};

@@ -90,11 +90,21 @@ TEST(etcd_access, nobody_there_is_refused_with_the_address) {
 TEST(etcd_access, urls_that_cannot_be_meant_are_refused_before_anything_is_opened) {
   for (const char* bad :
        {"etcd://", "etcd://a,a", "etcd://a?nonsense=1", "etcd://a?node_timeout=1ms",
-        "etcd://a?ca=/x", "etcd://user@a", "etcd://a?password_file=relative",
+        "etcd://a?ca=/x", "etcd://user@a", "etcd://a?ttl=3s", "etcd://a?password_file=relative",
         "etcd+tls://a?verify=maybe", "etcd+tls://a?ca=/nonexistent"}) {
     const auto opened = open(bad);
     ASSERT_FALSE(opened) << bad;
     EXPECT_EQ(opened.error(), errc::invalid_argument) << bad << ": " << opened.error().message();
+  }
+}
+
+TEST(etcd_access, a_ttl_that_leaves_no_time_for_a_second_beat_is_refused_with_the_reason) {
+  for (const auto& refused : {open("etcd://a?ttl=999ms&node_timeout=500ms"),
+                              open("etcd://a?node_timeout=500ms", {.ttl = 999ms})}) {
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(), errc::invalid_argument);
+    expect_text(refused.error().message(), "1s");
+    expect_text(refused.error().message(), "500ms (node_timeout)");
   }
 }
 

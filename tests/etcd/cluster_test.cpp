@@ -1,6 +1,9 @@
 #include "tests/etcd/client_fixture.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 
+#include <atomic>
+#include <thread>
+
 /// Three real servers, some of which are gone, hang or come back.
 
 namespace holdfast::etcd_tests {
@@ -87,6 +90,32 @@ TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {
   EXPECT_EQ(m.confirm("a", v.mine).what, status::ok);
   auto other = c.eventually_join();
   EXPECT_EQ(other.attempt("a").what, status::busy);
+}
+
+// Its stream is ended by the server, which itself goes on.
+TEST(etcd_cluster, a_watch_goes_on_after_its_server_was_without_a_leader) {
+  servers s(3, quick);
+  client waiting("etcd://" + s.at(0).address() + "/t?node_timeout=500ms");
+  client holding(s.url() + "?node_timeout=500ms");
+  auto holder = holding.join();
+  auto waiter = waiting.join();
+  const auto held = holder.enqueue("a");
+  const auto v = waiter.enqueue("a");
+  ASSERT_EQ(v.what, status::queued);
+  std::atomic<int> told{0};
+  const auto watch =
+      waiting.engine->watch({lock_name("a"), v.mine, v.targets}, [&told] { ++told; });
+  s.at(1).kill();
+  s.at(2).kill();
+  // Longer than a server lets a stream live that asked for a leader.
+  std::this_thread::sleep_for(3s);
+  EXPECT_EQ(told, 0);
+  s.at(1).launch();
+  s.at(2).launch();
+  s.await_leader();
+  ASSERT_TRUE(process::eventually([&] { return holder.leave("a", held.mine).what == status::ok; }));
+  EXPECT_TRUE(process::eventually([&] { return told > 0; }, 60s));
+  ASSERT_TRUE(process::eventually([&] { return waiter.confirm("a", v.mine).what == status::ok; }));
 }
 
 TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {

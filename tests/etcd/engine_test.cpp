@@ -49,6 +49,24 @@ TEST(etcd_engine, a_beat_is_one_call_however_many_locks_are_held) {
   EXPECT_EQ(c.calls(), before + 1);
 }
 
+TEST(etcd_engine, a_list_longer_than_a_page_is_one_picture) {
+  servers s;
+  client c(s.url());
+  auto m = c.join();
+  constexpr std::size_t count = 2'500;
+  for (std::size_t i = 0; i < count; ++i) {
+    ASSERT_EQ(m.enqueue("n" + std::to_string(i)).what, status::ok);
+  }
+  const auto before = settled(c);
+  const auto all = c.ask().list();
+  ASSERT_EQ(all.what, status::ok) << all.text;
+  EXPECT_EQ(all.locks.size(), count);
+  EXPECT_EQ(all.sessions.size(), 1U);
+  EXPECT_EQ(c.calls(), before + 2) << "the second page only";
+  EXPECT_EQ(m.close().what, status::ok);
+  EXPECT_TRUE(c.ask().list().locks.empty());
+}
+
 // Nobody but the next in line is woken, and it asks once.
 TEST(etcd_engine, a_release_wakes_one_of_many_waiters) {
   servers s;

@@ -1,5 +1,5 @@
 #include "tests/etcd/client_fixture.hpp"
-#include "tests/process/contest.hpp"
+#include "tests/redis/contest.hpp"
 
 #include <gmock/gmock.h>
 
@@ -10,7 +10,7 @@
 
 namespace holdfast::etcd_tests {
 
-using process::contest;
+using redis_tests::contest;
 using testing::IsEmpty;
 
 namespace {
@@ -20,7 +20,7 @@ constexpr const char* contended = "contended";
 TEST(etcd_outage, a_leader_that_is_killed_again_and_again_breaks_nothing) {
   servers s(3, quick);
   const auto urls = s.urls("ttl=5s&node_timeout=500ms", 3);
-  contest c(urls, {.name = contended});
+  contest c(urls, contended);
   EXPECT_TRUE(c.more(20)) << c.troubles();
   for (int i = 0; i < process::rounds(3, 60); ++i) {
     const auto leader = s.leader();
@@ -38,7 +38,7 @@ TEST(etcd_outage, a_cluster_that_is_killed_as_a_whole_goes_on_where_it_was) {
   servers s(3, quick);
   const auto urls = s.urls("ttl=5s&node_timeout=500ms", 3);
   auto kept = take(s.urls("ttl=60s&node_timeout=500ms", 1)[0], "kept");
-  contest c(urls, {.name = contended});
+  contest c(urls, contended);
   EXPECT_TRUE(c.more(20)) << c.troubles();
   for (int i = 0; i < process::rounds(2, 40); ++i) {
     for (std::size_t n = 0; n < s.size(); ++n) s.at(n).kill();
@@ -66,7 +66,7 @@ TEST(etcd_outage, no_lock_is_lost_while_every_server_is_restarted_one_by_one_und
   const auto urls = s.urls("ttl=30s&node_timeout=500ms", 3);
   std::vector<holding> kept;
   for (int i = 0; i < 10; ++i) kept.push_back(take(urls[0], "kept " + std::to_string(i)));
-  contest c(urls, {.name = contended});
+  contest c(urls, contended);
   EXPECT_TRUE(c.more(20)) << c.troubles();
   for (int round = 0; round < process::rounds(1, 10); ++round) {
     for (std::size_t n = 0; n < s.size(); ++n) {

@@ -1,6 +1,5 @@
 #include "tests/etcd/server.hpp"
 
-#include "tests/process/free_port.hpp"
 #include "tests/redis/certificate.hpp"
 
 #include <fcntl.h>
@@ -52,12 +51,11 @@ void make_certificates(const std::string& directory) {
 
 }  // namespace
 
-server::server(std::string name, std::string initial_cluster, int client_port, int peer_port,
+server::server(std::string name, std::string initial_cluster, std::shared_ptr<ports> at,
                server_options o, std::string certificates, const std::string& data_parent)
     : name_(std::move(name)),
       initial_cluster_(std::move(initial_cluster)),
-      client_port_(client_port),
-      peer_port_(peer_port),
+      ports_(std::move(at)),
       options_(std::move(o)),
       certificates_(std::move(certificates)),
       directory_(data_parent) {}
@@ -134,19 +132,19 @@ void server::fail(const std::string& what) const {
 }
 
 servers::servers(std::size_t count, server_options o) : options_(std::move(o)) {
-  std::vector<std::pair<int, int>> ports;
+  std::vector<std::shared_ptr<server::ports>> at;
   std::string initial;
   for (std::size_t i = 0; i < count; ++i) {
-    ports.emplace_back(process::free_port(), process::free_port());
+    at.push_back(std::make_shared<server::ports>());
     initial.append(i == 0 ? "" : ",")
         .append("n" + std::to_string(i))
-        .append("=http://127.0.0.1:" + std::to_string(ports.back().second));
+        .append("=http://127.0.0.1:" + std::to_string(at.back()->peers.number()));
   }
   if (options_.tls) make_certificates(directory_.path());
   for (std::size_t i = 0; i < count; ++i) {
     all_.push_back(std::make_unique<server>(
-        "n" + std::to_string(i), initial, ports[i].first, ports[i].second, options_,
-        directory_.path(), i < options_.data_in.size() ? options_.data_in[i] : memory()));
+        "n" + std::to_string(i), initial, at[i], options_, directory_.path(),
+        i < options_.data_in.size() ? options_.data_in[i] : memory()));
     all_.back()->launch();
   }
   await_leader();

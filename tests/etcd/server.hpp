@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tests/process/child.hpp"
+#include "tests/process/reserved_port.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <cstddef>
@@ -30,14 +31,18 @@ struct server_options {
 /// they say.
 class server {
  public:
-  server(std::string name, std::string initial_cluster, int client_port, int peer_port,
-         server_options o, std::string certificates, const std::string& data_parent);
+  struct ports {
+    process::reserved_port clients;
+    process::reserved_port peers;
+  };
+  server(std::string name, std::string initial_cluster, std::shared_ptr<ports> at, server_options o,
+         std::string certificates, const std::string& data_parent);
   server(const server&) = delete;
   server& operator=(const server&) = delete;
   ~server();
 
-  int port() const { return client_port_; }
-  std::string address() const { return "127.0.0.1:" + std::to_string(client_port_); }
+  int port() const { return ports_->clients.number(); }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
   pid_t pid() const { return process_.pid(); }
 
   void launch();
@@ -55,13 +60,14 @@ class server {
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
-  std::string peer_url() const { return "http://127.0.0.1:" + std::to_string(peer_port_); }
+  std::string peer_url() const {
+    return "http://127.0.0.1:" + std::to_string(ports_->peers.number());
+  }
   std::vector<std::string> arguments() const;
 
   const std::string name_;
   const std::string initial_cluster_;
-  const int client_port_;
-  const int peer_port_;
+  const std::shared_ptr<ports> ports_;
   const server_options options_;
   const std::string certificates_;
   tests::temporary_directory directory_;
@@ -74,7 +80,7 @@ class servers {
   explicit servers(std::size_t count = 1, server_options o = {});
 
   std::size_t size() const { return all_.size(); }
-  server& at(std::size_t i) { return *all_.at(i); }
+  server& at(std::size_t i) const { return *all_.at(i); }
   /// "127.0.0.1:1,127.0.0.1:2", for a URL.
   std::string addresses() const;
   std::string url(const std::string& prefix = "t") const {

@@ -38,10 +38,10 @@ class crash : public process_test {
 };
 
 TEST_P(crash, killed_and_stopped_holders_never_write_after_a_newer_one) {
-  const duration ttl = 200ms;
+  const duration ttl = GetParam().ttl_min;
   std::vector<child> workers;
   for (int i = 0; i < 3; ++i) workers.push_back(start("x", ttl));
-  const int total = rounds(100, 1000);
+  const int total = rounds(static_cast<int>(20s / ttl), 1000);
   for (int round = 0; round < total; ++round) {
     std::this_thread::sleep_for(random_time(20ms));
     auto& victim = workers[random_below(workers.size())];

@@ -1,5 +1,8 @@
 #include "tests/process/served_store.hpp"
 
+#if defined(HOLDFAST_WITH_ETCD)
+#include "tests/etcd/server.hpp"
+#endif
 #if defined(HOLDFAST_WITH_REDIS)
 #include "tests/redis/server.hpp"
 #endif
@@ -7,6 +10,17 @@
 namespace holdfast::process {
 
 namespace {
+
+#if defined(HOLDFAST_WITH_ETCD)
+class etcd_store final : public served_store {
+ public:
+  std::string url() const override { return server_.url() + "?node_timeout=500ms"; }
+  pid_t server() const override { return server_.at(0).pid(); }
+
+ private:
+  etcd_tests::servers server_;
+};
+#endif
 
 #if defined(HOLDFAST_WITH_LOCAL)
 class local_store final : public served_store {
@@ -46,6 +60,13 @@ std::vector<store_kind> local_stores() {
 
 std::vector<store_kind> all_stores() {
   std::vector<store_kind> all = local_stores();
+#if defined(HOLDFAST_WITH_ETCD)
+  all.push_back({"etcd",
+                 [](const std::string&) -> std::unique_ptr<served_store> {
+                   return std::make_unique<etcd_store>();
+                 },
+                 std::chrono::seconds{1}});
+#endif
 #if defined(HOLDFAST_WITH_REDIS)
   all.push_back({"redis", [](const std::string&) -> std::unique_ptr<served_store> {
                    return std::make_unique<redis_store>();

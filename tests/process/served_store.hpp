@@ -1,8 +1,11 @@
 #pragma once
 
+#include <holdfast/clock.hpp>
+
 #include <gtest/gtest.h>
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -28,6 +31,7 @@ class served_store {
 struct store_kind {
   std::string name;
   std::unique_ptr<served_store> (*make)(const std::string& directory);
+  duration ttl_min{std::chrono::milliseconds{200}};  ///< The shortest that is tried.
 };
 
 inline void PrintTo(const store_kind& kind, std::ostream* out) { *out << kind.name; }

@@ -24,6 +24,7 @@ void contest::take_part(const std::string& url) {
       continue;
     }
     while (!over_ && by->remaining() > duration::zero()) hold_once(*by);
+    if (!over_) ++lost_sessions_;
   }
 }
 

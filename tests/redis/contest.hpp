@@ -32,6 +32,8 @@ class contest {
   std::vector<std::string> violations() const { return seen_.violations(); }
   /// What clients were told, and how often; for messages.
   std::string troubles() const;
+  /// How many sessions ended before the contest.
+  int lost_sessions() const { return lost_sessions_; }
 
  private:
   void take_part(const std::string& url);
@@ -41,6 +43,7 @@ class contest {
   const std::string name_;
   witness seen_;
   std::atomic<bool> over_{};
+  std::atomic<int> lost_sessions_{};
   mutable std::mutex mutex_;
   std::map<std::string, int> troubles_;
   std::vector<std::thread> clients_;

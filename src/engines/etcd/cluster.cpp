@@ -100,7 +100,7 @@ void cluster::close() {
     self->closed_ = true;
     for (const auto& m : self->members_) m->close();
     for (const auto& e : std::exchange(self->waiting_, {})) {
-      self->finish(e, {status::unavailable, "the store was closed", nullptr});
+      self->finish(e, {status::unavailable, "the store was closed", nullptr, false});
     }
   });
 }
@@ -148,7 +148,7 @@ void cluster::send_to(const exchange_ptr& e, std::size_t index) {
                         [self = weak_from_this(), e, index](const io::grpc_outcome& o) {
                           if (const auto c = self.lock()) return c->took(e, index, o);
                           if (!std::exchange(e->finished, true)) {
-                            e->done({status::unknown, "the store was closed", nullptr});
+                            e->done({status::unknown, "the store was closed", nullptr, false});
                           }
                         });
   if (e->how == repeat::hedged) hedge_later(e, index);
@@ -177,7 +177,7 @@ void cluster::took(const exchange_ptr& e, std::size_t index, const io::grpc_outc
       return finish(e, {status::unknown,
                         "etcd server " + members_[index]->name() +
                             ": its answer to a transaction is in no known form",
-                        nullptr});
+                        nullptr, false});
     }
     if (reply->head.cluster != epoch_.value.cluster) {
       // Another cluster answers at this address: its revisions are not ours.
@@ -186,7 +186,7 @@ void cluster::took(const exchange_ptr& e, std::size_t index, const io::grpc_outc
                         "etcd server " + members_[index]->name() +
                             " belongs to another cluster than before; was it restored from a "
                             "backup?",
-                        nullptr});
+                        nullptr, false});
     }
     return finish(e, {status::ok, {}, &*reply});
   }
@@ -212,7 +212,9 @@ void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::g
   if (verdict == status::unavailable) {
     // What one server refuses is refused by all, except by one that is overloaded.
     if (e->outstanding > 0) return;
-    return finish(e, {e->unknown ? status::unknown : verdict, std::move(text), nullptr});
+    return finish(e, {.what = e->unknown ? status::unknown : verdict,
+                      .text = std::move(text),
+                      .compacted = o.status == out_of_range});
   }
   e->unknown = true;
   move_from(index);
@@ -224,13 +226,13 @@ void cluster::again_or(const exchange_ptr& e, status otherwise, std::string text
   if (e->outstanding > 0) return;
   const bool may = e->how == repeat::always || !e->unknown;
   if (closed_ || !may || clock::now() + pause_between_tries >= e->deadline) {
-    return finish(e, {otherwise, std::move(text), nullptr});
+    return finish(e, {otherwise, std::move(text), nullptr, false});
   }
   if (e->refused < members_.size() && !e->unknown) return send(e);
   loop_->at(clock::now() + pause_between_tries, [self = weak_from_this(), e] {
     if (const auto c = self.lock()) return c->send(e);
     if (!std::exchange(e->finished, true)) {
-      e->done({status::unavailable, "the store was closed", nullptr});
+      e->done({status::unavailable, "the store was closed", nullptr, false});
     }
   });
 }
@@ -259,7 +261,7 @@ void cluster::fail_waiting() {
   });
   for (const auto& e : late) {
     finish(e, {e->unknown ? status::unknown : status::unavailable,
-               "no server is ready: " + troubles(), nullptr});
+               "no server is ready: " + troubles(), nullptr, false});
   }
 }
 

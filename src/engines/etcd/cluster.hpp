@@ -24,6 +24,7 @@ struct txn_result {
   core::status what{core::status::unavailable};  ///< ok: it was decided, one way or the other.
   std::string text{};                            ///< Unless ok: why.
   const wire::etcd::txn_reply* reply{};          ///< When ok; during the call only.
+  bool compacted{};  ///< It asked for a revision that is not there any more.
 };
 using on_txn = std::function<void(const txn_result&)>;
 

@@ -2,6 +2,7 @@
 
 #include "engines/etcd/enqueuing.hpp"
 #include "engines/etcd/leaving.hpp"
+#include "engines/etcd/picturing.hpp"
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
@@ -218,18 +219,8 @@ std::unique_ptr<core::watch_handle> etcd_engine::watch(const core::watch_request
 bool etcd_engine::lend(core::parking& until) { return servers()->shared_loop()->lend(until); }
 
 void etcd_engine::list(core::on<core::listing> done) {
-  on_loop([s = store_, done = std::move(done)] {
-    s->servers().txn(requests::list(s->keys()), repeat::always, [s, done](const txn_result& t) {
-      if (t.what != status::ok) return done(answer_of<core::listing>(t.what, t.text));
-      if (t.reply->ops.size() != 2) return done(unreadable<core::listing>());
-      session_table sessions;
-      sessions.add(s->keys(), t.reply->ops[0].range);
-      const entry_table entries(s->keys(), s->servers().epoch().value.number,
-                                t.reply->ops[1].range);
-      if (!sessions.damage().empty()) return done(damaged<core::listing>(sessions.damage()));
-      if (!entries.damage().empty()) return done(damaged<core::listing>(entries.damage()));
-      done(listing_of(sessions, entries, t.reply->head.revision));
-    });
+  on_loop([s = store_, done = std::move(done)]() mutable {
+    std::make_shared<picturing>(s, std::move(done))->start();
   });
 }
 

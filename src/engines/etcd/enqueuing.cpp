@@ -15,6 +15,12 @@ using core::status;
 // Somebody else was faster so many times.
 constexpr unsigned rounds_max = 64;
 
+constexpr const char* unreadable = "the answer to an enqueue is in no known form";
+
+std::string overtaken_text() {
+  return "others were faster " + std::to_string(rounds_max) + " times in a row";
+}
+
 std::string too_many_text() {
   return "more than " + std::to_string(core::waiters_max) +
          " hold or wait; try again when some have left, or use more names";
@@ -70,39 +76,19 @@ void enqueuing::start() {
 void enqueuing::took(const txn_result& r) {
   if (r.what != status::ok) return refuse(r.what, r.text);
   if (!r.reply->succeeded) return took_refused(*r.reply);
-  if (r.reply->ops.size() != 1 || r.reply->ops[0].nested.size() != 1) {
-    return refuse(status::unknown, "the answer to an enqueue is in no known form");
-  }
-  took_entered(r.reply->ops[0].nested[0], r.reply->head.revision);
-}
-
-void enqueuing::took_entered(const wire::etcd::txn_reply& inner, std::int64_t revision) {
-  if (inner.succeeded) {
-    mine_ = order_in(revision);
-    if (!requests::counted(request_)) return grant(mine_);
-    const auto count = inner.ops.empty() ? std::int64_t{0} : inner.ops.back().range.count;
-    const std::uint64_t room = std::min<std::uint64_t>(
-        core::waiters_max, request_.how.is_permits() ? request_.how.limit() : core::waiters_max);
-    if (static_cast<std::uint64_t>(count) <= room) return grant(mine_);
-    entered_ = true;
-    return look_again(revision);
-  }
-  const bool waits = inner.ops.size() == 1 && inner.ops[0].nested.size() == 1;
-  const auto& last = waits ? inner.ops[0].nested[0] : inner;
-  if (last.ops.empty()) {
-    return refuse(status::unknown, "the answer to an enqueue is in no known form");
-  }
-  entered_ = waits && last.succeeded;
-  if (entered_) mine_ = order_in(revision);
-  const auto epoch = store_->servers().epoch().value.number;
-  gate_ = request_.gate;
-  look_at_sessions(entry_table(store_->keys(), epoch, last.ops.back().range), revision);
+  mine_ = order_in(r.reply->head.revision);
+  if (!requests::counted(request_)) return grant(mine_);
+  if (r.reply->ops.size() != 2) return refuse(status::unknown, unreadable);
+  const std::uint64_t room = std::min<std::uint64_t>(
+      core::waiters_max, request_.how.is_permits() ? request_.how.limit() : core::waiters_max);
+  if (static_cast<std::uint64_t>(r.reply->ops[1].range.count) <= room) return grant(mine_);
+  entered_ = true;
+  revision_ = r.reply->head.revision;
+  look_again();
 }
 
 void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
-  if (reply.ops.size() != 3) {
-    return refuse(status::unavailable, "the answer to an enqueue is in no known form");
-  }
+  if (reply.ops.size() != 3) return refuse(status::unavailable, unreadable);
   auto& servers = store_->servers();
   session_table self;
   self.add(store_->keys(), reply.ops[0].range);
@@ -116,48 +102,86 @@ void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
     return start();
   }
   gate_ = self.find(request_.id)->gate;
-  look_at_sessions(entry_table(store_->keys(), servers.epoch().value.number, reply.ops[2].range),
-                   reply.head.revision);
+  entries_ = entry_table(store_->keys(), servers.epoch().value.number, reply.ops[2].range);
+  revision_ = reply.head.revision;
+  may_wait() ? enter() : look_at_sessions();
 }
 
-void enqueuing::look_again(std::int64_t revision) {
-  store_->servers().txn(requests::queue(store_->keys(), request_.name, revision), repeat::always,
-                        [self = shared_from_this(), revision](const txn_result& r) {
+// Nobody has to be looked at before it.
+bool enqueuing::may_wait() const {
+  return !request_.leave_if_busy && !request_.how.is_permits() && gate_ == request_.gate &&
+         entries_.damage().empty() && core::fits(entries_.entries(), request_.how) &&
+         entries_.find(request_.id, request_.inc, request_.request) == nullptr;
+}
+
+void enqueuing::enter() {
+  if (++rounds_ > rounds_max) return refuse(status::unavailable, overtaken_text());
+  asked_ = entries_.owners();
+  const auto own = std::ranges::lower_bound(asked_, request_.id);
+  if (own == asked_.end() || *own != request_.id) asked_.insert(own, request_.id);
+  auto& servers = store_->servers();
+  servers.txn(requests::enter(store_->keys(), servers.epoch().mod, request_, asked_), repeat::never,
+              [self = shared_from_this()](const txn_result& r) { self->took_place(r); });
+}
+
+void enqueuing::took_place(const txn_result& r) {
+  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (!r.reply->succeeded) return took_refused(*r.reply);
+  const auto& ops = r.reply->ops;
+  if (ops.empty() || ops[0].nested.size() != 1 || ops[0].nested[0].ops.empty()) {
+    return refuse(status::unknown, unreadable);
+  }
+  const auto& inner = ops[0].nested[0];
+  revision_ = r.reply->head.revision;
+  entered_ = inner.succeeded;
+  if (entered_) mine_ = order_in(revision_);
+  const auto epoch = store_->servers().epoch().value.number;
+  entries_ = entry_table(store_->keys(), epoch, inner.ops.back().range);
+  if (!std::ranges::includes(asked_, entries_.owners())) return look_at_sessions();
+  session_table sessions;
+  for (std::size_t i = 1; i < ops.size(); ++i) sessions.add(store_->keys(), ops[i].range);
+  decide(sessions);
+}
+
+void enqueuing::look_again() {
+  store_->servers().txn(requests::queue(store_->keys(), request_.name, revision_), repeat::always,
+                        [self = shared_from_this()](const txn_result& r) {
                           if (r.what != status::ok || r.reply->ops.size() != 1) {
                             // The entry is there, and who is ahead of it is not known.
                             return self->refuse(status::unknown, r.text);
                           }
                           const auto epoch = self->store_->servers().epoch().value.number;
-                          self->look_at_sessions(
-                              entry_table(self->store_->keys(), epoch, r.reply->ops[0].range),
-                              revision);
+                          self->entries_ =
+                              entry_table(self->store_->keys(), epoch, r.reply->ops[0].range);
+                          self->look_at_sessions();
                         });
 }
 
-void enqueuing::look_at_sessions(entry_table entries, std::int64_t revision) {
-  entries_ = std::move(entries);
-  revision_ = revision;
-  if (!entries_.damage().empty()) {
-    return refuse(entered_ ? status::unknown : status::damaged,
-                  "the key " + entries_.damage() + " is not an entry of holdfast");
-  }
+void enqueuing::look_at_sessions() {
   const auto owners = entries_.owners();
-  if (owners.empty()) return decide_absent({});
-  store_->servers().txn(
-      requests::sessions(store_->keys(), owners, revision), repeat::always,
-      [self = shared_from_this()](const txn_result& r) {
-        const auto otherwise = self->entered_ ? status::unknown : status::unavailable;
-        if (r.what != status::ok) return self->refuse(otherwise, r.text);
-        session_table sessions;
-        for (const auto& o : r.reply->ops) sessions.add(self->store_->keys(), o.range);
-        if (!sessions.damage().empty()) {
-          return self->refuse(
-              self->entered_ ? status::unknown : status::damaged,
-              "the key " + sessions.damage() + " is not a session record of holdfast");
-        }
-        self->store_->sweep(self->entries_.dead_keys(sessions));
-        return self->entered_ ? self->decide_entered(sessions) : self->decide_absent(sessions);
-      });
+  if (owners.empty()) return decide({});
+  store_->servers().txn(requests::sessions(store_->keys(), owners, revision_), repeat::always,
+                        [self = shared_from_this()](const txn_result& r) {
+                          const auto otherwise =
+                              self->entered_ ? status::unknown : status::unavailable;
+                          if (r.what != status::ok) return self->refuse(otherwise, r.text);
+                          session_table sessions;
+                          for (const auto& o : r.reply->ops)
+                            sessions.add(self->store_->keys(), o.range);
+                          self->decide(sessions);
+                        });
+}
+
+void enqueuing::decide(const session_table& sessions) {
+  const auto damaged = entered_ ? status::unknown : status::damaged;
+  if (!entries_.damage().empty()) {
+    return refuse(damaged, "the key " + entries_.damage() + " is not an entry of holdfast");
+  }
+  if (!sessions.damage().empty()) {
+    return refuse(damaged, "the key " + sessions.damage() + " is not a session record of holdfast");
+  }
+  store_->sweep(entries_.dead_keys(sessions));
+  entered_ ? decide_entered(sessions) : decide_absent(sessions);
 }
 
 void enqueuing::decide_entered(const session_table& sessions) {
@@ -208,10 +232,7 @@ void enqueuing::append(std::vector<core::entry> live, const session_table& sessi
     return done_(std::move(v));
   }
   if (live.size() > core::waiters_max) return refuse(status::too_many, too_many_text());
-  if (++rounds_ > rounds_max) {
-    return refuse(status::unavailable,
-                  "others were faster " + std::to_string(rounds_max) + " times in a row");
-  }
+  if (++rounds_ > rounds_max) return refuse(status::unavailable, overtaken_text());
   auto& servers = store_->servers();
   servers.txn(requests::append(store_->keys(), servers.epoch().mod, request_, revision_),
               repeat::never, [self = shared_from_this(), v = std::move(v)](const txn_result& r) {

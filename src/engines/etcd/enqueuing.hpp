@@ -11,9 +11,9 @@
 
 namespace holdfast::engines::etcd {
 
-/// One enqueue. A name that nobody is in the way of is granted in one round trip. Else the entry is
-/// made in the first round trip, too, except for a try, and the second one reads the sessions of
-/// those ahead, as they were in the same revision.
+/// One enqueue. A name that nobody is in the way of is granted in one round trip, which else tells
+/// who is. The second one makes the entry behind them, whoever has come meanwhile, and reads their
+/// sessions as they are in the same revision; a third one those of newcomers.
 ///
 /// Where entries are in the way that may be dead (of a mode that does not agree, or of a try), it
 /// looks first, and makes the entry on condition that nobody has come since: who is dead stays so.
@@ -26,10 +26,13 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
 
  private:
   void took(const txn_result& r);
-  void took_entered(const wire::etcd::txn_reply& inner, std::int64_t revision);
   void took_refused(const wire::etcd::txn_reply& reply);
-  void look_again(std::int64_t revision);
-  void look_at_sessions(entry_table entries, std::int64_t revision);
+  bool may_wait() const;
+  void enter();
+  void took_place(const txn_result& r);
+  void look_again();
+  void look_at_sessions();
+  void decide(const session_table& sessions);
   void decide_entered(const session_table& sessions);
   void decide_absent(const session_table& sessions);
   void append(std::vector<core::entry> live, const session_table& sessions);
@@ -48,8 +51,9 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
   bool entered_{};  ///< The entry is there, as `mine_`.
   token mine_{};
   std::uint64_t gate_{};  ///< The record's, when the entry is not there.
-  entry_table entries_;
+  entry_table entries_;   ///< Of the queue, as they were in `revision_`.
   std::int64_t revision_{};
+  std::vector<session_id> asked_;  ///< Whose sessions enter() reads; sorted.
 };
 
 }  // namespace holdfast::engines::etcd

@@ -4,12 +4,21 @@
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 namespace holdfast::engines::etcd {
 
 using core::status;
+
+namespace {
+
+/// The last thing that a reply ends with.
+std::uint64_t gate_in(const wire::etcd::txn_reply& reply) {
+  if (reply.ops.empty() || reply.ops.back().range.all.empty()) return 1;
+  return 1 + static_cast<std::uint64_t>(reply.ops.back().range.all[0].version);
+}
+
+}  // namespace
 
 // ---- leaving ----
 
@@ -48,26 +57,37 @@ void leaving::erase(const std::string& key) {
                    part->name == request_.name;
   // Somebody else's entry is left alone: a key that nobody has stands in for it.
   const std::string target = own ? key : k.queue(request_.name).key;
-  store_->servers().txn(requests::leave(k, request_, target, revision_of(request_.order)),
-                        repeat::never,
-                        [self = shared_from_this()](const txn_result& r) { self->answer(r); });
+  store_->servers().txn(
+      requests::leave(k, request_, target, revision_of(request_.order)), repeat::never,
+      [self = shared_from_this(), target](const txn_result& r) { self->answer(r, target); });
 }
 
-void leaving::answer(const txn_result& r) {
+void leaving::answer(const txn_result& r, const std::string& key) {
   if (r.what != status::ok) return refuse(r.what, r.text);
   store_->forget(request_.id, request_.order);
-  conclude(*r.reply);
+  if (request_.move_gate) return conclude(*r.reply);
+  if (r.reply->succeeded) return accept();
+  if (r.reply->ops.size() != 1) return refuse(status::unknown, "the answer is in no known form");
+  const auto& session = r.reply->ops[0].range.all;
+  const bool there =
+      !session.empty() && session[0].create == static_cast<std::int64_t>(request_.inc);
+  if (there) return accept();
+  store_->sweep({key});
+  gone();
 }
 
-void leaving::conclude(const wire::etcd::txn_reply& reply) {
-  if (!reply.succeeded) {
-    return refuse(status::gone, "session " + request_.id.str() + " is not there");
-  }
+void leaving::accept(std::uint64_t gate) {
   core::leave_reply r;
   r.what = status::ok;
-  const auto& gate = reply.ops.back().range.all;
-  r.gate = 1 + (gate.empty() ? 0 : static_cast<std::uint64_t>(gate[0].version));
+  r.gate = gate;
   done_(std::move(r));
+}
+
+void leaving::gone() { refuse(status::gone, "session " + request_.id.str() + " is not there"); }
+
+void leaving::conclude(const wire::etcd::txn_reply& reply) {
+  if (!reply.succeeded) return gone();
+  accept(gate_in(reply));
 }
 
 void leaving::by_request() {
@@ -90,14 +110,10 @@ void leaving::took_permits(const wire::etcd::txn_reply& reply) {
     }
   }
   if (own.empty()) return conclude(reply);
-  core::leave_reply moved;
-  moved.what = status::ok;
-  const auto& gate = reply.ops.back().range.all;
-  moved.gate = 1 + (gate.empty() ? 0 : static_cast<std::uint64_t>(gate[0].version));
   store_->servers().txn(requests::erase(own), repeat::always,
-                        [self = shared_from_this(), moved](const txn_result& r) {
+                        [self = shared_from_this(), gate = gate_in(reply)](const txn_result& r) {
                           if (r.what != status::ok) return self->refuse(status::unknown, r.text);
-                          self->done_(moved);
+                          self->accept(gate);
                         });
 }
 
@@ -164,22 +180,6 @@ void confirming::look_at_sessions() {
         s.keep_view(v, self->entries_, self->revision_);
         self->done_(std::move(v));
       });
-}
-
-// ---- listing ----
-
-core::listing listing_of(const session_table& sessions, const entry_table& entries,
-                         std::int64_t revision) {
-  core::listing all;
-  all.what = status::ok;
-  all.revision = static_cast<std::uint64_t>(revision);
-  for (const auto& [id, record] : sessions.all()) all.sessions.push_back(record);
-  std::map<lock_name, std::vector<core::entry>> locks;
-  for (const auto& e : entries.all()) {
-    if (sessions.find(e.what.owner, e.what.inc) != nullptr) locks[e.name].push_back(e.what);
-  }
-  for (auto& [name, live] : locks) all.locks.push_back({name, std::move(live)});
-  return all;
 }
 
 }  // namespace holdfast::engines::etcd

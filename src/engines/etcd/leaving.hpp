@@ -22,8 +22,10 @@ class leaving : public std::enable_shared_from_this<leaving> {
   void erase(const std::string& key);
   void by_request();
   void took_permits(const wire::etcd::txn_reply& reply);
-  void answer(const txn_result& r);
+  void answer(const txn_result& r, const std::string& key);
   void conclude(const wire::etcd::txn_reply& reply);
+  void accept(std::uint64_t gate = 0);
+  void gone();
   void refuse(core::status what, std::string text);
 
   const std::shared_ptr<store> store_;
@@ -52,9 +54,5 @@ class confirming : public std::enable_shared_from_this<confirming> {
   token mine_{};
   std::int64_t revision_{};
 };
-
-/// What a picture of the whole store shows.
-core::listing listing_of(const session_table& sessions, const entry_table& entries,
-                         std::int64_t revision);
 
 }  // namespace holdfast::engines::etcd

@@ -121,7 +121,18 @@ txn deny(const key_space& k, const session_id& id, const denial_note& note) {
           .otherwise = {read(k.all_of(id))}};
 }
 
-txn list(const key_space& k) { return {.then = {read(k.sessions()), read(k.queues())}}; }
+txn list(const key_space& k, const std::optional<std::string>& sessions_from,
+         const std::optional<std::string>& entries_from, std::int64_t revision) {
+  txn t;
+  const auto page = [&](span all, const std::optional<std::string>& from) {
+    if (!from) return;
+    all.key = *from;
+    t.then.push_back({range{.keys = std::move(all), .limit = page_max, .revision = revision}});
+  };
+  page(k.sessions(), sessions_from);
+  page(k.queues(), entries_from);
+  return t;
+}
 
 bool counted(const core::enqueue_request& r) noexcept {
   if (r.how.is_exclusive()) return false;
@@ -129,17 +140,21 @@ bool counted(const core::enqueue_request& r) noexcept {
 }
 
 txn enqueue(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r) {
-  txn inner{.compares = free(k, r), .then = {own_entry(k, r)}};
-  if (counted(r)) inner.then.push_back({range{.keys = k.queue(r.name), .count_only = true}});
-  // Whether permits are left can be counted, not compared: those that wait are in already.
-  if (r.leave_if_busy || r.how.is_permits()) {
-    inner.otherwise.push_back(read(k.queue(r.name)));
-  } else {
-    inner.otherwise.push_back(nested(wait_behind(k, r)));
-  }
-  return {.compares = may_enter(k, epoch_mod, r),
-          .then = {nested(std::move(inner))},
-          .otherwise = why_not(k, r)};
+  txn t{.compares = may_enter(k, epoch_mod, r),
+        .then = {own_entry(k, r)},
+        .otherwise = why_not(k, r)};
+  for (auto& c : free(k, r)) t.compares.push_back(std::move(c));
+  if (counted(r)) t.then.push_back({range{.keys = k.queue(r.name), .count_only = true}});
+  return t;
+}
+
+txn enter(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,
+          std::span<const session_id> ids) {
+  txn t{.compares = may_enter(k, epoch_mod, r),
+        .then = {nested(wait_behind(k, r))},
+        .otherwise = why_not(k, r)};
+  for (auto& each : sessions(k, ids, 0).then) t.then.push_back(std::move(each));
+  return t;
 }
 
 txn append(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,
@@ -187,12 +202,18 @@ txn page(const key_space& k, const std::string& from) {
 
 txn leave(const key_space& k, const core::leave_request& r, const std::string& key,
           std::int64_t created_in) {
+  if (!r.move_gate) {
+    return {.compares = {created(k.session(r.id), r.inc),
+                         created(key, static_cast<std::uint64_t>(created_in))},
+            .then = {remove({key})},
+            .otherwise = {{range{.keys = {k.session(r.id)}, .keys_only = true}}}};
+  }
   const txn deletion{.compares = {created(key, static_cast<std::uint64_t>(created_in))},
                      .then = {remove({key})}};
   txn t{.compares = {created(k.session(r.id), r.inc)},
         .then = {nested(deletion)},
         .otherwise = {nested(deletion)}};
-  if (r.move_gate) t.then.push_back(write(k.gate(r.id)));
+  t.then.push_back(write(k.gate(r.id)));
   t.then.push_back(read({k.gate(r.id)}));
   return t;
 }

@@ -6,6 +6,7 @@
 #include "wire/etcd_requests.hpp"
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,19 +28,26 @@ txn close(const key_space& k, const session_id& id, std::uint64_t inc,
 txn take(const key_space& k, const session_id& id, const core::version& seen);
 /// Both: [all of the session].
 txn deny(const key_space& k, const session_id& id, const denial_note& note);
-/// then: [all sessions, all entries].
-txn list(const key_space& k);
+/// then: [sessions from there on, page_max keys at most, entries likewise], those that are asked
+/// for.
+txn list(const key_space& k, const std::optional<std::string>& sessions_from,
+         const std::optional<std::string>& entries_from, std::int64_t revision);
 
-/// The enqueue that succeeds in one round trip when nobody has to be looked at.
+/// The entry, if it is granted without a look at anybody. It is small, for every server of the
+/// cluster writes all of it down, what is not done included.
 ///
-/// then: one operation, a transaction: its `then` means that the entry is there and granted, unless
-/// the count that it ends with says otherwise (counted()). Its `otherwise` is [the queue], and no
-/// entry, or one more transaction: then: [put, the queue], and the entry is there; otherwise: [the
-/// queue], and it is not.
-/// otherwise: [all of the session, epoch, the queue], and no entry.
+/// then: made, and granted unless the count that it ends with says otherwise (counted()).
+/// otherwise: [all of the session, epoch, the queue].
 txn enqueue(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r);
 /// Whether the granting branch of enqueue() ends with a count that has to be looked at.
 bool counted(const core::enqueue_request& r) noexcept;
+
+/// The entry behind those who are there, if their modes agree; for other modes than permits.
+///
+/// then: [a transaction: then: [put, the queue], and it is made; otherwise: [the queue]], and one
+/// or several ranges that hold these sessions, and perhaps more. otherwise: as enqueue().
+txn enter(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,
+          std::span<const session_id> ids);
 
 /// Makes the entry if nobody has entered the queue after `revision`.
 /// then: made. otherwise: as enqueue().
@@ -57,8 +65,10 @@ txn page(const key_space& k, const std::string& from);
 /// then: [the entry that was created in this revision, or nothing].
 txn find(const key_space& k, const lock_name& name, std::int64_t created);
 
-/// Deletes the entry at `key` that was created in `created`.
+/// Deletes the entry at `key` that was created in `created`. With `move_gate`:
 /// then: the session is there; the last is [gate]. otherwise: it is not.
+/// Without:
+/// then: deleted. otherwise: [the session's record, or nothing].
 txn leave(const key_space& k, const core::leave_request& r, const std::string& key,
           std::int64_t created);
 /// The same by the request's number, except for permits, whose keys are told.

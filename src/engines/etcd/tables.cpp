@@ -58,9 +58,9 @@ const core::session_record* session_table::find(const session_id& id, std::uint6
   return found != nullptr && found->at.inc == inc ? found : nullptr;
 }
 
-entry_table::entry_table(const key_space& k, std::uint64_t epoch,
-                         const wire::etcd::range_reply& keys) {
-  all_.reserve(keys.all.size());
+void entry_table::add(const key_space& k, std::uint64_t epoch,
+                      const wire::etcd::range_reply& keys) {
+  all_.reserve(all_.size() + keys.all.size());
   for (const auto& kv : keys.all) {
     auto part = k.parse_entry(kv.key);
     const auto since = decode_entry(kv.value);

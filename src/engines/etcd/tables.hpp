@@ -42,7 +42,11 @@ struct kept_entry {
 class entry_table {
  public:
   entry_table() = default;
-  entry_table(const key_space& k, std::uint64_t epoch, const wire::etcd::range_reply& keys);
+  entry_table(const key_space& k, std::uint64_t epoch, const wire::etcd::range_reply& keys) {
+    add(k, epoch, keys);
+  }
+  /// More of the same revision.
+  void add(const key_space& k, std::uint64_t epoch, const wire::etcd::range_reply& keys);
 
   const std::vector<kept_entry>& all() const noexcept { return all_; }
   const std::string& damage() const noexcept { return damage_; }

@@ -1,17 +1,11 @@
 #include "engines/etcd/watches.hpp"
 
+#include "io/random.hpp"
+
 #include <algorithm>
 #include <utility>
 
 namespace holdfast::engines::etcd {
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr duration pause_before_opening = 20ms;
-
-}  // namespace
 
 void watches::arm(std::uint64_t number, std::vector<std::string> keys, std::int64_t revision,
                   std::shared_ptr<io::notice> n) {
@@ -84,10 +78,16 @@ void watches::ended() {
   open_later();
 }
 
+// Nothing is missed meanwhile: each watch begins where it began before.
+void watches::give_up() {
+  server_->cancel(stream_);
+  ended();
+}
+
 void watches::open_later() {
   if (std::exchange(opens_later_, true)) return;
   const auto& l = cluster_->shared_loop();
-  l->at(clock::now() + pause_before_opening, [self = weak_from_this()] {
+  l->at(clock::now() + pause_.next(io::random_bits()), [self = weak_from_this()] {
     const auto w = self.lock();
     if (!w) return;
     w->opens_later_ = false;
@@ -108,18 +108,15 @@ void watches::moved() {
 
 void watches::took(std::string_view message) {
   const auto r = wire::etcd::decode_watch(message);
-  if (!r) {
-    server_->cancel(stream_);
-    return ended();
-  }
+  if (!r) return give_up();
   const auto found = key_of_.find(r->watch_id);
   if (found == key_of_.end()) return;
   const std::string key = found->second;
   if (r->canceled) {
     if (r->compacted > 0) return fire(key);
-    // Refused: the caller looks by itself from time to time.
-    return drop(keys_.find(key));
+    return give_up();
   }
+  pause_.reset();
   const bool deleted = std::ranges::any_of(r->events, [](const auto& e) { return e.deleted; });
   if (deleted) return fire(key);
   // A watch that begins in the past is looked after by the server ten times a second only.

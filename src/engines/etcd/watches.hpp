@@ -1,8 +1,10 @@
 #pragma once
 
+#include "core/backoff.hpp"
 #include "engines/etcd/cluster.hpp"
 #include "io/notice.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -16,8 +18,8 @@ namespace holdfast::engines::etcd {
 /// All watches of one client: one stream, and on it one watch per key, however many wait for it.
 ///
 /// A watch begins one revision after the view that asked for it, so that nothing is missed, and
-/// begins there again on another server after a loss. When that revision is gone by compaction, the
-/// waiters are told to look again.
+/// begins there again, on another server if need be, after a loss or a refusal. When that revision
+/// is gone by compaction, the waiters are told to look again.
 ///
 /// Thread safety: the loop's thread only.
 class watches final : public cluster::listener, public std::enable_shared_from_this<watches> {
@@ -49,6 +51,7 @@ class watches final : public cluster::listener, public std::enable_shared_from_t
   void send(const std::string& key, key_watch& w);
   void took(std::string_view message);
   void ended();
+  void give_up();
   void look_soon(const std::string& key);
   void look();
   void fire(const std::string& key);
@@ -63,6 +66,7 @@ class watches final : public cluster::listener, public std::enable_shared_from_t
   std::uint64_t stream_{};
   std::int64_t last_id_{};
   bool opens_later_{};
+  core::backoff pause_{std::chrono::milliseconds{20}, std::chrono::seconds{1}};
 };
 
 }  // namespace holdfast::engines::etcd

@@ -1,0 +1,161 @@
+#!/usr/bin/env bats
+
+# An etcd:// store on a server of the suite's own: the command lines are those of any other store.
+
+load setup
+
+setup_file() {
+  command -v etcd >/dev/null || return 0
+  start_server
+  export server=127.0.0.1:$(<"$BATS_FILE_TMPDIR/port")
+}
+
+teardown_file() {
+  [[ ! -e $BATS_FILE_TMPDIR/pid ]] || kill -KILL "$(<"$BATS_FILE_TMPDIR/pid")" 2>/dev/null || true
+}
+
+setup() {
+  command -v etcd >/dev/null || skip "NOT TESTED: no etcd"
+  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
+  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
+  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
+  unset HOLDFAST_TOKEN
+  cd "$BATS_TEST_TMPDIR" || return
+  # A store of each test's own.
+  export HOLDFAST_STORE="etcd://$server/test-$BATS_TEST_NUMBER?node_timeout=1s"
+  run "$HOLDFAST" ls
+  [[ $output != *"not part of this build"* ]] || skip "NOT TESTED: no etcd engine in this build"
+}
+
+# On free ports below those that the kernel gives to clients.
+start_server() {
+  local directory=$BATS_FILE_TMPDIR tries port
+  for ((tries = 0; tries < 20; tries++)); do
+    port=$((27000 + (RANDOM * 32768 + RANDOM) % 2500 * 2))
+    echo "$port" >"$directory/port"
+    rm -rf "$directory/data"
+    setpriv --pdeathsig KILL etcd --name one --data-dir "$directory/data" \
+      --listen-client-urls "http://127.0.0.1:$port" \
+      --advertise-client-urls "http://127.0.0.1:$port" \
+      --listen-peer-urls "http://127.0.0.1:$((port + 1))" \
+      --initial-advertise-peer-urls "http://127.0.0.1:$((port + 1))" \
+      --initial-cluster "one=http://127.0.0.1:$((port + 1))" \
+      --logger zap --log-level error >"$directory/log" 2>&1 3>&- &
+    echo $! >"$directory/pid"
+    until_true eval "answers $port || ! runs" || return
+    runs && return
+  done
+  return 1
+}
+
+answers() { ETCDCTL_API=3 etcdctl --endpoints="127.0.0.1:$1" --command-timeout=2s get nothing; }
+runs() { [[ $(ps -o stat= -p "$(<"$BATS_FILE_TMPDIR/pid")") == [!Z]* ]]; }
+
+# says WORDS...: the output has each of them.
+says() {
+  local words
+  for words in "$@"; do
+    [[ $output == *"$words"* ]] || { echo "not said: $words"; echo "$output"; return 1; }
+  done
+}
+
+# json PROGRAM: the answer in $output, as `a`, given to python.
+json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines[0]}"; }
+
+# hold_it OPTIONS: somebody holds "x" until `release`.
+hold_it() {
+  rm -f held go
+  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  holder=$pid
+  until_true test -e held
+}
+release() { : >go; wait "$holder"; }
+
+@test "run: exit codes, tokens that grow, busy and waiting" {
+  expect 7 holdfast run x -- sh -c 'exit 7'
+  first=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  second=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
+  ((first > 0 && second > first))
+  hold_it
+  expect 75 holdfast run x --no-wait -- true
+  expect 75 holdfast run x --wait 100ms -- true
+  says 'held by sh'
+  expect 0 holdfast run y -- true
+  holdfast run x -- echo mine >mine &
+  waiter=$!
+  release
+  wait "$waiter"
+  [[ $(<mine) == mine ]]
+}
+
+@test "shared locks, permits and both of them at once" {
+  hold_it --shared
+  expect 0 holdfast run x --shared --no-wait -- true
+  expect 75 holdfast run x --no-wait -- true
+  release
+  hold_it --permits 2
+  expect 0 holdfast run x --permits 2 --no-wait -- true
+  expect 64 holdfast run x --permits 3 --no-wait -- true
+  release
+}
+
+@test "ls and show tell holders and waiters" {
+  expect 0 holdfast ls --json
+  json 'assert a["locks"] == [] and a["sessions"] == [], a'
+  hold_it
+  in_background run x -- true
+  waiter=$pid
+  until_true eval 'holdfast show x | grep -q waiting'
+  expect 0 holdfast show x --json
+  json 'assert a["store"].startswith("etcd://") and "test-" in a["store"], a'
+  expect 0 holdfast ls --json
+  json 'e = a["locks"][0]["entries"]; assert [x["state"] for x in e] == ["held", "waiting"], a
+assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
+  release
+  wait "$waiter"
+}
+
+@test "a denied holder is stopped, and its lock is free after that" {
+  hold_it --ttl 3s 2>said
+  expect 0 holdfast deny x --why 'a test'
+  says 'is denied'
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+  grep -q 'denied it: a test' said
+  expect 0 holdfast run x -- true
+}
+
+@test "break refuses who lives; who was killed on this host is followed at once" {
+  hold_it --ttl 1h
+  expect 75 holdfast break x
+  says 'is not broken'
+  # The guardian and all that it guards.
+  kill -KILL $(marked)
+  wait "$holder" || true
+  expect 0 holdfast break x
+  says 'its locks are free'
+  hold_it --ttl 1h
+  kill -KILL $(marked)
+  wait "$holder" || true
+  expect 0 holdfast run x --no-wait -- true
+}
+
+@test "doctor tells servers, election and history" {
+  expect 0 holdfast doctor
+  says "$server answers, version 3." 'election timeout' 'compaction'
+  expect 0 holdfast doctor --json
+  json 'assert any(f["subject"] == "clocks" for f in a["findings"]), a'
+}
+
+@test "what is wrong with the URL or the server is told by its code" {
+  expect 64 holdfast run x --store etcd:// -- true
+  expect 64 holdfast run x --store "etcd://$server?colour=red" -- true
+  expect 64 holdfast run x --ttl 1s --store "etcd://$server" -- true
+  says 'node_timeout'
+  expect 69 holdfast run x --store "etcd://127.0.0.1:1/t?node_timeout=300ms" -- true
+  says '127.0.0.1:1'
+  expect 69 holdfast run x --store "etcd+tls://$server/t?node_timeout=300ms" -- true
+  says 'TLS'
+  expect 69 holdfast doctor --store "etcd://127.0.0.1:1/t?node_timeout=300ms"
+}
