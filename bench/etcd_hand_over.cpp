@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 using goal = number::goal;
 
 session join(const std::string& url) {
-  auto s = holdfast::open(url);
+  auto s = holdfast::open(url, {.ttl = 1h});
   if (!s) throw std::runtime_error(s.error().message());
   return std::move(*s);
 }
@@ -139,7 +139,7 @@ numbers measure_etcd_hand_over(const etcd_tests::servers& s, const effort& e) {
     latency.bare.push_back(bare.p50(e.seconds));
     latency.ours.push_back(our_hand_over(first, second, e.seconds));
   }
-  herd.ours.push_back(calls_of_a_hand_over(s.url("herd") + "?ttl=1h", 1'000));
+  herd.ours.push_back(calls_of_a_hand_over(s.url("herd"), 1'000));
   return {latency, herd};
 }
 

@@ -47,7 +47,7 @@ std::vector<lock> hold_all(session& s, std::size_t count) {
 
 /// Calls in ten seconds of a session that beats every one.
 double calls_while_holding(const std::string& url, std::size_t count) {
-  auto s = holdfast::open(url + "?ttl=3s&node_timeout=1s");
+  auto s = holdfast::open(url + "?node_timeout=1s", {.ttl = 3s});
   if (!s) throw std::runtime_error(s.error().message());
   const auto held = hold_all(*s, count);
   const etcd_store inside(s->url());

@@ -1,5 +1,7 @@
 #include "io/grpc_call.hpp"
 
+#include <algorithm>
+
 namespace holdfast::io {
 
 using kind = grpc_outcome::kind;
@@ -30,6 +32,13 @@ void grpc_call::end(bool refused, const std::string& server) const {
   const std::string told = why.empty() ? why : server + why;
   o.text = told;
   done(o);
+}
+
+std::string grpc_timeout(duration left) {
+  const auto ms = std::max<std::int64_t>(
+      1, std::chrono::duration_cast<std::chrono::milliseconds>(left).count());
+  // At most eight digits.
+  return std::to_string(std::min<std::int64_t>(ms, 99'999'999)) + "m";
 }
 
 }  // namespace holdfast::io

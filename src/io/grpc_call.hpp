@@ -37,4 +37,7 @@ struct grpc_call {
   time_point deadline{time_point::max()};
 };
 
+/// How a call's time is written in its head.
+std::string grpc_timeout(duration left);
+
 }  // namespace holdfast::io

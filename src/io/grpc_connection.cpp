@@ -24,15 +24,10 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
 constexpr std::size_t read_bytes = 32 * 1024;
+constexpr const char* going_away = "it goes away (GOAWAY)";
 
 std::string in_ms(duration d) {
   return std::to_string(duration_cast<milliseconds>(d).count()) + " ms";
-}
-
-std::string grpc_timeout(duration left) {
-  const auto ms = std::max<std::int64_t>(1, duration_cast<milliseconds>(left).count());
-  // At most eight digits.
-  return std::to_string(std::min<std::int64_t>(ms, 99'999'999)) + "m";
 }
 
 }  // namespace
@@ -148,8 +143,9 @@ class grpc_connection::state final : public stream::owner,
     const auto self = shared_from_this();
     session_->receive({room_.data(), count});
     deliver();
+    drain();
     if (goes_away_ && session_ && calls_.empty()) {
-      return lose(error(errc::unavailable, "it goes away (GOAWAY)"));
+      return lose(error(errc::unavailable, going_away));
     }
     pump();
     const auto over = session_ ? session_->over() : std::nullopt;
@@ -248,7 +244,6 @@ class grpc_connection::state final : public stream::owner,
 
   std::optional<std::string> why_not(std::size_t bytes) const {
     if (!is_up_) return why_down_.message();
-    if (goes_away_) return name() + "it goes away (GOAWAY)";
     if (calls_.size() < options_.calls_max &&
         current_->backlog() + bytes <= options_.queued_bytes_max) {
       return {};
@@ -286,7 +281,7 @@ class grpc_connection::state final : public stream::owner,
   // ---- answers ----
 
   void deliver() {
-    if (greeted_ && !is_up_ && session_) come_up();
+    if (greeted_ && !is_up_ && !goes_away_ && session_) come_up();
     // Messages of a stream that has ended in the same bytes come first.
     for (const auto& m : std::exchange(news_, {})) {
       const auto found = ids_.find(m.id);
@@ -309,6 +304,24 @@ class grpc_connection::state final : public stream::owner,
     is_up_ = true;
     ++connects_;
     if (const auto w = watcher_.lock()) w->up();
+  }
+
+  // The peer finishes what it has begun and takes nothing more; a stream would never finish.
+  void drain() {
+    if (!goes_away_ || !session_ || std::exchange(drains_, true)) return;
+    is_up_ = false;
+    why_down_ = named(error(errc::unavailable, going_away));
+    std::vector<std::int32_t> streams;
+    for (const auto& [number, c] : calls_) {
+      if (c->took) streams.push_back(number);
+    }
+    const auto text = why_down_.message();
+    for (const auto number : streams) {
+      const auto c = forget(number);
+      session_->reset(number);
+      c->done({.what = kind::unknown, .status = 0, .message = {}, .text = text});
+    }
+    if (const auto w = watcher_.lock()) w->down(why_down_);
   }
 
   // ---- time ----
@@ -357,7 +370,7 @@ class grpc_connection::state final : public stream::owner,
   }
 
   void give_up_connecting() {
-    if (!current_ || is_up_) return;
+    if (!current_ || is_up_ || goes_away_) return;
     const char* why = options_.tls == nullptr ? "it does not speak HTTP/2 without TLS"
                                               : "it does not speak TLS on this port";
     lose(error(errc::unavailable, "it is not ready " + in_ms(options_.connect_limit) +
@@ -388,7 +401,7 @@ class grpc_connection::state final : public stream::owner,
     // First: from here on nothing more can reach the peer.
     old->close();
     session_.reset();
-    is_up_ = greeted_ = goes_away_ = false;
+    is_up_ = greeted_ = goes_away_ = drains_ = false;
     why_down_ = named(plain);
     silent_since_ = time_point::max();
     due_.clear();
@@ -435,6 +448,7 @@ class grpc_connection::state final : public stream::owner,
   bool is_up_{};
   bool greeted_{};
   bool goes_away_{};
+  bool drains_{};  ///< All know that it goes away.
   bool closed_{};
   error why_down_;
 };

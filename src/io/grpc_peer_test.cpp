@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <functional>
 #include <future>
 #include <mutex>
 #include <vector>
@@ -30,6 +31,8 @@ std::string settings() { return frame(4, 0, 0, {}); }
 std::string number(unsigned value) { return std::string(3, '\0') + static_cast<char>(value); }
 std::string reset(unsigned code) { return frame(3, 0, 1, number(code)); }
 std::string go_away() { return frame(7, 0, 0, number(0) + number(0)); }
+/// Every stream that is open may finish.
+std::string go_away_gently() { return frame(7, 0, 0, "\x7f\xff\xff\xff" + number(0)); }
 /// ":status: 200" is in HPACK's static table.
 std::string head() { return frame(1, end_headers, 1, "\x88"); }
 std::string field(const std::string& name, const std::string& value) {
@@ -97,14 +100,28 @@ class client {
   }
 
   told call(duration limit = 10s) {
+    return outcome([this, limit](auto done) {
+      line_->call({.path = "/a/b", .message = "ask"}, clock::now() + limit, done);
+    });
+  }
+  /// How a stream of messages ends.
+  told stream() {
+    return outcome([this](auto done) {
+      line_->open_stream(
+          {.path = "/a/b", .message = "ask"}, false, [](std::string_view) {}, done);
+    });
+  }
+
+  const std::shared_ptr<events> happened{std::make_shared<events>()};
+
+ private:
+  told outcome(const std::function<void(grpc_connection::on_outcome)>& start) {
     auto promised = std::make_shared<std::promise<told>>();
     auto got = promised->get_future();
-    loop_->post([this, promised, limit] {
-      line_->call(
-          {.path = "/a/b", .message = "ask"}, clock::now() + limit,
-          [promised](const grpc_outcome& o) {
-            promised->set_value({o.what, o.status, std::string(o.message), std::string(o.text)});
-          });
+    loop_->post([start, promised] {
+      start([promised](const grpc_outcome& o) {
+        promised->set_value({o.what, o.status, std::string(o.message), std::string(o.text)});
+      });
     });
     if (got.wait_for(20s) != std::future_status::ready) {
       ADD_FAILURE() << "never answered";
@@ -113,9 +130,6 @@ class client {
     return got.get();
   }
 
-  const std::shared_ptr<events> happened{std::make_shared<events>()};
-
- private:
   std::shared_ptr<loop> loop_;
   std::unique_ptr<grpc_connection> line_;
 };
@@ -205,6 +219,18 @@ TEST(grpc_peer, a_server_that_goes_away_has_not_seen_later_calls) {
   client c(p.server.address());
   ASSERT_TRUE(c.happened->wait_up());
   EXPECT_EQ(c.call().what, kind::not_sent);
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+}
+
+// As etcd does it when it is shut down: it waits for streams that nobody else would end.
+TEST(grpc_peer, a_server_that_goes_away_and_waits_is_left) {
+  scripted p(go_away_gently());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  const auto t = c.stream();
+  EXPECT_EQ(t.what, kind::unknown);
+  EXPECT_NE(t.text.find("GOAWAY"), std::string::npos) << t.text;
+  EXPECT_NE(c.happened->wait_down().find("GOAWAY"), std::string::npos);
   EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
 }
 
