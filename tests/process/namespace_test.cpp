@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 /// Two containers that share a volume: both processes are pid 1 of a pid namespace of their own.
@@ -81,8 +82,9 @@ TEST_P(namespaces, a_crash_in_one_is_seen_in_the_other_by_the_life_lock) {
 }
 
 TEST_P(namespaces, killed_first_processes_never_write_after_a_newer_one) {
+  const duration ttl = std::max<duration>(300ms, GetParam().ttl_min);
   std::vector<child> both;
-  const auto start = [&] { return as_pid_one([&] { return work(at(), "x", 300ms); }); };
+  const auto start = [&] { return as_pid_one([&] { return work(at(), "x", ttl); }); };
   for (int i = 0; i < 2; ++i) both.push_back(start());
   for (int i = 0; i < rounds(30, 300); ++i) {
     std::this_thread::sleep_for(random_time(20ms));

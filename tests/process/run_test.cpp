@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <thread>
 
 /// `holdfast run`: the wrapper, the guardian and the command are killed or stopped, alone and
@@ -82,7 +83,8 @@ bool promised(unsigned whom, int number) {
 }
 
 TEST_P(run, no_command_writes_after_the_next_one_has) {
-  const auto ttl = 400ms;
+  const auto ttl =
+      std::max(400ms, std::chrono::duration_cast<std::chrono::milliseconds>(GetParam().ttl_min));
   const int total = rounds(100, 1000);
   auto holder = start(ttl);
   std::uint64_t excused = 0;
@@ -94,7 +96,7 @@ TEST_P(run, no_command_writes_after_the_next_one_has) {
     const auto whom = static_cast<unsigned>(1 + random_below(7));
     const int number = random_below(3) == 0 ? SIGSTOP : SIGKILL;
     signal(old, whom, number);
-    std::this_thread::sleep_for(random_time(number == SIGSTOP ? 800ms : 5ms));
+    std::this_thread::sleep_for(random_time(number == SIGSTOP ? 2 * ttl : 5ms));
     const bool has_passed = shared().holders > static_cast<std::uint64_t>(round);
     if (number == SIGSTOP) wake(old, whom, has_passed);
     end(old, holder);
