@@ -85,7 +85,7 @@ bool promised(unsigned whom, int number) {
 TEST_P(run, no_command_writes_after_the_next_one_has) {
   const auto ttl =
       std::max(400ms, std::chrono::duration_cast<std::chrono::milliseconds>(GetParam().ttl_min));
-  const int total = rounds(100, 1000);
+  const int total = rounds(static_cast<int>(40s / ttl), 1000);
   auto holder = start(ttl);
   std::uint64_t excused = 0;
   for (int round = 1; round <= total; ++round) {
