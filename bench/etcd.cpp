@@ -3,26 +3,19 @@
 
 #include "bench/etcd_rows.hpp"
 
-#include <memory>
-
-namespace holdfast::bench {
-
-namespace {
-
-/// Data in memory: what a disk takes would hide what we take.
-std::vector<row_group> parts(const effort& e) {
-  const auto s = std::make_shared<etcd_tests::servers>();
-  return {
-      {"sequential", [s, e] { return measure_etcd_sequential(*s, e); }},
-      {"concurrent", [s, e] { return measure_etcd_concurrent(*s, e); }},
-      {"hand-over", [s, e] { return measure_etcd_hand_over(*s, e); }},
-      {"heartbeat", [s, e] { return measure_etcd_heartbeat(*s, e); }},
-  };
-}
-
-}  // namespace
-}  // namespace holdfast::bench
+#include <optional>
 
 int main(int argc, char** argv) {
-  return holdfast::bench::compare(argc, argv, holdfast::bench::parts);
+  using namespace holdfast::bench;
+  // Data in memory: what a disk takes would hide what we take.
+  std::optional<holdfast::etcd_tests::servers> one;
+  return print_rows(argc, argv, [&](const effort& e) -> std::vector<row> {
+    auto& server = one.emplace();
+    return {
+        {"sequential", [&server, e] { return measure_etcd_sequential(server, e); }},
+        {"concurrent", [&server, e] { return measure_etcd_concurrent(server, e); }},
+        {"hand-over", [&server, e] { return measure_etcd_hand_over(server, e); }},
+        {"heartbeat", [&server, e] { return measure_etcd_heartbeat(server, e); }},
+    };
+  });
 }

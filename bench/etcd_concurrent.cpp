@@ -1,7 +1,8 @@
 #include "bench/bare_etcd.hpp"
+#include "bench/callers.hpp"
 #include "bench/etcd_rows.hpp"
 #include "bench/measure.hpp"
-#include "bench/our_callers.hpp"
+#include "bench/usage.hpp"
 #include "io/latch.hpp"
 
 #include <holdfast/session.hpp>
@@ -20,7 +21,7 @@ namespace holdfast::bench {
 
 namespace {
 
-using goal = number::goal;
+using goal = figure::goal;
 
 class bare_callers {
  public:
@@ -91,9 +92,9 @@ class meter {
   const double server_cpu_{cpu_seconds_of(server_)};
 };
 
-number take(const std::vector<cost>& ours, const std::vector<cost>& bare, const std::string& name,
+figure take(const std::vector<cost>& ours, const std::vector<cost>& bare, const std::string& name,
             const char* unit, double cost::*which, goal kind) {
-  number n{name, unit, {}, {}, kind, 0.8};
+  figure n{name, unit, {}, {}, kind, 0.8};
   for (const cost& c : ours) n.ours.push_back(c.*which);
   for (const cost& c : bare) n.bare.push_back(c.*which);
   return n;
@@ -101,11 +102,11 @@ number take(const std::vector<cost>& ours, const std::vector<cost>& bare, const 
 
 }  // namespace
 
-numbers measure_etcd_concurrent(etcd_tests::servers& s, const effort& e) {
+figures measure_etcd_concurrent(etcd_tests::servers& s, const effort& e) {
   auto own = holdfast::open(s.url("concurrent"));
   if (!own) throw std::runtime_error(own.error().message());
   bare_etcd bare(s.addresses());
-  numbers all;
+  figures all;
   for (const std::size_t count : {std::size_t{16}, std::size_t{256}}) {
     std::vector<cost> ours;
     std::vector<cost> theirs;

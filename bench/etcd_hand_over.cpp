@@ -23,7 +23,7 @@ namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using goal = number::goal;
+using goal = figure::goal;
 
 session join(const std::string& url) {
   auto s = holdfast::open(url, {.ttl = 1h});
@@ -127,10 +127,10 @@ double calls_of_a_hand_over(const std::string& url, std::size_t waiters) {
 
 }  // namespace
 
-numbers measure_etcd_hand_over(const etcd_tests::servers& s, const effort& e) {
-  number latency{
+figures measure_etcd_hand_over(const etcd_tests::servers& s, const effort& e) {
+  figure latency{
       "release to the next, p50; bare: delete and its watch", "us", {}, {}, goal::ratio_at_most, 2};
-  number herd{"  calls for it while 1,000 wait", "", {}, {}, goal::ours_at_most, 4};
+  figure herd{"  calls for it while 1,000 wait", "", {}, {}, goal::ours_at_most, 4};
   bare_delivery bare(s.addresses());
   // Another text of the same URL has connections of its own.
   auto first = join(s.url("handover") + "?node_timeout=2s");

@@ -17,7 +17,7 @@ namespace holdfast::bench {
 namespace {
 
 using namespace std::chrono_literals;
-using goal = number::goal;
+using goal = figure::goal;
 
 constexpr std::size_t many = 100'000;
 constexpr std::size_t under_way = 256;
@@ -60,8 +60,8 @@ double calls_while_holding(const std::string& url, std::size_t count) {
 
 }  // namespace
 
-numbers measure_etcd_heartbeat(const etcd_tests::servers& s, const effort&) {
-  number n{"calls in 10 s while 100,000 are held; bare: one", "", {}, {}, goal::ratio_at_most, 1.2};
+figures measure_etcd_heartbeat(const etcd_tests::servers& s, const effort&) {
+  figure n{"calls in 10 s while 100,000 are held; bare: one", "", {}, {}, goal::ratio_at_most, 1.2};
   n.bare.push_back(calls_while_holding(s.url("one"), 1));
   n.ours.push_back(calls_while_holding(s.url("many"), many));
   return {n};

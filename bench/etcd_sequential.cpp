@@ -14,7 +14,7 @@ namespace holdfast::bench {
 
 namespace {
 
-using goal = number::goal;
+using goal = figure::goal;
 
 double our_p50(session& s, double seconds) {
   std::vector<double> took;
@@ -57,10 +57,10 @@ class bare_caller {
 
 }  // namespace
 
-numbers measure_etcd_sequential(const etcd_tests::servers& s, const effort& e) {
-  number n{
+figures measure_etcd_sequential(const etcd_tests::servers& s, const effort& e) {
+  figure n{
       "acquire, one caller, p50; bare: a put if absent", "us", {}, {}, goal::ratio_at_most, 1.2};
-  number calls{"  calls for an acquire and its release", "", {}, {}, goal::ours_at_most, 2};
+  figure calls{"  calls for an acquire and its release", "", {}, {}, goal::ours_at_most, 2};
   const std::string url = s.url("sequential");
   auto own = holdfast::open(url);
   if (!own) throw std::runtime_error(own.error().message());
