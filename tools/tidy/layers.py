@@ -12,7 +12,7 @@ LAYERS = [
     ("include/holdfast/", {"std", "holdfast"}),
     ("src/core/", {"std", "holdfast", "core"}),
     ("src/wire/", {"std", "holdfast", "core", "wire"}),
-    ("src/io/", {"std", "posix", "holdfast", "core", "wire", "io", "asio", "openssl"}),
+    ("src/io/", {"std", "posix", "holdfast", "core", "wire", "io", "asio", "openssl", "zookeeper"}),
     ("src/engines/opened.hpp", {"std", "holdfast", "core"}),
     (
         "src/engines/",
