@@ -52,6 +52,10 @@ if("etcd" IN_LIST HOLDFAST_ENGINES)
   list(APPEND pc_requires libnghttp2)
 endif()
 list(JOIN pc_requires " " pc_requires)
+if("zookeeper" IN_LIST HOLDFAST_ENGINES AND NOT BUILD_SHARED_LIBS)
+  # It has no file of its own for pkg-config.
+  string(APPEND pc_threads " -lzookeeper_st")
+endif()
 configure_file(cmake/holdfast.pc.in holdfast.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/holdfast.pc DESTINATION ${pkgconfig_dir}
   COMPONENT development)

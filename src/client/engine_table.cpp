@@ -15,6 +15,9 @@
 #ifdef HOLDFAST_ENGINE_REDLOCK
 #include "engines/redlock/open.hpp"
 #endif
+#ifdef HOLDFAST_ENGINE_ZOOKEEPER
+#include "engines/zookeeper/open.hpp"
+#endif
 
 #include <algorithm>
 #include <array>
@@ -47,6 +50,9 @@ constexpr row rows[] = {
 #endif
 #ifdef HOLDFAST_ENGINE_REDLOCK
     {"redlock", &engines::redlock::open_redlock, &engines::redlock::find_redlock, true},
+#endif
+#ifdef HOLDFAST_ENGINE_ZOOKEEPER
+    {"zookeeper", &engines::zookeeper::open_zookeeper, &engines::zookeeper::find_zookeeper},
 #endif
     {"", nullptr, nullptr},  // Keeps the table from being empty.
 };

@@ -1,0 +1,93 @@
+#include "engines/zookeeper/diagnose.hpp"
+
+#include "engines/zookeeper/inspection.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <string>
+
+namespace holdfast::engines::zookeeper {
+
+namespace {
+
+using namespace std::chrono_literals;
+using level = finding::level;
+using findings = std::vector<finding>;
+
+constexpr const char* oldest_version = "3.5.3";
+constexpr duration debian_silence = 10s;
+constexpr duration election = 1s;
+
+void judge_servers(const inspection& seen, findings& all) {
+  std::size_t serving = 0;
+  bool alone = false;
+  for (const auto& s : seen.servers) {
+    serving += s.mode.empty() ? 0 : 1;
+    alone = alone || s.mode == "standalone";
+    if (!s.trouble.empty()) {
+      all.push_back({level::warning, "server", s.trouble});
+      continue;
+    }
+    if (is_before(s.version, oldest_version)) {
+      all.push_back({level::fault, "server",
+                     s.name + " is version " + s.version + "; containers need " + oldest_version +
+                         " or later"});
+      continue;
+    }
+    all.push_back(
+        {level::good, "server", s.name + " serves, version " + s.version + ", " + s.mode});
+  }
+  if (alone) {
+    all.push_back({level::warning, "ensemble",
+                   "a server that stands alone: while it is down nobody gets a lock, and what its "
+                   "disk loses is lost"});
+  } else if (seen.servers.size() == 1 && serving == 1) {
+    all.push_back({level::warning, "ensemble",
+                   "the URL names one server; name all of the ensemble, so that another is asked "
+                   "when it is gone"});
+  }
+}
+
+}  // namespace
+
+result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e,
+                                      const std::string& no_life) {
+  const auto seen = inspect(e);
+  findings all;
+  judge_servers(seen, all);
+  if (!seen.trouble.empty()) {
+    all.push_back({level::fault, "store", "nobody gets a lock: " + seen.trouble});
+  }
+  if (e->set().user.empty()) {
+    all.push_back({level::warning, "access",
+                   "the URL names no user: whoever reaches the servers can end sessions and "
+                   "locks; see docs/zookeeper.md"});
+  }
+  if (!no_life.empty()) {
+    all.push_back({level::warning, "life locks",
+                   "a session that crashed here is followed only after its ttl: " + no_life});
+  }
+  all.push_back({level::good, "clocks",
+                 "no clock, no session and no ephemeral node of ZooKeeper decides anything: "
+                 "sessions end by compare-and-delete, after their ttl by the clocks of holders and "
+                 "waiters"});
+  return all;
+}
+
+failover longest_failover(const std::shared_ptr<ensemble>& e) {
+  duration silence{};
+  for (const auto& s : look_at_servers(e->set())) {
+    if (s.mode == "standalone") return {};  // Nobody takes its place.
+    silence = std::max(silence, s.silence);
+  }
+  const bool told = silence > 0s;
+  if (!told) silence = debian_silence;
+  return {.silence = silence + election,
+          .why = (told ? "the servers notice a lost leader after "
+                       : "the servers do not tell their settings, and with Debian's notice a lost "
+                         "leader after ") +
+                 print_duration(silence) + " (tickTime times syncLimit)"};
+}
+
+}  // namespace holdfast::engines::zookeeper

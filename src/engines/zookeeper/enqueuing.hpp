@@ -1,0 +1,66 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/zookeeper/queue_look.hpp"
+#include "engines/zookeeper/store.hpp"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::engines::zookeeper {
+
+/// One enqueue. A name that nobody else is in the queue of is granted in one flight: a multi that
+/// makes the entry on condition of session and gate, and sets the queue's node, whose stat tells
+/// the transaction (the token) and how many are there. The children are read in the same flight
+/// unless nobody was there before. Whoever waits needs one flight more, for the sessions of those
+/// ahead.
+///
+/// A try must leave nothing behind: it looks first, and makes the entry on condition that nobody
+/// has come since, which the version of the queue's node tells. So does whatever is in doubt.
+///
+/// Thread safety: the loop's thread only. It keeps itself alive until it has answered.
+class enqueuing : public std::enable_shared_from_this<enqueuing> {
+ public:
+  enqueuing(std::shared_ptr<store> s, core::enqueue_request r, core::on<core::queue_view> done);
+  void start();
+
+ private:
+  // At once, and then look.
+  void enter();
+  void took_entry(landing l);
+  void look_around();
+  void decide_inside(const std::vector<std::string>& nodes);
+  void decide_inside(const queue_picture& p);
+  void withdraw(std::function<void()> then);
+
+  // Look, and then at once if nothing has changed.
+  void look_first();
+  void took_look(const landing& l);
+  void decide_outside(const queue_picture& p);
+  void append(core::queue_view v, const queue_picture& p);
+  void took_append(const landing& l, core::queue_view v, std::vector<std::string> targets);
+
+  std::vector<zoo_request> begun(bool make_queue) const;
+  zoo_request making(std::int32_t queue_version) const;
+  core::entry as_entry(token order) const;
+  void grant();
+  void answer(core::queue_view v, std::vector<std::string> targets);
+  void refuse(core::status what, std::string text);
+
+  const std::shared_ptr<store> store_;
+  const core::enqueue_request request_;
+  core::on<core::queue_view> done_;
+  const std::string queue_;
+  unsigned rounds_{};
+  bool is_new_{};        ///< No entry of this request can be there.
+  bool quiet_{};         ///< The children were not asked for.
+  std::string path_;     ///< Of our entry, when it is there.
+  token mine_{};         ///< Its order.
+  queue_sight sight_{};  ///< What was known of the queue, and then what is.
+  queue_names names_;
+  std::uint64_t gate_{};  ///< The record's.
+};
+
+}  // namespace holdfast::engines::zookeeper

@@ -1,0 +1,440 @@
+#include "engines/zookeeper/ensemble.hpp"
+
+#include "engines/zookeeper/codec.hpp"
+#include "io/random.hpp"
+
+#include <netdb.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::zookeeper {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::status;
+using kind = zoo_request::kind;
+
+constexpr duration pause_between_tries = 20ms;
+constexpr duration pause_after_ended = 100ms;
+constexpr duration names_are_old_after = 10s;
+
+bool writes(const zoo_request& r) {
+  return r.what != kind::get && r.what != kind::children && r.what != kind::sync;
+}
+
+/// The server said what it thinks of the nodes.
+bool is_answer(zoo_code c) {
+  switch (c) {
+    case zoo_code::ok:
+    case zoo_code::no_node:
+    case zoo_code::bad_version:
+    case zoo_code::node_exists:
+    case zoo_code::not_empty:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// Certainly nothing was done, and nothing will be.
+bool is_refusal(zoo_code c) {
+  switch (c) {
+    case zoo_code::not_allowed:
+    case zoo_code::invalid_acl:
+    case zoo_code::invalid_state:
+    case zoo_code::session_expired:
+    case zoo_code::session_moved:
+    case zoo_code::read_only:
+    case zoo_code::throttled:
+    case zoo_code::unimplemented:
+      return true;
+    default:
+      return false;
+  }
+}
+
+/// A follower of ZooKeeper 3.8.0 now and then leaves a read lying that came behind a write, until
+/// anything else comes: then something does.
+duration nudge_after(const settings& set) {
+  return std::min<duration>(set.node_timeout / 8, 200ms);
+}
+
+/// Worth another try, for nothing is wrong with the request.
+bool passes(zoo_code c) {
+  return c != zoo_code::not_allowed && c != zoo_code::invalid_acl && c != zoo_code::unimplemented;
+}
+
+std::string numeric(const std::vector<io::socket_address>& all) {
+  std::string text;
+  for (const auto& a : all) {
+    char host[NI_MAXHOST];
+    char port[NI_MAXSERV];
+    if (::getnameinfo(reinterpret_cast<const sockaddr*>(&a.bytes), a.size, host, sizeof host, port,
+                      sizeof port, NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+      continue;
+    }
+    text.append(text.empty() ? "" : ",").append(host).append(":").append(port);
+  }
+  return text;
+}
+
+}  // namespace
+
+struct ensemble::flight {
+  std::vector<zoo_request> requests{};
+  repeat how{};
+  on_landing done{};
+  time_point deadline{};  ///< Of all tries.
+  time_point sent{};      ///< This one was.
+  std::vector<zoo_reply> replies{};
+  std::size_t missing{};
+  std::list<std::shared_ptr<flight>>::iterator place{};  ///< Among those that fly.
+  bool may_be_done{};  ///< An earlier try may have been carried out.
+};
+
+ensemble::ensemble(settings s, std::shared_ptr<io::loop> l)
+    : set_(std::move(s)), where_(set_.root), loop_(std::move(l)) {}
+
+void ensemble::start() {
+  loop_->post([self = shared_from_this()] {
+    if (!self->closed_) self->resolve();
+  });
+}
+
+void ensemble::close() {
+  loop_->post([self = shared_from_this()] {
+    self->closed_ = true;
+    if (self->connection_) self->connection_->close();
+    for (const auto& f : std::exchange(self->waiting_, {})) {
+      self->finish(f, f->may_be_done ? status::unknown : status::unavailable,
+                   "the store was closed");
+    }
+  });
+}
+
+std::string ensemble::trouble() const {
+  if (!refusal_.empty()) return refusal_;
+  if (!connection_) return names_trouble_.empty() ? "not connected yet" : names_trouble_;
+  if (connection_->trouble().empty()) return "server " + server() + " has not answered yet";
+  return connection_->trouble();
+}
+
+std::string ensemble::told_trouble() const {
+  const std::lock_guard hold(mutex_);
+  return told_trouble_;
+}
+
+void ensemble::tell_trouble() {
+  const bool fine = ready_ && connection_ && connection_->connected();
+  std::string text = fine ? std::string() : "no ZooKeeper server is ready: " + trouble();
+  const std::lock_guard hold(mutex_);
+  told_trouble_ = std::move(text);
+}
+
+// ---- connecting ----
+
+// The library would look names up by itself, and block the loop for as long as DNS likes.
+void ensemble::resolve() {
+  struct gathering {
+    std::size_t missing{};
+    std::vector<io::socket_address> found{};
+    std::string trouble{};
+  };
+  const auto all = std::make_shared<gathering>();
+  all->missing = set_.servers.size();
+  for (const auto& server : set_.servers) {
+    io::look_up(server, [weak = weak_from_this(), all, l = std::weak_ptr(loop_)](auto found) {
+      const auto loop = l.lock();
+      if (!loop) return;
+      loop->post([weak, all, found = std::move(found)] {
+        const auto self = weak.lock();
+        if (!self || self->closed_) return;
+        if (found) all->found.insert(all->found.end(), found->begin(), found->end());
+        if (!found) all->trouble = found.error().message();
+        if (--all->missing > 0) return;
+        self->names_trouble_ = all->trouble;
+        // Not all clients should lean on the same server.
+        if (!all->found.empty()) {
+          const auto first = io::random_bits() % all->found.size();
+          std::ranges::rotate(all->found, all->found.begin() + static_cast<std::ptrdiff_t>(first));
+        }
+        self->connect(numeric(all->found));
+      });
+    });
+  }
+}
+
+void ensemble::connect(const std::string& servers) {
+  if (servers.empty()) return reconnect_later();
+  connection_ = std::make_shared<io::zookeeper_connection>(
+      loop_,
+      io::zookeeper_connection::options{
+          .servers = servers,
+          .login = set_.user.empty() ? std::string() : set_.user + ":" + set_.password,
+          .timeout = set_.node_timeout},
+      weak_from_this());
+  lost_at_ = clock::now();
+  connection_->start();
+}
+
+void ensemble::reconnect_later() {
+  if (closed_ || std::exchange(reconnects_, true)) return;
+  loop_->at(clock::now() + (connection_ ? pause_after_ended : set_.node_timeout),
+            [weak = weak_from_this()] {
+              const auto self = weak.lock();
+              if (!self || self->closed_) return;
+              self->reconnects_ = false;
+              self->resolve();
+            });
+}
+
+void ensemble::connected() { prepare(); }
+
+void ensemble::disconnected() {
+  lost_at_ = clock::now();
+  tell_trouble();
+  const auto l = listener_.lock();
+  if (l && l->gives_watches_up()) ended();
+}
+
+void ensemble::ended() {
+  if (connection_) connection_->close();
+  if (const auto l = listener_.lock()) l->watches_lost();
+  reconnect_later();
+}
+
+void ensemble::node_changed(const std::string& path) {
+  if (const auto l = listener_.lock()) l->changed(path);
+}
+
+// An ensemble may have moved as a whole: the library never looks a name up a second time.
+void ensemble::renew_when_names_may_have_changed() {
+  if (!connection_ || connection_->connected() || clock::now() < lost_at_ + names_are_old_after) {
+    return;
+  }
+  lost_at_ = clock::now();
+  ended();
+}
+
+// ---- the store's own nodes ----
+
+void ensemble::prepare() {
+  if (ready_) return drain();
+  if (std::exchange(preparing_, true)) return;
+  launch(flight_of({sync(where_.root()), get(where_.sessions()), get(where_.queues())},
+                   repeat::never,
+                   [self = shared_from_this()](const landing& l) { self->took_store(l, false); }));
+}
+
+void ensemble::took_store(const landing& l, bool made) {
+  preparing_ = false;
+  if (l.what != status::ok) {
+    if (connection_ && connection_->connected()) refuse_all(status::unavailable, l.text);
+    return;
+  }
+  const auto& sessions = l.replies[l.replies.size() - 2];
+  const auto& queues = l.replies.back();
+  if (sessions.ok() && sessions.data != store_format) {
+    return refuse_all(status::damaged, "the node " + where_.sessions() +
+                                           " is not of holdfast, or of a newer one; name another "
+                                           "path in the URL");
+  }
+  if (sessions.ok() && queues.ok()) {
+    ready_ = true;
+    return drain();
+  }
+  if (made) return refuse_all(status::unavailable, "the nodes of the store vanish");
+  make_store();
+}
+
+void ensemble::make_store() {
+  std::vector<zoo_request> all;
+  for (std::size_t at = set_.root.find('/', 1);; at = set_.root.find('/', at + 1)) {
+    all.push_back(create(set_.root.substr(0, at)));
+    if (at == std::string::npos) break;
+  }
+  all.push_back(create(where_.sessions(), std::string(store_format)));
+  all.push_back(create(where_.queues()));
+  all.push_back(get(where_.sessions()));
+  all.push_back(get(where_.queues()));
+  preparing_ = true;
+  launch(flight_of(std::move(all), repeat::never,
+                   [self = shared_from_this()](const landing& l) { self->took_store(l, true); }));
+}
+
+// Until somebody asks again: an operator may have put it right by then.
+void ensemble::refuse_all(status what, std::string why) {
+  refusal_ = std::move(why);
+  tell_trouble();
+  for (const auto& f : std::exchange(waiting_, {})) finish(f, what, refusal_);
+}
+
+// ---- flights ----
+
+ensemble::flight_ptr ensemble::flight_of(std::vector<zoo_request> requests, repeat how,
+                                         on_landing done) const {
+  auto f = std::make_shared<flight>();
+  f->requests = std::move(requests);
+  f->how = how;
+  f->done = std::move(done);
+  f->deadline = clock::now() + (how == repeat::always ? 2 : 1) * set_.node_timeout;
+  return f;
+}
+
+void ensemble::fly(std::vector<zoo_request> requests, repeat how, on_landing done) {
+  const auto f = flight_of(std::move(requests), how, std::move(done));
+  if (ready_ && connection_ && connection_->connected()) return launch(f);
+  wait(f);
+  if (connection_ && connection_->connected()) prepare();
+}
+
+void ensemble::launch(const flight_ptr& f) {
+  ++flights_;
+  f->sent = clock::now();
+  f->missing = f->requests.size();
+  f->replies.assign(f->requests.size(), {});
+  f->place = flying_.insert(flying_.end(), f);
+  watch_the_time();
+  // An answer, which would drop the connection, cannot come before the loop has its turn.
+  const auto to = connection_;
+  to->hold();
+  for (std::size_t i = 0; i < f->requests.size(); ++i) {
+    to->send(f->requests[i], [self = shared_from_this(), f, i](zoo_reply r) {
+      self->last_answer_ = clock::now();
+      f->replies[i] = std::move(r);
+      if (--f->missing == 0) self->landed(f);
+    });
+  }
+  to->let_go();
+}
+
+void ensemble::landed(const flight_ptr& f) {
+  flying_.erase(f->place);
+  const zoo_reply* bad = nullptr;
+  bool unknown = f->may_be_done;
+  bool wrote = false;
+  for (std::size_t i = 0; i < f->replies.size(); ++i) {
+    const auto& r = f->replies[i];
+    if (r.ok() && writes(f->requests[i])) wrote = true;
+    if (is_answer(r.code)) continue;
+    if (bad == nullptr) bad = &r;
+    if (!is_refusal(r.code) && writes(f->requests[i])) unknown = true;
+  }
+  if (bad == nullptr) {
+    landing l{.what = status::ok, .text = {}, .replies = std::move(f->replies)};
+    return std::exchange(f->done, nullptr)(std::move(l));
+  }
+  f->may_be_done = unknown || wrote;
+  const bool untouched = !f->may_be_done;
+  const bool may = (f->how == repeat::always || untouched) && passes(bad->code) && ready_;
+  if (!closed_ && may && clock::now() + pause_between_tries < f->deadline) return wait(f);
+  std::string text = refusal_text(bad->code, set_);
+  if (passes(bad->code) && !trouble().empty()) text += "; " + trouble();
+  finish(f, untouched ? status::unavailable : status::unknown, std::move(text));
+}
+
+void ensemble::finish(const flight_ptr& f, status what, std::string text) {
+  if (!f->done) return;
+  std::exchange(f->done, nullptr)({.what = what, .text = std::move(text), .replies = {}});
+}
+
+// Answers come in order: the oldest flight is the one that waits for longest. A long one is not
+// given up while its answers come.
+void ensemble::watch_the_time() {
+  if (flying_.empty() || std::exchange(watches_the_time_, true)) return;
+  loop_->at(clock::now() + nudge_after(set_), [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    self->watches_the_time_ = false;
+    if (!self->flying_.empty()) self->look_at_silence();
+    self->watch_the_time();
+  });
+}
+
+time_point ensemble::silent_since() const { return std::max(flying_.front()->sent, last_answer_); }
+
+void ensemble::look_at_silence() {
+  const auto silence = clock::now() - silent_since();
+  if (silence >= set_.node_timeout) {
+    connection_->hang_up();
+    last_answer_ = clock::now();
+  } else if (silence >= nudge_after(set_) && !std::exchange(nudged_, true)) {
+    connection_->send(get(where_.root()),
+                      [self = shared_from_this()](const zoo_reply&) { self->nudged_ = false; });
+  }
+}
+
+// ---- while no server is ready ----
+
+void ensemble::wait(const flight_ptr& f) {
+  waiting_.push_back(f);
+  const auto soon = std::min(f->deadline, clock::now() + pause_between_tries);
+  loop_->at(soon, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->drain();
+  });
+  loop_->at(f->deadline, [weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->fail_waiting();
+  });
+}
+
+void ensemble::drain() {
+  if (!ready_ || !connection_ || !connection_->connected()) return;
+  refusal_.clear();
+  tell_trouble();
+  for (const auto& f : std::exchange(waiting_, {})) launch(f);
+}
+
+void ensemble::fail_waiting() {
+  tell_trouble();
+  renew_when_names_may_have_changed();
+  const auto now = clock::now();
+  std::vector<flight_ptr> late;
+  std::erase_if(waiting_, [&](const flight_ptr& f) {
+    if (f->deadline > now) return false;
+    late.push_back(f);
+    return true;
+  });
+  for (const auto& f : late) {
+    finish(f, f->may_be_done ? status::unknown : status::unavailable,
+           "no ZooKeeper server is ready: " + trouble());
+  }
+}
+
+std::string refusal_text(zoo_code code, const settings& set) {
+  std::string text = "ZooKeeper: " + print(code);
+  if (code == zoo_code::not_allowed) {
+    return text + (set.user.empty()
+                       ? "; the nodes below " + set.root +
+                             " belong to a user: zookeeper://USER@host?password_file="
+                       : "; the nodes below " + set.root + " do not belong to the user '" +
+                             set.user + "' with this password");
+  }
+  if (code == zoo_code::unimplemented) return text + "; 3.5.3 or later is needed";
+  if (code == zoo_code::connection_lost) return text + ", or no answer in time";
+  return text;
+}
+
+zoo_request get(std::string path) { return {.what = kind::get, .path = std::move(path)}; }
+zoo_request children_of(std::string path) {
+  return {.what = kind::children, .path = std::move(path)};
+}
+zoo_request sync(std::string path) { return {.what = kind::sync, .path = std::move(path)}; }
+zoo_request remove(std::string path, std::int32_t version) {
+  return {.what = kind::remove, .path = std::move(path), .version = version};
+}
+zoo_request check(std::string path, std::int32_t version) {
+  return {.what = kind::check, .path = std::move(path), .version = version};
+}
+zoo_request create(std::string path, std::string data) {
+  return {.what = kind::create, .path = std::move(path), .data = std::move(data)};
+}
+zoo_request put(std::string path, std::string data, std::int32_t version) {
+  return {.what = kind::set, .path = std::move(path), .data = std::move(data), .version = version};
+}
+zoo_request all_or_none(std::vector<zoo_request> parts) {
+  return {.what = kind::multi, .parts = std::move(parts)};
+}
+
+}  // namespace holdfast::engines::zookeeper

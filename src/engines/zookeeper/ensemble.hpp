@@ -1,0 +1,149 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/zookeeper/paths.hpp"
+#include "engines/zookeeper/settings.hpp"
+#include "io/loop.hpp"
+#include "io/stream_socket.hpp"
+#include "io/zookeeper_connection.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace holdfast::engines::zookeeper {
+
+using io::zoo_code;
+using io::zoo_reply;
+using io::zoo_request;
+
+/// What became of one flight: requests sent together, and all their answers.
+struct landing {
+  core::status what{core::status::unavailable};  ///< ok: all were answered, if only by a refusal.
+  std::string text{};                            ///< Unless ok: why.
+  std::vector<zoo_reply> replies{};              ///< When ok, in the order of the requests.
+};
+using on_landing = std::function<void(landing)>;
+
+/// Whether a flight may be sent more than once.
+enum class repeat : std::uint8_t {
+  never,   ///< An unknown outcome is the outcome.
+  always,  ///< A read, or a removal of what may be gone: until the time is over.
+};
+
+/// The servers of one ensemble. One of them is connected to at a time; that the library calls
+/// itself connected proves nothing, only an answer does.
+///
+/// Thread safety: the loop's thread only, except start(), close(), set(), where() and
+/// told_trouble().
+class ensemble final : public io::zookeeper_connection::owner,
+                       public std::enable_shared_from_this<ensemble> {
+ public:
+  class listener {
+   public:
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
+    /// A watched node was changed or removed.
+    virtual void changed(const std::string& path) = 0;
+    /// The connection was lost. True: all watches are to be given up, for example because the
+    /// request that makes them again would be too long.
+    virtual bool gives_watches_up() = 0;
+    /// No watch is left.
+    virtual void watches_lost() = 0;
+  };
+
+  ensemble(settings s, std::shared_ptr<io::loop> l);
+  void start();
+  /// Answers everything that is under way, soon.
+  void close();
+  void listen(std::weak_ptr<listener> l) { listener_ = std::move(l); }
+
+  const settings& set() const noexcept { return set_; }
+  const paths& where() const noexcept { return where_; }
+  const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
+
+  /// Sends all requests at once, in order; nothing of others comes between them on this client's
+  /// connection.
+  void fly(std::vector<zoo_request> requests, repeat how, on_landing done);
+  /// The nodes that hold everything were not there: they are looked for, and made, again.
+  void doubt_store() { ready_ = false; }
+
+  /// Why no server is ready, for people; empty when one is. From any thread.
+  std::string told_trouble() const;
+  std::string server() const { return connection_ ? connection_->server() : std::string(); }
+  std::uint64_t flights() const noexcept { return flights_; }
+
+  void connected() override;
+  void disconnected() override;
+  void ended() override;
+  void node_changed(const std::string& path) override;
+
+ private:
+  struct flight;
+  using flight_ptr = std::shared_ptr<flight>;
+
+  std::string trouble() const;
+  void tell_trouble();
+  void resolve();
+  void connect(const std::string& servers);
+  void reconnect_later();
+  void renew_when_names_may_have_changed();
+  void prepare();
+  void took_store(const landing& l, bool made);
+  void make_store();
+  void refuse_all(core::status what, std::string why);
+
+  flight_ptr flight_of(std::vector<zoo_request> requests, repeat how, on_landing done) const;
+  void launch(const flight_ptr& f);
+  void landed(const flight_ptr& f);
+  void finish(const flight_ptr& f, core::status what, std::string text);
+  void wait(const flight_ptr& f);
+  void drain();
+  void fail_waiting();
+  void watch_the_time();
+  time_point silent_since() const;
+  void look_at_silence();
+
+  const settings set_;
+  const paths where_;
+  const std::shared_ptr<io::loop> loop_;
+  std::weak_ptr<listener> listener_;
+  std::shared_ptr<io::zookeeper_connection> connection_;
+  std::list<flight_ptr> flying_;  ///< In the order in which they were sent.
+  std::list<flight_ptr> waiting_;
+  std::string names_trouble_;  ///< Why a server's name has no address.
+  std::string refusal_;        ///< Why this store is not to be used.
+  mutable std::mutex mutex_;
+  std::string told_trouble_{"not connected yet"};  ///< Under the mutex.
+  time_point lost_at_{};
+  time_point last_answer_{};
+  std::uint64_t flights_{};
+  bool ready_{};  ///< The store's nodes are there, and of a format that is known.
+  bool preparing_{};
+  bool watches_the_time_{};
+  bool nudged_{};  ///< A question is under way that is there to be one.
+  bool reconnects_{};
+  bool closed_{};
+};
+
+/// "ZooKeeper refuses it: bad version (-103)", for a code that says nothing about a node.
+std::string refusal_text(zoo_code code, const settings& set);
+
+// Requests, in short.
+zoo_request get(std::string path);
+zoo_request children_of(std::string path);
+zoo_request sync(std::string path);
+zoo_request remove(std::string path, std::int32_t version = zoo_request::any_version);
+zoo_request check(std::string path, std::int32_t version = zoo_request::any_version);
+zoo_request create(std::string path, std::string data = {});
+zoo_request put(std::string path, std::string data,
+                std::int32_t version = zoo_request::any_version);
+zoo_request all_or_none(std::vector<zoo_request> parts);
+
+}  // namespace holdfast::engines::zookeeper

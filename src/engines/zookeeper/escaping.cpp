@@ -1,0 +1,55 @@
+#include "engines/zookeeper/escaping.hpp"
+
+#include <charconv>
+#include <cstdint>
+
+namespace holdfast::engines::zookeeper {
+
+namespace {
+
+constexpr std::string_view hex_digits = "0123456789abcdef";
+
+bool is_plain(std::uint8_t byte, bool first, escape_for where) {
+  if (byte == '%' || byte < 0x20 || byte == 0x7f) return false;
+  if (where == escape_for::line) return true;
+  return byte > 0x20 && byte < 0x7f && byte != '/' && !(first && byte == '.');
+}
+
+}  // namespace
+
+std::string escaped(std::string_view text, escape_for where) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto byte = static_cast<std::uint8_t>(c);
+    if (is_plain(byte, out.empty(), where)) {
+      out += c;
+    } else {
+      out += '%';
+      out += hex_digits[byte >> 4U];
+      out += hex_digits[byte & 15U];
+    }
+  }
+  return out;
+}
+
+std::optional<std::string> unescaped(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    if (i + 2 >= text.size()) return {};
+    std::uint8_t byte{};
+    const char* const digits = text.data() + i + 1;
+    const auto [end, bad] = std::from_chars(digits, digits + 2, byte, 16);
+    if (bad != std::errc() || end != digits + 2) return {};
+    out += static_cast<char>(byte);
+    i += 2;
+  }
+  return out;
+}
+
+}  // namespace holdfast::engines::zookeeper

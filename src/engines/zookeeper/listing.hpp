@@ -1,0 +1,52 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "engines/zookeeper/queue_look.hpp"
+#include "engines/zookeeper/store.hpp"
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace holdfast::engines::zookeeper {
+
+/// One picture of the whole store. ZooKeeper reads one node at a time; a server's state only moves
+/// on, and every answer tells the transaction of the node's last change. So everything is read
+/// twice in one flight, and when nothing in the second reading is newer than the newest of the
+/// first one, nothing has changed from the end of the first reading to the end of the second.
+///
+/// Thread safety: the loop's thread only. It keeps itself alive until it has answered.
+class listing : public std::enable_shared_from_this<listing> {
+ public:
+  listing(std::shared_ptr<store> s, core::on<core::listing> done);
+  void start() { read(); }
+
+ private:
+  void read();
+  void took(const landing& l);
+  bool is_one_moment(const landing& l) const;
+  void learn(const landing& l);
+  void read_entries(const landing& l);
+  bool take_queue(const std::string& node, const std::vector<std::string>& entries);
+  void took_entries(const std::vector<std::size_t>& unknown, const landing& l);
+  void answer();
+  void again();
+  void refuse(core::status what, std::string text);
+
+  const std::shared_ptr<store> store_;
+  core::on<core::listing> done_;
+  const time_point limit_;
+  std::vector<session_id> sessions_;  ///< To be read.
+  std::vector<std::string> queues_;   ///< Likewise, as their nodes are called.
+  core::listing all_;
+  std::map<session_id, std::uint64_t> incs_;
+  struct shown_entry {
+    std::string path;
+    entry_facts facts;
+  };
+  std::vector<shown_entry> entries_;  ///< All that are in the picture, as they are in it.
+};
+
+}  // namespace holdfast::engines::zookeeper

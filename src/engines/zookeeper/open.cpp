@@ -1,0 +1,78 @@
+#include "engines/zookeeper/open.hpp"
+
+#include "engines/zookeeper/diagnose.hpp"
+#include "engines/zookeeper/engine.hpp"
+#include "engines/zookeeper/settings.hpp"
+#include "io/loop.hpp"
+#include "io/per_process.hpp"
+#include "io/run_directory.hpp"
+
+#include <map>
+#include <mutex>
+#include <utility>
+
+namespace holdfast::engines::zookeeper {
+
+namespace {
+
+/// The stores of this process by URL; one is forgotten when its last user is gone.
+struct registry {
+  std::mutex mutex;
+  std::map<std::string, std::weak_ptr<zookeeper_engine>> stores;
+  /// The same for all of them: the client library counts its requests in one number without a lock.
+  std::weak_ptr<io::loop> loop;
+};
+
+constinit io::per_process<registry> stores;
+
+result<std::shared_ptr<zookeeper_engine>> engine_for(settings s) {
+  registry& r = stores.get();
+  const std::lock_guard hold(r.mutex);
+  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
+  auto& kept = r.stores[s.url];
+  if (auto running = kept.lock()) return running;
+  auto loop = r.loop.lock();
+  if (!loop) {
+    auto started = io::loop::start();
+    if (!started) return started.error();
+    loop = std::move(*started);
+    r.loop = loop;
+  }
+  const auto servers = std::make_shared<ensemble>(std::move(s), std::move(loop));
+  servers->start();
+  auto fresh = std::make_shared<zookeeper_engine>(servers);
+  kept = fresh;
+  return fresh;
+}
+
+}  // namespace
+
+result<opened> open_zookeeper(const core::store_url& url, missing) {
+  auto s = read_settings(url);
+  if (!s) return s.error();
+  opened o;
+  o.url = s->url;
+  const auto life = io::life_directory_of(s->identity);
+  if (life) o.life_directory = *life;
+  auto engine = engine_for(std::move(*s));
+  if (!engine) return engine.error();
+  // It keeps the engine, not the servers alone: the engine ends them.
+  const std::string no_life = life ? std::string() : life.error().message();
+  o.promise =
+      "exclusive, shared and permits(n) locks, first come first served, with tokens that grow "
+      "until an older copy of the data is restored. Any majority of the servers suffices; none of "
+      "their clocks and sessions decides anything";
+  o.longest_failover = [kept = *engine] { return longest_failover(kept->servers()); };
+  o.diagnose = [kept = *engine, no_life] { return diagnose(kept->servers(), no_life); };
+  o.loop = (*engine)->servers()->shared_loop();
+  o.engine = std::move(*engine);
+  return o;
+}
+
+result<presence> find_zookeeper(const core::store_url& url) {
+  const auto s = read_settings(url);
+  if (!s) return s.error();
+  return presence{.url = s->url, .there = true, .obstacle = {}};
+}
+
+}  // namespace holdfast::engines::zookeeper

@@ -1,0 +1,86 @@
+#include "engines/zookeeper/paths.hpp"
+
+#include "engines/zookeeper/escaping.hpp"
+
+#include <charconv>
+#include <utility>
+
+namespace holdfast::engines::zookeeper {
+
+namespace {
+
+template <class Number>
+std::optional<Number> number(std::string_view text, int base) {
+  Number value{};
+  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (bad != std::errc() || end != text.data() + text.size()) return {};
+  return value;
+}
+
+std::string hex(std::uint64_t value) {
+  char digits[16];
+  const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
+  return {digits, end};
+}
+
+std::string letter_of(const mode& how) {
+  if (how.is_exclusive()) return "x";
+  if (how.is_shared()) return "s";
+  return "p" + std::to_string(how.limit());
+}
+
+std::optional<mode> mode_of(std::string_view letter) {
+  if (letter == "x") return mode::exclusive();
+  if (letter == "s") return mode::shared();
+  if (!letter.starts_with('p')) return {};
+  const auto n = number<std::uint32_t>(letter.substr(1), 10);
+  if (!n || *n == 0 || *n > mode::permits_max) return {};
+  return mode::permits(*n);
+}
+
+/// The text up to the next dot, which is taken away too.
+std::string_view take_part(std::string_view& rest) {
+  const auto at = rest.find('.');
+  const auto part = rest.substr(0, at);
+  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + 1);
+  return part;
+}
+
+}  // namespace
+
+std::string paths::queue(const lock_name& name) const {
+  return queues() + "/" + escaped(name.str(), escape_for::node);
+}
+
+std::string paths::entry(const lock_name& name, const core::entry& e, std::uint32_t nonce) const {
+  return queue(name) + "/" + letter_of(e.how) + "." + e.owner.str() + "." + hex(e.inc) + "." +
+         hex(e.request) + "." + hex(nonce) + ".";
+}
+
+std::optional<named_entry> named_entry::parse(std::string_view node) {
+  std::string_view rest = node;
+  const auto how = mode_of(take_part(rest));
+  const auto id = session_id::parse(take_part(rest));
+  const auto inc = number<std::uint64_t>(take_part(rest), 16);
+  const auto request = number<std::uint64_t>(take_part(rest), 16);
+  const auto nonce = number<std::uint32_t>(take_part(rest), 16);
+  const auto order = number<std::int32_t>(rest, 10);
+  if (!how || !id || !inc || !request || !nonce || !order) return {};
+  return named_entry{.node = std::string(node),
+                     .what = {.owner = *id, .inc = *inc, .request = *request, .how = *how},
+                     .place = *order};
+}
+
+bool named_entry::is_older_than(const named_entry& other) const noexcept {
+  const auto difference =
+      static_cast<std::uint32_t>(place) - static_cast<std::uint32_t>(other.place);
+  return static_cast<std::int32_t>(difference) < 0;
+}
+
+std::optional<lock_name> parse_queue(std::string_view node) {
+  const auto name = unescaped(node);
+  if (!name || !lock_name(*name).check()) return {};
+  return lock_name(*name);
+}
+
+}  // namespace holdfast::engines::zookeeper

@@ -1,0 +1,213 @@
+#include "engines/zookeeper/queue_look.hpp"
+
+#include "core/queue.hpp"
+#include "engines/zookeeper/codec.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::zookeeper {
+
+using core::status;
+
+queue_names::queue_names(const std::vector<std::string>& nodes) {
+  all_.reserve(nodes.size());
+  for (const auto& node : nodes) {
+    auto e = named_entry::parse(node);
+    if (e) all_.push_back(std::move(*e));
+    if (!e) damage_ = node;
+  }
+  std::ranges::sort(all_, [](const auto& a, const auto& b) { return a.is_older_than(b); });
+}
+
+const named_entry* queue_names::find(const session_id& id, std::uint64_t inc,
+                                     std::uint64_t request) const {
+  const auto at = std::ranges::find_if(all_, [&](const named_entry& e) {
+    return e.what.request == request && e.what.inc == inc && e.what.owner == id;
+  });
+  return at == all_.end() ? nullptr : &*at;
+}
+
+const named_entry* queue_names::find(const std::string& node) const {
+  const auto at = std::ranges::find(all_, node, &named_entry::node);
+  return at == all_.end() ? nullptr : &*at;
+}
+
+std::vector<named_entry> queue_names::older_than(const named_entry& mine) const {
+  std::vector<named_entry> older;
+  for (const auto& e : all_) {
+    if (e.is_older_than(mine)) older.push_back(e);
+  }
+  return older;
+}
+
+bool surely_granted(const std::vector<named_entry>& older, const mode& how) {
+  if (older.size() >= core::waiters_max) return false;
+  std::vector<core::entry> all;
+  all.reserve(older.size() + 1);
+  for (const auto& e : older) {
+    all.push_back(e.what);
+    all.back().order = token{all.size()};
+  }
+  if (!core::fits(all, how)) return false;
+  const token mine{all.size() + 1};
+  all.push_back({.order = mine, .how = how});
+  return core::granted(all, mine);
+}
+
+namespace {
+
+/// One look under way.
+struct looking {
+  std::vector<named_entry> entries;
+  std::vector<std::string> paths;
+  std::vector<entry_facts> known;     ///< For each entry; without an order: not known.
+  std::vector<std::size_t> facts_at;  ///< In the replies, for each entry that is not known.
+  std::map<session_id, std::size_t> owners_at;
+};
+
+/// False: the entry is gone.
+bool take_facts(store& s, const looking& l, std::size_t i, const landing& answers, core::entry& e,
+                std::string& damage) {
+  e.order = l.known[i].order;
+  e.since = l.known[i].since;
+  if (e.order.value != 0) return true;
+  const auto& r = answers.replies[l.facts_at[i]];
+  if (!r.ok()) return false;
+  const auto since = decode_entry(r.data);
+  e.order = token_of(r.stat.created);
+  if (!since || e.order.value == 0) {
+    damage = l.paths[i];
+    return false;
+  }
+  e.since = *since;
+  s.keep_facts(l.paths[i], {e.order, e.since});
+  return true;
+}
+
+queue_picture picture_of(store& s, const looking& l, const landing& answers) {
+  queue_picture p;
+  std::string damage;
+  for (const auto& [id, at] : l.owners_at) {
+    const auto& r = answers.replies[at];
+    auto record = record_in(id, r);
+    if (r.ok() && !record) damage = s.where().session(id);
+    if (record) p.sessions.emplace(id, std::move(*record));
+  }
+  std::vector<std::string> dead;
+  for (std::size_t i = 0; i < l.entries.size(); ++i) {
+    core::entry e = l.entries[i].what;
+    const auto owner = p.sessions.find(e.owner);
+    if (owner == p.sessions.end() || owner->second.at.inc != e.inc) {
+      dead.push_back(l.paths[i]);
+      continue;
+    }
+    if (!take_facts(s, l, i, answers, e, damage)) continue;
+    p.nodes.emplace(e.order, l.entries[i].node);
+    p.live.push_back(e);
+  }
+  if (!damage.empty()) {
+    auto r = damaged(damage);
+    p.what = r.what;
+    p.text = std::move(r.text);
+    return p;
+  }
+  s.sweep(std::move(dead));
+  if (l.entries.empty()) return p;
+  const auto oldest = p.sessions.find(l.entries.front().what.owner);
+  if (oldest != p.sessions.end()) oldest->second.gate = gate_in(answers.replies.back());
+  return p;
+}
+
+/// The oldest that is alive may be another than the oldest.
+void with_first_gate(const std::shared_ptr<store>& s, queue_picture p,
+                     const std::function<void(queue_picture)>& done) {
+  if (p.live.empty()) return done(std::move(p));
+  const auto first = p.live.front().owner;
+  if (p.sessions.at(first).gate != 0) return done(std::move(p));
+  s->servers().fly({get(s->where().gate(first))}, repeat::always,
+                   [p = std::move(p), first, done](const landing& l) mutable {
+                     if (l.what == status::ok) p.sessions.at(first).gate = gate_in(l.replies[0]);
+                     done(std::move(p));
+                   });
+}
+
+}  // namespace
+
+void look_at(const std::shared_ptr<store>& s, const lock_name& name,
+             std::vector<named_entry> entries, std::function<void(queue_picture)> done) {
+  const auto l = std::make_shared<looking>();
+  l->entries = std::move(entries);
+  std::vector<zoo_request> questions{sync(s->where().sessions())};
+  const std::string queue = s->where().queue(name) + "/";
+  for (const auto& e : l->entries) {
+    l->paths.push_back(queue + e.node);
+    const auto* known = s->facts_of(l->paths.back());
+    l->known.push_back(known != nullptr ? *known : entry_facts{});
+    l->facts_at.push_back(questions.size());
+    if (known == nullptr) questions.push_back(get(l->paths.back()));
+  }
+  for (const auto& e : l->entries) {
+    if (!l->owners_at.emplace(e.what.owner, questions.size()).second) continue;
+    questions.push_back(get(s->where().session(e.what.owner)));
+  }
+  if (!l->entries.empty()) {
+    // The oldest one's record is shown as a whole.
+    questions.push_back(get(s->where().gate(l->entries.front().what.owner)));
+  }
+  s->servers().fly(std::move(questions), repeat::always,
+                   [s, l, done = std::move(done)](const landing& answers) {
+                     if (answers.what != status::ok) {
+                       queue_picture p;
+                       p.what = status::unavailable;
+                       p.text = answers.text;
+                       return done(std::move(p));
+                     }
+                     with_first_gate(s, picture_of(*s, *l, answers), done);
+                   });
+}
+
+core::queue_view view_of(const queue_picture& p, core::entry mine) {
+  core::queue_view v;
+  auto all = p.live;
+  all.push_back(mine);
+  v.mine = mine.order;
+  if (core::granted(all, mine.order)) {
+    v.what = status::ok;
+    return v;
+  }
+  v.what = status::queued;
+  v.targets = core::watch_targets(all, mine.order);
+  v.ahead.reserve(p.live.size());
+  for (const core::entry& e : p.live) {
+    const core::session_record& s = p.sessions.at(e.owner);
+    if (!v.first) v.first = s;
+    v.ahead.push_back({.order = e.order,
+                       .owner = e.owner,
+                       .at = s.at,
+                       .ttl = s.ttl,
+                       .where = s.where,
+                       .pid = s.owner.pid,
+                       .how = e.how,
+                       .since = e.since});
+  }
+  return v;
+}
+
+std::vector<std::string> nodes_of(const store& s, const lock_name& name, const queue_picture& p,
+                                  const std::vector<token>& targets) {
+  std::vector<std::string> nodes;
+  const std::string queue = s.where().queue(name) + "/";
+  for (const core::entry& e : p.live) {
+    if (std::ranges::find(targets, e.order) == targets.end()) continue;
+    nodes.push_back(queue + p.nodes.at(e.order));
+    // A session's own node changes with every beat.
+    nodes.push_back(s.where().gate(e.owner));
+  }
+  std::ranges::sort(nodes);
+  const auto rest = std::ranges::unique(nodes);
+  nodes.erase(rest.begin(), rest.end());
+  return nodes;
+}
+
+}  // namespace holdfast::engines::zookeeper

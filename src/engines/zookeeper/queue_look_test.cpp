@@ -1,0 +1,73 @@
+#include "engines/zookeeper/queue_look.hpp"
+
+#include <gtest/gtest.h>
+
+namespace holdfast::engines::zookeeper {
+namespace {
+
+using core::status;
+
+std::string node(char letter, char id, int request, int place) {
+  char number[16];
+  std::snprintf(number, sizeof number, "%010d", place);
+  return std::string(1, letter) + (letter == 'p' ? "2" : "") + "." + std::string(32, id) + ".1." +
+         std::to_string(request) + ".0." + number;
+}
+
+session_id id_of(char id) { return *session_id::parse(std::string(32, id)); }
+
+TEST(zookeeper_queue_look, names_are_put_in_order) {
+  const queue_names names({node('x', 'b', 1, 2), node('s', 'a', 1, 1), node('x', 'c', 1, 10)});
+  ASSERT_EQ(names.all().size(), 3U);
+  EXPECT_TRUE(names.damage().empty());
+  EXPECT_EQ(names.all()[0].what.owner, id_of('a'));
+  EXPECT_EQ(names.all()[2].what.owner, id_of('c'));
+  EXPECT_EQ(names.older_than(names.all()[2]).size(), 2U);
+  EXPECT_TRUE(names.older_than(names.all()[0]).empty());
+}
+
+TEST(zookeeper_queue_look, of_one_request_made_twice_the_older_is_found) {
+  const queue_names names({node('x', 'a', 1, 7), node('x', 'a', 1, 3), node('x', 'a', 2, 1)});
+  const auto* found = names.find(id_of('a'), 1, 1);
+  ASSERT_NE(found, nullptr);
+  EXPECT_EQ(found->place, 3);
+  EXPECT_EQ(names.find(id_of('a'), 2, 1), nullptr);
+  EXPECT_EQ(names.find(id_of('b'), 1, 1), nullptr);
+}
+
+TEST(zookeeper_queue_look, a_foreign_name_is_damage) {
+  EXPECT_EQ(queue_names({node('x', 'a', 1, 1), "lock-0000000002"}).damage(), "lock-0000000002");
+}
+
+TEST(zookeeper_queue_look, only_what_dead_entries_cannot_change_is_sure) {
+  const auto older = [](const std::vector<std::string>& nodes) { return queue_names(nodes).all(); };
+  EXPECT_TRUE(surely_granted({}, mode::exclusive()));
+  EXPECT_FALSE(surely_granted(older({node('s', 'a', 1, 1)}), mode::exclusive()));
+  EXPECT_TRUE(surely_granted(older({node('s', 'a', 1, 1)}), mode::shared()));
+  EXPECT_FALSE(surely_granted(older({node('x', 'a', 1, 1)}), mode::shared()));
+  EXPECT_TRUE(surely_granted(older({node('p', 'a', 1, 1)}), mode::permits(2)));
+  EXPECT_FALSE(surely_granted(older({node('p', 'a', 1, 1)}), mode::permits(3)));
+  EXPECT_FALSE(
+      surely_granted(older({node('p', 'a', 1, 1), node('p', 'b', 1, 2)}), mode::permits(2)));
+}
+
+TEST(zookeeper_queue_look, a_record_that_is_not_there_or_denied_is_judged) {
+  zoo_reply r;
+  r.code = zoo_code::no_node;
+  EXPECT_EQ(judge(id_of('a'), 5, r).what, status::gone);
+  r.code = zoo_code::ok;
+  r.data = "foreign";
+  EXPECT_EQ(judge(id_of('a'), 5, r).what, status::damaged);
+  r.data = "holdfast-session 1\nttl 1000000000\n";
+  r.stat.created = 5;
+  r.stat.version = 3;
+  EXPECT_EQ(judge(id_of('a'), 5, r).what, status::ok);
+  EXPECT_EQ(judge(id_of('a'), 6, r).what, status::gone);
+  EXPECT_EQ(record_in(id_of('a'), r)->at, (core::version{5, 3, false}));
+  r.data += "denied 1\nby me\n";
+  EXPECT_EQ(judge(id_of('a'), 5, r).what, status::denied);
+  EXPECT_EQ(record_in(id_of('a'), r)->at, (core::version{5, 2, true}));
+}
+
+}  // namespace
+}  // namespace holdfast::engines::zookeeper

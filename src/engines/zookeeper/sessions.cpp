@@ -1,0 +1,246 @@
+#include "engines/zookeeper/sessions.hpp"
+
+#include "engines/zookeeper/codec.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::zookeeper {
+
+namespace {
+
+using core::status;
+
+// Beats came in between so many times.
+constexpr unsigned tries_max = 64;
+
+template <class R>
+R answer_of(core::reply what) {
+  R r;
+  static_cast<core::reply&>(r) = std::move(what);
+  return r;
+}
+
+template <class R>
+R answer_of(status what, std::string text = {}) {
+  return answer_of<R>(core::reply{what, std::move(text)});
+}
+
+template <class R>
+R answer_of(const landing& l) {
+  return answer_of<R>(l.what, l.text);
+}
+
+core::reply no_session(const session_id& id) {
+  return {status::gone, "session " + id.str() + " is not there"};
+}
+
+std::vector<zoo_request> one(zoo_request r) {
+  std::vector<zoo_request> all;
+  all.push_back(std::move(r));
+  return all;
+}
+
+/// The whole record, if it is still at this version.
+zoo_request removal(const paths& where, const session_id& id, bool denied,
+                    std::int32_t version = zoo_request::any_version) {
+  std::vector<zoo_request> parts;
+  if (!denied) parts.push_back(remove(where.allowed(id)));
+  parts.push_back(remove(where.gate(id)));
+  parts.push_back(remove(where.session(id), version));
+  return all_or_none(std::move(parts));
+}
+
+core::open_reply opened_reply(const std::shared_ptr<store>& s, const core::session_record& draft,
+                              const landing& l) {
+  if (!l.replies[0].ok() && l.replies[0].code != zoo_code::node_exists) {
+    s->servers().doubt_store();
+    return answer_of<core::open_reply>(status::unavailable,
+                                       "the store's own nodes are not there; they are made again");
+  }
+  const auto record = record_in(draft.id, l.replies[1]);
+  if (!record) {
+    return answer_of<core::open_reply>(l.replies[1].ok() ? damaged("s/" + draft.id.str())
+                                                         : no_session(draft.id));
+  }
+  if (record->at.denied) {
+    return answer_of<core::open_reply>(status::denied, core::denial_text(*record));
+  }
+  s->keep_session(*record);
+  s->opened();
+  auto reply = answer_of<core::open_reply>(status::ok);
+  reply.at = record->at;
+  reply.gate = gate_in(l.replies[2]);
+  return reply;
+}
+
+}  // namespace
+
+void open_session(const std::shared_ptr<store>& s, const core::session_record& draft,
+                  core::on<core::open_reply> done) {
+  const auto& where = s->where();
+  std::vector<zoo_request> parts{create(where.session(draft.id), encode(draft)),
+                                 create(where.allowed(draft.id)), create(where.gate(draft.id))};
+  // Read in the same flight: the numbers that the record was given, now or by an earlier try.
+  std::vector<zoo_request> all{all_or_none(std::move(parts)), get(where.session(draft.id)),
+                               get(where.gate(draft.id))};
+  s->servers().fly(std::move(all), repeat::never, [s, draft, done](const landing& l) {
+    done(l.what == status::ok ? opened_reply(s, draft, l) : answer_of<core::open_reply>(l));
+  });
+}
+
+void beat_session(const std::shared_ptr<store>& s, const core::beat_request& r,
+                  core::on<core::beat_reply> done) {
+  const auto send = [s, r, done](const core::session_record& record) {
+    const auto& where = s->where();
+    std::vector<zoo_request> parts{check(where.allowed(r.id)),
+                                   put(where.session(r.id), encode(record))};
+    s->servers().fly(one(all_or_none(std::move(parts))), repeat::never,
+                     [s, r, done](const landing& l) {
+                       if (l.what != status::ok) return done(answer_of<core::beat_reply>(l));
+                       if (l.replies[0].ok()) {
+                         auto reply = answer_of<core::beat_reply>(status::ok);
+                         reply.proves = r.attempt;
+                         return done(std::move(reply));
+                       }
+                       s->refusal(r.id, r.inc, [done](core::reply why) {
+                         if (why.what == status::ok) why.what = status::unavailable;
+                         done(answer_of<core::beat_reply>(std::move(why)));
+                       });
+                     });
+  };
+  s->with_session(
+      r.id, r.inc,
+      [done, send](const core::session_record& record) {
+        // Only asked for just now, and then with what it says.
+        if (record.at.denied) {
+          return done(answer_of<core::beat_reply>(status::denied, core::denial_text(record)));
+        }
+        send(record);
+      },
+      [done](core::reply why) { done(answer_of<core::beat_reply>(std::move(why))); });
+}
+
+namespace {
+
+void closed(const std::shared_ptr<store>& s, const session_id& id) {
+  s->forget_session(id);
+  auto entries = s->forget_all(id);
+  while (!entries.empty()) {
+    const auto count = std::min(entries.size(), store::sweep_max);
+    s->sweep({entries.end() - static_cast<std::ptrdiff_t>(count), entries.end()});
+    entries.resize(entries.size() - count);
+  }
+}
+
+void close_as(const std::shared_ptr<store>& s, const core::close_request& r, bool denied,
+              const core::on<core::reply>& done) {
+  s->servers().fly(one(removal(s->where(), r.id, denied)), repeat::never,
+                   [s, r, denied, done](const landing& l) {
+                     if (l.what != status::ok) return done({l.what, l.text});
+                     if (l.replies[0].ok()) {
+                       closed(s, r.id);
+                       return done({status::ok, {}});
+                     }
+                     if (l.replies[0].code == zoo_code::not_empty) {
+                       return done(damaged("s/" + r.id.str()));
+                     }
+                     if (!denied) return close_as(s, r, true, done);
+                     closed(s, r.id);
+                     done(no_session(r.id));
+                   });
+}
+
+}  // namespace
+
+void close_session(const std::shared_ptr<store>& s, const core::close_request& r,
+                   core::on<core::reply> done) {
+  s->with_session(
+      r.id, r.inc, [s, r, done](const core::session_record&) { close_as(s, r, false, done); },
+      [done](core::reply why) { done(std::move(why)); });
+}
+
+void take_session(const std::shared_ptr<store>& s, const core::take_request& r,
+                  core::on<core::take_reply> done) {
+  s->servers().fly(
+      {sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
+      [s, r, done](const landing& l) {
+        if (l.what != status::ok) {
+          return done(answer_of<core::take_reply>(status::unavailable, l.text));
+        }
+        const auto record = record_in(r.id, l.replies[1]);
+        if (!record) {
+          return done(answer_of<core::take_reply>(l.replies[1].ok() ? damaged("s/" + r.id.str())
+                                                                    : no_session(r.id)));
+        }
+        if (record->at != r.seen) {
+          auto reply = answer_of<core::take_reply>(status::changed,
+                                                   "the session has changed since it was seen");
+          reply.at = record->at;
+          return done(std::move(reply));
+        }
+        s->servers().fly(one(removal(s->where(), r.id, r.seen.denied, l.replies[1].stat.version)),
+                         repeat::never, [s, r, done](const landing& taken) {
+                           if (taken.what != status::ok) {
+                             return done(answer_of<core::take_reply>(taken));
+                           }
+                           if (taken.replies[0].code == zoo_code::not_empty) {
+                             return done(answer_of<core::take_reply>(damaged("s/" + r.id.str())));
+                           }
+                           // It has changed, or ended, since it was read: looking tells which.
+                           if (!taken.replies[0].ok()) return take_session(s, r, done);
+                           s->forget_session(r.id);
+                           s->sweep_some();
+                           done(answer_of<core::take_reply>(status::ok));
+                         });
+      });
+}
+
+namespace {
+
+void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r, unsigned tries,
+             const core::on<core::deny_reply>& done) {
+  s->servers().fly(
+      {sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
+      [s, r, tries, done](const landing& l) {
+        if (l.what != status::ok) {
+          return done(answer_of<core::deny_reply>(status::unavailable, l.text));
+        }
+        auto record = record_in(r.id, l.replies[1]);
+        if (!record) {
+          return done(answer_of<core::deny_reply>(l.replies[1].ok() ? damaged("s/" + r.id.str())
+                                                                    : no_session(r.id)));
+        }
+        auto reply = answer_of<core::deny_reply>(status::ok);
+        reply.already = record->at.denied;
+        reply.ttl = record->ttl;
+        if (reply.already) return done(std::move(reply));
+        if (tries == 0) {
+          return done(answer_of<core::deny_reply>(
+              status::unavailable, "it changed " + std::to_string(tries_max) + " times meanwhile"));
+        }
+        record->at.denied = true;
+        record->denied_by = r.by;
+        record->denied_why = r.why;
+        std::vector<zoo_request> parts{
+            put(s->where().session(r.id), encode(*record), l.replies[1].stat.version),
+            remove(s->where().allowed(r.id))};
+        s->servers().fly(one(all_or_none(std::move(parts))), repeat::never,
+                         [s, r, tries, reply, done](const landing& denied) {
+                           if (denied.what != status::ok) {
+                             return done(answer_of<core::deny_reply>(denied));
+                           }
+                           if (denied.replies[0].ok()) return done(reply);
+                           deny_on(s, r, tries - 1, done);
+                         });
+      });
+}
+
+}  // namespace
+
+void deny_session(const std::shared_ptr<store>& s, const core::deny_request& r,
+                  core::on<core::deny_reply> done) {
+  deny_on(s, r, tries_max, done);
+}
+
+}  // namespace holdfast::engines::zookeeper
