@@ -15,6 +15,10 @@
 #include "engines/redis/open.hpp"
 #include "tests/redis/server.hpp"
 #endif
+#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#include "engines/zookeeper/open.hpp"
+#include "tests/zookeeper/server.hpp"
+#endif
 
 #include <atomic>
 #include <cstdlib>
@@ -62,6 +66,21 @@ std::string redis_url(const std::string& directory) {
 }  // namespace
 #endif
 
+#if defined(HOLDFAST_WITH_ZOOKEEPER)
+namespace {
+
+// One ensemble for all tests of this process; each test has a root of its own.
+template <std::size_t Servers>
+std::string zookeeper_url(const std::string& directory) {
+  static tests::temporary_directory notes;
+  static zookeeper_tests::servers running(Servers);
+  ::setenv("HOLDFAST_RUN_DIRECTORY", (notes.path() + "/run").c_str(), 1);
+  return running.url(directory.substr(directory.rfind('/') + 1)) + "?node_timeout=20s";
+}
+
+}  // namespace
+#endif
+
 std::vector<engine_kind> built_engines() {
   std::vector<engine_kind> all;
 #if defined(HOLDFAST_WITH_MEMORY)
@@ -81,6 +100,13 @@ std::vector<engine_kind> built_engines() {
 #if defined(HOLDFAST_WITH_REDIS)
   all.push_back(
       {"redis", redis_url, [](const store_url& u) { return engines::redis::open_redis(u); }, true});
+#endif
+#if defined(HOLDFAST_WITH_ZOOKEEPER)
+  const auto open_zookeeper = [](const store_url& u) {
+    return engines::zookeeper::open_zookeeper(u);
+  };
+  all.push_back({"zookeeper", zookeeper_url<1>, open_zookeeper});
+  all.push_back({"zookeeper_ensemble", zookeeper_url<3>, open_zookeeper});
 #endif
   return all;
 }

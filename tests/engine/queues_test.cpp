@@ -294,7 +294,7 @@ TEST_P(engine_queues, one_session_may_hold_many_names) {
   std::vector<token> orders;
   for (int i = 0; i < 2000; ++i) {
     const auto v = m.enqueue("name " + std::to_string(i));
-    ASSERT_EQ(v.what, status::ok);
+    ASSERT_EQ(v.what, status::ok) << i << ' ' << v.text;
     orders.push_back(v.mine);
   }
   EXPECT_EQ(ask().list().locks.size(), 2000U);

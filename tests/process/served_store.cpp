@@ -6,6 +6,9 @@
 #if defined(HOLDFAST_WITH_REDIS)
 #include "tests/redis/server.hpp"
 #endif
+#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#include "tests/zookeeper/server.hpp"
+#endif
 
 namespace holdfast::process {
 
@@ -46,6 +49,17 @@ class redis_store final : public served_store {
 };
 #endif
 
+#if defined(HOLDFAST_WITH_ZOOKEEPER)
+class zookeeper_store final : public served_store {
+ public:
+  std::string url() const override { return servers_.url() + "?node_timeout=20s"; }
+  pid_t server() const override { return servers_.at(0).pid(); }
+
+ private:
+  zookeeper_tests::servers servers_;
+};
+#endif
+
 }  // namespace
 
 std::vector<store_kind> local_stores() {
@@ -70,6 +84,11 @@ std::vector<store_kind> all_stores() {
 #if defined(HOLDFAST_WITH_REDIS)
   all.push_back({"redis", [](const std::string&) -> std::unique_ptr<served_store> {
                    return std::make_unique<redis_store>();
+                 }});
+#endif
+#if defined(HOLDFAST_WITH_ZOOKEEPER)
+  all.push_back({"zookeeper", [](const std::string&) -> std::unique_ptr<served_store> {
+                   return std::make_unique<zookeeper_store>();
                  }});
 #endif
   return all;

@@ -1,0 +1,141 @@
+#include "tests/redis/server.hpp"
+#include "tests/zookeeper/engine_fixture.hpp"
+
+#include <fstream>
+
+/// Servers and nodes that cannot be used: each is named, with what to do.
+
+namespace holdfast::zookeeper_tests {
+namespace {
+
+using engines::zookeeper::create;
+using engines::zookeeper::put;
+
+class zookeeper_bad_input : public testing::Test {
+ protected:
+  static servers& one() {
+    static servers running;
+    return running;
+  }
+  static std::string root() {
+    static int roots = 0;
+    return "t" + std::to_string(++roots);
+  }
+  static std::string url(const std::string& root) { return one().url(root) + "?node_timeout=20s"; }
+  static void expect(const core::reply& r, const std::string& part) {
+    EXPECT_NE(r.text.find(part), std::string::npos) << r.text;
+  }
+};
+
+TEST_F(zookeeper_bad_input, a_server_that_is_not_there) {
+  client c("zookeeper://127.0.0.1:1/t?node_timeout=500ms");
+  const auto r = c.await(status::unavailable);
+  expect(r, "127.0.0.1:1");
+  expect(r, "refuses the connection");
+}
+
+TEST_F(zookeeper_bad_input, a_name_without_an_address) {
+  client c("zookeeper://nobody.invalid/t?node_timeout=500ms");
+  expect(c.await(status::unavailable), "nobody.invalid");
+}
+
+TEST_F(zookeeper_bad_input, a_redis_behind_the_url) {
+  redis_tests::server redis;
+  client c("zookeeper://" + redis.address() + "/t?node_timeout=500ms");
+  expect(c.await(status::unavailable), "ZooKeeper");
+}
+
+TEST_F(zookeeper_bad_input, a_user_that_is_missing_or_wrong) {
+  const auto r = root();
+  tests::temporary_directory directory;
+  std::ofstream(directory.path() + "/password") << "secret\n";
+  const auto with = [&](const std::string& user) {
+    return "zookeeper://" + user + one().addresses() + "/" + r + "?node_timeout=20s";
+  };
+  client owner(with("me@") + "&password_file=" + directory.path() + "/password");
+  ASSERT_EQ(owner.open().what, status::ok);
+  expect(client(with("")).await(status::unavailable), "password_file=");
+  expect(client(with("me:other@")).await(status::unavailable), "user 'me'");
+  EXPECT_EQ(owner.open().what, status::ok);
+}
+
+TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format) {
+  for (const std::string data : {"mine", "", "holdfast-store 2\n"}) {
+    const auto r = root();
+    client other(url(root()));
+    ASSERT_EQ(other.open().what, status::ok);
+    ASSERT_TRUE(other.fly({create("/" + r), create("/" + r + "/s", data)}).replies.at(1).ok());
+    client c(url(r));
+    expect(c.await(status::damaged), "/" + r + "/s");
+    EXPECT_EQ(other.fly({engines::zookeeper::get("/" + r + "/s")}).replies.at(0).data, data);
+  }
+}
+
+TEST_F(zookeeper_bad_input, a_store_that_is_put_right_is_used) {
+  const auto r = root();
+  client other(url(root()));
+  ASSERT_EQ(other.open().what, status::ok);
+  other.fly({create("/" + r), create("/" + r + "/s", "mine")});
+  client c(url(r));
+  c.await(status::damaged);
+  other.fly({engines::zookeeper::remove("/" + r + "/s")});
+  c.await(status::ok);
+}
+
+TEST_F(zookeeper_bad_input, a_store_that_was_removed_is_made_again) {
+  const auto r = root();
+  client c(url(r));
+  auto m = c.join();
+  m.close();
+  const auto& where = c.servers->where();
+  c.fly({engines::zookeeper::remove(where.sessions()), engines::zookeeper::remove(where.queues())});
+  c.await(status::ok);
+}
+
+TEST_F(zookeeper_bad_input, foreign_nodes_in_a_queue_and_among_the_sessions) {
+  client c(url(root()));
+  auto m = c.join();
+  auto other = c.join();
+  ASSERT_EQ(m.enqueue("a").what, status::ok);
+  const auto queue = c.servers->where().queue(lock_name("a"));
+  c.fly({create(queue + "/lock-0000000007")});
+  const auto v = other.enqueue("a");
+  EXPECT_EQ(v.what, status::damaged);
+  expect(v, "lock-0000000007");
+  EXPECT_EQ(c.ask().list().what, status::damaged);
+  c.fly({engines::zookeeper::remove(queue + "/lock-0000000007")});
+  EXPECT_EQ(other.enqueue("a").what, status::queued);
+
+  c.fly({put(c.servers->where().session(m.id()), "holdfast-session 2\nttl 1\n")});
+  EXPECT_EQ(c.ask().list().what, status::damaged);
+  const auto w = other.confirm("a", v.mine);
+  EXPECT_NE(w.what, status::ok);
+}
+
+TEST_F(zookeeper_bad_input, a_request_longer_than_the_servers_take_is_an_answer_in_time) {
+  servers small(1, {.settings = {}, .properties = {"-Djute.maxbuffer=3000"}});
+  client c(small.url() + "?node_timeout=2s");
+  auto m = c.eventually_join();
+  const auto v = m.enqueue(std::string(lock_name::bytes_max, '\xff'));
+  EXPECT_TRUE(v.what == status::unknown || v.what == status::unavailable) << v.what;
+  EXPECT_FALSE(v.text.empty());
+  EXPECT_TRUE(process::eventually([&] { return m.enqueue("short").what == status::ok; }));
+}
+
+TEST_F(zookeeper_bad_input, a_stopped_server_is_an_unknown_outcome_in_bounded_time) {
+  servers s;
+  client c(s.url() + "?node_timeout=500ms");
+  auto m = c.eventually_join();
+  s.at(0).stop();
+  const auto begun = clock::now();
+  EXPECT_EQ(m.enqueue("a").what, status::unknown);
+  EXPECT_LT(clock::now() - begun, 30s);
+  s.at(0).resume();
+  EXPECT_TRUE(process::eventually([&] { return m.beat().what == status::ok; }));
+  EXPECT_TRUE(process::eventually(
+      [&] { return m.leave_unknown("a", m.last_request()).what == status::ok; }));
+  EXPECT_TRUE(process::eventually([&] { return c.ask().list().locks.empty(); }));
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper_tests

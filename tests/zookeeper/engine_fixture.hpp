@@ -1,0 +1,111 @@
+#pragma once
+
+#include "engines/zookeeper/engine.hpp"
+#include "engines/zookeeper/ensemble.hpp"
+#include "engines/zookeeper/settings.hpp"
+#include "io/loop.hpp"
+#include "tests/engine/conformance.hpp"
+#include "tests/process/child.hpp"
+#include "tests/zookeeper/server.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::zookeeper_tests {
+
+using namespace std::chrono_literals;
+using conformance::asker;
+using conformance::member;
+using core::status;
+using engines::zookeeper::landing;
+using engines::zookeeper::repeat;
+using engines::zookeeper::zoo_request;
+
+/// One client of an ensemble: an engine of its own, with its connection. All are on one loop, as
+/// the library wants it.
+struct client {
+  explicit client(const std::string& url) : loop(shared_loop()) {
+    auto set = engines::zookeeper::read_settings(core::store_url::parse(url).value());
+    servers = std::make_shared<engines::zookeeper::ensemble>(std::move(set.value()), loop);
+    servers->start();
+    engine = std::make_shared<engines::zookeeper::zookeeper_engine>(servers);
+  }
+
+  asker ask() const { return asker(engine); }
+  member join(duration ttl = 30s) const { return member(ask(), ttl); }
+  core::open_reply open() const {
+    return ask().open(conformance::draft_of(conformance::fresh_id()));
+  }
+  /// What opening says, again and again until it is `wanted`.
+  core::open_reply await(status wanted) const {
+    core::open_reply last;
+    process::eventually([&] {
+      last = open();
+      return last.what == wanted;
+    });
+    EXPECT_EQ(last.what, wanted) << last.text;
+    return last;
+  }
+  /// Once more until it is known that it was done; nothing but that is expected.
+  member eventually_join(duration ttl = 30s) const {
+    for (int i = 0; i < 100; ++i) {
+      try {
+        return join(ttl);
+      } catch (const std::runtime_error&) {
+        continue;
+      }
+    }
+    throw std::runtime_error("no session could be opened");
+  }
+
+  /// Runs on the loop and waits.
+  template <class Task>
+  auto on_loop(Task task) const {
+    std::promise<decltype(task())> promised;
+    auto got = promised.get_future();
+    loop->post([&] { promised.set_value(task()); });
+    return got.get();
+  }
+  /// Requests as they are, below the store's root.
+  landing fly(std::vector<zoo_request> requests) const {
+    std::promise<landing> promised;
+    auto got = promised.get_future();
+    loop->post([&] {
+      servers->fly(std::move(requests), repeat::never,
+                   [&](landing l) { promised.set_value(std::move(l)); });
+    });
+    return got.get();
+  }
+  std::uint64_t flights() const {
+    return on_loop([&] { return servers->flights(); });
+  }
+  /// Which of the servers it is connected to.
+  std::size_t connected_to(zookeeper_tests::servers& all) const {
+    const auto name = on_loop([&] { return servers->server(); });
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (all.at(i).address() == name) return i;
+    }
+    throw std::runtime_error("it is connected to '" + name + "'");
+  }
+
+  static std::shared_ptr<io::loop> shared_loop() {
+    static std::weak_ptr<io::loop> kept;
+    auto l = kept.lock();
+    if (!l) l = std::move(io::loop::start().value());
+    kept = l;
+    return l;
+  }
+
+  std::shared_ptr<io::loop> loop;
+  std::shared_ptr<engines::zookeeper::ensemble> servers;
+  std::shared_ptr<engines::zookeeper::zookeeper_engine> engine;
+};
+
+}  // namespace holdfast::zookeeper_tests

@@ -1,0 +1,142 @@
+#include "tests/zookeeper/engine_fixture.hpp"
+
+#include <atomic>
+
+/// What things cost on one server, and what they leave behind.
+
+namespace holdfast::zookeeper_tests {
+namespace {
+
+using engines::zookeeper::children_of;
+
+class zookeeper_engine : public testing::Test {
+ protected:
+  static servers& one() {
+    static servers running;
+    return running;
+  }
+  static std::string url(const std::string& query = "node_timeout=20s") {
+    static int roots = 0;
+    return one().url("t" + std::to_string(++roots)) + "?" + query;
+  }
+};
+
+TEST_F(zookeeper_engine, acquire_release_and_a_beat_are_one_flight_each) {
+  client c(url());
+  auto m = c.join();
+  for (int i = 0; i < 100; ++i) m.enqueue("kept " + std::to_string(i));
+  // Whoever opens a session sweeps, later.
+  ASSERT_TRUE(process::eventually([&] {
+    const auto before = c.flights();
+    c.fly({children_of(c.servers->where().queues())});
+    return c.flights() == before + 1;
+  }));
+  const auto before = c.flights();
+  const auto held = m.enqueue("never seen before");
+  ASSERT_EQ(held.what, status::ok);
+  EXPECT_EQ(c.flights(), before + 1);
+  EXPECT_EQ(m.beat().what, status::ok);
+  EXPECT_EQ(c.flights(), before + 2) << "one beat for all 101 locks";
+  EXPECT_EQ(m.leave("never seen before", held.mine).what, status::ok);
+  EXPECT_EQ(c.flights(), before + 3);
+  EXPECT_EQ(m.attempt("never seen before").what, status::ok);
+  EXPECT_EQ(c.flights(), before + 4) << "a try, of a name that was seen empty";
+}
+
+TEST_F(zookeeper_engine, a_release_wakes_one_of_many_waiters) {
+  constexpr std::size_t waiters = 200;
+  client c(url());
+  auto holder = c.join();
+  const auto held = holder.enqueue("a");
+  std::vector<member> all;
+  std::vector<core::queue_view> views;
+  std::vector<std::unique_ptr<core::watch_handle>> watches;
+  std::atomic<std::size_t> told{0};
+  std::atomic<std::size_t> first{0};
+  for (std::size_t i = 0; i < waiters; ++i) {
+    views.push_back(all.emplace_back(c.ask()).enqueue("a"));
+    ASSERT_EQ(views.back().what, status::queued);
+    watches.push_back(
+        c.engine->watch({lock_name("a"), views.back().mine, views.back().targets}, [&, i] {
+          ++told;
+          if (i == 0) ++first;
+        }));
+  }
+  // All watches stand when what was asked after them is answered.
+  ASSERT_EQ(c.ask().list().what, status::ok);
+  const auto before = c.flights();
+  holder.leave("a", held.mine);
+  EXPECT_TRUE(process::eventually([&] { return first == 1; }));
+  EXPECT_EQ(all[0].confirm("a", views[0].mine).what, status::ok);
+  EXPECT_EQ(told, 1U);
+  EXPECT_EQ(c.flights(), before + 2) << "the release, and one confirm";
+  watches.clear();
+}
+
+TEST_F(zookeeper_engine, two_clients_of_one_store_see_each_other) {
+  const auto shared = url();
+  client a(shared);
+  client b(shared + "0ms");
+  auto holder = a.join();
+  auto waiter = b.join();
+  for (int round = 0; round < 50; ++round) {
+    const auto held = holder.enqueue("a");
+    ASSERT_EQ(held.what, status::ok) << held.text;
+    const auto v = waiter.enqueue("a");
+    ASSERT_EQ(v.what, status::queued);
+    EXPECT_EQ(waiter.attempt("a").what, status::busy);
+    std::atomic<bool> told{false};
+    auto watch = b.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { told = true; });
+    holder.leave("a", held.mine);
+    ASSERT_TRUE(process::eventually([&] { return told.load(); })) << round;
+    ASSERT_EQ(waiter.confirm("a", v.mine).what, status::ok);
+    watch.reset();
+    waiter.leave("a", v.mine);
+  }
+}
+
+TEST_F(zookeeper_engine, a_try_is_not_fooled_by_a_queue_that_was_made_again) {
+  const auto shared = url();
+  client a(shared);
+  client b(shared + "0ms");
+  auto first = a.join();
+  auto second = b.join();
+  const auto held = first.attempt("a");
+  ASSERT_EQ(held.what, status::ok);
+  first.leave("a", held.mine);
+  // What the servers do by themselves with an empty container, and then its version begins anew.
+  const auto queue = a.servers->where().queue(lock_name("a"));
+  ASSERT_TRUE(a.fly({engines::zookeeper::remove(queue)}).replies.at(0).ok());
+  ASSERT_EQ(second.attempt("a").what, status::ok);
+  EXPECT_EQ(first.attempt("a").what, status::busy);
+  EXPECT_EQ(a.ask().list().locks.at(0).entries.size(), 1U);
+}
+
+TEST_F(zookeeper_engine, entries_of_the_dead_are_swept_without_anybody_asking_for_their_names) {
+  client c(url());
+  auto dying = c.join();
+  for (int i = 0; i < 20; ++i) dying.enqueue("n" + std::to_string(i));
+  auto other = c.join();
+  ASSERT_EQ(c.ask().take({dying.id(), dying.record().at}).what, status::ok);
+  const auto entries = [&] {
+    const auto queues = c.fly({children_of(c.servers->where().queues())}).replies.at(0).names;
+    std::size_t count = 0;
+    for (const auto& q : queues) {
+      count +=
+          c.fly({children_of(c.servers->where().queues() + "/" + q)}).replies.at(0).names.size();
+    }
+    return count;
+  };
+  EXPECT_TRUE(process::eventually([&] { return entries() == 0; }));
+}
+
+TEST_F(zookeeper_engine, no_ephemeral_node_is_made) {
+  client c(url());
+  auto m = c.join();
+  m.enqueue("a");
+  const auto dump = one().at(0).ask("dump");
+  EXPECT_NE(dump.find("Sessions with Ephemerals (0)"), std::string::npos) << dump;
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper_tests
