@@ -1,0 +1,71 @@
+// What zookeeper:// is held to, beside the bare flight on the same server in the same run. Both
+// sides take turns; a line shows medians, and the median of the ratios.
+
+#include "bench/bare_zookeeper.hpp"
+#include "bench/callers.hpp"
+#include "bench/figures.hpp"
+#include "bench/measure.hpp"
+#include "tests/zookeeper/server.hpp"
+
+#include <holdfast/session.hpp>
+#include <holdfast/store.hpp>
+
+#include <stdexcept>
+#include <utility>
+
+namespace holdfast::bench {
+
+namespace {
+
+using goal = figure::goal;
+
+constexpr std::size_t callers = 256;
+
+double our_p50(session& s, double seconds) {
+  std::vector<double> took;
+  for (const double end = now_us() + seconds * 1e6; now_us() < end;) {
+    lock_name name("one:" + std::to_string(took.size() % callers));
+    const double began = now_us();
+    auto l = s.acquire(std::move(name));
+    took.push_back(now_us() - began);
+    if (!l) throw std::runtime_error(l.error().message());
+    if (auto r = std::move(*l).release(); !r) throw std::runtime_error(r.error().message());
+  }
+  return median(std::move(took));
+}
+
+figures measure(zookeeper_tests::servers& servers, const effort& e) {
+  auto s = holdfast::open(servers.url("bench") + "?node_timeout=20s");
+  if (!s) throw std::runtime_error(s.error().message());
+  bare_zookeeper bare(servers.at(0).address(), callers);
+  figure one{"acquire, one caller, p50; bare: a flight", "us", {}, {}, goal::ratio_at_most, 1.25};
+  figure all{"256 callers, acquire and release", "/s", {}, {}, goal::ratio_at_least, 0.8};
+  const auto per_second = [&e](std::uint64_t pairs) {
+    return static_cast<double>(pairs) / e.seconds;
+  };
+  // The first turn of both is Java's, which compiles what it runs.
+  for (int i = -1; i < e.rounds; ++i) {
+    const double bare_one = median(bare.run_one(e.seconds));
+    const double our_one = our_p50(*s, e.seconds);
+    const double bare_all = per_second(bare.run_all(e.seconds));
+    const double our_all = per_second(our_callers(*s, callers).run(e.seconds));
+    if (i < 0) continue;
+    one.bare.push_back(bare_one);
+    one.ours.push_back(our_one);
+    all.bare.push_back(bare_all);
+    all.ours.push_back(our_all);
+  }
+  return {one, all};
+}
+
+}  // namespace
+
+}  // namespace holdfast::bench
+
+int main(int argc, char** argv) {
+  using namespace holdfast::bench;
+  holdfast::zookeeper_tests::servers servers;
+  return print_rows(argc, argv, [&](const effort& e) -> std::vector<row> {
+    return {{"callers", [&servers, &e] { return measure(servers, e); }}};
+  });
+}
