@@ -34,7 +34,7 @@ double our_p50(session& s, double seconds) {
   return median(std::move(took));
 }
 
-figures measure(zookeeper_tests::servers& servers, const effort& e) {
+figures measure_callers(zookeeper_tests::servers& servers, const effort& e) {
   auto s = holdfast::open(servers.url("bench") + "?node_timeout=20s");
   if (!s) throw std::runtime_error(s.error().message());
   bare_zookeeper bare(servers.at(0).address(), callers);
@@ -66,6 +66,6 @@ int main(int argc, char** argv) {
   using namespace holdfast::bench;
   holdfast::zookeeper_tests::servers servers;
   return print_rows(argc, argv, [&](const effort& e) -> std::vector<row> {
-    return {{"callers", [&servers, &e] { return measure(servers, e); }}};
+    return {{"callers", [&servers, &e] { return measure_callers(servers, e); }}};
   });
 }

@@ -82,9 +82,13 @@ void look_at_history(const inspection& seen, findings& all) {
 
 // etcd gives no lease shorter than one and a half election timeouts, in whole seconds; it does not
 // tell the timeout itself.
+duration election_timeout(const inspection& seen) {
+  return std::chrono::milliseconds(seen.lease_min * 2000 / 3);
+}
+
 void look_at_election(const inspection& seen, duration node_timeout, findings& all) {
   if (seen.lease_min <= 0) return;
-  const duration election = std::chrono::milliseconds(seen.lease_min * 2000 / 3);
+  const duration election = election_timeout(seen);
   const duration ttl = 2 * election + 2 * node_timeout;
   all.push_back({level::good, "election",
                  "the election timeout is at most " + print_duration(election) +
@@ -95,6 +99,16 @@ void look_at_election(const inspection& seen, duration node_timeout, findings& a
 }
 
 }  // namespace
+
+failover longest_failover(const std::shared_ptr<cluster>& c) {
+  const auto seen = inspect(c);
+  if (c->set().servers.size() < 2 || seen.lease_min <= 0) return {};
+  const duration election = election_timeout(seen);
+  const duration one = c->set().node_timeout;
+  return {.silence = 2 * election + one,
+          .why = "two election timeouts of at most " + print_duration(election) +
+                 ", and a node_timeout of " + print_duration(one) + " to leave a dead server"};
+}
 
 result<std::vector<finding>> diagnose(const std::shared_ptr<cluster>& c) {
   const auto seen = inspect(c);

@@ -68,6 +68,11 @@ result<opened> open_etcd(const core::store_url& url, missing) {
   if (!engine) return engine.error();
   // It keeps the engine, not the servers alone: the engine ends them.
   const auto kept = *engine;
+  o.promise =
+      "exclusive, shared and permits(n) locks, first come first served, with tokens that grow, "
+      "also over a restored backup. Any majority of the servers suffices; none of their clocks and "
+      "leases decides anything";
+  o.longest_failover = [kept] { return longest_failover(kept->servers()); };
   o.diagnose = [kept] { return diagnose(kept->servers()); };
   o.loop = kept->servers()->shared_loop();
   o.engine = std::move(*engine);
