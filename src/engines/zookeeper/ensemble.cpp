@@ -55,8 +55,8 @@ bool is_refusal(zoo_code c) {
   }
 }
 
-/// A follower of ZooKeeper 3.8.0 now and then leaves a read lying that came behind a write, until
-/// anything else comes: then something does.
+/// A follower of ZooKeeper 3.8.0 was seen to fall silent with nothing left to send or to read. One
+/// more request costs little, and may wake it.
 duration nudge_after(const settings& set) {
   return std::min<duration>(set.node_timeout / 8, 200ms);
 }
