@@ -174,7 +174,6 @@ TEST(session, an_unknown_scheme_is_named_and_so_are_those_built_in) {
   const auto unknown = open("nosuch://host");
   ASSERT_EQ(code(unknown), errc::invalid_argument);
   EXPECT_NE(unknown.error().message().find("memory:"), std::string::npos);
-  EXPECT_EQ(code(open("etcd://host:2379")), errc::unsupported);
 }
 
 TEST(session, modes_are_respected) {

@@ -87,6 +87,7 @@ add_subdirectory() {
     -DHOLDFAST_ENGINES=memory "${as_release[@]}"
   runs "$work/user/program" memory:x
   lacks_engine "$work/user/program" "local:$work/store"
+  lacks_engine "$work/user/program" etcd://host
 }
 
 shared_with_local_only() {
