@@ -31,13 +31,13 @@ function(holdfast_library target)
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()
 
-# holdfast_test(name [SINGLE_THREADED] [WHOLE] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...]
+# holdfast_test(name [SINGLE_THREADED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...]
 #               [TIMEOUT s])
 # A GoogleTest program that sees the library's inside, registered test by test with ctest.
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
-# WHOLE: registered as one test, for what all of its tests share takes long to start.
+# FILTER: as --gtest_filter, which of its tests are registered.
 function(holdfast_test name)
-  cmake_parse_arguments(T "SINGLE_THREADED;WHOLE" "TIMEOUT" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(T "SINGLE_THREADED" "TIMEOUT;FILTER" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT HOLDFAST_BUILD_TESTS OR (T_SINGLE_THREADED AND HOLDFAST_THREADS_ONLY))
     return()
   endif()
@@ -53,12 +53,7 @@ function(holdfast_test name)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE
     holdfast_inside ${T_LIBRARIES} GTest::gmock GTest::gtest_main)
-  if(T_WHOLE)
-    add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
-    return()
-  endif()
   include(GoogleTest)
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${T_FILTER}"
     PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
 endfunction()

@@ -94,8 +94,8 @@ std::vector<engine_kind> built_engines() {
 #endif
 #if defined(HOLDFAST_WITH_ETCD)
   const auto open_etcd = [](const store_url& u) { return engines::etcd::open_etcd(u); };
-  all.push_back({"etcd", etcd_url<1>, open_etcd});
-  all.push_back({"etcd_cluster", etcd_url<3>, open_etcd});
+  all.push_back({"etcd", etcd_url<1>, open_etcd, false, true});
+  all.push_back({"etcd_cluster", etcd_url<3>, open_etcd, false, true});
 #endif
 #if defined(HOLDFAST_WITH_REDIS)
   all.push_back(
@@ -105,15 +105,13 @@ std::vector<engine_kind> built_engines() {
   const auto open_zookeeper = [](const store_url& u) {
     return engines::zookeeper::open_zookeeper(u);
   };
-  all.push_back({"zookeeper", zookeeper_url<1>, open_zookeeper});
-  all.push_back({"zookeeper_ensemble", zookeeper_url<3>, open_zookeeper});
+  all.push_back({"zookeeper", zookeeper_url<1>, open_zookeeper, false, true});
+  all.push_back({"zookeeper_ensemble", zookeeper_url<3>, open_zookeeper, false, true});
 #endif
   return all;
 }
 
 std::string kind_name(const testing::TestParamInfo<engine_kind>& info) { return info.param.name; }
-
-bool full_run() { return std::getenv("HOLDFAST_TEST_FULL") != nullptr; }
 
 namespace {
 
@@ -244,6 +242,11 @@ session_record member::record() {
 
 void engine_test::SetUp() {
   ask_ = std::make_unique<asker>(open_asker(GetParam(), scratch_.path()));
+}
+
+int engine_test::count(int reduced, int full) {
+  if (std::getenv("HOLDFAST_TEST_FULL") != nullptr) return full;
+  return GetParam().commits ? (reduced + 7) / 8 : reduced;
 }
 
 asker engine_test::again() { return open_asker(GetParam(), scratch_.path()); }

@@ -22,6 +22,8 @@ struct engine_kind {
   /// It records who was told that it holds, and skips the waiting entries of denied sessions;
   /// others count them until the session's record is gone.
   bool skips_denied_waiters{};
+  /// Every change is a commit of servers: a reduced run does an eighth of what it does elsewhere.
+  bool commits{};
 };
 
 inline void PrintTo(const engine_kind& kind, std::ostream* out) { *out << kind.name; }
@@ -31,7 +33,6 @@ std::vector<engine_kind> built_engines();
 std::string kind_name(const testing::TestParamInfo<engine_kind>& info);
 
 /// True when HOLDFAST_TEST_FULL is set: long counts.
-bool full_run();
 
 /// Asks an engine and waits for the answer. A second answer to one question ends the test program,
 /// for the promise behind it refuses.
@@ -97,6 +98,9 @@ class engine_test : public testing::TestWithParam<engine_kind> {
   asker& ask() { return *ask_; }
   /// Another engine object on the same store.
   asker again();
+  /// `reduced`, or an eighth of it where every change is a commit; `full` when HOLDFAST_TEST_FULL
+  /// is set.
+  static int count(int reduced, int full);
   member join(duration ttl = std::chrono::seconds{30}) { return member(ask(), ttl); }
 
  private:

@@ -309,7 +309,7 @@ TEST_P(engine_differential, it_answers_like_the_ledger) {
   const char* given = std::getenv("HOLDFAST_TEST_SEED");
   const std::uint64_t seed =
       given != nullptr ? std::strtoull(given, nullptr, 0) : std::random_device{}();
-  const int runs = full_run() ? 200 : 10;
+  const int runs = count(10, 200);
   for (int run = 0; run < runs; ++run) {
     SetUp();  // A fresh engine object; sessions of earlier runs are closed below.
     const std::uint64_t this_seed = seed + static_cast<std::uint64_t>(run);

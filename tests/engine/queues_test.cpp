@@ -348,7 +348,7 @@ TEST_P(engine_queues, ten_thousand_live_entries_are_the_limit) {
 }
 
 TEST_P(engine_queues, a_long_exclusive_queue_drains_in_order) {
-  const int length = full_run() ? 10'000 : 1'000;
+  const int length = count(1'000, 10'000);
   std::vector<member> all;
   for (int i = 0; i < length; ++i) all.emplace_back(ask());
   std::vector<token> orders;

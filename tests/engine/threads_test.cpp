@@ -99,7 +99,7 @@ void hammer(asker ask, arena& all, std::uint64_t seed, int rounds) {
 }
 
 TEST_P(engine_threads, eight_threads_never_break_a_mode_and_never_starve) {
-  const int rounds = full_run() ? 20'000 : 500;
+  const int rounds = count(500, 20'000);
   arena all;
   std::vector<std::thread> threads;
   for (std::uint64_t t = 0; t < 8; ++t) {
@@ -157,7 +157,8 @@ TEST_P(engine_threads, one_of_many_takers_wins) {
 }
 
 TEST_P(engine_threads, a_beat_and_a_take_never_both_win) {
-  for (int round = 0; round < 300; ++round) {
+  const int rounds = count(300, 300);
+  for (int round = 0; round < rounds; ++round) {
     auto owner = join();
     const auto seen = owner.record().at;
     std::atomic<int> won{0};

@@ -97,7 +97,7 @@ TEST_P(engine_watch, leaving_by_request_notifies_too) {
 }
 
 TEST_P(engine_watch, arming_races_against_leaving) {
-  const int rounds = full_run() ? 20'000 : 2'000;
+  const int rounds = count(2'000, 20'000);
   auto holder = join(), waiter = join();
   for (int i = 0; i < rounds; ++i) {
     const auto held = holder.enqueue("a");
