@@ -19,6 +19,14 @@ class replicas : public store_test {
     o.fsync = "always";
     return o;
   }
+  /// Until then it would be waited out for that alone.
+  static bool has_written_its_file(server& r) {
+    return process::eventually([&] {
+      const std::string info = r.command({"INFO", "persistence"}).text;
+      return info.find("aof_rewrite_in_progress:0") != std::string::npos &&
+             info.find("aof_rewrite_scheduled:0") != std::string::npos;
+    });
+  }
   token granted_by(const server& m, const std::string& query) {
     max_ttl = "2s";
     const auto o = open(url(m, query));
@@ -107,6 +115,7 @@ TEST_F(replicas, one_that_was_attached_and_promoted_unseen_is_waited_out_as_well
   server m(durable()), r(durable());
   const token held = granted_by(m, "");
   attach(r, m);
+  ASSERT_TRUE(has_written_its_file(r));
   m.kill();
   expect_waited_out(r, held);
 }
