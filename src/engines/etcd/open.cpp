@@ -3,42 +3,27 @@
 #include "engines/etcd/diagnose.hpp"
 #include "engines/etcd/engine.hpp"
 #include "engines/etcd/settings.hpp"
-#include "io/loop.hpp"
-#include "io/per_process.hpp"
 #include "io/run_directory.hpp"
+#include "io/running_stores.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
-#include <map>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::etcd {
 
 namespace {
 
-/// The stores of this process by URL; one is forgotten when its last user is gone.
-struct registry {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<etcd_engine>> stores;
-};
-
-constinit io::per_process<registry> stores;
+constinit io::running_stores<etcd_engine> stores;
 
 result<std::shared_ptr<etcd_engine>> engine_for(settings s) {
-  registry& r = stores.get();
-  const std::lock_guard hold(r.mutex);
-  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
-  auto& kept = r.stores[s.url];
-  if (auto running = kept.lock()) return running;
-  auto loop = io::loop::start();
-  if (!loop) return loop.error();
-  const auto servers = std::make_shared<cluster>(std::move(s), std::move(*loop));
-  servers->start();
-  auto fresh = std::make_shared<etcd_engine>(servers);
-  kept = fresh;
-  return fresh;
+  const std::string url = s.url;
+  return stores.get(url, [&](std::shared_ptr<io::loop> loop) {
+    const auto servers = std::make_shared<cluster>(std::move(s), std::move(loop));
+    servers->start();
+    return std::make_shared<etcd_engine>(servers);
+  });
 }
 
 // Equal for equal clusters, in whatever order the URL names the servers.

@@ -3,39 +3,24 @@
 #include "engines/redis/diagnose.hpp"
 #include "engines/redis/engine.hpp"
 #include "engines/redis/settings.hpp"
-#include "io/loop.hpp"
-#include "io/per_process.hpp"
 #include "io/run_directory.hpp"
+#include "io/running_stores.hpp"
 
-#include <map>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::redis {
 
 namespace {
 
-/// The stores of this process by URL; one is forgotten when its last user is gone.
-struct registry {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<redis_engine>> stores;
-};
-
-constinit io::per_process<registry> stores;
+constinit io::running_stores<redis_engine> stores;
 
 result<std::shared_ptr<redis_engine>> engine_for(settings s) {
-  registry& r = stores.get();
-  const std::lock_guard hold(r.mutex);
-  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
-  auto& kept = r.stores[s.url];
-  if (auto running = kept.lock()) return running;
-  auto loop = io::loop::start();
-  if (!loop) return loop.error();
-  const auto server = std::make_shared<master>(std::move(s), std::move(*loop));
-  server->start();
-  auto fresh = std::make_shared<redis_engine>(server);
-  kept = fresh;
-  return fresh;
+  const std::string url = s.url;
+  return stores.get(url, [&](std::shared_ptr<io::loop> loop) {
+    const auto server = std::make_shared<master>(std::move(s), std::move(loop));
+    server->start();
+    return std::make_shared<redis_engine>(server);
+  });
 }
 
 }  // namespace

@@ -3,38 +3,23 @@
 #include "engines/redlock/engine.hpp"
 #include "engines/redlock/operations.hpp"
 #include "engines/redlock/settings.hpp"
-#include "io/loop.hpp"
-#include "io/per_process.hpp"
+#include "io/running_stores.hpp"
 
-#include <map>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::redlock {
 
 namespace {
 
-/// The stores of this process by URL; one is forgotten when its last user is gone.
-struct registry {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<redlock_engine>> stores;
-};
-
-constinit io::per_process<registry> stores;
+constinit io::running_stores<redlock_engine> stores;
 
 result<std::shared_ptr<redlock_engine>> engine_for(settings s) {
-  registry& r = stores.get();
-  const std::lock_guard hold(r.mutex);
-  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
-  auto& kept = r.stores[s.url];
-  if (auto running = kept.lock()) return running;
-  auto loop = io::loop::start();
-  if (!loop) return loop.error();
-  const auto nodes = std::make_shared<cluster>(std::move(s), std::move(*loop));
-  nodes->start();
-  auto fresh = std::make_shared<redlock_engine>(nodes);
-  kept = fresh;
-  return fresh;
+  const std::string url = s.url;
+  return stores.get(url, [&](std::shared_ptr<io::loop> loop) {
+    const auto nodes = std::make_shared<cluster>(std::move(s), std::move(loop));
+    nodes->start();
+    return std::make_shared<redlock_engine>(nodes);
+  });
 }
 
 }  // namespace

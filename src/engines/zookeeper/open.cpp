@@ -3,46 +3,26 @@
 #include "engines/zookeeper/diagnose.hpp"
 #include "engines/zookeeper/engine.hpp"
 #include "engines/zookeeper/settings.hpp"
-#include "io/loop.hpp"
-#include "io/per_process.hpp"
 #include "io/run_directory.hpp"
+#include "io/running_stores.hpp"
 
-#include <map>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::zookeeper {
 
 namespace {
 
-/// The stores of this process by URL; one is forgotten when its last user is gone.
-struct registry {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<zookeeper_engine>> stores;
-  /// The same for all of them: the client library counts its requests in one number without a lock.
-  std::weak_ptr<io::loop> loop;
-};
-
-constinit io::per_process<registry> stores;
+/// On one loop: the client library counts its requests in one number without a lock.
+constinit io::running_stores<zookeeper_engine> stores{
+    io::running_stores<zookeeper_engine>::loops::shared};
 
 result<std::shared_ptr<zookeeper_engine>> engine_for(settings s) {
-  registry& r = stores.get();
-  const std::lock_guard hold(r.mutex);
-  std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
-  auto& kept = r.stores[s.url];
-  if (auto running = kept.lock()) return running;
-  auto loop = r.loop.lock();
-  if (!loop) {
-    auto started = io::loop::start();
-    if (!started) return started.error();
-    loop = std::move(*started);
-    r.loop = loop;
-  }
-  const auto servers = std::make_shared<ensemble>(std::move(s), std::move(loop));
-  servers->start();
-  auto fresh = std::make_shared<zookeeper_engine>(servers);
-  kept = fresh;
-  return fresh;
+  const std::string url = s.url;
+  return stores.get(url, [&](std::shared_ptr<io::loop> loop) {
+    const auto servers = std::make_shared<ensemble>(std::move(s), std::move(loop));
+    servers->start();
+    return std::make_shared<zookeeper_engine>(servers);
+  });
 }
 
 }  // namespace
