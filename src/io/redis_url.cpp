@@ -49,28 +49,4 @@ result<redis_login> login_of(const core::store_url& url) {
   return login;
 }
 
-result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url) {
-  using verification = tls_options::verification;
-  tls_options options{.verify = verification::name_and_ca,
-                      .ca_file = value_of(url, "ca"),
-                      .certificate_file = value_of(url, "cert"),
-                      .key_file = value_of(url, "key")};
-  const std::string verify = value_of(url, "verify");
-  const bool asked = !options.ca_file.empty() || !options.certificate_file.empty() ||
-                     !options.key_file.empty() || !verify.empty();
-  if (!url.tls) {
-    if (!asked) return std::shared_ptr<const tls_context>();
-    return wrong("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " +
-                 url.scheme + "://");
-  }
-  if (verify == "ca") {
-    options.verify = verification::ca;
-  } else if (verify == "none") {
-    options.verify = verification::none;
-  } else if (!verify.empty() && verify != "full") {
-    return wrong("the URL's verify is '" + verify + "'; it must be full, ca or none");
-  }
-  return tls_context::make(options);
-}
-
 }  // namespace holdfast::io::redis_url

@@ -2,16 +2,14 @@
 
 #include "core/store_url.hpp"
 #include "io/redis_handshake.hpp"
-#include "io/tls.hpp"
 
 #include <holdfast/error.hpp>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
-/// What the URLs of all stores on Redis have in common. Reads the password file and the
-/// certificates; connects to nothing. Errors: `invalid_argument`, with what to correct.
+/// What the URLs of all stores on Redis have in common. Reads the password file; connects
+/// to nothing. Errors: `invalid_argument`, with what to correct.
 namespace holdfast::io::redis_url {
 
 inline constexpr std::uint16_t default_port = 6379;
@@ -28,7 +26,5 @@ result<std::uint64_t> number(const std::string& text, const char* what, std::uin
 
 /// The user, the password or `password_file`, and the database behind the nodes.
 result<redis_login> login_of(const core::store_url& url);
-/// `ca`, `cert`, `key` and `verify`; null without +tls.
-result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url);
 
 }  // namespace holdfast::io::redis_url

@@ -1,6 +1,7 @@
 #include "engines/etcd/settings.hpp"
 
-#include "io/files.hpp"
+#include "io/password_file.hpp"
+#include "io/tls_url.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -20,11 +21,6 @@ constexpr duration timeout_least = 20ms;
 constexpr duration timeout_most = 60s;
 
 error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
-
-std::string value_of(const core::store_url& url, const char* key) {
-  const auto found = url.query.find(key);
-  return found == url.query.end() ? std::string() : found->second;
-}
 
 result<std::vector<io::node_address>> servers_of(const core::store_url& url) {
   if (url.hosts.empty()) {
@@ -60,52 +56,6 @@ result<std::string> prefix_of(const core::store_url& url) {
   return prefix + "/";
 }
 
-result<std::string> password_of(const core::store_url& url) {
-  const std::string path = value_of(url, "password_file");
-  if (path.empty()) return url.password;
-  if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) {
-    return wrong("the URL's password_file is '" + path + "'; it must be an absolute path");
-  }
-  const std::string directory = slash == 0 ? "/" : path.substr(0, slash);
-  const auto opened = io::open_directory(directory);
-  if (!opened) return wrong(opened.error().message());
-  const std::string name = path.substr(slash + 1);
-  const auto text = io::read_text({opened->get(), directory}, name.c_str(), 4096);
-  if (!text) return wrong(text.error().message());
-  if (!*text) return wrong("the URL's password_file " + path + " is not there");
-  std::string password = **text;
-  while (!password.empty() && (password.back() == '\n' || password.back() == '\r')) {
-    password.pop_back();
-  }
-  return password;
-}
-
-result<std::shared_ptr<const io::tls_context>> tls_of(const core::store_url& url) {
-  using verification = io::tls_options::verification;
-  io::tls_options options{.verify = verification::name_and_ca,
-                          .ca_file = value_of(url, "ca"),
-                          .certificate_file = value_of(url, "cert"),
-                          .key_file = value_of(url, "key"),
-                          .protocol = "h2"};
-  const std::string verify = value_of(url, "verify");
-  const bool asked = !options.ca_file.empty() || !options.certificate_file.empty() ||
-                     !options.key_file.empty() || !verify.empty();
-  if (!url.tls) {
-    if (!asked) return std::shared_ptr<const io::tls_context>();
-    return wrong("ca, cert, key and verify are for etcd+tls://; this URL is etcd://");
-  }
-  if (verify == "ca") {
-    options.verify = verification::ca;
-  } else if (verify == "none") {
-    options.verify = verification::none;
-  } else if (!verify.empty() && verify != "full") {
-    return wrong("the URL's verify is '" + verify + "'; it must be full, ca or none");
-  }
-  return io::tls_context::make(options);
-}
-
 result<duration> timeout_of(const core::store_url& url) {
   const auto given = url.time("node_timeout");
   if (!given) return given.error();
@@ -129,7 +79,7 @@ result<settings> read_settings(const core::store_url& url) {
   auto prefix = prefix_of(url);
   if (!prefix) return prefix.error();
   s.prefix = std::move(*prefix);
-  auto password = password_of(url);
+  auto password = io::password_of(url);
   if (!password) return password.error();
   s.user = url.user;
   s.password = std::move(*password);
@@ -139,7 +89,7 @@ result<settings> read_settings(const core::store_url& url) {
                      : "the URL names the user '" + s.user +
                            "' and no password; give password_file=");
   }
-  auto tls = tls_of(url);
+  auto tls = io::tls_of(url, "h2");
   if (!tls) return tls.error();
   s.tls = std::move(*tls);
   const auto timeout = timeout_of(url);

@@ -2,6 +2,7 @@
 
 #include "core/lease.hpp"
 #include "io/redis_url.hpp"
+#include "io/tls_url.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -104,7 +105,7 @@ result<settings> read_settings(const core::store_url& url) {
   auto login = login_of(url);
   if (!login) return login.error();
   s.login = std::move(*login);
-  auto tls = tls_of(url);
+  auto tls = io::tls_of(url);
   if (!tls) return tls.error();
   s.tls = std::move(*tls);
   if (auto times = read_times(url, s); !times) return times.error();

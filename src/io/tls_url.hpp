@@ -1,0 +1,19 @@
+#pragma once
+
+#include "core/store_url.hpp"
+#include "io/tls.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <memory>
+#include <string>
+
+namespace holdfast::io {
+
+/// The URL's `ca`, `cert`, `key` and `verify`, read; null without +tls. `protocol` is what the
+/// connection is for, by ALPN; empty: it is not said.
+/// Errors: `invalid_argument`.
+result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url,
+                                                  std::string protocol = {});
+
+}  // namespace holdfast::io
