@@ -3,16 +3,15 @@
 # An etcd:// store on a server of the suite's own: the command lines are those of any other store.
 
 load setup
+load engine_servers
 
 setup_file() {
   command -v etcd >/dev/null || return 0
-  start_server
-  export server=127.0.0.1:$(<"$BATS_FILE_TMPDIR/port")
+  start_etcd "$BATS_FILE_TMPDIR/etcd"
+  export server=127.0.0.1:$(<"$BATS_FILE_TMPDIR/etcd/port")
 }
 
-teardown_file() {
-  [[ ! -e $BATS_FILE_TMPDIR/pid ]] || kill -KILL "$(<"$BATS_FILE_TMPDIR/pid")" 2>/dev/null || true
-}
+teardown_file() { stop_in "$BATS_FILE_TMPDIR/etcd"; }
 
 setup() {
   command -v etcd >/dev/null || skip "NOT TESTED: no etcd"
@@ -26,50 +25,6 @@ setup() {
   run "$HOLDFAST" ls
   [[ $output != *"not part of this build"* ]] || skip "NOT TESTED: no etcd engine in this build"
 }
-
-# On free ports below those that the kernel gives to clients.
-start_server() {
-  local directory=$BATS_FILE_TMPDIR tries port
-  for ((tries = 0; tries < 20; tries++)); do
-    port=$((27000 + (RANDOM * 32768 + RANDOM) % 2500 * 2))
-    echo "$port" >"$directory/port"
-    rm -rf "$directory/data"
-    setpriv --pdeathsig KILL etcd --name one --data-dir "$directory/data" \
-      --listen-client-urls "http://127.0.0.1:$port" \
-      --advertise-client-urls "http://127.0.0.1:$port" \
-      --listen-peer-urls "http://127.0.0.1:$((port + 1))" \
-      --initial-advertise-peer-urls "http://127.0.0.1:$((port + 1))" \
-      --initial-cluster "one=http://127.0.0.1:$((port + 1))" \
-      --logger zap --log-level error >"$directory/log" 2>&1 3>&- &
-    echo $! >"$directory/pid"
-    until_true eval "answers $port || ! runs" || return
-    runs && return
-  done
-  return 1
-}
-
-answers() { ETCDCTL_API=3 etcdctl --endpoints="127.0.0.1:$1" --command-timeout=2s get nothing; }
-runs() { [[ $(ps -o stat= -p "$(<"$BATS_FILE_TMPDIR/pid")") == [!Z]* ]]; }
-
-# says WORDS...: the output has each of them.
-says() {
-  local words
-  for words in "$@"; do
-    [[ $output == *"$words"* ]] || { echo "not said: $words"; echo "$output"; return 1; }
-  done
-}
-
-# json PROGRAM: the answer in $output, as `a`, given to python.
-json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines[0]}"; }
-
-# hold_it OPTIONS: somebody holds "x" until `release`.
-hold_it() {
-  rm -f held go
-  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
-  holder=$pid
-  until_true test -e held
-}
-release() { : >go; wait "$holder"; }
 
 @test "run: exit codes, tokens that grow, busy and waiting" {
   expect 7 holdfast run x -- sh -c 'exit 7'

@@ -1,0 +1,66 @@
+# An etcd and a ZooKeeper server of a suite, each in a directory of its own that holds its `port`
+# and `pid`. The ports are free ones below those that the kernel gives to clients.
+
+# start_etcd DIRECTORY
+start_etcd() {
+  local directory=$1 tries port
+  mkdir -p "$directory"
+  for ((tries = 0; tries < 20; tries++)); do
+    port=$((27000 + (RANDOM * 32768 + RANDOM) % 2500 * 2))
+    echo "$port" >"$directory/port"
+    rm -rf "$directory/data"
+    setpriv --pdeathsig KILL etcd --name one --data-dir "$directory/data" \
+      --listen-client-urls "http://127.0.0.1:$port" \
+      --advertise-client-urls "http://127.0.0.1:$port" \
+      --listen-peer-urls "http://127.0.0.1:$((port + 1))" \
+      --initial-advertise-peer-urls "http://127.0.0.1:$((port + 1))" \
+      --initial-cluster "one=http://127.0.0.1:$((port + 1))" \
+      --logger zap --log-level error >"$directory/log" 2>&1 3>&- &
+    echo $! >"$directory/pid"
+    until_true eval "etcd_answers $port || ! runs_in '$directory'" || return
+    runs_in "$directory" && return
+  done
+  return 1
+}
+
+etcd_answers() {
+  ETCDCTL_API=3 etcdctl --endpoints="127.0.0.1:$1" --command-timeout=2s get nothing
+}
+
+zookeeper_jars=/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar
+has_zookeeper() { command -v java >/dev/null && [[ -e ${zookeeper_jars%%:*} ]]; }
+
+# start_zookeeper DIRECTORY
+start_zookeeper() {
+  local directory=$1 tries port
+  mkdir -p "$directory"
+  for ((tries = 0; tries < 20; tries++)); do
+    port=$((27000 + (RANDOM * 32768 + RANDOM) % 5000))
+    echo "$port" >"$directory/port"
+    rm -rf "$directory/data"
+    mkdir "$directory/data"
+    printf '%s\n' tickTime=500 "dataDir=$directory/data" "clientPort=$port" \
+      clientPortAddress=127.0.0.1 admin.enableServer=false '4lw.commands.whitelist=*' \
+      >"$directory/zoo.cfg"
+    setpriv --pdeathsig KILL java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -Xmx256m \
+      -Dzookeeper.forceSync=no -Dorg.slf4j.simpleLogger.defaultLogLevel=warn \
+      -cp "$zookeeper_jars" org.apache.zookeeper.server.quorum.QuorumPeerMain \
+      "$directory/zoo.cfg" >"$directory/log" 2>&1 3>&- &
+    echo $! >"$directory/pid"
+    until_true eval "zookeeper_answers $port || ! runs_in '$directory'" || return
+    runs_in "$directory" && return
+  done
+  return 1
+}
+
+zookeeper_answers() {
+  local line
+  exec 4<>"/dev/tcp/127.0.0.1/$1" || return
+  printf ruok >&4
+  read -r -t 2 -u 4 -n 4 line
+  exec 4>&-
+  [[ $line == imok ]]
+}
+
+runs_in() { [[ $(ps -o stat= -p "$(<"$1/pid")") == [!Z]* ]]; }
+stop_in() { [[ ! -e $1/pid ]] || kill -KILL "$(<"$1/pid")" 2>/dev/null || true; }

@@ -1,0 +1,116 @@
+#!/usr/bin/env bats
+
+# The same command lines on every engine: only HOLDFAST_STORE differs, and what they say and how
+# they end does not.
+
+load setup
+load servers
+load engine_servers
+
+setup_file() {
+  if command -v redis-server >/dev/null; then
+    local i
+    for i in 1 2 3 4; do start_server "$i"; done
+  fi
+  ! command -v etcd >/dev/null || start_etcd "$BATS_FILE_TMPDIR/etcd"
+  ! has_zookeeper || start_zookeeper "$BATS_FILE_TMPDIR/zookeeper"
+}
+
+teardown_file() {
+  local i
+  for i in 1 2 3 4; do stop_server "$i"; done
+  stop_in "$BATS_FILE_TMPDIR/etcd"
+  stop_in "$BATS_FILE_TMPDIR/zookeeper"
+}
+
+setup() {
+  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
+  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
+  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
+  unset HOLDFAST_TOKEN
+  cd "$BATS_TEST_TMPDIR" || return
+}
+
+# on URL: what follows is about this store.
+on() {
+  export HOLDFAST_STORE=$1
+  run "$HOLDFAST" ls
+  [[ $output != *"not part of this build"* ]] || skip "NOT TESTED: ${1%%:*} is not in this build"
+}
+
+holds() { [[ $(holdfast leader head) == "$1" ]]; }
+
+# Not one word of these lines knows the engine.
+the_same_lines() {
+  expect 7 holdfast run x --ttl 10s -- sh -c 'exit 7'
+  first=$(holdfast run x --ttl 10s -- sh -c 'echo $HOLDFAST_TOKEN')
+  second=$(holdfast run x --ttl 10s -- sh -c 'echo $HOLDFAST_TOKEN')
+  ((first > 0 && second > first))
+
+  hold_it --ttl 10s --label job
+  expect 75 holdfast run x --ttl 10s --no-wait -- true
+  expect 75 holdfast run x --ttl 10s --wait 100ms -- true
+  expect 0 holdfast run y --ttl 10s --no-wait -- true
+  expect 0 holdfast ls --json
+  json 'e = [l for l in a["locks"] if l["name"] == "x"][0]["entries"]
+assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
+  expect 0 holdfast show x
+  says job
+  in_background run x --ttl 10s -- touch mine
+  waiter=$pid
+  release
+  wait "$waiter"
+  [[ -e mine ]]
+
+  rm -f held go
+  in_background elect head --ttl 10s --value host-a:80 -- sh -c 'until [ -e go ]; do sleep 0.05; done'
+  leader=$pid
+  until_true holds host-a:80
+  : >go
+  wait "$leader"
+  expect 75 holdfast leader head
+
+  hold_it --ttl 2s 2>said
+  expect 0 holdfast deny x --why 'a test'
+  says 'is denied'
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+  grep -q 'denied it: a test' said
+  expect 0 holdfast run x --ttl 10s -- true
+
+  expect 0 holdfast doctor
+  says 'what holds' 'the smallest safe ttl'
+  expect 64 holdfast run x --ttl never -- true
+}
+
+@test "local" {
+  on "local:$BATS_TEST_TMPDIR/store"
+  the_same_lines
+}
+
+@test "redis" {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  on "redis://127.0.0.1:$(port_of 4)?assume_fresh=yes"
+  the_same_lines
+}
+
+@test "redlock" {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  # A node that the machine leaves alone for longer than 50 ms is not what this is about.
+  on "redlock://127.0.0.1:$(port_of 1),127.0.0.1:$(port_of 2),127.0.0.1:$(port_of 3)?node_timeout=1s"
+  expect 0 holdfast redlock init
+  the_same_lines
+}
+
+@test "etcd" {
+  command -v etcd >/dev/null || skip "NOT TESTED: no etcd"
+  on "etcd://127.0.0.1:$(<"$BATS_FILE_TMPDIR/etcd/port")/the-same?node_timeout=500ms"
+  the_same_lines
+}
+
+@test "zookeeper" {
+  has_zookeeper || skip "NOT TESTED: no ZooKeeper"
+  on "zookeeper://127.0.0.1:$(<"$BATS_FILE_TMPDIR/zookeeper/port")/the-same?node_timeout=500ms"
+  the_same_lines
+}

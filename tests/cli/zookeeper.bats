@@ -1,0 +1,83 @@
+#!/usr/bin/env bats
+
+# A zookeeper:// store on a server of the suite's own; what is the same everywhere is in
+# engines.bats.
+
+load setup
+load engine_servers
+
+setup_file() {
+  has_zookeeper || return 0
+  start_zookeeper "$BATS_FILE_TMPDIR/zookeeper"
+  export server=127.0.0.1:$(<"$BATS_FILE_TMPDIR/zookeeper/port")
+}
+
+teardown_file() { stop_in "$BATS_FILE_TMPDIR/zookeeper"; }
+
+setup() {
+  has_zookeeper || skip "NOT TESTED: no ZooKeeper"
+  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
+  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
+  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
+  unset HOLDFAST_TOKEN
+  cd "$BATS_TEST_TMPDIR" || return
+  # A store of each test's own.
+  export HOLDFAST_STORE="zookeeper://$server/test-$BATS_TEST_NUMBER?node_timeout=1s"
+  run "$HOLDFAST" ls
+  [[ $output != *"not part of this build"* ]] || skip "NOT TESTED: no such engine in this build"
+}
+
+@test "shared locks, permits and both of them at once" {
+  hold_it --shared
+  expect 0 holdfast run x --shared --no-wait -- true
+  expect 75 holdfast run x --no-wait -- true
+  release
+  hold_it --permits 2
+  expect 0 holdfast run x --permits 2 --no-wait -- true
+  expect 64 holdfast run x --permits 3 --no-wait -- true
+  release
+}
+
+@test "break refuses who lives; who was killed on this host is followed at once" {
+  hold_it --ttl 1h
+  expect 75 holdfast break x
+  says 'is not broken'
+  kill -KILL $(marked)
+  wait "$holder" || true
+  expect 0 holdfast break x
+  says 'its locks are free'
+  hold_it --ttl 1h
+  kill -KILL $(marked)
+  wait "$holder" || true
+  expect 0 holdfast run x --no-wait -- true
+}
+
+@test "doctor tells the server, and that anybody who reaches it can end sessions" {
+  expect 0 holdfast doctor
+  says "$server serves, version 3." 'the URL names no user'
+  expect 0 holdfast doctor --json
+  json 'assert any(f["subject"] == "clocks" for f in a["findings"]), a'
+}
+
+@test "a user's nodes are that user's alone" {
+  store="zookeeper://one:first@$server/of-one?node_timeout=1s"
+  expect 0 env HOLDFAST_STORE="$store" "$HOLDFAST" run x -- true
+  [[ $(HOLDFAST_STORE=$store "$HOLDFAST" doctor) != *"names no user"* ]]
+  expect 69 env HOLDFAST_STORE="${store/first/second}" "$HOLDFAST" run x -- true
+  says one
+  [[ $output != *second* ]]
+  expect 69 env HOLDFAST_STORE="zookeeper://$server/of-one?node_timeout=1s" \
+    "$HOLDFAST" run x -- true
+}
+
+@test "what is wrong with the URL or the server is told by its code" {
+  expect 64 holdfast run x --store zookeeper:// -- true
+  expect 64 holdfast run x --store "zookeeper://$server?colour=red" -- true
+  expect 69 holdfast run x --store "zookeeper+tls://$server" -- true
+  says TLS
+  expect 64 holdfast run x --ttl 1s --store "zookeeper://$server" -- true
+  says node_timeout
+  expect 69 holdfast run x --store "zookeeper://127.0.0.1:1/t?node_timeout=300ms" -- true
+  says 127.0.0.1:1
+  expect 69 holdfast doctor --store "zookeeper://127.0.0.1:1/t?node_timeout=300ms"
+}
