@@ -15,6 +15,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -23,6 +25,15 @@
 
 namespace holdfast::io {
 
+namespace {
+
+/// A connection that is closed fails its reads one turn later, and their owners post once more.
+constexpr int last_turns = 8;
+/// A task that blocks may not keep the program from ending.
+constexpr std::chrono::milliseconds last_moment{200};
+
+}  // namespace
+
 class loop::state final : public stoppable, public std::enable_shared_from_this<loop::state> {
  public:
   explicit state(boot_timer timer)
@@ -30,23 +41,36 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
         work_(asio::make_work_guard(context_)),
         fired_(context_, ::fcntl(timer_.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
 
-  ~state() override { stop(); }
+  ~state() override { end(); }
 
   result<void> run() {
     await_timer();
     auto thread = start_thread("holdfast-loop", [this] {
       turn_.run_own();
+      const std::lock_guard hold(end_mutex_);
       finished_ = true;
+      ended_.notify_all();
     });
     if (!thread) return thread.error();
     thread_ = std::move(*thread);
     return {};
   }
 
+  /// At the program's end what was begun has a moment to end: a task dropped here may own what
+  /// owns the loop, and neither would ever be freed.
   void stop() noexcept override {
+    if (!on_thread()) {
+      wind_down(last_turns);
+      std::unique_lock hold(end_mutex_);
+      ended_.wait_for(hold, last_moment, [this] { return finished_.load(); });
+    }
+    end();
+  }
+
+  void end() noexcept {
     halt();
     if (on_thread()) return;
-    const std::lock_guard hold(join_mutex_);  // The program's end may stop it at the same time.
+    const std::lock_guard hold(join_mutex_);  // The program's end may end it at the same time.
     if (thread_.joinable()) thread_.join();
   }
 
@@ -99,6 +123,15 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
  private:
   using key = std::pair<time_point, std::uint64_t>;
 
+  // What was posted before runs first, and what that posts in turn a few times more.
+  void wind_down(int turns) {
+    if (turns == 0) {
+      halt();
+    } else {
+      asio::post(context_, [this, turns] { wind_down(turns - 1); });
+    }
+  }
+
   void read(std::uint64_t id, int fd, task t) {
     auto [at, added] = readings_.try_emplace(id, context_, fd);
     at->second.async_wait(asio::posix::stream_descriptor::wait_read,
@@ -145,6 +178,8 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   std::map<std::uint64_t, time_point> when_;
   std::mutex join_mutex_;
   std::thread thread_;
+  std::mutex end_mutex_;
+  std::condition_variable ended_;
   std::atomic<bool> finished_{};
 };
 
@@ -187,7 +222,7 @@ loop::~loop() {
   if (on_library_thread()) {
     left_overs.get().add(std::move(state_));
   } else {
-    state_->stop();
+    state_->end();
   }
 }
 
