@@ -29,18 +29,6 @@ bare_zookeeper::bare_zookeeper(const std::string& server, std::size_t names) {
   if (handle_ == nullptr) throw std::runtime_error("bare ZooKeeper: no handle");
   zoo_set_servers_resolution_delay(handle_, -1);
   while (zoo_state(handle_) != ZOO_CONNECTED_STATE) turn();
-  const auto make = [this](const std::string& path) {
-    bool done = false;
-    need(zoo_acreate(
-             handle_, path.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT,
-             [](int code, const char*, const void* data) {
-               need(code, "create");
-               *static_cast<bool*>(const_cast<void*>(data)) = true;
-             },
-             &done),
-         "create");
-    await(done);
-  };
   make(root);
   make(session);
   for (std::size_t i = 0; i < names; ++i) {
@@ -51,6 +39,19 @@ bare_zookeeper::bare_zookeeper(const std::string& server, std::size_t names) {
 }
 
 bare_zookeeper::~bare_zookeeper() { zookeeper_close(handle_); }
+
+void bare_zookeeper::make(const std::string& path) {
+  bool done = false;
+  need(zoo_acreate(
+           handle_, path.c_str(), "", 0, &ZOO_OPEN_ACL_UNSAFE, ZOO_PERSISTENT,
+           [](int code, const char*, const void* data) {
+             need(code, "create");
+             *static_cast<bool*>(const_cast<void*>(data)) = true;
+           },
+           &done),
+       "create");
+  await(done);
+}
 
 void bare_zookeeper::await(const bool& done) {
   while (!done) turn();
@@ -149,6 +150,42 @@ std::uint64_t bare_zookeeper::run_all(double seconds) {
   }
   while (busy_ > 0) turn();
   return pairs_;
+}
+
+std::vector<double> bare_zookeeper::run_deliveries(double seconds) {
+  constexpr const char* watched = "/bare/watched";
+  std::vector<double> took;
+  for (const double end = now_us() + seconds * 1e6; now_us() < end;) {
+    make(watched);
+    bool armed = false;
+    bool removed = false;
+    bool told = false;
+    const auto set = [](int code, const Stat*, const void* data) {
+      need(code, "exists");
+      *static_cast<bool*>(const_cast<void*>(data)) = true;
+    };
+    need(zoo_awexists(
+             handle_, watched,
+             [](zhandle_t*, int type, int, const char*, void* data) {
+               if (type == ZOO_DELETED_EVENT) *static_cast<bool*>(data) = true;
+             },
+             &told, set, &armed),
+         "watch");
+    await(armed);
+    const double began = now_us();
+    need(zoo_adelete(
+             handle_, watched, -1,
+             [](int code, const void* data) {
+               need(code, "delete");
+               *static_cast<bool*>(const_cast<void*>(data)) = true;
+             },
+             &removed),
+         "delete");
+    await(told);
+    took.push_back(now_us() - began);
+    await(removed);
+  }
+  return took;
 }
 
 }  // namespace holdfast::bench

@@ -24,6 +24,8 @@ class bare_zookeeper {
   std::vector<double> run_one(double seconds);
   /// As many callers as there are names: how often one of them acquired and released.
   std::uint64_t run_all(double seconds);
+  /// How long it takes from the removal of a watched node until the watch tells, in microseconds.
+  std::vector<double> run_deliveries(double seconds);
 
  private:
   struct caller {
@@ -39,6 +41,7 @@ class bare_zookeeper {
   void begin(caller& c);
   void turn();
   void await(const bool& done);
+  void make(const std::string& path);
 
   zhandle_t* handle_{};
   std::vector<caller> callers_;

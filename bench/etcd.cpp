@@ -15,6 +15,7 @@ int main(int argc, char** argv) {
         {"sequential", [&server, e] { return measure_etcd_sequential(server, e); }},
         {"concurrent", [&server, e] { return measure_etcd_concurrent(server, e); }},
         {"hand-over", [&server, e] { return measure_etcd_hand_over(server, e); }},
+        {"herd", [&server, e] { return measure_etcd_herd(server, e); }},
         {"heartbeat", [&server, e] { return measure_etcd_heartbeat(server, e); }},
     };
   });

@@ -3,9 +3,7 @@
 #include "core/store_url.hpp"
 #include "engines/etcd/open.hpp"
 
-#include <chrono>
 #include <future>
-#include <thread>
 
 namespace holdfast::bench {
 
@@ -22,13 +20,6 @@ std::uint64_t etcd_store::calls() const {
     promised.set_value(all);
   });
   return promised.get_future().get();
-}
-
-void etcd_store::settle() const {
-  for (std::uint64_t before = 0; before != calls();) {
-    before = calls();
-    std::this_thread::sleep_for(std::chrono::milliseconds{300});
-  }
 }
 
 }  // namespace holdfast::bench

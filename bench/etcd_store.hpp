@@ -1,5 +1,6 @@
 #pragma once
 
+#include "bench/call_count.hpp"
 #include "engines/etcd/engine.hpp"
 
 #include <cstdint>
@@ -8,15 +9,11 @@
 
 namespace holdfast::bench {
 
-/// The inside of a store that this process has open: what no public name shows.
-class etcd_store {
+class etcd_store final : public call_count {
  public:
   explicit etcd_store(const std::string& url);
 
-  /// How many calls were sent so far.
-  std::uint64_t calls() const;
-  /// Waits until none was for a while.
-  void settle() const;
+  std::uint64_t calls() const override;
 
  private:
   std::shared_ptr<core::engine> kept_;

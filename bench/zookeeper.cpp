@@ -4,19 +4,25 @@
 #include "bench/bare_zookeeper.hpp"
 #include "bench/callers.hpp"
 #include "bench/figures.hpp"
+#include "bench/many_sessions.hpp"
 #include "bench/measure.hpp"
+#include "bench/zookeeper_store.hpp"
 #include "tests/zookeeper/server.hpp"
 
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include <chrono>
+#include <memory>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace holdfast::bench {
 
 namespace {
 
+using namespace std::chrono_literals;
 using goal = figure::goal;
 
 constexpr std::size_t callers = 256;
@@ -58,6 +64,42 @@ figures measure_callers(zookeeper_tests::servers& servers, const effort& e) {
   return {one, all};
 }
 
+figures measure_hand_over(zookeeper_tests::servers& servers, const effort& e) {
+  figure n{
+      "release to the next, p50; bare: delete and its watch", "us", {}, {}, goal::ratio_at_most, 2};
+  bare_zookeeper bare(servers.at(0).address(), 1);
+  // Another text of the same URL has a connection of its own.
+  auto first = holdfast::open(servers.url("handover") + "?node_timeout=20s", {.ttl = 1h});
+  auto second = holdfast::open(servers.url("handover") + "?node_timeout=19s", {.ttl = 1h});
+  if (!first || !second) throw std::runtime_error("no session");
+  for (int i = -1; i < e.rounds; ++i) {
+    const double bare_one = median(bare.run_deliveries(e.seconds));
+    const double our_one = hand_over_p50(*first, *second, e.seconds);
+    if (i < 0) continue;
+    n.bare.push_back(bare_one);
+    n.ours.push_back(our_one);
+  }
+  return {n};
+}
+
+std::unique_ptr<call_count> inside(const std::string& url) {
+  return std::make_unique<zookeeper_store>(url);
+}
+
+figures measure_herd(zookeeper_tests::servers& servers) {
+  figure n{"flights for a release while 1,000 wait", "", {}, {}, goal::ours_at_most, 4};
+  n.ours.push_back(calls_of_a_hand_over(servers.url("herd"), 1'000, inside));
+  return {n};
+}
+
+figures measure_heartbeat(zookeeper_tests::servers& servers) {
+  figure n{
+      "flights in 10 s while 100,000 are held; bare: one", "", {}, {}, goal::ratio_at_most, 1.2};
+  n.bare.push_back(calls_while_holding(servers.url("one"), 1, inside));
+  n.ours.push_back(calls_while_holding(servers.url("many"), 100'000, inside));
+  return {n};
+}
+
 }  // namespace
 
 }  // namespace holdfast::bench
@@ -66,6 +108,9 @@ int main(int argc, char** argv) {
   using namespace holdfast::bench;
   holdfast::zookeeper_tests::servers servers;
   return print_rows(argc, argv, [&](const effort& e) -> std::vector<row> {
-    return {{"callers", [&servers, &e] { return measure_callers(servers, e); }}};
+    return {{"callers", [&servers, &e] { return measure_callers(servers, e); }},
+            {"hand-over", [&servers, &e] { return measure_hand_over(servers, e); }},
+            {"herd", [&servers] { return measure_herd(servers); }},
+            {"heartbeat", [&servers] { return measure_heartbeat(servers); }}};
   });
 }

@@ -238,7 +238,19 @@ void cluster::again_or(const exchange_ptr& e, status otherwise, std::string text
 }
 
 void cluster::finish(const exchange_ptr& e, txn_result r) {
-  if (!std::exchange(e->finished, true)) std::exchange(e->done, nullptr)(r);
+  if (std::exchange(e->finished, true)) return;
+  if (!closed_) tell_trouble(r.what == status::ok ? std::string() : r.text);
+  std::exchange(e->done, nullptr)(r);
+}
+
+void cluster::tell_trouble(const std::string& text) {
+  const std::lock_guard hold(mutex_);
+  if (told_trouble_ != text) told_trouble_ = text;
+}
+
+std::string cluster::told_trouble() const {
+  const std::lock_guard hold(mutex_);
+  return told_trouble_;
 }
 
 // ---- while no server is ready ----

@@ -13,6 +13,7 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -46,7 +47,7 @@ struct known_epoch {
 /// Calls go to one preferred server; after a silence or a loss the next one is preferred. Nothing
 /// is sent before the epoch record is known to be of the cluster that answers.
 ///
-/// Thread safety: the loop's thread only, except start(), close() and set().
+/// Thread safety: the loop's thread only, except start(), close(), set() and told_trouble().
 class cluster final : public member::owner, public std::enable_shared_from_this<cluster> {
  public:
   /// Told when a stream should be opened anew, at the server that is preferred now.
@@ -79,6 +80,8 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   const std::vector<std::shared_ptr<member>>& members() const noexcept { return members_; }
   /// Why no server is ready.
   std::string troubles() const;
+  /// What the last transaction failed of; empty when it did not.
+  std::string told_trouble() const;
 
   void came_up(std::size_t index) override;
   void went_down(std::size_t index) override;
@@ -94,6 +97,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   void again_or(const exchange_ptr& e, core::status otherwise, std::string text);
   void hedge_later(const exchange_ptr& e, std::size_t index);
   void finish(const exchange_ptr& e, txn_result r);
+  void tell_trouble(const std::string& text);
   void wait(const exchange_ptr& e);
   void fail_waiting();
   void drain();
@@ -115,6 +119,8 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   bool epoch_known_{};
   bool epoch_asked_{};
   bool closed_{};
+  mutable std::mutex mutex_;
+  std::string told_trouble_;  ///< Under the mutex.
 };
 
 /// What a gRPC status that is no success says about a transaction.

@@ -1,0 +1,154 @@
+#include "bench/many_sessions.hpp"
+
+#include "bench/measure.hpp"
+#include "io/latch.hpp"
+#include "tests/process/child.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace holdfast::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t under_way = 256;
+
+session join(const std::string& url, duration ttl) {
+  auto s = holdfast::open(url, {.ttl = ttl});
+  if (!s) throw std::runtime_error(s.error().message());
+  return std::move(*s);
+}
+
+lock hold(session& s, const char* name) {
+  auto l = s.acquire(lock_name(name), {.wait = 60s});
+  if (!l) throw std::runtime_error(l.error().message());
+  return std::move(*l);
+}
+
+/// Sessions that all wait for one lock.
+class crowd {
+ public:
+  crowd(const std::string& url, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      all_.push_back(join(url, 1h));
+      all_.back().acquire(lock_name("wanted"), {.wait = 1h}, [this](auto l) {
+        const std::lock_guard hold_mutex(mutex_);
+        if (l) got_.push_back(std::move(*l));
+        ++answers_;
+      });
+    }
+  }
+  // What was granted goes first, and with it the sessions that could be granted the next.
+  ~crowd() {
+    for (auto& s : all_) static_cast<void>(s.close());
+  }
+  crowd(const crowd&) = delete;
+  crowd& operator=(const crowd&) = delete;
+
+  std::size_t answers() const { return answers_; }
+
+ private:
+  std::vector<session> all_;
+  std::mutex mutex_;
+  std::vector<lock> got_;
+  std::atomic<std::size_t> answers_{};
+};
+
+std::vector<lock> hold_all(session& s, std::size_t count) {
+  std::mutex mutex;
+  std::vector<lock> held;
+  std::atomic<std::size_t> waiting{};
+  std::atomic<bool> failed{};
+  for (std::size_t i = 0; i < count; ++i) {
+    while (waiting >= under_way) std::this_thread::sleep_for(50us);
+    ++waiting;
+    s.acquire(lock_name("kept:" + std::to_string(i)), {}, [&](result<lock> l) {
+      if (l) {
+        const std::lock_guard hold_mutex(mutex);
+        held.push_back(std::move(*l));
+      } else {
+        failed = true;
+      }
+      --waiting;
+    });
+  }
+  while (waiting > 0) std::this_thread::sleep_for(50us);
+  if (failed) throw std::runtime_error("a lock was not granted");
+  return held;
+}
+
+}  // namespace
+
+void call_count::settle() const {
+  for (std::uint64_t before = 0; before != calls();) {
+    before = calls();
+    std::this_thread::sleep_for(300ms);
+  }
+}
+
+double hand_over_p50(session& first, session& second, double seconds) {
+  std::vector<double> took;
+  session* holder = &first;
+  session* next = &second;
+  std::optional<lock> held = hold(*holder, "handed");
+  for (const double end = now_us() + seconds * 1e6; now_us() < end;) {
+    std::optional<lock> got;
+    double told = 0;
+    io::latch done;
+    next->acquire(lock_name("handed"), {.wait = 60s}, [&](result<lock> l) {
+      told = now_us();
+      if (l) got.emplace(std::move(*l));
+      done.open();
+    });
+    // Until it waits and watches.
+    std::this_thread::sleep_for(5ms);
+    const double begin = now_us();
+    io::latch released;
+    std::move(*held).release([&](const result<void>&) { released.open(); });
+    done.wait();
+    released.wait();
+    if (!got) throw std::runtime_error("a waiter got nothing");
+    took.push_back(told - begin);
+    held.emplace(std::move(*got));
+    std::swap(holder, next);
+  }
+  return median(std::move(took));
+}
+
+double calls_of_a_hand_over(const std::string& url, std::size_t waiters, const counted& inside) {
+  auto holder = join(url, 1h);
+  lock held = hold(holder, "wanted");
+  const auto all = inside(url);
+  const crowd waiting(url, waiters);
+  all->settle();
+  const auto before = all->calls();
+  if (auto r = std::move(held).release(); !r) throw std::runtime_error(r.error().message());
+  if (!process::eventually([&] { return waiting.answers() == 1; })) {
+    throw std::runtime_error("no grant");
+  }
+  all->settle();
+  const auto calls = static_cast<double>(all->calls() - before);
+  if (waiting.answers() != 1) throw std::runtime_error("a release granted more than one");
+  return calls;
+}
+
+double calls_while_holding(const std::string& url, std::size_t count, const counted& inside) {
+  auto s = join(url, 6s);
+  const auto held = hold_all(s, count);
+  const auto all = inside(url);
+  const auto before = all->calls();
+  std::this_thread::sleep_for(10s);
+  const auto calls = static_cast<double>(all->calls() - before);
+  if (!held.front().check()) throw std::runtime_error("the session was lost");
+  return calls;
+}
+
+}  // namespace holdfast::bench
