@@ -187,6 +187,11 @@ std::string store_url::str() const {
   return text;
 }
 
+std::string store_url::value(const std::string& key) const {
+  const auto at = query.find(key);
+  return at == query.end() ? std::string() : at->second;
+}
+
 result<std::optional<duration>> store_url::time(const std::string& key) const {
   const auto at = query.find(key);
   if (at == query.end()) return std::optional<duration>();

@@ -28,6 +28,8 @@ struct store_url {
   /// The URL again, without password, query keys in alphabetical order.
   std::string str() const;
 
+  /// A query value; empty when the key is absent.
+  std::string value(const std::string& key) const;
   /// A query value as a duration ("30s", "500ms"); nothing when the key is absent.
   result<std::optional<duration>> time(const std::string& key) const;
   /// `invalid_argument` naming the first key that is not among `known`, and those that are.

@@ -13,9 +13,8 @@ error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}
 }  // namespace
 
 result<std::string> password_of(const core::store_url& url) {
-  const auto given = url.query.find("password_file");
-  if (given == url.query.end() || given->second.empty()) return url.password;
-  const std::string& path = given->second;
+  const std::string path = url.value("password_file");
+  if (path.empty()) return url.password;
   if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
   const auto slash = path.rfind('/');
   if (slash == std::string::npos) {

@@ -9,14 +9,9 @@ namespace holdfast::io::redis_url {
 
 error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
 
-std::string value_of(const core::store_url& url, const char* key) {
-  const auto found = url.query.find(key);
-  return found == url.query.end() ? std::string() : found->second;
-}
-
 result<bool> one_of(const core::store_url& url, const char* key, const char* on, const char* off,
                     bool otherwise) {
-  const std::string value = value_of(url, key);
+  const std::string value = url.value(key);
   if (value.empty()) return otherwise;
   if (value == on) return true;
   if (value == off) return false;

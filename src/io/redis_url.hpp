@@ -16,8 +16,6 @@ inline constexpr std::uint16_t default_port = 6379;
 
 error wrong(std::string text);
 
-/// Of a query key; empty when it is absent.
-std::string value_of(const core::store_url& url, const char* key);
 /// True for `on`, false for `off`, `otherwise` when the key is absent.
 result<bool> one_of(const core::store_url& url, const char* key, const char* on, const char* off,
                     bool otherwise);

@@ -8,22 +8,17 @@ namespace {
 
 error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
 
-std::string value_of(const core::store_url& url, const char* key) {
-  const auto found = url.query.find(key);
-  return found == url.query.end() ? std::string() : found->second;
-}
-
 }  // namespace
 
 result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url,
                                                   std::string protocol) {
   using verification = tls_options::verification;
   tls_options options{.verify = verification::name_and_ca,
-                      .ca_file = value_of(url, "ca"),
-                      .certificate_file = value_of(url, "cert"),
-                      .key_file = value_of(url, "key"),
+                      .ca_file = url.value("ca"),
+                      .certificate_file = url.value("cert"),
+                      .key_file = url.value("key"),
                       .protocol = std::move(protocol)};
-  const std::string verify = value_of(url, "verify");
+  const std::string verify = url.value("verify");
   const bool asked = !options.ca_file.empty() || !options.certificate_file.empty() ||
                      !options.key_file.empty() || !verify.empty();
   if (!url.tls) {

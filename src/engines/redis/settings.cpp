@@ -51,7 +51,7 @@ result<void> read_times(const core::store_url& url, settings& s) {
 }
 
 result<void> read_replication(const core::store_url& url, settings& s) {
-  const std::string how = value_of(url, "replicas");
+  const std::string how = url.value("replicas");
   if (how.empty() || how == "refuse") return {};
   if (how == "ignore") {
     s.with_replicas = settings::replication::ignored;

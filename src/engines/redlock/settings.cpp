@@ -118,7 +118,7 @@ result<settings> read_settings(const core::store_url& url) {
   if (s.assume_fresh && s.tokens) {
     return wrong("assume_fresh=yes is for tokens=off; with tokens the node records decide");
   }
-  const std::string extensions = value_of(url, "extensions");
+  const std::string extensions = url.value("extensions");
   if (!extensions.empty()) {
     const auto most = number(extensions, "extensions", settings::no_limit - 1);
     if (!most) return most.error();
