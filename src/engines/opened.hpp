@@ -5,10 +5,12 @@
 #include "core/store_url.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/duration.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/redlock.hpp>
 #include <holdfast/store.hpp>
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -56,6 +58,14 @@ struct opened {
   std::function<result<holdfast::redlock::overview>(const holdfast::redlock::setup&)> recover{};
   /// The engine's part of store::diagnose().
   std::function<result<std::vector<finding>>()> diagnose;
+
+  /// For engines that ask one server of several, for so long: a beat that is lost must not end a
+  /// session, there has to be time for a second one.
+  void need_time_for_two_beats(duration node_timeout) {
+    ttl_floor = std::max(core::ttl_min, 2 * node_timeout);
+    ttl_floor_reason = "a server may take " + print_duration(node_timeout) +
+                       " (node_timeout) to answer, and a heartbeat that it loses is sent once more";
+  }
 };
 
 }  // namespace holdfast::engines

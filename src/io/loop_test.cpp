@@ -95,18 +95,21 @@ TEST(process_watch, leaves_a_program_its_descriptors) {
   EXPECT_EQ(one_more.arm(l, ::getpid(), [] {}), process_watch::armed::yes);
 }
 
+// Their loops outlive the program's static objects, as one does whose tasks own it.
+
 TEST(loop_at_the_programs_end, runs_what_was_posted_before_and_what_that_posts) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        static const auto l = *loop::start();
+        static auto* const kept = new std::shared_ptr<loop>(*loop::start());
+        const auto& l = *kept;
         std::latch busy(1);
         l->post([&] {
           busy.count_down();
           std::this_thread::sleep_for(20ms);
         });
         busy.wait();
-        l->post([] { l->post([] { l->post([] { ::_exit(7); }); }); });
+        l->post([] { (*kept)->post([] { (*kept)->post([] { ::_exit(7); }); }); });
         std::exit(0);
       },
       testing::ExitedWithCode(7), "");
@@ -116,9 +119,10 @@ TEST(loop_at_the_programs_end, does_not_wait_for_tasks_that_go_on_for_ever) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        static const auto l = *loop::start();
-        static std::function<void()> again = [] { l->post(again); };
-        l->post(again);
+        static auto* const kept = new std::shared_ptr<loop>(*loop::start());
+        static std::function<void()>* const again =
+            new std::function<void()>([] { (*kept)->post(*again); });
+        (*kept)->post(*again);
         std::exit(0);
       },
       testing::ExitedWithCode(0), "");

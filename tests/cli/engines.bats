@@ -63,7 +63,8 @@ assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
   [[ -e mine ]]
 
   rm -f held go
-  in_background elect head --ttl 10s --value host-a:80 -- sh -c 'until [ -e go ]; do sleep 0.05; done'
+  in_background elect head --ttl 10s --value host-a:80 -- \
+    sh -c 'until [ -e go ]; do sleep 0.05; done'
   leader=$pid
   until_true holds host-a:80
   : >go
@@ -98,7 +99,9 @@ assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
 @test "redlock" {
   command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
   # A node that the machine leaves alone for longer than 50 ms is not what this is about.
-  on "redlock://127.0.0.1:$(port_of 1),127.0.0.1:$(port_of 2),127.0.0.1:$(port_of 3)?node_timeout=1s"
+  local nodes
+  nodes=127.0.0.1:$(port_of 1),127.0.0.1:$(port_of 2),127.0.0.1:$(port_of 3)
+  on "redlock://$nodes?node_timeout=1s"
   expect 0 holdfast redlock init
   the_same_lines
 }

@@ -76,8 +76,8 @@ duration advised(const std::string& url, const contest& c) {
   const std::string words = "the smallest safe ttl is ";
   const auto at = seen->text.find(words);
   if (at == std::string::npos) throw std::runtime_error("no advice: " + seen->text);
-  const auto number = seen->text.substr(at + words.size());
-  return parse_duration(number.substr(0, number.find_first_of(" ,;"))).value();
+  const auto rest = seen->text.substr(at + words.size());
+  return parse_duration(rest.substr(0, rest.find(". "))).value();
 }
 
 TEST(etcd_outage, no_lock_is_lost_while_every_server_is_restarted_one_by_one_under_load) {

@@ -52,7 +52,7 @@ class redis_store final : public served_store {
 #if defined(HOLDFAST_WITH_ZOOKEEPER)
 class zookeeper_store final : public served_store {
  public:
-  std::string url() const override { return servers_.url() + "?node_timeout=20s"; }
+  std::string url() const override { return servers_.url() + "?node_timeout=500ms"; }
   pid_t server() const override { return servers_.at(0).pid(); }
 
  private:
@@ -87,9 +87,11 @@ std::vector<store_kind> all_stores() {
                  }});
 #endif
 #if defined(HOLDFAST_WITH_ZOOKEEPER)
-  all.push_back({"zookeeper", [](const std::string&) -> std::unique_ptr<served_store> {
+  all.push_back({"zookeeper",
+                 [](const std::string&) -> std::unique_ptr<served_store> {
                    return std::make_unique<zookeeper_store>();
-                 }});
+                 },
+                 std::chrono::seconds{1}});
 #endif
   return all;
 }

@@ -6,8 +6,6 @@
 #include "io/run_directory.hpp"
 #include "io/running_stores.hpp"
 
-#include <holdfast/duration.hpp>
-
 #include <algorithm>
 #include <utility>
 
@@ -43,10 +41,7 @@ result<opened> open_etcd(const core::store_url& url, missing) {
   if (!s) return s.error();
   opened o;
   o.url = s->url;
-  // A beat that is lost must not end a session: there has to be time for a second one.
-  o.ttl_floor = std::max(core::ttl_min, 2 * s->node_timeout);
-  o.ttl_floor_reason = "a server may take " + print_duration(s->node_timeout) +
-                       " (node_timeout) to answer, and a heartbeat that it loses is sent once more";
+  o.need_time_for_two_beats(s->node_timeout);
   // Without one, sessions of this host end by their ttl, like those of others.
   if (auto lives = io::life_directory_of(identity_of(*s))) o.life_directory = std::move(*lives);
   auto engine = engine_for(std::move(*s));

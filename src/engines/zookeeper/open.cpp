@@ -32,6 +32,7 @@ result<opened> open_zookeeper(const core::store_url& url, missing) {
   if (!s) return s.error();
   opened o;
   o.url = s->url;
+  o.need_time_for_two_beats(s->node_timeout);
   const auto life = io::life_directory_of(s->identity);
   if (life) o.life_directory = *life;
   auto engine = engine_for(std::move(*s));
