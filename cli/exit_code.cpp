@@ -32,6 +32,7 @@ std::string exit_code_table() {
          "  the command's own, 128+n  it ran to its end under the lock; n is the signal it died "
          "of\n"
          "  128+n                     signal n ended the wait; nothing is held\n"
+         "  1, 2 verify: not linearizable; undecided\n"
          "  64   wrong arguments: verb, option, name, ttl, store URL\n"
          "  65   damaged data in the store\n"
          "  69   the store did not answer, is not there, or cannot do what was asked;\n"

@@ -18,6 +18,7 @@ int verb_check(const std::vector<std::string>& after_verb);
 int verb_deny(const std::vector<std::string>& after_verb);
 int verb_break(const std::vector<std::string>& after_verb);
 int verb_redlock(const std::vector<std::string>& after_verb);
+int verb_verify(const std::vector<std::string>& after_verb);
 int verb_doctor(const std::vector<std::string>& after_verb);
 int verb_version(const std::vector<std::string>& after_verb);
 
@@ -28,6 +29,6 @@ struct verb {
   const char* summary;
 };
 
-const std::array<verb, 12>& all_verbs() noexcept;
+const std::array<verb, 13>& all_verbs() noexcept;
 
 }  // namespace holdfast::cli

@@ -20,7 +20,7 @@ class crash : public process_test {
     const auto sent = history::writer::now();
     victim.signal(SIGKILL);
     ASSERT_EQ(victim.wait(), 128 + SIGKILL);
-    of.done("kill", "", 0, sent, "ok");
+    of.done(history::operation::kill, "", 0, sent, "ok");
   }
 
   /// Stops it for up to one and a half ttl, then wakes it: it must find out by itself.
@@ -28,12 +28,12 @@ class crash : public process_test {
     const history::writer of(at().history(), "w" + std::to_string(victim.pid()));
     auto sent = history::writer::now();
     victim.signal(SIGSTOP);
-    of.done("stop", "", 0, sent, "ok");
+    of.done(history::operation::stop, "", 0, sent, "ok");
     std::this_thread::sleep_for(
         random_time(std::chrono::duration_cast<std::chrono::microseconds>(ttl * 3 / 2)));
     sent = history::writer::now();
     victim.signal(SIGCONT);
-    of.done("cont", "", 0, sent, "ok");
+    of.done(history::operation::cont, "", 0, sent, "ok");
   }
 };
 

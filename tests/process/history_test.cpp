@@ -8,11 +8,22 @@
 namespace holdfast::history {
 namespace {
 
+line answered(operation what, const char* who, std::uint64_t token, std::int64_t from,
+              std::int64_t to) {
+  return {.what = what,
+          .caller = who,
+          .lock = "x",
+          .token = {token},
+          .invoked = from,
+          .returned = to,
+          .outcome = "ok",
+          .value = {}};
+}
 line acquire(const char* who, std::uint64_t token, std::int64_t from, std::int64_t to) {
-  return {"acquire", who, "x", token, from, to, "ok"};
+  return answered(operation::acquire, who, token, from, to);
 }
 line check(const char* who, std::uint64_t token, std::int64_t at) {
-  return {"check", who, "x", token, at, at + 1, "ok"};
+  return answered(operation::check, who, token, at, at + 1);
 }
 
 TEST(history, what_was_written_is_read_back) {
@@ -20,22 +31,22 @@ TEST(history, what_was_written_is_read_back) {
   const auto path = here.path() + "/history";
   {
     const writer w(path, "1");
-    const auto at = w.pending("acquire", "a b%\xc3");
-    w.done("acquire", "a b%\xc3", 7, at, "ok");
-    w.done("open", "", 0, at, "unavailable");
+    const auto at = w.pending(operation::acquire, "a b%\xc3");
+    w.done(operation::acquire, "a b%\xc3", 7, at, "ok");
+    w.done(operation::open, "", 0, at, "unavailable");
     const writer second(path, "2");
-    second.done("check", "-", 7, at, "lost");
+    second.done(operation::check, "-", 7, at, "lost");
   }
   const auto all = read(path);
   ASSERT_EQ(all.size(), 4U);
   EXPECT_EQ(all[0].outcome, "pending");
   EXPECT_EQ(all[0].returned, 0);
   EXPECT_EQ(all[1].lock, "a b%\xc3");
-  EXPECT_EQ(all[1].token, 7U);
+  EXPECT_EQ(all[1].token.value, 7U);
   EXPECT_EQ(all[1].invoked, all[0].invoked);
   EXPECT_GE(all[1].returned, all[1].invoked);
   EXPECT_EQ(all[2].lock, "");
-  EXPECT_EQ(all[2].token, 0U);
+  EXPECT_EQ(all[2].token.value, 0U);
   EXPECT_EQ(all[3].lock, "-");
   EXPECT_EQ(all[3].caller, "2");
 }
@@ -43,7 +54,7 @@ TEST(history, what_was_written_is_read_back) {
 TEST(history, a_wrong_header_or_line_is_named) {
   const tests::temporary_directory here;
   const auto path = here.path() + "/history";
-  std::ofstream(path) << "holdfast-history 2\n";
+  std::ofstream(path) << "holdfast-history 9\n";
   EXPECT_THROW(read(path), std::runtime_error);
   std::ofstream(path) << "holdfast-history 1\n# a remark\nacquire 1 x\n";
   EXPECT_THROW(read(path), std::runtime_error);

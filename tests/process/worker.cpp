@@ -36,9 +36,9 @@ class worker {
 
   int run() {
     while (page_->stop == 0) {
-      const auto at = log_.pending("open", "");
+      const auto at = log_.pending(history::operation::open, "");
       auto s = holdfast::open(place_.url, {.ttl = ttl_});
-      log_.done("open", "", 0, at, s ? "ok" : name_of(s.error().code()));
+      log_.done(history::operation::open, "", 0, at, s ? "ok" : name_of(s.error().code()));
       if (!s && !tolerate(s.error())) return 4;
       if (s && !hold_again_and_again(*s)) return 5;
     }
@@ -54,9 +54,9 @@ class worker {
 
   bool hold_again_and_again(session& s) {
     while (page_->stop == 0) {
-      const auto at = log_.pending("acquire", name_);
+      const auto at = log_.pending(history::operation::acquire, name_);
       auto l = s.acquire(lock_name(name_), {.wait = 2s});
-      log_.done("acquire", name_, l ? l->token().value : 0, at,
+      log_.done(history::operation::acquire, name_, l ? l->token().value : 0, at,
                 l ? "ok" : name_of(l.error().code()));
       if (l) {
         hold(*std::move(l));
@@ -74,7 +74,8 @@ class worker {
     for (int i = 0; i < 10; ++i) {
       const auto at = history::writer::now();
       const auto held = l.check();
-      log_.done("check", name_, token, at, held ? "ok" : name_of(held.error().code()));
+      log_.done(history::operation::check, name_, token, at,
+                held ? "ok" : name_of(held.error().code()));
       if (!held) return;
       // Between the check and the write this process may be stopped: that is no lock's business.
       const auto patience = std::chrono::nanoseconds(ttl_ / 4).count();
@@ -83,9 +84,9 @@ class worker {
       if (!write(*page_, token, at, patience)) return;
       std::this_thread::sleep_for(200us);
     }
-    const auto at = log_.pending("release", name_);
+    const auto at = log_.pending(history::operation::release, name_);
     const auto r = std::move(l).release();
-    log_.done("release", name_, token, at, r ? "ok" : name_of(r.error().code()));
+    log_.done(history::operation::release, name_, token, at, r ? "ok" : name_of(r.error().code()));
   }
 
   const place& place_;

@@ -11,6 +11,7 @@ LAYERS = [
     ("include/holdfast/asio.hpp", {"std", "holdfast", "asio"}),
     ("include/holdfast/", {"std", "holdfast"}),
     ("src/core/", {"std", "holdfast", "core"}),
+    ("src/history/", {"std", "holdfast", "core", "history"}),
     ("src/wire/", {"std", "holdfast", "core", "wire"}),
     ("src/io/", {"std", "posix", "holdfast", "core", "wire", "io", "asio", "openssl", "zookeeper"}),
     ("src/engines/opened.hpp", {"std", "holdfast", "core"}),
@@ -25,7 +26,7 @@ LAYERS = [
 ]
 
 # Pure code cannot reach a clock, a thread or a file when it cannot name them.
-_PURE = ("src/core/", "src/wire/")
+_PURE = ("src/core/", "src/history/", "src/wire/")
 NOT_IN_PURE = {
     "thread", "mutex", "shared_mutex", "condition_variable", "future", "semaphore", "latch",
     "barrier", "random", "iostream", "fstream", "filesystem", "cstdio", "ctime", "syncstream",
@@ -105,7 +106,7 @@ def check_includes(source):
             yield Fault(source.path, line, "include", text)
         is_pure = source.path.startswith(_PURE) and source.path not in _LAST_WORDS
         if is_pure and angled and name in NOT_IN_PURE:
-            text = f"<{name}>: core and wire have no clock, no thread, no I/O and no chance"
+            text = f"<{name}>: core, history and wire have no clock, no thread, no I/O and no chance"
             yield Fault(source.path, line, "include", text)
         if name.startswith("engines/") and source.path.startswith("src/client/"):
             if not re.fullmatch(r"engines/(\w+/open|opened)\.hpp", name):

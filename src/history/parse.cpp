@@ -1,0 +1,230 @@
+#include "core/percent.hpp"
+#include "history/operations.hpp"
+
+#include <algorithm>
+#include <charconv>
+
+namespace holdfast::history {
+
+namespace {
+
+constexpr std::string_view header_1 = "holdfast-history 1";
+constexpr std::string_view header_2 = header.substr(0, header.size() - 1);
+
+/// The text up to `mark`, which is taken away with it; all of it when there is none.
+std::string_view cut(std::string_view& text, char mark) {
+  const auto end = std::min(text.find(mark), text.size());
+  const auto part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+error wrong(std::string what) { return {errc::damaged, std::move(what)}; }
+
+std::string quoted(std::string_view text) {
+  constexpr std::size_t shown = 40;
+  std::string out;
+  core::percent_escape(out, text.substr(0, shown));
+  return "\"" + out + (text.size() > shown ? "...\"" : "\"");
+}
+
+/// A decimal number without sign and leading zeros.
+template <class Number>
+std::optional<Number> decimal(std::string_view text) {
+  Number n{};
+  const auto end = text.data() + text.size();
+  if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
+  if (text[0] == '0' && text.size() > 1) return std::nullopt;
+  const auto read = std::from_chars(text.data(), end, n);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return n;
+}
+
+bool is_caller(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '.' ||
+           c == ':' || c == '-';
+  });
+}
+
+bool is_outcome(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(),
+                                      [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+}
+
+/// Reads one line, field after field; every step answers what is wrong, or nothing.
+class line_reader {
+ public:
+  line_reader(std::string_view text, bool attributes) : rest_(text), attributes_(attributes) {}
+
+  result<line> read() {
+    using step = std::optional<error> (line_reader::*)();
+    for (const step s :
+         {&line_reader::who_asked_what, &line_reader::about_what, &line_reader::when,
+          &line_reader::how_it_ended, &line_reader::attributes, &line_reader::together}) {
+      if (auto bad = (this->*s)()) return *std::move(bad);
+    }
+    return std::move(read_);
+  }
+
+ private:
+  std::optional<error> who_asked_what() {
+    const auto word = cut(rest_, ' ');
+    const auto known = std::find_if(operation_words.begin(), operation_words.end(),
+                                    [&](const auto& w) { return w.second == word; });
+    if (known == operation_words.end()) return wrong(quoted(word) + " is no operation");
+    read_.what = known->first;
+    const auto caller = cut(rest_, ' ');
+    if (!is_caller(caller)) {
+      return wrong("the caller " + quoted(caller) + " is not of letters, digits and .:-");
+    }
+    read_.caller = caller;
+    return std::nullopt;
+  }
+
+  std::optional<error> about_what() {
+    const auto name = cut(rest_, ' ');
+    if (name == "%2d") {
+      read_.lock = "-";
+    } else if (name != "-") {
+      auto text = core::percent_unescape(name);
+      if (!text || text->empty()) {
+        return wrong("the lock " + quoted(name) + " is not written as a name is" +
+                     (text ? "" : ": " + text.error().message()));
+      }
+      read_.lock = *std::move(text);
+    }
+    const auto number = cut(rest_, ' ');
+    if (number == "-") return std::nullopt;
+    const auto value = decimal<std::uint64_t>(number);
+    if (!value || *value == 0 || *value > token_max.value) {
+      return wrong("the token " + quoted(number) + " is not - and not from 1 to 2^53 - 1");
+    }
+    read_.token = token{*value};
+    return std::nullopt;
+  }
+
+  std::optional<error> when() {
+    const auto from = cut(rest_, ' ');
+    const auto invoked = decimal<std::int64_t>(from);
+    if (!invoked) return wrong("the time of call " + quoted(from) + " is no number");
+    read_.invoked = *invoked;
+    const auto to = cut(rest_, ' ');
+    if (to == "-") return std::nullopt;
+    const auto returned = decimal<std::int64_t>(to);
+    if (!returned) return wrong("the time of return " + quoted(to) + " is neither - nor a number");
+    if (*returned < *invoked) return wrong("it returned before it was called");
+    if (*returned == 0) return wrong("it returned at zero");
+    read_.returned = *returned;
+    return std::nullopt;
+  }
+
+  std::optional<error> how_it_ended() {
+    const auto word = cut(rest_, ' ');
+    if (!is_outcome(word)) return wrong("the outcome " + quoted(word) + " is no name");
+    if ((word == pending) != (read_.returned == 0)) {
+      return wrong("what is pending has no time of return, and nothing else has none");
+    }
+    read_.outcome = word;
+    return std::nullopt;
+  }
+
+  std::optional<error> attributes() {
+    if (!rest_.empty() && !attributes_) {
+      return wrong("there are more than the seven fields of version 1");
+    }
+    while (!rest_.empty()) {
+      const auto field = cut(rest_, ' ');
+      if (auto bad = field.starts_with("value=") ? value(field.substr(6)) : how(field)) return bad;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<error> value(std::string_view text) {
+    auto plain = core::percent_unescape(text);
+    if (!plain || read_.value) {
+      return wrong(plain ? "two values" : "the value: " + plain.error().message());
+    }
+    if (read_.what != operation::write && read_.what != operation::read) {
+      return wrong("only a write and a read have a value");
+    }
+    read_.value = *std::move(plain);
+    return std::nullopt;
+  }
+
+  std::optional<error> how(std::string_view field) {
+    constexpr std::string_view permits = "mode=permits:";
+    if (read_.how != mode::exclusive()) return wrong("two modes");
+    if (read_.what != operation::acquire && field.starts_with("mode=")) {
+      return wrong("only an acquire has a mode");
+    }
+    if (field == "mode=shared") {
+      read_.how = mode::shared();
+      return std::nullopt;
+    }
+    const auto n = field.starts_with(permits) ? decimal<std::uint32_t>(field.substr(permits.size()))
+                                              : std::nullopt;
+    if (!n || *n == 0 || *n > mode::permits_max) {
+      return wrong(quoted(field) + " is not value=, mode=shared or mode=permits:N with N from 1 " +
+                   "to " + std::to_string(mode::permits_max));
+    }
+    read_.how = mode::permits(*n);
+    return std::nullopt;
+  }
+
+  /// What only the fields together show.
+  std::optional<error> together() {
+    const auto what = read_.what;
+    const bool about_a_lock = what == operation::acquire || what == operation::check ||
+                              what == operation::write || what == operation::read ||
+                              what == operation::raise || what == operation::release;
+    const std::string word = std::string("this ") + name_of(what);
+    if (about_a_lock == read_.lock.empty()) {
+      return wrong(word +
+                   (about_a_lock ? " names no lock" : " is not about a lock, and names one"));
+    }
+    if (!about_a_lock && read_.token.value != 0) {
+      return wrong(word + " is not about a lock, and has a token");
+    }
+    const bool names_a_token =
+        what == operation::raise || (what == operation::write && read_.value);
+    if (names_a_token && read_.token.value == 0) return wrong(word + " has no token");
+    return std::nullopt;
+  }
+
+  std::string_view rest_;
+  bool attributes_;
+  line read_;
+};
+
+error on_line(std::size_t at, const std::string& what) {
+  return {errc::damaged, "line " + std::to_string(at) + ": " + what};
+}
+
+}  // namespace
+
+result<std::vector<line>> parse(std::string_view text) {
+  const bool whole = text.ends_with('\n');
+  const auto first = cut(text, '\n');
+  if (first != header_1 && first != header_2) {
+    const bool ours = first.starts_with("holdfast-history ");
+    return on_line(1, ours ? quoted(first) + " is a version that this program does not know"
+                           : "a history begins with \"" + std::string(header_2) + "\", not with " +
+                                 quoted(first));
+  }
+  if (text.empty() && !whole) return on_line(1, "it was cut: the end of the line is missing");
+  std::vector<line> all;
+  for (std::size_t at = 2; !text.empty(); ++at) {
+    const bool last = text.find('\n') == std::string_view::npos;
+    const auto one = cut(text, '\n');
+    if (last && !whole) return on_line(at, "it was cut: the end of the line is missing");
+    if (one.empty() || one[0] == '#') continue;
+    auto l = line_reader(one, first == header_2).read();
+    if (!l) return on_line(at, l.error().message());
+    l->at = at;
+    all.push_back(*std::move(l));
+  }
+  return all;
+}
+
+}  // namespace holdfast::history

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "history/lock_steps.hpp"
+
+namespace holdfast::history {
+
+/// Whether the line shows storage that compares tokens.
+bool shows_a_fence(const line& l) noexcept;
+
+/// What the lines say about the fenced storage behind the name. A write or a raise that failed in a
+/// way that leaves it open may have happened or not, at any time after its call.
+std::vector<step> register_steps(const std::vector<line>& lines, const line_indices& of_name);
+
+}  // namespace holdfast::history

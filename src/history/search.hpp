@@ -1,0 +1,61 @@
+#pragma once
+
+#include "history/machine.hpp"
+
+#include <holdfast/history.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+namespace holdfast::history {
+
+/// Looks for an order of the steps that the machine can do and that keeps real time: a step that
+/// returned before another was invoked comes before it. Those that may be left out may be missing.
+///
+/// A step that took effect has an index below `end_` and is not in `open_`. Of the steps below
+/// `end_` that is never more than what was under way at one moment, so that this, and not a bit for
+/// every step, is the key of a state: exact, and small in long histories too.
+class search {
+ public:
+  /// `by_call` is ordered by the time of call and outlives the search, as the machine does.
+  search(const std::vector<step>& by_call, machine& object, std::size_t memory_max);
+
+  verdict run();
+  /// How many steps were tried: what the answer cost.
+  std::uint64_t tries() const noexcept { return tries_; }
+
+ private:
+  /// One step that was done, and the others that were possible instead.
+  struct frame {
+    std::size_t choices_from;  ///< Where they begin in `choices_`.
+    std::size_t next_choice;
+    std::uint32_t done{};
+    std::size_t end_before{};
+    std::size_t open_before{};
+    bool is_done{};
+  };
+
+  bool enter();
+  void list_choices();
+  bool keep_the_harmless_one(std::size_t from);
+  bool try_next(frame& f);
+  void take(frame& f, std::uint32_t i);
+  void take_back(frame& f);
+  bool is_new_state();
+
+  const std::vector<step>& steps_;
+  machine& object_;
+  std::size_t memory_max_;
+  std::size_t memory_{};
+  std::uint64_t tries_{};
+  std::size_t left_{};  ///< Steps that have to be done still.
+  std::size_t end_{};
+  std::vector<std::uint32_t> open_;
+  std::vector<std::uint32_t> choices_;
+  std::vector<frame> frames_;
+  std::unordered_set<state_key> seen_;
+};
+
+}  // namespace holdfast::history
