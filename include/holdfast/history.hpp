@@ -61,14 +61,15 @@ HOLDFAST_EXPORT std::string print(const line& l);
 /// not of the form are `damaged`; the message names the line and what is wrong with it.
 HOLDFAST_EXPORT result<std::vector<line>> parse(std::string_view text);
 
-/// What the operations on one name are held to.
+/// What the operations on one name are held to: what must be possible, one after the other.
 ///
-/// | model           | operations                         | what must be possible, one after the other |
-/// |-----------------|------------------------------------|--------------------------------------------|
-/// | mutex           | acquire, check, release            | modes are kept: see holdfast/mode.hpp      |
-/// | fenced_mutex    | the same, with tokens              | and an exclusive grant's token is larger than all before it |
-/// | semaphore       | the same, acquired with permits(n) | never more than n hold it                  |
-/// | fenced_register | write, read, raise                 | a write with a token below the newest is refused, no other is; a read sees the last write |
+/// | model           | operations              | must be possible                                 |
+/// |-----------------|-------------------------|--------------------------------------------------|
+/// | mutex           | acquire, check, release | nobody beside an exclusive holder                |
+/// | fenced_mutex    | the same, with tokens   | also: tokens grow, as in holdfast/token.hpp      |
+/// | semaphore       | the same, permits(n)    | at most n holders; no token twice                |
+/// | fenced_register | write, read, raise      | a write is refused when its token is below the   |
+/// |                 |                         | newest, and only then; a read sees the last write |
 ///
 /// Locks here are leases. A holder may fall silently at any moment, so a grant counts as held from
 /// some moment of its `acquire` to some moment of the last operation that was told it is held

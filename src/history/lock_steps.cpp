@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string_view>
+#include <string>
+#include <utility>
 
 namespace holdfast::history {
 
@@ -22,14 +23,21 @@ class grant_register {
  public:
   explicit grant_register(const lock_reading& how) : how_(how) {}
 
-  const grant_facts& add(const line& l) {
-    known_.push_back({known_.size(), l.token.value, l.how});
-    // The first grant of a token that was given twice keeps what was done under it, as long as
-    // it was not another caller.
-    if (l.token.value != 0) by_token_.emplace(l.token.value, known_.back().number);
-    if (l.token.value != 0) by_both_[{l.caller, l.token.value}] = known_.back().number;
-    last_of_[l.caller] = known_.back().number;
-    return known_.back();
+  /// A grant that is in the lines, before any of them is read.
+  std::size_t add(const line& l) {
+    const std::size_t number = known_.size();
+    known_.push_back({number, l.token.value, l.how});
+    if (l.token.value == 0) return number;
+    by_token_.emplace(l.token.value, number);
+    by_both_.emplace(std::pair(l.caller, l.token.value), number);
+    return number;
+  }
+
+  /// From here on the line's caller acts under this one, unless its token names another.
+  std::optional<grant_facts> begin(const line& l, std::size_t number) {
+    last_of_[l.caller] = number;
+    if (l.token.value != 0) by_both_[{l.caller, l.token.value}] = number;
+    return known_[number];
   }
 
   /// The grant under which the line's caller acted; nothing when that cannot be told.
@@ -46,15 +54,17 @@ class grant_register {
     if (!how_.all_exclusive || (how_.fenced && l.token.value == 0)) return std::nullopt;
     line granted_before = l;
     granted_before.how = mode::exclusive();
-    return add(granted_before);
+    const std::size_t number = add(granted_before);
+    if (l.token.value == 0) last_of_[l.caller] = number;
+    return known_[number];
   }
 
  private:
   lock_reading how_;
   std::vector<grant_facts> known_;
   std::map<std::uint64_t, std::size_t> by_token_;
-  std::map<std::pair<std::string_view, std::uint64_t>, std::size_t> by_both_;
-  std::map<std::string_view, std::size_t> last_of_;
+  std::map<std::pair<std::string, std::uint64_t>, std::size_t> by_both_;
+  std::map<std::string, std::size_t> last_of_;
 };
 
 std::optional<effect> effect_of(const line& l, const lock_reading& how) {
@@ -79,7 +89,6 @@ std::optional<effect> effect_of(const line& l, const lock_reading& how) {
 
 std::vector<step> lock_steps(const std::vector<line>& lines, const line_indices& of_name,
                              const lock_reading& how) {
-  // Under one call time a grant comes first: what its caller did next cannot have been before.
   line_indices by_call = of_name;
   std::stable_sort(by_call.begin(), by_call.end(), [&](std::size_t a, std::size_t b) {
     return lines[a].invoked < lines[b].invoked;
@@ -88,25 +97,19 @@ std::vector<step> lock_steps(const std::vector<line>& lines, const line_indices&
   std::vector<step> steps;
   std::map<std::size_t, std::size_t> number_of;
   // All grants first: what is done under a token may be recorded by somebody else, and earlier.
-  for (const std::size_t i : how.fenced ? by_call : line_indices{}) {
-    if (effect_of(lines[i], how) == effect::grant) number_of[i] = grants.add(lines[i]).number;
+  for (const std::size_t i : by_call) {
+    if (effect_of(lines[i], how) == effect::grant) number_of[i] = grants.add(lines[i]);
   }
   for (const std::size_t i : by_call) {
     const line& l = lines[i];
     const auto what = effect_of(l, how);
     if (!what) continue;
     step s{.what = *what, .invoked = l.invoked, .returned = l.returned, .line = i};
-    if (*what == effect::grant) {
-      s.grant = how.fenced ? number_of[i] : grants.add(l).number;
-      s.token = l.token.value;
-      s.how = l.how;
-    } else {
-      const auto g = grants.of(l);
-      if (!g) continue;
-      s.grant = g->number;
-      s.token = g->token;
-      s.how = g->how;
-    }
+    const auto g = *what == effect::grant ? grants.begin(l, number_of[i]) : grants.of(l);
+    if (!g) continue;
+    s.token = g->token;
+    s.grant = g->number;
+    s.how = g->how;
     steps.push_back(s);
   }
   return steps;

@@ -219,6 +219,7 @@ result<std::vector<line>> parse(std::string_view text) {
     const auto one = cut(text, '\n');
     if (last && !whole) return on_line(at, "it was cut: the end of the line is missing");
     if (one.empty() || one[0] == '#') continue;
+    if (one.ends_with(' ')) return on_line(at, "it ends with a space");
     auto l = line_reader(one, first == header_2).read();
     if (!l) return on_line(at, l.error().message());
     l->at = at;

@@ -73,7 +73,7 @@ TEST(history_text, version_1_is_read_and_has_seven_fields) {
 
 TEST(history_text, a_damaged_text_is_refused_with_the_line_and_the_reason) {
   const std::tuple<const char*, const char*> table[] = {
-      {"", "line 1: a history begins with \"holdfast-history%202\""},
+      {"", "line 1: a history begins with \"holdfast-history 2\""},
       {"\n", "line 1: a history begins with"},
       {"holdfast-history 2", "line 1: it was cut"},
       {"holdfast-history 3\n", "line 1: \"holdfast-history%203\" is a version that this program"},
@@ -102,7 +102,8 @@ TEST(history_text, a_damaged_text_is_refused_with_the_line_and_the_reason) {
       {"check w1 x 7 5 9 OK\n", "the outcome \"OK\""},
       {"check w1 x 7 5 9 pending\n", "what is pending has no time of return"},
       {"check w1 x 7 5 - ok\n", "what is pending has no time of return"},
-      {"check w1 x 7 5 9 ok \n", "\"\" is not value="},
+      {"check w1 x 7 5 9 ok \n", "line 2: it ends with a space"},
+      {"check w1 x 7 5 9 ok  mode=shared\n", "\"\" is not value="},
       {"check w1 x 7 5 9 ok color=red\n", "\"color=red\" is not value="},
       {"check w1 x 7 5 9 ok mode=shared\n", "only an acquire has a mode"},
       {"check w1 x 7 5 9 ok value=1\n", "only a write and a read have a value"},

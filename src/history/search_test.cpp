@@ -272,7 +272,7 @@ std::string shown(const std::vector<line>& lines) {
 }
 
 std::uint64_t rounds() {
-  return std::getenv("HOLDFAST_TEST_FULL") != nullptr ? 200'000 : 4'000;  // NOLINT
+  return std::getenv("HOLDFAST_TEST_FULL") != nullptr ? 20'000 : 2'000;  // NOLINT
 }
 
 /// What is left after a violation was explained must be one by itself.

@@ -2,6 +2,7 @@
 
 # What a history shows, judged by the program.
 
+bats_require_minimum_version 1.5.0
 load setup
 
 # history LINES: a file of them, behind the header.

@@ -106,7 +106,7 @@ def check_includes(source):
             yield Fault(source.path, line, "include", text)
         is_pure = source.path.startswith(_PURE) and source.path not in _LAST_WORDS
         if is_pure and angled and name in NOT_IN_PURE:
-            text = f"<{name}>: core, history and wire have no clock, no thread, no I/O and no chance"
+            text = f"<{name}>: this layer has no clock, no thread, no I/O and no chance"
             yield Fault(source.path, line, "include", text)
         if name.startswith("engines/") and source.path.startswith("src/client/"):
             if not re.fullmatch(r"engines/(\w+/open|opened)\.hpp", name):

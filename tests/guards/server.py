@@ -1,0 +1,69 @@
+"""Servers of a test's own, on a free port of 127.0.0.1, ended with the test."""
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+GUARDS = os.path.join(os.path.dirname(__file__), "..", "..", "guards")
+
+
+def guard(name):
+    with open(os.path.join(GUARDS, name), encoding="ascii") as file:
+        return file.read()
+
+
+def need(*programs):
+    """Skips where a program is missing, and says so."""
+    for program in programs:
+        if shutil.which(program) is None:
+            raise unittest.SkipTest(f"NOT TESTED: there is no {program}")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def unprivileged():
+    """Arguments of Popen for servers that refuse to run as root, and the user's name."""
+    if os.geteuid() != 0:
+        return {}, pwd.getpwuid(os.geteuid()).pw_name
+    return {"user": "nobody", "group": "nogroup", "extra_groups": []}, "nobody"
+
+
+class Server:
+    """A process with a folder of its own; `ready` is asked until it answers true."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="holdfast-guard-")
+        self._process = None
+
+    def start(self, command, ready, **how):
+        log_path = os.path.join(self.folder, "log")
+        with open(log_path, "wb") as log:
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
+                                             stderr=log, **how)
+        end = time.monotonic() + 30
+        while not ready():
+            if self._process.poll() is not None or time.monotonic() > end:
+                with open(log_path, encoding="utf-8", errors="replace") as log:
+                    sys.stderr.write(log.read())
+                raise RuntimeError(f"{command[0]} did not start")
+            time.sleep(0.05)
+
+    def stop(self):
+        if self._process is not None:
+            self._process.terminate()
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+        shutil.rmtree(self.folder, ignore_errors=True)
