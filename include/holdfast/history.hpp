@@ -69,7 +69,7 @@ HOLDFAST_EXPORT result<std::vector<line>> parse(std::string_view text);
 /// | fenced_mutex    | the same, with tokens   | also: tokens grow, as in holdfast/token.hpp      |
 /// | semaphore       | the same, permits(n)    | at most n holders; no token twice                |
 /// | fenced_register | write, read, raise      | a write is refused when its token is below the   |
-/// |                 |                         | newest, and only then; a read sees the last write |
+/// |                 |                         | newest, only then; a read sees the last write    |
 ///
 /// Locks here are leases. A holder may fall silently at any moment, so a grant counts as held from
 /// some moment of its `acquire` to some moment of the last operation that was told it is held

@@ -1,5 +1,6 @@
-"""A stand-in for an object store: not one. It keeps objects in memory and has what the
-guard needs of a real one: HEAD, GET and PUT with ETag, If-Match, If-None-Match and metadata, each put atomic."""
+"""A stand-in for an object store: not one. It keeps objects in memory and has what the guard needs
+of a real one: HEAD, GET and PUT with ETag, If-Match, If-None-Match and metadata, each put atomic.
+"""
 
 import hashlib
 import threading
