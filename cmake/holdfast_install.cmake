@@ -18,6 +18,10 @@ install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_dir}
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
   COMPONENT development)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+# To be copied into the stores that they are for: docs/guards.md.
+install(FILES guards/etcd_fence.sh guards/http_fence.py guards/object_fence.py
+  guards/postgresql.sql guards/redis.lua guards/sqlite.sql
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/holdfast/guards COMPONENT development)
 
 configure_package_config_file(cmake/holdfast-config.cmake.in holdfast-config.cmake
   INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
