@@ -12,7 +12,7 @@
 fence_quoted() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
 
 # etcdctl waits for ever where no server answers a transaction.
-fence_txn() { timeout 10 etcdctl txn; }
+fence_txn() { timeout 5 etcdctl txn; }
 
 fence_no_answer() {
   echo "fenced_put: etcd did not answer: whether $1 was put is not known" >&2
