@@ -13,7 +13,7 @@ namespace holdfast::cli {
 /// use the same values: whoever must tell the two apart reads the message or uses --json.
 enum class exit_code : int {
   ok = 0,
-  violation = 1,       ///< As of cmp(1): what was looked at is not as it should be.
+  violation = 1,  ///< As of cmp(1): what was looked at is not as it should be.
   undecided = 2,
   usage = 64,          ///< EX_USAGE
   damaged = 65,        ///< EX_DATAERR
