@@ -1,0 +1,52 @@
+#include "fence/append_queue.hpp"
+
+namespace holdfast::fencing {
+
+using turn = pending_call::turn;
+
+namespace {
+
+/// The owner of `one` may return as soon as the store is seen: waking it needs its address alone.
+void tell(pending_call& one, turn what) noexcept {
+  one.state.store(what);
+  one.state.notify_one();
+}
+
+}  // namespace
+
+bool append_queue::enter(pending_call& mine) noexcept {
+  mine.older = newest_.load();
+  while (!newest_.compare_exchange_weak(mine.older, &mine)) {
+  }
+  return mine.older == nullptr;
+}
+
+bool append_queue::wait(pending_call& mine) const noexcept {
+  mine.state.wait(turn::waits);
+  return mine.state.load() == turn::leads;
+}
+
+void append_queue::gather(pending_call& leader, std::size_t bytes_max, call_group& into) noexcept {
+  pending_call* last = newest_.load();
+  for (auto* one = last; one != &leader; one = one->older) one->older->newer = one;
+  std::size_t bytes = 0;
+  into.count_ = 0;
+  for (auto* one = &leader;; one = one->newer) {
+    into.calls_[into.count_++] = one;
+    bytes += one->record.size();
+    if (one == last || into.count_ == call_group::calls_max || bytes >= bytes_max) return;
+  }
+}
+
+void append_queue::leave(const call_group& group) noexcept {
+  pending_call* last = group.calls().back();
+  pending_call* newest = last;
+  if (!newest_.compare_exchange_strong(newest, nullptr)) {
+    // Somebody stands behind the last one that was served, and leads from now on.
+    for (auto* one = newest; one != last; one = one->older) one->older->newer = one;
+    tell(*last->newer, turn::leads);
+  }
+  for (auto* one : group.calls().subspan(1)) tell(*one, turn::done);
+}
+
+}  // namespace holdfast::fencing

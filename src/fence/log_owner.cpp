@@ -1,0 +1,136 @@
+#include "fence/log_owner.hpp"
+
+#include "io/fork_mark.hpp"
+
+#include <utility>
+
+namespace holdfast::fencing {
+namespace {
+
+/// Records that are written together.
+constexpr std::size_t group_bytes_max = std::size_t{1} << 20;
+constexpr std::uint64_t segment_bytes_min = 4096;
+constexpr std::uint64_t segment_bytes_max = std::uint64_t{1} << 30;
+
+}  // namespace
+
+log_owner::log_owner(log_directory log, taken_log taken, const log_options& options)
+    : log_(std::move(log)),
+      options_(options),
+      opened_(taken.report),
+      mine_(taken.mine),
+      process_(io::process_generation()),
+      version_(std::move(taken.version)),
+      segment_(std::move(*taken.segment)) {}
+
+result<std::unique_ptr<log_owner>> log_owner::open(log_ground on, const fencing_token& with,
+                                                   const log_options& options) {
+  if (auto good = with.check(); !good) return good.error();
+  if (options.segment_bytes < segment_bytes_min || options.segment_bytes > segment_bytes_max) {
+    return error(errc::invalid_argument, "segment_bytes is " +
+                                             std::to_string(options.segment_bytes) +
+                                             ", it has to be from 4096 to 1073741824");
+  }
+  if (options.reserve_bytes > segment_bytes_max) {
+    return error(errc::invalid_argument, "reserve_bytes is " +
+                                             std::to_string(options.reserve_bytes) +
+                                             ", it may be 1073741824 at most");
+  }
+  const std::string source = with.from.str();
+  auto log = log_directory::open(std::move(on), &source, io::opening::write);
+  if (!log) return log.error();
+  auto taken = take_over(*log, with.value, then::write);
+  if (!taken) return taken.error();
+  return std::unique_ptr<log_owner>(new log_owner(std::move(*log), std::move(*taken), options));
+}
+
+void log_owner::run(pending_call& mine) {
+  if (!queue_.enter(mine) && !queue_.wait(mine)) return;
+  call_group group;
+  queue_.gather(mine, group_bytes_max, group);
+  serve(group.calls());
+  queue_.leave(group);
+}
+
+void log_owner::serve(std::span<pending_call* const> calls) {
+  while (!calls.empty()) {
+    std::size_t same = 0;
+    while (same < calls.size() && calls[same]->what != pending_call::kind::other) ++same;
+    if (same > 0) {
+      append_all(calls.first(same));
+    } else {
+      calls[0]->body();
+      same = 1;
+    }
+    calls = calls.subspan(same);
+  }
+}
+
+namespace {
+
+error of_another_process() {
+  return {errc::lost,
+          "this log was opened before a fork and belongs to the parent process; open "
+          "it anew"};
+}
+
+}  // namespace
+
+result<record_number> log_owner::append(std::span<const std::byte> record, survives what) {
+  if (io::process_generation() != process_) return of_another_process();
+  if (record.size() > record_bytes_max) {
+    return error(errc::invalid_argument, "a record of " + std::to_string(record.size()) +
+                                             " bytes is too long, 16777216 are the most");
+  }
+  pending_call mine{.needed = what, .record = record};
+  run(mine);
+  if (mine.failed) return std::move(*mine.failed);
+  return mine.number;
+}
+
+result<void> log_owner::sync() {
+  if (io::process_generation() != process_) return of_another_process();
+  pending_call mine{.what = pending_call::kind::sync, .needed = survives::power_loss};
+  run(mine);
+  if (mine.failed) return std::move(*mine.failed);
+  return {};
+}
+
+result<void> log_owner::may_change() {
+  if (stopped_) return *stopped_;
+  if (log_.epoch() == mine_) return {};
+  stop(replaced(log_, mine_));
+  return *stopped_;
+}
+
+template <class T>
+result<T> log_owner::run_alone(const std::function<result<T>()>& body) {
+  if (io::process_generation() != process_) return of_another_process();
+  result<T> done = errc::unavailable;
+  pending_call mine{.what = pending_call::kind::other};
+  mine.body = [&] {
+    if (auto may = may_change(); !may) {
+      done = may.error();
+    } else {
+      done = body();
+    }
+  };
+  run(mine);
+  return done;
+}
+
+result<record_number> log_owner::seal() {
+  return run_alone<record_number>([this] { return seal_now(); });
+}
+result<record_number> log_owner::discard_before(record_number first) {
+  return run_alone<record_number>([this, first] { return discard_now(first); });
+}
+result<std::size_t> log_owner::compact() {
+  return run_alone<std::size_t>([this] { return compact_now(); });
+}
+
+void log_owner::stop(const error& why) {
+  if (!stopped_) stopped_ = why;
+}
+
+}  // namespace holdfast::fencing

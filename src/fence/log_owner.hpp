@@ -1,0 +1,79 @@
+#pragma once
+
+#include "fence/append_queue.hpp"
+#include "fence/log_seal.hpp"
+
+#include <holdfast/fenced_log.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace holdfast::fencing {
+
+/// The inside of a fenced_log. Whoever leads the queue is the only one that touches the rest.
+///
+/// Thread safety: the public functions, from any thread.
+class log_owner {
+ public:
+  static result<std::unique_ptr<log_owner>> open(log_ground on, const fencing_token& with,
+                                                 const log_options& options);
+
+  result<record_number> append(std::span<const std::byte> record, survives what);
+  result<void> sync();
+  result<record_number> seal();
+  result<record_number> discard_before(record_number first);
+  result<std::size_t> compact();
+  const log_takeover& opened() const noexcept { return opened_; }
+
+ private:
+  log_owner(log_directory log, taken_log taken, const log_options& options);
+
+  // log_owner.cpp: calls and their order.
+  void run(pending_call& mine);
+  void serve(std::span<pending_call* const> calls);
+  template <class T>
+  result<T> run_alone(const std::function<result<T>()>& body);
+  result<void> may_change();
+
+  // log_append.cpp: the writer's rule.
+  void append_all(std::span<pending_call* const> calls);
+  result<void> make_room(std::span<pending_call* const> calls);
+  result<void> reserve(std::uint64_t bytes);
+  void acknowledge(std::span<pending_call* const> calls, survives what);
+  void sync_for(std::span<pending_call* const> calls);
+  void resolve(std::span<pending_call* const> calls, survives what);
+  result<void> sync_file();
+  void stop(const error& why);
+
+  // log_change.cpp: other versions.
+  result<void> publish(log_inline next);
+  result<void> begin_segment();
+  result<void> close_segment(log_inline& next);
+  result<record_number> seal_now();
+  result<record_number> discard_now(record_number first);
+  result<std::size_t> compact_now();
+
+  log_directory log_;
+  log_options options_;
+  log_takeover opened_;
+  log_epoch mine_;
+  std::uint64_t process_;
+  append_queue queue_;
+
+  log_inline version_;
+  own_segment segment_;
+  segment_place at_;  ///< Behind the last record in the segment.
+  segment_place synced_;
+  std::uint64_t reserved_{};  ///< Bytes of the segment that have real blocks.
+  std::uint32_t next_ordinal_{1};
+  std::uint32_t next_copy_{first_copy_of_owner};
+  std::vector<std::byte> batch_;
+  std::optional<error> stopped_;
+
+  static constexpr std::uint32_t first_copy_of_owner = (std::uint32_t{1} << 31) + 1;
+};
+
+}  // namespace holdfast::fencing

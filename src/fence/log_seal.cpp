@@ -1,0 +1,193 @@
+#include "fence/log_seal.hpp"
+
+#include "fence/log_names.hpp"
+#include "fence/record_cursor.hpp"
+#include "io/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+namespace holdfast::fencing {
+namespace {
+
+/// What a sealer found of the segment that grew.
+struct measured {
+  sealed_segment whole;
+  std::uint64_t size{};  ///< Of the file.
+};
+
+/// Raises the epoch above everybody who opened the log before.
+result<log_epoch> raise(const log_directory& log, token with) {
+  // A power loss may have left the word behind what the inline version says.
+  const auto known = log.newest();
+  if (!known) return known.error();
+  for (log_epoch seen = log.epoch();;) {
+    const log_epoch floor = std::max(seen, known->owner);
+    if (floor.token() > with) return replaced(log, log_epoch::first_of(with));
+    log_epoch mine = log_epoch::first_of(with);
+    if (floor.token() == with) {
+      if (floor.opening() == log_epoch::openings_max) {
+        return error(errc::stale_token,
+                     log.files().path() + ": token " + std::to_string(with.value) + " has opened " +
+                         "it 2047 times, as often as one can; take the lock again");
+      }
+      mine = {floor.word + 1};
+    }
+    if (log.raise_epoch(seen, mine)) return mine;
+  }
+}
+
+void mark_failed(const log_directory& log, const segment_id& id, const log_mark& mark) {
+  if (mark.how_old() == log_mark::age::this_boot) return mark.set_failed();
+  (void)log.files().unlink(mark_name(id));
+  if (const auto made = log_mark::create(log.files(), id, log.boot())) made->set_failed();
+}
+
+/// Reads the length of the segment that grew and cuts it to whole records. Whoever wrote it cannot
+/// acknowledge another record: the epoch was raised before.
+result<measured> measure(const log_directory& log, const log_inline& v, const segment_id& id) {
+  const std::string name = segment_name(id);
+  int code = 0;
+  std::shared_ptr<io::folder_file> file = log.files().open(name, io::opening::write, code);
+  if (!file) return io::file_failure("open", log.files().at(name), code);
+  const auto size = file->size();
+  if (!size) return io::file_failure("look at", log.files().at(name), size.code);
+  measured m{{.id = id, .first = v.next}, static_cast<std::uint64_t>(size.value)};
+
+  const log_mark mark = log_mark::find(log.files(), id, log.boot(), io::opening::write);
+  segment_place from = mark.acknowledged();
+  if (from.bytes > m.size) from = {};
+  record_cursor at(file, log.files().at(name), id, v.next, from);
+  for (;;) {
+    const auto step = at.look(m.size);
+    if (!step) return step.error();
+    if (*step != record_cursor::step::record) break;
+    at.pass();
+  }
+  m.whole.records = at.at().records;
+  m.whole.bytes = at.at().bytes;
+  if (m.whole.records == 0) return m;
+
+  if (!mark.failed()) {
+    const auto synced = file->sync();
+    if (synced) return m;
+    // The next sealer must not take a second sync's word for it.
+    mark_failed(log, id, mark);
+    return io::file_failure("sync", log.files().at(name), synced.code, "open it again");
+  }
+  return m;
+}
+
+bool was_given_up(const log_directory& log, const segment_id& id) {
+  return log_mark::find(log.files(), id, log.boot(), io::opening::read).failed();
+}
+
+/// The next version: what was open is sealed, and `mine` owns it.
+result<log_inline> following(const log_directory& log, const log_inline& v, log_epoch mine,
+                             then what, log_takeover& report) {
+  log_inline next = v;
+  next.version = v.version + 1;
+  next.owner = mine;
+  next.open = what == then::write ? std::optional<std::uint32_t>(0) : std::nullopt;
+  report = {v.owner.token(), 0};
+  const auto grew = v.open_segment();
+  if (!grew) return next;
+  const auto m = measure(log, v, *grew);
+  if (!m) return m.error();
+  report.bytes_cut = m->size - m->whole.bytes;
+  if (m->whole.records == 0) return next;
+  sealed_segment sealed = m->whole;
+  if (was_given_up(log, *grew)) {
+    auto copy = copy_segments(log, {sealed}, {mine, first_copy});
+    if (!copy) return copy.error();
+    sealed = *copy;
+  }
+  next.sealed.push_back(sealed);
+  next.next = sealed.end();
+  return next;
+}
+
+/// Gives back what was reserved behind the segment's end, and its mark. A cut tail stays, for
+/// people to look at.
+void trim(const log_directory& log, const segment_id& id, const log_takeover& report) noexcept {
+  int code = 0;
+  if (report.bytes_cut == 0) {
+    if (const auto file = log.files().open(segment_name(id), io::opening::write, code)) {
+      if (const auto size = file->size()) {
+        (void)file->truncate(static_cast<std::uint64_t>(size.value));
+      }
+    }
+  }
+  (void)log.files().unlink(mark_name(id));
+}
+
+/// The newest version, whose segments are all there. Read after the epoch was raised.
+result<log_inline> checked_newest(const log_directory& log) {
+  for (int attempt = 0;; ++attempt) {
+    auto v = log.newest();
+    if (!v) return v.error();
+    const auto good = log.check_segments(*v);
+    if (good) return v;
+    // A newer writer may have changed it in between.
+    const auto again = log.newest();
+    if (!again) return again.error();
+    if (again->version == v->version || attempt == 100) return good.error();
+  }
+}
+
+}  // namespace
+
+error replaced(const log_directory& log, log_epoch mine) {
+  if (auto synced = log.sync_epoch(); !synced) return synced.error();
+  const token newest = log.epoch().token();
+  std::string text = log.files().path() + " refuses token " + std::to_string(mine.token().value);
+  text += newest == mine.token() ? ": it was opened once more with the same token"
+                                 : ": it was opened with token " + std::to_string(newest.value);
+  return {errc::stale_token, text + "; take the lock again to write"};
+}
+
+result<own_segment> create_segment(const log_directory& log, const segment_id& id) {
+  // Its epoch belongs to no other process, so this can only be left from before a power loss.
+  (void)log.files().unlink(segment_name(id));
+  (void)log.files().unlink(mark_name(id));
+  int code = 0;
+  own_segment made{id, log.files().open(segment_name(id), io::opening::create, code), {}};
+  if (!made.file) {
+    return io::file_failure("create", log.files().at(segment_name(id)), code);
+  }
+  auto mark = log_mark::create(log.files(), id, log.boot());
+  if (!mark) return mark.error();
+  made.mark = std::move(*mark);
+  return made;
+}
+
+result<taken_log> take_over(const log_directory& log, token with, then what) {
+  const auto raised = raise(log, with);
+  if (!raised) return raised.error();
+  taken_log t{*raised, {}, {}, {}};
+  if (what == then::write) {
+    auto own = create_segment(log, {t.mine, 0});
+    if (!own) return own.error();
+    t.segment = std::move(*own);
+  }
+  // Each time that it is lost, an older sealer has linked its last version.
+  for (int attempt = 0; attempt < 1000; ++attempt) {
+    const auto v = checked_newest(log);
+    if (!v) return v.error();
+    if (v->owner > t.mine) return replaced(log, t.mine);
+    auto next = following(log, *v, t.mine, what, t.report);
+    if (!next) return next.error();
+    const auto linked = log.publish(*next, {t.mine, 0});
+    if (!linked) return linked.error();
+    if (log.epoch() != t.mine) return replaced(log, t.mine);
+    if (!*linked) continue;
+    if (const auto grew = v->open_segment()) trim(log, *grew, t.report);
+    log.sweep(*next);
+    t.version = std::move(*next);
+    return t;
+  }
+  return error(errc::unavailable, log.files().path() + " changes all the time; try again");
+}
+
+}  // namespace holdfast::fencing

@@ -1,0 +1,79 @@
+#include "fence/log_directory.hpp"
+#include "fence/log_names.hpp"
+#include "io/files.hpp"
+
+#include <algorithm>
+#include <cerrno>
+
+namespace holdfast::fencing {
+namespace {
+
+bool names(const log_inline& v, const segment_id& id) {
+  return v.open_segment() == id ||
+         std::any_of(v.sealed.begin(), v.sealed.end(), [&](const auto& s) { return s.id == id; });
+}
+
+}  // namespace
+
+result<void> log_directory::check_segments(const log_inline& v) const {
+  const auto size_of = [&](const segment_id& id) -> result<std::uint64_t> {
+    const std::string name = segment_name(id);
+    int code = 0;
+    const auto file = files().open(name, io::opening::read, code);
+    if (!file && code == ENOENT) {
+      return error(errc::damaged, files().at(name) + " is missing; restore it from a copy");
+    }
+    if (!file) return io::file_failure("open", files().at(name), code);
+    const auto size = file->size();
+    if (!size) return io::file_failure("look at", files().at(name), size.code);
+    return static_cast<std::uint64_t>(size.value);
+  };
+  for (const auto& s : v.sealed) {
+    const auto size = size_of(s.id);
+    if (!size) return size.error();
+    if (*size < s.bytes) {
+      return error(errc::damaged, files().at(segment_name(s.id)) + " has " + std::to_string(*size) +
+                                      " bytes of " + std::to_string(s.bytes) +
+                                      "; restore it from a copy");
+    }
+  }
+  if (const auto open = v.open_segment()) {
+    if (const auto size = size_of(*open); !size) return size.error();
+  }
+  std::vector<std::string> all;
+  if (const auto listed = files().list(all); !listed) {
+    return io::file_failure("read the directory", files().path(), listed.code);
+  }
+  for (const auto& name : all) {
+    const auto id = segment_in(name);
+    if (!id || id->of < v.owner || id->ordinal >= first_copy || names(v, *id)) continue;
+    if (id->of == v.owner && (!v.open || id->ordinal < *v.open)) continue;
+    // A segment gets its first record after the version that names it.
+    const auto size = size_of(*id);
+    if (size && *size > 0) {
+      return error(errc::damaged, files().at(name) +
+                                      " has records, and the inline version that names it is "
+                                      "missing; restore that from a copy");
+    }
+  }
+  return {};
+}
+
+bool log_directory::is_leftover(const std::string& name, const log_inline& newest) const {
+  if (const auto version = version_in(name)) return *version + versions_kept < newest.version;
+  if (is_founding_draft(name)) return true;
+  if (const auto id = draft_in(name)) return id->of < newest.owner;
+  if (const auto id = mark_in(name)) return id->of < newest.owner;
+  if (const auto id = segment_in(name)) return id->of < newest.owner && !names(newest, *id);
+  return false;
+}
+
+void log_directory::sweep(const log_inline& newest) const noexcept {
+  std::vector<std::string> all;
+  if (!files().list(all)) return;
+  for (const auto& name : all) {
+    if (is_leftover(name, newest)) (void)files().unlink(name);
+  }
+}
+
+}  // namespace holdfast::fencing
