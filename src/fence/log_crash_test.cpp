@@ -1,0 +1,59 @@
+#include "tests/fence/log_story.hpp"
+
+#include <gtest/gtest.h>
+
+/// The power goes at every single write, sync, link and other change.
+
+namespace holdfast {
+namespace {
+
+using tests::log_story;
+
+/// How many changes a story makes that nobody interrupts.
+std::uint64_t length_of(std::uint64_t seed, int steps) {
+  log_story story(seed);
+  story.play(steps, false);
+  return story.machine().disk().calls();
+}
+
+TEST(log_crash, at_every_change_of_random_stories) {
+  constexpr int steps = 40;
+  const int stories = tests::trials(20, 2'000);
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(stories); ++seed) {
+    const std::uint64_t changes = length_of(seed, steps);
+    for (std::uint64_t at = 1; at <= changes; ++at) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", change " + std::to_string(at));
+      log_story story(seed);
+      story.machine().disk().lose_power_at(at);
+      story.play(steps, false);
+      story.recover();
+      if (HasFailure()) return;
+      // And it goes on from there.
+      story.play(10, false);
+      story.look();
+      if (HasFailure()) return;
+    }
+  }
+}
+
+TEST(log_crash, again_while_it_recovers) {
+  const int stories = tests::trials(20, 1'000);
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(stories); ++seed) {
+    for (std::uint64_t at = 1; at <= 12; ++at) {
+      SCOPED_TRACE("seed " + std::to_string(seed) + ", change " + std::to_string(at));
+      log_story story(seed);
+      story.machine().disk().lose_power_at(20 + seed);
+      story.play(60, false);
+      story.machine().lose_power();
+      story.machine().disk().lose_power_at(at);
+      (void)story.machine().open(1'000);
+      story.recover_with(1'001);
+      if (HasFailure()) return;
+      story.look();
+      if (HasFailure()) return;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <latch>
+#include <thread>
+
 /// Two writers whose steps are interleaved on purpose.
 
 namespace holdfast {
@@ -65,37 +71,25 @@ TEST(log_races, two_sealers_the_older_one_stopped_between_read_and_link) {
   EXPECT_EQ(m.all(), (texts{"a", "b", "c", "d"}));
 }
 
-TEST(log_races, two_sealers_the_older_one_links_first) {
-  log_machine m(1);
-  const auto first = m.must_open(1);
-  ASSERT_TRUE(first->append(bytes_of("a"), survives::kill));
-  m.disk().before(disk_call::link, [&] {
-    // The newer sealer, with token 3, has read the version and is about to link the next.
-    // What raised its epoch before that cannot link any more once it has looked.
-    EXPECT_EQ(m.open(2).error(), errc::stale_token);
-  });
-  const auto newest = m.must_open(3);
-  ASSERT_TRUE(newest->append(bytes_of("b"), survives::kill));
-  EXPECT_EQ(m.all(), (texts{"a", "b"}));
-}
-
 TEST(log_races, an_older_sealer_that_wins_the_link_is_sealed_by_the_newer_one) {
   log_machine m(1);
   const auto first = m.must_open(1);
   ASSERT_TRUE(first->append(bytes_of("a"), survives::kill));
-  result<log_machine::owner> newer = errc::unavailable;
+  std::latch at_link(1), may_go(1);
   m.disk().before(disk_call::link, [&] {
-    // Token 2 is about to link. Token 3 raises the epoch and reads, and is stopped in its turn.
-    m.disk().before(disk_call::link, [&] {
-      // Here token 2 goes on: its link comes first.
-      m.disk().before(disk_call::unlink, [] {});
-    });
-    newer = m.open(3);
+    at_link.count_down();
+    may_go.wait();
   });
-  const auto older = m.open(2);
-  EXPECT_EQ(older.error(), errc::stale_token);
-  ASSERT_TRUE(newer);
-  ASSERT_TRUE((*newer)->append(bytes_of("b"), survives::kill));
+  std::thread older([&] { EXPECT_EQ(m.open(2).error(), errc::stale_token); });
+  at_link.wait();
+  m.disk().before(disk_call::link, [&] {
+    // Token 3 has raised the epoch and read the version; token 2 wakes up and links the next one.
+    may_go.count_down();
+    older.join();
+  });
+  const auto newer = m.must_open(3);
+  EXPECT_EQ(newer->opened().before.value, 2U);
+  ASSERT_TRUE(newer->append(bytes_of("b"), survives::kill));
   EXPECT_EQ(m.all(), (texts{"a", "b"}));
 }
 
@@ -137,6 +131,89 @@ TEST(log_races, a_reader_returns_nothing_behind_the_cut_of_a_seal_under_way) {
   EXPECT_EQ(old->append(bytes_of("late"), survives::kill).error(), errc::stale_token);
   EXPECT_FALSE(*reader->next());
   EXPECT_EQ(m.all(), texts{"a"});
+}
+
+TEST(log_races, threads_share_writes_and_syncs_and_lose_no_record) {
+  log_machine m(1);
+  const auto log = m.must_open(1, {.segment_bytes = 4096});
+  constexpr int each = 100;
+  std::array<std::vector<std::uint64_t>, 8> numbers;
+  std::atomic<bool> done{};
+  std::thread reads([&] {
+    const auto reader = m.must_read();
+    for (std::uint64_t last = 0;;) {
+      const bool last_look = done;
+      const auto got = reader->next();
+      if (!got) ADD_FAILURE() << got.error().message();
+      if (!got || (!*got && last_look)) break;
+      if (*got) {
+        EXPECT_EQ((*got)->number.value, ++last);
+      }
+    }
+    EXPECT_EQ(reader->position(), 8U * each + 1);
+  });
+  std::vector<std::thread> writers;
+  for (std::size_t t = 0; t < numbers.size(); ++t) {
+    writers.emplace_back([&, t] {
+      for (int i = 0; i < each; ++i) {
+        const std::string record = std::to_string(t) + ":" + std::to_string(i);
+        const auto n =
+            log->append(bytes_of(record), i % 3 == 0 ? survives::power_loss : survives::kill);
+        ASSERT_TRUE(n) << n.error().message();
+        numbers[t].push_back(n->value);
+      }
+    });
+  }
+  for (auto& w : writers) w.join();
+  done = true;
+  reads.join();
+  const auto all = m.all();
+  ASSERT_EQ(all.size(), 8U * each);
+  for (std::size_t t = 0; t < numbers.size(); ++t) {
+    for (std::size_t i = 0; i < numbers[t].size(); ++i) {
+      EXPECT_EQ(all[numbers[t][i] - 1], std::to_string(t) + ":" + std::to_string(i));
+    }
+  }
+}
+
+TEST(log_races, takeovers_and_appends_of_many_threads_are_one_order) {
+  log_machine m(1);
+  ASSERT_TRUE(m.open(1));
+  std::atomic<std::uint64_t> tokens{1};
+  std::array<std::vector<std::string>, 4> acknowledged, refused;
+  std::vector<std::thread> writers;
+  for (std::size_t t = 0; t < acknowledged.size(); ++t) {
+    writers.emplace_back([&, t] {
+      for (int round = 0; round < 25; ++round) {
+        const auto log = m.open(++tokens);
+        if (!log) {
+          EXPECT_EQ(log.error(), errc::stale_token) << log.error().message();
+          continue;
+        }
+        for (int i = 0; i < 10; ++i) {
+          const std::string record =
+              std::to_string(t) + "/" + std::to_string(round) + "/" + std::to_string(i);
+          const auto n = (*log)->append(bytes_of(record), survives::kill);
+          if (n) acknowledged[t].push_back(record);
+          if (!n && n.error() == errc::stale_token) refused[t].push_back(record);
+        }
+      }
+    });
+  }
+  for (auto& w : writers) w.join();
+  const auto all = m.all();
+  for (std::size_t t = 0; t < acknowledged.size(); ++t) {
+    // Once, and in the order of their writer.
+    auto at = all.begin();
+    for (const auto& record : acknowledged[t]) {
+      at = std::find(at, all.end(), record);
+      ASSERT_NE(at, all.end()) << record;
+      EXPECT_EQ(std::count(all.begin(), all.end(), record), 1) << record;
+    }
+    for (const auto& record : refused[t]) {
+      EXPECT_EQ(std::count(all.begin(), all.end(), record), 0) << record;
+    }
+  }
 }
 
 }  // namespace
