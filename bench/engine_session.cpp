@@ -8,6 +8,7 @@
 #include <functional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace holdfast::bench {
 
@@ -71,8 +72,40 @@ void engine_session::hold(std::size_t count) {
 
 void engine_session::enqueue(const std::string& name) {
   const auto r = next(name);
-  const auto v = answer<core::queue_view>([&](auto done) { engine_.enqueue(r, done); });
-  if (v.what != core::status::ok) expect(v, core::status::queued);
+  seen_ = answer<core::queue_view>([&](auto done) { engine_.enqueue(r, done); });
+  if (seen_.what != core::status::ok) expect(seen_, core::status::queued);
+  last_ = name;
+}
+
+void engine_session::watch(std::function<void()> told) {
+  core::watch_request r;
+  r.name = lock_name(last_);
+  r.mine = seen_.mine;
+  r.targets = seen_.targets;
+  r.id = id_;
+  r.request = requests_;
+  watch_ = engine_.watch(r, std::move(told));
+}
+
+bool engine_session::confirm() {
+  core::confirm_request r;
+  r.name = lock_name(last_);
+  r.id = id_;
+  r.inc = inc_;
+  r.order = seen_.mine;
+  r.request = requests_;
+  return answer<core::queue_view>([&](auto done) { engine_.confirm(r, done); }).what ==
+         core::status::ok;
+}
+
+void engine_session::leave() {
+  core::leave_request r;
+  r.name = lock_name(last_);
+  r.id = id_;
+  r.inc = inc_;
+  r.request = requests_;
+  r.order = seen_.mine;
+  expect(answer<core::leave_reply>([&](auto done) { engine_.leave(r, done); }), core::status::ok);
 }
 
 void engine_session::beat() {

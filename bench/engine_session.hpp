@@ -2,7 +2,10 @@
 
 #include "core/engine.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 
 namespace holdfast::bench {
@@ -17,6 +20,12 @@ class engine_session {
   void hold(std::size_t count);
   /// Holds the name or begins to wait for it.
   void enqueue(const std::string& name);
+  /// Calls `told` when who is ahead in the last one's queue may have gone.
+  void watch(std::function<void()> told);
+  /// Whether the last one is granted by now.
+  bool confirm();
+  /// Gives the last one back.
+  void leave();
   void beat();
   void close();
 
@@ -30,6 +39,9 @@ class engine_session {
   std::uint64_t attempt_{};
   std::uint64_t requests_{};
   std::size_t held_{};
+  std::string last_;
+  core::queue_view seen_;
+  std::unique_ptr<core::watch_handle> watch_;
 };
 
 /// How many entries and sessions there are, once it is known.

@@ -1,5 +1,6 @@
 #include "bench/many_sessions.hpp"
 
+#include "bench/engine_session.hpp"
 #include "bench/measure.hpp"
 #include "io/latch.hpp"
 #include "tests/process/child.hpp"
@@ -32,35 +33,6 @@ lock hold(session& s, const char* name) {
   if (!l) throw std::runtime_error(l.error().message());
   return std::move(*l);
 }
-
-/// Sessions that all wait for one lock.
-class crowd {
- public:
-  crowd(const std::string& url, std::size_t count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      all_.push_back(join(url, 1h));
-      all_.back().acquire(lock_name("wanted"), {.wait = 1h}, [this](auto l) {
-        const std::lock_guard hold_mutex(mutex_);
-        if (l) got_.push_back(std::move(*l));
-        ++answers_;
-      });
-    }
-  }
-  // What was granted goes first, and with it the sessions that could be granted the next.
-  ~crowd() {
-    for (auto& s : all_) static_cast<void>(s.close());
-  }
-  crowd(const crowd&) = delete;
-  crowd& operator=(const crowd&) = delete;
-
-  std::size_t answers() const { return answers_; }
-
- private:
-  std::vector<session> all_;
-  std::mutex mutex_;
-  std::vector<lock> got_;
-  std::atomic<std::size_t> answers_{};
-};
 
 std::vector<lock> hold_all(session& s, std::size_t count) {
   std::mutex mutex;
@@ -123,27 +95,28 @@ double hand_over_p50(session& first, session& second, double seconds) {
   return median(std::move(took));
 }
 
-double calls_of_a_hand_over(const std::string& url, std::size_t waiters, const counted& inside) {
-  auto holder = join(url, 1h);
-  lock held = hold(holder, "wanted");
-  const auto all = inside(url);
-  const crowd waiting(url, waiters);
-  all->settle();
-  const auto before = all->calls();
-  if (auto r = std::move(held).release(); !r) throw std::runtime_error(r.error().message());
-  if (!process::eventually([&] { return waiting.answers() == 1; })) {
-    throw std::runtime_error("no grant");
+herd measure_herd(core::engine& e, const call_count& inside, std::size_t waiters) {
+  std::atomic<int> told{};
+  std::vector<std::unique_ptr<engine_session>> all;
+  for (std::size_t i = 0; i <= waiters; ++i) {
+    all.push_back(std::make_unique<engine_session>(e));
+    all.back()->enqueue("wanted");
+    if (i > 0) all.back()->watch([&told] { ++told; });
   }
-  all->settle();
-  const auto calls = static_cast<double>(all->calls() - before);
-  if (waiting.answers() != 1) throw std::runtime_error("a release granted more than one");
-  return calls;
+  inside.settle();
+  told = 0;
+  const auto before = inside.calls();
+  all[0]->leave();
+  if (!process::eventually([&] { return told > 0; })) throw std::runtime_error("nobody was told");
+  if (!all[1]->confirm()) throw std::runtime_error("the first waiter does not hold it");
+  inside.settle();
+  return {static_cast<double>(inside.calls() - before), static_cast<double>(told)};
 }
 
 double calls_while_holding(const std::string& url, std::size_t count, const counted& inside) {
-  auto s = join(url, 6s);
+  auto s = join(url + "?node_timeout=1s", 3s);
   const auto held = hold_all(s, count);
-  const auto all = inside(url);
+  const auto all = inside(s.url());
   const auto before = all->calls();
   std::this_thread::sleep_for(10s);
   const auto calls = static_cast<double>(all->calls() - before);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "bench/call_count.hpp"
+#include "core/engine.hpp"
 
 #include <holdfast/session.hpp>
 
@@ -21,8 +22,12 @@ using counted = std::function<std::unique_ptr<call_count>(const std::string& url
 /// microseconds, the median. Both take turns.
 double hand_over_p50(session& first, session& second, double seconds);
 
-/// How many calls one release and the grant that follows take when so many sessions wait.
-double calls_of_a_hand_over(const std::string& url, std::size_t waiters, const counted& inside);
+/// What one release and the grant that follows cost when so many wait for the lock.
+struct herd {
+  double calls{};  ///< Of all clients together, the release and the winner's last look included.
+  double woken{};  ///< How many waiters were told to look.
+};
+herd measure_herd(core::engine& e, const call_count& inside, std::size_t waiters);
 
 /// Calls in ten seconds of a session that holds so many locks and beats every one.
 double calls_while_holding(const std::string& url, std::size_t count, const counted& inside);

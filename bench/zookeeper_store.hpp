@@ -15,6 +15,7 @@ class zookeeper_store final : public call_count {
   explicit zookeeper_store(const std::string& url);
 
   std::uint64_t calls() const override;
+  core::engine& engine() const noexcept { return *kept_; }
 
  private:
   std::shared_ptr<core::engine> kept_;

@@ -16,6 +16,7 @@ constexpr std::size_t probe_max = 128;  ///< Life locks looked at on arrival, ol
 constexpr int rounds_max = 64;          ///< Enqueues without a pause, against a store gone mad.
 constexpr int leaves_max = 4;           ///< Times that a leave is sent.
 constexpr int polls_per_look = 16;      ///< The others look at life locks only.
+constexpr std::size_t entries_per_poll = 4;  ///< So many, at most, a waiter reads for each poll.
 constexpr duration pause_first = std::chrono::milliseconds{10};
 constexpr duration pause_most = std::chrono::seconds{1};
 
@@ -189,7 +190,7 @@ action claim::confirmed(const queue_view& v, time_point now) {
     case status::unavailable:
     case status::unknown:
       // A read that failed changed nothing: the entry keeps its place, and the next poll reads.
-      polls_ = polls_per_look;
+      polls_ = polls_until_look();
       blind_ = v.text.empty() ? error(code_of(v.what)).message() : v.text;
       return settle(now);
     default:
@@ -298,9 +299,15 @@ action claim::tick(time_point now) {
   }
 }
 
+// A look reads all that are ahead: those far behind look less often, so that the work of a queue
+// grows with its length and not with the square of it.
+int claim::polls_until_look() const noexcept {
+  return std::max(polls_per_look, static_cast<int>(ahead_.size() / entries_per_poll));
+}
+
 action claim::poll(time_point now) {
   const auto due = notes_.next_due();
-  if (watched_.empty() || ++polls_ >= polls_per_look || (due && now >= *due)) {
+  if (watched_.empty() || ++polls_ >= polls_until_look() || (due && now >= *due)) {
     state_ = state::confirming;
     return act::confirm{};
   }

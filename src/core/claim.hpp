@@ -75,12 +75,12 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 /// the entry would block everybody behind it until the session ends.
 ///
 /// A poll looks at the life locks of the watched rivals alone: with n waiters, n reads of a queue
-/// of n entries would be n^2 work each time. Only every 16th poll, a notification, or a rival that
-/// was silent for its ttl reads the store. After a notification the polls come quickly at first and
-/// then ever more slowly: a process that seems to have ended may leave children that hold its life
-/// lock for some milliseconds more. A waiter that sees nobody ahead has nothing to probe: the
-/// engine keeps the queue, and the waiter reads when it is notified and else as seldom as the
-/// others.
+/// of n entries would be n^2 work each time. Only every 16th poll (with n > 64 ahead every
+/// n/4-th), a notification, or a rival that was silent for its ttl reads the store. After a
+/// notification the polls come quickly at first and then ever more slowly: a process that seems to
+/// have ended may leave children that hold its life lock for some milliseconds more. A waiter that
+/// sees nobody ahead has nothing to probe: the engine keeps the queue, and the waiter reads when
+/// it is notified and else as seldom as the others.
 ///
 /// A wait that ends while the last read of the store had failed ends with `unavailable` and that
 /// read's text, for nobody can say that the name was held.
@@ -159,6 +159,7 @@ class claim {
   void look(const queue_view& v, time_point now);
   action try_later(std::string text, time_point now);
   action poll(time_point now);
+  int polls_until_look() const noexcept;
   action stop(errc why, std::string text);
   std::string said(const std::string& text) const;
   std::string held_text() const;

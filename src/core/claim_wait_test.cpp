@@ -47,6 +47,26 @@ TEST_F(claim_wait_test, a_poll_looks_at_life_locks_and_every_sixteenth_at_the_st
   EXPECT_EQ(reads, 3);
 }
 
+TEST_F(claim_wait_test, who_is_far_behind_reads_the_queue_less_often) {
+  auto v = view(status::queued, {1000}, 9);
+  v.ahead[0].ttl = 1h;
+  for (std::uint64_t i = 2; i <= 256; ++i) {
+    session_id owner;
+    owner.bytes[0] = 8;
+    owner.bytes[1] = static_cast<std::uint8_t>(i);
+    v.ahead.push_back({.order = token{i}, .owner = owner, .at = {}, .ttl = 1h, .where = {}});
+  }
+  waiting.start(t0);
+  waiting.enqueued(v, t0);
+  ASSERT_TRUE(is<act::watch>(waiting.probed({}, t0)));
+  for (int poll = 1; poll < 64; ++poll) {
+    const auto now = waiting.wake();
+    ASSERT_TRUE(is<act::probe>(waiting.tick(now))) << poll;
+    EXPECT_TRUE(is<act::rest>(waiting.probed({}, now)));
+  }
+  EXPECT_TRUE(is<act::confirm>(waiting.tick(waiting.wake())));
+}
+
 TEST_F(claim_wait_test, a_poll_looks_only_at_the_rivals_it_watches) {
   waiting.start(t0);
   auto v = view(status::queued, {7}, 9);
