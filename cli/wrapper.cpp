@@ -174,7 +174,10 @@ bool wrapper::lease_fits(const lock& held) {
 std::vector<std::string> wrapper::environment(const session& s, const lock& held) const {
   // Set also when the store gives none: that of a run around this one must not be taken for it.
   const std::string token = held.token().value == 0 ? "" : std::to_string(held.token().value);
+  const auto fencing = held.fencing_token();
+  if (!fencing && !token.empty()) out_.note(harmless(fencing.error().message()));
   return {"HOLDFAST_LOCK=" + options_.name, "HOLDFAST_TOKEN=" + token,
+          "HOLDFAST_FENCING_TOKEN=" + (fencing ? fencing->str() : ""),
           "HOLDFAST_SESSION=" + s.id().str(), "HOLDFAST_STORE=" + s.url()};
 }
 

@@ -4,6 +4,7 @@
 #include <holdfast/completion.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/export.hpp>
+#include <holdfast/fencing_token.hpp>
 #include <holdfast/lock_name.hpp>
 #include <holdfast/mode.hpp>
 #include <holdfast/token.hpp>
@@ -62,6 +63,12 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// their tokens'. It stays readable after the lock is lost, to tell what was written under it.
   /// Zero in a store without tokens (Redlock with `?tokens=off`): then nothing stops a late writer.
   holdfast::token token() const noexcept;
+
+  /// The same with the lock and the store that it is of: what a fence, a fenced log and the guards
+  /// take. It asks nobody. Errors: `unsupported` in a store without tokens; `unavailable` when this
+  /// machine cannot be told from others, which a store named by a loopback address needs; `lost` in
+  /// a forked child.
+  result<holdfast::fencing_token> fencing_token() const;
 
   /// How long this process may still act; zero once lost. It only grows when a heartbeat is
   /// acknowledged, and counts from the moment that heartbeat was **sent**. It may shrink in a store

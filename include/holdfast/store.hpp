@@ -3,6 +3,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/export.hpp>
+#include <holdfast/fencing_token.hpp>
 #include <holdfast/session.hpp>
 #include <holdfast/session_id.hpp>
 #include <holdfast/snapshot.hpp>
@@ -83,6 +84,10 @@ class HOLDFAST_EXPORT store {
 
   /// The store's URL without secrets, with every default filled in.
   const std::string& url() const noexcept;
+
+  /// Which store this is, for tokens: what storage that refuses stale ones is bound to.
+  /// Errors: `unavailable` when it has to be asked for and nobody answers in time.
+  result<store_identity> identity() const;
 
   /// Opens a session on this store; it does not need the store object afterwards.
   /// Errors: as holdfast::open, without those of the URL.

@@ -32,6 +32,19 @@ holdfast::lock grant::make_lock(std::shared_ptr<grant> g) noexcept {
   return holdfast::lock(std::move(g));
 }
 
+result<fencing_token> grant::fencing_token() const {
+  if (forked()) return forked_error();
+  if (token_ == holdfast::token{}) {
+    return error(errc::unsupported, owner_->store().url() +
+                                        " gives no tokens, so that no storage "
+                                        "can refuse a stale holder of " +
+                                        name_.printable());
+  }
+  auto store = owner_->store().identity();
+  if (!store) return store.error();
+  return holdfast::fencing_token{{std::move(*store), name_}, token_};
+}
+
 // Both only post: a thread of the engine never owns a grant, whose end may be the engine's own.
 void grant::listen(core::enqueue_request& r) {
   std::uint64_t attempt{};

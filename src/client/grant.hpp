@@ -49,6 +49,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   const lock_name& name() const noexcept { return name_; }
   mode how() const noexcept { return how_; }
   holdfast::token token() const noexcept { return token_; }
+  result<holdfast::fencing_token> fencing_token() const;
 
   /// Set while it is acquired, and while the lock table knows it: under the table's mutex.
   acquisition* taker{};

@@ -41,6 +41,7 @@ lock::~lock() { drop(grant_); }
 const lock_name& lock::name() const noexcept { return held(grant_).name(); }
 mode lock::how() const noexcept { return held(grant_).how(); }
 token lock::token() const noexcept { return held(grant_).token(); }
+result<fencing_token> lock::fencing_token() const { return held(grant_).fencing_token(); }
 duration lock::remaining() const noexcept { return held(grant_).remaining(); }
 result<void> lock::check(duration needed) const noexcept { return held(grant_).check(needed); }
 std::stop_token lock::lost() const noexcept { return held(grant_).lost(); }

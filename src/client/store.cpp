@@ -43,6 +43,11 @@ result<presence> store::find(std::string_view url) { return client::store_core::
 
 const std::string& store::url() const noexcept { return view_->store()->url(); }
 
+result<store_identity> store::identity() const {
+  if (view_->store()->forked()) return client::forked_error();
+  return view_->store()->identity();
+}
+
 result<session> store::open_session(session_options options) {
   auto core = client::session_core::open(view_->store(), std::move(options));
   if (!core) return core.error();

@@ -116,6 +116,14 @@ result<presence> store_core::find(std::string_view url) {
   return find_store(asked->url);
 }
 
+result<store_identity> store_core::identity() const {
+  auto text = opened_.identity();
+  if (!text) return text.error();
+  store_identity id(std::move(*text));
+  if (auto good = id.check(); !good) return good.error();
+  return id;
+}
+
 bool store_core::forked() const noexcept { return io::process_generation() != generation_; }
 
 result<std::shared_ptr<io::loop>> store_core::loop() {

@@ -7,6 +7,7 @@
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
+#include <holdfast/fencing_token.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,8 @@ class store_core {
   core::engine& engine() const noexcept { return *opened_.engine; }
   const engines::opened& opened() const noexcept { return opened_; }
   const std::string& url() const noexcept { return opened_.url; }
+  /// Does not ask the store once a session was opened on it.
+  result<store_identity> identity() const;
   duration default_ttl() const noexcept { return ttl_; }
   /// The longest ttl a session may ask for.
   duration ttl_limit() const noexcept { return limit_; }

@@ -34,7 +34,10 @@ struct failover {
 /// store twice in a process shares one underlying environment.
 struct opened {
   std::shared_ptr<core::engine> engine;
-  std::string url;             ///< Canonical, without secrets: equal for equal stores.
+  std::string url;  ///< Canonical, without secrets: equal for equal stores.
+  /// The text of the store's identity; see holdfast::store_identity. May ask the store, but not
+  /// once a session was opened on it. From any thread.
+  std::function<result<std::string>()> identity{};
   std::string life_directory;  ///< Where life locks of its sessions are; empty: it has none.
   bool group_writable{};       ///< Files in life_directory are for the directory's group too.
   /// The longest ttl of a session, when the store has one of its own; never above core::ttl_max.

@@ -156,6 +156,29 @@ TEST(etcd_engine, tokens_grow_when_the_cluster_becomes_another_one) {
   }
 }
 
+// What is bound to the store goes on to accept its tokens, which go on to grow.
+TEST(etcd_engine, the_identity_of_a_store_stays_when_its_cluster_is_another_one) {
+  servers s;
+  client c(s.url());
+  auto m = c.join();
+  const auto before = c.servers->identity();
+  EXPECT_NE(before, session_id{});
+  const auto& now = c.servers->epoch().value;
+  const auto value = encode(engines::etcd::cluster_epoch{now.number, 4711, now.store});
+  const wire::etcd::txn moved{.then = {{wire::etcd::put{c.servers->keys().epoch(), value}}}};
+  std::promise<status> written;
+  c.servers->shared_loop()->post([&] {
+    c.servers->txn(moved, engines::etcd::repeat::never,
+                   [&](const engines::etcd::txn_result& r) { written.set_value(r.what); });
+  });
+  ASSERT_EQ(written.get_future().get(), status::ok);
+  ASSERT_EQ(m.enqueue("a").what, status::ok);
+  EXPECT_EQ(c.servers->identity(), before);
+  client second(s.url());
+  auto n = second.join();
+  EXPECT_EQ(second.servers->identity(), before);
+}
+
 TEST(etcd_engine, a_running_client_takes_part_in_a_new_epoch) {
   servers s;
   client c(s.url());

@@ -315,6 +315,11 @@ void cluster::went_down(std::size_t index) {
   if (!epoch_known_) doubt_epoch();
 }
 
+session_id cluster::identity() const {
+  const std::lock_guard hold(identity_mutex_);
+  return identity_;
+}
+
 void cluster::doubt_epoch() {
   epoch_known_ = false;
   if (epoch_asked_) return;
@@ -328,16 +333,22 @@ void cluster::doubt_epoch() {
 void cluster::learn_epoch(std::size_t index) {
   epoch_known_ = false;
   if (std::exchange(epoch_asked_, true)) return;
-  const cluster_epoch first{.number = 1, .cluster = members_[index]->cluster()};
+  const cluster_epoch first{
+      .number = 1, .cluster = members_[index]->cluster(), .store = io::random_session_id()};
   ask_epoch(index, {.compares = {{.keys = {keys_.epoch()}}},
                     .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
                              {wire::etcd::range{.keys = {keys_.epoch()}}}},
                     .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
 }
 
+// The identity stays when the cluster is another one: its tokens go on growing.
 void cluster::raise_epoch(std::size_t index) {
-  const cluster_epoch next{.number = epoch_.value.number + 1,
-                           .cluster = members_[index]->cluster()};
+  cluster_epoch next = epoch_.value;
+  if (next.store == session_id{}) next.store = io::random_session_id();
+  if (next.cluster != members_[index]->cluster()) {
+    next.cluster = members_[index]->cluster();
+    ++next.number;
+  }
   if (next.number > epoch_max) {
     return members_[index]->refuse("its cluster epoch cannot grow any more");
   }
@@ -378,7 +389,13 @@ void cluster::took_epoch(std::size_t index, const io::grpc_outcome& o) {
                   "URL after the servers)");
   }
   epoch_ = {*value, kv.mod};
-  if (value->cluster != members_[index]->cluster()) return raise_epoch(index);
+  if (value->cluster != members_[index]->cluster() || value->store == session_id{}) {
+    return raise_epoch(index);
+  }
+  {
+    const std::lock_guard hold(identity_mutex_);
+    identity_ = value->store;
+  }
   epoch_asked_ = false;
   epoch_known_ = true;
   for (const auto& m : members_) {

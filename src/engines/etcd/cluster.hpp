@@ -47,7 +47,8 @@ struct known_epoch {
 /// Calls go to one preferred server; after a silence or a loss the next one is preferred. Nothing
 /// is sent before the epoch record is known to be of the cluster that answers.
 ///
-/// Thread safety: the loop's thread only, except start(), close(), set() and told_trouble().
+/// Thread safety: the loop's thread only, except start(), close(), set(), told_trouble() and
+/// identity().
 class cluster final : public member::owner, public std::enable_shared_from_this<cluster> {
  public:
   /// Told when a stream should be opened anew, at the server that is preferred now.
@@ -70,6 +71,8 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   const key_space& keys() const noexcept { return keys_; }
   const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
   const known_epoch& epoch() const noexcept { return epoch_; }
+  /// The store's, once the epoch record was read; else zero. From any thread.
+  session_id identity() const;
 
   void txn(const wire::etcd::txn& t, repeat how, on_txn done);
   /// The epoch record was found to be another one: nothing is sent until it is read again.
@@ -116,6 +119,8 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   std::size_t preferred_{0};
   std::list<exchange_ptr> waiting_;
   known_epoch epoch_{};
+  mutable std::mutex identity_mutex_;  // Guards the next one.
+  session_id identity_{};
   bool epoch_known_{};
   bool epoch_asked_{};
   bool closed_{};

@@ -117,15 +117,23 @@ std::string encode(const cluster_epoch& e) {
   proto_writer w(out);
   w.number(2, e.number);
   w.number(3, e.cluster);
+  w.text(4, e.store.str());
   return out;
 }
 
 std::optional<cluster_epoch> decode_epoch(std::string_view value) {
   cluster_epoch e;
-  const bool good = read(value, [&e](const field& f) {
+  std::string store;
+  const bool good = read(value, [&](const field& f) {
     if (f.is_number(2)) e.number = f.number;
     if (f.is_number(3)) e.cluster = f.number;
+    take_text(f, 4, store);
   });
+  if (!store.empty()) {
+    const auto id = session_id::parse(store);
+    if (!id) return {};
+    e.store = *id;
+  }
   if (!good || e.number == 0 || e.number > epoch_max) return {};
   return e;
 }

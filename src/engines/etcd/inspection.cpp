@@ -117,4 +117,16 @@ inspection inspect(const std::shared_ptr<cluster>& c) {
   return seen;
 }
 
+result<std::string> identity_of(const cluster& c) {
+  const auto limit = clock::now() + c.set().node_timeout;
+  for (;;) {
+    const auto id = c.identity();
+    if (id != session_id{}) return "etcd/" + id.str();
+    if (clock::now() >= limit) break;
+    io::pause(5ms, {});
+  }
+  return error(errc::unavailable,
+               c.set().url + ": no server told the identity of the store in time");
+}
+
 }  // namespace holdfast::engines::etcd

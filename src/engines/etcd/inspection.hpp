@@ -2,6 +2,8 @@
 
 #include "engines/etcd/cluster.hpp"
 
+#include <holdfast/error.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -28,5 +30,9 @@ struct inspection {
 
 /// Asks them all, and waits at most a few node timeouts. Not on the loop's thread.
 inspection inspect(const std::shared_ptr<cluster>& c);
+
+/// The store's identity as text; waits at most a node timeout for the first server that answers.
+/// Does not wait where a session is open. Errors: `unavailable`.
+result<std::string> identity_of(const cluster& c);
 
 }  // namespace holdfast::engines::etcd

@@ -2,6 +2,7 @@
 
 #include "engines/etcd/diagnose.hpp"
 #include "engines/etcd/engine.hpp"
+#include "engines/etcd/inspection.hpp"
 #include "engines/etcd/settings.hpp"
 #include "io/run_directory.hpp"
 #include "io/running_stores.hpp"
@@ -25,7 +26,7 @@ result<std::shared_ptr<etcd_engine>> engine_for(settings s) {
 }
 
 // Equal for equal clusters, in whatever order the URL names the servers.
-std::string identity_of(const settings& s) {
+std::string life_name_of(const settings& s) {
   std::vector<std::string> names;
   for (const auto& a : s.servers) names.push_back(a.text());
   std::ranges::sort(names);
@@ -43,7 +44,7 @@ result<opened> open_etcd(const core::store_url& url, missing) {
   o.url = s->url;
   o.need_time_for_two_beats(s->node_timeout);
   // Without one, sessions of this host end by their ttl, like those of others.
-  if (auto lives = io::life_directory_of(identity_of(*s))) o.life_directory = std::move(*lives);
+  if (auto lives = io::life_directory_of(life_name_of(*s))) o.life_directory = std::move(*lives);
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();
   // It keeps the engine, not the servers alone: the engine ends them.
@@ -53,6 +54,7 @@ result<opened> open_etcd(const core::store_url& url, missing) {
       "also over a restored backup. Any majority of the servers suffices; none of their clocks and "
       "leases decides anything";
   o.longest_failover = [kept] { return longest_failover(kept->servers()); };
+  o.identity = [kept] { return identity_of(*kept->servers()); };
   o.diagnose = [kept] { return diagnose(kept->servers()); };
   o.loop = kept->servers()->shared_loop();
   o.engine = std::move(*engine);

@@ -2,6 +2,7 @@
 
 #include "io/file_system.hpp"
 #include "io/process_identity.hpp"
+#include "io/random.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -137,6 +138,7 @@ result<directory> directory::open(const request& asked) {
   if (done) done = d.lock_setup();
   if (done) done = d.check_format(true);
   if (done) done = d.make_life_directory();
+  if (done) done = d.read_identity();
   if (done) done = d.enter_boot();
   if (!done) return done.error();
   return d;
@@ -231,6 +233,23 @@ result<void> directory::lock_setup() {
   return error(errc::unavailable,
                "another process has been opening " + where_.path +
                    " for more than 5 s; it may be stopped: see `holdfast doctor`");
+}
+
+result<void> directory::read_identity() {
+  auto text = io::read_text(where_, file::identity, 64);
+  if (!text) return text.error();
+  if (!*text) {
+    identity_ = io::random_session_id().str();
+    return io::replace_text(where_, file::identity, identity_ + "\n", file_mode());
+  }
+  const auto id = session_id::parse(std::string_view(**text).substr(0, (*text)->find('\n')));
+  if (!id || id->str() + "\n" != **text) {
+    return damaged(where_.at(file::identity) +
+                   " does not have the store's identity, to which storage that refuses stale "
+                   "tokens is bound; restore it, or remove it for a new one");
+  }
+  identity_ = id->str();
+  return {};
 }
 
 result<void> directory::enter_boot() {

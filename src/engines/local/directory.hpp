@@ -25,9 +25,10 @@ struct request {
 /// The names of a store's files.
 namespace file {
 inline constexpr const char* format =
-    "format";                                ///< Magic and version; decides whose directory it is.
-inline constexpr const char* lock = "lock";  ///< Byte 0: setup. Byte 1: the store is open.
-inline constexpr const char* boot = "boot";  ///< The boot that data and shared belong to.
+    "format";  ///< Magic and version; decides whose directory it is.
+inline constexpr const char* identity = "identity";  ///< Random, of the store for ever.
+inline constexpr const char* lock = "lock";          ///< Byte 0: setup. Byte 1: the store is open.
+inline constexpr const char* boot = "boot";          ///< The boot that data and shared belong to.
 inline constexpr const char* data = "data.mdb";
 inline constexpr const char* shared = "shared";  ///< shared_state.
 inline constexpr const char* slots = "slots";    ///< A byte per process; see io::process_slot.
@@ -63,6 +64,9 @@ class directory {
   /// Names this boot as the one the files belong to, and lets others in.
   result<void> finish_setup();
 
+  /// 32 hexadecimal digits that no other store has.
+  const std::string& identity() const noexcept { return identity_; }
+
   int lock_file() const noexcept { return lock_.get(); }
   /// Gives the descriptors up without closing them: for a forked child.
   void abandon() noexcept;
@@ -76,12 +80,14 @@ class directory {
   result<void> enter_boot();
   result<void> discard_old_boot();
   result<void> make_life_directory();
+  result<void> read_identity();
 
   io::unique_fd fd_;
   io::place where_;
   io::file_facts facts_;
   io::unique_fd lock_;
   std::string boot_;
+  std::string identity_;
   std::string group_;
   missing what_{missing::create};
   bool fresh_{};

@@ -61,6 +61,7 @@ result<opened> open_local(const core::store_url& url, missing what) {
   const io::place& where = (*store)->place().where();
   return opened{.engine = std::make_shared<local_engine>(*store),
                 .url = canonical(where.path, asked->group),
+                .identity = [text = "local/" + (*store)->place().identity()] { return text; },
                 .life_directory = where.at(file::life),
                 .group_writable = (*store)->place().grouped(),
                 .promise =

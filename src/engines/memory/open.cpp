@@ -41,8 +41,10 @@ result<std::vector<finding>> diagnose() {
 
 result<opened> open_memory(const core::store_url& url, missing) {
   if (auto known = url.only({"ttl", "max_ttl"}); !known) return known.error();
-  return opened{.engine = stores.get().get(url.path),
+  const auto engine = stores.get().get(url.path);
+  return opened{.engine = engine,
                 .url = "memory:" + url.path,
+                .identity = [text = "memory/" + engine->identity().str()] { return text; },
                 .life_directory = {},
                 .group_writable = false,
                 .promise = "the locks of one process, for tests. They end with it",

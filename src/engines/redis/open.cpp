@@ -5,6 +5,7 @@
 #include "engines/redis/settings.hpp"
 #include "io/run_directory.hpp"
 #include "io/running_stores.hpp"
+#include "io/server_names.hpp"
 
 #include <utility>
 
@@ -30,6 +31,10 @@ result<opened> open_redis(const core::store_url& url, missing) {
   if (!s) return s.error();
   opened o;
   o.url = s->url;
+  o.identity = [node = s->node, at = "/" + std::to_string(s->login.database)]() {
+    auto names = io::server_names({node});
+    return names ? result<std::string>("redis/" + *names + at) : names;
+  };
   o.ttl_limit = s->max_ttl;
   const auto life = io::life_directory_of(s->identity);
   if (life) o.life_directory = *life;

@@ -4,6 +4,7 @@
 #include "engines/redlock/operations.hpp"
 #include "engines/redlock/settings.hpp"
 #include "io/running_stores.hpp"
+#include "io/server_names.hpp"
 
 #include <utility>
 
@@ -29,6 +30,10 @@ result<opened> open_redlock(const core::store_url& url, missing) {
   if (!s) return s.error();
   opened o;
   o.url = s->url;
+  o.identity = [nodes = s->nodes, at = "/" + std::to_string(s->login.database)]() {
+    auto names = io::server_names(nodes);
+    return names ? result<std::string>("redlock/" + *names + at) : names;
+  };
   o.ttl_limit = s->max_ttl;
   o.promise =
       s->tokens

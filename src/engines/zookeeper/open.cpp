@@ -5,6 +5,7 @@
 #include "engines/zookeeper/settings.hpp"
 #include "io/run_directory.hpp"
 #include "io/running_stores.hpp"
+#include "io/server_names.hpp"
 
 #include <utility>
 
@@ -33,6 +34,10 @@ result<opened> open_zookeeper(const core::store_url& url, missing) {
   opened o;
   o.url = s->url;
   o.need_time_for_two_beats(s->node_timeout);
+  o.identity = [servers = s->servers, at = s->root]() {
+    auto names = io::server_names(servers);
+    return names ? result<std::string>("zookeeper/" + *names + at) : names;
+  };
   const auto life = io::life_directory_of(s->identity);
   if (life) o.life_directory = *life;
   auto engine = engine_for(std::move(*s));
