@@ -4,6 +4,7 @@
 #include <holdfast/error.hpp>
 #include <holdfast/export.hpp>
 #include <holdfast/fencing_token.hpp>
+#include <holdfast/missing.hpp>
 #include <holdfast/session.hpp>
 #include <holdfast/session_id.hpp>
 #include <holdfast/snapshot.hpp>
@@ -41,14 +42,6 @@ struct finding {
 
 /// "good", "warning" or "fault".
 HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
-
-/// What opening does about a store that is not there. A store that lives in the process alone
-/// (`memory:`) is never missing.
-enum class missing : std::uint8_t {
-  create,  ///< It is made.
-  refuse,  ///< `unavailable`; nothing is made. For whoever only looks: a mistyped path is then
-           ///< seen.
-};
 
 /// What store::find saw.
 struct presence {

@@ -1,0 +1,81 @@
+#include <holdfast/fence.hpp>
+
+#include "fence/floor_file.hpp"
+#include "fence/gate.hpp"
+
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+fencing::gate& used(const std::shared_ptr<fencing::gate>& at, const char* what) noexcept {
+  if (!at) detail::bad_access(what);
+  return *at;
+}
+
+}  // namespace
+
+pass::pass(std::shared_ptr<fencing::gate> at, std::uint64_t id, holdfast::token value) noexcept
+    : at_(std::move(at)), id_(id), value_(value) {}
+pass::pass(pass&&) noexcept = default;
+
+pass& pass::operator=(pass&& other) noexcept {
+  if (this == &other) return *this;
+  if (at_) at_->close(id_);
+  at_ = std::move(other.at_);
+  id_ = other.id_;
+  value_ = other.value_;
+  return *this;
+}
+
+pass::~pass() {
+  if (at_) at_->close(id_);
+}
+
+fencing::gate& pass::held() const noexcept { return used(at_, "a pass that was moved from"); }
+token pass::token() const noexcept { return value_; }
+bool pass::valid() const noexcept { return held().valid(id_); }
+void pass::end_commit() noexcept { held().end_commit(id_); }
+
+result<void> pass::begin_commit() {
+  if (held().begin_commit(id_)) return {};
+  return error(errc::stale_token, "a newer token has invalidated the pass of token " +
+                                      std::to_string(value_.value) + "; nothing was committed");
+}
+
+fence::fence(std::shared_ptr<fencing::gate> at) noexcept : at_(std::move(at)) {}
+fence::fence(older_passes how) : at_(std::make_shared<fencing::gate>(std::nullopt, how, nullptr)) {}
+fence::fence(token_source from, older_passes how)
+    : at_(std::make_shared<fencing::gate>(std::move(from), how, nullptr)) {}
+fence::fence(fence&&) noexcept = default;
+fence& fence::operator=(fence&&) noexcept = default;
+fence::~fence() = default;
+
+result<fence> fence::open(std::string_view url, std::string resource, older_passes how,
+                          missing what) {
+  auto file = fencing::floor_file::open(url, std::move(resource), what);
+  if (!file) return file.error();
+  const auto known = (*file)->read();
+  if (!known) return known.error();
+  auto at = std::make_shared<fencing::gate>(std::nullopt, how, std::move(*file));
+  at->know(*known);
+  return fence(std::move(at));
+}
+
+result<pass> fence::enter(const fencing_token& t, mode how, enter_options options) {
+  return used(at_, "a fence that was moved from").enter(t, how, options);
+}
+result<void> fence::admit(const fencing_token& t, mode how) {
+  return used(at_, "a fence that was moved from").admit(t, how);
+}
+result<void> fence::raise(holdfast::token to, enter_options options) {
+  return used(at_, "a fence that was moved from").raise(to, options);
+}
+token fence::floor() const noexcept { return used(at_, "a fence that was moved from").floor(); }
+token fence::newest() const noexcept { return used(at_, "a fence that was moved from").newest(); }
+std::optional<token_source> fence::source() const {
+  return used(at_, "a fence that was moved from").source();
+}
+
+}  // namespace holdfast

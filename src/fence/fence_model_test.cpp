@@ -1,0 +1,145 @@
+#include <holdfast/fence.hpp>
+
+#include "core/splitmix.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Random sequences of everything that one thread can do with a fence, against a model that keeps
+/// all that ever happened and asks the rules of DESIGN's table of it, word by word.
+
+namespace holdfast {
+namespace {
+
+const token_source source{store_identity("local/0f"), lock_name("nightly")};
+
+struct event {
+  std::uint64_t value{};
+  bool shared{};
+};
+
+struct held_pass {
+  event what{};
+  bool valid{true};
+  pass real;
+};
+
+class scene {
+ public:
+  scene(std::uint64_t seed, older_passes policy) : random_(seed), policy_(policy), real_(policy) {}
+
+  std::string play(int steps) {
+    for (int i = 0; i < steps && wrong_.empty(); ++i) step();
+    return wrong_;
+  }
+
+ private:
+  std::uint64_t below(std::uint64_t n) { return core::splitmix(random_) % n; }
+
+  void step() {
+    const event e{1 + below(12), below(3) == 0};
+    switch (below(8)) {
+      case 0:
+        return raise(e.value);
+      case 1:
+      case 2:
+        return admit(e);
+      case 3:
+        return commit();
+      case 4:
+        return end();
+      default:
+        return enter(e);
+    }
+  }
+
+  // The model: who has arrived, and who holds a pass.
+  bool stale(const event& e) const {
+    return std::ranges::any_of(
+        arrived_, [&](const event& a) { return a.value > e.value && (!e.shared || !a.shared); });
+  }
+  bool in_the_way(const held_pass& p, const event& e) const {
+    return p.what.value < e.value && !(p.what.shared && e.shared);
+  }
+  errc arrive(const event& e) {
+    arrived_.push_back(e);
+    bool waits = false;
+    for (auto& p : passes_) {
+      if (!in_the_way(p, e)) continue;
+      if (policy_ == older_passes::invalidate)
+        p.valid = false;
+      else
+        waits = true;
+    }
+    return waits ? errc::timed_out : errc{};
+  }
+
+  void expect(const std::string& what, errc model, errc seen) {
+    trace_ += what + "; ";
+    if (model == seen) return;
+    const auto name = [](errc e) { return e == errc{} ? "ok" : name_of(e); };
+    wrong_ = trace_ + "the model says " + name(model) + ", the fence " + name(seen);
+  }
+  static errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+  static std::string text(const event& e) {
+    return std::to_string(e.value) + (e.shared ? " shared" : "");
+  }
+
+  void enter(const event& e) {
+    const errc model = stale(e) ? errc::stale_token : arrive(e);
+    auto p = real_.enter({source, token{e.value}}, e.shared ? mode::shared() : mode::exclusive(),
+                         {.wait = duration::zero()});
+    expect("enter " + text(e), model, code(p));
+    if (p) passes_.push_back({e, true, std::move(*p)});
+  }
+  void admit(const event& e) {
+    errc model = stale(e) ? errc::stale_token : arrive(e);
+    if (model == errc::timed_out) model = errc::busy;
+    const auto how = e.shared ? mode::shared() : mode::exclusive();
+    expect("admit " + text(e), model, code(real_.admit({source, token{e.value}}, how)));
+  }
+  void raise(std::uint64_t value) {
+    const errc model = arrive({value, false});
+    expect("raise " + std::to_string(value), model,
+           code(real_.raise(token{value}, {.wait = duration::zero()})));
+  }
+  void commit() {
+    if (passes_.empty()) return;
+    auto& p = passes_[below(passes_.size())];
+    bool ran = false;
+    const auto done = p.real.commit([&] { ran = true; });
+    expect("commit " + text(p.what), p.valid ? errc{} : errc::stale_token, code(done));
+    if (ran != p.valid || p.real.valid() != p.valid) wrong_ = trace_ + "ran against its validity";
+  }
+  void end() {
+    if (passes_.empty()) return;
+    const auto at = below(passes_.size());
+    trace_ += "end " + text(passes_[at].what) + "; ";
+    passes_.erase(passes_.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+
+  std::uint64_t random_;
+  older_passes policy_;
+  fence real_;
+  std::vector<event> arrived_;
+  std::vector<held_pass> passes_;
+  std::string trace_;
+  std::string wrong_;
+};
+
+TEST(FenceModel, EverySequenceEndsAsTheModelSays) {
+  const std::uint64_t sequences = std::getenv("HOLDFAST_TEST_FULL") != nullptr ? 1'000'000 : 10'000;
+  for (std::uint64_t seed = 1; seed <= sequences; ++seed) {
+    const auto policy = seed % 2 == 0 ? older_passes::wait : older_passes::invalidate;
+    const auto wrong = scene(seed, policy).play(24);
+    ASSERT_TRUE(wrong.empty()) << "seed " << seed << ": " << wrong;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,298 @@
+#include <holdfast/fence.hpp>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+const token_source source{store_identity("local/0f"), lock_name("nightly")};
+const enter_options at_once{.wait = duration::zero(), .stop = {}};
+
+fencing_token numbered(std::uint64_t value) { return {source, token{value}}; }
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+bool says(const error& e, std::string_view part) {
+  return e.message().find(part) != std::string::npos;
+}
+
+TEST(Fence, AdmitsEqualAndNewerTokensAndRefusesOlderOnes) {
+  fence f;
+  EXPECT_TRUE(f.admit(numbered(5)));
+  EXPECT_TRUE(f.admit(numbered(5)));
+  EXPECT_EQ(code(f.admit(numbered(4))), errc::stale_token);
+  EXPECT_TRUE(f.admit(numbered(7)));
+  EXPECT_EQ(code(f.admit(numbered(5))), errc::stale_token);
+  EXPECT_EQ(f.floor(), token{7});
+}
+
+TEST(Fence, AStaleTokenIsToldBothNumbers) {
+  fence f;
+  ASSERT_TRUE(f.admit(numbered(43)));
+  const auto late = f.admit(numbered(41));
+  ASSERT_EQ(code(late), errc::stale_token);
+  EXPECT_TRUE(says(late.error(), "41")) << late.error().message();
+  EXPECT_TRUE(says(late.error(), "43")) << late.error().message();
+}
+
+TEST(Fence, BindsToTheFirstTokensSourceAndRefusesOthersByName) {
+  fence f;
+  EXPECT_FALSE(f.source());
+  ASSERT_TRUE(f.admit(numbered(5)));
+  EXPECT_EQ(f.source(), source);
+  auto other = numbered(6);
+  other.from.lock = lock_name("weekly");
+  auto refused = f.admit(other);
+  EXPECT_EQ(code(refused), errc::invalid_argument);
+  EXPECT_TRUE(says(refused.error(), "weekly"));
+  EXPECT_TRUE(says(refused.error(), "nightly"));
+  other = numbered(6);
+  other.from.store = store_identity("local/10");
+  EXPECT_EQ(code(f.admit(other)), errc::invalid_argument);
+  EXPECT_EQ(f.newest(), token{5});
+}
+
+TEST(Fence, BoundAtItsConstructionItRefusesTheFirstForeignToken) {
+  fence f(token_source{store_identity("local/10"), lock_name("nightly")});
+  EXPECT_EQ(code(f.admit(numbered(5))), errc::invalid_argument);
+  EXPECT_EQ(f.newest(), token{0});
+}
+
+TEST(Fence, RefusesValuesThatAreNoToken) {
+  fence f;
+  EXPECT_EQ(code(f.admit(numbered(0))), errc::invalid_argument);
+  EXPECT_EQ(code(f.enter(numbered(0), mode::shared())), errc::invalid_argument);
+  EXPECT_EQ(code(f.admit(numbered(token_max.value + 1))), errc::invalid_argument);
+  EXPECT_EQ(code(f.raise(token{0})), errc::invalid_argument);
+  EXPECT_EQ(code(f.raise(token{token_max.value + 1})), errc::invalid_argument);
+  EXPECT_FALSE(f.source());
+  EXPECT_TRUE(f.admit(numbered(token_max.value)));
+}
+
+// Holders that share are granted in any order: none of them replaces another.
+TEST(Fence, ComparesSharedTokensOnlyWithTheNewestExclusiveOne) {
+  fence f;
+  ASSERT_TRUE(f.admit(numbered(5)));
+  EXPECT_TRUE(f.admit(numbered(9), mode::shared()));
+  EXPECT_TRUE(f.admit(numbered(7), mode::shared()));
+  EXPECT_EQ(code(f.admit(numbered(4), mode::shared())), errc::stale_token);
+  EXPECT_EQ(f.floor(), token{5});
+  EXPECT_EQ(f.newest(), token{9});
+}
+
+TEST(Fence, ComparesExclusiveTokensWithTheNewestOfAll) {
+  fence f;
+  ASSERT_TRUE(f.admit(numbered(9), mode::shared()));
+  EXPECT_EQ(code(f.admit(numbered(8))), errc::stale_token);
+  EXPECT_TRUE(f.admit(numbered(10)));
+  EXPECT_EQ(code(f.admit(numbered(9), mode::shared())), errc::stale_token);
+}
+
+TEST(Fence, RaiseRefusesWhatIsBelowAndNeverLowers) {
+  fence f;
+  ASSERT_TRUE(f.admit(numbered(5)));
+  EXPECT_TRUE(f.raise(token{8}));
+  EXPECT_EQ(code(f.admit(numbered(7))), errc::stale_token);
+  EXPECT_EQ(code(f.admit(numbered(7), mode::shared())), errc::stale_token);
+  EXPECT_TRUE(f.raise(token{3}));
+  EXPECT_EQ(f.floor(), token{8});
+  EXPECT_TRUE(f.admit(numbered(8)));
+}
+
+TEST(Fence, SharedPassesAreTogetherAndAnExclusiveTokenWaitsForAllOfThem) {
+  fence f;
+  auto one = f.enter(numbered(5), mode::shared());
+  auto two = f.enter(numbered(6), mode::shared());
+  ASSERT_TRUE(one && two);
+  EXPECT_EQ(code(f.enter(numbered(7), mode::exclusive(), at_once)), errc::timed_out);
+  { const pass ended = std::move(*one); }
+  EXPECT_EQ(code(f.enter(numbered(7), mode::exclusive(), at_once)), errc::timed_out);
+  { const pass ended = std::move(*two); }
+  EXPECT_TRUE(f.enter(numbered(7), mode::exclusive(), at_once));
+}
+
+TEST(Fence, OneTokenMayHaveAnyNumberOfPasses) {
+  fence f;
+  const auto one = f.enter(numbered(5));
+  const auto two = f.enter(numbered(5), mode::exclusive(), at_once);
+  EXPECT_TRUE(one && two);
+}
+
+// Else an older writer that comes again and again would keep the newer one out.
+TEST(Fence, WhileANewerTokenWaitsOlderOnesAreRefused) {
+  fence f;
+  const auto old = f.enter(numbered(5));
+  ASSERT_TRUE(old);
+  EXPECT_EQ(code(f.enter(numbered(6), mode::exclusive(), at_once)), errc::timed_out);
+  EXPECT_EQ(code(f.enter(numbered(5), mode::exclusive(), at_once)), errc::stale_token);
+  EXPECT_EQ(code(f.admit(numbered(5))), errc::stale_token);
+}
+
+// The floor is raised when a token arrives, which must not be taken for its admission.
+TEST(Fence, ATokenThatHadToWaitIsNotAdmittedByASecondCallEither) {
+  fence f;
+  auto old = f.enter(numbered(5));
+  ASSERT_TRUE(old);
+  EXPECT_EQ(code(f.admit(numbered(6))), errc::busy);
+  EXPECT_EQ(code(f.admit(numbered(6))), errc::busy);
+  EXPECT_EQ(code(f.admit(numbered(7), mode::shared())), errc::busy);
+  { const pass ended = std::move(*old); }
+  EXPECT_TRUE(f.admit(numbered(7), mode::shared()));
+  EXPECT_TRUE(f.admit(numbered(7)));
+}
+
+TEST(Fence, RaiseWaitsForOlderPassesAlsoWhenANewerTokenWaitsAlready) {
+  fence f;
+  const auto old = f.enter(numbered(5));
+  ASSERT_TRUE(old);
+  EXPECT_EQ(code(f.enter(numbered(9), mode::exclusive(), at_once)), errc::timed_out);
+  EXPECT_EQ(code(f.raise(token{6}, at_once)), errc::timed_out);
+  EXPECT_EQ(f.floor(), token{9});
+}
+
+TEST(Fence, AWaitEndsWhenItIsCancelled) {
+  fence f;
+  const auto old = f.enter(numbered(5));
+  std::stop_source stop;
+  std::jthread canceller([&] {
+    std::this_thread::sleep_for(20ms);
+    stop.request_stop();
+  });
+  EXPECT_EQ(code(f.enter(numbered(6), mode::exclusive(), {forever, stop.get_token()})),
+            errc::cancelled);
+}
+
+TEST(Fence, AWaiterIsToldWhenAnEvenNewerTokenArrives) {
+  fence f;
+  const auto old = f.enter(numbered(5));
+  std::jthread waiter([&] {
+    EXPECT_EQ(code(f.enter(numbered(6), mode::exclusive(), {10s, {}})), errc::stale_token);
+  });
+  while (f.newest() < token{6}) std::this_thread::yield();
+  EXPECT_EQ(code(f.enter(numbered(7), mode::exclusive(), at_once)), errc::timed_out);
+}
+
+// The race that a check of the token alone does not win: admit, pause, newer writer, write.
+TEST(Fence, AdmitPauseNewerWriterWrite) {
+  fence f;
+  std::vector<int> storage;
+  auto old = f.enter(numbered(1));
+  ASSERT_TRUE(old);
+  std::atomic<bool> written{false};
+  std::jthread newer([&] {
+    const auto p = f.enter(numbered(2), mode::exclusive(), {10s, {}});
+    ASSERT_TRUE(p);
+    storage.push_back(2);
+    written = true;
+  });
+  while (f.newest() < token{2}) std::this_thread::yield();
+  std::this_thread::sleep_for(20ms);
+  EXPECT_FALSE(written);
+  storage.push_back(1);
+  { const pass ended = std::move(*old); }
+  newer.join();
+  EXPECT_EQ(storage, (std::vector{1, 2}));
+}
+
+TEST(Fence, AdmitPauseNewerWriterWriteWhereOlderPassesBecomeInvalid) {
+  fence f(older_passes::invalidate);
+  std::vector<int> storage;
+  auto old = f.enter(numbered(1));
+  ASSERT_TRUE(old);
+  EXPECT_TRUE(old->valid());
+  auto newer = f.enter(numbered(2), mode::exclusive(), at_once);
+  ASSERT_TRUE(newer);
+  EXPECT_TRUE(newer->commit([&] { storage.push_back(2); }));
+  EXPECT_FALSE(old->valid());
+  EXPECT_EQ(code(old->commit([&] { storage.push_back(1); })), errc::stale_token);
+  EXPECT_EQ(storage, std::vector{2});
+}
+
+TEST(Fence, ACommitUnderWayIsWaitedFor) {
+  fence f(older_passes::invalidate);
+  auto old = f.enter(numbered(1));
+  ASSERT_TRUE(old);
+  const auto size = old->commit([&] {
+    EXPECT_EQ(code(f.enter(numbered(2), mode::exclusive(), at_once)), errc::timed_out);
+    return 3;
+  });
+  ASSERT_TRUE(size);
+  EXPECT_EQ(*size, 3);
+  EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
+}
+
+TEST(Fence, APassMayOutliveItsFenceAndBeMoved) {
+  std::optional<pass> kept;
+  {
+    fence f;
+    kept.emplace(std::move(*f.enter(numbered(1))));
+  }
+  pass other = std::move(*kept);
+  EXPECT_TRUE(other.valid());
+  EXPECT_EQ(other.token(), token{1});
+}
+
+TEST(FenceDeathTest, AMovedFromPassStopsTheProgram) {
+  fence f;
+  auto p = f.enter(numbered(1));
+  const pass taken = std::move(*p);
+  EXPECT_DEATH(static_cast<void>(p->valid()), "moved from");
+}
+
+// For TSan, too: the storage is not atomic, and only passes keep its writers apart.
+TEST(Fence, WritersOfManyTokensWriteInTheOrderOfTheirTokens) {
+  for (const auto policy : {older_passes::wait, older_passes::invalidate}) {
+    fence f(policy);
+    std::uint64_t storage = 0;
+    std::atomic<int> refused{0};
+    std::vector<std::jthread> writers;
+    for (std::uint64_t t = 1; t <= 4; ++t) {
+      writers.emplace_back([&, t] {
+        for (std::uint64_t round = 0; round < 200; ++round) {
+          const std::uint64_t mine = round * 4 + t;
+          auto p = f.enter(numbered(mine), mode::exclusive(), {10s, {}});
+          const auto done = p ? p->commit([&] {
+            EXPECT_LE(storage, mine);
+            storage = mine;
+          })
+                              : result<void>(p.error());
+          if (!done) {
+            EXPECT_EQ(done.error().code(), errc::stale_token) << done.error().message();
+            ++refused;
+          }
+        }
+      });
+    }
+    writers.clear();
+    EXPECT_EQ(storage, 800U);
+    EXPECT_LT(refused, 800);
+  }
+}
+
+// Readers admit on the fast path while writers replace each other.
+TEST(Fence, TheFastPathNeverAdmitsBelowTheFloor) {
+  fence f;
+  std::atomic<std::uint64_t> newest{0};
+  std::jthread raiser([&] {
+    for (std::uint64_t t = 1; t <= 3000; ++t) {
+      ASSERT_TRUE(f.raise(token{t}));
+      newest = t;
+    }
+  });
+  while (newest < 3000) {
+    const std::uint64_t before = newest;
+    if (before < 2) continue;
+    const auto how = before % 2 == 0 ? mode::exclusive() : mode::shared();
+    EXPECT_EQ(code(f.admit(numbered(before - 1), how)), errc::stale_token);
+    static_cast<void>(f.admit(numbered(before), how));
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

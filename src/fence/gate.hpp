@@ -1,0 +1,83 @@
+#pragma once
+
+#include "fence/floor_keeper.hpp"
+#include "fence/gate_machine.hpp"
+
+#include <holdfast/clock.hpp>
+#include <holdfast/fence.hpp>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+
+namespace holdfast::fencing {
+
+/// What a `fence` points to: the machine of its passes behind a mutex, the floors, and what they
+/// are kept in.
+///
+/// The floors are raised before anybody waits for older passes, so that no new older pass begins
+/// meanwhile; the floors are looked at again after the wait.
+///
+/// Thread safety: every function, from any thread.
+class gate final : public std::enable_shared_from_this<gate> {
+ public:
+  /// `keeper` may be null: the floors live in memory.
+  gate(std::optional<token_source> from, older_passes policy, std::unique_ptr<floor_keeper> keeper);
+
+  result<pass> enter(const fencing_token& t, mode how, const enter_options& options);
+  result<void> admit(const fencing_token& t, mode how);
+  result<void> raise(token to, const enter_options& options);
+
+  token floor() const noexcept { return token{floor_.load(std::memory_order_acquire)}; }
+  token newest() const noexcept { return token{newest_.load(std::memory_order_acquire)}; }
+  std::optional<token_source> source() const;
+
+  void close(std::uint64_t id) noexcept;
+  bool valid(std::uint64_t id) const noexcept;
+  bool begin_commit(std::uint64_t id) noexcept;
+  void end_commit(std::uint64_t id) noexcept;
+
+  /// What was read when it was made.
+  void know(const floor_record& r);
+
+ private:
+  using held_mutex = std::unique_lock<std::mutex>;
+
+  bool is_admitted(const fencing_token& t, sharing how) const noexcept;
+  result<void> check(const fencing_token& t) const;
+  void bind(const token_source& from);
+  floors now() const noexcept { return {floor(), newest()}; }
+  void learn(const floors& f) noexcept;
+  /// Somebody who waits for older passes. A raise is never stale.
+  struct arrival {
+    token value;
+    sharing how;
+    bool raises{};
+  };
+  result<void> judge(const arrival& a) const;
+  result<void> arrive(const fencing_token& t, const arrival& a);
+  result<void> wait_for_older(held_mutex& hold, const arrival& a, const enter_options& options);
+  result<bool> older_ended(const arrival& a);
+  bool pause(held_mutex& hold, const arrival& a, time_point until, std::stop_token stop);
+  void settled(token t, sharing how) noexcept;
+
+  std::atomic<std::uint64_t> floor_{};
+  std::atomic<std::uint64_t> newest_{};
+  // The newest token of each kind that no older pass is in the way of any more. That stays true:
+  // the floors that keep older ones out were raised before.
+  std::atomic<std::uint64_t> settled_exclusive_{};
+  std::atomic<std::uint64_t> settled_shared_{};
+  std::atomic<const token_source*> bound_{};
+
+  mutable std::mutex mutex_;  // Guards what is below.
+  std::condition_variable_any changed_;
+  std::unique_ptr<const token_source> from_;
+  gate_machine passes_;
+  const std::unique_ptr<floor_keeper> keeper_;
+};
+
+}  // namespace holdfast::fencing
