@@ -18,7 +18,7 @@ namespace holdfast::fencing {
 ///
 /// | page      | content                                                                    |
 /// |-----------|----------------------------------------------------------------------------|
-/// | 0         | `format_text`, zeros; at `stop_offset` why nobody may trust the file, or zeros |
+/// | 0         | `format_text`, zeros; at `stop_offset` a boot id and why nobody may trust the file in that boot |
 /// | 1 + 2i    | the record of resource i                                                   |
 /// | 2 + 2i    | the same again                                                             |
 ///

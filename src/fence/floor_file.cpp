@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "io/files.hpp"
+#include "io/process_identity.hpp"
 
 #include <array>
 #include <cerrno>
@@ -161,9 +162,9 @@ result<void> floor_file::write_header() {
 result<void> floor_file::synced(io::answer sync, const std::string& what) {
   if (sync) return {};
   stopped_ = io::file_failure("sync", what, sync.code).message();
-  std::string mark = stopped_.substr(0, stop_bytes);
+  // For this boot alone: after the next one everybody reads what is on the disk itself.
+  std::string mark = (io::boot_id() + "\n" + stopped_).substr(0, stop_bytes);
   mark.resize(stop_bytes, '\0');
-  // Not synced: whoever reads the disk itself, after a reboot, sees what is there.
   static_cast<void>(io::write_fully(*file_, std::as_bytes(std::span(mark)), stop_offset, path_));
   return check_stopped();
 }
@@ -173,14 +174,19 @@ result<void> floor_file::check_stopped() {
     std::array<std::byte, stop_bytes> mark{};
     const auto there = io::read_fully(*file_, mark, stop_offset, path_);
     if (!there) return there.error();
-    stopped_ = until_zero(text_of(mark));
+    const std::string text = until_zero(text_of(mark));
+    const auto end_of_boot = text.find('\n');
+    if (end_of_boot != std::string::npos && text.substr(0, end_of_boot) == io::boot_id()) {
+      stopped_ = text.substr(end_of_boot + 1);
+    }
   }
   if (stopped_.empty()) return {};
-  return error(errc::unavailable,
-               lock_name(stopped_).printable() + ": floors that " + path_ +
-                   " shows may not be on the disk, so it admits nothing any more. On a sound disk "
-                   "make a new file: holdfast fence raise file:NEW RESOURCE N, with N above every "
-                   "token that was given");
+  return error(
+      errc::unavailable,
+      lock_name(stopped_).printable() + ": floors that " + path_ +
+          " shows may not be on the disk, so it admits nothing until the next boot. To go on "
+          "before, make a new file on a sound disk: holdfast fence raise file:NEW RESOURCE "
+          "N, with N above every token that was given");
 }
 
 result<std::uint64_t> floor_file::count() {

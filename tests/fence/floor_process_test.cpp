@@ -1,0 +1,183 @@
+#include <holdfast/fence.hpp>
+
+#include "tests/temporary_directory.hpp"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <string>
+
+/// Floor files of the real file system, and the processes that share one.
+
+namespace holdfast::tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+const token_source source{store_identity("local/0f"), lock_name("nightly")};
+const enter_options at_once{.wait = duration::zero(), .stop = {}};
+fencing_token numbered(std::uint64_t value) { return {source, token{value}}; }
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+/// Another process that has entered and stays so until it is told, or killed.
+class holder {
+ public:
+  holder(const std::string& url, std::uint64_t t, mode how) {
+    int ready[2]{};
+    int end[2]{};
+    if (::pipe(ready) != 0 || ::pipe(end) != 0) std::abort();
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::close(end[1]);
+      auto f = fence::open(url, "r");
+      auto p = f ? f->enter(numbered(t), how, at_once) : result<pass>(f.error());
+      char sign = p ? 'y' : 'n';
+      if (::write(ready[1], &sign, 1) != 1) ::_exit(1);
+      while (::read(end[0], &sign, 1) < 0) {
+      }
+      p = errc::busy;
+      ::_exit(0);
+    }
+    ::close(ready[1]);
+    ::close(end[0]);
+    char sign{};
+    entered_ = ::read(ready[0], &sign, 1) == 1 && sign == 'y';
+    ::close(ready[0]);
+    end_ = end[1];
+  }
+  holder(const holder&) = delete;
+  holder& operator=(const holder&) = delete;
+  ~holder() { leave(); }
+  bool entered() const { return entered_; }
+  void leave() {
+    if (pid_ <= 0) return;
+    // Not by closing it: later children have inherited it, too.
+    const char sign = 'e';
+    static_cast<void>(!::write(end_, &sign, 1));
+    ::close(end_);
+    ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
+  void kill() {
+    ::kill(pid_, SIGKILL);
+    leave();
+  }
+
+ private:
+  pid_t pid_{-1};
+  int end_{-1};
+  bool entered_{};
+};
+
+class floor_of_processes : public ::testing::Test {
+ protected:
+  fence opened() { return std::move(fence::open(url_, "r").value()); }
+  temporary_directory at_;
+  std::string path_{at_.path() + "/fence"};
+  std::string url_{"file:" + path_};
+};
+
+TEST_F(floor_of_processes, the_floor_outlives_the_fence) {
+  ASSERT_TRUE(opened().admit(numbered(5)));
+  auto again = opened();
+  EXPECT_EQ(again.floor(), token{5});
+  EXPECT_EQ(again.source(), source);
+  EXPECT_EQ(code(again.admit(numbered(4))), errc::stale_token);
+  auto foreign = numbered(9);
+  foreign.from.store = store_identity("local/10");
+  EXPECT_EQ(code(again.admit(foreign)), errc::invalid_argument);
+  EXPECT_TRUE(again.admit(numbered(6), mode::shared()));
+  EXPECT_EQ(opened().newest(), token{6});
+  EXPECT_EQ(opened().floor(), token{5});
+}
+
+TEST_F(floor_of_processes, two_fences_see_each_others_tokens_at_once) {
+  auto one = opened();
+  auto two = opened();
+  ASSERT_TRUE(one.admit(numbered(5)));
+  ASSERT_TRUE(two.admit(numbered(6)));
+  EXPECT_EQ(code(one.admit(numbered(5))), errc::stale_token);
+  EXPECT_EQ(one.newest(), token{6});
+}
+
+TEST_F(floor_of_processes, one_file_holds_any_number_of_resources) {
+  for (std::uint64_t i = 1; i <= 30; ++i) {
+    auto f = fence::open(url_, "resource " + std::to_string(i)).value();
+    fencing_token t{{source.store, lock_name("lock " + std::to_string(i))}, token{i}};
+    ASSERT_TRUE(f.admit(t));
+  }
+  for (std::uint64_t i = 1; i <= 30; ++i) {
+    EXPECT_EQ(fence::open(url_, "resource " + std::to_string(i)).value().floor(), token{i});
+  }
+}
+
+TEST_F(floor_of_processes, a_newer_token_waits_for_the_pass_of_another_process) {
+  holder old(url_, 1, mode::exclusive());
+  ASSERT_TRUE(old.entered());
+  auto f = opened();
+  EXPECT_EQ(code(f.enter(numbered(2), mode::exclusive(), {50ms, {}})), errc::timed_out);
+  EXPECT_EQ(code(f.raise(token{3}, {50ms, {}})), errc::timed_out);
+  old.leave();
+  EXPECT_TRUE(f.enter(numbered(3), mode::exclusive(), {5s, {}}));
+}
+
+TEST_F(floor_of_processes, a_process_that_was_killed_is_not_waited_for) {
+  holder old(url_, 1, mode::exclusive());
+  ASSERT_TRUE(old.entered());
+  auto f = opened();
+  EXPECT_EQ(code(f.admit(numbered(2))), errc::busy);
+  old.kill();
+  EXPECT_TRUE(f.admit(numbered(2)));
+}
+
+TEST_F(floor_of_processes, shared_passes_are_together_and_keep_an_exclusive_one_out) {
+  holder first(url_, 1, mode::shared());
+  holder second(url_, 2, mode::shared());
+  ASSERT_TRUE(first.entered() && second.entered());
+  auto f = opened();
+  EXPECT_TRUE(f.enter(numbered(1), mode::shared(), at_once));
+  EXPECT_EQ(code(f.enter(numbered(3), mode::exclusive(), {20ms, {}})), errc::timed_out);
+  first.leave();
+  EXPECT_EQ(code(f.enter(numbered(3), mode::exclusive(), {20ms, {}})), errc::timed_out);
+  second.leave();
+  EXPECT_TRUE(f.enter(numbered(3), mode::exclusive(), {5s, {}}));
+}
+
+// The holder of an exclusive pass is seen by others until its last one has ended.
+TEST_F(floor_of_processes, a_failed_arrival_leaves_the_passes_of_its_own_process_seen) {
+  auto f = opened();
+  auto own = f.enter(numbered(1));
+  ASSERT_TRUE(own);
+  holder late(url_, 2, mode::exclusive());
+  EXPECT_FALSE(late.entered());
+  EXPECT_EQ(code(f.admit(numbered(1))), errc::stale_token);
+  holder later(url_, 3, mode::exclusive());
+  EXPECT_FALSE(later.entered());
+  { const pass ended = std::move(*own); }
+  holder last(url_, 4, mode::exclusive());
+  EXPECT_TRUE(last.entered());
+}
+
+TEST_F(floor_of_processes, bad_urls_and_places_are_refused_by_name) {
+  const auto fails = [](const std::string& url, errc expected, const std::string& says) {
+    const auto f = fence::open(url, "r");
+    ASSERT_EQ(code(f), expected) << url;
+    EXPECT_NE(f.error().message().find(says), std::string::npos) << f.error().message();
+  };
+  fails("local:/tmp", errc::invalid_argument, "file:PATH");
+  fails("file:relative", errc::invalid_argument, "absolute");
+  fails("file:" + at_.path() + "/", errc::invalid_argument, "directory");
+  fails("file:" + at_.path() + "/none/fence", errc::unavailable, "/none");
+  fails("file:/proc/fence", errc::unsupported, "proc");
+  EXPECT_EQ(code(fence::open(url_, "")), errc::invalid_argument);
+  EXPECT_EQ(code(fence::open(url_, "a\nb")), errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace holdfast::tests
