@@ -40,11 +40,11 @@ struct enter_options {
 /// The right to write, from fence::enter: hold it around the write, from before its first byte
 /// until the storage has taken its last.
 ///
-/// |                                      | valid() | commit(f)        | destructor           |
-/// |--------------------------------------|---------|------------------|----------------------|
-/// | open                                 | true    | runs f           | lets newer ones in   |
-/// | newer token arrived, older_passes::wait       | true  | runs f  | lets newer ones in   |
-/// | newer token arrived, older_passes::invalidate | false | stale_token | nothing        |
+/// |                             | valid() | commit(f)   | destructor         |
+/// |-----------------------------|---------|-------------|--------------------|
+/// | open                        | true    | runs f      | lets newer ones in |
+/// | a newer token, `wait`       | true    | runs f      | lets newer ones in |
+/// | a newer token, `invalidate` | false   | stale_token | nothing            |
 ///
 /// What it does **not** promise: anything about a write that goes on after it was destroyed.
 ///
@@ -106,11 +106,11 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 /// It is bound to one lock of one store, for only their tokens can be compared: to that of its
 /// construction, else to that of the first token it sees.
 ///
-/// | arrives          | passes when                                       | and then            |
-/// |------------------|---------------------------------------------------|---------------------|
-/// | exclusive t      | t >= every token that was admitted, and >= floor  | floor = t           |
-/// | shared t         | t >= every exclusive one that was admitted, and >= floor | newest = max(newest, t) |
-/// | raise(t)         | always                                            | floor = max(floor, t) |
+/// | arrives     | passes when                   | and then                |
+/// |-------------|-------------------------------|-------------------------|
+/// | exclusive t | t >= newest                   | floor = newest = t      |
+/// | shared t    | t >= floor                    | newest = max(newest, t) |
+/// | raise(t)    | always                        | both = max(each, t)     |
 ///
 /// A newer exclusive token is admitted when passes of all older ones have ended, a shared one when
 /// those of older exclusive ones have; see older_passes. From the moment of its arrival, and not of

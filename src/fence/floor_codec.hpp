@@ -16,11 +16,12 @@ namespace holdfast::fencing {
 /// A floor file, version 1: a header page, then for each resource two equal copies of its record,
 /// each in a page of its own. Numbers are little endian.
 ///
-/// | page      | content                                                                    |
-/// |-----------|----------------------------------------------------------------------------|
-/// | 0         | `format_text`, zeros; at `stop_offset` a boot id and why nobody may trust the file in that boot |
-/// | 1 + 2i    | the record of resource i                                                   |
-/// | 2 + 2i    | the same again                                                             |
+/// | page   | content                                                                   |
+/// |--------|---------------------------------------------------------------------------|
+/// | 0      | `format_text`, zeros; at `stop_offset` zeros, or a boot id and why nobody |
+/// |        | may trust the file in that boot                                           |
+/// | 1 + 2i | the record of resource i                                                  |
+/// | 2 + 2i | the same again                                                            |
 ///
 /// A record: magic (8), its page's number (8), floor (8), newest (8), the sizes of three texts (2
 /// each), resource, lock, store, CRC-32 of all before it (4). Lock and store are empty as long as

@@ -14,11 +14,12 @@ namespace holdfast::fencing {
 /// How the processes that share a floor file keep out of each other's way: locks on single bytes of
 /// it, far behind its data, which the kernel frees when a process ends.
 ///
-/// | byte                 | held together by            | held alone by                         |
-/// |----------------------|-----------------------------|---------------------------------------|
-/// | `first`              | -                           | whoever reads or changes the records  |
-/// | `first` + 1 + 2i     | processes with exclusive passes of resource i | an arrival, for a moment: there are none |
-/// | `first` + 2 + 2i     | those with shared passes    | likewise                              |
+/// | byte             | held together by                  | held alone by                        |
+/// |------------------|-----------------------------------|--------------------------------------|
+/// | `first`          | -                                 | whoever reads or changes the records |
+/// | `first` + 1 + 2i | processes with exclusive passes   | an arrival, for a moment: there are  |
+/// |                  | of resource i                     | none of other processes              |
+/// | `first` + 2 + 2i | those with shared passes of it    | likewise                             |
 ///
 /// Thread safety: none, and one object for each fence: two of them exclude each other like two
 /// processes. All calls of one object are about one resource.
