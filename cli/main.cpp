@@ -13,8 +13,8 @@
 
 namespace holdfast::cli {
 
-const std::array<verb, 13>& all_verbs() noexcept {
-  static constexpr std::array<verb, 13> verbs{{
+const std::array<verb, 14>& all_verbs() noexcept {
+  static constexpr std::array<verb, 14> verbs{{
       {"run", verb_run, "hold a lock and run a command under it"},
       {"elect", verb_elect, "run a command while leading, with a value that others can read"},
       {"leader", verb_leader, "who leads: the value it published"},
@@ -24,6 +24,7 @@ const std::array<verb, 13>& all_verbs() noexcept {
       {"check", verb_check, "inside `run`: is the lease still good for --for DURATION?"},
       {"deny", verb_deny, "refuse a session's heartbeats; its locks fall when its ttl has passed"},
       {"break", verb_break, "remove a session that is provably dead on this host"},
+      {"fence", verb_fence, "refuse stale tokens at the storage, for scripts"},
       {"redlock", verb_redlock, "set up, look at or bring back the nodes of a redlock:// store"},
       {"verify", verb_verify, "can everything in a history have happened, one after the other?"},
       {"doctor", verb_doctor, "settings and where they come from, and the health of the store"},

@@ -17,6 +17,7 @@ int verb_watch(const std::vector<std::string>& after_verb);
 int verb_check(const std::vector<std::string>& after_verb);
 int verb_deny(const std::vector<std::string>& after_verb);
 int verb_break(const std::vector<std::string>& after_verb);
+int verb_fence(const std::vector<std::string>& after_verb);
 int verb_redlock(const std::vector<std::string>& after_verb);
 int verb_verify(const std::vector<std::string>& after_verb);
 int verb_doctor(const std::vector<std::string>& after_verb);
@@ -29,6 +30,6 @@ struct verb {
   const char* summary;
 };
 
-const std::array<verb, 13>& all_verbs() noexcept;
+const std::array<verb, 14>& all_verbs() noexcept;
 
 }  // namespace holdfast::cli

@@ -35,7 +35,8 @@ complete_in_bash() {
 
 @test "bash completes the verbs" {
   expect 0 complete_in_bash ''
-  for verb in run elect leader ls show watch check deny break redlock verify doctor version; do
+  for verb in run elect leader ls show watch check deny break fence redlock verify doctor \
+    version; do
     [[ $'\n'$output$'\n' == *$'\n'$verb$'\n'* ]]
   done
   expect 0 complete_in_bash d
@@ -60,7 +61,8 @@ complete_in_bash() {
 }
 
 @test "every option that the completions offer is one, and every one is offered" {
-  for verb in run elect leader ls show watch check deny break redlock verify doctor version; do
+  for verb in run elect leader ls show watch check deny break fence redlock verify doctor \
+    version; do
     "$HOLDFAST" "$verb" --help | grep -E '^ +-' | grep -oE -- '--[a-z][a-z-]+' | sort -u >has
     complete_in_bash "$verb" x - | grep -oE -- '--[a-z][a-z-]+' | sort -u >offered
     diff has offered || { echo "bash: $verb"; return 1; }

@@ -1,0 +1,160 @@
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+#include "cli/verbs.hpp"
+
+#include <holdfast/duration.hpp>
+#include <holdfast/fence.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <string>
+
+namespace holdfast::cli {
+
+namespace {
+
+struct typed {
+  std::string action, url, resource, token, wait;
+  bool shared{}, json{};
+
+  void add_to(arguments& app) {
+    app.add_option("ACTION", action,
+                   "check: admit TOKEN if it is not stale; it becomes the floor\n"
+                   "raise: refuse every token below TOKEN from now on\n"
+                   "show: the floor")
+        ->required();
+    app.add_option("URL", url, "Where the floors are: file:/PATH; made by check and raise")
+        ->required();
+    app.add_option("RESOURCE", resource, "What is protected: a name of your own")->required();
+    app.add_option("TOKEN", token,
+                   "check, raise: $HOLDFAST_FENCING_TOKEN, or a number (then it is taken\n"
+                   "for one of the lock that the resource is bound to)");
+    app.add_flag("--shared", shared, "check: the lock is held with --shared");
+    app.add_option("--wait", wait, "raise: for writes of older tokens to end (default: 5s)")
+        ->type_name("DURATION");
+    app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
+  }
+};
+
+std::optional<int> check(const typed& t, const report& out) {
+  const auto wrong = [&](const std::string& text) {
+    return out.fail(exit_code::usage, "fence: " + text);
+  };
+  const bool shows = t.action == "show";
+  if (!shows && t.action != "check" && t.action != "raise") {
+    return wrong("unknown action \"" + harmless(t.action) + "\"; it is check, raise or show");
+  }
+  if (shows && !t.token.empty()) return wrong("show takes no token");
+  if (!shows && t.token.empty()) {
+    return wrong(t.action +
+                 " needs a token: $HOLDFAST_FENCING_TOKEN, which is empty on a store "
+                 "that gives none");
+  }
+  if (t.shared && t.action != "check") return wrong("--shared is for check");
+  if (!t.wait.empty() && t.action != "raise") return wrong("--wait is for raise");
+  return std::nullopt;
+}
+
+bool is_number(const std::string& text) {
+  return std::ranges::all_of(text, [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// What a bare number is bound to where no token has named its source yet.
+token_source unnamed(const std::string& resource) {
+  return {store_identity("unnamed"), lock_name(resource)};
+}
+
+/// What was asked for, read before a file is made.
+struct request {
+  fencing_token given;
+  bool bare{};  ///< A number alone.
+  enter_options how{};
+};
+
+result<fencing_token> read_token(const typed& t) {
+  if (!is_number(t.token)) return fencing_token::parse(t.token);
+  fencing_token given{unnamed(t.resource), token{}};
+  const auto* end = t.token.data() + t.token.size();
+  const auto [at, failed] = std::from_chars(t.token.data(), end, given.value.value);
+  if (failed != std::errc()) given.value.value = token_max.value + 1;
+  if (auto good = given.check(); !good) return good.error();
+  return given;
+}
+
+result<request> read_request(const typed& t) {
+  if (t.action == "show") return request{{unnamed(t.resource), token{}}};
+  auto given = read_token(t);
+  if (!given) return given.error();
+  request r{std::move(*given), is_number(t.token)};
+  if (t.wait.empty()) return r;
+  const auto wait = parse_duration(t.wait);
+  if (!wait) return wait.error();
+  r.how.wait = *wait;
+  return r;
+}
+
+result<void> carry_out(const typed& t, request r, fence& f) {
+  if (t.action == "show") return {};
+  const auto bound = f.source();
+  if (bound && r.bare) r.given.from = *bound;
+  if (t.action == "check") return f.admit(r.given, t.shared ? mode::shared() : mode::exclusive());
+  if (!bound || *bound == r.given.from) return f.raise(r.given.value, r.how);
+  return error(errc::invalid_argument, "the token is of " + r.given.from.printable() +
+                                           ", the resource is bound to " + bound->printable() +
+                                           "; they cannot be compared");
+}
+
+nlohmann::ordered_json json_of(const typed& t, const fence& f) {
+  nlohmann::ordered_json json{{"version", json_version},
+                              {"fence", t.url},
+                              {"resource", t.resource},
+                              {"floor", f.floor().value},
+                              {"newest", f.newest().value},
+                              {"lock", nullptr},
+                              {"store", nullptr}};
+  if (const auto from = f.source()) {
+    json["lock"] = from->lock.str();
+    json["store"] = from->store.str();
+  }
+  return json;
+}
+
+std::string text_of(const typed& t, const fence& f) {
+  const auto from = f.source();
+  std::string text = fmt::format("{} in {}: tokens below {} are refused", harmless(t.resource),
+                                 harmless(t.url), f.floor().value);
+  if (f.newest() > f.floor()) {
+    text += fmt::format(", exclusive ones below {}", f.newest().value);
+  }
+  return text + (from ? "; bound to " + from->printable() : "; bound to no lock yet") + "\n";
+}
+
+}  // namespace
+
+int verb_fence(const std::vector<std::string>& after_verb) {
+  arguments app(
+      "The gate at a storage, for scripts: refuses the token of a holder that was replaced. "
+      "check ends with 0 when TOKEN is not older than any that was admitted, with 77 when it is "
+      "stale. It covers no write that follows it: a script that may be stopped in between needs "
+      "storage that compares the token itself (docs/fence.md).",
+      "fence");
+  typed t;
+  t.add_to(app);
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
+  const report out(t.json);
+  if (const auto code = check(t, out)) return *code;
+  const std::string subject = "fence " + harmless(t.resource) + " in " + harmless(t.url);
+  const auto asked = read_request(t);
+  if (!asked) return out.fail(asked.error(), subject);
+  auto f = fence::open(t.url, t.resource, older_passes::wait,
+                       t.action == "show" ? missing::refuse : missing::create);
+  if (!f) return out.fail(f.error(), subject);
+  if (const auto done = carry_out(t, *asked, *f); !done) return out.fail(done.error(), subject);
+  if (t.json) return print(json_line(json_of(t, *f)), out);
+  return t.action == "show" ? print(text_of(t, *f), out) : 0;
+}
+
+}  // namespace holdfast::cli

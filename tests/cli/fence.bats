@@ -1,0 +1,117 @@
+#!/usr/bin/env bats
+
+load setup
+
+setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
+
+@test "check admits equal and newer tokens and refuses stale ones with 77" {
+  setup_fence
+  expect 0 holdfast fence check "$at" data 7:nightly:local/1
+  expect 0 holdfast fence check "$at" data 7:nightly:local/1
+  expect 0 holdfast fence check "$at" data 9:nightly:local/1
+  expect 77 holdfast fence check "$at" data 8:nightly:local/1
+  says 'token 8' 'admitted 9'
+  expect 77 holdfast fence check "$at" data 8
+  expect 0 holdfast fence check "$at" data 9
+}
+
+@test "the token of a run is admitted until a later run has come" {
+  setup_fence
+  expect 0 holdfast run x -- sh -c 'echo "$HOLDFAST_FENCING_TOKEN"'
+  first=$output
+  [[ $first == *:x:local/* ]]
+  check='"$0" fence check "$1" data "$HOLDFAST_FENCING_TOKEN"'
+  expect 0 holdfast run x -- sh -c "$check" "$HOLDFAST" "$at"
+  expect 77 holdfast fence check "$at" data "$first"
+  expect 0 holdfast run y -- sh -c 'echo "$HOLDFAST_FENCING_TOKEN"'
+  expect 64 holdfast fence check "$at" data "$output"
+  says 'lock y' 'lock x'
+}
+
+@test "raise refuses what is below and never lowers" {
+  setup_fence
+  expect 0 holdfast fence raise "$at" data 5
+  expect 77 holdfast fence check "$at" data 4:nightly:local/1
+  expect 0 holdfast fence raise "$at" data 3
+  expect 0 holdfast fence show "$at" data --json
+  json 'assert a["floor"] == 5 and a["newest"] == 5 and a["lock"] is None and a["version"] == 1'
+  expect 0 holdfast fence check "$at" data 5:nightly:local/1
+  expect 64 holdfast fence raise "$at" data 9:weekly:local/1
+  expect 0 holdfast fence show "$at" data
+  says 'below 5' 'nightly'
+}
+
+@test "readers do not replace each other" {
+  setup_fence
+  expect 0 holdfast fence check "$at" data 5
+  expect 0 holdfast fence check "$at" data 9 --shared
+  expect 0 holdfast fence check "$at" data 7 --shared
+  expect 77 holdfast fence check "$at" data 7
+  expect 77 holdfast fence check "$at" data 4 --shared
+}
+
+@test "one file holds many resources" {
+  setup_fence
+  for i in 1 2 3 4 5; do expect 0 holdfast fence check "$at" "data $i" "$i"; done
+  expect 77 holdfast fence check "$at" 'data 5' 4
+  expect 0 holdfast fence check "$at" 'data 4' 4
+}
+
+@test "whoever only looks makes nothing" {
+  setup_fence
+  expect 69 holdfast fence show "$at" data
+  [[ ! -e floors ]]
+  expect 0 holdfast fence check "$at" data 5
+  expect 69 holdfast fence show "$at" date
+  says 'date'
+  expect 69 holdfast fence check "file:$BATS_TEST_TMPDIR/none/floors" data 5
+  says '/none'
+  [[ ! -e none ]]
+}
+
+@test "wrong words are 64 and say what is right" {
+  setup_fence
+  expect 64 holdfast fence
+  expect 64 holdfast fence chekc "$at" data 5
+  says 'check, raise or show'
+  expect 64 holdfast fence check "$at" data
+  says HOLDFAST_FENCING_TOKEN
+  expect 64 holdfast fence check "$at" data ''
+  expect 64 holdfast fence show "$at" data 5
+  expect 64 holdfast fence check local:/tmp data 5
+  says 'file:PATH'
+  expect 64 holdfast fence check file:floors data 5
+  says absolute
+  expect 64 holdfast fence raise "$at" data 5 --shared
+  expect 64 holdfast fence raise "$at" data 5 --wait 3
+  [[ ! -e floors ]]
+}
+
+@test "values that are no token are 64" {
+  setup_fence
+  for token in 0 9007199254740992 99999999999999999999999 -1 5x 5:a 0:a:b 5:a%zz:b; do
+    expect 64 holdfast fence check "$at" data "$token"
+  done
+  [[ ! -e floors ]]
+}
+
+@test "a damaged file is 65 and is not touched" {
+  setup_fence
+  echo notes >floors
+  expect 65 holdfast fence check "$at" data 5
+  says 'not a floor file'
+  [[ $(cat floors) == notes ]]
+  rm floors
+  expect 0 holdfast fence check "$at" data 5
+  sed -i 's/^version 1$/version 2/' floors
+  expect 65 holdfast fence check "$at" data 6
+  says 'another version'
+  sed -i 's/^version 2$/version 1/' floors
+  for page in 1 2; do
+    printf X | dd of=floors bs=1 seek=$((page * 4096 + 16)) conv=notrunc status=none
+  done
+  expect 65 holdfast fence check "$at" data 6
+  says 'both copies'
+  expect 65 holdfast fence check "$at" data 6 --json
+  json 'assert a["error"]["code"] == "damaged" and a["error"]["exit"] == 65'
+}
