@@ -35,8 +35,9 @@ struct log_options {
   /// From this size on, in bytes, a new segment is begun; 4 KiB to 1 GiB. Old records are discarded
   /// by whole segments.
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
-  /// Disk space that is taken ahead, in bytes, so that a full disk is noticed before a write, and
-  /// not in its middle. Zero: none; then a write that meets a full disk ends the writer.
+  /// Disk space that is taken ahead, in bytes, and up to 16 times as much in a segment that has
+  /// grown, so that a full disk is noticed before a write, and not in its middle; at most 1 GiB.
+  /// Zero: none; then a write that meets a full disk ends the writer.
   std::uint64_t reserve_bytes = std::uint64_t{1} << 20;
 };
 

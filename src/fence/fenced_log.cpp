@@ -59,6 +59,7 @@ result<record_number> seal_log(const std::string& directory, const fencing_token
   if (!log) return log.error();
   const auto taken = fencing::take_over(*log, with.value, fencing::then::leave_closed);
   if (!taken) return taken.error();
+  fencing::clean_up(*log, *taken);
   return record_number{taken->version.next};
 }
 

@@ -46,19 +46,21 @@ void log_owner::append_all(std::span<pending_call* const> calls) {
     return fail(calls, *stopped_);
   }
   if (auto room = make_room(calls); !room) return fail(calls, room.error());
-  batch_.clear();
+  if (const auto needed = bytes_of(calls); batch_.size() < needed) batch_.resize(needed);
+  std::size_t size = 0;
   std::uint64_t number = version_.next + at_.records;
   for (auto* one : calls) {
     if (one->what != kind::append) continue;
     one->number = {number};
-    encode_record(batch_, one->record, segment_.id, number++);
+    size += encode_record(std::span(batch_).subspan(size), one->record, segment_.id, number++);
   }
   const std::string& path = log_.files().path();
-  if (auto put = io::write_fully(*segment_.file, batch_, at_.bytes, path); !put) {
+  const auto written = std::span<const std::byte>(batch_).first(size);
+  if (auto put = io::write_fully(*segment_.file, written, at_.bytes, path); !put) {
     stop(stopped_after(put.error()));
     return fail(calls, unknown_after(put.error()));
   }
-  at_ = {at_.bytes + batch_.size(), number - version_.next};
+  at_ = {at_.bytes + size, number - version_.next};
   const auto is_synced = [](const pending_call* one) {
     return one->needed == survives::power_loss;
   };
@@ -137,7 +139,10 @@ result<void> log_owner::make_room(std::span<pending_call* const> calls) {
 
 result<void> log_owner::reserve(std::uint64_t bytes) {
   if (bytes <= reserved_ || options_.reserve_bytes == 0) return {};
-  const std::uint64_t ahead = std::max(bytes - reserved_, options_.reserve_bytes);
+  // More at a time as the segment grows: each reservation is a call that appends pay for.
+  const std::uint64_t grown =
+      std::clamp(reserved_, options_.reserve_bytes, 16 * options_.reserve_bytes);
+  const std::uint64_t ahead = std::max(bytes - reserved_, grown);
   const auto got = segment_.file->reserve(reserved_, ahead);
   if (!got && got.code != EOPNOTSUPP && got.code != EINTR) {
     return io::file_failure("reserve space for", log_.files().at(segment_name(segment_.id)),

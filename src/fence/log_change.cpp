@@ -38,6 +38,7 @@ result<void> log_owner::close_segment(log_inline& next) {
 }
 
 result<void> log_owner::begin_segment() {
+  clean();
   log_inline next = version_;
   if (auto closed = close_segment(next); !closed) return closed;
   auto fresh = create_segment(log_, {mine_, next_ordinal_});
@@ -72,7 +73,7 @@ result<record_number> log_owner::discard_now(record_number first) {
   next.sealed.erase(next.sealed.begin(), kept);
   if (auto done = publish(std::move(next)); !done) return done.error();
   for (const auto& one : gone) (void)log_.files().unlink(segment_name(one.id));
-  log_.sweep(version_);
+  clean();
   return record_number{version_.first()};
 }
 
@@ -101,7 +102,7 @@ result<std::size_t> log_owner::compact_now() {
   const std::size_t saved = version_.sealed.size() - next.sealed.size();
   if (auto done = publish(std::move(next)); !done) return done.error();
   for (const auto& one : gone) (void)log_.files().unlink(segment_name(one.id));
-  log_.sweep(version_);
+  clean();
   return saved;
 }
 

@@ -78,6 +78,12 @@ result<sealed_segment> copy_segments(const log_directory& log,
       done = io::file_failure("sync", log.files().at(name), synced.code);
     }
   }
+  // Its name has to be on the disk before a version that needs it.
+  if (done) {
+    if (const auto synced = log.files().sync(); !synced) {
+      done = io::file_failure("sync", log.files().path(), synced.code);
+    }
+  }
   if (done) return into.made();
   (void)log.files().unlink(name);
   return done.error();

@@ -225,10 +225,6 @@ result<bool> log_directory::publish(const log_inline& v, const segment_id& draft
   const std::string from = draft_name(draft);
   const auto file = write_draft(files(), from, encode_inline(v));
   if (!file) return file.error();
-  // The names of the segments have to be on the disk before a version that needs them.
-  if (const auto synced = files().sync(); !synced) {
-    return io::file_failure("sync", files().path(), synced.code);
-  }
   const auto linked = files().link(from, inline_name(v.version));
   (void)files().unlink(from);
   // ENOENT: a newer writer swept the draft away.

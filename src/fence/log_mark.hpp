@@ -45,8 +45,12 @@ class log_mark {
   segment_place synced() const noexcept { return unpack(at(2)); }
   bool failed() const noexcept { return age_ == age::this_boot && at(3).load() != 0; }
 
-  void set_acknowledged(const segment_place& p) const noexcept { at(1).store(pack(p)); }
-  void set_synced(const segment_place& p) const noexcept { at(2).store(pack(p)); }
+  void set_acknowledged(const segment_place& p) const noexcept {
+    at(1).store(pack(p), std::memory_order_release);
+  }
+  void set_synced(const segment_place& p) const noexcept {
+    at(2).store(pack(p), std::memory_order_release);
+  }
   void set_failed() const noexcept;
 
  private:

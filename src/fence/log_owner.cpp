@@ -17,11 +17,19 @@ constexpr std::uint64_t segment_bytes_max = std::uint64_t{1} << 30;
 log_owner::log_owner(log_directory log, taken_log taken, const log_options& options)
     : log_(std::move(log)),
       options_(options),
-      opened_(taken.report),
-      mine_(taken.mine),
+      taken_(std::move(taken)),
+      mine_(taken_.mine),
       process_(io::process_generation()),
-      version_(std::move(taken.version)),
-      segment_(std::move(*taken.segment)) {}
+      version_(taken_.version),
+      segment_(std::move(*taken_.segment)) {}
+
+log_owner::~log_owner() {
+  if (io::process_generation() == process_) clean();
+}
+
+void log_owner::clean() noexcept {
+  if (!std::exchange(cleaned_, true)) clean_up(log_, taken_);
+}
 
 result<std::unique_ptr<log_owner>> log_owner::open(log_ground on, const fencing_token& with,
                                                    const log_options& options) {

@@ -26,7 +26,8 @@ class log_owner {
   result<record_number> seal();
   result<record_number> discard_before(record_number first);
   result<std::size_t> compact();
-  const log_takeover& opened() const noexcept { return opened_; }
+  const log_takeover& opened() const noexcept { return taken_.report; }
+  ~log_owner();
 
  private:
   log_owner(log_directory log, taken_log taken, const log_options& options);
@@ -49,6 +50,7 @@ class log_owner {
   void stop(const error& why);
 
   // log_change.cpp: other versions.
+  void clean() noexcept;
   result<void> publish(log_inline next);
   result<void> begin_segment();
   result<void> close_segment(log_inline& next);
@@ -58,7 +60,8 @@ class log_owner {
 
   log_directory log_;
   log_options options_;
-  log_takeover opened_;
+  taken_log taken_;  ///< As it was found; `segment` was moved away.
+  bool cleaned_{};
   log_epoch mine_;
   std::uint64_t process_;
   append_queue queue_;
@@ -70,7 +73,7 @@ class log_owner {
   std::uint64_t reserved_{};  ///< Bytes of the segment that have real blocks.
   std::uint32_t next_ordinal_{1};
   std::uint32_t next_copy_{first_copy_of_owner};
-  std::vector<std::byte> batch_;
+  std::vector<std::byte> batch_;  ///< Grows only: it is written from the begin each time.
   std::optional<error> stopped_;
 
   static constexpr std::uint32_t first_copy_of_owner = (std::uint32_t{1} << 31) + 1;

@@ -38,17 +38,23 @@ std::uint64_t checksum_of(std::span<const std::byte> bytes) {
   return XXH3_64bits(bytes.data(), bytes.size());
 }
 
-void encode_record(std::vector<std::byte>& out, std::span<const std::byte> payload,
-                   const segment_id& in, std::uint64_t number) {
+std::size_t encode_record(std::span<std::byte> to, std::span<const std::byte> payload,
+                          const segment_id& in, std::uint64_t number) noexcept {
   const std::uint64_t sum = little(checksum(payload, in, number));
   const std::uint32_t length = little(length_mark | static_cast<std::uint32_t>(payload.size()));
+  std::memcpy(to.data(), &sum, sizeof sum);
+  std::memcpy(to.data() + sizeof sum, &length, sizeof length);
+  if (!payload.empty()) {
+    std::memcpy(to.data() + record_head_bytes, payload.data(), payload.size());
+  }
+  return record_head_bytes + payload.size();
+}
+
+void encode_record(std::vector<std::byte>& out, std::span<const std::byte> payload,
+                   const segment_id& in, std::uint64_t number) {
   const std::size_t at = out.size();
   out.resize(at + record_head_bytes + payload.size());
-  std::memcpy(out.data() + at, &sum, sizeof sum);
-  std::memcpy(out.data() + at + sizeof sum, &length, sizeof length);
-  if (!payload.empty()) {
-    std::memcpy(out.data() + at + record_head_bytes, payload.data(), payload.size());
-  }
+  (void)encode_record(std::span(out).subspan(at), payload, in, number);
 }
 
 record_there decode_record(std::span<const std::byte> at, const segment_id& in,

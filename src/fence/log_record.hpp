@@ -27,6 +27,9 @@ struct segment_id {
   friend auto operator<=>(const segment_id&, const segment_id&) = default;
 };
 
+/// Writes a record to the beginning of `to`, which has room for its head and payload; its bytes.
+std::size_t encode_record(std::span<std::byte> to, std::span<const std::byte> payload,
+                          const segment_id& in, std::uint64_t number) noexcept;
 /// Appends a record to `out`.
 void encode_record(std::vector<std::byte>& out, std::span<const std::byte> payload,
                    const segment_id& in, std::uint64_t number);

@@ -50,6 +50,8 @@ result<measured> measure(const log_directory& log, const log_inline& v, const se
   const std::string name = segment_name(id);
   int code = 0;
   std::shared_ptr<io::folder_file> file = log.files().open(name, io::opening::write, code);
+  // check_segments() has judged that it never was.
+  if (!file && code == ENOENT) return measured{};
   if (!file) return io::file_failure("open", log.files().at(name), code);
   const auto size = file->size();
   if (!size) return io::file_failure("look at", log.files().at(name), size.code);
@@ -67,7 +69,7 @@ result<measured> measure(const log_directory& log, const log_inline& v, const se
   }
   m.whole.records = at.at().records;
   m.whole.bytes = at.at().bytes;
-  if (m.whole.records == 0) return m;
+  if (m.whole.records == 0 || mark.synced() == at.at()) return m;
 
   if (!mark.failed()) {
     const auto synced = file->sync();
@@ -106,20 +108,6 @@ result<log_inline> following(const log_directory& log, const log_inline& v, log_
   next.sealed.push_back(sealed);
   next.next = sealed.end();
   return next;
-}
-
-/// Gives back what was reserved behind the segment's end, and its mark. A cut tail stays, for
-/// people to look at.
-void trim(const log_directory& log, const segment_id& id, const log_takeover& report) noexcept {
-  int code = 0;
-  if (report.bytes_cut == 0) {
-    if (const auto file = log.files().open(segment_name(id), io::opening::write, code)) {
-      if (const auto size = file->size()) {
-        (void)file->truncate(static_cast<std::uint64_t>(size.value));
-      }
-    }
-  }
-  (void)log.files().unlink(mark_name(id));
 }
 
 /// The newest version, whose segments are all there. Read after the epoch was raised.
@@ -162,10 +150,23 @@ result<own_segment> create_segment(const log_directory& log, const segment_id& i
   return made;
 }
 
+void clean_up(const log_directory& log, const taken_log& taken) noexcept {
+  int code = 0;
+  // A tail that was cut stays, for people to look at.
+  if (taken.before && taken.report.bytes_cut == 0) {
+    if (const auto file = log.files().open(segment_name(*taken.before), io::opening::write, code)) {
+      if (const auto size = file->size()) {
+        (void)file->truncate(static_cast<std::uint64_t>(size.value));
+      }
+    }
+  }
+  log.sweep(taken.version);
+}
+
 result<taken_log> take_over(const log_directory& log, token with, then what) {
   const auto raised = raise(log, with);
   if (!raised) return raised.error();
-  taken_log t{*raised, {}, {}, {}};
+  taken_log t{.mine = *raised, .version = {}, .segment = {}, .report = {}, .before = {}};
   if (what == then::write) {
     auto own = create_segment(log, {t.mine, 0});
     if (!own) return own.error();
@@ -182,8 +183,7 @@ result<taken_log> take_over(const log_directory& log, token with, then what) {
     if (!linked) return linked.error();
     if (log.epoch() != t.mine) return replaced(log, t.mine);
     if (!*linked) continue;
-    if (const auto grew = v->open_segment()) trim(log, *grew, t.report);
-    log.sweep(*next);
+    t.before = v->open_segment();
     t.version = std::move(*next);
     return t;
   }

@@ -27,7 +27,12 @@ struct taken_log {
   log_inline version;
   std::optional<own_segment> segment;  ///< Nothing with then::leave_closed.
   log_takeover report;
+  std::optional<segment_id> before;  ///< The segment that grew until now.
 };
+
+/// Gives back the space that was reserved behind the end of the segment before, and removes what
+/// is left over of older writers. Nothing depends on it, so a new writer does it when it has time.
+void clean_up(const log_directory& log, const taken_log& taken) noexcept;
 
 /// Seal and take over, as DESIGN 7 orders it: raise the epoch, fence, read the length, cut it to
 /// the last whole record, sync, link the inline version that fixes it. The cut is the number in

@@ -38,7 +38,12 @@ result<void> log_directory::check_segments(const log_inline& v) const {
     }
   }
   if (const auto open = v.open_segment()) {
-    if (const auto size = size_of(*open); !size) return size.error();
+    // A power loss may have kept a version and not yet the new segment's name. Then the hint, which
+    // follows when both are on the disk, does not name that version, and nothing was appended.
+    const auto size = size_of(*open);
+    if (!size && (size.error() != errc::damaged || version_hint() >= v.version)) {
+      return size.error();
+    }
   }
   std::vector<std::string> all;
   if (const auto listed = files().list(all); !listed) {

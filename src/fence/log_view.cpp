@@ -110,6 +110,8 @@ log_view::outcome log_view::look_at_end() {
 log_view::outcome log_view::look_at_open(const segment_id& id) {
   const auto stands = stand_at(id, version_.next, UINT64_MAX);
   if (!stands && stands.error() != errc::damaged) return stands.error();
+  // log_directory::check_segments() tells why a new one may be missing.
+  const bool never_was = !stands && log_.version_hint() < version_.version;
   const std::uint64_t acknowledged = stands ? mark_.acknowledged().bytes : 0;
   auto seen = stands && *stands ? cursor_->look(UINT64_MAX) : result<step>(step::end);
   if (!seen) return seen.error();
@@ -118,6 +120,7 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
     const auto changed = reload();
     if (!changed) return changed.error();
     if (*changed) return std::nullopt;
+    if (never_was) return std::optional<log_record>{};
     if (!stands) return stands.error();
     // Somebody raised the epoch and has not fixed the length yet, or never will.
     if (mark_.how_old() == log_mark::age::none) {
@@ -126,6 +129,7 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
     if (*seen == step::record && cursor_->behind().bytes <= certain_bytes()) return found();
     return nothing_yet(acknowledged);
   }
+  if (never_was) return std::optional<log_record>{};
   if (!stands) return stands.error();
   if (*seen == step::record) {
     if (cursor_->behind().bytes <= durable_bytes()) return found();
