@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <latch>
 #include <thread>
 
@@ -131,6 +132,47 @@ TEST(log_races, a_reader_returns_nothing_behind_the_cut_of_a_seal_under_way) {
   EXPECT_EQ(old->append(bytes_of("late"), survives::kill).error(), errc::stale_token);
   EXPECT_FALSE(*reader->next());
   EXPECT_EQ(m.all(), texts{"a"});
+}
+
+TEST(log_races, a_refusal_outlives_a_power_loss) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    log_machine m(seed);
+    const auto old = m.must_open(1);
+    // Token 5 raises the epoch and comes no further.
+    m.disk().fail_all(disk_call::create, ENOSPC);
+    EXPECT_EQ(m.open(5).error(), errc::unavailable);
+    m.disk().fail_all(disk_call::create, 0);
+    EXPECT_EQ(old->append(bytes_of("late"), survives::kill).error(), errc::stale_token);
+    m.lose_power();
+    ASSERT_EQ(m.open(1).error(), errc::stale_token) << "seed " << seed;
+  }
+}
+
+TEST(log_races, a_refused_record_does_not_come_back_with_a_lost_version) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    log_machine m(seed);
+    const auto old = m.must_open(1);
+    std::latch at_sync(1), may_go(1);
+    std::thread newer;
+    m.disk().before(disk_call::write, [&] {
+      newer = std::thread([&] {
+        // Its version is linked and not on the disk.
+        m.disk().before(disk_call::sync_directory, [&] {
+          at_sync.count_down();
+          may_go.wait();
+        });
+        (void)m.open(2);
+      });
+      at_sync.wait();
+    });
+    EXPECT_EQ(old->append(bytes_of("late"), survives::kill).error(), errc::stale_token);
+    const auto left = m.disk().after_power_loss();
+    may_go.count_down();
+    newer.join();
+    m.lose_power();
+    ASSERT_TRUE(m.open(3));
+    ASSERT_EQ(m.all(), texts{}) << "seed " << seed;
+  }
 }
 
 TEST(log_races, threads_share_writes_and_syncs_and_lose_no_record) {
