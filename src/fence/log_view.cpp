@@ -39,6 +39,7 @@ result<std::optional<log_record>> log_view::next() {
   skippable_ = false;
   // Each further look follows a newer version.
   for (int attempt = 0; attempt < 1000; ++attempt) {
+    // Before the look at the end: what was acknowledged in a newer segment was so after the hint.
     if (fault_ || log_.version_hint() > version_.version) {
       if (auto loaded = reload(); !loaded) return loaded.error();
     }
@@ -103,7 +104,6 @@ log_view::outcome log_view::look_at_end() {
   if (fault_) return *fault_;
   const auto open = version_.open_segment();
   if (open) return look_at_open(*open);
-  if (log_.version_hint() > version_.version) return std::nullopt;
   return std::optional<log_record>{};
 }
 
@@ -135,7 +135,6 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
     if (cursor_->behind().bytes <= durable_bytes()) return found();
     return std::optional<log_record>{};
   }
-  if (log_.version_hint() > version_.version) return std::nullopt;
   return nothing_yet(acknowledged);
 }
 

@@ -1,6 +1,7 @@
 #include "tests/fence/crashing_disk.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -18,7 +19,12 @@ constexpr std::size_t sector = 512;
 void crashing_disk::inode::load_mapped() {
   if (!mapped) return;
   if (now.size() < mapped_size) now.resize(mapped_size);
-  std::memcpy(now.data(), mapped.get(), mapped_size);
+  // As the kernel does, while others store words.
+  for (std::size_t at = 0; at < mapped_size; at += sizeof(std::uint64_t)) {
+    const std::uint64_t word =
+        reinterpret_cast<std::atomic<std::uint64_t>&>(mapped[at / sizeof(std::uint64_t)]).load();
+    std::memcpy(now.data() + at, &word, sizeof word);
+  }
 }
 
 void crashing_disk::inode::apply(const change& c) {
