@@ -42,7 +42,7 @@ std::string exit_code_table() {
          "       leader: nobody leads\n"
          "  76   the lease was lost and the command was stopped, whatever its own code; or\n"
          "       an operator denied it while it waited\n"
-         "  77   reserved for the storage fence; no verb uses it yet\n"
+         "  77   fence check: the token is stale, its holder was replaced\n"
          "  78   configuration file: unreadable, or a value in it is wrong; or a\n"
          "       redlock:// store that was never set up (holdfast redlock init)\n"
          "  126  the command is not executable\n"

@@ -36,13 +36,13 @@ class Threads(socketserver.ThreadingMixIn, WSGIServer):
 
 
 class Service:
-    """One text that can be put and got; a put can be held up in the middle."""
+    """One text that can be put and got; the put of `held` stops in the middle."""
 
     def __init__(self):
         self.text = None
+        self.held = None
         self.entered = threading.Event()
         self.may_go_on = threading.Event()
-        self.may_go_on.set()
 
     def __call__(self, environ, start_response):
         if environ["REQUEST_METHOD"] == "PUT":
@@ -54,8 +54,9 @@ class Service:
 
     def written(self, text):
         # While the answer is read, as a service that streams would.
-        self.entered.set()
-        self.may_go_on.wait(10)
+        if text == self.held:
+            self.entered.set()
+            self.may_go_on.wait(10)
         self.text = text
         yield b""
 
@@ -132,8 +133,7 @@ class HttpGuard(Contract, unittest.TestCase):
         self.assertEqual(self.read(), "a")
 
     def in_the_middle_of(self, value):
-        self.service.may_go_on.clear()
-        self.service.entered.clear()
+        self.service.held = str(value)
         first = threading.Thread(target=self.write, args=(token(value), str(value)))
         first.start()
         self.assertTrue(self.service.entered.wait(10))

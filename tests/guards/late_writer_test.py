@@ -67,7 +67,7 @@ class Etcd:
             lambda: subprocess.run(["etcdctl", "--endpoints", client, "endpoint", "health"],
                                    env={**os.environ, "ETCDCTL_API": "3"}, timeout=20,
                                    capture_output=True).returncode == 0)
-        self.url = f"etcd://127.0.0.1:{port}?ttl=4s"
+        self.url = f"etcd://127.0.0.1:{port}?ttl=3s&node_timeout=1s"
 
     def stop(self):
         self.server.stop()

@@ -229,6 +229,30 @@ class PostgresqlGuard(Contract, unittest.TestCase):
             self.assertEqual(self.read(), "new")
 
 
+@unittest.skipUnless("HOLDFAST" in os.environ, "NOT TESTED: HOLDFAST names no program")
+class TheRecipe(unittest.TestCase):
+    """docs/guards/postgresql.md as it stands: psql under `holdfast run`."""
+
+    def under(self, lock, text):
+        job = f"""export PGOPTIONS="-c holdfast.token=$HOLDFAST_FENCING_TOKEN"
+            exec {" ".join(server.command("writer"))} -c "INSERT INTO accounts VALUES ('{text}')" """
+        return subprocess.run(
+            [os.environ["HOLDFAST"], "run", lock, "--store", f"local:{server.folder}/locks", "--",
+             "sh", "-c", job], capture_output=True, text=True, timeout=60,
+            env={**os.environ, "HOLDFAST_RUN_DIRECTORY": server.folder + "/run"})
+
+    def test_a_job_under_a_lock_writes_and_one_under_another_does_not(self):
+        case = PostgresqlGuard()
+        case.setUp()
+        for text in ("a", "b"):
+            done = self.under("night job: 100%", text)
+            self.assertEqual(done.returncode, 0, done.stderr)
+        other = self.under("weekly", "x")
+        self.assertNotEqual(other.returncode, 0)
+        self.assertIn("is of another lock or store", other.stderr)
+        self.assertEqual(case.read(), "a\nb")
+
+
 class WithoutTheGuard(unittest.TestCase):
     """The same late write where nothing refuses it: so it is the guard that does."""
 
