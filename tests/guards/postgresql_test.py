@@ -235,7 +235,8 @@ class TheRecipe(unittest.TestCase):
 
     def under(self, lock, text):
         job = f"""export PGOPTIONS="-c holdfast.token=$HOLDFAST_FENCING_TOKEN"
-            exec {" ".join(server.command("writer"))} -c "INSERT INTO accounts VALUES ('{text}')" """
+            exec {" ".join(server.command("writer"))} \
+              -c "INSERT INTO accounts VALUES ('{text}')" """
         return subprocess.run(
             [os.environ["HOLDFAST"], "run", lock, "--store", f"local:{server.folder}/locks", "--",
              "sh", "-c", job], capture_output=True, text=True, timeout=60,
