@@ -40,6 +40,7 @@ std::vector<measure> acquire_rows();
 std::vector<measure> hand_over_rows();
 std::vector<measure> crash_rows(const programs& p);
 std::vector<measure> check_rows();
+std::vector<measure> fence_rows();
 std::vector<measure> heartbeat_rows();
 std::vector<measure> program_rows(const programs& p);
 

@@ -109,7 +109,7 @@ bool print(const measure& m, const results& r) {
 std::vector<measure> all_rows(const programs& p) {
   std::vector<measure> all;
   for (const auto& some : {acquire_rows(), hand_over_rows(), crash_rows(p), check_rows(),
-                           program_rows(p), heartbeat_rows()}) {
+                           fence_rows(), program_rows(p), heartbeat_rows()}) {
     all.insert(all.end(), some.begin(), some.end());
   }
   return all;

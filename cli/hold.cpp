@@ -6,6 +6,7 @@
 #include "cli/wrapper.hpp"
 
 #include <holdfast/election.hpp>
+#include <holdfast/fenced.hpp>
 #include <holdfast/lock_name.hpp>
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace {
 /// The options as they were typed.
 struct typed {
   common_options common;
-  std::string name, value, wait, permits, ttl, grace, conflict_exit, label, instance;
+  std::string name, value, wait, permits, ttl, grace, conflict_exit, label, instance, fenced;
   bool no_wait{}, shared{}, verbose{};
 
   void add_to(arguments& app, held_as what) {
@@ -50,6 +51,12 @@ struct typed {
         ->type_name("DURATION");
     app.add_option("-E,--conflict-exit", conflict_exit, "Exit code instead of 75: 0 to 255")
         ->type_name("N");
+    if (is_lock) {
+      app.add_option("--fenced", fenced,
+                     "The command writes nothing but what the fence at this URL, file:/PATH,\n"
+                     "admits under the resource NAME: deny --raise-fence may end it early")
+          ->type_name("URL");
+    }
     if (is_lock) app.add_option("--label", label, "Free text for people")->type_name("TEXT");
     app.add_option("--instance", instance, "Which instance of the program, for people")
         ->type_name("TEXT");
@@ -158,6 +165,20 @@ std::optional<int> read_options(const typed& t, run_options& into, const report&
 
 }  // namespace
 
+namespace {
+
+/// Says in the label where it is fenced, after a look whether the fence can be used.
+std::optional<int> read_fence(const typed& t, run_options& into, const report& out) {
+  if (t.fenced.empty()) return std::nullopt;
+  const auto marked = fenced_at(t.fenced, {.label = into.label});
+  if (!marked) return out.fail(marked.error(), "--fenced");
+  if (const auto f = fence::open(t.fenced, t.name); !f) return out.fail(f.error(), "--fenced");
+  into.label = marked->label;
+  return std::nullopt;
+}
+
+}  // namespace
+
 int hold_and_run(const std::vector<std::string>& after_verb, held_as what) {
   const bool is_lock = what == held_as::lock;
   const char* verb = is_lock ? "run" : "elect";
@@ -186,6 +207,7 @@ int hold_and_run(const std::vector<std::string>& after_verb, held_as what) {
   options.store = store_url(s);
   options.label = is_lock ? s[key::label].value : t.value;
   options.instance = s[key::instance].value;
+  if (const auto code = read_fence(t, options, out)) return *code;
   return wrapper(options, s, out).run();
 }
 

@@ -1,5 +1,6 @@
 #include "cli/json_output.hpp"
 #include "cli/open_store.hpp"
+#include "cli/replace_holder.hpp"
 #include "cli/verbs.hpp"
 
 #include <fmt/core.h>
@@ -42,17 +43,22 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   arguments app(
       "Refuse the heartbeats of a session from now on. Nothing is deleted by force: its "
       "locks fall when its ttl has run out for everybody, and its command is stopped "
-      "before that. A NAME means every session that holds it.",
+      "before that. A NAME means every session that holds it. With --raise-fence the storage "
+      "refuses the session's tokens first, and its locks are free at once.",
       "deny");
   common_options common;
   target which;
+  replace_holder replace;
   std::string why = "no reason given";
   which.add_to(app);
   app.add_option("--why", why, "The reason, shown to the one who is denied")->type_name("TEXT");
+  replace.add_to(app);
   common.add_to(app);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out(common.json);
   if (const auto code = which.check(out)) return *code;
+  if (const auto code = replace.check(out)) return *code;
+  if (!replace.fence.empty()) return replace.run(common, which, operator_name(), why, out);
 
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;

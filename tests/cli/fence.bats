@@ -115,3 +115,55 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   expect 65 holdfast fence check "$at" data 6 --json
   json 'assert a["error"]["code"] == "damaged" and a["error"]["exit"] == 65'
 }
+
+# steps: those that the audit log has, in their order.
+steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("audit")])'; }
+
+@test "deny --raise-fence refuses the old token and frees the lock at once" {
+  setup_fence
+  hold_it --fenced "$at" --ttl 30s
+  token=$(holdfast ls --json | grep -o '"token":[0-9]*' | grep -o '[0-9]*')
+  expect 0 holdfast deny x --raise-fence "$at" --audit audit --why test
+  says 'is denied' "token $token is refused" 'free now'
+  expect 0 holdfast run x --no-wait -- true
+  expect 77 holdfast fence check "$at" x "$token"
+  [[ $(steps) == 'begun denied raised freed' ]]
+  : >go
+  wait "$holder" || [[ $? == 76 ]]
+}
+
+@test "deny --raise-fence --dry-run changes nothing" {
+  setup_fence
+  hold_it --fenced "$at" --ttl 30s
+  expect 0 holdfast deny x --raise-fence "$at" --audit audit --dry-run
+  says 'dry run'
+  [[ ! -e audit ]]
+  expect 69 holdfast fence show "$at" x
+  expect 75 holdfast run x --no-wait -- true
+  : >go
+  wait "$holder"
+}
+
+@test "deny --raise-fence is refused without run --fenced, and without an audit log" {
+  setup_fence
+  hold_it --ttl 30s
+  expect 64 holdfast deny x --raise-fence "$at" --audit audit
+  says 'without a fence'
+  expect 69 holdfast deny x --raise-fence "$at" --audit none/audit
+  says 'nothing was done'
+  expect 64 holdfast deny x --dry-run
+  : >go
+  wait "$holder"
+}
+
+@test "a floor that cannot be raised leaves the lock to its ttl" {
+  setup_fence
+  hold_it --fenced "$at" --ttl 30s
+  echo notes >floors
+  expect 65 holdfast deny x --raise-fence "$at" --audit audit
+  says 'is denied'
+  [[ $(steps) == 'begun denied failed' ]]
+  expect 75 holdfast run x --no-wait -- true
+  : >go
+  wait "$holder" || [[ $? == 76 ]]
+}

@@ -20,7 +20,7 @@ LAYERS = [
         {"std", "posix", "holdfast", "core", "wire", "io", "engines/opened.hpp", "{own}", "lmdb.h"},
     ),
     ("src/fence/", {"std", "posix", "holdfast", "core", "io", "fence", "xxhash.h"}),
-    ("src/client/", {"std", "holdfast", "core", "io", "engines", "client"}),
+    ("src/client/", {"std", "holdfast", "core", "io", "engines", "fence", "client"}),
     ("sim/", {"std", "holdfast", "core", "sim"}),
     ("cli/", {"std", "posix", "holdfast", "cli", "CLI", "toml++", "nlohmann", "fmt"}),
     ("examples/", {"std", "holdfast", "asio"}),

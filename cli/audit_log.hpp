@@ -1,0 +1,37 @@
+#pragma once
+
+#include "cli/descriptor.hpp"
+
+#include <holdfast/error.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <string>
+
+namespace holdfast::cli {
+
+/// A file to which each step of an operator is appended as one JSON object a line, on the disk
+/// before the next step.
+class audit_log {
+ public:
+  /// Where it is unless told otherwise: /var/log/holdfast-audit.log for root, else
+  /// $XDG_STATE_HOME/holdfast-audit.log (~/.local/state).
+  static std::string usual_path();
+
+  /// Makes the file, for its owner alone, when it is not there; never its directory.
+  /// Errors: `unavailable`.
+  static result<audit_log> open(const std::string& path);
+
+  /// Adds the time. Errors: `unavailable`.
+  result<void> append(nlohmann::ordered_json entry);
+
+  const std::string& path() const noexcept { return path_; }
+
+ private:
+  audit_log(descriptor file, std::string path) : file_(std::move(file)), path_(std::move(path)) {}
+
+  descriptor file_;
+  std::string path_;
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,145 @@
+#include "cli/replace_holder.hpp"
+
+#include "cli/audit_log.hpp"
+#include "cli/json_output.hpp"
+#include "cli/open_store.hpp"
+
+#include <holdfast/duration.hpp>
+#include <holdfast/fenced.hpp>
+
+#include <fmt/core.h>
+
+#include <variant>
+
+namespace holdfast::cli {
+
+namespace {
+
+nlohmann::ordered_json json_of(const fenced_lock& l) {
+  return {{"name", l.name.str()}, {"token", l.held.value}, {"floor", l.floor.value}};
+}
+
+/// What this run says and writes down of the one session that it replaces.
+class told {
+ public:
+  told(const std::string& store, const session_id& id, const std::string& fence,
+       const replace_options& how)
+      : head_{{"store", store},
+              {"session", id.str()},
+              {"fence", fence},
+              {"by", how.by},
+              {"why", how.why}},
+        text_(how.dry_run ? "dry run, nothing is changed:\n" : "") {}
+
+  nlohmann::ordered_json entry(const char* step) const {
+    auto e = head_;
+    e["step"] = step;
+    return e;
+  }
+  void add(const std::string& line) { text_ += line + "\n"; }
+  const std::string& text() const noexcept { return text_; }
+
+ private:
+  nlohmann::ordered_json head_;
+  std::string text_;
+};
+
+std::string line_of(replacing step, const fenced_lock* l, const std::string& id) {
+  switch (step) {
+    case replacing::denied:
+      return "session " + id + " is denied: its heartbeats are refused";
+    case replacing::raised:
+      return fmt::format("lock {}: the storage has the floor {}, token {} is refused",
+                         l->name.printable(), l->floor.value, l->held.value);
+    case replacing::freed:
+      return "session " + id + " is removed: its locks are free now";
+  }
+  return {};
+}
+
+}  // namespace
+
+void replace_holder::add_to(arguments& verb) {
+  verb.add_option("--raise-fence", fence,
+                  "Free the locks at once: first raise the floor at this fence, file:/PATH,\n"
+                  "to the holder's token + 1. Only for a session of `run --fenced` with the same")
+      ->type_name("URL");
+  verb.add_option("--wait", wait, "--raise-fence: for writes of the old token to end (default: 5s)")
+      ->type_name("DURATION");
+  verb.add_option("--audit", audit,
+                  "--raise-fence: append each step to this file (default:\n"
+                  "holdfast-audit.log in /var/log, or in ~/.local/state)")
+      ->type_name("FILE");
+  verb.add_flag("--dry-run", dry_run, "--raise-fence: say what would be done, and do nothing");
+}
+
+std::optional<int> replace_holder::check(const report& out) const {
+  if (!fence.empty() || (wait.empty() && audit.empty() && !dry_run)) return std::nullopt;
+  return out.fail(exit_code::usage, "--wait, --audit and --dry-run need --raise-fence URL");
+}
+
+int replace_holder::run(const common_options& common, const target& which, const std::string& by,
+                        const std::string& why, const report& out) const {
+  replace_options how{.by = by, .why = why};
+  how.dry_run = dry_run;
+  if (!wait.empty()) {
+    const auto limit = parse_duration(wait);
+    if (!limit) return out.fail(limit.error(), "--wait");
+    how.wait.wait = *limit;
+  }
+  settings s;
+  if (const auto code = load_settings(s, common, out)) return *code;
+  auto seen = look_at_store(common, out);
+  if (const int* code = std::get_if<int>(&seen)) return *code;
+  const picture& p = std::get<picture>(seen);
+  int code = 0;
+  const auto sessions = sessions_of(which, p.all, out, code);
+  if (sessions.size() != 1) {
+    return code != 0 ? code
+                     : out.fail(exit_code::usage,
+                                "more than one session holds it; with "
+                                "--raise-fence name one: --session ID");
+  }
+  const session_id id = sessions.front();
+  told say(p.url, id, fence, how);
+  std::optional<audit_log> log;
+  if (!dry_run) {
+    auto opened = audit_log::open(audit.empty() ? audit_log::usual_path() : audit);
+    if (!opened) return out.fail(opened.error(), "deny --raise-fence: nothing was done");
+    log.emplace(std::move(*opened));
+    if (auto begun = log->append(say.entry("begun")); !begun) {
+      return out.fail(begun.error(), "deny --raise-fence: nothing was done");
+    }
+  }
+  how.done = [&](replacing step, const fenced_lock* l) {
+    say.add(line_of(step, l, id.str()));
+    auto e = say.entry(name_of(step));
+    if (l != nullptr) e["lock"] = json_of(*l);
+    return log->append(std::move(e));
+  };
+  const auto done = replace_fenced(store_url(s), id, fence, how);
+  if (!done) {
+    if (log) {
+      auto e = say.entry("failed");
+      e["error"] = done.error().message();
+      static_cast<void>(log->append(std::move(e)));
+    }
+    if (!common.json && !say.text().empty() && !dry_run) static_cast<void>(print(say.text(), out));
+    return out.fail(done.error(), "deny --raise-fence");
+  }
+  auto json = json_head(p.url);
+  json["session"] = id.str();
+  json["fence"] = fence;
+  json["dry_run"] = dry_run;
+  json["locks"] = nlohmann::ordered_json::array();
+  for (const auto& l : *done) {
+    json["locks"].push_back(json_of(l));
+    if (dry_run) {
+      say.add(fmt::format("lock {}: floor {} at {}, then free", l.name.printable(), l.floor.value,
+                          harmless(fence)));
+    }
+  }
+  return print(common.json ? json_line(json) : say.text(), out);
+}
+
+}  // namespace holdfast::cli

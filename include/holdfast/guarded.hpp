@@ -1,0 +1,106 @@
+#pragma once
+
+#include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
+#include <holdfast/fencing_token.hpp>
+#include <holdfast/lock.hpp>
+
+#include <concepts>
+#include <functional>
+#include <type_traits>
+#include <utility>
+
+/// \file
+/// Write paths that cannot be called without the token of a held lock.
+///
+/// What they do **not** promise: safety by themselves. Between a check and the moment the storage
+/// takes the write any amount of time may pass (a paused process, a slow network, a full queue),
+/// and whoever looks at the clock afterwards comes too late: others may have read what was written,
+/// or an undo may be paused, too. Only the storage sees the order in which writes arrive, so only
+/// a storage that refuses older tokens is complete: holdfast::fence, holdfast::fenced_log, or a
+/// guard of docs/guards.md. The checks here keep most late writes from being sent at all.
+
+namespace holdfast {
+
+namespace detail {
+template <class T>
+struct as_result {
+  using type = result<T>;
+};
+template <class T>
+struct as_result<result<T>> {
+  using type = result<T>;
+};
+/// result<T> for what returns T, and for what returns result<T>.
+template <class T>
+using as_result_t = typename as_result<std::remove_cvref_t<T>>::type;
+
+template <class F, class... A>
+auto call_for_result(F&& f, A&&... a) -> as_result_t<std::invoke_result_t<F, A...>> {
+  if constexpr (std::is_void_v<std::invoke_result_t<F, A...>>) {
+    std::invoke(std::forward<F>(f), std::forward<A>(a)...);
+    return {};
+  } else {
+    return std::invoke(std::forward<F>(f), std::forward<A>(a)...);
+  }
+}
+}  // namespace detail
+
+/// A write function that is given the token of the lock under which it writes, as its first
+/// argument; one that takes no token does not compile.
+///
+///     fenced_write save([&](const fencing_token& t, const row& r) { return table.put(t, r); });
+///     auto saved = save(held, 200ms, r);
+///
+/// Thread safety: as the function's own.
+template <class Write>
+class fenced_write {
+ public:
+  explicit fenced_write(Write write) : write_(std::move(write)) {}
+
+  /// Runs the write if at least `needed` of the lease is left: how long the write may take. Zero
+  /// asks only whether the lock is still held. Errors: `lost` and those of lock::fencing_token,
+  /// and then nothing was run; else what the write returns.
+  template <class... A>
+  requires std::invocable<Write&, const fencing_token&, A...>
+  auto operator()(const lock& held, duration needed, A&&... a)
+      -> detail::as_result_t<std::invoke_result_t<Write&, const fencing_token&, A...>> {
+    const auto t = held.fencing_token();
+    if (!t) return t.error();
+    if (auto valid = held.check(needed); !valid) return valid.error();
+    return detail::call_for_result(write_, *t, std::forward<A>(a)...);
+  }
+
+ private:
+  Write write_;
+};
+
+/// For storage that compares no tokens: check, `op`, check again, and `undo` when the lock was lost
+/// in between. `op` gets the token; it returns a value, nothing, or a result.
+///
+/// | before     | op        | after | answer                          |
+/// |------------|-----------|-------|---------------------------------|
+/// | lost       | not run   | -     | `lost`                          |
+/// | enough left| an error  | any   | that error; nothing is undone   |
+/// | enough left| succeeded | held  | its value                       |
+/// | enough left| succeeded | lost  | `lost`, after `undo` was run    |
+///
+/// This is no fence: see above. Between `op` and `undo` others see what was written, and `undo`
+/// itself may come late and hit what the next holder has written: let it undo by compare ("if it is
+/// still mine"). Errors: as in the table, and those of lock::fencing_token.
+template <class Op, class Undo>
+requires std::invocable<Op, const fencing_token&> && std::invocable<Undo>
+auto guarded(const lock& held, duration needed, Op&& op, Undo&& undo)
+    -> detail::as_result_t<std::invoke_result_t<Op, const fencing_token&>> {
+  const auto t = held.fencing_token();
+  if (!t) return t.error();
+  if (auto valid = held.check(needed); !valid) return valid.error();
+  auto done = detail::call_for_result(std::forward<Op>(op), *t);
+  if (!done) return done;
+  if (held.check()) return done;
+  std::invoke(std::forward<Undo>(undo));
+  return error(errc::lost, "the lock " + held.name().printable() +
+                               " was lost while the operation ran; it was undone");
+}
+
+}  // namespace holdfast

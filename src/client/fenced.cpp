@@ -1,0 +1,178 @@
+#include <holdfast/fenced.hpp>
+
+#include "client/await.hpp"
+#include "client/failure.hpp"
+#include "client/operator_view.hpp"
+#include "client/store_core.hpp"
+#include "core/queue.hpp"
+#include "fence/floor_file.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::string_view mark = "fenced=";
+constexpr std::size_t label_max = 256;
+constexpr int takes_max = 5;
+
+error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+
+/// One replacement under way.
+class replacement {
+ public:
+  replacement(std::shared_ptr<client::store_core> store, session_id id, std::string_view url,
+              const replace_options& options)
+      : store_(std::move(store)), id_(id), url_(url), options_(options) {}
+
+  result<std::vector<fenced_lock>> run() {
+    if (auto good = look(); !good) return good.error();
+    if (options_.dry_run) return locks_;
+    client::operator_view view(store_);
+    if (auto denied = view.deny(id_, options_.by, options_.why); !denied) return denied.error();
+    if (auto told = tell(replacing::denied, nullptr); !told) return told.error();
+    // Since the denial it gets no lock: what it holds now is all that it can write under.
+    if (auto good = look(); !good) return good.error();
+    for (const auto& l : locks_) {
+      if (auto raised = raise(l); !raised) return raised.error();
+      if (auto told = tell(replacing::raised, &l); !told) return told.error();
+    }
+    if (auto freed = free(); !freed) return freed.error();
+    if (auto told = tell(replacing::freed, nullptr); !told) return told.error();
+    return locks_;
+  }
+
+ private:
+  result<void> tell(replacing step, const fenced_lock* l) const {
+    return options_.done ? options_.done(step, l) : result<void>();
+  }
+
+  result<core::listing> ask() const {
+    auto l = client::await<core::listing>(
+        store_->engine(), [&](auto done) { store_->engine().list(std::move(done)); });
+    if (l.what != core::status::ok) return client::failure(l, "listing", store_->url());
+    return l;
+  }
+
+  /// Reads the session and its locks, and refuses what cannot be replaced.
+  result<void> look() {
+    const auto all = ask();
+    if (!all) return all.error();
+    const auto at = std::ranges::find(all->sessions, id_, &core::session_record::id);
+    if (at == all->sessions.end()) {
+      return wrong("there is no session " + id_.str() + " in " + store_->url());
+    }
+    record_ = *at;
+    const std::string where = fenced_where(at->owner);
+    if (where != url_) {
+      return wrong("session " + id_.str() +
+                   (where.empty() ? " was opened without a fence"
+                                  : " is fenced at " + lock_name(where).printable()) +
+                   " and not at " + lock_name(url_).printable() +
+                   ": its locks fall by the ttl, `holdfast deny` without --raise-fence");
+    }
+    locks_.clear();
+    for (const auto& l : all->locks) {
+      if (auto read = look_at(l); !read) return read;
+    }
+    return {};
+  }
+
+  result<void> look_at(const core::listed_lock& l) {
+    for (const auto& e : l.entries) {
+      if (e.owner != id_ || !core::granted(l.entries, e.order)) continue;
+      if (!e.how.is_exclusive()) {
+        return error(errc::unsupported,
+                     "session " + id_.str() + " holds " + l.name.printable() +
+                         " together with others, whose writes a higher floor would refuse, too; "
+                         "it falls by its ttl");
+      }
+      locks_.push_back({l.name, e.order, token{e.order.value + 1}});
+    }
+    return {};
+  }
+
+  result<void> raise(const fenced_lock& l) const {
+    auto f = fence::open(url_, l.name.str());
+    if (!f) return f.error();
+    const auto bound = f->source();
+    const auto store = store_->identity();
+    if (!store) return store.error();
+    if (bound && *bound != token_source{*store, l.name}) {
+      return wrong("the resource " + l.name.printable() + " in " + url_ + " is bound to " +
+                   bound->printable() + ", not to this lock; its floor was not raised");
+    }
+    return f->raise(l.floor, options_.wait);
+  }
+
+  // A heartbeat that was under way when it was denied may still change the version once.
+  result<void> free() {
+    for (int i = 0; i < takes_max; ++i) {
+      const core::take_request r{id_, record_->at};
+      const auto reply = client::await<core::take_reply>(
+          store_->engine(), [&](auto done) { store_->engine().take(r, std::move(done)); });
+      if (reply.what == core::status::ok || reply.what == core::status::gone) {
+        return {};
+      }
+      if (reply.what != core::status::changed) {
+        return client::failure(reply, "remove session " + id_.str(), store_->url());
+      }
+      record_->at = reply.at;
+      if (!reply.at.denied) break;
+    }
+    return error(errc::busy, "session " + id_.str() + " has changed meanwhile; try again");
+  }
+
+  std::shared_ptr<client::store_core> store_;
+  session_id id_;
+  std::string url_;
+  const replace_options& options_;
+  std::optional<core::session_record> record_;
+  std::vector<fenced_lock> locks_;
+};
+
+}  // namespace
+
+result<session_options> fenced_at(std::string_view fence_url, session_options options) {
+  if (auto path = fencing::floor_file::path_in(fence_url); !path) return path.error();
+  if (!options.label.empty()) options.label += ' ';
+  options.label.append(mark).append(fence_url);
+  if (options.label.size() <= label_max) return options;
+  return wrong("the label and " + lock_name(std::string(fence_url)).printable() +
+               " together have more than 256 bytes");
+}
+
+std::string fenced_where(const owner_info& owner) {
+  const auto at = owner.label.rfind(mark);
+  if (at == std::string::npos || (at != 0 && owner.label[at - 1] != ' ')) return {};
+  return owner.label.substr(at + mark.size());
+}
+
+const char* name_of(replacing step) noexcept {
+  switch (step) {
+    case replacing::denied:
+      return "denied";
+    case replacing::raised:
+      return "raised";
+    case replacing::freed:
+      return "freed";
+  }
+  return "unknown";
+}
+
+result<std::vector<fenced_lock>> replace_fenced(std::string_view store_url, session_id id,
+                                                std::string_view fence_url,
+                                                const replace_options& options) {
+  auto store = client::store_core::open(store_url, missing::refuse);
+  if (!store) return store.error();
+  if (const auto& why = (*store)->opened().cannot_break; !why.empty()) {
+    return error(errc::unsupported, "replace the holder in " + (*store)->url() + ": " + why);
+  }
+  return replacement(std::move(*store), id, fence_url, options).run();
+}
+
+}  // namespace holdfast

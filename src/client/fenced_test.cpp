@@ -1,0 +1,172 @@
+#include <holdfast/fenced.hpp>
+#include <holdfast/session.hpp>
+#include <holdfast/store.hpp>
+
+#include "tests/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+class ReplaceFenced : public ::testing::Test {
+ protected:
+  session holder(const std::string& where) {
+    auto options = where.empty() ? result<session_options>(session_options{})
+                                 : fenced_at(where, {.ttl = 30s, .label = "night shift"});
+    return std::move(open(url_, std::move(options).value()).value());
+  }
+  result<std::vector<fenced_lock>> replace(const session& s, replace_options how = {}) {
+    how.by = "operator";
+    return replace_fenced(url_, s.id(), fence_, how);
+  }
+  bool is_free(const char* name) {
+    auto s = open(url_).value();
+    return s.try_acquire(lock_name(name)).has_value();
+  }
+  token floor_of(const char* name) {
+    const auto f = fence::open(fence_, name, older_passes::wait, missing::refuse);
+    return f ? f->floor() : token{};
+  }
+  bool is_denied(const session& s) {
+    const auto all = store::open(url_).value().list().value();
+    for (const auto& each : all.sessions) {
+      if (each.id == s.id()) return each.denied;
+    }
+    return false;
+  }
+
+  tests::temporary_directory at_;
+  std::string url_{"local:" + at_.path() + "/store"};
+  std::string fence_{"file:" + at_.path() + "/fence"};
+};
+
+TEST_F(ReplaceFenced, TheFloorIsRaisedBeforeTheLockIsFree) {
+  auto s = holder(fence_);
+  auto held = s.acquire(lock_name("x")).value();
+  std::vector<replacing> steps;
+  replace_options how;
+  how.done = [&](replacing step, const fenced_lock* l) -> result<void> {
+    steps.push_back(step);
+    if (l != nullptr) {
+      EXPECT_EQ(l->held, held.token());
+      EXPECT_EQ(floor_of("x"), token{held.token().value + 1});
+    }
+    EXPECT_EQ(is_free("x"), step == replacing::freed);
+    return {};
+  };
+  const auto done = replace(s, how);
+  ASSERT_TRUE(done) << done.error().message();
+  EXPECT_EQ(steps, (std::vector{replacing::denied, replacing::raised, replacing::freed}));
+  auto f = fence::open(fence_, "x").value();
+  EXPECT_EQ(code(f.admit(*held.fencing_token())), errc::stale_token);
+  auto next = open(url_).value();
+  auto taken = next.try_acquire(lock_name("x"));
+  ASSERT_TRUE(taken);
+  EXPECT_TRUE(f.admit(*taken->fencing_token()));
+}
+
+TEST_F(ReplaceFenced, ADryRunSaysWhatItWouldDoAndChangesNothing) {
+  auto s = holder(fence_);
+  const auto held = s.acquire(lock_name("x")).value();
+  replace_options how;
+  how.dry_run = true;
+  how.done = [](replacing, const fenced_lock*) -> result<void> {
+    ADD_FAILURE() << "a step of a dry run";
+    return {};
+  };
+  const auto planned = replace(s, how);
+  ASSERT_TRUE(planned);
+  ASSERT_EQ(planned->size(), 1U);
+  EXPECT_EQ(planned->front().floor, token{held.token().value + 1});
+  EXPECT_FALSE(is_denied(s));
+  EXPECT_EQ(floor_of("x"), token{0});
+  EXPECT_FALSE(is_free("x"));
+  EXPECT_TRUE(held.check());
+}
+
+TEST_F(ReplaceFenced, IsRefusedForASessionThatWasNotOpenedWithThisVeryFence) {
+  for (const std::string& where : {std::string(), fence_ + "2"}) {
+    auto s = holder(where);
+    const auto held = s.acquire(lock_name("x")).value();
+    const auto refused = replace(s);
+    EXPECT_EQ(code(refused), errc::invalid_argument);
+    EXPECT_NE(refused.error().message().find(where.empty() ? "without a fence" : where),
+              std::string::npos);
+    EXPECT_FALSE(is_denied(s));
+    EXPECT_EQ(floor_of("x"), token{0});
+  }
+}
+
+TEST_F(ReplaceFenced, IsRefusedForALockThatIsSharedWithOthers) {
+  auto s = holder(fence_);
+  const auto held = s.try_acquire(lock_name("x"), mode::shared()).value();
+  EXPECT_EQ(code(replace(s)), errc::unsupported);
+  EXPECT_FALSE(is_denied(s));
+}
+
+TEST_F(ReplaceFenced, EndedBetweenTwoStepsItLeavesALockThatIsNotFree) {
+  for (const auto last : {replacing::denied, replacing::raised}) {
+    auto s = holder(fence_);
+    const auto held = s.acquire(lock_name("x"), {.wait = 5s}).value();
+    replace_options how;
+    how.done = [&](replacing step, const fenced_lock*) {
+      return step == last ? result<void>(errc::cancelled) : result<void>();
+    };
+    EXPECT_EQ(code(replace(s, how)), errc::cancelled);
+    EXPECT_TRUE(is_denied(s));
+    EXPECT_FALSE(is_free("x"));
+    EXPECT_EQ(floor_of("x") > held.token(), last == replacing::raised);
+    EXPECT_TRUE(replace(s));
+    EXPECT_TRUE(is_free("x"));
+  }
+}
+
+TEST_F(ReplaceFenced, AFloorThatCannotBeRaisedLeavesTheLockTaken) {
+  auto s = holder(fence_);
+  auto held = s.acquire(lock_name("x")).value();
+  auto f = fence::open(fence_, "x").value();
+  auto writing = f.enter(*held.fencing_token());
+  ASSERT_TRUE(writing);
+  replace_options how;
+  how.wait.wait = 20ms;
+  EXPECT_EQ(code(replace(s, how)), errc::timed_out);
+  EXPECT_FALSE(is_free("x"));
+  { const pass ended = std::move(*writing); }
+  EXPECT_TRUE(replace(s));
+  EXPECT_TRUE(is_free("x"));
+}
+
+TEST_F(ReplaceFenced, AResourceOfAnotherLockIsNotRaised) {
+  auto s = holder(fence_);
+  const auto held = s.acquire(lock_name("x")).value();
+  auto f = fence::open(fence_, "x").value();
+  ASSERT_TRUE(f.admit({{store_identity("other"), lock_name("x")}, token{1}}));
+  EXPECT_EQ(code(replace(s)), errc::invalid_argument);
+  EXPECT_EQ(floor_of("x"), token{1});
+  EXPECT_FALSE(is_free("x"));
+}
+
+TEST(FencedAt, PutsTheFenceAtTheEndOfTheLabel) {
+  const auto o = fenced_at("file:/srv/a fence", {.label = "night shift"});
+  ASSERT_TRUE(o);
+  EXPECT_EQ(o->label, "night shift fenced=file:/srv/a fence");
+  owner_info owner;
+  owner.label = o->label;
+  EXPECT_EQ(fenced_where(owner), "file:/srv/a fence");
+  owner.label = "unfenced=file:/srv/a";
+  EXPECT_EQ(fenced_where(owner), "");
+  EXPECT_EQ(code(fenced_at("file:relative")), errc::invalid_argument);
+  EXPECT_EQ(code(fenced_at("file:/" + std::string(256, 'x'))), errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,84 @@
+#include <holdfast/fence.hpp>
+#include <holdfast/guarded.hpp>
+#include <holdfast/session.hpp>
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+class Guarded : public ::testing::Test {
+ protected:
+  session session_{std::move(open("memory:guarded_test").value())};
+  lock held_{std::move(session_.acquire(lock_name("x")).value())};
+  int ran_{};
+  int undone_{};
+};
+
+TEST_F(Guarded, AWriteGetsTheTokenOfItsLock) {
+  fenced_write save([](const fencing_token& t, int row) { return t.str() + std::to_string(row); });
+  const auto saved = save(held_, 1ms, 7);
+  ASSERT_TRUE(saved);
+  EXPECT_EQ(*saved, held_.fencing_token()->str() + "7");
+}
+
+TEST_F(Guarded, AWriteThatMayTakeLongerThanTheLeaseIsNotBegun) {
+  fenced_write save([&](const fencing_token&) { ++ran_; });
+  EXPECT_EQ(code(save(held_, 10h)), errc::lost);
+  EXPECT_EQ(ran_, 0);
+  EXPECT_TRUE(save(held_, 1ms));
+  EXPECT_EQ(ran_, 1);
+}
+
+TEST_F(Guarded, AStaleTokenOfTheStorageIsPassedOn) {
+  fence f;
+  ASSERT_TRUE(f.raise(token{held_.token().value + 1}));
+  fenced_write save([&](const fencing_token& t) { return f.admit(t); });
+  EXPECT_EQ(code(save(held_, 1ms)), errc::stale_token);
+}
+
+TEST_F(Guarded, AnOperationOfAHeldLockIsNotUndone) {
+  const auto done = guarded(
+      held_, 1ms, [&](const fencing_token&) { return ++ran_; }, [&] { ++undone_; });
+  ASSERT_TRUE(done);
+  EXPECT_EQ(*done, 1);
+  EXPECT_EQ(undone_, 0);
+}
+
+TEST_F(Guarded, AnOperationDuringWhichTheLockWasLostIsUndone) {
+  const auto done = guarded(
+      held_, 1ms,
+      [&](const fencing_token&) {
+        ++ran_;
+        static_cast<void>(session_.close());
+      },
+      [&] { ++undone_; });
+  EXPECT_EQ(code(done), errc::lost);
+  EXPECT_EQ(ran_, 1);
+  EXPECT_EQ(undone_, 1);
+}
+
+TEST_F(Guarded, NothingIsRunUnderALostLock) {
+  ASSERT_TRUE(session_.close());
+  const auto done = guarded(
+      held_, duration::zero(), [&](const fencing_token&) { ++ran_; }, [&] { ++undone_; });
+  EXPECT_EQ(code(done), errc::lost);
+  EXPECT_EQ(ran_ + undone_, 0);
+}
+
+TEST_F(Guarded, AnOperationThatFailedIsNotUndone) {
+  const auto done = guarded(
+      held_, 1ms, [](const fencing_token&) { return result<int>(errc::busy); }, [&] { ++undone_; });
+  EXPECT_EQ(code(done), errc::busy);
+  EXPECT_EQ(undone_, 0);
+}
+
+}  // namespace
+}  // namespace holdfast
