@@ -38,21 +38,24 @@ void append_queue::gather(pending_call& leader, std::size_t bytes_max, call_grou
   }
 }
 
-void append_queue::leave(const call_group& group) noexcept {
+pending_call* append_queue::leave(const call_group& group, const pending_call& own,
+                                  bool go_on) noexcept {
   pending_call* last = group.calls().back();
   pending_call* newest = last;
   pending_call* next = nullptr;
-  bool slow = false;
   if (!newest_.compare_exchange_strong(newest, nullptr)) {
     for (auto* one = newest; one != last; one = one->older) one->older->newer = one;
     next = last->newer;
-    slow = next->needed == survives::power_loss;
   }
   // A leader that will sync is told last: who was served before it may then stand in line again,
   // and share its sync.
-  if (next != nullptr && !slow) tell(*next, turn::leads);
-  for (auto* one : group.calls().subspan(1)) tell(*one, turn::done);
-  if (next != nullptr && slow) tell(*next, turn::leads);
+  const bool slow = next != nullptr && next->needed == survives::power_loss;
+  if (next != nullptr && !go_on && !slow) tell(*next, turn::leads);
+  for (auto* one : group.calls()) {
+    if (one != &own) tell(*one, turn::done);
+  }
+  if (next != nullptr && !go_on && slow) tell(*next, turn::leads);
+  return next;
 }
 
 }  // namespace holdfast::fencing

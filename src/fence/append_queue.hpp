@@ -55,8 +55,9 @@ class append_queue {
   bool wait(pending_call& mine) const noexcept;
   /// Who is in line, the leader first; no more records than `bytes_max` and one.
   void gather(pending_call& leader, std::size_t bytes_max, call_group& into) noexcept;
-  /// All of the group are done. Only the leader's own call may be touched afterwards.
-  void leave(const call_group& group) noexcept;
+  /// All of the group are done; only `own` may be touched afterwards. The first of those behind, if
+  /// there are any: with `go_on` the caller goes on to lead them, else that one leads.
+  pending_call* leave(const call_group& group, const pending_call& own, bool go_on) noexcept;
 
  private:
   std::atomic<pending_call*> newest_{};

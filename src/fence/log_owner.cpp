@@ -9,6 +9,9 @@ namespace {
 
 /// Records that are written together.
 constexpr std::size_t group_bytes_max = std::size_t{1} << 20;
+/// Groups that one leader serves before the next leads, when its own call needed a sync: waking
+/// another thread for each sync costs as much as the sync where the processors are busy.
+constexpr int rounds_max = 4;
 constexpr std::uint64_t segment_bytes_min = 4096;
 constexpr std::uint64_t segment_bytes_max = std::uint64_t{1} << 30;
 
@@ -55,9 +58,14 @@ result<std::unique_ptr<log_owner>> log_owner::open(log_ground on, const fencing_
 void log_owner::run(pending_call& mine) {
   if (!queue_.enter(mine) && !queue_.wait(mine)) return;
   call_group group;
-  queue_.gather(mine, group_bytes_max, group);
-  serve(group.calls());
-  queue_.leave(group);
+  pending_call* first = &mine;
+  for (int round = 1; first != nullptr; ++round) {
+    queue_.gather(*first, group_bytes_max, group);
+    serve(group.calls());
+    const bool go_on = round < rounds_max && mine.needed == survives::power_loss;
+    first = queue_.leave(group, mine, go_on);
+    if (!go_on) return;
+  }
 }
 
 void log_owner::serve(std::span<pending_call* const> calls) {
