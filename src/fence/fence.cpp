@@ -67,7 +67,9 @@ result<pass> fence::enter(const fencing_token& t, mode how, enter_options option
   return used(at_, "a fence that was moved from").enter(t, how, options);
 }
 result<void> fence::admit(const fencing_token& t, mode how) {
-  return used(at_, "a fence that was moved from").admit(t, how);
+  auto& at = used(at_, "a fence that was moved from");
+  if (at.admits_at_once(t, how)) return {};
+  return at.admit(t, how);
 }
 result<void> fence::raise(holdfast::token to, enter_options options) {
   return used(at_, "a fence that was moved from").raise(to, options);

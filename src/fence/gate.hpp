@@ -30,6 +30,10 @@ class gate final : public std::enable_shared_from_this<gate> {
 
   result<pass> enter(const fencing_token& t, mode how, const enter_options& options);
   result<void> admit(const fencing_token& t, mode how);
+  /// The answer of admit() is a success that changes nothing. False proves nothing.
+  bool admits_at_once(const fencing_token& t, mode how) const noexcept {
+    return !keeper_ && is_admitted(t, sharing_of(how));
+  }
   result<void> raise(token to, const enter_options& options);
 
   token floor() const noexcept { return token{floor_.load(std::memory_order_acquire)}; }
