@@ -21,7 +21,8 @@ using fencing::page_bytes;
 
 constexpr const char* file_name = "fence";
 
-const token_source source{store_identity("local/0f"), lock_name("nightly")};
+// So long that a record takes several sectors: a disk tears nothing smaller.
+const token_source source{store_identity(std::string(600, 's')), lock_name(std::string(500, 'n'))};
 errc code(const auto& r) { return r ? errc{} : r.error().code(); }
 
 /// One process with a fence of `resource`.
@@ -204,6 +205,24 @@ TEST(floor_on_a_disk, any_one_damaged_byte_changes_no_floor) {
     disk->overwrite(file_name, hurt);
     for (const auto& [resource, floor] : h.acknowledged) {
       EXPECT_EQ(floor_of(*disk, resource), floor) << "byte " << i;
+    }
+  }
+}
+
+TEST(floor_on_a_disk, the_only_whole_copy_is_not_the_one_that_is_written_first) {
+  for (const std::uint64_t bad : {1, 2}) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      const auto disk = std::make_shared<crashing_disk>(seed);
+      {
+        const auto file = open_on(*disk, "a");
+        ASSERT_TRUE(file && admit(**file, 1));
+      }
+      auto content = disk->content(file_name);
+      content[bad * page_bytes + 20] ^= std::byte{1};
+      disk->overwrite(file_name, content);
+      disk->lose_power_at(disk->calls() + 1 + seed % 6);
+      if (const auto file = open_on(*disk, "a")) static_cast<void>(admit(**file, 2));
+      EXPECT_GE(floor_of(*disk->after_power_loss(), "a"), 1U) << "copy " << bad;
     }
   }
 }

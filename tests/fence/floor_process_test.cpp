@@ -9,10 +9,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fstream>
-#include <functional>
-#include <iterator>
+#include <cstdlib>
 #include <string>
+#include <thread>
+#include <utility>
 
 /// Floor files of the real file system, and the processes that share one.
 
@@ -162,6 +162,21 @@ TEST_F(floor_of_processes, a_failed_arrival_leaves_the_passes_of_its_own_process
   { const pass ended = std::move(*own); }
   holder last(url_, 4, mode::exclusive());
   EXPECT_TRUE(last.entered());
+}
+
+// It has raised the floor, and somebody newer has raised it further while it waited.
+TEST_F(floor_of_processes, a_waiter_learns_of_a_newer_token_of_another_process) {
+  auto first = opened();
+  auto second = opened();
+  auto third = opened();
+  auto old = first.enter(numbered(1));
+  ASSERT_TRUE(old);
+  std::jthread waiter([&] {
+    EXPECT_EQ(code(second.enter(numbered(2), mode::exclusive(), {10s, {}})), errc::stale_token);
+  });
+  while (opened().newest() < token{2}) std::this_thread::yield();
+  EXPECT_EQ(code(third.enter(numbered(3), mode::exclusive(), at_once)), errc::timed_out);
+  { const pass ended = std::move(*old); }
 }
 
 TEST_F(floor_of_processes, bad_urls_and_places_are_refused_by_name) {
