@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 errc code(const auto& r) { return r ? errc{} : r.error().code(); }
 
-class ReplaceFenced : public ::testing::Test {
+class replace_fenced_test : public ::testing::Test {
  protected:
   session holder(const std::string& where) {
     auto options = where.empty() ? result<session_options>(session_options{})
@@ -49,7 +49,7 @@ class ReplaceFenced : public ::testing::Test {
   std::string fence_{"file:" + at_.path() + "/fence"};
 };
 
-TEST_F(ReplaceFenced, TheFloorIsRaisedBeforeTheLockIsFree) {
+TEST_F(replace_fenced_test, the_floor_is_raised_before_the_lock_is_free) {
   auto s = holder(fence_);
   auto held = s.acquire(lock_name("x")).value();
   std::vector<replacing> steps;
@@ -74,7 +74,7 @@ TEST_F(ReplaceFenced, TheFloorIsRaisedBeforeTheLockIsFree) {
   EXPECT_TRUE(f.admit(*taken->fencing_token()));
 }
 
-TEST_F(ReplaceFenced, ADryRunSaysWhatItWouldDoAndChangesNothing) {
+TEST_F(replace_fenced_test, a_dry_run_says_what_it_would_do_and_changes_nothing) {
   auto s = holder(fence_);
   const auto held = s.acquire(lock_name("x")).value();
   replace_options how;
@@ -93,7 +93,7 @@ TEST_F(ReplaceFenced, ADryRunSaysWhatItWouldDoAndChangesNothing) {
   EXPECT_TRUE(held.check());
 }
 
-TEST_F(ReplaceFenced, IsRefusedForASessionThatWasNotOpenedWithThisVeryFence) {
+TEST_F(replace_fenced_test, is_refused_for_a_session_that_was_not_opened_with_this_very_fence) {
   for (const std::string& where : {std::string(), fence_ + "2"}) {
     auto s = holder(where);
     const auto held = s.acquire(lock_name("x")).value();
@@ -106,14 +106,14 @@ TEST_F(ReplaceFenced, IsRefusedForASessionThatWasNotOpenedWithThisVeryFence) {
   }
 }
 
-TEST_F(ReplaceFenced, IsRefusedForALockThatIsSharedWithOthers) {
+TEST_F(replace_fenced_test, is_refused_for_a_lock_that_is_shared_with_others) {
   auto s = holder(fence_);
   const auto held = s.try_acquire(lock_name("x"), mode::shared()).value();
   EXPECT_EQ(code(replace(s)), errc::unsupported);
   EXPECT_FALSE(is_denied(s));
 }
 
-TEST_F(ReplaceFenced, EndedBetweenTwoStepsItLeavesALockThatIsNotFree) {
+TEST_F(replace_fenced_test, ended_between_two_steps_it_leaves_a_lock_that_is_not_free) {
   for (const auto last : {replacing::denied, replacing::raised}) {
     auto s = holder(fence_);
     const auto held = s.acquire(lock_name("x"), {.wait = 5s}).value();
@@ -130,7 +130,7 @@ TEST_F(ReplaceFenced, EndedBetweenTwoStepsItLeavesALockThatIsNotFree) {
   }
 }
 
-TEST_F(ReplaceFenced, AFloorThatCannotBeRaisedLeavesTheLockTaken) {
+TEST_F(replace_fenced_test, a_floor_that_cannot_be_raised_leaves_the_lock_taken) {
   auto s = holder(fence_);
   auto held = s.acquire(lock_name("x")).value();
   auto f = fence::open(fence_, "x").value();
@@ -145,7 +145,7 @@ TEST_F(ReplaceFenced, AFloorThatCannotBeRaisedLeavesTheLockTaken) {
   EXPECT_TRUE(is_free("x"));
 }
 
-TEST_F(ReplaceFenced, AResourceOfAnotherLockIsNotRaised) {
+TEST_F(replace_fenced_test, a_resource_of_another_lock_is_not_raised) {
   auto s = holder(fence_);
   const auto held = s.acquire(lock_name("x")).value();
   auto f = fence::open(fence_, "x").value();
@@ -155,7 +155,7 @@ TEST_F(ReplaceFenced, AResourceOfAnotherLockIsNotRaised) {
   EXPECT_FALSE(is_free("x"));
 }
 
-TEST(FencedAt, PutsTheFenceAtTheEndOfTheLabel) {
+TEST(fenced_at, puts_the_fence_at_the_end_of_the_label) {
   const auto o = fenced_at("file:/srv/a fence", {.label = "night shift"});
   ASSERT_TRUE(o);
   EXPECT_EQ(o->label, "night shift fenced=file:/srv/a fence");

@@ -14,7 +14,7 @@ namespace {
 
 store_identity of(const std::string& url) { return store::open(url).value().identity().value(); }
 
-TEST(StoreIdentity, StaysWhenALocalStoreIsOpenedAgainOrMoved) {
+TEST(store_identity, stays_when_a_local_store_is_opened_again_or_moved) {
   const tests::temporary_directory at;
   const auto first = of("local:" + at.path() + "/a");
   EXPECT_EQ(of("local:" + at.path() + "/a"), first);
@@ -24,7 +24,7 @@ TEST(StoreIdentity, StaysWhenALocalStoreIsOpenedAgainOrMoved) {
 }
 
 // Their tokens grow apart from each other: compared, a stale one of either could pass.
-TEST(StoreIdentity, DiffersBetweenTwoStoresAndWhenOneIsMadeAnew) {
+TEST(store_identity, differs_between_two_stores_and_when_one_is_made_anew) {
   const tests::temporary_directory at;
   const auto first = of("local:" + at.path() + "/a");
   EXPECT_NE(of("local:" + at.path() + "/b"), first);
@@ -33,7 +33,7 @@ TEST(StoreIdentity, DiffersBetweenTwoStoresAndWhenOneIsMadeAnew) {
   EXPECT_NE(of("memory:one"), of("memory:two"));
 }
 
-TEST(StoreIdentity, OfALocalStoreIsNotGuessedWhenItsFileIsDamaged) {
+TEST(store_identity, of_a_local_store_is_not_guessed_when_its_file_is_damaged) {
   const tests::temporary_directory at;
   const std::string url = "local:" + at.path() + "/a";
   static_cast<void>(of(url));
@@ -44,7 +44,7 @@ TEST(StoreIdentity, OfALocalStoreIsNotGuessedWhenItsFileIsDamaged) {
   EXPECT_NE(again.error().message().find("/a/identity"), std::string::npos);
 }
 
-TEST(FencingTokenOfALock, NamesItsTokenItsLockAndItsStore) {
+TEST(fencing_token_of_a_lock, names_its_token_its_lock_and_its_store) {
   const tests::temporary_directory at;
   const std::string url = "local:" + at.path() + "/a";
   auto s = open(url).value();

@@ -132,7 +132,7 @@ class scene {
   std::string wrong_;
 };
 
-TEST(FenceModel, EverySequenceEndsAsTheModelSays) {
+TEST(fence_model, every_sequence_ends_as_the_model_says) {
   const std::uint64_t sequences = std::getenv("HOLDFAST_TEST_FULL") != nullptr ? 1'000'000 : 10'000;
   for (std::uint64_t seed = 1; seed <= sequences; ++seed) {
     const auto policy = seed % 2 == 0 ? older_passes::wait : older_passes::invalidate;

@@ -22,7 +22,7 @@ bool says(const error& e, std::string_view part) {
   return e.message().find(part) != std::string::npos;
 }
 
-TEST(Fence, AdmitsEqualAndNewerTokensAndRefusesOlderOnes) {
+TEST(fence, admits_equal_and_newer_tokens_and_refuses_older_ones) {
   fence f;
   EXPECT_TRUE(f.admit(numbered(5)));
   EXPECT_TRUE(f.admit(numbered(5)));
@@ -32,7 +32,7 @@ TEST(Fence, AdmitsEqualAndNewerTokensAndRefusesOlderOnes) {
   EXPECT_EQ(f.floor(), token{7});
 }
 
-TEST(Fence, AStaleTokenIsToldBothNumbers) {
+TEST(fence, a_stale_token_is_told_both_numbers) {
   fence f;
   ASSERT_TRUE(f.admit(numbered(43)));
   const auto late = f.admit(numbered(41));
@@ -41,7 +41,7 @@ TEST(Fence, AStaleTokenIsToldBothNumbers) {
   EXPECT_TRUE(says(late.error(), "43")) << late.error().message();
 }
 
-TEST(Fence, BindsToTheFirstTokensSourceAndRefusesOthersByName) {
+TEST(fence, binds_to_the_first_tokens_source_and_refuses_others_by_name) {
   fence f;
   EXPECT_FALSE(f.source());
   ASSERT_TRUE(f.admit(numbered(5)));
@@ -58,13 +58,13 @@ TEST(Fence, BindsToTheFirstTokensSourceAndRefusesOthersByName) {
   EXPECT_EQ(f.newest(), token{5});
 }
 
-TEST(Fence, BoundAtItsConstructionItRefusesTheFirstForeignToken) {
+TEST(fence, bound_at_its_construction_it_refuses_the_first_foreign_token) {
   fence f(token_source{store_identity("local/10"), lock_name("nightly")});
   EXPECT_EQ(code(f.admit(numbered(5))), errc::invalid_argument);
   EXPECT_EQ(f.newest(), token{0});
 }
 
-TEST(Fence, RefusesValuesThatAreNoToken) {
+TEST(fence, refuses_values_that_are_no_token) {
   fence f;
   EXPECT_EQ(code(f.admit(numbered(0))), errc::invalid_argument);
   EXPECT_EQ(code(f.enter(numbered(0), mode::shared())), errc::invalid_argument);
@@ -76,7 +76,7 @@ TEST(Fence, RefusesValuesThatAreNoToken) {
 }
 
 // Holders that share are granted in any order: none of them replaces another.
-TEST(Fence, ComparesSharedTokensOnlyWithTheNewestExclusiveOne) {
+TEST(fence, compares_shared_tokens_only_with_the_newest_exclusive_one) {
   fence f;
   ASSERT_TRUE(f.admit(numbered(5)));
   EXPECT_TRUE(f.admit(numbered(9), mode::shared()));
@@ -86,7 +86,7 @@ TEST(Fence, ComparesSharedTokensOnlyWithTheNewestExclusiveOne) {
   EXPECT_EQ(f.newest(), token{9});
 }
 
-TEST(Fence, ComparesExclusiveTokensWithTheNewestOfAll) {
+TEST(fence, compares_exclusive_tokens_with_the_newest_of_all) {
   fence f;
   ASSERT_TRUE(f.admit(numbered(9), mode::shared()));
   EXPECT_EQ(code(f.admit(numbered(8))), errc::stale_token);
@@ -94,7 +94,7 @@ TEST(Fence, ComparesExclusiveTokensWithTheNewestOfAll) {
   EXPECT_EQ(code(f.admit(numbered(9), mode::shared())), errc::stale_token);
 }
 
-TEST(Fence, RaiseRefusesWhatIsBelowAndNeverLowers) {
+TEST(fence, raise_refuses_what_is_below_and_never_lowers) {
   fence f;
   ASSERT_TRUE(f.admit(numbered(5)));
   EXPECT_TRUE(f.raise(token{8}));
@@ -105,7 +105,7 @@ TEST(Fence, RaiseRefusesWhatIsBelowAndNeverLowers) {
   EXPECT_TRUE(f.admit(numbered(8)));
 }
 
-TEST(Fence, SharedPassesAreTogetherAndAnExclusiveTokenWaitsForAllOfThem) {
+TEST(fence, shared_passes_are_together_and_an_exclusive_token_waits_for_all_of_them) {
   fence f;
   auto one = f.enter(numbered(5), mode::shared());
   auto two = f.enter(numbered(6), mode::shared());
@@ -117,7 +117,7 @@ TEST(Fence, SharedPassesAreTogetherAndAnExclusiveTokenWaitsForAllOfThem) {
   EXPECT_TRUE(f.enter(numbered(7), mode::exclusive(), at_once));
 }
 
-TEST(Fence, OneTokenMayHaveAnyNumberOfPasses) {
+TEST(fence, one_token_may_have_any_number_of_passes) {
   fence f;
   const auto one = f.enter(numbered(5));
   const auto two = f.enter(numbered(5), mode::exclusive(), at_once);
@@ -125,7 +125,7 @@ TEST(Fence, OneTokenMayHaveAnyNumberOfPasses) {
 }
 
 // Else an older writer that comes again and again would keep the newer one out.
-TEST(Fence, WhileANewerTokenWaitsOlderOnesAreRefused) {
+TEST(fence, while_a_newer_token_waits_older_ones_are_refused) {
   fence f;
   const auto old = f.enter(numbered(5));
   ASSERT_TRUE(old);
@@ -135,7 +135,7 @@ TEST(Fence, WhileANewerTokenWaitsOlderOnesAreRefused) {
 }
 
 // The floor is raised when a token arrives, which must not be taken for its admission.
-TEST(Fence, ATokenThatHadToWaitIsNotAdmittedByASecondCallEither) {
+TEST(fence, a_token_that_had_to_wait_is_not_admitted_by_a_second_call_either) {
   fence f;
   auto old = f.enter(numbered(5));
   ASSERT_TRUE(old);
@@ -147,7 +147,7 @@ TEST(Fence, ATokenThatHadToWaitIsNotAdmittedByASecondCallEither) {
   EXPECT_TRUE(f.admit(numbered(7)));
 }
 
-TEST(Fence, RaiseWaitsForOlderPassesAlsoWhenANewerTokenWaitsAlready) {
+TEST(fence, raise_waits_for_older_passes_also_when_a_newer_token_waits_already) {
   fence f;
   const auto old = f.enter(numbered(5));
   ASSERT_TRUE(old);
@@ -156,7 +156,7 @@ TEST(Fence, RaiseWaitsForOlderPassesAlsoWhenANewerTokenWaitsAlready) {
   EXPECT_EQ(f.floor(), token{9});
 }
 
-TEST(Fence, AWaitEndsWhenItIsCancelled) {
+TEST(fence, a_wait_ends_when_it_is_cancelled) {
   fence f;
   const auto old = f.enter(numbered(5));
   std::stop_source stop;
@@ -168,7 +168,7 @@ TEST(Fence, AWaitEndsWhenItIsCancelled) {
             errc::cancelled);
 }
 
-TEST(Fence, AWaiterIsToldWhenAnEvenNewerTokenArrives) {
+TEST(fence, a_waiter_is_told_when_an_even_newer_token_arrives) {
   fence f;
   const auto old = f.enter(numbered(5));
   std::jthread waiter([&] {
@@ -179,7 +179,7 @@ TEST(Fence, AWaiterIsToldWhenAnEvenNewerTokenArrives) {
 }
 
 // The race that a check of the token alone does not win: admit, pause, newer writer, write.
-TEST(Fence, AdmitPauseNewerWriterWrite) {
+TEST(fence, admit_pause_newer_writer_write) {
   fence f;
   std::vector<int> storage;
   auto old = f.enter(numbered(1));
@@ -200,7 +200,7 @@ TEST(Fence, AdmitPauseNewerWriterWrite) {
   EXPECT_EQ(storage, (std::vector{1, 2}));
 }
 
-TEST(Fence, AdmitPauseNewerWriterWriteWhereOlderPassesBecomeInvalid) {
+TEST(fence, admit_pause_newer_writer_write_where_older_passes_become_invalid) {
   fence f(older_passes::invalidate);
   std::vector<int> storage;
   auto old = f.enter(numbered(1));
@@ -214,7 +214,7 @@ TEST(Fence, AdmitPauseNewerWriterWriteWhereOlderPassesBecomeInvalid) {
   EXPECT_EQ(storage, std::vector{2});
 }
 
-TEST(Fence, ACommitUnderWayIsWaitedFor) {
+TEST(fence, a_commit_under_way_is_waited_for) {
   fence f(older_passes::invalidate);
   auto old = f.enter(numbered(1));
   ASSERT_TRUE(old);
@@ -227,7 +227,7 @@ TEST(Fence, ACommitUnderWayIsWaitedFor) {
   EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
 }
 
-TEST(Fence, APassMayOutliveItsFenceAndBeMoved) {
+TEST(fence, a_pass_may_outlive_its_fence_and_be_moved) {
   std::optional<pass> kept;
   {
     fence f;
@@ -238,7 +238,7 @@ TEST(Fence, APassMayOutliveItsFenceAndBeMoved) {
   EXPECT_EQ(other.token(), token{1});
 }
 
-TEST(FenceDeathTest, AMovedFromPassStopsTheProgram) {
+TEST(fence_death_test, a_moved_from_pass_stops_the_program) {
   fence f;
   auto p = f.enter(numbered(1));
   const pass taken = std::move(*p);
@@ -246,7 +246,7 @@ TEST(FenceDeathTest, AMovedFromPassStopsTheProgram) {
 }
 
 // For TSan, too: the storage is not atomic, and only passes keep its writers apart.
-TEST(Fence, WritersOfManyTokensWriteInTheOrderOfTheirTokens) {
+TEST(fence, writers_of_many_tokens_write_in_the_order_of_their_tokens) {
   for (const auto policy : {older_passes::wait, older_passes::invalidate}) {
     fence f(policy);
     std::uint64_t storage = 0;
@@ -276,7 +276,7 @@ TEST(Fence, WritersOfManyTokensWriteInTheOrderOfTheirTokens) {
 }
 
 // Readers admit on the fast path while writers replace each other.
-TEST(Fence, TheFastPathNeverAdmitsBelowTheFloor) {
+TEST(fence, the_fast_path_never_admits_below_the_floor) {
   fence f;
   std::atomic<std::uint64_t> newest{0};
   std::jthread raiser([&] {

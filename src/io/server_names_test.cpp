@@ -13,14 +13,14 @@ result<std::string> of(std::vector<std::string> hosts) {
   return server_names(all);
 }
 
-TEST(ServerNames, DoNotDependOnTheOrderOfTheUrl) {
+TEST(server_names, do_not_depend_on_the_order_of_the_url) {
   EXPECT_EQ(of({"b", "a:1"}).value(), "a:1,b:6379");
   EXPECT_EQ(of({"a:1", "b"}).value(), of({"b", "a:1"}).value());
   EXPECT_NE(of({"a"}).value(), of({"b"}).value());
 }
 
 // Two machines' own servers would else be one store, and their tokens would be compared.
-TEST(ServerNames, CarryAMarkOfTheMachineWhereTheyMeanAnotherServerOnEach) {
+TEST(server_names, carry_a_mark_of_the_machine_where_they_mean_another_server_on_each) {
   for (const char* host : {"localhost", "127.0.0.1", "127.1.2.3", "[::1]", "unix:/run/r.sock"}) {
     const auto text = of({"a", host});
     if (!text) {
