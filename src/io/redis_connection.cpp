@@ -10,7 +10,6 @@
 #include <atomic>
 #include <condition_variable>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -59,7 +58,7 @@ class redis_connection::state final : public stream::owner,
                       .place = stream_->append(c.bytes),
                       .subscribes = c.subscribes,
                       .expired = false};
-      if (std::this_thread::get_id() == thread_) {
+      if (on_loop()) {
         take_inbox();
         requests_.add(std::move(r));
       } else {
@@ -172,6 +171,12 @@ class redis_connection::state final : public stream::owner,
 
   // ---- under the mutex ----
 
+  // Asked each time: a caller that blocks may run the loop for a while.
+  bool on_loop() const {
+    const auto l = loop_.lock();
+    return l && l->on_thread();
+  }
+
   bool is_full(const command& c) const {
     const std::size_t share = c.is_release ? 1 : 2;
     return unanswered_.load(std::memory_order_relaxed) >= options_.unanswered_max / share ||
@@ -261,7 +266,6 @@ class redis_connection::state final : public stream::owner,
     if (phase_ != phase::down) return false;
     phase_ = phase::up;
     is_up_ = true;
-    thread_ = std::this_thread::get_id();
     stream_ = current_;
     ++connects_;
     return true;
@@ -410,7 +414,6 @@ class redis_connection::state final : public stream::owner,
   phase phase_{phase::down};
   std::atomic<bool> is_up_{false};  ///< As phase_ says, for who only looks.
   bool was_up_{false};
-  std::thread::id thread_;  ///< The loop's.
   error why_down_;
   std::shared_ptr<stream> stream_;    ///< While up.
   std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.

@@ -1,7 +1,11 @@
+#include "io/latch.hpp"
 #include "io/peer_fixture.hpp"
 #include "io/redis_client_fixture.hpp"
 
 #include <sys/resource.h>
+
+#include <memory>
+#include <thread>
 
 namespace holdfast::io {
 namespace {
@@ -178,6 +182,59 @@ TEST(redis_peer, a_name_without_an_address_is_told) {
   redis_client client(node_address{.host = "no-such-host.invalid", .port = 6379, .path = {}});
   const auto why = client.events->wait_down();
   EXPECT_TRUE(contains(why, "no-such-host.invalid")) << why;
+}
+
+/// Says on which thread a connection came up.
+class up_on_thread final : public redis_watcher {
+ public:
+  void up(const redis_facts&) override {
+    thread = std::this_thread::get_id();
+    came.open();
+  }
+  std::thread::id thread;
+  latch came;
+};
+
+/// Answers every PING, however they come.
+void answer_pings(const peer::client& c, int) {
+  if (!c.greet()) return;
+  const std::size_t length = bytes_of("PING").size();
+  std::size_t owed = 0;
+  for (std::string got = c.read(); !got.empty(); got = c.read()) {
+    std::string answers;
+    for (owed += got.size(); owed >= length; owed -= length) answers += "+PONG\r\n";
+    c.write(answers);
+  }
+}
+
+TEST(redis_peer, is_sent_to_by_a_caller_on_whose_thread_the_connection_came_up) {
+  peer server(answer_pings);
+  const auto l = *loop::start();
+  // A caller that blocks often enough runs the loop itself.
+  for (int i = 0; i < 20; ++i) {
+    latch done;
+    l->post([&] { done.open(); });
+    ASSERT_TRUE(l->lend(done.place()));
+    done.wait();
+  }
+  const auto events = std::make_shared<up_on_thread>();
+  const auto answers = std::make_shared<told_answers>();
+  const auto connection = redis_connection::start(l, {.address = server.address()}, events);
+  ASSERT_TRUE(l->lend(events->came.place()));
+  events->came.wait();
+  EXPECT_EQ(events->thread, std::this_thread::get_id());
+  constexpr std::uint64_t count = 20'000;
+  const std::string ping = bytes_of("PING");
+  for (std::uint64_t i = 1; i <= count; ++i) {
+    ASSERT_TRUE(connection->send({.bytes = ping,
+                                  .deadline = clock::now() + 20s,
+                                  .receiver = answers,
+                                  .tag = i,
+                                  .subscribes = false,
+                                  .is_release = false}));
+    if (i % 100 == 0) answers->wait_for_count(i - 50);
+  }
+  answers->wait_for_count(count);
 }
 
 }  // namespace
