@@ -106,7 +106,11 @@ class replacement {
       return wrong("the resource " + l.name.printable() + " in " + url_ + " is bound to " +
                    bound->printable() + ", not to this lock; its floor was not raised");
     }
-    return f->raise(l.floor, options_.wait);
+    if (auto raised = f->raise(l.floor, options_.wait); !raised) return raised;
+    // Bound now, or the next lock whose token comes would be the one that it compares.
+    const auto admitted = f->admit({token_source{*store, l.name}, l.floor});
+    if (!admitted && admitted.error().code() != errc::stale_token) return admitted.error();
+    return {};
   }
 
   // A heartbeat that was under way when it was denied may still change the version once.

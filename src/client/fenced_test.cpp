@@ -67,6 +67,8 @@ TEST_F(replace_fenced_test, the_floor_is_raised_before_the_lock_is_free) {
   ASSERT_TRUE(done) << done.error().message();
   EXPECT_EQ(steps, (std::vector{replacing::denied, replacing::raised, replacing::freed}));
   auto f = fence::open(fence_, "x").value();
+  ASSERT_TRUE(f.source()) << "another lock's token would bind it";
+  EXPECT_EQ(f.source()->lock, lock_name("x"));
   EXPECT_EQ(code(f.admit(*held.fencing_token())), errc::stale_token);
   auto next = open(url_).value();
   auto taken = next.try_acquire(lock_name("x"));

@@ -58,7 +58,8 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
   if (!took) return took.error();
   const auto& opened = store->opened();
   const auto silent = opened.longest_failover ? opened.longest_failover() : engines::failover{};
-  const duration least = core::smallest_ttl(silent.silence, worse_moments * took->back());
+  const duration least =
+      std::max(opened.ttl_floor, core::smallest_ttl(silent.silence, worse_moments * took->back()));
   const duration ttl = intended.value_or(store->default_ttl());
 
   std::string text = "a heartbeat took " + rounded((*took)[took->size() / 2]) +

@@ -206,9 +206,9 @@ result<std::optional<duration>> store_url::time(const std::string& key) const {
 result<void> store_url::only(const std::vector<std::string>& known) const {
   for (const auto& [key, value] : query) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
-    std::string text = "store URL: " + scheme + " has no option \"" + encoded(key) + "\"; it has";
-    if (known.empty()) text += " none";
-    for (std::size_t i = 0; i < known.size(); ++i) text += (i == 0 ? " " : ", ") + known[i];
+    std::string text = "store URL: " + scheme + " has no option \"" + encoded(key) + "\"; it has ";
+    for (const std::string& one : known) text += one + ", ";
+    text += "and ttl and max_ttl as every store";
     return holdfast::error(errc::invalid_argument, std::move(text));
   }
   return {};

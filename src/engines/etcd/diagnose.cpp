@@ -102,7 +102,7 @@ void look_at_election(const inspection& seen, duration node_timeout, findings& a
 
 failover longest_failover(const std::shared_ptr<cluster>& c) {
   const auto seen = inspect(c);
-  if (c->set().servers.size() < 2 || seen.lease_min <= 0) return {};
+  if (seen.lease_min <= 0) return {};
   const duration election = election_timeout(seen);
   const duration one = c->set().node_timeout;
   return {.silence = 2 * election + one,
