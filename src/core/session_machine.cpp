@@ -64,7 +64,8 @@ session_machine::step session_machine::ended_by_engine(status what, time_point,
     return finish(session_state::denied, text.empty() ? "an operator denied it" : text);
   }
   HOLDFAST_ASSERT(what == status::gone);
-  return finish(session_state::expired, "its record is gone: another session took it over, or an operator removed it");
+  return finish(session_state::expired,
+                "its record is gone: another session took it over, or an operator removed it");
 }
 
 session_machine::step session_machine::close(time_point) {
