@@ -174,6 +174,7 @@ std::optional<int> read_fence(const typed& t, run_options& into, const report& o
   if (!marked) return out.fail(marked.error(), "--fenced");
   if (const auto f = fence::open(t.fenced, t.name); !f) return out.fail(f.error(), "--fenced");
   into.label = marked->label;
+  into.fenced = t.fenced;
   return std::nullopt;
 }
 

@@ -18,6 +18,7 @@ struct run_options {
   std::optional<duration> ttl{};
   std::optional<duration> grace{};
   int conflict_exit{75};
+  std::string fenced{};  ///< The URL of the fence that the command writes through; may be empty.
   std::string label{};
   std::string instance{};
   std::string path{};                  ///< The command's file.

@@ -3,6 +3,8 @@
 #include "cli/command_line.hpp"
 #include "cli/run_events.hpp"
 
+#include <holdfast/fence.hpp>
+
 #include <fmt/core.h>
 #include <poll.h>
 #include <sys/signalfd.h>
@@ -181,8 +183,21 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
           "HOLDFAST_SESSION=" + s.id().str(), "HOLDFAST_STORE=" + s.url()};
 }
 
+/// The fence knows the holder before the command writes: older ones are refused from then on, and
+/// whoever raises the floor for this holder can see that it is the right fence.
+result<void> wrapper::admit_at_fence(const lock& held) const {
+  if (options_.fenced.empty() || !held.how().is_exclusive()) return {};
+  const auto token = held.fencing_token();
+  if (!token) return token.error();
+  auto f = fence::open(options_.fenced, options_.name);
+  if (!f) return f.error();
+  auto entered = f->enter(*token, held.how(), {.wait = std::min(ttl_, duration(5s))});
+  return entered ? result<void>() : entered.error();
+}
+
 int wrapper::run_under(session& s, lock held) {
   if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
+  if (auto admitted = admit_at_fence(held); !admitted) return not_granted(s, admitted.error());
   const std::string id = s.id().str();
   lease_page& page = guardian_->page();
   std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));

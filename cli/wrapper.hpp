@@ -39,6 +39,7 @@ class wrapper {
   std::optional<int> end_of_wait();
   int not_granted(session& s, const error& e);
   int refused(const error& e);
+  result<void> admit_at_fence(const lock& held) const;
   int run_under(session& s, lock held);
   int finish(session& s, lock held, const message& ended);
   bool lease_fits(const lock& held);

@@ -4,12 +4,17 @@
 #   . etcd_fence.sh
 #   fenced_put RESOURCE KEY VALUE      with HOLDFAST_FENCING_TOKEN in the environment
 #
+# RESOURCE has letters, digits and ._/- only; VALUE is any text.
+#
 # 0 when it was put, 77 stale, 64 a token that is malformed or of another lock, 69 no answer. Two
 # keys hold what was seen: fence/RESOURCE/source and fence/RESOURCE/floor, 16 digits, so that etcd's
 # comparison of texts is one of numbers.
 
-# The text between double quotes in a transaction of etcdctl.
-fence_quoted() { printf '%s' "$1" | sed 's/[\\"]/\\&/g'; }
+# The text between double quotes in a transaction of etcdctl, which ends at an empty line.
+fence_quoted() {
+  printf '%sx' "$1" | sed 's/[\\"]/\\&/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }' |
+    sed 's/x$//'
+}
 
 # etcdctl waits for ever where no server answers a transaction.
 fence_txn() { timeout 5 etcdctl txn; }
@@ -34,6 +39,13 @@ fenced_put() {
       "VALUE:LOCK:STORE, with VALUE from 1 to 2^53 - 1" >&2
     return 64
   fi
+  case $1 in
+    *[!A-Za-z0-9._/-]* | '')
+      echo "fenced_put: the resource \"$1\" may have letters, digits and ._/- only" >&2
+      return 64
+      ;;
+  esac
+  fence_key=$(fence_quoted "$2")
   fence_floor=$(printf '%016d' "$fence_value")
   fence_bind=$(fence_quoted "$fence_source")
   # The first use binds the resource; nothing is changed when somebody did already.
@@ -51,7 +63,7 @@ value("fence/$1/source") = "$fence_bind"
 value("fence/$1/floor") < "$(printf '%016d' $((fence_value + 1)))"
 
 put "fence/$1/floor" "$fence_floor"
-put "$2" "$(fence_quoted "$3")"
+put -- "$fence_key" "$(fence_quoted "$3")"
 
 get "fence/$1/source"
 get "fence/$1/floor"

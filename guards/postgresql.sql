@@ -26,7 +26,9 @@ CREATE TABLE holdfast.floor (
   source   text NOT NULL,
   floor    bigint NOT NULL CHECK (floor BETWEEN 1 AND 9007199254740991),
   -- The transaction that was admitted last; while it lasts it holds the row's lock.
-  admitted xid8
+  admitted xid8,
+  -- Its beginning: a restored copy gives the same number to another transaction.
+  admitted_at timestamptz
 );
 
 -- The number of a fencing token of the form VALUE:LOCK:STORE.
@@ -80,9 +82,10 @@ SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   INSERT INTO holdfast.floor AS f
     VALUES (of_resource, holdfast.source_of(token), holdfast.value_of(token),
-            pg_current_xact_id())
+            pg_current_xact_id(), transaction_timestamp())
     ON CONFLICT (resource) DO UPDATE
-      SET floor = excluded.floor, admitted = excluded.admitted
+      SET floor = excluded.floor, admitted = excluded.admitted,
+          admitted_at = excluded.admitted_at
       WHERE f.source = excluded.source AND f.floor <= excluded.floor;
   IF NOT FOUND THEN
     PERFORM holdfast.refuse(of_resource, token);
@@ -111,7 +114,8 @@ CREATE FUNCTION holdfast.require_token() RETURNS trigger LANGUAGE plpgsql
 SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   IF NOT EXISTS (SELECT FROM holdfast.floor f WHERE f.resource = TG_ARGV[0]
-                 AND f.admitted = pg_current_xact_id_if_assigned()) THEN
+                 AND f.admitted = pg_current_xact_id_if_assigned()
+                 AND f.admitted_at = transaction_timestamp()) THEN
     PERFORM holdfast.admit(TG_ARGV[0], nullif(current_setting('holdfast.token', true), ''));
   END IF;
   RETURN NULL;

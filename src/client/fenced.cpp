@@ -79,6 +79,9 @@ class replacement {
     for (const auto& l : all->locks) {
       if (auto read = look_at(l); !read) return read;
     }
+    for (const auto& l : locks_) {
+      if (auto seen = look_at_fence(l); !seen) return seen;
+    }
     return {};
   }
 
@@ -97,19 +100,30 @@ class replacement {
   }
 
   result<void> raise(const fenced_lock& l) const {
-    auto f = fence::open(url_, l.name.str());
+    auto f = fence::open(url_, l.name.str(), older_passes::wait, missing::refuse);
     if (!f) return f.error();
-    const auto bound = f->source();
+    return f->raise(l.floor, options_.wait);
+  }
+
+  /// Only where the holder's own token was admitted: another machine has another file by the same
+  /// name, and a resource of another name is not what guards the writes.
+  result<void> look_at_fence(const fenced_lock& l) const {
+    const auto f = fence::open(url_, l.name.str(), older_passes::wait, missing::refuse);
+    if (!f) return f.error();
     const auto store = store_->identity();
     if (!store) return store.error();
-    if (bound && *bound != token_source{*store, l.name}) {
-      return wrong("the resource " + l.name.printable() + " in " + url_ + " is bound to " +
-                   bound->printable() + ", not to this lock; its floor was not raised");
+    const std::string where = "the resource " + l.name.printable() + " in " + url_;
+    const auto bound = f->source();
+    if (!bound || f->newest() < l.held) {
+      return wrong(where + " has not seen token " + std::to_string(l.held.value) +
+                   " of the holder: this is another file than the holder's (another machine or "
+                   "container), or it checks another resource; it falls by its ttl, `holdfast "
+                   "deny` without --raise-fence");
     }
-    if (auto raised = f->raise(l.floor, options_.wait); !raised) return raised;
-    // Bound now, or the next lock whose token comes would be the one that it compares.
-    const auto admitted = f->admit({token_source{*store, l.name}, l.floor});
-    if (!admitted && admitted.error().code() != errc::stale_token) return admitted.error();
+    if (*bound != token_source{*store, l.name}) {
+      return wrong(where + " is bound to " + bound->printable() +
+                   ", not to this lock; its floor was not raised");
+    }
     return {};
   }
 

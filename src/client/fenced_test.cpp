@@ -28,6 +28,12 @@ class replace_fenced_test : public ::testing::Test {
     how.by = "operator";
     return replace_fenced(url_, s.id(), fence_, how);
   }
+  /// As `holdfast run --fenced` does: the fence has seen the holder.
+  holdfast::lock acquire(session& s, const char* name) {
+    auto held = s.acquire(lock_name(name), {.wait = 5s}).value();
+    EXPECT_TRUE(fence::open(fence_, name).value().admit(*held.fencing_token()));
+    return held;
+  }
   bool is_free(const char* name) {
     auto s = open(url_).value();
     return s.try_acquire(lock_name(name)).has_value();
@@ -51,7 +57,7 @@ class replace_fenced_test : public ::testing::Test {
 
 TEST_F(replace_fenced_test, the_floor_is_raised_before_the_lock_is_free) {
   auto s = holder(fence_);
-  auto held = s.acquire(lock_name("x")).value();
+  auto held = acquire(s, "x");
   std::vector<replacing> steps;
   replace_options how;
   how.done = [&](replacing step, const fenced_lock* l) -> result<void> {
@@ -78,7 +84,7 @@ TEST_F(replace_fenced_test, the_floor_is_raised_before_the_lock_is_free) {
 
 TEST_F(replace_fenced_test, a_dry_run_says_what_it_would_do_and_changes_nothing) {
   auto s = holder(fence_);
-  const auto held = s.acquire(lock_name("x")).value();
+  const auto held = acquire(s, "x");
   replace_options how;
   how.dry_run = true;
   how.done = [](replacing, const fenced_lock*) -> result<void> {
@@ -90,7 +96,7 @@ TEST_F(replace_fenced_test, a_dry_run_says_what_it_would_do_and_changes_nothing)
   ASSERT_EQ(planned->size(), 1U);
   EXPECT_EQ(planned->front().floor, token{held.token().value + 1});
   EXPECT_FALSE(is_denied(s));
-  EXPECT_EQ(floor_of("x"), token{0});
+  EXPECT_EQ(floor_of("x"), held.token());
   EXPECT_FALSE(is_free("x"));
   EXPECT_TRUE(held.check());
 }
@@ -108,6 +114,21 @@ TEST_F(replace_fenced_test, is_refused_for_a_session_that_was_not_opened_with_th
   }
 }
 
+TEST_F(replace_fenced_test, is_refused_at_a_fence_that_has_not_seen_the_holder) {
+  auto s = holder(fence_);
+  const auto held = s.acquire(lock_name("x")).value();
+  EXPECT_EQ(code(replace(s)), errc::unavailable) << "no file at all, as on another machine";
+  ASSERT_TRUE(fence::open(fence_, "ledger").value().admit(*held.fencing_token()));
+  EXPECT_FALSE(replace(s)) << "a resource of another name";
+  const fencing_token older{held.fencing_token()->from, token{held.token().value - 1}};
+  if (older.value.value > 0) {
+    ASSERT_TRUE(fence::open(fence_, "x").value().admit(older));
+    EXPECT_EQ(code(replace(s)), errc::invalid_argument) << "a file that saw only who was before";
+  }
+  EXPECT_FALSE(is_denied(s));
+  EXPECT_FALSE(is_free("x"));
+}
+
 TEST_F(replace_fenced_test, is_refused_for_a_lock_that_is_shared_with_others) {
   auto s = holder(fence_);
   const auto held = s.try_acquire(lock_name("x"), mode::shared()).value();
@@ -118,7 +139,7 @@ TEST_F(replace_fenced_test, is_refused_for_a_lock_that_is_shared_with_others) {
 TEST_F(replace_fenced_test, ended_between_two_steps_it_leaves_a_lock_that_is_not_free) {
   for (const auto last : {replacing::denied, replacing::raised}) {
     auto s = holder(fence_);
-    const auto held = s.acquire(lock_name("x"), {.wait = 5s}).value();
+    const auto held = acquire(s, "x");
     replace_options how;
     how.done = [&](replacing step, const fenced_lock*) {
       return step == last ? result<void>(errc::cancelled) : result<void>();

@@ -1,5 +1,7 @@
 #include "fence/gate.hpp"
 
+#include "io/fork_mark.hpp"
+
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
@@ -51,11 +53,16 @@ error other_source(const token_source& bound, const token_source& given) {
                                       "give each its own fence"};
 }
 
+error of_another_process() {
+  return {errc::lost,
+          "this fence was made before a fork and belongs to the parent process; make another one"};
+}
+
 }  // namespace
 
 gate::gate(std::optional<token_source> from, older_passes policy,
            std::unique_ptr<floor_keeper> keeper)
-    : passes_(policy), keeper_(std::move(keeper)) {
+    : passes_(policy), keeper_(std::move(keeper)), process_(io::process_generation()) {
   if (from) bind(*from);
 }
 
@@ -138,6 +145,7 @@ result<void> gate::arrive(const fencing_token& t, const arrival& a) {
 
 result<pass> gate::enter(const fencing_token& t, mode how, const enter_options& options) {
   const sharing s = sharing_of(how);
+  if (is_inherited()) return of_another_process();
   held_mutex hold(mutex_);
   if (auto good = check(t); !good) return good.error();
   const arrival a{t.value, s};
@@ -165,6 +173,7 @@ result<void> gate::raise(token to, const enter_options& options) {
   if (to.value == 0 || to > token_max) {
     return error(errc::invalid_argument, "a floor is from 1 to 2^53 - 1, and not " + number(to));
   }
+  if (is_inherited()) return of_another_process();
   held_mutex hold(mutex_);
   if (keeper_) {
     const auto kept = keeper_->update([&](const floor_record& r) -> result<floor_record> {
@@ -229,7 +238,10 @@ result<void> gate::wait_for_older(held_mutex& hold, const arrival& a,
   }
 }
 
+bool gate::is_inherited() const noexcept { return io::process_generation() != process_; }
+
 void gate::close(std::uint64_t id) noexcept {
+  if (is_inherited()) return;
   const std::lock_guard hold(mutex_);
   passes_.close(id);
   if (keeper_) {

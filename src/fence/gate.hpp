@@ -51,6 +51,9 @@ class gate final : public std::enable_shared_from_this<gate> {
  private:
   using held_mutex = std::unique_lock<std::mutex>;
 
+  /// The passes and the locks on a file that show them belong to the process that made this.
+  bool is_inherited() const noexcept;
+
   bool is_admitted(const fencing_token& t, sharing how) const noexcept;
   result<void> check(const fencing_token& t) const;
   void bind(const token_source& from);
@@ -82,6 +85,7 @@ class gate final : public std::enable_shared_from_this<gate> {
   std::unique_ptr<const token_source> from_;
   gate_machine passes_;
   const std::unique_ptr<floor_keeper> keeper_;
+  const std::uint64_t process_;
 };
 
 }  // namespace holdfast::fencing

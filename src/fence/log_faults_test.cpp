@@ -139,6 +139,25 @@ TEST(log_faults, a_missing_segment_is_reported_and_the_rest_is_served) {
   EXPECT_EQ(text_of((*reader->next())->bytes), "record 3");
 }
 
+TEST(log_faults, a_segment_shorter_than_what_was_acknowledged_is_refused) {
+  log_machine m(1);
+  {
+    const auto log = m.must_open(1);
+    ASSERT_TRUE(log->append(bytes_of("a"), survives::power_loss));
+    ASSERT_TRUE(log->append(bytes_of("b"), survives::power_loss));
+  }
+  const auto whole = m.disk().content("segment.1.1.0");
+  for (const std::size_t left : {std::size_t{0}, std::size_t{1}, std::size_t{20}}) {
+    auto content = whole;
+    content.resize(left);
+    m.disk().overwrite("segment.1.1.0", content);
+    const auto refused = m.open(2 + left);
+    ASSERT_FALSE(refused) << left;
+    EXPECT_EQ(refused.error(), errc::damaged);
+    EXPECT_NE(refused.error().message().find("segment.1.1.0"), std::string::npos);
+  }
+}
+
 TEST(log_faults, a_corrupt_record_is_reported_and_the_next_segment_is_served) {
   log_machine m(1);
   for (std::uint64_t t = 1; t <= 2; ++t) {

@@ -58,8 +58,13 @@ result<measured> measure(const log_directory& log, const log_inline& v, const se
   measured m{{.id = id, .first = v.next}, static_cast<std::uint64_t>(size.value)};
 
   const log_mark mark = log_mark::find(log.files(), id, log.boot(), io::opening::write);
-  segment_place from = mark.acknowledged();
-  if (from.bytes > m.size) from = {};
+  const segment_place from = mark.acknowledged();
+  if (from.bytes > m.size) {
+    return error(errc::damaged, log.files().at(name) + " has " + std::to_string(m.size) +
+                                    " bytes, and " + std::to_string(from.bytes) +
+                                    " were acknowledged since this machine was started: somebody "
+                                    "has cut it; restore it, or remove the log");
+  }
   record_cursor at(file, log.files().at(name), id, v.next, from);
   for (;;) {
     const auto step = at.look(m.size);

@@ -135,10 +135,11 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
 @test "deny --raise-fence --dry-run changes nothing" {
   setup_fence
   hold_it --fenced "$at" --ttl 30s
+  token=$(holdfast ls --json | grep -o '"token":[0-9]*' | grep -o '[0-9]*')
   expect 0 holdfast deny x --raise-fence "$at" --audit audit --dry-run
   says 'dry run'
   [[ ! -e audit ]]
-  expect 69 holdfast fence show "$at" x
+  expect 0 holdfast fence check "$at" x "$token"
   expect 75 holdfast run x --no-wait -- true
   : >go
   wait "$holder"
@@ -161,9 +162,21 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
   hold_it --fenced "$at" --ttl 30s
   echo notes >floors
   expect 65 holdfast deny x --raise-fence "$at" --audit audit
-  says 'is denied'
-  [[ $(steps) == 'begun denied failed' ]]
+  [[ $(steps) == 'begun failed' ]]
   expect 75 holdfast run x --no-wait -- true
   : >go
-  wait "$holder" || [[ $? == 76 ]]
+  wait "$holder"
+}
+
+@test "deny --raise-fence is refused at another file of the same name" {
+  setup_fence
+  hold_it --fenced "$at" --ttl 30s
+  mv floors elsewhere
+  expect 69 holdfast deny x --raise-fence "$at" --audit audit
+  [[ ! -e floors ]]
+  expect 0 holdfast fence check "$at" x 1
+  expect 64 holdfast deny x --raise-fence "$at" --audit audit
+  expect 75 holdfast run x --no-wait -- true
+  : >go
+  wait "$holder"
 }

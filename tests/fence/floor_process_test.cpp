@@ -106,6 +106,24 @@ TEST_F(floor_of_processes, two_fences_see_each_others_tokens_at_once) {
   EXPECT_EQ(one.newest(), token{6});
 }
 
+TEST_F(floor_of_processes, a_forked_child_does_not_end_its_parents_pass) {
+  auto f = opened();
+  auto writing = f.enter(numbered(5));
+  ASSERT_TRUE(writing);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const bool lost = code(f.admit(numbered(6))) == errc::lost;
+    writing = errc::busy;
+    ::_exit(lost ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(code(opened().admit(numbered(6))), errc::busy) << "the parent still writes";
+  writing = errc::busy;
+  EXPECT_TRUE(opened().admit(numbered(6)));
+}
+
 TEST_F(floor_of_processes, one_file_holds_any_number_of_resources) {
   for (std::uint64_t i = 1; i <= 30; ++i) {
     auto f = fence::open(url_, "resource " + std::to_string(i)).value();

@@ -65,9 +65,11 @@ class EtcdGuard(Contract, unittest.TestCase):
         return server.ctl("get", "--print-value-only", "data/books").stdout.rstrip("\n") or None
 
     def test_a_value_may_hold_quotes_and_backslashes(self):
-        text = 'a "b" \\n \\ c'
-        self.write(token(42), text)
-        self.assertEqual(self.read(), text)
+        paragraphs = "header\n\n\nput \"other\" \"x\"\nend"
+        for text in ('a "b" \\n \\ c', paragraphs, "--ignore-value", "-5"):
+            self.write(token(42), text)
+            self.assertEqual(self.read(), text)
+        self.assertEqual(server.ctl("get", "other").stdout, "")
 
     def test_both_tokens_are_named_and_the_lock(self):
         self.write(token(43), "new")
