@@ -111,6 +111,7 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
   expect 69 holdfast run x --store "etcd://127.0.0.1:1/t?node_timeout=300ms" -- true
   says '127.0.0.1:1'
   expect 69 holdfast run x --store "etcd+tls://$server/t?node_timeout=300ms" -- true
-  says 'TLS'
+  # Whether the server's reset or the failed handshake is seen first is chance.
+  says "$server"
   expect 69 holdfast doctor --store "etcd://127.0.0.1:1/t?node_timeout=300ms"
 }
