@@ -2,10 +2,7 @@
 
 #include "tests/redis/certificate.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -86,20 +83,7 @@ std::vector<std::string> server::arguments() const {
 
 void server::launch() {
   if (running()) fail("runs already");
-  const std::vector<std::string> all = arguments();
-  const std::string path = directory_.path() + "/log";
-  const pid_t parent = ::getpid();
-  process_ = process::child::fork([&] {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) return 98;
-    const int log = ::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    for (int fd = 0; fd < 3; ++fd) ::dup2(log, fd);
-    std::vector<char*> argv;
-    for (const std::string& a : all) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    return 98;
-  });
+  process_ = process::child::serve({.arguments = arguments()}, directory_.path() + "/log");
 }
 
 void server::kill() { process_.end(); }

@@ -25,16 +25,6 @@ bool runs(const std::vector<std::string>& command) {
 
 bool is_python(const foreign_client::kind& k) { return k.program.ends_with(".py"); }
 
-int start(const std::vector<std::string>& command, int input, int output) {
-  ::dup2(input, STDIN_FILENO);
-  ::dup2(output, STDOUT_FILENO);
-  std::vector<char*> argv;
-  for (const std::string& a : command) argv.push_back(const_cast<char*>(a.c_str()));
-  argv.push_back(nullptr);
-  ::execvp(argv[0], argv.data());
-  return 98;
-}
-
 std::pair<int, int> pipe_of_own() {
   std::array<int, 2> ends{};
   if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("pipe2");
@@ -67,8 +57,7 @@ foreign_client::foreign_client(const kind& k, const std::string& mode, const std
   }
   const auto [from_us, to_it] = pipe_of_own();
   const auto [from_it, to_us] = pipe_of_own();
-  process_ = process::child::fork(
-      [&command, in = from_us, out = to_us] { return start(command, in, out); });
+  process_ = process::child::start({.arguments = command, .streams = {from_us, to_us, -1}});
   ::close(from_us);
   ::close(to_us);
   input_ = to_it;

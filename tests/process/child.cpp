@@ -26,6 +26,23 @@ int code_of(int wait_status) {
   return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 }
 
+/// As the kernel wants them: it does not write through them, but its interface is older than const.
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> all;
+  for (const std::string& t : texts) all.push_back(const_cast<char*>(t.c_str()));
+  all.push_back(nullptr);
+  return all;
+}
+
+std::vector<std::string> with_ours(
+    const std::vector<std::pair<std::string, std::string>>& settings) {
+  std::vector<std::string> all;
+  for (const auto& [name, value] : settings) all.push_back(name + "=" + value);
+  // The first of two with one name is the one that a program finds.
+  for (char** ours = environ; *ours != nullptr; ++ours) all.emplace_back(*ours);
+  return all;
+}
+
 }  // namespace
 
 child child::fork(const std::function<int()>& body) {
@@ -43,19 +60,42 @@ child child::fork(const std::function<int()>& body) {
   ::_exit(code);
 }
 
+child child::start(const program& p) {
+  const std::vector<char*> arguments = pointers(p.arguments);
+  const std::vector<std::string> settings = with_ours(p.environment);
+  const std::vector<char*> environment = pointers(settings);
+  const pid_t parent = ::getpid();
+  std::fflush(nullptr);
+  const pid_t made = ::fork();
+  if (made < 0) throw std::runtime_error("fork");
+  if (made > 0) return child(made);
+  if (p.ends_with_us) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(98);
+  }
+  for (int fd = 0; fd < 3; ++fd) {
+    const int from = p.streams[static_cast<std::size_t>(fd)];
+    if (from >= 0) ::dup2(from, fd);
+  }
+  ::execvpe(arguments[0], arguments.data(), environment.data());
+  ::_exit(98);
+}
+
 child child::execute(const std::vector<std::string>& arguments) {
-  return fork([&] {
-    if (std::getenv("HOLDFAST_TEST_VERBOSE") == nullptr) {
-      const int null = ::open("/dev/null", O_RDWR);
-      for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
-      ::close(null);
-    }
-    std::vector<char*> argv;
-    for (const auto& a : arguments) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    return 98;
-  });
+  if (std::getenv("HOLDFAST_TEST_VERBOSE") != nullptr) return start({.arguments = arguments});
+  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  child made = start({.arguments = arguments, .streams = {null, null, null}});
+  ::close(null);
+  return made;
+}
+
+child child::serve(program p, const std::string& log) {
+  const int fd = ::open(log.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  p.streams = {fd, fd, fd};
+  p.ends_with_us = true;
+  child made = start(p);
+  ::close(fd);
+  return made;
 }
 
 child& child::operator=(child&& other) noexcept {

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -12,16 +13,32 @@
 
 namespace holdfast::process {
 
+/// A program and what it is started with.
+struct program {
+  std::vector<std::string> arguments;
+  /// Added to our environment.
+  std::vector<std::pair<std::string, std::string>> environment{};
+  /// Its standard input, output and error; below zero: ours.
+  std::array<int, 3> streams{-1, -1, -1};
+  /// Killed when the thread that started it ends.
+  bool ends_with_us{};
+};
+
 /// One child process. Killed and waited for when destroyed.
-///
-/// The tests' own process never opens a store: it has one thread, so forking it is safe.
 class child {
  public:
   child() = default;
   /// Forks; the child runs `body` and ends with what it returns. An exception ends it with 99.
+  ///
+  /// Only for a process of one thread: another may hold a lock, the allocator's say, that nobody in
+  /// the child ever gives back.
   static child fork(const std::function<int()>& body);
-  /// Forks and executes; standard streams go to /dev/null unless HOLDFAST_TEST_VERBOSE is set.
+  /// Executes a program; also for a process of many threads. It ends with 98 if it does not start.
+  static child start(const program& p);
+  /// Executes; standard streams go to /dev/null unless HOLDFAST_TEST_VERBOSE is set.
   static child execute(const std::vector<std::string>& arguments);
+  /// Executes what serves the tests: all it says is added to the file `log`, and it ends with us.
+  static child serve(program p, const std::string& log);
 
   child(child&& other) noexcept : pid_(std::exchange(other.pid_, 0)) {}
   child& operator=(child&& other) noexcept;

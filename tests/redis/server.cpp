@@ -1,9 +1,6 @@
 #include "tests/redis/server.hpp"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/prctl.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdlib>
@@ -71,24 +68,9 @@ std::vector<std::string> server::arguments() const {
 
 /// False when it ended by itself.
 bool server::launch() {
-  const std::vector<std::string> all = arguments();
-  const pid_t parent = ::getpid();
-  process_ = process::child::fork([&] {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) return 98;
-    // What it says before it has read the name of its log.
-    const int log =
-        ::open((directory_.path() + "/log").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    for (int fd = 0; fd < 3; ++fd) ::dup2(log, fd);
-    for (const auto& [name, value] : options_.environment) {
-      ::setenv(name.c_str(), value.c_str(), 1);
-    }
-    std::vector<char*> argv;
-    for (const std::string& a : all) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    return 98;
-  });
+  // The log gets what it says before it has read the name of its log, too.
+  process_ = process::child::serve({.arguments = arguments(), .environment = options_.environment},
+                                   directory_.path() + "/log");
   own_.reset();
   bool ended = false;
   const bool up = process::eventually([&] {

@@ -1,10 +1,8 @@
 #include "tests/zookeeper/server.hpp"
 
 #include <arpa/inet.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -62,18 +60,7 @@ void server::launch() {
   all.insert(all.end(), options_.properties.begin(), options_.properties.end());
   all.insert(all.end(), {"-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
                          "org.apache.zookeeper.server.quorum.QuorumPeerMain", d + "/zoo.cfg"});
-  const pid_t parent = ::getpid();
-  process_ = process::child::fork([&] {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (::getppid() != parent) return 98;
-    const int log = ::open((d + "/log").c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    for (int fd = 0; fd < 3; ++fd) ::dup2(log, fd);
-    std::vector<char*> argv;
-    for (const std::string& a : all) argv.push_back(const_cast<char*>(a.c_str()));
-    argv.push_back(nullptr);
-    ::execvp(argv[0], argv.data());
-    return 98;
-  });
+  process_ = process::child::serve({.arguments = std::move(all)}, d + "/log");
 }
 
 void server::kill() { process_.end(); }
