@@ -16,18 +16,6 @@ nlohmann::ordered_json json_time(wall_time t) {
 
 double seconds(duration d) { return std::chrono::duration<double>(d).count(); }
 
-/// The name's own bytes in hexadecimal, for names that JSON cannot carry.
-std::string hexadecimal(const std::string& text) {
-  static constexpr char digits[] = "0123456789abcdef";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    out.push_back(digits[byte >> 4U]);
-    out.push_back(digits[byte & 15U]);
-  }
-  return out;
-}
-
 }  // namespace
 
 const char* name_of(life l) noexcept {
@@ -83,7 +71,18 @@ nlohmann::ordered_json json_of(const entry_info& e, const snapshot& all) {
 nlohmann::ordered_json json_of(const lock_info& l, const snapshot& all) {
   auto entries = nlohmann::ordered_json::array();
   for (const entry_info& e : l.entries) entries.push_back(json_of(e, all));
-  return {{"name", l.name.str()}, {"name_hex", hexadecimal(l.name.str())}, {"entries", entries}};
+  return {{"name", l.name.str()}, {"name_hex", name_hex(l.name.str())}, {"entries", entries}};
+}
+
+std::string name_hex(const std::string& name) {
+  static constexpr char digits[] = "0123456789abcdef";
+  std::string out;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    out.push_back(digits[byte >> 4U]);
+    out.push_back(digits[byte & 15U]);
+  }
+  return out;
 }
 
 std::string json_line(const nlohmann::ordered_json& value) {

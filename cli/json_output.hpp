@@ -19,6 +19,9 @@ nlohmann::ordered_json json_of(const session_info& s);
 nlohmann::ordered_json json_of(const entry_info& e, const snapshot& all);
 nlohmann::ordered_json json_of(const lock_info& l, const snapshot& all);
 
+/// A name's own bytes in hexadecimal: JSON cannot carry every name.
+std::string name_hex(const std::string& name);
+
 /// One line of text with its newline; bytes that are not UTF-8 become U+FFFD.
 std::string json_line(const nlohmann::ordered_json& value);
 

@@ -115,10 +115,8 @@ std::string text_of(const std::vector<judgement>& judged, const std::vector<line
 }
 
 nlohmann::ordered_json json_of(const judgement& j, const std::vector<line>& all) {
-  std::string hex;
-  for (const char c : j.lock) hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
   nlohmann::ordered_json json{{"name", j.lock},
-                              {"name_hex", hex},
+                              {"name_hex", name_hex(j.lock)},
                               {"model", name_of(j.as)},
                               {"verdict", word_of(j.found)},
                               {"operations", j.operations},

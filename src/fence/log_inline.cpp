@@ -1,5 +1,7 @@
 #include "fence/log_inline.hpp"
 
+#include "core/hexadecimal.hpp"
+
 #include <array>
 #include <charconv>
 #include <span>
@@ -17,16 +19,8 @@ void line(std::string& out, std::string_view word, std::initializer_list<std::ui
   out += '\n';
 }
 
-std::string hex(std::uint64_t value) {
-  std::string text(16, '0');
-  for (auto at = text.rbegin(); at != text.rend(); ++at, value >>= 4) {
-    *at = "0123456789abcdef"[value & 15U];
-  }
-  return text;
-}
-
 std::string end_line(std::string_view before) {
-  return "end " + hex(checksum_of(std::as_bytes(std::span(before)))) + "\n";
+  return "end " + core::hexadecimal(checksum_of(std::as_bytes(std::span(before))), 16) + "\n";
 }
 
 /// Takes a text apart, line by line and number by number; false once it is not as expected.

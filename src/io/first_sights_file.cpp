@@ -1,5 +1,7 @@
 #include "io/first_sights_file.hpp"
 
+#include "core/fnv1a.hpp"
+#include "core/hexadecimal.hpp"
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
 
@@ -20,11 +22,7 @@ using core::redlock::first_sights;
 constexpr std::size_t bytes_max = 64 * 1024;
 
 std::string name_of(const std::string& url) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : url) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  std::ostringstream text;
-  text << "first-sights-" << std::hex << hash;
-  return text.str();
+  return "first-sights-" + core::hexadecimal(core::fnv1a(url));
 }
 
 // Servers choose it: with a space in it, one could write the note of another.

@@ -2,6 +2,7 @@
 
 #include <sys/un.h>
 
+#include <algorithm>
 #include <charconv>
 
 namespace holdfast::io {
@@ -60,6 +61,15 @@ std::string node_address::text() const {
   if (is_unix()) return "unix:" + path;
   const bool is_v6 = host.find(':') != std::string::npos;
   return (is_v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+std::string text_of(const std::vector<node_address>& servers) {
+  std::vector<std::string> texts;
+  for (const auto& s : servers) texts.push_back(s.text());
+  std::ranges::sort(texts);
+  std::string all;
+  for (const auto& t : texts) all.append(all.empty() ? "" : ",").append(t);
+  return all;
 }
 
 }  // namespace holdfast::io

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::io {
 
@@ -22,5 +23,8 @@ struct node_address {
   std::string text() const;
   bool is_unix() const noexcept { return !path.empty(); }
 };
+
+/// All of them, comma-separated, in an order of its own: equal for equal servers.
+std::string text_of(const std::vector<node_address>& servers);
 
 }  // namespace holdfast::io

@@ -15,6 +15,14 @@ TEST(node_address, is_read_in_each_form_and_written_back) {
   EXPECT_EQ(node_address::parse("[::1]", 6379)->text(), "[::1]:6379");
 }
 
+TEST(node_address, names_many_in_an_order_of_its_own) {
+  const node_address one{.host = "b", .port = 2, .path = {}};
+  const node_address other{.host = "a", .port = 3, .path = {}};
+  EXPECT_EQ(text_of({one, other}), "a:3,b:2");
+  EXPECT_EQ(text_of({other, one}), "a:3,b:2");
+  EXPECT_EQ(text_of({one}), "b:2");
+}
+
 TEST(node_address, refuses_what_is_none_and_says_why) {
   const std::string long_path = "unix:/" + std::string(200, 'x');
   for (const auto& [text, why] :

@@ -1,13 +1,13 @@
 #include "io/run_directory.hpp"
 
+#include "core/fnv1a.hpp"
+#include "core/hexadecimal.hpp"
 #include "io/files.hpp"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstdlib>
-#include <sstream>
 
 namespace holdfast::io {
 
@@ -40,13 +40,9 @@ result<void> make_private(const std::string& path) {
 }  // namespace
 
 result<std::string> life_directory_of(const std::string& store) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char c : store) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  std::ostringstream name;
-  name << "life-" << std::hex << hash;
   const std::string base = base_directory();
   if (auto made = make_private(base); !made) return made.error();
-  const std::string path = base + "/" + name.str();
+  const std::string path = base + "/life-" + core::hexadecimal(core::fnv1a(store));
   if (auto made = make_private(path); !made) return made.error();
   return path;
 }

@@ -1,5 +1,7 @@
 #include "io/sighting_file.hpp"
 
+#include "core/fnv1a.hpp"
+#include "core/hexadecimal.hpp"
 #include "io/process_identity.hpp"
 #include "io/random.hpp"
 
@@ -21,13 +23,9 @@ namespace {
 
 constexpr std::size_t bytes_max = 256 * 1024;
 
-// FNV-1a: a file name that is the same in every process; a collision is found by the URL inside.
+// The same in every process; a collision is found by the URL inside.
 std::string name_of(const std::string& url) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : url) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  std::ostringstream text;
-  text << "sightings-" << std::hex << hash;
-  return text.str();
+  return "sightings-" + core::hexadecimal(core::fnv1a(url));
 }
 
 std::string header(const std::string& url) {

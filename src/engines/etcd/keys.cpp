@@ -1,15 +1,16 @@
 #include "engines/etcd/keys.hpp"
 
-#include <array>
+#include "core/hexadecimal.hpp"
+#include "core/percent.hpp"
+
 #include <charconv>
 
 namespace holdfast::engines::etcd {
 
 namespace {
 
+using core::hexadecimal;
 using wire::etcd::span;
-
-constexpr std::string_view hex_digits = "0123456789abcdef";
 
 // The key behind all those that begin with `beginning`, which ends with '/'.
 span below(std::string beginning) {
@@ -20,16 +21,7 @@ span below(std::string beginning) {
 
 std::string escaped(const std::string& name) {
   std::string out;
-  for (const char c : name) {
-    const auto byte = static_cast<std::uint8_t>(c);
-    if (byte > 0x20 && byte < 0x7f && c != '/' && c != '%') {
-      out += c;
-    } else {
-      out += '%';
-      out += hex_digits[byte >> 4U];
-      out += hex_digits[byte & 15U];
-    }
-  }
+  core::percent_escape(out, name, "/");
   return out;
 }
 
@@ -57,19 +49,11 @@ std::optional<std::string> unescaped(std::string_view text) {
   return out;
 }
 
-std::string hex(std::uint64_t value) {
-  std::string digits;
-  do digits.insert(digits.begin(), hex_digits[value & 15U]);
-  while ((value >>= 4U) != 0);
-  return digits;
-}
-
 // Digits of a fixed number, so that no permits' folder lies within another's.
 std::string folder_of(const mode& how) {
   if (how.is_exclusive()) return "x/";
   if (how.is_shared()) return "s/";
-  const std::string n = hex(how.limit());
-  return "p" + std::string(5 - n.size(), '0') + n + "/";
+  return "p" + hexadecimal(how.limit(), 5) + "/";
 }
 
 std::optional<mode> mode_of(std::string_view folder) {
@@ -125,7 +109,7 @@ std::vector<span> key_space::disagreeing(const lock_name& name, const mode& how)
 
 std::string key_space::entry(const lock_name& name, const mode& how, const session_id& id,
                              std::uint64_t inc, std::uint64_t request) const {
-  return entries(name, how).key + id.str() + "." + hex(inc) + "." + hex(request);
+  return entries(name, how).key + id.str() + "." + hexadecimal(inc) + "." + hexadecimal(request);
 }
 
 std::optional<key_space::session_part> key_space::parse_session(std::string_view key) const {

@@ -7,7 +7,6 @@
 #include "io/run_directory.hpp"
 #include "io/running_stores.hpp"
 
-#include <algorithm>
 #include <utility>
 
 namespace holdfast::engines::etcd {
@@ -25,14 +24,8 @@ result<std::shared_ptr<etcd_engine>> engine_for(settings s) {
   });
 }
 
-// Equal for equal clusters, in whatever order the URL names the servers.
 std::string life_name_of(const settings& s) {
-  std::vector<std::string> names;
-  for (const auto& a : s.servers) names.push_back(a.text());
-  std::ranges::sort(names);
-  std::string text = "etcd";
-  for (const auto& n : names) text.append(",").append(n);
-  return text.append("/").append(s.prefix);
+  return "etcd," + io::text_of(s.servers) + "/" + s.prefix;
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engines/local/keys.hpp"
 
+#include "core/fnv1a.hpp"
 #include "engines/local/codec.hpp"
 
 namespace holdfast::engines::local {
@@ -7,15 +8,6 @@ namespace {
 
 constexpr std::size_t hash_bytes = 16;
 constexpr std::size_t beginning_bytes = name_in_key_max - hash_bytes;
-
-// FNV-1a (Fowler, Noll, Vo). Only spreads keys: names are compared in full when they are read.
-std::uint64_t fnv(std::string_view text, std::uint64_t state) {
-  for (const char c : text) {
-    state ^= static_cast<std::uint8_t>(c);
-    state *= 0x100000001b3U;
-  }
-  return state;
-}
 
 }  // namespace
 
@@ -36,8 +28,9 @@ key queue_prefix(const lock_name& name) {
     return k;
   }
   k.add(bytes_of(text.substr(0, beginning_bytes)));
-  k.add_big_endian(fnv(text, 0xcbf29ce484222325U), 8);
-  k.add_big_endian(fnv(text, 0x9e3779b97f4a7c15U), 8);
+  // They only spread the keys: names are compared in full when they are read.
+  k.add_big_endian(core::fnv1a(text), 8);
+  k.add_big_endian(core::fnv1a(text, 0x9e3779b97f4a7c15U), 8);
   return k;
 }
 

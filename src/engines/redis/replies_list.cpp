@@ -1,3 +1,4 @@
+#include "core/fnv1a.hpp"
 #include "engines/redis/replies.hpp"
 #include "engines/redis/reply_parts.hpp"
 
@@ -46,20 +47,18 @@ bool read_entries(const reply& all, core::listing& to) {
   return true;
 }
 
-/// FNV-1a over all that is shown.
+/// Over all that is shown.
 class fingerprint {
  public:
   void add(std::string_view text) noexcept {
-    for (const char c : text) {
-      state_ = (state_ ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-    state_ = (state_ ^ 0x1ffU) * 0x100000001b3U;
+    state_ = core::fnv1a(std::to_string(text.size()) + ":", state_);
+    state_ = core::fnv1a(text, state_);
   }
   void add(std::uint64_t n) { add(std::to_string(n)); }
   std::uint64_t value() const noexcept { return state_; }
 
  private:
-  std::uint64_t state_{0xcbf29ce484222325U};
+  std::uint64_t state_{core::fnv1a_basis};
 };
 
 std::uint64_t revision_of(const core::listing& l) {

@@ -1,5 +1,7 @@
 #include "engines/redlock/settings.hpp"
 
+#include "core/fnv1a.hpp"
+#include "core/hexadecimal.hpp"
 #include "core/lease.hpp"
 #include "io/redis_url.hpp"
 #include "io/tls_url.hpp"
@@ -67,23 +69,10 @@ result<void> read_times(const core::store_url& url, settings& s) {
   return {};
 }
 
+// It finds mistakes; nobody gains by a collision.
 std::string hash_of(const std::vector<io::node_address>& nodes, unsigned database) {
-  std::vector<std::string> texts;
-  for (const auto& n : nodes) texts.push_back(n.text());
-  std::ranges::sort(texts);
-  // FNV-1a: it finds mistakes; nobody gains by a collision.
-  std::uint64_t state = 0xcbf29ce484222325U;
-  const auto add = [&state](const std::string& text) {
-    for (const char c : text + ",") {
-      state = (state ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-    }
-  };
-  for (const auto& t : texts) add(t);
-  add("/" + std::to_string(database));
-  std::string digits(16, '0');
-  for (std::size_t i = 16; i > 0; --i, state >>= 4U)
-    digits[i - 1] = "0123456789abcdef"[state & 15U];
-  return digits;
+  const std::string text = io::text_of(nodes) + ",/" + std::to_string(database) + ",";
+  return core::hexadecimal(core::fnv1a(text), 16);
 }
 
 }  // namespace

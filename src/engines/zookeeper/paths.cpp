@@ -1,5 +1,6 @@
 #include "engines/zookeeper/paths.hpp"
 
+#include "core/hexadecimal.hpp"
 #include "engines/zookeeper/escaping.hpp"
 
 #include <charconv>
@@ -9,18 +10,14 @@ namespace holdfast::engines::zookeeper {
 
 namespace {
 
+using core::hexadecimal;
+
 template <class Number>
 std::optional<Number> number(std::string_view text, int base) {
   Number value{};
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value, base);
   if (bad != std::errc() || end != text.data() + text.size()) return {};
   return value;
-}
-
-std::string hex(std::uint64_t value) {
-  char digits[16];
-  const auto end = std::to_chars(digits, digits + sizeof digits, value, 16).ptr;
-  return {digits, end};
 }
 
 std::string letter_of(const mode& how) {
@@ -53,8 +50,8 @@ std::string paths::queue(const lock_name& name) const {
 }
 
 std::string paths::entry(const lock_name& name, const core::entry& e, std::uint32_t nonce) const {
-  return queue(name) + "/" + letter_of(e.how) + "." + e.owner.str() + "." + hex(e.inc) + "." +
-         hex(e.request) + "." + hex(nonce) + ".";
+  return queue(name) + "/" + letter_of(e.how) + "." + e.owner.str() + "." + hexadecimal(e.inc) +
+         "." + hexadecimal(e.request) + "." + hexadecimal(nonce) + ".";
 }
 
 std::optional<named_entry> named_entry::parse(std::string_view node) {

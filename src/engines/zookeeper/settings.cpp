@@ -40,12 +40,7 @@ result<std::string> root_of(const core::store_url& url) {
 }
 
 std::string identity_of(const settings& s) {
-  std::vector<std::string> names;
-  for (const auto& a : s.servers) names.push_back(a.text());
-  std::ranges::sort(names);
-  std::string text = "zookeeper";
-  for (const auto& n : names) text.append(",").append(n);
-  return text.append(s.root);
+  return "zookeeper," + io::text_of(s.servers) + s.root;
 }
 
 }  // namespace
