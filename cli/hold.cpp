@@ -163,10 +163,6 @@ std::optional<int> read_options(const typed& t, run_options& into, const report&
   return std::nullopt;
 }
 
-}  // namespace
-
-namespace {
-
 /// Says in the label where it is fenced, after a look whether the fence can be used.
 std::optional<int> read_fence(const typed& t, run_options& into, const report& out) {
   if (t.fenced.empty()) return std::nullopt;
