@@ -85,11 +85,7 @@ session_core::machine::step session_core::advance(
 
 void session_core::carry_out(const machine::step& s) {
   if (s.beat) {
-    if (loop_->on_thread()) {
-      send_beat(*s.beat);
-    } else {
-      loop_->post([self = shared_from_this(), attempt = *s.beat] { self->send_beat(attempt); });
-    }
+    loop_->run([self = shared_from_this(), attempt = *s.beat] { self->send_beat(attempt); });
   }
   if (s.remove_record) loop_->post([self = shared_from_this()] { self->remove_record(); });
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <utility>
 
 namespace asio {
 class io_context;
@@ -37,6 +38,11 @@ class loop {
 
   /// Runs `t` soon. Dropped when the loop has been stopped.
   void post(task t);
+  /// Runs `t` now if this thread runs the loop, and else soon.
+  template <class Task>
+  void run(Task t) {
+    on_thread() ? t() : post(std::move(t));
+  }
 
   /// Runs `t` once, at `when` or a little later; time_point::max() never. The number is for
   /// cancel(), and never zero.

@@ -4,6 +4,7 @@
 #include "engines/etcd/leaving.hpp"
 #include "engines/etcd/picturing.hpp"
 #include "engines/etcd/requests.hpp"
+#include "io/armed_notice.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -45,22 +46,6 @@ R damaged(const std::string& key) {
   return answer_of<R>(status::damaged, "the key " + key + " is not of holdfast, or of a newer one");
 }
 
-class armed final : public core::watch_handle {
- public:
-  armed(std::shared_ptr<store> s, std::uint64_t number, std::shared_ptr<io::notice> n)
-      : store_(std::move(s)), number_(number), notice_(std::move(n)) {}
-  ~armed() override {
-    notice_->disarm();
-    store_->servers().shared_loop()->post(
-        [w = store_->shared_watches(), n = number_] { w->forget(n); });
-  }
-
- private:
-  const std::shared_ptr<store> store_;
-  const std::uint64_t number_;
-  const std::shared_ptr<io::notice> notice_;
-};
-
 void open_on(const std::shared_ptr<store>& s, const core::session_record& draft, unsigned tries,
              const core::on<core::open_reply>& done) {
   auto& servers = s->servers();
@@ -95,21 +80,14 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
 
 }  // namespace
 
-template <class Task>
-void etcd_engine::on_loop(Task task) const {
-  const auto& loop = servers()->shared_loop();
-  if (loop->on_thread()) return task();
-  loop->post(std::move(task));
-}
-
 void etcd_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
-  on_loop([s = store_, draft = r.draft, done = std::move(done)] {
+  loop().run([s = store_, draft = r.draft, done = std::move(done)] {
     open_on(s, draft, opens_max, done);
   });
 }
 
 void etcd_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
-  on_loop([s = store_, r, done = std::move(done)] {
+  loop().run([s = store_, r, done = std::move(done)] {
     s->servers().txn(requests::beat(s->keys(), r.id, r.inc), repeat::hedged,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
@@ -126,7 +104,7 @@ void etcd_engine::beat(const core::beat_request& r, core::on<core::beat_reply> d
 }
 
 void etcd_engine::close(const core::close_request& r, core::on<core::reply> done) {
-  on_loop([s = store_, r, done = std::move(done)] {
+  loop().run([s = store_, r, done = std::move(done)] {
     const auto entries = s->keys_of(r.id);
     s->servers().txn(requests::close(s->keys(), r.id, r.inc, entries), repeat::never,
                      [s, r, entries, done](const txn_result& t) {
@@ -146,25 +124,25 @@ void etcd_engine::close(const core::close_request& r, core::on<core::reply> done
 }
 
 void etcd_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
-  on_loop([s = store_, r, done = std::move(done)]() mutable {
+  loop().run([s = store_, r, done = std::move(done)]() mutable {
     std::make_shared<enqueuing>(s, std::move(r), std::move(done))->start();
   });
 }
 
 void etcd_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
-  on_loop([s = store_, r, done = std::move(done)]() mutable {
+  loop().run([s = store_, r, done = std::move(done)]() mutable {
     std::make_shared<leaving>(s, std::move(r), std::move(done))->start();
   });
 }
 
 void etcd_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
-  on_loop([s = store_, r, done = std::move(done)]() mutable {
+  loop().run([s = store_, r, done = std::move(done)]() mutable {
     std::make_shared<confirming>(s, std::move(r), std::move(done))->start();
   });
 }
 
 void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> done) {
-  on_loop([s = store_, r, done = std::move(done)] {
+  loop().run([s = store_, r, done = std::move(done)] {
     s->servers().txn(requests::take(s->keys(), r.id, r.seen), repeat::never,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
@@ -186,7 +164,7 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
 }
 
 void etcd_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
-  on_loop([s = store_, r, done = std::move(done)] {
+  loop().run([s = store_, r, done = std::move(done)] {
     s->servers().txn(requests::deny(s->keys(), r.id, {r.by, r.why}), repeat::never,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
@@ -213,13 +191,15 @@ std::unique_ptr<core::watch_handle> etcd_engine::watch(const core::watch_request
     if (seen.keys.empty()) return n->fire();
     s->watching().arm(number, std::move(seen.keys), seen.revision, n);
   });
-  return std::make_unique<armed>(store_, number, std::move(n));
+  return std::make_unique<io::armed_notice>(
+      std::move(n), servers()->shared_loop(),
+      [w = store_->shared_watches(), number] { w->forget(number); });
 }
 
 bool etcd_engine::lend(core::parking& until) { return servers()->shared_loop()->lend(until); }
 
 void etcd_engine::list(core::on<core::listing> done) {
-  on_loop([s = store_, done = std::move(done)]() mutable {
+  loop().run([s = store_, done = std::move(done)]() mutable {
     std::make_shared<picturing>(s, std::move(done))->start();
   });
 }

@@ -37,8 +37,7 @@ class etcd_engine final : public core::engine {
   void list(core::on<core::listing> done) override;
 
  private:
-  template <class Task>
-  void on_loop(Task task) const;
+  io::loop& loop() const noexcept { return *servers()->shared_loop(); }
 
   const std::shared_ptr<store> store_;
   std::atomic<std::uint64_t> last_watch_{};

@@ -4,6 +4,7 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/armed_notice.hpp"
 
 #include <utility>
 
@@ -22,15 +23,6 @@ Reply gone() {
   r.what = status::gone;
   return r;
 }
-
-class armed final : public core::watch_handle {
- public:
-  explicit armed(std::shared_ptr<io::notice> n) : notice_(std::move(n)) {}
-  ~armed() override { notice_->disarm(); }
-
- private:
-  const std::shared_ptr<io::notice> notice_;
-};
 
 /// What the nodes said to one deny.
 struct denials {
@@ -174,7 +166,7 @@ std::unique_ptr<core::watch_handle> redlock_engine::watch(const core::watch_requ
                                                           std::function<void()> notify) {
   auto n = std::make_shared<io::notice>(std::move(notify));
   if (const auto k = find(r.id)) k->watch(r.request, n);
-  return std::make_unique<armed>(std::move(n));
+  return std::make_unique<io::armed_notice>(std::move(n));
 }
 
 bool redlock_engine::lend(core::parking& until) { return cluster_->loop().lend(until); }

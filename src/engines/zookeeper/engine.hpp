@@ -38,8 +38,7 @@ class zookeeper_engine final : public core::engine {
   std::string trouble() const override { return servers()->told_trouble(); }
 
  private:
-  template <class Task>
-  void on_loop(Task task) const;
+  io::loop& loop() const noexcept { return *servers()->shared_loop(); }
 
   const std::shared_ptr<store> store_;
   std::atomic<std::uint64_t> last_watch_{};
