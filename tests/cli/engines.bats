@@ -24,11 +24,7 @@ teardown_file() {
 }
 
 setup() {
-  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
-  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
-  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
-  unset HOLDFAST_TOKEN
-  cd "$BATS_TEST_TMPDIR" || return
+  bare_surroundings
 }
 
 # on URL: what follows is about this store.
@@ -71,13 +67,7 @@ assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
   wait "$leader"
   expect 75 holdfast leader head
 
-  hold_it --ttl 2s 2>said
-  expect 0 holdfast deny x --why 'a test'
-  says 'is denied'
-  code=0
-  wait "$holder" || code=$?
-  [[ $code == 76 ]]
-  grep -q 'denied it: a test' said
+  deny_stops_the_holder 2s
   expect 0 holdfast run x --ttl 10s -- true
 
   expect 0 holdfast doctor

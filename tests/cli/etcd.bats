@@ -15,11 +15,7 @@ teardown_file() { stop_in "$BATS_FILE_TMPDIR/etcd"; }
 
 setup() {
   command -v etcd >/dev/null || skip "NOT TESTED: no etcd"
-  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
-  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
-  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
-  unset HOLDFAST_TOKEN
-  cd "$BATS_TEST_TMPDIR" || return
+  bare_surroundings
   # A store of each test's own.
   export HOLDFAST_STORE="etcd://$server/test-$BATS_TEST_NUMBER?node_timeout=1s"
   run "$HOLDFAST" ls
@@ -44,14 +40,7 @@ setup() {
 }
 
 @test "shared locks, permits and both of them at once" {
-  hold_it --shared
-  expect 0 holdfast run x --shared --no-wait -- true
-  expect 75 holdfast run x --no-wait -- true
-  release
-  hold_it --permits 2
-  expect 0 holdfast run x --permits 2 --no-wait -- true
-  expect 64 holdfast run x --permits 3 --no-wait -- true
-  release
+  shared_and_permits
 }
 
 @test "ls and show tell holders and waiters" {
@@ -71,29 +60,12 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
 }
 
 @test "a denied holder is stopped, and its lock is free after that" {
-  hold_it --ttl 3s 2>said
-  expect 0 holdfast deny x --why 'a test'
-  says 'is denied'
-  code=0
-  wait "$holder" || code=$?
-  [[ $code == 76 ]]
-  grep -q 'denied it: a test' said
+  deny_stops_the_holder 3s
   expect 0 holdfast run x -- true
 }
 
 @test "break refuses who lives; who was killed on this host is followed at once" {
-  hold_it --ttl 1h
-  expect 75 holdfast break x
-  says 'is not broken'
-  # The guardian and all that it guards.
-  kill -KILL $(marked)
-  wait "$holder" || true
-  expect 0 holdfast break x
-  says 'its locks are free'
-  hold_it --ttl 1h
-  kill -KILL $(marked)
-  wait "$holder" || true
-  expect 0 holdfast run x --no-wait -- true
+  break_takes_the_dead_alone
 }
 
 @test "doctor tells servers, election and history" {

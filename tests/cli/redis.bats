@@ -16,11 +16,7 @@ teardown_file() { stop_server 1; stop_server 2; }
 
 setup() {
   command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
-  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
-  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
-  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
-  unset HOLDFAST_TOKEN
-  cd "$BATS_TEST_TMPDIR" || return
+  bare_surroundings
   server_runs 1 || start_server 1 "$(port_of 1)"
   cli 1 FLUSHALL >/dev/null
   store=redis://$node?assume_fresh=yes
@@ -96,14 +92,7 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
 }
 
 @test "shared holders go together, and permits let n in" {
-  hold_it --shared
-  expect 0 holdfast run x --shared --no-wait -- true
-  expect 75 holdfast run x --no-wait -- true
-  release
-  hold_it --permits 2
-  expect 0 holdfast run x --permits 2 --no-wait -- true
-  expect 64 holdfast run x --permits 3 --no-wait -- true
-  release
+  shared_and_permits
 }
 
 @test "a killed holder's lock is free at once, whatever its ttl" {
@@ -135,13 +124,7 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
 }
 
 @test "a denied holder is stopped, and its lock is free after that" {
-  hold_it --ttl 1s 2>said
-  expect 0 holdfast deny x --why 'a test'
-  says 'is denied'
-  code=0
-  wait "$holder" || code=$?
-  [[ $code == 76 ]]
-  grep -q 'denied it: a test' said
+  deny_stops_the_holder 1s
   expect 0 holdfast run x -- true
 }
 

@@ -23,11 +23,7 @@ teardown_file() {
 
 setup() {
   command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
-  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
-  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state
-  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
-  unset HOLDFAST_TOKEN
-  cd "$BATS_TEST_TMPDIR" || return
+  bare_surroundings
   store="local:$BATS_TEST_TMPDIR/store"
   local i
   for i in 1 2 3 4 5; do

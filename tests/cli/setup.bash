@@ -1,10 +1,16 @@
 # What every suite of the command line starts with. HOLDFAST is the program under test.
 
-setup() {
+# Nothing of the caller's own settings, and a directory of the test's.
+bare_surroundings() {
   export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
+  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
   unset HOLDFAST_STORE HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION
-  unset HOLDFAST_LOCK
+  unset HOLDFAST_LOCK HOLDFAST_TOKEN
   cd "$BATS_TEST_TMPDIR" || return
+}
+
+setup() {
+  bare_surroundings
   store="local:$BATS_TEST_TMPDIR/store"
   need_local
   export HOLDFAST_STORE=$store
@@ -79,3 +85,45 @@ hold_it() {
   until_true test -e held
 }
 release() { : >go; wait "$holder"; }
+
+# What the suites of several engines ask of HOLDFAST_STORE.
+
+shared_and_permits() {
+  hold_it --shared
+  expect 0 holdfast run x --shared --no-wait -- true
+  expect 75 holdfast run x --no-wait -- true
+  release
+  hold_it --permits 2
+  expect 0 holdfast run x --permits 2 --no-wait -- true
+  expect 64 holdfast run x --permits 3 --no-wait -- true
+  release
+}
+
+# deny_stops_the_holder TTL
+deny_stops_the_holder() {
+  hold_it --ttl "$1" 2>said
+  expect 0 holdfast deny x --why 'a test'
+  says 'is denied'
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+  grep -q 'denied it: a test' said
+}
+
+break_takes_the_dead_alone() {
+  hold_it --ttl 1h
+  expect 75 holdfast break x
+  says 'is not broken'
+  kill_all_marked
+  expect 0 holdfast break x
+  says 'its locks are free'
+  hold_it --ttl 1h
+  kill_all_marked
+  expect 0 holdfast run x --no-wait -- true
+}
+
+# The guardian and all that it guards.
+kill_all_marked() {
+  kill -KILL $(marked)
+  wait "$holder" || true
+}

@@ -16,11 +16,7 @@ teardown_file() { stop_in "$BATS_FILE_TMPDIR/zookeeper"; }
 
 setup() {
   has_zookeeper || skip "NOT TESTED: no ZooKeeper"
-  export HOLDFAST_CONFIG='' MARK="mark-$BATS_SUITE_TEST_NUMBER-$$"
-  export XDG_STATE_HOME=$BATS_TEST_TMPDIR/state HOLDFAST_RUN_DIRECTORY=$BATS_TEST_TMPDIR/run
-  unset HOLDFAST_TTL HOLDFAST_WAIT HOLDFAST_GRACE HOLDFAST_LEASE HOLDFAST_SESSION HOLDFAST_LOCK
-  unset HOLDFAST_TOKEN
-  cd "$BATS_TEST_TMPDIR" || return
+  bare_surroundings
   # A store of each test's own.
   export HOLDFAST_STORE="zookeeper://$server/test-$BATS_TEST_NUMBER?node_timeout=1s"
   run "$HOLDFAST" ls
@@ -28,28 +24,11 @@ setup() {
 }
 
 @test "shared locks, permits and both of them at once" {
-  hold_it --shared
-  expect 0 holdfast run x --shared --no-wait -- true
-  expect 75 holdfast run x --no-wait -- true
-  release
-  hold_it --permits 2
-  expect 0 holdfast run x --permits 2 --no-wait -- true
-  expect 64 holdfast run x --permits 3 --no-wait -- true
-  release
+  shared_and_permits
 }
 
 @test "break refuses who lives; who was killed on this host is followed at once" {
-  hold_it --ttl 1h
-  expect 75 holdfast break x
-  says 'is not broken'
-  kill -KILL $(marked)
-  wait "$holder" || true
-  expect 0 holdfast break x
-  says 'its locks are free'
-  hold_it --ttl 1h
-  kill -KILL $(marked)
-  wait "$holder" || true
-  expect 0 holdfast run x --no-wait -- true
+  break_takes_the_dead_alone
 }
 
 @test "doctor tells the server, and that anybody who reaches it can end sessions" {
