@@ -1,5 +1,6 @@
 #include "bench/bare_zookeeper.hpp"
 
+#include "bench/many_sessions.hpp"
 #include "bench/measure.hpp"
 
 #include <poll.h>
@@ -172,6 +173,7 @@ std::vector<double> bare_zookeeper::run_deliveries(double seconds) {
              &told, set, &armed),
          "watch");
     await(armed);
+    settle();
     const double began = now_us();
     need(zoo_adelete(
              handle_, watched, -1,

@@ -30,15 +30,20 @@ class bare_delivery {
   double p50(double seconds) {
     std::vector<double> took;
     for (const double end = now_us() + seconds * 1e6; now_us() < end;) {
+      io::latch made;
       io::latch delivered;
       heard_ = &delivered;
-      double begin = 0;
+      std::int64_t revision = 0;
       on_.on_loop([&] {
-        on_.acquire(key, [&](std::int64_t revision) {
-          begin = now_us();
-          on_.release(key, revision, [] {});
+        on_.acquire(key, [&](std::int64_t r) {
+          revision = r;
+          made.open();
         });
       });
+      made.wait();
+      settle();
+      const double begin = now_us();
+      on_.on_loop([&] { on_.release(key, revision, [] {}); });
       delivered.wait();
       took.push_back(now_us() - begin);
     }

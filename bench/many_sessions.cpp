@@ -66,6 +66,8 @@ void call_count::settle() const {
   }
 }
 
+void settle() { std::this_thread::sleep_for(5ms); }
+
 double hand_over_p50(session& first, session& second, double seconds) {
   std::vector<double> took;
   session* holder = &first;
@@ -80,8 +82,7 @@ double hand_over_p50(session& first, session& second, double seconds) {
       if (l) got.emplace(std::move(*l));
       done.open();
     });
-    // Until it waits and watches.
-    std::this_thread::sleep_for(5ms);
+    settle();
     const double begin = now_us();
     io::latch released;
     std::move(*held).release([&](const result<void>&) { released.open(); });

@@ -18,6 +18,10 @@ namespace holdfast::bench {
 
 using counted = std::function<std::unique_ptr<call_count>(const std::string& url)>;
 
+/// Until a waiter sleeps. Both sides of a hand-over do it: a server and a client that were idle
+/// answer later than those of a busy loop.
+void settle();
+
 /// From the release of one session until the other one, which waits, knows that it has the lock; in
 /// microseconds, the median. Both take turns.
 double hand_over_p50(session& first, session& second, double seconds);
