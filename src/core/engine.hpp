@@ -239,6 +239,10 @@ class engine {
   /// Reads in one moment whether our entry is there, our session is there and not denied, and who
   /// is ahead: ok when granted, queued, else gone or denied. `unavailable` and `unknown`: it could
   /// not be seen, or the engine contends without success; the entry keeps its place.
+  ///
+  /// A store that itself gives the lock to the next entry may say so with its news; the first
+  /// confirm after that may be answered ok from it. It was true when it was said: what came after,
+  /// a deny or a takeover, is kept from the holder's time by its lease, as after any grant.
   virtual void confirm(const confirm_request&, on<queue_view>) = 0;
 
   /// Compare-and-delete of a session record at exactly the version that was seen. `changed` when

@@ -80,6 +80,24 @@ TEST_F(replicas, a_write_counts_only_when_the_replicas_have_it) {
   EXPECT_TRUE(process::eventually([&] { return a.beat().what == status::ok; }));
 }
 
+TEST_F(replicas, a_lock_that_is_given_by_a_message_counts_only_when_the_replicas_have_it) {
+  server m(at_once()), r;
+  attach(r, m);
+  const auto o = open(url(m, "&replicas=1&node_timeout=300ms"));
+  await(o, status::ok);
+  member holder(ask(o)), waiter(ask(o));
+  const auto held = holder.enqueue("a");
+  const auto v = waiter.enqueue("a");
+  std::atomic<int> told{0};
+  auto watch = o.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  r.stop();
+  EXPECT_EQ(holder.leave("a", held.mine).what, status::unknown);
+  ASSERT_TRUE(process::eventually([&] { return told > 0; }));
+  EXPECT_EQ(waiter.confirm("a", v.mine).what, status::unknown);
+  r.resume();
+  EXPECT_TRUE(process::eventually([&] { return waiter.confirm("a", v.mine).what == status::ok; }));
+}
+
 TEST_F(replicas, fewer_than_the_url_asks_for_are_refused_by_number) {
   server m(at_once());
   const auto reply = await(open(url(m, "&replicas=2")), status::unavailable);

@@ -72,6 +72,7 @@ void redis_engine::ask_who_is_ahead(master::maker make, Read read,
 }
 
 void redis_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
+  master_->box()->forget_all_of(r.draft.id);
   ask<core::open_reply>([d = r.draft](nonce n) { return commands::open(n, d); }, writes,
                         [m = master_](const wire::reply& w) {
                           auto got = replies::open(w);
@@ -112,6 +113,15 @@ void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_
 }
 
 void redis_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
+  // What the replicas have not, a failover forgets: then an answer that waits for them decides.
+  const bool kept = master_->set().with_replicas != settings::replication::awaited;
+  if (kept && master_->box()->take_grant(r.order, r.id)) {
+    core::queue_view v;
+    v.what = status::ok;
+    v.mine = r.order;
+    note_view(*master_, v, r.id);
+    return done(std::move(v));
+  }
   ask_who_is_ahead([r](nonce n) { return commands::confirm(n, r); },
                    [m = master_, id = r.id](const wire::reply& w) {
                      auto got = replies::view(w);

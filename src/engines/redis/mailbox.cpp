@@ -40,20 +40,20 @@ void mailbox::forget(token order) {
   const std::lock_guard hold(mutex_);
   const auto found = entries_.find(order.value);
   if (found == entries_.end()) return;
-  found->second.expected = false;
+  found->second.expected = found->second.given = false;
   if (found->second.told.empty()) entries_.erase(found);
 }
 
 void mailbox::forget_all_of(const session_id& owner) {
   const std::lock_guard hold(mutex_);
   for (auto& [order, w] : entries_) {
-    if (w.owner == owner) w.expected = false;
+    if (w.owner == owner) w.expected = w.given = false;
   }
   std::erase_if(entries_,
                 [](const auto& e) { return !e.second.expected && e.second.told.empty(); });
 }
 
-void mailbox::ring(token order) {
+void mailbox::ring(token order, bool holds) {
   notices told;
   {
     const std::lock_guard hold(mutex_);
@@ -65,8 +65,16 @@ void mailbox::ring(token order) {
     }
     told = found->second.told;
     found->second.rung = true;
+    if (holds) found->second.given = true;
   }
   fire(told);
+}
+
+bool mailbox::take_grant(token order, const session_id& owner) {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(order.value);
+  return found != entries_.end() && found->second.owner == owner &&
+         std::exchange(found->second.given, false);
 }
 
 void mailbox::ring_all() {
@@ -76,6 +84,7 @@ void mailbox::ring_all() {
     for (auto& [order, w] : entries_) {
       told.insert(told.end(), w.told.begin(), w.told.end());
       w.rung = true;
+      w.given = false;
     }
   }
   fire(told);

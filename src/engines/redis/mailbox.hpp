@@ -30,8 +30,11 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
   void forget(token order);
   void forget_all_of(const session_id& owner);
 
-  /// The server says that it should look again.
-  void ring(token order);
+  /// The server says that it should look again, or that it holds the lock.
+  void ring(token order, bool holds);
+  /// Whether the server has said that this session's entry holds the lock, on the connection of
+  /// now. Once: whoever asks again wants to know how it is now.
+  bool take_grant(token order, const session_id& owner);
   /// Messages may have been lost, or everything.
   void ring_all();
 
@@ -44,6 +47,7 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
     session_id owner{};
     bool expected{};
     bool rung{};  ///< Since the last view, whoever was told: a watch may belong to an older one.
+    bool given{};
     notices told{};
   };
 

@@ -172,7 +172,7 @@ void master::went_up(const io::redis_facts& facts) {
 void master::went_down(const error& why) { settle({}, {status::unavailable, why.message()}); }
 
 void master::heard(const wire::reply& push) {
-  if (const auto order = replies::woken(push)) box_->ring(*order);
+  if (const auto w = replies::woken(push)) box_->ring(w->order, w->holds);
 }
 
 void master::load_scripts() {

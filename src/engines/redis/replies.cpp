@@ -320,10 +320,15 @@ std::optional<std::size_t> replicas(const reply& role) {
   return role.elements[2].elements.size();
 }
 
-std::optional<token> woken(const reply& push) noexcept {
+std::optional<wake_up> woken(const reply& push) noexcept {
   if (push.elements.size() != 3 || push.elements[0].text != "message") return std::nullopt;
   if (!std::string_view(push.elements[1].text).starts_with(wake_prefix)) return std::nullopt;
-  return order_of(push.elements[2].text);
+  std::string_view text = push.elements[2].text;
+  const bool holds = text.ends_with('+');
+  if (holds) text.remove_suffix(1);
+  const auto order = order_of(text);
+  if (!order) return std::nullopt;
+  return wake_up{.order = *order, .holds = holds};
 }
 
 bool is_not_admitted(const reply& r) noexcept { return says(r, refusal::not_admitted); }

@@ -45,8 +45,13 @@ std::optional<std::string> clean(const wire::reply& r);
 /// How many replicas are attached; nothing when it is no master or was not answered.
 std::optional<std::size_t> replicas(const wire::reply& role);
 
-/// The entry that a message of a wake channel is about; nothing for every other push.
-std::optional<token> woken(const wire::reply& push) noexcept;
+/// A message of a wake channel.
+struct wake_up {
+  token order{};
+  bool holds{};  ///< The lock was given to the entry; else its owner should look.
+};
+/// Nothing for every other push.
+std::optional<wake_up> woken(const wire::reply& push) noexcept;
 
 /// The error says that this life of the data is another one than the client knows.
 bool is_not_admitted(const wire::reply& r) noexcept;

@@ -141,7 +141,16 @@ TEST(replies, a_push_is_a_wake_up_only_on_its_channel) {
     return reply{.kind = reply_kind::push,
                  .elements = {text("message"), text(channel), text(message)}};
   };
-  EXPECT_EQ(replies::woken(push("holdfast:wake:ab", "12")), token{12});
+  const auto hint = replies::woken(push("holdfast:wake:ab", "12"));
+  ASSERT_TRUE(hint);
+  EXPECT_EQ(hint->order, token{12});
+  EXPECT_FALSE(hint->holds);
+  const auto given = replies::woken(push("holdfast:wake:ab", "12+"));
+  ASSERT_TRUE(given);
+  EXPECT_EQ(given->order, token{12});
+  EXPECT_TRUE(given->holds);
+  EXPECT_FALSE(replies::woken(push("holdfast:wake:ab", "+")));
+  EXPECT_FALSE(replies::woken(push("holdfast:wake:ab", "12++")));
   EXPECT_FALSE(replies::woken(push("holdfast:free:ab", "12")));
   EXPECT_FALSE(replies::woken(push("holdfast:wake:ab", "0")));
   EXPECT_FALSE(replies::woken(push("holdfast:wake:ab", "12x")));

@@ -100,6 +100,14 @@ local function count_entries(name, before, unswept)
   return count
 end
 
+-- Its owner is told that it holds. From now on the entry counts until the session ends, also when
+-- the session is denied.
+local function give(name, e)
+  local field = field_of(e.request, name)
+  run('HSET', entries_key('held', e.id, e.inc), field, e.member)
+  run('HDEL', entries_key('waiting', e.id, e.inc), field)
+end
+
 -- Whether an entry behind these holds the lock; the same as granted() of src/core/queue.hpp.
 local function is_granted(mode, older)
   local kind = kind_of(mode)

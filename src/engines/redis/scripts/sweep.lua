@@ -2,10 +2,22 @@
 
 local SWEEP_MAX = 100
 
--- A hint to whoever waits: where it may not be published, they look by themselves.
-local function wake(e)
-  if e.client ~= '' then
-    redis.pcall('PUBLISH', 'holdfast:wake:' .. e.client, e.order)
+-- The lock goes over to whoever holds it now, if the message reaches its client; else it looks by
+-- itself, as it does for a hint. Of entries that wait to be swept it is not known here whether they
+-- are alive: then a hint is all that is said.
+local function wake(name, e)
+  if e.client == '' then
+    return
+  end
+  local channel = 'holdfast:wake:' .. e.client
+  if run('EXISTS', P .. 'ended') == 1
+      or not is_granted(e.mode, count_entries(name, '(' .. e.order, false)) then
+    redis.pcall('PUBLISH', channel, e.order)
+    return
+  end
+  local heard = redis.pcall('PUBLISH', channel, e.order .. '+')
+  if type(heard) == 'number' and heard > 0 then
+    give(name, e)
   end
 end
 
@@ -17,9 +29,9 @@ local function next_of(kind, name, order)
   return found and entry_of(found)
 end
 
-local function wake_all(members)
+local function wake_all(name, members)
   for i = 1, #members do
-    wake(entry_of(members[i]))
+    wake(name, entry_of(members[i]))
   end
 end
 
@@ -31,17 +43,17 @@ local function wake_watchers(name, e)
     local older = run('ZCOUNT', key, '-inf', '(' .. e.order)
     local first, last = math.max(older, n - 1), older + n - 1
     if last >= first then
-      wake_all(run('ZRANGE', key, digits(first), digits(last)))
+      wake_all(name, run('ZRANGE', key, digits(first), digits(last)))
     end
     return
   end
   local writer = next_of('x', name, e.order)
   local reader = next_of('r', name, e.order)
   if writer and not (reader and by_order(reader, writer)) then
-    wake(writer)
+    wake(name, writer)
   elseif reader and e.mode == 'x' then
-    wake_all(run('ZRANGEBYSCORE', queue_key('r', name), '(' .. e.order,
-                 writer and '(' .. writer.order or '+inf'))
+    wake_all(name, run('ZRANGEBYSCORE', queue_key('r', name), '(' .. e.order,
+                       writer and '(' .. writer.order or '+inf'))
   end
 end
 

@@ -62,16 +62,13 @@ local function own_entry(id, inc, field)
   return waiting and entry_of(waiting), false
 end
 
--- What the owner of an entry that is there is told. Once it was told that it holds, its entry
--- counts until the session ends, also when the session is denied.
+-- What the owner of an entry that is there is told.
 local function answer_for(name, e, is_told, left)
   if not is_told and not is_granted(e.mode, count_entries(name, '(' .. e.order, left)) then
     return seen(QUEUED, e, name, left)
   end
   if not is_told then
-    local field = field_of(e.request, name)
-    run('HSET', entries_key('held', e.id, e.inc), field, e.member)
-    run('HDEL', entries_key('waiting', e.id, e.inc), field)
+    give(name, e)
   end
   return {GRANTED, e.order, flag(left)}
 end
