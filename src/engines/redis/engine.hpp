@@ -32,6 +32,7 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
   void take(const core::take_request& r, core::on<core::take_reply> done) override;
   void deny(const core::deny_request& r, core::on<core::deny_reply> done) override;
   std::string trouble() const override { return master_->trouble(); }
+  bool lend(core::parking& until) override { return master_->shared_loop()->lend(until); }
   std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
                                             std::function<void()> notify) override;
   void list(core::on<core::listing> done) override;
