@@ -76,6 +76,10 @@ struct request {
 
 result<fencing_token> read_token(const typed& t) {
   if (!is_number(t.token)) return fencing_token::parse(t.token);
+  if (t.token.size() > 1 && t.token.front() == '0') {
+    return error(errc::invalid_argument,
+                 "'" + t.token + "' is not a fencing token: a leading zero");
+  }
   fencing_token given{unnamed(t.resource), token{}};
   const auto* end = t.token.data() + t.token.size();
   const auto [at, failed] = std::from_chars(t.token.data(), end, given.value.value);

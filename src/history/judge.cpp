@@ -124,7 +124,9 @@ judgement judged(const std::string& lock, model as, std::vector<step> steps, con
   judgement j{lock, as, o.judge(), o.size(), {}, {}};
   if (j.found == verdict::violation) {
     j.conflict = o.conflict();
-    j.why = std::to_string(j.conflict.size()) + " operations have no order in which " + rule_of(as);
+    const std::string count = std::to_string(j.conflict.size());
+    j.why = count + (count == "1" ? " operation has" : " operations have") +
+            " no order in which " + rule_of(as);
   } else if (j.found == verdict::undecided) {
     j.why = std::to_string(memory >> 20) + " MiB of states were not enough for " +
             std::to_string(j.operations) + " operations; nothing is known about this name";

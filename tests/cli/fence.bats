@@ -89,7 +89,7 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
 
 @test "values that are no token are 64" {
   setup_fence
-  for token in 0 9007199254740992 99999999999999999999999 -1 5x 5:a 0:a:b 5:a%zz:b; do
+  for token in 0 007 9007199254740992 99999999999999999999999 -1 5x 5:a 0:a:b 5:a%zz:b; do
     expect 64 holdfast fence check "$at" data "$token"
   done
   [[ ! -e floors ]]

@@ -62,7 +62,7 @@ is_waiting() {
   expect 64 holdfast run x --store "redis://$node?replicas=some" -- true
   says 'refuse, ignore, or how many'
   expect 64 holdfast run x --ttl 2m -- true
-  says '1m'
+  says '1m, its max_ttl'
   expect 0 holdfast run x -- true
   expect 64 holdfast run x --store "redis://$node?max_ttl=5s" -- true
   says 'that of the store 1m'

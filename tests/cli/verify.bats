@@ -76,3 +76,13 @@ assert n["conflict"][1] == {"line": 5, "operation": "check", "caller": "a", "tok
   says '--memory 0 is no number of MiB'
   expect 64 holdfast verify
 }
+
+@test "the example of the documentation is linearizable, and is not when a read saw the late write" {
+  sed -n '/^    holdfast-history 2$/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/history-format.md" |
+    sed 's/^    //' >history
+  expect 0 holdfast verify history
+  [[ $output == '2 of 2 objects linearizable, 9 operations in 10 lines' ]]
+  sed -i '/^read/s/second/late/' history
+  expect 1 holdfast verify history
+  says 'storage behind "nightly"' '1 operation has no order' '1 of 2 objects linearizable'
+}
