@@ -269,5 +269,18 @@ TEST(grpc_peer, that_speaks_something_else_is_asked_about) {
   }
 }
 
+TEST(grpc_peer, that_goes_or_resets_before_it_said_anything_is_asked_about) {
+  for (const bool resets : {false, true}) {
+    peer server([resets](const peer::client& c, int) {
+      static_cast<void>(c.read());
+      if (resets) c.reset();
+    });
+    client c(server.address());
+    const auto why = c.happened->wait_down();
+    EXPECT_NE(why.find("before anything was said"), std::string::npos) << why;
+    EXPECT_NE(why.find("+tls"), std::string::npos) << why;
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::io
