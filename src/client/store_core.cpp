@@ -89,18 +89,16 @@ result<void> store_core::check_ttl(std::optional<duration> named, const engines:
                                              reason_of_floor(what));
   }
   if (!what.ttl_limit || *named <= *what.ttl_limit) return {};
-  return error(errc::invalid_argument,
-               begin + "limit of " + what.url + " is its max_ttl, " +
-                   print_duration(*what.ttl_limit));
+  return error(errc::invalid_argument, begin + "limit of " + what.url + " is its max_ttl, " +
+                                           print_duration(*what.ttl_limit));
 }
 
 result<duration> store_core::fitting(duration ttl) const {
   if (ttl >= opened_.ttl_floor && ttl <= limit_) return ttl;
-  return error(errc::invalid_argument, "the ttl is " + print_duration(ttl) + "; it must be from " +
-                                           print_duration(opened_.ttl_floor) + " to " +
-                                           print_duration(limit_) +
-                                           (opened_.ttl_limit == limit_ ? ", its max_ttl" : "") +
-                                           reason_of_floor(opened_));
+  return error(errc::invalid_argument,
+               "the ttl is " + print_duration(ttl) + "; it must be from " +
+                   print_duration(opened_.ttl_floor) + " to " + print_duration(limit_) +
+                   (opened_.ttl_limit == limit_ ? ", its max_ttl" : "") + reason_of_floor(opened_));
 }
 
 result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missing what) {

@@ -125,8 +125,8 @@ judgement judged(const std::string& lock, model as, std::vector<step> steps, con
   if (j.found == verdict::violation) {
     j.conflict = o.conflict();
     const std::string count = std::to_string(j.conflict.size());
-    j.why = count + (count == "1" ? " operation has" : " operations have") +
-            " no order in which " + rule_of(as);
+    j.why = count + (count == "1" ? " operation has" : " operations have") + " no order in which " +
+            rule_of(as);
   } else if (j.found == verdict::undecided) {
     j.why = std::to_string(memory >> 20) + " MiB of states were not enough for " +
             std::to_string(j.operations) + " operations; nothing is known about this name";

@@ -379,10 +379,8 @@ class grpc_connection::state final : public stream::owner,
 
   // A peer that does not understand us says nothing and goes.
   error explained(const error& why) const {
-    const auto& said = why.message();
-    const bool went =
-        said.starts_with("the server closed") || said.starts_with("the connection broke");
-    if (!went) return why;
+    const auto was = [&](const char* how) { return why.message().starts_with(how); };
+    if (!was("the server closed") && !was("the connection broke")) return why;
     const char* question = options_.tls == nullptr
                                ? "; is this etcd's port for clients, and does it want TLS (+tls)?"
                                : "; does it speak TLS on this port, and does it accept our "

@@ -77,7 +77,7 @@ assert n["conflict"][1] == {"line": 5, "operation": "check", "caller": "a", "tok
   expect 64 holdfast verify
 }
 
-@test "the example of the documentation is linearizable, and is not when a read saw the late write" {
+@test "the documentation's example is linearizable, and not when a read saw the late write" {
   sed -n '/^    holdfast-history 2$/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/history-format.md" |
     sed 's/^    //' >history
   expect 0 holdfast verify history
