@@ -48,6 +48,26 @@ TEST_F(deny, one_that_was_granted_and_not_told_is_skipped_too) {
   EXPECT_EQ(next.confirm("a", mine.mine).what, status::ok);
 }
 
+TEST_F(deny, a_message_of_somebody_else_is_a_hint) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member holder(a), waiter(a);
+  holder.enqueue("a");
+  const auto v = waiter.enqueue("a");
+  std::atomic<int> told{0};
+  auto watch = o.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  const auto channels = s.command({"PUBSUB", "CHANNELS"});
+  ASSERT_EQ(channels.elements.size(), 1U);
+  const std::string order = std::to_string(v.mine.value);
+  int sent = 0;
+  for (const char* life : {"", "+", "+holdfast:", "+holdfast::", "+holdfast:another:"}) {
+    s.command({"PUBLISH", channels.elements[0].text, order + life});
+    ASSERT_TRUE(process::eventually([&, now = ++sent] { return told == now; }));
+    EXPECT_EQ(waiter.confirm("a", v.mine).what, status::queued) << life;
+  }
+}
+
 // As after a deny that left more than a hundred entries to sweep, before anybody sweeps them.
 TEST_F(deny, nothing_is_given_to_one_whose_entries_wait_to_be_swept) {
   server s;

@@ -113,9 +113,7 @@ void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_
 }
 
 void redis_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
-  // What the replicas have not, a failover forgets: then an answer that waits for them decides.
-  const bool kept = master_->set().with_replicas != settings::replication::awaited;
-  if (kept && master_->box()->take_grant(r.order, r.id)) {
+  if (master_->box()->take_grant(r.order, r.id)) {
     core::queue_view v;
     v.what = status::ok;
     v.mine = r.order;

@@ -14,7 +14,8 @@ namespace holdfast::engines::redis {
 /// One Redis master: every operation is one Lua script and one round trip, and no timer of the
 /// server takes part.
 ///
-/// Answers and notifications come on the loop's thread.
+/// Answers and notifications come on the loop's thread, but for a confirm that a message has
+/// answered already: on the caller's.
 ///
 /// Thread safety: as the port says.
 class redis_engine final : public core::engine, public std::enable_shared_from_this<redis_engine> {

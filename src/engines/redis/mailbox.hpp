@@ -30,7 +30,8 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
   void forget(token order);
   void forget_all_of(const session_id& owner);
 
-  /// The server says that it should look again, or that it holds the lock.
+  /// The server says that it should look again, or, in a message that can be trusted, that it
+  /// holds the lock.
   void ring(token order, bool holds);
   /// Whether the server has said that this session's entry holds the lock, on the connection of
   /// now. Once: whoever asks again wants to know how it is now.

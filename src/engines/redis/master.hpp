@@ -61,8 +61,11 @@ class master final : public std::enable_shared_from_this<master> {
   void saw_token(std::uint64_t t) noexcept;
   const settings& set() const noexcept { return settings_; }
   const std::string& client() const noexcept { return client_; }
-  /// Messages come on the connection of the answers. On the loop's thread.
-  bool hears_in_order() const noexcept { return !second_; }
+  /// Messages come on the connection of the answers, and no answer is kept back until replicas have
+  /// it. On the loop's thread.
+  bool hears_in_order() const noexcept {
+    return !second_ && settings_.with_replicas != settings::replication::awaited;
+  }
   const std::shared_ptr<mailbox>& box() const noexcept { return box_; }
   const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
   io::redis_connection::counters count() const { return connection_->count(); }
@@ -96,6 +99,7 @@ class master final : public std::enable_shared_from_this<master> {
   void went_up(const io::redis_facts& facts);
   void went_down(const error& why);
   void heard(const wire::reply& push);
+  bool is_this_life(std::string_view prefix);
   void load_scripts();
   void subscribe();
   void listen_apart();

@@ -171,8 +171,17 @@ void master::went_up(const io::redis_facts& facts) {
 
 void master::went_down(const error& why) { settle({}, {status::unavailable, why.message()}); }
 
+bool master::is_this_life(std::string_view prefix) {
+  const std::lock_guard hold(mutex_);
+  return !nonce_.empty() && prefix == "holdfast:" + nonce_ + ":";
+}
+
 void master::heard(const wire::reply& push) {
-  if (const auto w = replies::woken(push)) box_->ring(w->order, w->holds);
+  const auto w = replies::woken(push);
+  if (!w) return;
+  // A connection of its own may end at another server than that of the answers, and what the
+  // replicas have not, a failover forgets: then it is a hint.
+  box_->ring(w->order, hears_in_order() && is_this_life(w->life));
 }
 
 void master::load_scripts() {

@@ -323,12 +323,11 @@ std::optional<std::size_t> replicas(const reply& role) {
 std::optional<wake_up> woken(const reply& push) noexcept {
   if (push.elements.size() != 3 || push.elements[0].text != "message") return std::nullopt;
   if (!std::string_view(push.elements[1].text).starts_with(wake_prefix)) return std::nullopt;
-  std::string_view text = push.elements[2].text;
-  const bool holds = text.ends_with('+');
-  if (holds) text.remove_suffix(1);
-  const auto order = order_of(text);
+  const std::string_view text = push.elements[2].text;
+  const auto plus = std::min(text.find('+'), text.size());
+  const auto order = order_of(text.substr(0, plus));
   if (!order) return std::nullopt;
-  return wake_up{.order = *order, .holds = holds};
+  return wake_up{.order = *order, .life = text.substr(std::min(plus + 1, text.size()))};
 }
 
 bool is_not_admitted(const reply& r) noexcept { return says(r, refusal::not_admitted); }

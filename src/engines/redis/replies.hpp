@@ -48,7 +48,9 @@ std::optional<std::size_t> replicas(const wire::reply& role);
 /// A message of a wake channel.
 struct wake_up {
   token order{};
-  bool holds{};  ///< The lock was given to the entry; else its owner should look.
+  /// The keys' prefix of the life in which the lock was given to the entry; empty: its owner
+  /// should look.
+  std::string_view life{};
 };
 /// Nothing for every other push.
 std::optional<wake_up> woken(const wire::reply& push) noexcept;

@@ -2,23 +2,23 @@
 
 local SWEEP_MAX = 100
 
--- The lock goes over to whoever holds it now, if the message reaches its client; else it looks by
--- itself, as it does for a hint. Of entries that wait to be swept it is not known here whether they
--- are alive: then a hint is all that is said.
-local function wake(name, e)
+-- The lock goes over to an entry that holds it now, if the message reaches its client; else it looks
+-- by itself, as it does for a hint. The message names this life: who may not read it gives nothing.
+local function wake(name, e, holds)
   if e.client == '' then
     return
   end
   local channel = 'holdfast:wake:' .. e.client
-  if run('EXISTS', P .. 'ended') == 1
-      or not is_granted(e.mode, count_entries(name, '(' .. e.order, false)) then
-    redis.pcall('PUBLISH', channel, e.order)
-    return
-  end
-  local heard = redis.pcall('PUBLISH', channel, e.order .. '+')
-  if type(heard) == 'number' and heard > 0 then
+  local heard = redis.pcall('PUBLISH', channel, e.order .. (holds and '+' .. P or ''))
+  if holds and type(heard) == 'number' and heard > 0 then
     give(name, e)
   end
+end
+
+-- Of entries that wait to be swept it is not known here whether they are alive.
+local function holds_now(name, e)
+  return run('EXISTS', P .. 'ended') == 0
+      and is_granted(e.mode, count_entries(name, '(' .. e.order, false))
 end
 
 -- The next entry of one kind behind `order`. It may be dead and not swept yet: whoever waits behind
@@ -29,9 +29,15 @@ local function next_of(kind, name, order)
   return found and entry_of(found)
 end
 
-local function wake_all(name, members)
+-- Entries in their order: whether the first one holds is true of the first `alike`.
+local function wake_all(name, members, alike)
+  local holds
   for i = 1, #members do
-    wake(name, entry_of(members[i]))
+    local e = entry_of(members[i])
+    if i == 1 then
+      holds = holds_now(name, e)
+    end
+    wake(name, e, holds and i <= alike)
   end
 end
 
@@ -43,17 +49,19 @@ local function wake_watchers(name, e)
     local older = run('ZCOUNT', key, '-inf', '(' .. e.order)
     local first, last = math.max(older, n - 1), older + n - 1
     if last >= first then
-      wake_all(name, run('ZRANGE', key, digits(first), digits(last)))
+      wake_all(name, run('ZRANGE', key, digits(first), digits(last)), 1)
     end
     return
   end
   local writer = next_of('x', name, e.order)
   local reader = next_of('r', name, e.order)
   if writer and not (reader and by_order(reader, writer)) then
-    wake(name, writer)
+    wake(name, writer, holds_now(name, writer))
   elseif reader and e.mode == 'x' then
-    wake_all(name, run('ZRANGEBYSCORE', queue_key('r', name), '(' .. e.order,
-                       writer and '(' .. writer.order or '+inf'))
+    -- No writer is between them.
+    local readers = run('ZRANGEBYSCORE', queue_key('r', name), '(' .. e.order,
+                        writer and '(' .. writer.order or '+inf')
+    wake_all(name, readers, #readers)
   end
 end
 

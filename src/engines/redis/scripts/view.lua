@@ -67,8 +67,7 @@ local function answer_for(name, e, is_told, left)
   if not is_told and not is_granted(e.mode, count_entries(name, '(' .. e.order, left)) then
     return seen(QUEUED, e, name, left)
   end
-  if not is_told then
-    give(name, e)
-  end
+  -- Also once it was told: who waits for replicas waits for what this call wrote.
+  give(name, e)
   return {GRANTED, e.order, flag(left)}
 end
