@@ -61,15 +61,18 @@ class holder {
     // Not by closing it: later children have inherited it, too.
     const char sign = 'e';
     static_cast<void>(!::write(end_, &sign, 1));
-    ::close(end_);
-    ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+    await_end();
   }
   void kill() {
     ::kill(pid_, SIGKILL);
-    leave();
+    await_end();
   }
 
  private:
+  void await_end() {
+    ::close(end_);
+    ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+  }
   pid_t pid_{-1};
   int end_{-1};
   bool entered_{};
