@@ -2,9 +2,9 @@
 
 local SWEEP_MAX = 100
 
--- The lock goes over to an entry that holds it now, if the message reaches its client; else it looks
--- by itself, as it does for a hint. The message names this life: who may not read that gives
--- nothing.
+-- The lock goes over to an entry that holds it now, if the message reaches its client; else its
+-- owner looks by itself, as it does for a hint. The message names this life: who may not read that
+-- gives nothing.
 local function wake(name, e, holds)
   if e.client == '' then
     return
