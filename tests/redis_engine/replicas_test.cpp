@@ -84,12 +84,15 @@ TEST_F(replicas, a_lock_that_is_given_by_a_message_counts_only_when_the_replicas
   server m(at_once()), r;
   attach(r, m);
   const auto o = open(url(m, "&replicas=1&node_timeout=300ms"));
+  const auto elsewhere = open(url(m, "&replicas=1&node_timeout=301ms"));
   await(o, status::ok);
-  member holder(ask(o)), waiter(ask(o));
+  await(elsewhere, status::ok);
+  ASSERT_NE(o.engine, elsewhere.engine) << "WAIT looks at what its own connection wrote";
+  member holder(ask(o)), waiter(ask(elsewhere));
   const auto held = holder.enqueue("a");
   const auto v = waiter.enqueue("a");
   std::atomic<int> told{0};
-  auto watch = o.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  auto watch = elsewhere.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
   r.stop();
   EXPECT_EQ(holder.leave("a", held.mine).what, status::unknown);
   ASSERT_TRUE(process::eventually([&] { return told > 0; }));
