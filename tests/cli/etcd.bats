@@ -84,6 +84,6 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
   says '127.0.0.1:1'
   expect 69 holdfast run x --store "etcd+tls://$server/t?node_timeout=300ms" -- true
   # Whether the server's reset or the failed handshake is seen first is chance.
-  says "$server"
+  says "$server" 'TLS'
   expect 69 holdfast doctor --store "etcd://127.0.0.1:1/t?node_timeout=300ms"
 }

@@ -185,13 +185,7 @@ assert e["owner"]["program"] == "sh", a'
 
 @test "a denied holder is stopped, and its lock is free after that" {
   initialised
-  hold_it --ttl 1s 2>said
-  expect 0 holdfast deny x --why 'a test'
-  says 'is denied'
-  code=0
-  wait "$holder" || code=$?
-  [[ $code == 76 ]]
-  grep -q 'denied it: a test' said
+  deny_stops_the_holder 1s
   expect 0 holdfast run x -- true
   expect 69 holdfast break x --store "redlock://$nodes" || expect 64 holdfast break x
 }
