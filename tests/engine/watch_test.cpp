@@ -45,6 +45,23 @@ core::watch_request watch_of(const std::string& name, const core::queue_view& v)
   return {lock_name(name), v.mine, v.targets};
 }
 
+TEST_P(engine_watch, a_waiter_that_leaves_gives_the_lock_to_nobody) {
+  for (const mode how : {mode::exclusive(), mode::shared()}) {
+    auto holder = join(), between = join(), waiter = join();
+    const auto held = holder.enqueue("a");
+    const auto given_up = between.enqueue("a");
+    const auto mine = waiter.enqueue("a", how);
+    bell b;
+    const auto watch = ask().engine().watch(watch_of("a", mine), [&] { b.ring(); });
+    between.leave("a", given_up.mine);
+    EXPECT_TRUE(b.wait());
+    EXPECT_EQ(waiter.confirm("a", mine.mine).what, status::queued);
+    holder.leave("a", held.mine);
+    EXPECT_EQ(waiter.confirm("a", mine.mine).what, status::ok);
+    waiter.leave("a", mine.mine);
+  }
+}
+
 TEST_P(engine_watch, leave_close_and_take_notify_whoever_watches) {
   for (int how = 0; how < 3; ++how) {
     auto holder = join(), waiter = join();
