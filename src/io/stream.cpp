@@ -1,6 +1,7 @@
 #include "io/stream.hpp"
 
 #include "io/loop.hpp"
+#include "io/one_write.hpp"
 #include "io/stream_socket.hpp"
 
 #include <asio/buffer.hpp>
@@ -326,7 +327,10 @@ std::shared_ptr<stream> stream::make(const std::shared_ptr<loop>& l, target to,
 void stream::start(const std::shared_ptr<loop>& l) { state_->start(l); }
 void stream::close() { state_->close(); }
 std::uint64_t stream::append(std::string_view bytes) { return state_->append(bytes); }
-void stream::flush() { state_->flush(); }
+void stream::flush() {
+  if (!one_write::gathers()) return state_->flush();
+  one_write::add(state_.get(), [s = state_] { s->flush(); });
+}
 std::uint64_t stream::handed() const { return state_->handed(); }
 std::size_t stream::backlog() const noexcept { return state_->backlog(); }
 

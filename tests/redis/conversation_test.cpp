@@ -1,6 +1,7 @@
 // What commands.hpp writes and replies.hpp reads, with a real server between them.
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/facts.hpp"
+#include "engines/redlock/keys.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/redis_client_fixture.hpp"
 #include "tests/redis/server_address.hpp"
@@ -188,14 +189,23 @@ TEST_F(conversation, sessions_are_listed_denied_and_closed) {
 
 TEST_F(conversation, a_release_is_heard) {
   set_up();
-  const auto subscribed = ask([](std::string& out) { commands::subscribe(out, "a"); });
-  EXPECT_EQ(replies::subscribe(subscribed), fault::none);
+  const std::string seat = engines::redlock::seat_channel("a", 12);
+  for (const std::string& channel : {engines::redlock::free_channel("a"), seat}) {
+    const auto done = ask([&](std::string& out) { commands::subscribe(out, channel); });
+    EXPECT_EQ(replies::subscribe(done), fault::none);
+  }
+  const auto look = [&] { return ask([](std::string& out) { commands::peek(out, "a"); }); };
+  EXPECT_EQ(replies::peek(look()), false);
   acquire(value);
+  EXPECT_EQ(replies::peek(look()), true);
   const auto released =
       replies::release(ask([](std::string& out) { commands::release(out, "a", value); }));
   EXPECT_TRUE(released->told);
-  EXPECT_EQ(replies::freed(client.events->wait_pushes(1).at(0)), "a");
-  const auto left = ask([](std::string& out) { commands::unsubscribe(out, "a"); });
+  EXPECT_TRUE(released->others) << "we did not say that it is ourselves";
+  const auto heard = client.events->wait_pushes(1);
+  EXPECT_EQ(replies::freed(heard.at(0))->name, "a");
+  EXPECT_TRUE(replies::freed(heard.at(0))->calls);
+  const auto left = ask([&](std::string& out) { commands::unsubscribe(out, seat); });
   EXPECT_EQ(replies::subscribe(left), fault::none);
 }
 

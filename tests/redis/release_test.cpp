@@ -52,19 +52,94 @@ TEST_F(release_script, works_when_memory_is_out) {
   EXPECT_EQ(n.release("a", value(1)), integer(1));
 }
 
-TEST_F(release_script, tells_who_waits_for_this_name) {
-  connection waiter = n.of.connect();
-  waiter.command({"SUBSCRIBE", redlock::free_channel("a")});
-  n.release("a", value(2));
-  EXPECT_FALSE(waiter.read(50ms)) << "nothing was released";
-  waiter = n.of.connect();
-  waiter.command({"SUBSCRIBE", redlock::free_channel("a")});
-  n.release("a", value(1));
-  EXPECT_EQ(waiter.read(10s), array({text("message"), text("holdfast:free:a"), text("released")}));
+/// A client that waits for "a".
+struct waiting {
+  waiting(node& n, unsigned at) : seat(at), by(n.of.connect()) {
+    for (const std::string& c : {redlock::free_channel("a"), redlock::seat_channel("a", seat)}) {
+      by.command({"SUBSCRIBE", c});
+    }
+  }
+  bool is_called() {
+    const answer pong = array({text("pong"), text("")});
+    const answer first = by.command({"PING"});
+    if (first == pong) return false;
+    EXPECT_EQ(first,
+              array({text("message"), text(redlock::seat_channel("a", seat)), text("released")}));
+    EXPECT_EQ(by.read(10s), pong);
+    return true;
+  }
+  unsigned seat;
+  connection by;
+};
+
+TEST_F(release_script, calls_nobody_when_nothing_was_released) {
+  waiting w(n, 3);
+  EXPECT_EQ(n.release("a", value(2)), integer(0));
+  EXPECT_FALSE(w.is_called());
+}
+
+TEST_F(release_script, calls_the_next_seat_and_no_other) {
+  waiting first(n, 3), second(n, 4), last(n, 63);
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "0", "0"}), integer(3));
+  EXPECT_TRUE(second.is_called());
+  EXPECT_FALSE(first.is_called() || last.is_called());
+  n.acquire("a", value(2));
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(2), "4", "0", "0"}), integer(3));
+  EXPECT_TRUE(last.is_called());
+  EXPECT_FALSE(first.is_called() || second.is_called());
+  n.acquire("a", value(3));
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(3), "63", "0", "0"}), integer(3));
+  EXPECT_TRUE(first.is_called()) << "the seats are a circle";
+  EXPECT_FALSE(second.is_called() || last.is_called());
+}
+
+TEST_F(release_script, finds_the_one_who_waits_in_every_seat) {
+  for (unsigned seat = 0; seat < redlock::seats; ++seat) {
+    waiting w(n, seat);
+    n.acquire("a", value(seat + 1));
+    EXPECT_EQ(n.release("a", value(seat + 1)), integer(3)) << seat;
+    EXPECT_TRUE(w.is_called()) << seat;
+  }
+}
+
+TEST_F(release_script, does_not_count_the_client_that_releases) {
+  waiting self(n, 3);
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "1", "0"}), integer(1));
+  EXPECT_FALSE(self.is_called());
+  waiting same_seat(n, 3);
+  n.acquire("a", value(2));
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(2), "3", "1", "0"}), integer(3));
+  EXPECT_TRUE(same_seat.is_called()) << "another one may sit there";
+}
+
+TEST_F(release_script, keeps_it_from_the_others_and_says_that_they_wait) {
+  waiting w(n, 9);
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "0", "1"}), integer(3));
+  EXPECT_FALSE(w.is_called());
+  n.acquire("b", value(2));
+  EXPECT_EQ(n.run(scripts::release, {"b"}, {value(2), "3", "0", "1"}), integer(1));
+}
+
+TEST_F(release_script, tells_everybody_where_it_may_not_count_them) {
+  n.command({"ACL", "SETUSER", "u", "on", ">pw", "~*", "&*", "+@all", "-pubsub"});
+  connection by = n.of.connect("u", "pw");
+  waiting one(n, 1), two(n, 2);
+  EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(1)}), integer(1));
+  for (waiting* w : {&one, &two}) {
+    EXPECT_EQ(w->by.read(10s),
+              array({text("message"), text(redlock::free_channel("a")), text("released")}));
+  }
+}
+
+TEST_F(release_script, another_locks_waiters_are_not_called) {
+  waiting w(n, 3);
+  n.acquire("3:a", value(2));
+  EXPECT_EQ(n.release("3:a", value(2)), integer(1));
+  EXPECT_FALSE(w.is_called());
 }
 
 TEST_F(release_script, frees_the_lock_also_where_it_may_not_publish) {
-  n.command({"ACL", "SETUSER", "quiet", "on", ">pw", "~*", "resetchannels", "+@all"});
+  n.command({"ACL", "SETUSER", "quiet", "on", ">pw", "~*", "resetchannels", "+@all", "-pubsub"});
   connection by = n.of.connect("quiet", "pw");
   EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(1)}), integer(2));
   EXPECT_EQ(n.command({"EXISTS", "a"}), integer(0));

@@ -10,10 +10,17 @@ namespace {
 
 constexpr std::int64_t rounds_apart = 4;  ///< The lower bound of the first pause, in rounds.
 
+/// From `least` to twice that.
+duration spread(duration least, std::uint64_t random) noexcept {
+  const auto more = static_cast<std::uint64_t>(least.count());
+  return least + duration(static_cast<std::int64_t>(random % (more + 1)));
+}
+
 }  // namespace
 
 pause::pause(config c) noexcept : config_(c), round_(c.round) {
   HOLDFAST_ASSERT(c.round > duration::zero() && c.most > duration::zero());
+  HOLDFAST_ASSERT(c.told > duration::zero());
 }
 
 void pause::measured(duration took) noexcept {
@@ -34,13 +41,23 @@ duration pause::growth_at(int failures, std::uint64_t random) const noexcept {
   return b.next(random);
 }
 
-duration pause::next(std::uint64_t random, std::optional<duration> holder_left) noexcept {
-  const duration d = growth_at(failures_, random);
-  if (failures_ < failures_max) ++failures_;
+duration pause::cut(duration d, std::uint64_t random,
+                    std::optional<duration> holder_left) const noexcept {
   if (!holder_left) return d;
   const duration left = std::max(*holder_left, duration::zero());
   // A node may name any number: the sum must not overflow.
   return left >= d ? d : std::min(d, left + growth_at(0, random));
+}
+
+duration pause::next(std::uint64_t random, std::optional<duration> holder_left) noexcept {
+  const duration d = growth_at(failures_, random);
+  if (failures_ < failures_max) ++failures_;
+  return cut(d, random, holder_left);
+}
+
+duration pause::next_when_told(std::uint64_t random, std::optional<duration> holder_left) noexcept {
+  const duration d = std::max(next(random), spread(config_.told, random));
+  return cut(d, random, holder_left);
 }
 
 duration pause::after_notification(std::uint64_t random) const noexcept {

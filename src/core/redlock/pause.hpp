@@ -21,6 +21,8 @@ class pause {
   struct config {
     duration round{std::chrono::milliseconds{1}};  ///< Assumed until one was measured.
     duration most{std::chrono::seconds{1}};
+    /// Between looks while the nodes tell of releases: for what nobody tells.
+    duration told{std::chrono::milliseconds{25}};
   };
 
   explicit pause(config c) noexcept;
@@ -29,6 +31,11 @@ class pause {
   void measured(duration took) noexcept;
   /// The next pause, from 64 random bits.
   duration next(std::uint64_t random, std::optional<duration> holder_left = {}) noexcept;
+  /// The pause after a first failure, without one.
+  duration first(std::uint64_t random) const noexcept { return growth_at(0, random); }
+  /// next() while the nodes tell of releases, as far as they know of them: other programs tell
+  /// nobody, and a message may be lost.
+  duration next_when_told(std::uint64_t random, std::optional<duration> holder_left = {}) noexcept;
   /// After a notification: a short random step back, so that the waiters do not all ask at once.
   duration after_notification(std::uint64_t random) const noexcept;
   /// The lock was free or held by us: the next failure starts with the first pause.
@@ -41,6 +48,8 @@ class pause {
   static constexpr int failures_max = 30;
   backoff growth() const noexcept;
   duration growth_at(int failures, std::uint64_t random) const noexcept;
+  duration cut(duration d, std::uint64_t random,
+               std::optional<duration> holder_left) const noexcept;
 
   config config_;
   duration round_;

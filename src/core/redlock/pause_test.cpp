@@ -68,6 +68,28 @@ TEST(pause, polls_no_later_than_the_holders_key_lives) {
   EXPECT_GE(p.next(3, duration::max() - 1ns), 5s) << "whatever a node says";
 }
 
+TEST(pause, is_longer_while_the_nodes_tell_of_releases) {
+  std::uint64_t seed = 7;
+  for (int i = 0; i < 1000; ++i) {
+    pause p({.round = 1ms, .most = 1s, .told = 30ms});
+    const duration d = p.next_when_told(splitmix(seed));
+    ASSERT_GE(d, 30ms);
+    ASSERT_LE(d, 60ms);
+  }
+  pause p({.round = 1ms, .most = 1s, .told = 30ms});
+  EXPECT_LE(p.next_when_told(3, 5ms), 5ms + 8ms) << "no later than the holder's key lives";
+  for (int i = 0; i < 20; ++i) p.next_when_told(0);
+  EXPECT_GE(p.next_when_told(0), 500ms) << "it grows like the other one";
+  EXPECT_LE(p.next_when_told(~0ULL), 1s);
+}
+
+TEST(pause, the_first_one_can_be_had_without_a_failure) {
+  pause p({.round = 1ms, .most = 1s});
+  for (int i = 0; i < 10; ++i) p.next(0);
+  EXPECT_GE(p.first(0), 4ms);
+  EXPECT_LE(p.first(~0ULL), 8ms);
+}
+
 TEST(pause, after_a_notification_is_short) {
   pause p({.round = 1ms, .most = 1s});
   std::uint64_t seed = 1;

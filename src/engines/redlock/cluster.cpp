@@ -91,8 +91,8 @@ class cluster::link final : public io::redis_watcher {
   }
   void pushed(const wire::reply& r) override {
     const auto c = of_.lock();
-    const auto name = replies::freed(r);
-    if (c && name) c->for_listeners([&](link_listener& l) { l.heard(*name); });
+    const auto n = replies::freed(r);
+    if (c && n) c->for_listeners([&](link_listener& l) { l.heard(index_, *n); });
   }
 
  private:

@@ -51,8 +51,8 @@ class link_listener {
   virtual ~link_listener() = default;
   virtual void connected(node_index i) = 0;
   virtual void disconnected(node_index i) = 0;
-  /// A node says that this lock was released.
-  virtual void heard(std::string_view /*name*/) {}
+  /// A node says that a lock was released.
+  virtual void heard(node_index /*i*/, const news& /*n*/) {}
 };
 
 /// The nodes of one store: a connection to each, and the admission machine that says which of them

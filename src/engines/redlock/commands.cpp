@@ -84,6 +84,11 @@ void release(std::string& out, std::string_view name, std::string_view value) {
   resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, value);
 }
 
+void release(std::string& out, std::string_view name, std::string_view value, const call& who) {
+  resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, value, who.seat,
+                           who.own ? 1 : 0, who.keep ? 1 : 0);
+}
+
 void renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
            std::span<const held_key> locks) {
   HOLDFAST_ASSERT(locks.size() <= core::redlock::renewal::batch_max);
@@ -163,12 +168,15 @@ void time(std::string& out) { resp_writer(out).command("TIME"); }
 
 void persistence(std::string& out) { resp_writer(out).command("CONFIG", "GET", "*append*"); }
 
-void subscribe(std::string& out, std::string_view name) {
-  resp_writer(out).command("SUBSCRIBE", joined{free_prefix, name});
+void subscribe(std::string& out, std::string_view channel) {
+  resp_writer(out).command("SUBSCRIBE", channel);
 }
 
-void unsubscribe(std::string& out, std::string_view name) {
-  resp_writer(out).command("UNSUBSCRIBE", joined{free_prefix, name});
+void unsubscribe(std::string& out, std::string_view channel) {
+  resp_writer(out).command("UNSUBSCRIBE", channel);
 }
+
+/// GET: whoever may release may run it.
+void peek(std::string& out, std::string_view name) { resp_writer(out).command("GET", name); }
 
 }  // namespace holdfast::engines::redlock::commands

@@ -37,6 +37,13 @@ void raise(std::string& out, std::string_view name, std::string_view value, toke
 void repair(std::string& out, std::string_view name, std::string_view value,
             const session_id& session, duration ttl, token at_least, std::string_view nonce);
 void release(std::string& out, std::string_view name, std::string_view value);
+/// Whom a release calls.
+struct call {
+  unsigned seat{};  ///< The next one behind it.
+  bool own{};       ///< This client itself sits there.
+  bool keep{};      ///< Nobody.
+};
+void release(std::string& out, std::string_view name, std::string_view value, const call& who);
 
 /// `locks`: up to 100.
 void renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
@@ -64,9 +71,11 @@ void load(std::string& out, const script& s);
 void time(std::string& out);
 /// The settings that facts::is_durable() reads.
 void persistence(std::string& out);
-/// To free_channel(name); on RESP3 the answer is a push.
-void subscribe(std::string& out, std::string_view name);
-void unsubscribe(std::string& out, std::string_view name);
+/// On RESP3 the answer is a push.
+void subscribe(std::string& out, std::string_view channel);
+void unsubscribe(std::string& out, std::string_view channel);
+/// Whether the key is there.
+void peek(std::string& out, std::string_view name);
 
 }  // namespace commands
 

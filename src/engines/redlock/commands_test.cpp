@@ -59,6 +59,13 @@ TEST(commands, raise_repair_and_release_have_those_of_theirs) {
                      std::string(node_key), session_key(id), value, "1000", "5", "nonce"}));
   EXPECT_EQ(written([](std::string& out) { commands::release(out, "a", value); }),
             (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value}));
+  const commands::call who{.seat = 7, .own = true, .keep = false};
+  EXPECT_EQ(written([&](std::string& out) { commands::release(out, "a", value, who); }),
+            (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "7", "1", "0"}));
+  EXPECT_EQ(written([&](std::string& out) {
+              commands::release(out, "a", value, {.seat = 0, .own = false, .keep = true});
+            }),
+            (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "0", "0", "1"}));
 }
 
 TEST(commands, renewals_name_all_keys_before_all_values) {
@@ -136,9 +143,10 @@ TEST(commands, the_rest_is_plain_redis) {
   EXPECT_EQ(written([](std::string& out) { commands::persistence(out); }),
             (strings{"CONFIG", "GET", "*append*"}));
   EXPECT_EQ(written([](std::string& out) { commands::subscribe(out, "a"); }),
-            (strings{"SUBSCRIBE", free_channel("a")}));
+            (strings{"SUBSCRIBE", "a"}));
+  EXPECT_EQ(written([](std::string& out) { commands::peek(out, "a"); }), (strings{"GET", "a"}));
   EXPECT_EQ(written([](std::string& out) { commands::unsubscribe(out, "a"); }),
-            (strings{"UNSUBSCRIBE", free_channel("a")}));
+            (strings{"UNSUBSCRIBE", "a"}));
 }
 
 TEST(commands, a_ttl_is_rounded_up_so_that_no_key_ends_before_its_lease) {

@@ -43,7 +43,9 @@ contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round
       pause_(core::redlock::pause::config{}) {}
 
 void contender::start() {
-  if (!waits_ || lines_->join(order_.name, shared_from_this())) return begin_round();
+  if (!waits_) return begin_round();
+  const auto place = lines_->join(order_.name, shared_from_this());
+  if (place == lines::place::first) return begin_round();
   {
     const std::lock_guard hold(mutex_);
     if (answered_ || cancelled_) return;
@@ -52,6 +54,7 @@ void contender::start() {
   core::reply queued;
   queued.what = status::queued;
   told_.first(std::move(queued));
+  if (place == lines::place::courtesy) turn(cue::others);
 }
 
 void contender::begin_round() {
@@ -60,7 +63,7 @@ void contender::begin_round() {
     const std::lock_guard hold(mutex_);
     if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
     state_ = state::in_round;
-    again_ = false;
+    again_ = lets_by_ = false;
     cluster_->loop().cancel(std::exchange(timer_, 0));
     order_.hint = cluster_->newest_token();
     round::owner told;
@@ -84,10 +87,15 @@ void contender::round_ended(round::result_of r) {
     round_.reset();
     pause_.measured(clock::now() - r.sent);
     wanted = !cancelled_;
+    if (std::exchange(called_, false) && !r.held) {
+      // The call came from one node, and the release may still be on its way to others.
+      again_ = again_ || !r.there.empty();
+      lines_->seat_was_taken();
+    }
   }
   if (r.held) {
     if (!wanted || !told_.held(r)) {
-      std::make_shared<debt>(cluster_, r.key, order_.timeout)->start({});
+      debt::give_back(cluster_, lines_, r.key, order_.timeout, {});
     }
     return end(reply_for(r));
   }
@@ -119,8 +127,12 @@ void contender::rest(const round::result_of& r) {
     if (cancelled_) return;
     state_ = state::resting;
     tell = !std::exchange(answered_, true);
-    begin_after(again_ ? pause_.after_notification(io::random_bits())
-                       : pause_.next(io::random_bits(), r.holder_left));
+    const std::uint64_t dice = io::random_bits();
+    // Whoever got nothing at all met a holder; others may have split the votes with somebody.
+    const bool told = r.there.empty() && lines_->hears(order_.name);
+    begin_after(again_ ? pause_.after_notification(dice)
+                : told ? pause_.next_when_told(dice, r.holder_left)
+                       : pause_.next(dice, r.holder_left));
   }
   if (tell) {
     core::reply queued;
@@ -133,16 +145,40 @@ void contender::rest(const round::result_of& r) {
 void contender::turn(cue what) {
   {
     const std::lock_guard hold(mutex_);
-    if (state_ == state::in_round) again_ = again_ || what == cue::freed || what == cue::heard;
+    const bool calls = what == cue::freed || what == cue::next || what == cue::heard;
+    if (state_ == state::in_round) again_ = again_ || calls;
     if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
-    if (what == cue::held) {
-      // Told when it is let go; a poll is for what nobody tells.
-      state_ = state::resting;
-      return begin_after(held_here_poll);
-    }
-    if (what == cue::heard) return begin_after(pause_.after_notification(io::random_bits()));
+    state_ = state::resting;
+    called_ = what == cue::next;
+    if (const auto wait = pause_on(what)) begin_after(*wait);
   }
-  begin_round();
+  if (what == cue::others) lines_->listen_for(order_.name);
+  if (what == cue::first || what == cue::freed || what == cue::next) begin_round();
+}
+
+/// Under the mutex. Nothing: it acts at once, or goes on resting.
+std::optional<duration> contender::pause_on(cue what) {
+  const std::uint64_t dice = io::random_bits();
+  switch (what) {
+    case cue::held:
+      // Told when it is let go; a poll is for what nobody tells.
+      return held_here_poll;
+    case cue::others:
+      lets_by_ = true;
+      return pause_.next_when_told(dice);
+    case cue::heard:
+      return pause_.after_notification(dice);
+    case cue::looks_taken:
+      return pause_.next_when_told(dice);
+    case cue::looks_free:
+      // Somebody may have been called, whose request is under way.
+      return lets_by_ ? std::nullopt : std::optional(pause_.first(dice));
+    case cue::first:
+    case cue::freed:
+    case cue::next:
+      break;
+  }
+  return std::nullopt;
 }
 
 void contender::end(core::reply what) {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 
 namespace holdfast::engines::redlock {
 
@@ -53,6 +54,7 @@ class contender final : public lined_up, public std::enable_shared_from_this<con
   void round_ended(round::result_of r);
   void rest(const round::result_of& r);
   void end(core::reply what);
+  std::optional<duration> pause_on(cue what);
   void begin_after(duration wait);
 
   const std::shared_ptr<cluster> cluster_;
@@ -67,6 +69,8 @@ class contender final : public lined_up, public std::enable_shared_from_this<con
   core::redlock::pause pause_;
   bool answered_{};  ///< first() was told.
   bool again_{};     ///< The lock may have become free during the round.
+  bool called_{};    ///< The round began because it was this process' turn.
+  bool lets_by_{};   ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
   std::uint64_t timer_{};
 };

@@ -2,6 +2,7 @@
 
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/one_write.hpp"
 #include "io/random.hpp"
 
 #include <algorithm>
@@ -29,11 +30,25 @@ owed_release make(const placed_key& key, duration timeout) {
 
 }  // namespace
 
-debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout)
+debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l,
+           const lines::parting& how)
     : cluster_(std::move(c)),
       key_(std::move(key)),
       timeout_(timeout),
+      lines_(std::move(l)),
+      how_(how),
       machine_(make(key_, timeout)) {}
+
+void debt::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
+                     placed_key key, duration timeout, settled then) {
+  const std::string name = key.name;
+  const auto how = l->part(name);
+  const io::one_write together;
+  std::make_shared<debt>(c, std::move(key), timeout, l, how)->start(std::move(then));
+  // What the next one here sends is behind the release on every connection: it need not wait for
+  // the answers.
+  l->parted(name, how);
+}
 
 node_set debt::up() const {
   node_set s;
@@ -56,14 +71,22 @@ void debt::start(settled then) {
   if (done) done(true);
 }
 
+void debt::write_release(std::string& bytes, node_index i) const {
+  bytes.clear();
+  if (!how_.keeps && !how_.seat) return commands::release(bytes, key_.name, key_.value);
+  commands::release(
+      bytes, key_.name, key_.value,
+      {.seat = how_.seat.value_or(0), .own = how_.listens_at.has(i), .keep = how_.keeps});
+}
+
 /// Under the mutex.
 void debt::send(step& s) {
   while (!s.send.empty()) {
     const node_set which = std::exchange(s.send, {});
     std::string bytes;
-    commands::release(bytes, key_.name, key_.value);
     for_each(which, [&](node_index i) {
       const time_point now = clock::now();
+      write_release(bytes, i);
       const auto sent = cluster_->send(i, bytes, now + timeout_, shared_from_this(), i, true);
       if (sent) {
         connections_[i] = *sent == 0 ? no_connection : *sent;
@@ -101,11 +124,20 @@ debt::settled debt::take_settled(time_point) {
   return std::exchange(then_, {});
 }
 
+void debt::note_others(node_index i, const wire::reply& r) const {
+  if (!lines_) return;
+  const auto got = replies::release(r);
+  if (got && got->deleted && got->told) lines_->others_wait(key_.name, i, got->others);
+}
+
 void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
   settled done;
   bool freed = true;
-  if (a.reply != nullptr) cluster_->answered(i);
+  if (a.reply != nullptr) {
+    cluster_->answered(i);
+    note_others(i, *a.reply);
+  }
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
   {
     const std::lock_guard hold(mutex_);

@@ -3,6 +3,7 @@
 #include "core/redlock/owed_release.hpp"
 #include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
+#include "engines/redlock/lines.hpp"
 #include "engines/redlock/round.hpp"
 
 #include <functional>
@@ -22,7 +23,14 @@ class debt final : public io::redis_receiver,
   /// `freed`: so many nodes certainly do not have it that others can have a majority.
   using settled = std::function<void(bool freed)>;
 
-  debt(std::shared_ptr<cluster> c, placed_key key, duration timeout);
+  /// `l` is told who else waits for it, as far as the nodes know; null: nobody is called, for the
+  /// key was never the lock.
+  debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l = {},
+       const lines::parting& how = {.keeps = true});
+
+  /// A lock that was held: those who wait for it are called.
+  static void give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
+                        placed_key key, duration timeout, settled then);
 
   /// Sends; `then` runs once: as soon as the lock is free, or after the node timeout. On the loop's
   /// thread, or before this returns; may be empty.
@@ -37,8 +45,10 @@ class debt final : public io::redis_receiver,
   using step = core::redlock::owed_release::step;
 
   node_set up() const;
+  void write_release(std::string& bytes, node_index i) const;
   void send(step& s);
   void conclude(step s);
+  void note_others(node_index i, const wire::reply& r) const;
   void settle(node_index i, const wire::reply* r, time_point at);
   bool is_free() const;
   settled take_settled(time_point now);
@@ -47,6 +57,8 @@ class debt final : public io::redis_receiver,
   const std::shared_ptr<cluster> cluster_;
   const placed_key key_;
   const duration timeout_;
+  const std::shared_ptr<lines> lines_;
+  const lines::parting how_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   core::redlock::owed_release machine_;

@@ -258,12 +258,7 @@ placed_key keeper::release_of(entry& e) {
 }
 
 void keeper::give_back(placed_key key, std::function<void(bool)> then) {
-  const std::string name = key.name;
-  std::make_shared<debt>(cluster_, std::move(key), timeout_)
-      ->start([l = lines_, name, then = std::move(then)](bool freed) {
-        l->freed(name);
-        if (then) then(freed);
-      });
+  debt::give_back(cluster_, lines_, std::move(key), timeout_, std::move(then));
 }
 
 void keeper::close(core::on<core::reply> done) {

@@ -100,7 +100,7 @@ void keeper::lose(const renewal::loss& l, jobs& after) {
     why.text += "; " + silent;
   }
   if (e->lost) after.push_back([lost = e->lost, why] { lost(why); });
-  after.push_back([lines = lines_, name = e->name] { lines->freed(name); });
+  after.push_back([lines = lines_, name = e->name] { lines->lost(name); });
 }
 
 /// Under the mutex: one script of up to a hundred keys to every node that may extend.

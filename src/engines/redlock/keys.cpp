@@ -16,6 +16,12 @@ std::string token_key(std::string_view lock) { return joined(token_prefix, lock)
 
 std::string session_key(std::string_view id) { return joined(session_prefix, id); }
 
-std::string free_channel(std::string_view lock) { return joined(free_prefix, lock); }
+std::string free_channel(std::string_view lock) {
+  return joined(free_prefix, std::string(everybody).append(":").append(lock));
+}
+
+std::string seat_channel(std::string_view lock, unsigned seat) {
+  return joined(free_prefix, std::to_string(seat).append(":").append(lock));
+}
 
 }  // namespace holdfast::engines::redlock

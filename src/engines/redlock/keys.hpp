@@ -26,6 +26,7 @@ inline constexpr std::string_view node_key{"holdfast:node"};
 inline constexpr std::string_view token_prefix{"holdfast:token:"};
 inline constexpr std::string_view session_prefix{"holdfast:session:"};
 inline constexpr std::string_view free_prefix{"holdfast:free:"};
+inline constexpr std::string_view everybody{"all"};
 
 /// What a name's counter is kept in while it is used, a string `epoch:token`. It lives for twice
 /// max_ttl; losing it earlier is harmless.
@@ -37,7 +38,14 @@ std::string token_key(std::string_view lock);
 /// A denied one may consist of the first three only.
 std::string session_key(std::string_view id);
 
-/// Where a release tells it to whoever waits. The message is a hint and says nothing.
+/// Whoever waits for a lock hears two channels of it: this one, by which a release knows that there
+/// is somebody, and which it uses where it may not count who hears what; and that of a seat. The
+/// message is a hint, and the lock may be taken when it comes.
 std::string free_channel(std::string_view lock);
+
+/// A client that waits sits on one of these, so that a release can call one client and not all.
+inline constexpr unsigned seats{64};
+
+std::string seat_channel(std::string_view lock, unsigned seat);
 
 }  // namespace holdfast::engines::redlock

@@ -2,11 +2,13 @@
 
 #include "engines/redlock/cluster.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,10 +23,14 @@ class lined_up {
   lined_up& operator=(const lined_up&) = delete;
   virtual ~lined_up() = default;
   enum class cue : std::uint8_t {
-    first,  ///< It is the first one now, and contends.
-    held,   ///< The same, but a holder of this process has the lock.
-    freed,  ///< A holder of this process has let it go.
-    heard,  ///< A node said that somebody released it: other processes have heard that, too.
+    first,   ///< It is the first one now, and contends.
+    held,    ///< The same, but a holder of this process has the lock.
+    freed,   ///< A holder of this process has let it go, for it.
+    others,  ///< It is the first one, and a client of another process was called.
+    next,    ///< A node calls this process, and no other.
+    heard,   ///< A node tells everybody that it was released.
+    looks_free,
+    looks_taken,  ///< One node was asked.
   };
   virtual void turn(cue what) = 0;
 };
@@ -33,43 +39,90 @@ class lined_up {
 /// contends with other processes, so that a hundred waiters cost the nodes no more than one; it is
 /// told when the lock may be free: by a release of this process, or by a message of the nodes.
 ///
+/// A release calls one process and not all of them: each sits on a seat of the lock (keys.hpp), and
+/// the seats are called in a circle. So sixteen processes that want one lock ask for it once each
+/// time it is free, each gets its share, and the nodes' work does not grow with their number. All
+/// of that only says when to ask; who gets the lock is decided by the nodes.
+///
+/// | who waits                    | after a release of this process                      |
+/// |------------------------------|------------------------------------------------------|
+/// | only this process            | its next waiter asks at once, behind the release     |
+/// | others, too                  | the same some times in a row, then the others' turn  |
+/// | only others                  | they are called; who comes back here at once waits   |
+///
 /// Thread safety: every function, from any thread. turn() is called on the loop's thread or on that
 /// of the caller, never under a mutex.
 class lines final : public link_listener, public std::enable_shared_from_this<lines> {
  public:
-  explicit lines(std::shared_ptr<cluster> c) : cluster_(std::move(c)) {}
+  explicit lines(std::shared_ptr<cluster> c);
 
-  /// True when it is the first.
-  bool join(const std::string& name, const std::shared_ptr<lined_up>& who);
+  enum class place : std::uint8_t {
+    first,     ///< It contends.
+    courtesy,  ///< The same, but others were called just now, and are let by.
+    behind,    ///< Somebody of this process is before it.
+  };
+  place join(const std::string& name, const std::shared_ptr<lined_up>& who);
   /// It was granted, or waits no more; the next one gets its turn.
   void leave(const std::string& name, const lined_up& who, bool granted);
-  /// The first one found it taken: from now on messages of the nodes are listened to.
+
+  /// From now on messages of one more node are listened to, of two at most. When the node listens,
+  /// or cannot, the first one is told how the lock looks there: a release before that was not
+  /// heard.
   void listen_for(const std::string& name);
-  /// A holder of this process has let it go.
-  void freed(const std::string& name);
+  /// Whether a node tells us of releases.
+  bool hears(const std::string& name) const;
+  /// Our seat was called, and somebody else was first: perhaps it is another's, too.
+  void seat_was_taken() noexcept;
+
+  /// How a holder of this process lets a lock go.
+  struct parting {
+    bool keeps{};                    ///< For the next one of this process: nobody else is called.
+    std::optional<unsigned> seat{};  ///< Ours; nothing when we do not listen.
+    node_set listens_at{};           ///< Where we would hear a call ourselves.
+  };
+  /// Before the release is sent.
+  parting part(const std::string& name);
+  /// It was sent, or will be.
+  void parted(const std::string& name, const parting& how);
+  /// A node that deleted the key says whether other processes wait there.
+  void others_wait(const std::string& name, node_index i, bool they_do);
+  /// A holder of this process has lost it.
+  void lost(const std::string& name) { tell_first(name, lined_up::cue::heard); }
 
   void connected(node_index i) override;
   void disconnected(node_index) override {}
-  void heard(std::string_view name) override;
+  void heard(node_index i, const news& n) override;
 
  private:
   struct line {
     std::deque<std::shared_ptr<lined_up>> waiters{};
+    unsigned seat{};
     node_set subscribed{};
-    int streak{};  ///< How often in a row the lock stayed in this process.
+    node_set listening{};  ///< The node has said so.
+  };
+  /// What is known of other processes' interest in a lock.
+  struct rivalry {
+    time_point seen{};    ///< When a node last said that they wait.
+    time_point called{};  ///< When a release of this process last called them.
+    int streak{};         ///< How often in a row the lock stayed in this process.
   };
 
-  /// Where the messages of a name are listened to: two nodes, so that one may be down.
-  node_set posts(const std::string& name) const;
-  void subscribe(const std::string& name, node_set where);
-  void unsubscribe(const std::string& name, node_set where);
-  void deaf(const std::string& name, node_index i);
+  /// Nodes to listen to for a name, the best first: the same for all clients.
+  std::vector<node_index> posts(const std::string& name) const;
+  void subscribe(const std::string& name, unsigned seat, node_index i);
+  void subscribed(const std::string& name, node_index i, bool done);
+  void unsubscribe(const std::string& name, unsigned seat, node_set where);
+  void ask_how_it_looks(const std::string& name, node_index i);
+  void tell_first(std::string_view name, lined_up::cue what);
+  void sweep(time_point now);
 
   const std::shared_ptr<cluster> cluster_;
-  void tell_first(std::string_view name, bool own);
+  std::atomic<unsigned> seat_;
+  std::atomic<std::size_t> rivalries_count_{};
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
   std::map<std::string, line, std::less<>> lines_;
+  std::map<std::string, rivalry, std::less<>> rivalries_;
 };
 
 }  // namespace holdfast::engines::redlock

@@ -2,6 +2,7 @@
 
 #include "core/lease.hpp"
 #include "engines/redlock/keys.hpp"
+#include "wire/server_error.hpp"
 
 #include <holdfast/token.hpp>
 
@@ -208,9 +209,9 @@ timed_vote repair(const reply& r) {
 }
 
 reading<released> release(const reply& r) {
-  const auto done = number_in(r, 0, 2);
+  const auto done = number_in(r, 0, 3);
   if (!done) return fault_in(r);
-  return released{.deleted = *done != 0, .told = *done != 2};
+  return released{.deleted = *done != 0, .told = *done != 2, .others = *done == 3};
 }
 
 reading<renewed> renew(const reply& r, std::size_t locks) {
@@ -321,12 +322,22 @@ fault subscribe(const reply& r) {
   return done ? fault::none : fault_in(r);
 }
 
-std::optional<std::string_view> freed(const reply& push) noexcept {
+std::optional<news> freed(const reply& push) noexcept {
   if (!push.is(reply_kind::push) && !push.is(reply_kind::array)) return std::nullopt;
   if (push.elements.size() != 3 || push.elements[0].text != "message") return std::nullopt;
-  const std::string_view channel = push.elements[1].text;
+  std::string_view channel = push.elements[1].text;
   if (!channel.starts_with(free_prefix)) return std::nullopt;
-  return channel.substr(free_prefix.size());
+  channel.remove_prefix(free_prefix.size());
+  const auto colon = channel.find(':');
+  if (colon == std::string_view::npos) return std::nullopt;
+  return news{.name = channel.substr(colon + 1), .calls = channel.substr(0, colon) != everybody};
+}
+
+std::optional<bool> peek(const reply& r) {
+  if (r.is(reply_kind::null)) return false;
+  const bool other_type =
+      r.is(reply_kind::error) && wire::server_error_of(r.text) == wire::server_error::wrongtype;
+  return r.is(reply_kind::text) || other_type ? std::optional(true) : std::nullopt;
 }
 
 std::string denial_text(const reply& r) {

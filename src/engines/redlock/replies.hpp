@@ -53,6 +53,13 @@ struct timed_vote {
 struct released {
   bool deleted{};   ///< It was there with our value, and is gone. False: it was not.
   bool told{true};  ///< False: the user may not publish; whoever waits must look by itself.
+  bool others{};    ///< Other clients wait for it, and hear of releases at this node.
+};
+
+/// A message about a release.
+struct news {
+  std::string_view name{};
+  bool calls{};  ///< This client alone: it is its turn. False: everybody who waits was told.
 };
 
 struct renewed {
@@ -128,9 +135,11 @@ reading<server_time> time(const wire::reply& r);
 /// none when it was done.
 fault subscribe(const wire::reply& r);
 
-/// The lock that a message of a free_channel is about; nothing for every other push. Valid as long
-/// as the push.
-std::optional<std::string_view> freed(const wire::reply& push) noexcept;
+/// What a message of a lock's channels says; nothing for every other push. Valid as long as the
+/// push.
+std::optional<news> freed(const wire::reply& push) noexcept;
+/// Whether the key is there; nothing when that was not answered.
+std::optional<bool> peek(const wire::reply& r);
 /// For people, of an error that says `denied`: "an operator (WHO) denied it: WHY".
 std::string denial_text(const wire::reply& r);
 

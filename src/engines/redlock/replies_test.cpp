@@ -1,5 +1,6 @@
 #include "engines/redlock/replies.hpp"
 
+#include "engines/redlock/keys.hpp"
 #include "wire/resp_stream_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -145,9 +146,12 @@ TEST(replies, release_tells_what_was_there_and_who_heard_of_it) {
   EXPECT_TRUE(replies::release(read_one(integer("1")))->told);
   EXPECT_TRUE(replies::release(read_one(integer("2")))->deleted);
   EXPECT_FALSE(replies::release(read_one(integer("2")))->told);
+  EXPECT_FALSE(replies::release(read_one(integer("1")))->others);
+  EXPECT_TRUE(replies::release(read_one(integer("3")))->others);
+  EXPECT_TRUE(replies::release(read_one(integer("3")))->told);
   EXPECT_FALSE(replies::release(read_one(integer("0")))->deleted);
   EXPECT_EQ(replies::release(read_one(failure("MISCONF x"))).why(), fault::disk_error);
-  for (const char* odd : {":3\r\n", ":-1\r\n", "+OK\r\n", "_\r\n", "*0\r\n"}) {
+  for (const char* odd : {":4\r\n", ":-1\r\n", "+OK\r\n", "_\r\n", "*0\r\n"}) {
     EXPECT_FALSE(replies::release(read_one(odd)));
     EXPECT_EQ(replies::release(read_one(odd)).why(), fault::garbled);
   }
@@ -379,14 +383,27 @@ TEST(replies, a_script_is_loaded_under_its_own_name_only) {
   EXPECT_EQ(replies::load(read_one(failure("NOPERM x")), s), fault::permission);
 }
 
+TEST(replies, a_peek_tells_whether_the_key_is_there) {
+  EXPECT_EQ(replies::peek(read_one("$-1\r\n")), false);
+  EXPECT_EQ(replies::peek(read_one("_\r\n")), false);
+  EXPECT_EQ(replies::peek(read_one(text("any"))), true);
+  EXPECT_EQ(replies::peek(read_one(failure("WRONGTYPE x"))), true) << "no lock, and in the way";
+  EXPECT_EQ(replies::peek(read_one(failure("NOPERM x"))), std::nullopt);
+  EXPECT_EQ(replies::peek(read_one(integer("1"))), std::nullopt);
+}
+
 TEST(replies, messages_of_a_channel_name_the_lock) {
-  const auto message = array(text("message"), text("holdfast:free:a lock"), text("released"));
-  auto push = read_one(message);
-  EXPECT_EQ(replies::freed(push), "a lock");
+  const auto call =
+      read_one(array(text("message"), text(seat_channel("a lock", 7)), text("released")));
+  EXPECT_EQ(replies::freed(call)->name, "a lock");
+  EXPECT_TRUE(replies::freed(call)->calls);
+  auto push = read_one(array(text("message"), text(free_channel("7:a")), text("released")));
   push.kind = wire::reply_kind::push;
-  EXPECT_EQ(replies::freed(push), "a lock");
+  EXPECT_EQ(replies::freed(push)->name, "7:a");
+  EXPECT_FALSE(replies::freed(push)->calls);
   for (const std::string& bytes :
-       {array(text("message"), text("elsewhere"), text("x")), array(text("message")),
+       {array(text("message"), text("elsewhere:all:a"), text("x")), array(text("message")),
+        array(text("message"), text("holdfast:free:a"), text("x")),
         array(text("subscribe"), text("holdfast:free:a"), integer("1")), text("message")}) {
     const auto other = read_one(bytes);
     EXPECT_FALSE(replies::freed(other)) << bytes;

@@ -10,7 +10,7 @@ using std::string_view;
 
 constexpr string_view grants[]{"hmget", "hget", "time", "pttl", "get", "hset", "set"};
 constexpr string_view raises[]{"hmget", "time", "get", "hset", "set"};
-constexpr string_view releases[]{"get", "del", "publish"};
+constexpr string_view releases[]{"get", "del", "pubsub|numsub", "publish"};
 constexpr string_view renews[]{"hmget", "hget", "time", "mget", "pexpire", "hset"};
 constexpr string_view renews_plain[]{"mget", "pexpire"};
 constexpr string_view opens[]{"hmget", "hget", "hset", "pexpire"};

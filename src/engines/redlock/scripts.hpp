@@ -66,12 +66,15 @@ extern const script raise;
 ///           not_admitted, clock_went_back, no_session, denied, ttl, counter
 extern const script repair;
 
-/// Deletes the lock if it has our value and tells free_channel(lock). Needs no admission: a node
-/// that lost its state may have the key of an acquire that came later.
+/// Deletes the lock if it has our value, and calls the next one who waits (keys.hpp): who hears the
+/// first seat behind ours that anybody hears. Needs no admission: a node that lost its state may
+/// have the key of an acquire that came later.
 ///
 ///     KEYS  lock
-///     ARGV  value
-///     reply 1 deleted; 2 deleted, but the user may not publish there; 0 not ours, or not there
+///     ARGV  value, and all of these or none: seat, own (1: this client itself hears that seat
+///           here), keep (1: nobody is told, for this client takes the lock again)
+///     reply 1 deleted; 2 deleted, but the user may not publish there; 0 not ours, or not there;
+///           3 deleted, and other clients wait
 extern const script release;
 
 /// Extends up to 100 locks of a session, and its record, to `ttl` from now on.

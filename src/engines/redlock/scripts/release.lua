@@ -1,5 +1,5 @@
 -- KEYS lock
--- ARGV value
+-- ARGV value, seat, own, keep
 return answer(function()
   local there = redis.pcall('GET', KEYS[1])
   if type(there) == 'table' and there.err then
@@ -13,10 +13,7 @@ return answer(function()
     return 0
   end
   run('DEL', KEYS[1])
-  -- A hint to whoever waits: where it may not be published, they look by themselves.
-  local told = redis.pcall('PUBLISH', 'holdfast:free:' .. KEYS[1], 'released')
-  if type(told) == 'table' then
-    return 2
-  end
-  return 1
+  -- A hint to whoever waits: where it cannot be given, they look by themselves.
+  local seat = tonumber(ARGV[2]) or tonumber(string.sub(ARGV[1], 1, 2), 16) or 0
+  return call_waiters(KEYS[1], seat, tonumber(ARGV[3]) or 0, ARGV[4] == '1')
 end)
