@@ -89,6 +89,10 @@ void release(std::string& out, std::string_view name, std::string_view value, co
                            who.own ? 1 : 0, who.keep ? 1 : 0);
 }
 
+void call_next(std::string& out, std::string_view name, unsigned seat) {
+  resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, "", seat, 0, 0);
+}
+
 void renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
            std::span<const held_key> locks) {
   HOLDFAST_ASSERT(locks.size() <= core::redlock::renewal::batch_max);

@@ -44,6 +44,8 @@ struct call {
   bool keep{};      ///< Nobody.
 };
 void release(std::string& out, std::string_view name, std::string_view value, const call& who);
+/// For somebody who was called and does not want it: the next one behind that seat.
+void call_next(std::string& out, std::string_view name, unsigned seat);
 
 /// `locks`: up to 100.
 void renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,

@@ -90,7 +90,7 @@ void contender::round_ended(round::result_of r) {
     if (std::exchange(called_, false) && !r.held) {
       // The call came from one node, and the release may still be on its way to others.
       again_ = again_ || !r.there.empty();
-      lines_->seat_was_taken();
+      lines_->seat_was_taken(order_.name);
     }
   }
   if (r.held) {
@@ -152,7 +152,7 @@ void contender::turn(cue what) {
     called_ = what == cue::next;
     if (const auto wait = pause_on(what)) begin_after(*wait);
   }
-  if (what == cue::others) lines_->listen_for(order_.name);
+  if (what == cue::others && !lines_->hears(order_.name)) lines_->listen_for(order_.name);
   if (what == cue::first || what == cue::freed || what == cue::next) begin_round();
 }
 

@@ -22,6 +22,9 @@ constexpr std::size_t posts_per_name = 2;
 constexpr int streak_max = 4;
 /// A client that was called asks within a few round trips; nobody is let by for longer.
 constexpr duration courtesy_limit = 5ms;
+/// A client that takes a lock again and again comes back within this time.
+constexpr duration linger_limit = 2ms;
+constexpr std::size_t lingering_max = 256;
 /// How long it is remembered that others wait for a lock.
 constexpr duration rivalry_limit = 1s;
 constexpr std::size_t rivalries_max = 256;
@@ -32,7 +35,11 @@ unsigned random_seat() { return static_cast<unsigned>(io::random_bits() % seats)
 
 lines::lines(std::shared_ptr<cluster> c) : cluster_(std::move(c)), seat_(random_seat()) {}
 
-void lines::seat_was_taken() noexcept { seat_ = random_seat(); }
+void lines::seat_was_taken(const std::string& name) {
+  seat_ = random_seat();
+  const std::lock_guard hold(mutex_);
+  if (const auto found = lines_.find(name); found != lines_.end()) found->second.moves = true;
+}
 
 // ---- the line ----
 
@@ -41,7 +48,8 @@ lines::place lines::join(const std::string& name, const std::shared_ptr<lined_up
   line& l = lines_[name];
   l.waiters.push_back(who);
   if (l.waiters.size() > 1) return place::behind;
-  l.seat = seat_;
+  l.parted = time_point::max();
+  if (l.subscribed.empty()) l.seat = seat_;
   const auto found = rivalries_.find(name);
   if (found == rivalries_.end()) return place::first;
   const bool now = clock::now() - found->second.called < courtesy_limit;
@@ -61,11 +69,13 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
     if (at == waiters.end()) return;
     const bool was_first = at == waiters.begin();
     waiters.erase(at);
-    if (waiters.empty()) {
+    const bool lingers = granted && !found->second.moves && lines_.size() <= lingering_max &&
+                         !found->second.subscribed.empty();
+    if (waiters.empty() && !lingers) {
       silent = found->second.subscribed;
       seat = found->second.seat;
       lines_.erase(found);
-    } else if (was_first) {
+    } else if (was_first && !waiters.empty()) {
       next = waiters.front();
     }
   }
@@ -78,7 +88,7 @@ void lines::tell_first(std::string_view name, cue what) {
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
-    if (found == lines_.end()) return;
+    if (found == lines_.end() || found->second.waiters.empty()) return;
     first = found->second.waiters.front();
   }
   first->turn(what);
@@ -90,10 +100,11 @@ lines::parting lines::part(const std::string& name) {
   parting p;
   const std::lock_guard hold(mutex_);
   const auto line_of = lines_.find(name);
-  const bool waits = line_of != lines_.end();
-  if (waits) {
+  const bool waits = line_of != lines_.end() && !line_of->second.waiters.empty();
+  if (line_of != lines_.end()) {
     p.seat = line_of->second.seat;
     p.listens_at = line_of->second.subscribed;
+    if (!waits) linger(name, line_of->second);
   }
   const auto found = rivalries_.find(name);
   if (found == rivalries_.end()) {
@@ -107,8 +118,33 @@ lines::parting lines::part(const std::string& name) {
   if (p.keeps) return p;
   r.streak = 0;
   if (others) r.called = now;
-  if (!waits) p.seat = seat_;
+  if (!p.seat) p.seat = seat_;
   return p;
+}
+
+/// Under the mutex: whoever comes back at once need not subscribe again.
+void lines::linger(const std::string& name, line& l) {
+  l.parted = clock::now();
+  cluster_->loop().at(l.parted + linger_limit, [self = weak_from_this(), name] {
+    if (const auto s = self.lock()) s->leave_empty(name, clock::now() - linger_limit);
+  });
+}
+
+/// False: somebody waits, or it was let go later than that.
+bool lines::leave_empty(std::string_view name, time_point parted) {
+  std::string of;
+  line gone;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = lines_.find(name);
+    if (found == lines_.end()) return true;
+    if (!found->second.waiters.empty() || found->second.parted > parted) return false;
+    of = found->first;
+    gone = std::move(found->second);
+    lines_.erase(found);
+  }
+  unsubscribe(of, gone.seat, gone.subscribed);
+  return true;
 }
 
 void lines::parted(const std::string& name, const parting& how) {
@@ -153,7 +189,11 @@ void lines::heard(node_index i, const news& n) {
   if (!n.calls) return tell_first(n.name, cue::heard);
   // Fewer sit at the second post, and it would call another one than the first does.
   const auto where = posts(std::string(n.name));
-  if (!where.empty() && where.front() == i) tell_first(n.name, cue::next);
+  if (where.empty() || where.front() != i) return;
+  if (!leave_empty(n.name, time_point::max())) return tell_first(n.name, cue::next);
+  std::string bytes;
+  commands::call_next(bytes, n.name, seat_);
+  cluster_->ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
 }
 
 /// Rendezvous hashing: clients may have the nodes in any order.

@@ -72,7 +72,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   /// Whether a node tells us of releases.
   bool hears(const std::string& name) const;
   /// Our seat was called, and somebody else was first: perhaps it is another's, too.
-  void seat_was_taken() noexcept;
+  void seat_was_taken(const std::string& name);
 
   /// How a holder of this process lets a lock go.
   struct parting {
@@ -99,6 +99,10 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     unsigned seat{};
     node_set subscribed{};
     node_set listening{};  ///< The node has said so.
+    bool moves{};          ///< To another seat, when it is empty.
+    /// When a holder of this process let it go while nobody waited. A line that nobody stands in
+    /// stays until a moment after that.
+    time_point parted{time_point::max()};
   };
   /// What is known of other processes' interest in a lock.
   struct rivalry {
@@ -115,6 +119,8 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   void ask_how_it_looks(const std::string& name, node_index i);
   void tell_first(std::string_view name, lined_up::cue what);
   void sweep(time_point now);
+  void linger(const std::string& name, line& l);
+  bool leave_empty(std::string_view name, time_point parted);
 
   const std::shared_ptr<cluster> cluster_;
   std::atomic<unsigned> seat_;

@@ -72,7 +72,8 @@ extern const script repair;
 ///
 ///     KEYS  lock
 ///     ARGV  value, and all of these or none: seat, own (1: this client itself hears that seat
-///           here), keep (1: nobody is told, for this client takes the lock again)
+///           here), keep (1: nobody is told, for this client takes the lock again). An empty value:
+///           nothing is deleted, and the next one is called if the lock is free
 ///     reply 1 deleted; 2 deleted, but the user may not publish there; 0 not ours, or not there;
 ///           3 deleted, and other clients wait
 extern const script release;

@@ -9,10 +9,14 @@ return answer(function()
     end
     fail(there.err, 'GET', KEYS[1])
   end
-  if there ~= ARGV[1] then
+  if there then
+    if there ~= ARGV[1] then
+      return 0
+    end
+    run('DEL', KEYS[1])
+  elseif ARGV[1] ~= '' then
     return 0
   end
-  run('DEL', KEYS[1])
   -- A hint to whoever waits: where it cannot be given, they look by themselves.
   local seat = tonumber(ARGV[2]) or tonumber(string.sub(ARGV[1], 1, 2), 16) or 0
   return call_waiters(KEYS[1], seat, tonumber(ARGV[3]) or 0, ARGV[4] == '1')
