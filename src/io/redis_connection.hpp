@@ -54,8 +54,9 @@ struct redis_options {
 /// The one connection to one Redis server that everything of a store shares: what is sent first is
 /// executed first, so a release that is sent after its SET never overtakes it.
 ///
-/// Commands of one turn of the loop leave in one write. It connects by itself, in the background,
-/// and again after it was lost, with growing pauses; while it is down nothing is queued.
+/// Commands of one turn of the loop leave in one write, or in a few when they are many. It connects
+/// by itself, in the background, and again after it was lost, with growing pauses; while it is down
+/// nothing is queued.
 ///
 /// A command is given bytes (wire::resp_writer) for exactly one command, with exactly one answer.
 ///

@@ -66,6 +66,24 @@ TEST(redis_peer, every_hostile_answer_ends_the_connection_and_nothing_else) {
   }
 }
 
+TEST(redis_peer, hears_of_many_commands_before_their_turn_is_over) {
+  peer server([](const peer::client& c, int) {
+    if (!c.greet()) return;
+    while (!c.read().empty()) {
+    }
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  const auto bytes = bytes_of("ECHO", std::string(1'000, 'x'));
+  client.in_one_turn([&] {
+    const auto before = client.connection->count().writes;
+    for (std::uint64_t tag = 0; tag < 10; ++tag) EXPECT_TRUE(client.send(tag, bytes));
+    EXPECT_EQ(client.connection->count().writes, before);
+    for (std::uint64_t tag = 10; tag < 30; ++tag) EXPECT_TRUE(client.send(tag, bytes));
+    EXPECT_EQ(client.connection->count().writes, before + 1);
+  });
+}
+
 TEST(redis_peer, an_answer_to_no_command_ends_the_connection) {
   peer server([](const peer::client& c, int number) {
     if (number > 0 || !c.greet()) return;

@@ -23,6 +23,9 @@ namespace holdfast::io {
 
 namespace {
 
+/// Some hundred commands: work for the server until the turn is over. Redis reads 16 KiB at once.
+constexpr std::size_t worth_sending = 24 * 1024;
+
 error broken(int number) {
   return error(errc::unavailable,
                "the connection broke: " + std::generic_category().message(number));
@@ -70,7 +73,10 @@ class stream::state final : public std::enable_shared_from_this<stream::state> {
   }
 
   void flush() {
-    if (context_.get_executor().running_in_this_thread()) return flush_after_this_turn();
+    if (context_.get_executor().running_in_this_thread()) {
+      if (backlog() >= worth_sending && !closed_) return write_queued();
+      return flush_after_this_turn();
+    }
     if (to_.tls == nullptr) return write_queued();
     flush_on_loop();
   }

@@ -19,9 +19,10 @@ class loop;
 
 /// One connection to a server, over TCP or a unix socket, encrypted or not.
 ///
-/// What is appended on the loop's thread leaves in one write when the turn of the loop ends; what
-/// other threads append leaves at once, from that thread, together with all that others appended
-/// while it wrote. So a single caller pays for no change of threads, and many share their writes.
+/// What is appended on the loop's thread leaves in one write when the turn of the loop ends, or as
+/// soon as it is a lot, so that in a long turn the server works, too; what other threads append
+/// leaves at once, from that thread, together with all that others appended while it wrote. So a
+/// single caller pays for no change of threads, and many share their writes.
 ///
 /// Lives until its last event has run. Thread safety: append(), flush() and the counters from any
 /// thread, start() and close() on the loop's thread.
