@@ -151,6 +151,7 @@ class redis_connection::state final : public stream::owner,
     while (current_) {
       const wire::reply* r = reader_->next();
       if (r == nullptr) break;
+      requests_.fetch_ahead();
       take(*r, now);
     }
     if (current_ && reader_->failure() != nullptr) lose(unreadable());

@@ -18,6 +18,18 @@ TEST(redis_requests, are_answered_in_the_order_of_sending) {
   EXPECT_TRUE(all.empty());
 }
 
+TEST(redis_requests, are_fetched_ahead_however_few_they_are) {
+  redis_requests all;
+  for (std::uint64_t tag = 0; tag < 10; ++tag) {
+    all.fetch_ahead();
+    all.add(one(tag, at(100)));
+  }
+  for (std::uint64_t tag = 0; tag < 10; ++tag) {
+    all.fetch_ahead();
+    EXPECT_EQ(all.take_front().tag, tag);
+  }
+}
+
 TEST(redis_requests, expire_by_deadline_and_are_still_owed_an_answer) {
   redis_requests all;
   all.add(one(1, at(30)));
