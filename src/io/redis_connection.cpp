@@ -46,7 +46,7 @@ class redis_connection::state final : public stream::owner,
         no_answer_(named(error(errc::unavailable, "no answer before the deadline"))),
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
-  result<void> send(const command& c) {
+  result<void> send(const loop& l, const command& c) {
     std::shared_ptr<stream> to;  // Null on the loop's thread, which needs no share of it.
     {
       const std::lock_guard hold(mutex_);
@@ -58,7 +58,7 @@ class redis_connection::state final : public stream::owner,
                       .place = stream_->append(c.bytes),
                       .subscribes = c.subscribes,
                       .expired = false};
-      if (on_loop()) {
+      if (l.on_thread()) {
         take_inbox();
         requests_.add(std::move(r));
       } else {
@@ -173,12 +173,6 @@ class redis_connection::state final : public stream::owner,
   }
 
   // ---- under the mutex ----
-
-  // Asked each time: a caller that blocks may run the loop for a while.
-  bool on_loop() const {
-    const auto l = loop_.lock();
-    return l && l->on_thread();
-  }
 
   bool is_full(const command& c) const {
     const std::size_t share = c.is_release ? 1 : 2;
@@ -440,7 +434,7 @@ redis_connection::redis_connection(std::shared_ptr<loop> l, std::shared_ptr<stat
 
 redis_connection::~redis_connection() { close(duration::zero()); }
 
-result<void> redis_connection::send(const command& c) { return state_->send(c); }
+result<void> redis_connection::send(const command& c) { return state_->send(*loop_, c); }
 bool redis_connection::is_up() const noexcept { return state_->is_up(); }
 std::optional<error> redis_connection::trouble() const { return state_->trouble(); }
 redis_connection::counters redis_connection::count() const { return state_->count(); }

@@ -71,9 +71,12 @@ void debt::start(settled then) {
   if (done) done(true);
 }
 
+/// `bytes` has the release of another node, or nothing.
 void debt::write_release(std::string& bytes, node_index i) const {
+  const bool plain = !how_.keeps && !how_.seat;
+  if (plain && !bytes.empty()) return;
   bytes.clear();
-  if (!how_.keeps && !how_.seat) return commands::release(bytes, key_.name, key_.value);
+  if (plain) return commands::release(bytes, key_.name, key_.value);
   commands::release(
       bytes, key_.name, key_.value,
       {.seat = how_.seat.value_or(0), .own = how_.listens_at.has(i), .keep = how_.keeps});
@@ -84,10 +87,11 @@ void debt::send(step& s) {
   while (!s.send.empty()) {
     const node_set which = std::exchange(s.send, {});
     std::string bytes;
+    const time_point now = clock::now();
+    const auto self = shared_from_this();
     for_each(which, [&](node_index i) {
-      const time_point now = clock::now();
       write_release(bytes, i);
-      const auto sent = cluster_->send(i, bytes, now + timeout_, shared_from_this(), i, true);
+      const auto sent = cluster_->send(i, bytes, now + timeout_, self, i, true);
       if (sent) {
         connections_[i] = *sent == 0 ? no_connection : *sent;
         under_way_.add(i);

@@ -1,5 +1,6 @@
 #include "engines/redlock/round.hpp"
 
+#include "core/hexadecimal.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/random.hpp"
@@ -30,8 +31,12 @@ std::uint64_t tag_of(std::uint64_t kind, node_index i, token raised = {}) noexce
 
 /// 20 bytes from the kernel, and with tokens whose they are.
 std::string fresh_value(const session_id& session, bool tokens) {
-  const std::string random = io::random_session_id().str() + io::random_session_id().str();
-  std::string value = random.substr(0, 40);
+  using core::hexadecimal;
+  std::string value;
+  value.reserve(tokens ? 73 : 40);
+  value += hexadecimal(io::random_bits(), 16);
+  value += hexadecimal(io::random_bits(), 16);
+  value += hexadecimal(io::random_bits() >> 32U, 8);
   if (tokens) value.append(".").append(session.str());
   return value;
 }
@@ -67,16 +72,15 @@ void round::start() {
 void round::ask_all(step& s) {
   const bool tokens = cluster_->set().tokens;
   std::string bytes;
+  const auto self = shared_from_this();
+  if (!tokens) commands::set_plain(bytes, order_.name, value_, order_.ttl);
   for_each(asked_, [&](node_index i) {
-    bytes.clear();
     if (tokens) {
+      bytes.clear();
       commands::acquire(bytes, order_.name, value_, order_.session, order_.ttl, order_.hint,
                         ballots_->nonces[i], ballots_->epoch);
-    } else {
-      commands::set_plain(bytes, order_.name, value_, order_.ttl);
     }
-    const auto sent =
-        cluster_->send(i, bytes, deadline_, shared_from_this(), tag_of(acquire_tag, i));
+    const auto sent = cluster_->send(i, bytes, deadline_, self, tag_of(acquire_tag, i));
     if (!sent) {
       answered_.add(i);
       note(attempt_->answered(i, node_vote::of(fault::unreachable), clock::now()), s);

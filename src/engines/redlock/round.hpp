@@ -50,9 +50,9 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
     node_set there{};
     time_point sent{};
     placed_key key{};
-    error why{errc::busy};  ///< Unless held.
-    bool denied{};          ///< A node says that the session is denied.
-    bool refused{};         ///< It cannot be done as asked: repeating is useless.
+    error why{errc::busy, "held"};  ///< Unless held; a short text takes no memory.
+    bool denied{};                  ///< A node says that the session is denied.
+    bool refused{};                 ///< It cannot be done as asked: repeating is useless.
     std::optional<duration> holder_left{};
     std::uint64_t newest_token{};  ///< The largest counter that was seen.
   };
