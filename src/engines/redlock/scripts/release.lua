@@ -18,6 +18,5 @@ return answer(function()
     return 0
   end
   -- A hint to whoever waits: where it cannot be given, they look by themselves.
-  local seat = tonumber(ARGV[2]) or tonumber(string.sub(ARGV[1], 1, 2), 16) or 0
-  return call_waiters(KEYS[1], seat, tonumber(ARGV[3]) or 0, ARGV[4] == '1')
+  return call_waiters(KEYS[1])
 end)
