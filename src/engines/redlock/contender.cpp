@@ -34,12 +34,13 @@ core::reply reply_for(const round::result_of& r) {
 }  // namespace
 
 contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o,
-                     bool waits, owner told)
+                     bool waits, std::weak_ptr<owner> told, std::uint64_t request)
     : cluster_(std::move(c)),
       lines_(std::move(l)),
       order_(std::move(o)),
       waits_(waits),
       told_(std::move(told)),
+      request_(request),
       pause_(core::redlock::pause::config{}) {}
 
 void contender::start() {
@@ -53,7 +54,7 @@ void contender::start() {
   }
   core::reply queued;
   queued.what = status::queued;
-  told_.first(std::move(queued));
+  if (const auto o = told_.lock()) o->first(request_, std::move(queued));
   if (place == lines::place::courtesy) turn(cue::others);
 }
 
@@ -66,12 +67,7 @@ void contender::begin_round() {
     again_ = lets_by_ = false;
     cluster_->loop().cancel(std::exchange(timer_, 0));
     order_.hint = cluster_->newest_token();
-    round::owner told;
-    told.ended = [self = shared_from_this()](round::result_of x) {
-      self->round_ended(std::move(x));
-    };
-    told.late = told_.late;
-    r = round_ = std::make_shared<round>(cluster_, order_, std::move(told));
+    r = round_ = std::make_shared<round>(cluster_, order_, shared_from_this());
   }
   r->start();
 }
@@ -94,7 +90,8 @@ void contender::round_ended(round::result_of r) {
     }
   }
   if (r.held) {
-    if (!wanted || !told_.held(r)) {
+    const auto o = told_.lock();
+    if (!wanted || !o || !o->held(request_, r)) {
       debt::give_back(cluster_, lines_, r.key, order_.timeout, {});
     }
     return end(reply_for(r));
@@ -110,6 +107,10 @@ void contender::round_ended(round::result_of r) {
   }
   if (!waits_ || hopeless) return end(reply);
   rest(r);
+}
+
+void contender::late(node_index i) {
+  if (const auto o = told_.lock()) o->late(request_, i);
 }
 
 /// Under the mutex.
@@ -137,7 +138,7 @@ void contender::rest(const round::result_of& r) {
   if (tell) {
     core::reply queued;
     queued.what = status::queued;
-    told_.first(std::move(queued));
+    if (const auto o = told_.lock()) o->first(request_, std::move(queued));
   }
   lines_->listen_for(order_.name);
 }
@@ -191,12 +192,9 @@ void contender::end(core::reply what) {
     first = !std::exchange(answered_, true);
   }
   if (waits_) lines_->leave(order_.name, *this, wanted && what.what == status::ok);
-  if (!wanted) return;
-  if (first) {
-    told_.first(std::move(what));
-  } else if (told_.later) {
-    told_.later(std::move(what));
-  }
+  const auto o = wanted ? told_.lock() : nullptr;
+  if (!o) return;
+  first ? o->first(request_, std::move(what)) : o->later(request_, std::move(what));
 }
 
 void contender::cancel() {

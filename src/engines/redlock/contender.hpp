@@ -7,7 +7,6 @@
 #include "engines/redlock/round.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -25,33 +24,43 @@ namespace holdfast::engines::redlock {
 /// | over       |                                                              |
 ///
 /// Thread safety: every function, from any thread.
-class contender final : public lined_up, public std::enable_shared_from_this<contender> {
+class contender final : public lined_up,
+                        public round::owner,
+                        public std::enable_shared_from_this<contender> {
  public:
-  struct owner {
+  /// Who is told, about the request of that number.
+  class owner {
+   public:
+    owner() = default;
+    owner(const owner&) = delete;
+    owner& operator=(const owner&) = delete;
+    virtual ~owner() = default;
     /// The first round ended, or it stands in line: `queued`, or what became of it. Once.
-    std::function<void(core::reply)> first{};
+    virtual void first(std::uint64_t request, core::reply what) = 0;
     /// It was granted; whoever is told owns the key from now on. At most once, before first() says
     /// `ok`. False when it is not wanted any more.
-    std::function<bool(const round::result_of&)> held{};
+    virtual bool held(std::uint64_t request, const round::result_of& r) = 0;
     /// A grant on one more node, after held().
-    std::function<void(node_index)> late{};
+    virtual void late(std::uint64_t request, node_index i) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.
-    std::function<void(core::reply)> later{};
+    virtual void later(std::uint64_t request, core::reply what) = 0;
   };
 
+  /// An owner that is gone wants nothing any more.
   contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o, bool waits,
-            owner told);
+            std::weak_ptr<owner> told, std::uint64_t request);
 
   void start();
   /// Its owner does not want it any more; nothing is told afterwards.
   void cancel();
   void turn(cue what) override;
+  void round_ended(round::result_of r) override;
+  void late(node_index i) override;
 
  private:
   enum class state : std::uint8_t { lined_up, in_round, resting, over };
 
   void begin_round();
-  void round_ended(round::result_of r);
   void rest(const round::result_of& r);
   void end(core::reply what);
   std::optional<duration> pause_on(cue what);
@@ -61,7 +70,8 @@ class contender final : public lined_up, public std::enable_shared_from_this<con
   const std::shared_ptr<lines> lines_;
   round::order order_;
   const bool waits_;
-  owner told_;
+  const std::weak_ptr<owner> told_;
+  const std::uint64_t request_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   state state_{state::lined_up};

@@ -71,21 +71,6 @@ void keeper::enqueue(const core::enqueue_request& r, core::on<core::queue_view> 
 std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
                                              core::on<core::queue_view> done) {
   const std::uint64_t request = r.request;
-  const std::weak_ptr<keeper> self = weak_from_this();
-  contender::owner told;
-  told.first = [self, request](core::reply what) {
-    if (const auto k = self.lock()) k->told_first(request, std::move(what));
-  };
-  told.held = [self, request](const round::result_of& x) {
-    const auto k = self.lock();
-    return k && k->won(request, x);
-  };
-  told.late = [self, request](node_index i) {
-    if (const auto k = self.lock()) k->late(request, i);
-  };
-  told.later = [self, request](core::reply what) {
-    if (const auto k = self.lock()) k->over(request, std::move(what));
-  };
   round::order o{.name = r.name.str(),
                  .session = draft_.id,
                  .ttl = draft_.ttl,
@@ -98,12 +83,12 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
   e.lost = r.lost;
   e.shortened = r.shortened;
   e.taker = std::make_shared<contender>(cluster_, lines_, std::move(o), !r.leave_if_busy,
-                                        std::move(told));
+                                        weak_from_this(), request);
   return e.taker;
 }
 
 /// The answer of the enqueue: granted, waiting, or why neither.
-void keeper::told_first(std::uint64_t request, core::reply what) {
+void keeper::first(std::uint64_t request, core::reply what) {
   core::queue_view v;
   core::on<core::queue_view> done;
   {
@@ -123,7 +108,7 @@ void keeper::told_first(std::uint64_t request, core::reply what) {
 }
 
 /// Takes the key over. False when nobody wants it any more.
-bool keeper::won(std::uint64_t request, const round::result_of& r) {
+bool keeper::held(std::uint64_t request, const round::result_of& r) {
   const std::lock_guard hold(mutex_);
   const auto found = entries_.find(request);
   if (found == entries_.end() || closed_ || denied_) return false;
@@ -149,7 +134,7 @@ void keeper::late(std::uint64_t request, node_index i) {
 }
 
 /// A waiter's end that was not told by the enqueue's answer.
-void keeper::over(std::uint64_t request, core::reply why) {
+void keeper::later(std::uint64_t request, core::reply why) {
   std::shared_ptr<io::notice> watched;
   {
     const std::lock_guard hold(mutex_);

@@ -25,7 +25,7 @@ namespace holdfast::engines::redlock {
 ///
 /// Thread safety: every function, from any thread. Callbacks run on the loop's thread or on that of
 /// the caller, never under a mutex.
-class keeper final : public std::enable_shared_from_this<keeper> {
+class keeper final : public contender::owner, public std::enable_shared_from_this<keeper> {
  public:
   keeper(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, core::session_record draft);
 
@@ -68,10 +68,10 @@ class keeper final : public std::enable_shared_from_this<keeper> {
 
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
                                        core::on<core::queue_view> done);
-  void told_first(std::uint64_t request, core::reply what);
-  bool won(std::uint64_t request, const round::result_of& r);
-  void late(std::uint64_t request, node_index i);
-  void over(std::uint64_t request, core::reply why);
+  void first(std::uint64_t request, core::reply what) override;
+  bool held(std::uint64_t request, const round::result_of& r) override;
+  void late(std::uint64_t request, node_index i) override;
+  void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   placed_key release_of(entry& e);
   void give_back(placed_key key, std::function<void(bool)> then);

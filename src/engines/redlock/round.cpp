@@ -43,7 +43,7 @@ std::string fresh_value(const session_id& session, bool tokens) {
 
 }  // namespace
 
-round::round(std::shared_ptr<cluster> c, order o, owner told)
+round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told)
     : cluster_(std::move(c)),
       order_(std::move(o)),
       value_(fresh_value(order_.session, cluster_->set().tokens)),
@@ -170,7 +170,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (core::redlock::action_on(v.why).look_again && a.what == io::redis_answer::outcome::reply) {
     cluster_->doubted(i);
   }
-  if (late && told_.late) told_.late(i);
+  if (late) told_->late(i);
   finish(std::move(ended));
 }
 
@@ -190,7 +190,7 @@ void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at
     late = attempt_->current() == attempt::state::held && v.what == vote::granted &&
            at < attempt_->until();
   }
-  if (late && told_.late) told_.late(i);
+  if (late) told_->late(i);
 }
 
 void round::cancel() {
@@ -246,7 +246,7 @@ void round::finish(std::optional<result_of> r) {
   if (!r->held && ballots_->voters.size() < cluster_->majority()) {
     if (auto v = cluster_->verdict(); !v) r->why = v.error();
   }
-  told_.ended(std::move(*r));
+  told_->round_ended(std::move(*r));
 }
 
 }  // namespace holdfast::engines::redlock

@@ -10,7 +10,6 @@
 #include <holdfast/token.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -56,14 +55,19 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
     std::optional<duration> holder_left{};
     std::uint64_t newest_token{};  ///< The largest counter that was seen.
   };
-  struct owner {
+  class owner {
+   public:
+    owner() = default;
+    owner(const owner&) = delete;
+    owner& operator=(const owner&) = delete;
+    virtual ~owner() = default;
     /// Once, on the loop's thread or on the caller of start() or cancel(); not under a mutex.
-    std::function<void(result_of)> ended{};
+    virtual void round_ended(result_of r) = 0;
     /// A grant that came after the round was held.
-    std::function<void(node_index)> late{};
+    virtual void late(node_index i) = 0;
   };
 
-  round(std::shared_ptr<cluster> c, order o, owner told);
+  round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told);
 
   void start();
   void cancel();
@@ -85,7 +89,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   const std::shared_ptr<cluster> cluster_;
   const order order_;
   const std::string value_;
-  owner told_;
+  const std::shared_ptr<owner> told_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::shared_ptr<const ballots> ballots_;
