@@ -208,7 +208,7 @@ std::vector<node_index> lines::posts(const std::string& name) const {
   const node_set up =
       cluster_->worth_asking(cluster_->now_voting()->voters, set.timeout_for(set.max_ttl));
   std::vector<node_index> chosen;
-  for (const auto& [hash, i] : all) {
+  for (const auto& [weight, i] : all) {
     if (up.has(i) && cluster_->may_subscribe(i)) chosen.push_back(i);
   }
   return chosen;

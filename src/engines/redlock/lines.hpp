@@ -4,13 +4,14 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
-#include <map>
+#include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 namespace holdfast::engines::redlock {
@@ -94,8 +95,17 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   void heard(node_index i, const news& n) override;
 
  private:
+  struct hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view name) const noexcept {
+      return std::hash<std::string_view>{}(name);
+    }
+  };
+  template <class T>
+  using by_name = std::unordered_map<std::string, T, hash, std::equal_to<>>;
+
   struct line {
-    std::deque<std::shared_ptr<lined_up>> waiters{};
+    std::list<std::shared_ptr<lined_up>> waiters{};
     unsigned seat{};
     node_set subscribed{};
     node_set listening{};  ///< The node has said so.
@@ -127,8 +137,8 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   std::atomic<std::size_t> rivalries_count_{};
 
   mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
-  std::map<std::string, line, std::less<>> lines_;
-  std::map<std::string, rivalry, std::less<>> rivalries_;
+  by_name<line> lines_;
+  by_name<rivalry> rivalries_;
 };
 
 }  // namespace holdfast::engines::redlock
