@@ -120,14 +120,30 @@ TEST_F(release_script, keeps_it_from_the_others_and_says_that_they_wait) {
   EXPECT_EQ(n.run(scripts::release, {"b"}, {value(2), "3", "0", "1"}), integer(1));
 }
 
+TEST_F(release_script, a_call_without_a_release_is_for_a_lock_that_is_free) {
+  waiting w(n, 9);
+  const std::vector<std::string> call{"", "3", "0", "0"};
+  EXPECT_EQ(n.run(scripts::release, {"a"}, call), integer(0));
+  n.command({"SET", "a", ""});
+  EXPECT_EQ(n.run(scripts::release, {"a"}, call), integer(0)) << "it deletes nothing";
+  EXPECT_EQ(n.command({"EXISTS", "a"}), integer(1));
+  EXPECT_FALSE(w.is_called());
+  n.command({"DEL", "a"});
+  EXPECT_EQ(n.run(scripts::release, {"a"}, call), integer(3));
+  EXPECT_TRUE(w.is_called());
+}
+
 TEST_F(release_script, tells_everybody_where_it_may_not_count_them) {
   n.command({"ACL", "SETUSER", "u", "on", ">pw", "~*", "&*", "+@all", "-pubsub"});
   connection by = n.of.connect("u", "pw");
   waiting one(n, 1), two(n, 2);
-  EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(1)}), integer(1));
+  EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(1)}), integer(2));
+  n.acquire("a", value(2));
+  EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(2), "0", "0", "1"}), integer(2));
   for (waiting* w : {&one, &two}) {
     EXPECT_EQ(w->by.read(10s),
               array({text("message"), text(redlock::free_channel("a")), text("released")}));
+    EXPECT_FALSE(w->is_called()) << "and of what is kept nobody";
   }
 }
 

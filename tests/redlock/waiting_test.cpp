@@ -9,7 +9,9 @@
 #include <atomic>
 #include <cstdlib>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -95,6 +97,96 @@ TEST(redlock_waiting, a_client_with_many_waiters_lets_others_by) {
   const auto& shares = t.take(100);
   EXPECT_GE(shares[1], 8U);
   EXPECT_GE(shares[0], 30U);
+}
+
+/// One client has three waiters all the time, each of which holds for so long. Whether another one,
+/// with this URL, has the lock so often before they had it `theirs_most` times.
+bool gets_its_share(const five_nodes& nodes, const std::string& url, std::chrono::milliseconds hold,
+                    std::size_t share = 3, std::size_t theirs_most = 150) {
+  std::atomic<bool> over{};
+  std::atomic<std::size_t> theirs{};
+  std::vector<std::thread> all;
+  for (int k = 0; k < 3; ++k) {
+    all.emplace_back([&, s = nodes.open(plain)]() mutable {
+      while (!over) {
+        auto l = s.acquire(lock_name("wanted"), {.wait = 30s});
+        ASSERT_TRUE(l) << l.error().message();
+        ++theirs;
+        std::this_thread::sleep_for(hold);
+        EXPECT_TRUE(std::move(*l).release());
+      }
+    });
+  }
+  EXPECT_TRUE(process::eventually([&] { return theirs >= 2; }));
+  auto other = holdfast::open(url);
+  EXPECT_TRUE(other) << other.error().message();
+  std::size_t mine = 0;
+  for (const std::size_t from = theirs; other && mine < share && theirs < from + theirs_most;) {
+    auto l = other->acquire(lock_name("wanted"), {.wait = 1s});
+    if (l) ++mine;
+  }
+  over = true;
+  for (auto& t : all) t.join();
+  return mine == share;
+}
+
+/// The URL of a user that every node knows but for `without`.
+std::string url_of_user(five_nodes& nodes, std::vector<std::string> rules,
+                        std::optional<std::size_t> without = {}) {
+  rules.insert(rules.begin(), {"ACL", "SETUSER", "b", "on", ">pw", "~*", "&*", "+@all"});
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (i != without) nodes[i].command(rules);
+  }
+  return nodes.url(plain, 1).insert(std::string_view("redlock://").size(), "b:pw@");
+}
+
+TEST(redlock_waiting, long_holds_of_a_client_with_waiters_starve_nobody) {
+  five_nodes nodes;
+  EXPECT_TRUE(gets_its_share(nodes, nodes.url(plain, 1), 300ms));
+}
+
+TEST(redlock_waiting, a_client_that_does_not_reach_one_node_has_its_share) {
+  for (std::size_t i = 0; i < 5; ++i) {
+    five_nodes nodes;
+    EXPECT_TRUE(gets_its_share(nodes, url_of_user(nodes, {}, i), 3ms)) << i;
+  }
+}
+
+TEST(redlock_waiting, a_client_that_no_node_may_tell_has_its_share) {
+  five_nodes nodes;
+  EXPECT_TRUE(gets_its_share(nodes, url_of_user(nodes, {"-subscribe"}), 1ms, 1, 10'000));
+}
+
+TEST(redlock_waiting, where_nobody_may_count_all_have_their_share) {
+  five_nodes nodes;
+  nodes.everywhere({"ACL", "SETUSER", "default", "-pubsub"});
+  EXPECT_TRUE(gets_its_share(nodes, nodes.url(plain, 1), 3ms));
+}
+
+TEST(redlock_waiting, a_subscription_that_is_confirmed_late_is_given_up) {
+  five_nodes nodes;
+  const std::string quick = plain + "&node_timeout=40ms";
+  session holder = nodes.open(quick);
+  session waiter = nodes.open(quick, 1);
+  const auto try_it = [&](duration wait) {
+    EXPECT_FALSE(waiter.acquire(lock_name("wanted"), {.wait = wait}));
+  };
+  auto held = holder.acquire(lock_name("wanted"));
+  ASSERT_TRUE(held);
+  std::size_t post = nodes.size();
+  std::thread first([&] { try_it(500ms); });
+  EXPECT_TRUE(process::eventually([&] {
+    const auto all = heard(nodes);
+    post = static_cast<std::size_t>(std::ranges::find_if(all, [](auto c) { return c > 0; }) -
+                                    all.begin());
+    return post < nodes.size();
+  }));
+  first.join();
+  nodes.stop(post);
+  try_it(4s);
+  nodes.resume(post);
+  EXPECT_TRUE(process::eventually([&] { return heard(nodes) == std::vector<std::size_t>(5); }));
+  EXPECT_TRUE(std::move(*held).release());
 }
 
 TEST(redlock_waiting, waiters_of_one_client_ask_once_for_each_grant_and_call_nobody) {

@@ -13,6 +13,8 @@ using namespace std::chrono_literals;
 using core::status;
 
 constexpr duration held_here_poll = 1s;
+/// For programs that poll: some do every 100 or 200 ms.
+constexpr duration strangers_gap = 10ms;
 
 core::reply reply_for(const round::result_of& r) {
   core::reply out;
@@ -78,11 +80,13 @@ void contender::round_ended(round::result_of r) {
     std::make_shared<debt>(cluster_, r.key, order_.timeout)->start({});
   }
   bool wanted = false;
+  bool was_turn = false;
   {
     const std::lock_guard hold(mutex_);
     round_.reset();
     pause_.measured(clock::now() - r.sent);
     wanted = !cancelled_;
+    was_turn = std::exchange(turn_, false);
     if (std::exchange(called_, false) && !r.held) {
       // The call came from one node, and the release may still be on its way to others.
       again_ = again_ || !r.there.empty();
@@ -92,11 +96,17 @@ void contender::round_ended(round::result_of r) {
   if (r.held) {
     const auto o = told_.lock();
     if (!wanted || !o || !o->held(request_, r)) {
+      // Not one of those who wait.
+      lines_->leave(order_.name, *this, true);
       debt::give_back(cluster_, lines_, r.key, order_.timeout, {});
     }
     return end(reply_for(r));
   }
-  if (!wanted) return;
+  if (!wanted) {
+    if (!was_turn) return;
+    lines_->leave(order_.name, *this, false);
+    return lines_->pass_on(order_.name);
+  }
   const core::reply reply = reply_for(r);
   bool hopeless = reply.what == status::denied || reply.what == status::invalid ||
                   reply.what == status::damaged;
@@ -151,6 +161,7 @@ void contender::turn(cue what) {
     if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
     state_ = state::resting;
     called_ = what == cue::next;
+    turn_ = called_ || what == cue::freed;
     if (const auto wait = pause_on(what)) begin_after(*wait);
   }
   if (what == cue::others && !lines_->hears(order_.name)) lines_->listen_for(order_.name);
@@ -167,6 +178,8 @@ std::optional<duration> contender::pause_on(cue what) {
     case cue::others:
       lets_by_ = true;
       return pause_.next_when_told(dice);
+    case cue::strangers:
+      return strangers_gap;
     case cue::heard:
       return pause_.after_notification(dice);
     case cue::looks_taken:

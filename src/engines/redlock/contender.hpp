@@ -79,7 +79,8 @@ class contender final : public lined_up,
   core::redlock::pause pause_;
   bool answered_{};  ///< first() was told.
   bool again_{};     ///< The lock may have become free during the round.
-  bool called_{};    ///< The round began because it was this process' turn.
+  bool turn_{};      ///< The round began because it was our turn, and nobody else's.
+  bool called_{};    ///< By a node.
   bool lets_by_{};   ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
   std::uint64_t timer_{};

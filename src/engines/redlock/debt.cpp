@@ -77,9 +77,10 @@ void debt::write_release(std::string& bytes, node_index i) const {
   if (plain && !bytes.empty()) return;
   bytes.clear();
   if (plain) return commands::release(bytes, key_.name, key_.value);
-  commands::release(
-      bytes, key_.name, key_.value,
-      {.seat = how_.seat.value_or(0), .own = how_.listens_at.has(i), .keep = how_.keeps});
+  commands::release(bytes, key_.name, key_.value,
+                    {.seat = how_.seat.value_or(0),
+                     .own = how_.listens_at.has(i) && connections_[i] == 0,
+                     .keep = how_.keeps});
 }
 
 /// Under the mutex.
@@ -131,7 +132,10 @@ debt::settled debt::take_settled(time_point) {
 void debt::note_others(node_index i, const wire::reply& r) const {
   if (!lines_) return;
   const auto got = replies::release(r);
-  if (got && got->deleted && got->told) lines_->others_wait(key_.name, i, got->others);
+  if (!got || !got->deleted || !got->told) return;
+  if (got->others) return lines_->others_wait(key_.name);
+  // Without a line there is nobody whom that concerns.
+  if (how_.seat) lines_->nobody_waits(key_.name, i);
 }
 
 void debt::answered(std::uint64_t tag, const io::redis_answer& a) {

@@ -1,6 +1,7 @@
 #include "engines/redlock/lines.hpp"
 
 #include "core/fnv1a.hpp"
+#include "core/splitmix.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/replies.hpp"
@@ -19,15 +20,15 @@ using cue = lined_up::cue;
 
 constexpr duration inquiry_limit = 2s;
 constexpr std::size_t posts_per_name = 2;
+/// How often in a row a lock stays in one process while others wait, or may.
 constexpr int streak_max = 4;
+/// The same while a majority of the nodes knows of nobody: programs that tell nobody wait, too.
+constexpr int streak_alone = 128;
 /// A client that was called asks within a few round trips; nobody is let by for longer.
 constexpr duration courtesy_limit = 5ms;
 /// A client that takes a lock again and again comes back within this time.
 constexpr duration linger_limit = 2ms;
 constexpr std::size_t lingering_max = 256;
-/// How long it is remembered that others wait for a lock.
-constexpr duration rivalry_limit = 1s;
-constexpr std::size_t rivalries_max = 256;
 
 unsigned random_seat() { return static_cast<unsigned>(io::random_bits() % seats); }
 
@@ -50,10 +51,8 @@ lines::place lines::join(const std::string& name, const std::shared_ptr<lined_up
   if (l.waiters.size() > 1) return place::behind;
   l.parted = time_point::max();
   if (l.subscribed.empty()) l.seat = seat_;
-  const auto found = rivalries_.find(name);
-  if (found == rivalries_.end()) return place::first;
-  const bool now = clock::now() - found->second.called < courtesy_limit;
-  return now ? place::courtesy : place::first;
+  l.lets_by = l.rivals && clock::now() - l.called < courtesy_limit;
+  return l.lets_by ? place::courtesy : place::first;
 }
 
 void lines::leave(const std::string& name, const lined_up& who, bool granted) {
@@ -83,15 +82,16 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
   if (next) next->turn(granted ? cue::held : cue::first);
 }
 
-void lines::tell_first(std::string_view name, cue what) {
+bool lines::tell_first(std::string_view name, cue what) {
   std::shared_ptr<lined_up> first;
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
-    if (found == lines_.end() || found->second.waiters.empty()) return;
+    if (found == lines_.end() || found->second.waiters.empty()) return false;
     first = found->second.waiters.front();
   }
   first->turn(what);
+  return true;
 }
 
 // ---- a release of this process ----
@@ -99,27 +99,76 @@ void lines::tell_first(std::string_view name, cue what) {
 lines::parting lines::part(const std::string& name) {
   parting p;
   const std::lock_guard hold(mutex_);
-  const auto line_of = lines_.find(name);
-  const bool waits = line_of != lines_.end() && !line_of->second.waiters.empty();
-  if (line_of != lines_.end()) {
-    p.seat = line_of->second.seat;
-    p.listens_at = line_of->second.subscribed;
-    if (!waits) linger(name, line_of->second);
-  }
-  const auto found = rivalries_.find(name);
-  if (found == rivalries_.end()) {
-    p.keeps = waits;
-    return p;
-  }
-  rivalry& r = found->second;
-  const time_point now = clock::now();
-  const bool others = now - r.seen < rivalry_limit;
-  p.keeps = waits && (!others || ++r.streak <= streak_max);
+  const auto found = lines_.find(name);
+  if (found == lines_.end()) return p;
+  line& l = found->second;
+  const bool waits = !l.waiters.empty();
+  p.seat = l.seat;
+  p.listens_at = l.subscribed;
+  p.rivals = l.rivals;
+  p.alone = l.alone;
+  p.keeps = waits && ++l.streak <= (l.alone ? streak_alone : streak_max);
+  l.none = {};
+  l.lets_by = waits && !p.keeps && l.rivals;
   if (p.keeps) return p;
-  r.streak = 0;
-  if (others) r.called = now;
-  if (!p.seat) p.seat = seat_;
+  l.streak = 0;
+  l.called = clock::now();
+  if (!waits) linger(name, l);
   return p;
+}
+
+void lines::parted(const std::string& name, const parting& how) {
+  if (!how.seat) return;
+  const auto what = how.keeps    ? cue::freed
+                    : how.rivals ? cue::others
+                    : how.alone  ? cue::strangers
+                                 : cue::heard;
+  // It may have left in this moment.
+  if (!tell_first(name, what) && how.keeps) pass_on(name);
+}
+
+void lines::others_wait(const std::string& name) {
+  const std::lock_guard hold(mutex_);
+  auto found = lines_.find(name);
+  if (found == lines_.end()) {
+    // Whoever comes back for it at once lets them by.
+    if (lines_.size() >= lingering_max) return;
+    found = lines_.try_emplace(name).first;
+    found->second.seat = seat_;
+    found->second.called = clock::now();
+    linger(name, found->second);
+  }
+  found->second.rivals = true;
+  found->second.alone = false;
+}
+
+void lines::nobody_waits(const std::string& name, node_index i) {
+  const auto where = posts(name);
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = lines_.find(name);
+    if (found == lines_.end()) return;
+    line& l = found->second;
+    l.none.add(i);
+    // The one where they would listen first must be among them.
+    if (where.empty() || !l.none.has(where.front())) return;
+    if (l.none.size() < cluster_->majority()) return;
+    l.rivals = false;
+    l.alone = true;
+    if (!std::exchange(l.lets_by, false)) return;
+  }
+  tell_first(name, cue::heard);
+}
+
+void lines::pass_on(const std::string& name) {
+  const auto where = posts(name);
+  if (!where.empty() && !tell_first(name, cue::first)) call_next(name, where.front());
+}
+
+void lines::call_next(std::string_view name, node_index i) {
+  std::string bytes;
+  commands::call_next(bytes, name, seat_);
+  cluster_->ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
 }
 
 /// Under the mutex: whoever comes back at once need not subscribe again.
@@ -147,53 +196,21 @@ bool lines::leave_empty(std::string_view name, time_point parted) {
   return true;
 }
 
-void lines::parted(const std::string& name, const parting& how) {
-  if (how.seat) tell_first(name, how.keeps ? cue::freed : cue::others);
-}
-
-void lines::others_wait(const std::string& name, node_index i, bool they_do) {
-  if (!they_do && rivalries_count_ == 0) return;
-  {
-    const std::lock_guard hold(mutex_);
-    if (they_do) {
-      const time_point now = clock::now();
-      rivalry& r = rivalries_[name];
-      // The first time nobody knew it when the release was sent.
-      if (r.seen == time_point{}) r.called = now;
-      r.seen = now;
-      sweep(now);
-      rivalries_count_ = rivalries_.size();
-      return;
-    }
-    // Only where they would listen the answer says that there are none.
-    const auto found = rivalries_.find(name);
-    if (found == rivalries_.end()) return;
-    const auto where = posts(name);
-    if (where.empty() || where.front() != i) return;
-    rivalries_.erase(found);
-    rivalries_count_ = rivalries_.size();
-  }
-  tell_first(name, cue::heard);
-}
-
-/// Under the mutex.
-void lines::sweep(time_point now) {
-  if (rivalries_.size() <= rivalries_max) return;
-  std::erase_if(rivalries_, [&](const auto& r) { return now - r.second.seen >= rivalry_limit; });
-  if (rivalries_.size() > rivalries_max) rivalries_.erase(rivalries_.begin());
-}
-
 // ---- messages of the nodes ----
 
 void lines::heard(node_index i, const news& n) {
-  if (!n.calls) return tell_first(n.name, cue::heard);
+  const std::string name(n.name);
+  if (!n.calls) {
+    tell_first(name, cue::heard);
+    return;
+  }
   // Fewer sit at the second post, and it would call another one than the first does.
-  const auto where = posts(std::string(n.name));
-  if (where.empty() || where.front() != i) return;
-  if (!leave_empty(n.name, time_point::max())) return tell_first(n.name, cue::next);
-  std::string bytes;
-  commands::call_next(bytes, n.name, seat_);
-  cluster_->ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
+  if (const auto where = posts(name); where.empty() || where.front() != i) return;
+  if (tell_first(name, cue::next)) return;
+  leave_empty(name, time_point::max());
+  // A subscription that was left behind would be called again and again.
+  drop(n.channel, i);
+  call_next(name, i);
 }
 
 /// Rendezvous hashing: clients may have the nodes in any order.
@@ -201,7 +218,8 @@ std::vector<node_index> lines::posts(const std::string& name) const {
   std::vector<std::pair<std::uint64_t, node_index>> all;
   const std::uint64_t start = core::fnv1a(name);
   for (node_index i = 0; i < cluster_->size(); ++i) {
-    all.emplace_back(core::fnv1a(cluster_->addresses()[i], start), i);
+    std::uint64_t mixed = core::fnv1a(cluster_->addresses()[i], start);
+    all.emplace_back(core::splitmix(mixed), i);
   }
   std::ranges::sort(all);
   const auto& set = cluster_->set();
@@ -243,8 +261,12 @@ void lines::subscribe(const std::string& name, unsigned seat, node_index i) {
   cluster_->ask(
       i, bytes, limit,
       [self = weak_from_this(), name, i](const io::redis_answer& a) {
+        const auto l = self.lock();
+        // Without an answer it may still come; the end of the line unsubscribes.
+        if (!l || a.what == io::redis_answer::outcome::unknown) return;
         const bool done = a.reply != nullptr && replies::subscribe(*a.reply) == fault::none;
-        if (const auto l = self.lock()) l->subscribed(name, i, done);
+        if (!done) l->drop(free_channel(name), i);
+        l->subscribed(name, i, done);
       },
       true);
   ask_how_it_looks(name, i);
@@ -278,13 +300,16 @@ bool lines::hears(const std::string& name) const {
 
 void lines::unsubscribe(const std::string& name, unsigned seat, node_set where) {
   for_each(where, [&](node_index i) {
-    for (const std::string& channel : {free_channel(name), seat_channel(name, seat)}) {
-      std::string bytes;
-      commands::unsubscribe(bytes, channel);
-      cluster_->ask(
-          i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, true);
-    }
+    drop(free_channel(name), i);
+    drop(seat_channel(name, seat), i);
   });
+}
+
+void lines::drop(std::string_view channel, node_index i) {
+  std::string bytes;
+  commands::unsubscribe(bytes, channel);
+  cluster_->ask(
+      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, true);
 }
 
 /// A new connection has no subscriptions.

@@ -28,8 +28,10 @@ class lined_up {
     held,    ///< The same, but a holder of this process has the lock.
     freed,   ///< A holder of this process has let it go, for it.
     others,  ///< It is the first one, and a client of another process was called.
-    next,    ///< A node calls this process, and no other.
-    heard,   ///< A node tells everybody that it was released.
+    /// It is the first one, and no other client is known: a moment for those that nobody knows.
+    strangers,
+    next,   ///< A node calls this process, and no other.
+    heard,  ///< A node tells everybody that it was released.
     looks_free,
     looks_taken,  ///< One node was asked.
   };
@@ -45,11 +47,13 @@ class lined_up {
 /// time it is free, each gets its share, and the nodes' work does not grow with their number. All
 /// of that only says when to ask; who gets the lock is decided by the nodes.
 ///
-/// | who waits                    | after a release of this process                      |
-/// |------------------------------|------------------------------------------------------|
-/// | only this process            | its next waiter asks at once, behind the release     |
-/// | others, too                  | the same some times in a row, then the others' turn  |
-/// | only others                  | they are called; who comes back here at once waits   |
+/// | who waits          | after a release of this process                                   |
+/// |--------------------|-------------------------------------------------------------------|
+/// | only this process  | its next waiter asks at once, behind the release                  |
+/// | others, too        | the same some times in a row, then the others' turn               |
+/// | nobody can tell    | the same; the next one stays back for a moment now and then, for  |
+/// |                    | clients that no node knows of                                     |
+/// | only others        | they are called; who comes back here at once waits                |
 ///
 /// Thread safety: every function, from any thread. turn() is called on the loop's thread or on that
 /// of the caller, never under a mutex.
@@ -74,19 +78,26 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   bool hears(const std::string& name) const;
   /// Our seat was called, and somebody else was first: perhaps it is another's, too.
   void seat_was_taken(const std::string& name);
+  /// Whose turn it was does not want it any more, and has left: somebody else is called, unless
+  /// somebody waits here.
+  void pass_on(const std::string& name);
 
   /// How a holder of this process lets a lock go.
   struct parting {
     bool keeps{};                    ///< For the next one of this process: nobody else is called.
-    std::optional<unsigned> seat{};  ///< Ours; nothing when we do not listen.
+    bool rivals{};                   ///< Others wait, as far as we know.
+    bool alone{};                    ///< The other way round; neither: nobody can tell.
+    std::optional<unsigned> seat{};  ///< Ours; nothing when there is no line here.
     node_set listens_at{};           ///< Where we would hear a call ourselves.
   };
   /// Before the release is sent.
   parting part(const std::string& name);
   /// It was sent, or will be.
   void parted(const std::string& name, const parting& how);
-  /// A node that deleted the key says whether other processes wait there.
-  void others_wait(const std::string& name, node_index i, bool they_do);
+  /// A node that deleted the key says that other processes wait there.
+  void others_wait(const std::string& name);
+  /// It says that none does.
+  void nobody_waits(const std::string& name, node_index i);
   /// A holder of this process has lost it.
   void lost(const std::string& name) { tell_first(name, lined_up::cue::heard); }
 
@@ -107,18 +118,18 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   struct line {
     std::list<std::shared_ptr<lined_up>> waiters{};
     unsigned seat{};
-    node_set subscribed{};
-    node_set listening{};  ///< The node has said so.
-    bool moves{};          ///< To another seat, when it is empty.
+    node_set subscribed{};  ///< Asked for, and not refused.
+    node_set listening{};   ///< The node has said so.
+    bool moves{};           ///< To another seat, when it is empty.
     /// When a holder of this process let it go while nobody waited. A line that nobody stands in
     /// stays until a moment after that.
     time_point parted{time_point::max()};
-  };
-  /// What is known of other processes' interest in a lock.
-  struct rivalry {
-    time_point seen{};    ///< When a node last said that they wait.
-    time_point called{};  ///< When a release of this process last called them.
     int streak{};         ///< How often in a row the lock stayed in this process.
+    bool rivals{};        ///< A node said that others wait, and no majority denied it since.
+    bool alone{};         ///< The other way round.
+    node_set none{};      ///< Nodes that said of the last release that nobody else waits there.
+    time_point called{};  ///< When a release of this process last called others.
+    bool lets_by{};       ///< The first one waits for that.
   };
 
   /// Nodes to listen to for a name, the best first: the same for all clients.
@@ -127,18 +138,18 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   void subscribed(const std::string& name, node_index i, bool done);
   void unsubscribe(const std::string& name, unsigned seat, node_set where);
   void ask_how_it_looks(const std::string& name, node_index i);
-  void tell_first(std::string_view name, lined_up::cue what);
-  void sweep(time_point now);
+  /// False: nobody is there.
+  bool tell_first(std::string_view name, lined_up::cue what);
+  void drop(std::string_view channel, node_index i);
+  void call_next(std::string_view name, node_index i);
   void linger(const std::string& name, line& l);
   bool leave_empty(std::string_view name, time_point parted);
 
   const std::shared_ptr<cluster> cluster_;
   std::atomic<unsigned> seat_;
-  std::atomic<std::size_t> rivalries_count_{};
 
-  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
+  mutable std::mutex mutex_;  // Guards what is below; never held while a waiter is told.
   by_name<line> lines_;
-  by_name<rivalry> rivalries_;
 };
 
 }  // namespace holdfast::engines::redlock

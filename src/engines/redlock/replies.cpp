@@ -325,12 +325,15 @@ fault subscribe(const reply& r) {
 std::optional<news> freed(const reply& push) noexcept {
   if (!push.is(reply_kind::push) && !push.is(reply_kind::array)) return std::nullopt;
   if (push.elements.size() != 3 || push.elements[0].text != "message") return std::nullopt;
-  std::string_view channel = push.elements[1].text;
+  const std::string_view whole = push.elements[1].text;
+  std::string_view channel = whole;
   if (!channel.starts_with(free_prefix)) return std::nullopt;
   channel.remove_prefix(free_prefix.size());
   const auto colon = channel.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
-  return news{.name = channel.substr(colon + 1), .calls = channel.substr(0, colon) != everybody};
+  return news{.channel = whole,
+              .name = channel.substr(colon + 1),
+              .calls = channel.substr(0, colon) != everybody};
 }
 
 std::optional<bool> peek(const reply& r) {

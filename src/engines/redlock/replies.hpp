@@ -52,12 +52,13 @@ struct timed_vote {
 
 struct released {
   bool deleted{};   ///< It was there with our value, and is gone. False: it was not.
-  bool told{true};  ///< False: the user may not publish; whoever waits must look by itself.
+  bool told{true};  ///< False: nothing is known of those who wait.
   bool others{};    ///< Other clients wait for it, and hear of releases at this node.
 };
 
 /// A message about a release.
 struct news {
+  std::string_view channel{};
   std::string_view name{};
   bool calls{};  ///< This client alone: it is its turn. False: everybody who waits was told.
 };

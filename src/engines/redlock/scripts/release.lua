@@ -10,7 +10,7 @@ return answer(function()
     fail(there.err, 'GET', KEYS[1])
   end
   if there then
-    if there ~= ARGV[1] then
+    if ARGV[1] == '' or there ~= ARGV[1] then
       return 0
     end
     run('DEL', KEYS[1])

@@ -5,13 +5,17 @@ local function published(channel)
 end
 
 -- ARGV  value, seat, own, keep
--- 1: no other client waits; 2: this user may not tell; 3: others wait, and the next one behind our
--- seat is called, unless the lock is kept.
+-- 1: no other client waits; 2: it cannot be told, because this user may not count them, and then
+-- all are told, or not publish; 3: others wait, and the next one behind our seat is called, unless
+-- the lock is kept.
 local function call_waiters(name)
   local all = 'holdfast:free:all:' .. name
   local count = redis.pcall('PUBSUB', 'NUMSUB', all)
   if count.err then
-    return published(all) and 1 or 2
+    if ARGV[4] ~= '1' then
+      published(all)
+    end
+    return 2
   end
   local own = tonumber(ARGV[3]) or 0
   if count[2] <= own then
