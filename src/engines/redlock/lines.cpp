@@ -22,8 +22,9 @@ constexpr duration inquiry_limit = 2s;
 constexpr std::size_t posts_per_name = 2;
 /// How often in a row a lock stays in one process while others wait, or may.
 constexpr int streak_max = 4;
-/// The same while a majority of the nodes knows of nobody: programs that tell nobody wait, too.
-constexpr int streak_alone = 128;
+/// While a majority of the nodes knows of nobody it may stay for longer; but programs that tell
+/// nobody wait, too.
+constexpr duration alone_limit = 100ms;
 /// A client that was called asks within a few round trips; nobody is let by for longer.
 constexpr duration courtesy_limit = 5ms;
 /// A client that takes a lock again and again comes back within this time.
@@ -107,12 +108,14 @@ lines::parting lines::part(const std::string& name) {
   p.listens_at = l.subscribed;
   p.rivals = l.rivals;
   p.alone = l.alone;
-  p.keeps = waits && ++l.streak <= (l.alone ? streak_alone : streak_max);
+  const time_point now = clock::now();
+  if (l.streak == 0) l.streak_began = now;
+  p.keeps = waits && (++l.streak <= streak_max || (l.alone && now - l.streak_began < alone_limit));
   l.none = {};
   l.lets_by = waits && !p.keeps && l.rivals;
   if (p.keeps) return p;
   l.streak = 0;
-  l.called = clock::now();
+  l.called = now;
   if (!waits) linger(name, l);
   return p;
 }

@@ -124,6 +124,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     /// When a holder of this process let it go while nobody waited. A line that nobody stands in
     /// stays until a moment after that.
     time_point parted{time_point::max()};
+    time_point streak_began{};
     int streak{};         ///< How often in a row the lock stayed in this process.
     bool rivals{};        ///< A node said that others wait, and no majority denied it since.
     bool alone{};         ///< The other way round.
