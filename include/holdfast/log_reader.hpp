@@ -40,6 +40,7 @@ struct reader_options {
 /// | is acknowledged                       | the record                                     |
 /// | had `outcome_unknown`                 | the record, or never; once read, it stays      |
 /// | is not there yet                      | nothing: ask again later                       |
+/// | may be cut by a takeover under way    | unavailable: ask again when it is done         |
 /// | was discarded                         | unavailable, with the oldest that is left      |
 /// | is corrupt, or its file is missing    | damaged, with the file; skip() goes behind it  |
 ///

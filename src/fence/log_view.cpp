@@ -123,10 +123,14 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
     if (never_was) return std::optional<log_record>{};
     if (!stands) return stands.error();
     // Somebody raised the epoch and has not fixed the length yet, or never will.
-    if (mark_.how_old() == log_mark::age::none) {
-      return error(errc::unavailable, log_.files().path() + " is being taken over; try again");
+    const error under_way(errc::unavailable,
+                          log_.files().path() + " is being taken over; try again");
+    if (mark_.how_old() == log_mark::age::none) return under_way;
+    if (*seen == step::record) {
+      if (cursor_->behind().bytes <= certain_bytes()) return found();
+      // Before the raise another reader may have returned it, and then the cut is behind it.
+      if (what_ == survives::kill) return under_way;
     }
-    if (*seen == step::record && cursor_->behind().bytes <= certain_bytes()) return found();
     return nothing_yet(acknowledged);
   }
   if (never_was) return std::optional<log_record>{};
