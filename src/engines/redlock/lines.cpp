@@ -210,7 +210,11 @@ void lines::heard(node_index i, const news& n) {
   // Fewer sit at the second post, and it would call another one than the first does.
   if (const auto where = posts(name); where.empty() || where.front() != i) return;
   if (tell_first(name, cue::next)) return;
-  leave_empty(name, time_point::max());
+  if (!leave_empty(name, time_point::max())) {
+    // Somebody came in this moment.
+    tell_first(name, cue::next);
+    return;
+  }
   // A subscription that was left behind would be called again and again.
   drop(n.channel, i);
   call_next(name, i);
