@@ -120,6 +120,13 @@ answer server::command(const std::vector<std::string>& parts) {
   return own_->command(parts);
 }
 
+int server::calls(const std::string& name) {
+  const std::string all = command({"INFO", "commandstats"}).text;
+  const std::string key = "cmdstat_" + name + ":calls=";
+  const auto at = all.find(key);
+  return at == std::string::npos ? 0 : std::stoi(all.substr(at + key.size()));
+}
+
 void server::fail(const std::string& what) const {
   const std::string log = text_of(directory_.path() + "/log");
   const std::size_t from = log.size() > 2000 ? log.size() - 2000 : 0;

@@ -45,6 +45,8 @@ class server {
 
   /// By one connection that is kept, and made anew after it was lost.
   answer command(const std::vector<std::string>& parts);
+  /// How often it ran a command since the last CONFIG RESETSTAT.
+  int calls(const std::string& name);
   /// A new connection; with a user, already authenticated.
   connection connect(const std::string& user = {}, const std::string& password = {}) const;
 

@@ -10,16 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class cost : public store_test {
- protected:
-  /// Calls of EVALSHA and PUBLISH since the last CONFIG RESETSTAT.
-  static int calls(server& s, const std::string& command) {
-    const std::string all = s.command({"INFO", "commandstats"}).text;
-    const std::string key = "cmdstat_" + command + ":calls=";
-    const auto at = all.find(key);
-    return at == std::string::npos ? 0 : std::stoi(all.substr(at + key.size()));
-  }
-};
+using cost = store_test;
 
 TEST_F(cost, acquire_release_and_a_beat_are_one_script_each) {
   server s;
@@ -29,11 +20,11 @@ TEST_F(cost, acquire_release_and_a_beat_are_one_script_each) {
   s.command({"CONFIG", "RESETSTAT"});
   const auto held = m.enqueue("a");
   ASSERT_EQ(held.what, status::ok);
-  EXPECT_EQ(calls(s, "evalsha"), 1);
+  EXPECT_EQ(s.calls("evalsha"), 1);
   m.beat();
-  EXPECT_EQ(calls(s, "evalsha"), 2) << "one beat for all 101 locks";
+  EXPECT_EQ(s.calls("evalsha"), 2) << "one beat for all 101 locks";
   m.leave("a", held.mine);
-  EXPECT_EQ(calls(s, "evalsha"), 3);
+  EXPECT_EQ(s.calls("evalsha"), 3);
 }
 
 TEST_F(cost, a_release_wakes_one_of_a_thousand_waiters) {
@@ -56,8 +47,8 @@ TEST_F(cost, a_release_wakes_one_of_a_thousand_waiters) {
   EXPECT_TRUE(process::eventually([&] { return told == 1; }));
   EXPECT_EQ(waiters[0].confirm("a", views[0].mine).what, status::ok);
   EXPECT_EQ(told, 1);
-  EXPECT_EQ(calls(s, "publish"), 1);
-  EXPECT_EQ(calls(s, "evalsha"), 1) << "the release: its message gives the lock to the next";
+  EXPECT_EQ(s.calls("publish"), 1);
+  EXPECT_EQ(s.calls("evalsha"), 1) << "the release: its message gives the lock to the next";
   watches.clear();
 }
 
@@ -96,7 +87,7 @@ TEST_F(cost, without_resp3_a_second_connection_listens) {
     // That connection may end at another server: what it says is a hint.
     s.command({"CONFIG", "RESETSTAT"});
     ASSERT_EQ(waiter.confirm("a", v.mine).what, status::ok);
-    ASSERT_EQ(calls(s, "evalsha"), 1) << round;
+    ASSERT_EQ(s.calls("evalsha"), 1) << round;
     watch.reset();
     waiter.leave("a", v.mine);
   }

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdlib>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -67,14 +66,6 @@ class turns {
   std::vector<std::size_t> shares_;  // Written by who has the lock.
 };
 
-/// How often a node ran a command.
-std::uint64_t calls_of(server& s, const std::string& command) {
-  const std::string all = s.command({"INFO", "commandstats"}).text;
-  const std::string key = "cmdstat_" + command + ":calls=";
-  const auto at = all.find(key);
-  return at == std::string::npos ? 0 : std::strtoull(all.c_str() + at + key.size(), nullptr, 10);
-}
-
 /// The channels of "wanted" that somebody hears, on each node.
 std::vector<std::size_t> heard(five_nodes& nodes) {
   std::vector<std::size_t> all;
@@ -99,34 +90,50 @@ TEST(redlock_waiting, a_client_with_many_waiters_lets_others_by) {
   EXPECT_GE(shares[0], 30U);
 }
 
-/// One client has three waiters all the time, each of which holds for so long. Whether another one,
-/// with this URL, has the lock three times before they had it 150 times.
+/// One client of which three threads want the lock all the time, each to hold it for so long.
+class busy_client {
+ public:
+  busy_client(const five_nodes& nodes, std::chrono::milliseconds hold, std::size_t at_first) {
+    for (int k = 0; k < 3; ++k) {
+      threads_.emplace_back([this, hold, s = nodes.open(plain)]() mutable { contend(s, hold); });
+    }
+    EXPECT_TRUE(process::eventually([&] { return grants() >= at_first; }));
+  }
+  busy_client(const busy_client&) = delete;
+  busy_client& operator=(const busy_client&) = delete;
+  ~busy_client() {
+    over_ = true;
+    for (auto& t : threads_) t.join();
+  }
+  std::size_t grants() const { return grants_; }
+
+ private:
+  void contend(session& by, std::chrono::milliseconds hold) {
+    while (!over_) {
+      auto l = by.acquire(lock_name("wanted"), {.wait = 30s});
+      ASSERT_TRUE(l) << l.error().message();
+      ++grants_;
+      std::this_thread::sleep_for(hold);
+      EXPECT_TRUE(std::move(*l).release());
+    }
+  }
+
+  std::atomic<bool> over_{};
+  std::atomic<std::size_t> grants_{};
+  std::vector<std::thread> threads_;
+};
+
+/// Whether a client with this URL has the lock three times before a busy one had it 150 times.
 bool gets_its_share(const five_nodes& nodes, const std::string& url,
                     std::chrono::milliseconds hold) {
-  std::atomic<bool> over{};
-  std::atomic<std::size_t> theirs{};
-  std::vector<std::thread> all;
-  for (int k = 0; k < 3; ++k) {
-    all.emplace_back([&, s = nodes.open(plain)]() mutable {
-      while (!over) {
-        auto l = s.acquire(lock_name("wanted"), {.wait = 30s});
-        ASSERT_TRUE(l) << l.error().message();
-        ++theirs;
-        std::this_thread::sleep_for(hold);
-        EXPECT_TRUE(std::move(*l).release());
-      }
-    });
-  }
-  EXPECT_TRUE(process::eventually([&] { return theirs >= 2; }));
+  const busy_client busy(nodes, hold, 2);
   auto other = holdfast::open(url);
   EXPECT_TRUE(other) << other.error().message();
   std::size_t mine = 0;
-  for (const std::size_t from = theirs; other && mine < 3 && theirs < from + 150;) {
+  for (const auto from = busy.grants(); other && mine < 3 && busy.grants() < from + 150;) {
     auto l = other->acquire(lock_name("wanted"), {.wait = 1s});
     if (l) ++mine;
   }
-  over = true;
-  for (auto& t : all) t.join();
   return mine == 3;
 }
 
@@ -169,26 +176,12 @@ TEST(redlock_waiting, a_program_that_no_node_knows_of_gets_it_now_and_then) {
   five_nodes nodes;
   std::vector<connection> stranger;
   for (std::size_t i = 0; i < nodes.size(); ++i) stranger.push_back(nodes[i].connect());
-  std::atomic<bool> over{};
-  std::atomic<std::size_t> theirs{};
-  std::vector<std::thread> all;
-  for (int k = 0; k < 3; ++k) {
-    all.emplace_back([&, s = nodes.open(plain)]() mutable {
-      while (!over) {
-        auto l = s.acquire(lock_name("wanted"), {.wait = 30s});
-        ASSERT_TRUE(l) << l.error().message();
-        ++theirs;
-        std::this_thread::sleep_for(1ms);
-        EXPECT_TRUE(std::move(*l).release());
-      }
-    });
-  }
-  EXPECT_TRUE(process::eventually([&] { return theirs >= 100; }));
+  const busy_client busy(nodes, 1ms, 100);
   bool got = false;
-  for (const std::size_t from = theirs; !got && theirs < from + 10'000;) got = takes_it(stranger);
+  for (const auto from = busy.grants(); !got && busy.grants() < from + 10'000;) {
+    got = takes_it(stranger);
+  }
   EXPECT_TRUE(got);
-  over = true;
-  for (auto& t : all) t.join();
 }
 
 TEST(redlock_waiting, where_nobody_may_count_all_have_their_share) {
@@ -228,10 +221,10 @@ TEST(redlock_waiting, waiters_of_one_client_ask_once_for_each_grant_and_call_nob
   turns t(nodes, {16});
   t.take(100);
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    EXPECT_EQ(calls_of(nodes[i], "publish"), 0U);
+    EXPECT_EQ(nodes[i].calls("publish"), 0);
     // Each of them takes it once more than was counted, and the first may meet before there is a
     // line.
-    EXPECT_LE(calls_of(nodes[i], "set"), 100U + 16U + 8U);
+    EXPECT_LE(nodes[i].calls("set"), 100 + 16 + 8);
   }
 }
 
