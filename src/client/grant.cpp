@@ -3,6 +3,7 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/session_core.hpp"
+#include "client/user_code.hpp"
 #include "io/background.hpp"
 #include "io/latch.hpp"
 
@@ -45,23 +46,36 @@ result<fencing_token> grant::fencing_token() const {
   return holdfast::fencing_token{{std::move(*store), name_}, token_};
 }
 
-// Both only post: a thread of the engine never owns a grant, whose end may be the engine's own.
+/// Both only post: a thread of the engine never owns a grant, whose end may be the engine's own.
+class grant::ear final : public core::lock_listener {
+ public:
+  ear(std::shared_ptr<io::alarm> alarm, std::weak_ptr<grant> of, std::uint64_t attempt)
+      : alarm_(std::move(alarm)), of_(std::move(of)), attempt_(attempt) {}
+
+  void lost(const core::reply& why) override {
+    alarm_->post([weak = of_, attempt = attempt_, why] {
+      if (const auto g = weak.lock()) g->lost_by_engine(attempt, why);
+    });
+  }
+  void shortened() override {
+    alarm_->post([weak = of_] {
+      if (const auto g = weak.lock()) g->shortened();
+    });
+  }
+
+ private:
+  const std::shared_ptr<io::alarm> alarm_;
+  const std::weak_ptr<grant> of_;
+  const std::uint64_t attempt_;
+};
+
 void grant::listen(core::enqueue_request& r) {
   std::uint64_t attempt{};
   {
     const std::lock_guard hold(mutex_);
     attempt = ++attempt_;
   }
-  r.lost = [alarm = owner_->alarm(), weak = weak_from_this(), attempt](const core::reply& why) {
-    alarm->post([weak, attempt, why] {
-      if (const auto self = weak.lock()) self->lost_by_engine(attempt, why);
-    });
-  };
-  r.shortened = [alarm = owner_->alarm(), weak = weak_from_this()] {
-    alarm->post([weak] {
-      if (const auto self = weak.lock()) self->shortened();
-    });
-  };
+  r.listener = std::make_shared<ear>(owner_->alarm(), weak_from_this(), attempt);
 }
 
 void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::uint64_t request,
@@ -253,7 +267,10 @@ void grant::give_back_unwaited() {
     const auto keep = std::move(self_);
     left(reply);
     auto outcome = told_by(reply);
-    if (auto done = std::move(released_)) done(std::move(outcome));
+    if (!released_) return;
+    const user_code here;
+    auto done = std::move(released_);
+    done(std::move(outcome));
   });
 }
 

@@ -55,8 +55,8 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   acquisition* taker{};
   bool listed{};
 
-  /// Makes the functions of an enqueue speak to this; what earlier ones say is ignored from then
-  /// on.
+  /// Has the engine speak to this of what an enqueue gets; what it says of earlier ones is ignored
+  /// from then on.
   void listen(core::enqueue_request& r);
 
   /// Makes it held; before anybody else can see the lock. Without `own` the session's lease
@@ -95,6 +95,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
 
  private:
   enum class state : std::uint8_t { acquiring, held, lost, over };
+  class ear;
 
   struct loss {
     session_state why{};

@@ -30,7 +30,7 @@ class leased_engine final : public wrapped_engine {
     wrapped_engine::enqueue(r, [this, r, d](core::queue_view v) {
       if (v.what == core::status::ok || v.what == core::status::queued) {
         const std::lock_guard hold(mutex_);
-        if (!first_lost) first_lost = r.lost;
+        if (!first) first = r.listener;
         asked_[r.request] = {r, v.mine, v.targets, nullptr};
       }
       d(as_own(std::move(v), r.request));
@@ -82,11 +82,11 @@ class leased_engine final : public wrapped_engine {
 
     void lose(core::status what, const std::string& text) const {
       own->lose();
-      request.lost(core::reply{what, text});
+      request.listener->lost(core::reply{what, text});
     }
     void shorten(time_point until) const {
       own->shorten(until);
-      request.shortened();
+      request.listener->shortened();
     }
   };
   /// The lock that was granted last.
@@ -104,7 +104,7 @@ class leased_engine final : public wrapped_engine {
   std::atomic<duration> own_ttl{std::chrono::seconds{20}};
   std::atomic<bool> blind{};                           ///< A confirm is answered `unavailable`.
   std::atomic<bool> closed{};                          ///< An enqueue is.
-  std::function<void(const core::reply&)> first_lost;  ///< Of the first enqueue.
+  std::shared_ptr<core::lock_listener> first;  ///< Of the first enqueue.
   std::atomic<int> late_grants{};  ///< So many grants come when their deadline has passed.
   std::atomic<int> leaves{};
   std::atomic<int> gates_moved{};

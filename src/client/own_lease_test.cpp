@@ -162,7 +162,7 @@ TEST_F(own_lease, of_an_earlier_attempt_says_nothing_about_a_later_one) {
   EXPECT_EQ(engine_->leaves, 1) << "the late grant was given back";
   std::atomic<int> told{};
   got->on_lost([&](const error&) { ++told; });
-  engine_->first_lost(core::reply{core::status::gone, "late"});
+  engine_->first->lost(core::reply{core::status::gone, "late"});
   io::alarm::of_process().value()->run([] {}, 1min);
   EXPECT_EQ(told, 0);
   EXPECT_TRUE(got->check());

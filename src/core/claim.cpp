@@ -200,8 +200,8 @@ action claim::confirmed(const queue_view& v, time_point now) {
 
 action claim::settle(time_point now) {
   if (!pending_ && now >= config_.give_up) {
-    pending_ = blind_.empty() ? act::finish{.why = errc::timed_out, .text = held_text()}
-                              : act::finish{.why = errc::unavailable, .text = said(blind_)};
+    pending_ = blind_.empty() ? reason{.why = errc::timed_out, .text = held_text()}
+                              : reason{.why = errc::unavailable, .text = said(blind_)};
   }
   if (pending_) return leave(pending_->why, pending_->text);
   state_ = state::watching;
@@ -327,7 +327,7 @@ action claim::session_over(errc why, std::string text, time_point) {
 
 action claim::stop(errc why, std::string text) {
   if (state_ == state::finished) return act::rest{};
-  if (!pending_) pending_ = act::finish{.why = why, .text = std::move(text)};
+  if (!pending_) pending_ = reason{.why = why, .text = std::move(text)};
   switch (state_) {
     case state::idle:
     case state::pausing:

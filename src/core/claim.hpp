@@ -136,7 +136,7 @@ class claim {
   bool owes_gate() const noexcept { return owes_leave_ && entry_unknown_; }
   /// Live entries ahead at the last look, oldest first, and the session of the oldest.
   const std::vector<rival>& ahead() const noexcept { return ahead_; }
-  const std::optional<session_record>& first() const noexcept { return first_; }
+  const std::shared_ptr<const session_record>& first() const noexcept { return first_; }
   /// For a try that ends busy: what to keep for the next try of this host.
   const sightings& notes() const noexcept { return notes_; }
 
@@ -152,6 +152,11 @@ class claim {
     leaving,
     lingering,
     finished
+  };
+
+  struct reason {
+    errc why{errc::busy};
+    std::string text{};
   };
 
   action enqueue_again();
@@ -185,14 +190,14 @@ class claim {
   bool removed_{};  ///< Somebody ahead fell since the last look.
   bool armed_{};    ///< A watch was asked for since the last look.
   bool session_over_{};
-  std::optional<act::finish> pending_{};  ///< A cancel or end that waits for a reply.
-  act::finish outcome_{};                 ///< What to say when the leave is done.
-  std::string held_{};                    ///< What the store says of the holder, if it does.
-  std::string blind_{};                   ///< Why the last read failed; empty: it did not.
+  std::optional<reason> pending_{};  ///< A cancel or end that waits for a reply.
+  reason outcome_{};                 ///< What to say when the leave is done.
+  std::string held_{};               ///< What the store says of the holder, if it does.
+  std::string blind_{};              ///< Why the last read failed; empty: it did not.
   std::vector<rival> ahead_{};
   std::vector<token> targets_{};
   std::vector<rival> watched_{};  ///< Those of ahead_ that are in targets_.
-  std::optional<session_record> first_{};
+  std::shared_ptr<const session_record> first_{};
   std::vector<act::take> takes_{};  ///< Dead or due rivals not yet taken.
   time_point next_poll_{};
   duration pace_;        ///< From coming to rest to the next poll.

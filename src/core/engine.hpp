@@ -57,6 +57,24 @@ struct beat_reply : reply {
   std::uint64_t proves{};  ///< ok: the attempt whose write this reply proves, not a later one.
 };
 
+/// Whom an engine tells of one lock that has a lease of its own. Neither function runs user code or
+/// calls the engine. They may be called on any thread; the engine holds no mutex then.
+class lock_listener {
+ public:
+  lock_listener() = default;
+  lock_listener(const lock_listener&) = delete;
+  lock_listener& operator=(const lock_listener&) = delete;
+  virtual ~lock_listener() = default;
+  /// This lock alone is lost before its deadline; `gone` or `denied`, and the text says why. The
+  /// engine calls lease::lose() first, then this, at most once, after its reply has said ok. It
+  /// need not wait for a leave() that comes at the same time: a call that comes late, even after
+  /// leave() was answered, is ignored.
+  virtual void lost(const reply& why) = 0;
+  /// After lease::shorten(), any number of times: without it check() knows at once that the
+  /// deadline is earlier, but the loss would be told only at the old one.
+  virtual void shortened() = 0;
+};
+
 struct enqueue_request {
   lock_name name{""};
   session_id id;
@@ -67,18 +85,9 @@ struct enqueue_request {
   bool leave_if_busy{};  ///< A try: no entry is left behind unless granted.
   wall_time since{};
 
-  /// For grants with a lease of their own (queue_view::own); other engines drop both.
-  ///
-  /// `lost`: this lock alone is lost before its deadline; `gone` or `denied`, and the text says
-  /// why. The engine calls lease::lose() first, then this, at most once, after its reply has said
-  /// ok, on any thread, while it holds no mutex. It need not wait for a leave() that comes at the
-  /// same time: a call that comes late, even after leave() was answered, is ignored. Neither
-  /// function runs user code or calls the engine; both are dropped when leave() is answered or the
-  /// session is closed.
-  std::function<void(const reply&)> lost{};
-  /// Called, likewise and any number of times, after lease::shorten(): without it check() knows at
-  /// once that the deadline is earlier, but the loss would be told only at the old one.
-  std::function<void()> shortened{};
+  /// For grants with a lease of their own (queue_view::own); other engines drop it. Dropped when
+  /// leave() is answered or the session is closed.
+  std::shared_ptr<lock_listener> listener{};
 };
 
 /// Somebody older in the queue, and what an observer must note of its session.
@@ -99,7 +108,8 @@ struct queue_view : reply {
   std::uint64_t gate{};          ///< stale_gate: the record's gate.
   std::vector<rival> ahead{};    ///< queued, busy: live entries older than ours, oldest first.
   std::vector<token> targets{};  ///< queued: watch_targets() of the live entries.
-  std::optional<session_record> first{};  ///< queued, busy: the session of the oldest.
+  /// queued, busy: the session of the oldest, if it is known.
+  std::shared_ptr<const session_record> first{};
   /// ok: the lock's own deadline, which the engine keeps and extends; a new object for every grant.
   /// Null: the session's lease decides. The client makes it lost, whatever it says, before it sends
   /// the leave or the close that ends the lock.

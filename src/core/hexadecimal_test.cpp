@@ -16,6 +16,12 @@ TEST(hexadecimal, has_as_many_digits_as_it_needs_and_at_least_those_asked_for) {
   EXPECT_EQ(hexadecimal(1, 16), "0000000000000001");
 }
 
+TEST(hexadecimal, is_appended) {
+  std::string text = "0x";
+  append_hexadecimal(text, 0xbeef, 6);
+  EXPECT_EQ(text, "0x00beef");
+}
+
 /// Values of the authors' own test suite (isthe.com/chongo/src/fnv/test_fnv.c).
 TEST(fnv1a, is_the_published_function) {
   static_assert(fnv1a("") == 0xcbf29ce484222325U);

@@ -6,6 +6,7 @@
 #include "core/rules.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace holdfast::core {
 
@@ -130,7 +131,7 @@ queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
   for (const entry& e : entries) {
     if (!(e.order < mine)) break;
     const session_record& s = sessions_.at(e.owner);
-    if (!v.first) v.first = s;
+    if (!v.first) v.first = std::make_shared<const session_record>(s);
     v.ahead.push_back({.order = e.order,
                        .owner = e.owner,
                        .at = s.at,

@@ -131,7 +131,7 @@ std::string twins::compare(const queue_view& a, const queue_view& b) {
   if (a.what != status::queued && a.what != status::busy) return {};
   if (!same(a.ahead, b.ahead)) return differ("ahead ", a.ahead.size(), " and ", b.ahead.size());
   if (a.what == status::queued && !same(a.targets, b.targets)) return "targets";
-  if (a.first.has_value() != b.first.has_value()) return "first";
+  if (!a.first != !b.first) return "first";
   if (a.first && !same(*a.first, *b.first)) return "first's record";
   return {};
 }

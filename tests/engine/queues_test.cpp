@@ -32,7 +32,7 @@ TEST_P(engine_queues, exclusive_waiters_are_granted_in_order_of_arrival) {
     if (i > 0) {
       EXPECT_EQ(orders_of(v.ahead), orders);
       EXPECT_EQ(v.targets, std::vector<token>{orders.back()});
-      ASSERT_TRUE(v.first.has_value());
+      ASSERT_TRUE(v.first);
       EXPECT_EQ(v.first->id, all[0].id());
       EXPECT_GT(v.mine, orders.back());
     }
@@ -69,7 +69,7 @@ TEST_P(engine_queues, a_rival_is_described_as_its_session_and_entry_are) {
   EXPECT_EQ(v.ahead[0].pid, draft.draft.owner.pid);
   EXPECT_EQ(v.ahead[0].how, mode::shared());
   EXPECT_EQ(v.ahead[0].since, r.since);
-  ASSERT_TRUE(v.first.has_value());
+  ASSERT_TRUE(v.first);
   EXPECT_EQ(v.first->owner.label, draft.draft.owner.label);
 }
 
@@ -81,7 +81,7 @@ TEST_P(engine_queues, a_try_of_a_busy_name_leaves_nothing_behind) {
     const auto v = other.attempt("a", how);
     EXPECT_EQ(v.what, status::busy);
     EXPECT_EQ(orders_of(v.ahead), std::vector<token>{held.mine});
-    ASSERT_TRUE(v.first.has_value());
+    ASSERT_TRUE(v.first);
     EXPECT_EQ(v.first->id, holder.id());
   }
   const auto all = ask().list();

@@ -4,6 +4,7 @@
 #include "engines/etcd/codec.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace holdfast::engines::etcd {
 
@@ -135,7 +136,7 @@ core::queue_view view_of(const std::vector<core::entry>& live, const session_tab
   for (const core::entry& e : live) {
     if (!(e.order < mine)) break;
     const core::session_record& s = *sessions.find(e.owner);
-    if (!v.first) v.first = s;
+    if (!v.first) v.first = std::make_shared<const core::session_record>(s);
     v.ahead.push_back({.order = e.order,
                        .owner = e.owner,
                        .at = s.at,

@@ -3,6 +3,7 @@
 #include "core/queue.hpp"
 
 #include <algorithm>
+#include <memory>
 
 namespace holdfast::engines::local {
 
@@ -53,7 +54,11 @@ core::queue_view queue_state::view(token mine) {
   for (const core::entry& e : live_) {
     if (!(e.order < mine)) break;
     const session_head& s = *head_of(e.owner);
-    if (!v.first) v.first = find_session(txn_, e.owner);
+    if (!v.first) {
+      if (auto found = find_session(txn_, e.owner)) {
+        v.first = std::make_shared<const core::session_record>(std::move(*found));
+      }
+    }
     v.ahead.push_back({.order = e.order,
                        .owner = e.owner,
                        .at = s.at,

@@ -97,8 +97,7 @@ void redis_engine::close(const core::close_request& r, core::on<core::reply> don
 
 void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
   core::enqueue_request plain = r;
-  plain.lost = nullptr;
-  plain.shortened = nullptr;
+  plain.listener = nullptr;
   ask_who_is_ahead(
       [plain, client = master_->client()](nonce n) { return commands::enqueue(n, plain, client); },
       [m = master_, id = r.id, how = r.how](const wire::reply& w) {

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -177,8 +178,10 @@ bool read_ahead(const reply& r, core::queue_view& v) {
     if (entries.back().order != v.mine) return false;
     v.targets = core::watch_targets(entries, v.mine);
   }
-  v.first = record_of(v.ahead.front().owner, parts[5]);
-  return v.first.has_value();
+  auto first = record_of(v.ahead.front().owner, parts[5]);
+  if (!first) return false;
+  v.first = std::make_shared<const core::session_record>(std::move(*first));
+  return true;
 }
 
 }  // namespace

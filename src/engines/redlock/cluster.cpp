@@ -196,7 +196,7 @@ result<std::uint64_t> cluster::send(node_index i, std::string_view bytes, time_p
   c.receiver = receiver;
   c.tag = tag;
   c.is_release = is_release;
-  if (auto sent = m.connection->send(c); !sent) return sent.error();
+  if (auto sent = m.connection->send(std::move(c)); !sent) return sent.error();
   return m.number.load() == before ? before : 0;
 }
 

@@ -77,7 +77,7 @@ void contender::begin_round() {
 void contender::round_ended(round::result_of r) {
   cluster_->saw_token(r.newest_token);
   if (!r.held && !r.key.asked.empty()) {
-    std::make_shared<debt>(cluster_, r.key, order_.timeout)->start({});
+    std::make_shared<debt>(cluster_, std::move(r.key), order_.timeout)->start({});
   }
   bool wanted = false;
   bool was_turn = false;
@@ -98,7 +98,7 @@ void contender::round_ended(round::result_of r) {
     if (!wanted || !o || !o->held(request_, r)) {
       // Not one of those who wait.
       lines_->leave(order_.name, *this, true);
-      debt::give_back(cluster_, lines_, r.key, order_.timeout, {});
+      debt::give_back(cluster_, lines_, std::move(r.key), order_.timeout, {});
     }
     return end(reply_for(r));
   }

@@ -37,9 +37,9 @@ class contender final : public lined_up,
     virtual ~owner() = default;
     /// The first round ended, or it stands in line: `queued`, or what became of it. Once.
     virtual void first(std::uint64_t request, core::reply what) = 0;
-    /// It was granted; whoever is told owns the key from now on. At most once, before first() says
-    /// `ok`. False when it is not wanted any more.
-    virtual bool held(std::uint64_t request, const round::result_of& r) = 0;
+    /// It was granted; whoever is told takes the key and owns it from now on. At most once, before
+    /// first() says `ok`. False when it is not wanted any more: then the key is left.
+    virtual bool held(std::uint64_t request, round::result_of& r) = 0;
     /// A grant on one more node, after held().
     virtual void late(std::uint64_t request, node_index i) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.

@@ -80,8 +80,7 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
   e.request = request;
   e.name = r.name.str();
   e.answer = std::move(done);
-  e.lost = r.lost;
-  e.shortened = r.shortened;
+  e.listener = r.listener;
   e.taker = std::make_shared<contender>(cluster_, lines_, std::move(o), !r.leave_if_busy,
                                         weak_from_this(), request);
   return e.taker;
@@ -108,12 +107,12 @@ void keeper::first(std::uint64_t request, core::reply what) {
 }
 
 /// Takes the key over. False when nobody wants it any more.
-bool keeper::held(std::uint64_t request, const round::result_of& r) {
+bool keeper::held(std::uint64_t request, round::result_of& r) {
   const std::lock_guard hold(mutex_);
   const auto found = entries_.find(request);
   if (found == entries_.end() || closed_ || denied_) return false;
   entry& e = found->second;
-  e.key = r.key;
+  e.key = std::move(r.key);
   e.granted = r.granted;
   e.own = std::make_shared<core::lease>(r.until);
   e.is = state::held;

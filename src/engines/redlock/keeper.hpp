@@ -54,8 +54,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     token granted{};
     std::shared_ptr<core::lease> own{};
     core::redlock::renewal::handle handle{};
-    std::function<void(const core::reply&)> lost{};
-    std::function<void()> shortened{};
+    std::shared_ptr<core::lock_listener> listener{};
     std::weak_ptr<io::notice> watched{};
   };
   struct waiting_beat {
@@ -69,7 +68,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
                                        core::on<core::queue_view> done);
   void first(std::uint64_t request, core::reply what) override;
-  bool held(std::uint64_t request, const round::result_of& r) override;
+  bool held(std::uint64_t request, round::result_of& r) override;
   void late(std::uint64_t request, node_index i) override;
   void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);

@@ -68,7 +68,9 @@ void keeper::carry_out(renewal::step s, jobs& after) {
   for (const auto& r : s.repairs) send_repair(r, after);
   for_each(s.reopen, [this](node_index i) { reopen(i); });
   for (const auto& h : s.shortened) {
-    if (const entry* e = find(h); e != nullptr && e->shortened) after.push_back(e->shortened);
+    if (const entry* e = find(h); e != nullptr && e->listener) {
+      after.push_back([who = e->listener] { who->shortened(); });
+    }
   }
   if (s.denied) {
     denied_ = true;
@@ -99,7 +101,7 @@ void keeper::lose(const renewal::loss& l, jobs& after) {
   if (const std::string silent = cluster_->silent(); l.why != errc::denied && !silent.empty()) {
     why.text += "; " + silent;
   }
-  if (e->lost) after.push_back([lost = e->lost, why] { lost(why); });
+  if (e->listener) after.push_back([who = e->listener, why] { who->lost(why); });
   after.push_back([lines = lines_, name = e->name] { lines->lost(name); });
 }
 

@@ -31,12 +31,12 @@ std::uint64_t tag_of(std::uint64_t kind, node_index i, token raised = {}) noexce
 
 /// 20 bytes from the kernel, and with tokens whose they are.
 std::string fresh_value(const session_id& session, bool tokens) {
-  using core::hexadecimal;
+  using core::append_hexadecimal;
   std::string value;
   value.reserve(tokens ? 73 : 40);
-  value += hexadecimal(io::random_bits(), 16);
-  value += hexadecimal(io::random_bits(), 16);
-  value += hexadecimal(io::random_bits() >> 32U, 8);
+  append_hexadecimal(value, io::random_bits(), 16);
+  append_hexadecimal(value, io::random_bits(), 16);
+  append_hexadecimal(value, io::random_bits() >> 32U, 8);
   if (tokens) value.append(".").append(session.str());
   return value;
 }
@@ -66,7 +66,7 @@ void round::start() {
     if (!s.decided) ask_all(s);
     ended = conclude(s);
   }
-  finish(std::move(ended));
+  if (ended) finish(std::move(*ended));
 }
 
 void round::ask_all(step& s) {
@@ -165,13 +165,13 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
       note(attempt_->answered(i, v, a.at), s);
     }
     if (a.what == io::redis_answer::outcome::unknown) note(attempt_->tick(a.at), s);
-    ended = conclude(s);
+    if (s.decided || !s.raise.empty()) ended = conclude(s);
   }
   if (core::redlock::action_on(v.why).look_again && a.what == io::redis_answer::outcome::reply) {
     cluster_->doubted(i);
   }
   if (late) told_->late(i);
-  finish(std::move(ended));
+  if (ended) finish(std::move(*ended));
 }
 
 void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
@@ -201,7 +201,7 @@ void round::cancel() {
     step s = attempt_->cancel(clock::now());
     ended = conclude(s);
   }
-  finish(std::move(ended));
+  if (ended) finish(std::move(*ended));
 }
 
 /// Under the mutex: sends what the machine wants, and says how it ended if it did.
@@ -217,14 +217,19 @@ std::optional<round::result_of> round::conclude(const step& first) {
   r.sent = attempt_->sent();
   r.holder_left = attempt_->holder_left();
   r.newest_token = std::max(newest_token_, r.granted.value);
-  r.key = {.name = order_.name,
-           .value = value_,
+  if (!r.held) note_failure(r);
+  r.key = {.name = std::move(order_.name),
+           .value = std::move(value_),
            .ttl = order_.ttl,
            .last_sent = attempt_->sent(),
            .asked = r.held ? asked_ - taken_ : s.release,
            .answered = answered_,
            .connections = connections_};
-  if (r.held) return r;
+  return r;
+}
+
+/// Under the mutex.
+void round::note_failure(result_of& r) const {
   std::size_t denials = 0;
   std::size_t too_long = 0;
   for (node_index i = 0; i < cluster_->size(); ++i) {
@@ -238,15 +243,13 @@ std::optional<round::result_of> round::conclude(const step& first) {
   r.why = attempt_->failure("lock \"" + lock_name(order_.name).printable() + "\"",
                             cluster_->addresses());
   if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);
-  return r;
 }
 
-void round::finish(std::optional<result_of> r) {
-  if (!r) return;
-  if (!r->held && ballots_->voters.size() < cluster_->majority()) {
-    if (auto v = cluster_->verdict(); !v) r->why = v.error();
+void round::finish(result_of r) {
+  if (!r.held && ballots_->voters.size() < cluster_->majority()) {
+    if (auto v = cluster_->verdict(); !v) r.why = v.error();
   }
-  told_->round_ended(std::move(*r));
+  told_->round_ended(std::move(r));
 }
 
 }  // namespace holdfast::engines::redlock

@@ -84,11 +84,12 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
   core::redlock::node_vote read(bool is_raise, node_index i, const io::redis_answer& a);
   std::optional<result_of> conclude(const step& s);
-  void finish(std::optional<result_of> r);
+  void note_failure(result_of& r) const;
+  void finish(result_of r);
 
   const std::shared_ptr<cluster> cluster_;
-  const order order_;
-  const std::string value_;
+  order order_;  ///< Its name goes to the result, as the value does.
+  std::string value_;
   const std::shared_ptr<owner> told_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.

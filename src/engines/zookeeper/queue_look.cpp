@@ -4,6 +4,7 @@
 #include "engines/zookeeper/codec.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace holdfast::engines::zookeeper {
@@ -181,7 +182,7 @@ core::queue_view view_of(const queue_picture& p, core::entry mine) {
   v.ahead.reserve(p.live.size());
   for (const core::entry& e : p.live) {
     const core::session_record& s = p.sessions.at(e.owner);
-    if (!v.first) v.first = s;
+    if (!v.first) v.first = std::make_shared<const core::session_record>(s);
     v.ahead.push_back({.order = e.order,
                        .owner = e.owner,
                        .at = s.at,
