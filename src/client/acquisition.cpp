@@ -2,6 +2,7 @@
 
 #include "client/picture.hpp"
 #include "client/session_core.hpp"
+#include "client/user_code.hpp"
 #include "io/life.hpp"
 #include "io/process_identity.hpp"
 
@@ -59,7 +60,7 @@ result<holdfast::lock> acquisition::wait() {
 }
 
 void acquisition::session_over(const error& why) {
-  session_error_ = why;
+  session_error_ = std::make_unique<const error>(why);
   post(over);
 }
 
@@ -92,10 +93,15 @@ void acquisition::obey(std::uint32_t signals) {
     perform(claim_->session_over(session_error_->code(), session_error_->message(), now));
   }
   if (!finished_ && (signals & cancelled) != 0) perform(claim_->cancel(now));
-  if (!finished_ && (signals & replied) != 0) perform(feed(now));
+  if (!finished_ && (signals & replied) != 0) {
+    // Else the thread that brought it may be a user's, inside a release of its own.
+    tells_at_once_ = session_->loop()->on_thread() && !user_code::runs_here();
+    perform(feed(now));
+    tells_at_once_ = false;
+  }
   if (!finished_ && (signals & noticed) != 0) perform(claim_->notified(now));
   if (finished_ || (signals & ticked) == 0) return;
-  if (now >= hint_at_) hint();
+  if (now >= hint_at()) hint();
   if (now >= claim_->wake()) perform(claim_->tick(now));
 }
 
@@ -111,7 +117,7 @@ core::action acquisition::feed(time_point now) {
     case step::probe:
       return claim_->probed(std::get<dead_ones>(a).ids, now);
     case step::take:
-      return claim_->taken(taking_.id, std::get<core::take_reply>(a), now);
+      return claim_->taken(taking_, std::get<core::take_reply>(a), now);
     case step::confirm: {
       const auto& view = std::get<core::queue_view>(a);
       note_session(view);
@@ -169,15 +175,15 @@ void acquisition::carry_out(const core::act::probe& a) {
 
 void acquisition::carry_out(const core::act::take& a) {
   asked_ = step::take;
-  taking_ = a;
+  taking_ = a.id;
   core::take_request r;
   r.id = a.id;
   r.seen = a.seen;
-  session_->engine().take(r, [this](const core::take_reply& reply) {
+  session_->engine().take(r, [this, broken = a.broken](const core::take_reply& reply) {
     if (reply.what == core::status::ok) {
       const auto& directory = session_->store().opened().life_directory;
-      if (!directory.empty()) io::remove_life(directory, taking_.id);
-      session_->events().emit(event::took_over{taking_.id, taking_.broken});
+      if (!directory.empty()) io::remove_life(directory, taking_);
+      session_->events().emit(event::took_over{taking_, broken});
     }
     answered(reply);
   });
@@ -191,10 +197,11 @@ void acquisition::carry_out(const core::act::watch& a) {
   r.id = session_->id();
   r.request = request_;
   r.blocks = !done_;
-  watch_ = session_->engine().watch(r, [this] { post(noticed); });
-  rivals_ = a.whom;
+  vigil& w = waiting();
+  w.watch = session_->engine().watch(r, [this] { post(noticed); });
+  w.rivals = a.whom;
   const bool local = !session_->store().opened().life_directory.empty();
-  if (local) hint_at_ = clock::now() + hint_after;
+  if (local) w.hint_at = clock::now() + hint_after;
 }
 
 void acquisition::carry_out(const core::act::confirm&) {
@@ -230,29 +237,36 @@ void acquisition::rest() {
   if (!claim_->at_rest()) return;
   tell_waiting();
   session_->loop()->cancel(timer_);
-  timer_ = session_->loop()->at(std::min(claim_->wake(), hint_at_), [weak = weak_from_this()] {
+  timer_ = session_->loop()->at(std::min(claim_->wake(), hint_at()), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->post(ticked);
   });
 }
 
+acquisition::vigil& acquisition::waiting() {
+  if (!vigil_) vigil_ = std::make_unique<vigil>();
+  return *vigil_;
+}
+
 void acquisition::hint() {
-  hint_at_ = time_point::max();
-  for (const auto& rival : rivals_) {
-    if (hints_.size() >= hints_max) return;
-    if (rival.pid <= 0 || !hinted_.insert(rival.owner).second) continue;
+  vigil& w = waiting();
+  w.hint_at = time_point::max();
+  for (const auto& rival : w.rivals) {
+    if (w.hints.size() >= hints_max) return;
+    if (rival.pid <= 0 || !w.hinted.insert(rival.owner).second) continue;
     auto watch = std::make_unique<io::process_watch>();
     const auto armed = watch->arm(session_->loop(), rival.pid, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->post(noticed);
     });
-    if (armed == io::process_watch::armed::yes) hints_.push_back(std::move(watch));
+    if (armed == io::process_watch::armed::yes) w.hints.push_back(std::move(watch));
     if (armed == io::process_watch::armed::no_such_process) post(noticed);
   }
 }
 
 void acquisition::tell_waiting() {
   const auto& ahead = claim_->ahead();
-  if (!session_->events().wanted() || !claim_->queued() || ahead.size() == told_ahead_) return;
-  told_ahead_ = ahead.size();
+  if (!session_->events().wanted() || !claim_->queued()) return;
+  if (ahead.size() == waiting().told_ahead) return;
+  waiting().told_ahead = ahead.size();
   event::waiting e{grant_->name(), ahead.size(), {}, {}, clock::now() - began_};
   if (!ahead.empty()) e.since = ahead.front().since;
   if (const auto& first = claim_->first()) e.first = shown(*first);
@@ -322,19 +336,21 @@ void acquisition::end(result<holdfast::lock> r) {
     outcome_.emplace(std::move(r));
     ended_.open();
   }
-  watch_.reset();
+  vigil_.reset();
   stopper_.reset();
-  hints_.clear();
   if (timer_ != 0) session_->loop()->cancel(timer_);
   if (!done_) return;
-  if (starting_) return done_(std::move(r));
-  // The thread that brought the last event may be a user's, inside a release of its own.
+  const user_code here;
+  if (starting_ || tells_at_once_) return done_(std::move(r));
   struct late {
     completion<holdfast::lock> done;
     result<holdfast::lock> with;
   };
   const auto waiting = std::make_shared<late>(late{std::move(done_), std::move(r)});
-  session_->loop()->post([waiting] { waiting->done(std::move(waiting->with)); });
+  session_->loop()->post([waiting] {
+    const user_code inside;
+    waiting->done(std::move(waiting->with));
+  });
 }
 
 }  // namespace holdfast::client

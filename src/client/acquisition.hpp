@@ -57,6 +57,16 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   struct dead_ones {
     std::vector<session_id> ids;
   };
+  /// What only a waiter needs: most acquires never wait.
+  struct vigil {
+    std::unique_ptr<core::watch_handle> watch{};
+    std::vector<core::rival> rivals{};
+    std::vector<std::unique_ptr<io::process_watch>> hints{};
+    /// Once each: a process that is gone may leave a child behind.
+    std::set<session_id> hinted{};
+    time_point hint_at{time_point::max()};
+    std::optional<std::size_t> told_ahead{};
+  };
   using answer = std::variant<std::monostate, core::queue_view, core::take_reply, core::leave_reply,
                               dead_ones>;
 
@@ -77,6 +87,8 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   void carry_out(const core::act::finish& a);
 
   void answered(answer a);
+  vigil& waiting();
+  time_point hint_at() const noexcept { return vigil_ ? vigil_->hint_at : time_point::max(); }
   void note_session(const core::reply& r);
   void hint();
   void rest();
@@ -97,20 +109,16 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
 
   std::atomic<std::uint32_t> signals_{running};
   bool starting_{true};  // On the thread that called start().
+  bool tells_at_once_{};
   bool finished_{};
   bool recalled_{};
   answer answer_;  // Of the one operation under way.
   enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
-  core::act::take taking_{};
-  std::optional<error> session_error_;  // Written once before `over` is set.
+  session_id taking_{};
+  std::unique_ptr<const error> session_error_;  // Written once before `over` is set.
 
-  std::unique_ptr<core::watch_handle> watch_;
-  std::vector<core::rival> rivals_;
-  std::vector<std::unique_ptr<io::process_watch>> hints_;
-  std::set<session_id> hinted_;  // Once each: a process that is gone may leave a child behind.
-  time_point hint_at_{time_point::max()};
+  std::unique_ptr<vigil> vigil_;
   std::uint64_t timer_{};
-  std::optional<std::size_t> told_ahead_;
   std::optional<std::stop_callback<stopper>> stopper_;
 
   std::optional<result<holdfast::lock>> outcome_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "client/user_code.hpp"
+
 #include <holdfast/observer.hpp>
 
 #include <atomic>
@@ -24,6 +26,7 @@ class event_gate {
     under_way_.fetch_add(1);
     if (!shut_.load()) {
       ++depth;
+      const user_code here;
       to_->on(e);
       --depth;
     }

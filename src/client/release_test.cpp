@@ -19,8 +19,11 @@ class distant_engine final : public client::testing::wrapped_engine {
     loop_->post([this, r, d] { wrapped_engine::enqueue(r, d); });
   }
   void leave(const core::leave_request& r, core::on<core::leave_reply> d) override {
+    if (leaves_at_once) return wrapped_engine::leave(r, std::move(d));
     loop_->post([this, r, d] { wrapped_engine::leave(r, d); });
   }
+
+  std::atomic<bool> leaves_at_once{};
 
  private:
   const std::shared_ptr<io::loop> loop_;
@@ -88,6 +91,29 @@ TEST_F(release, by_a_destructor_in_a_completion_waits_for_nothing) {
   });
   told.wait();
   EXPECT_TRUE(eventually([&] { return s().try_acquire(lock_name("x")).has_value(); }));
+}
+
+TEST_F(release, in_a_completion_runs_no_other_completion_inside) {
+  auto other = client::session_core::make_session(*client::session_core::open(store_, {}));
+  std::atomic<bool> inside{};
+  std::latch told(2);
+  other.acquire(lock_name("x"), {}, [&](result<lock> x) {
+    ASSERT_TRUE(x);
+    s().acquire(lock_name("x"), {.wait = 30s}, [&](result<lock> next) {
+      EXPECT_TRUE(next);
+      EXPECT_FALSE(inside);
+      told.count_down();
+    });
+    // In a later turn of the loop, when that one waits.
+    other.acquire(lock_name("y"), {}, [&, mine = std::move(*x)](result<lock>) mutable {
+      engine_->leaves_at_once = true;
+      inside = true;
+      std::move(mine).release([](result<void>) {});
+      inside = false;
+      told.count_down();
+    });
+  });
+  told.wait();
 }
 
 TEST_F(release, tells_the_callback_that_the_lock_was_lost_before) {
