@@ -100,6 +100,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   }
 
   void cancel(std::uint64_t id) noexcept {
+    if (id == 0) return;
     task dropped;  // Its captures are destroyed when the mutex is free.
     const std::lock_guard hold(mutex_);
     const auto found = when_.find(id);

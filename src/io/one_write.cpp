@@ -1,8 +1,10 @@
 #include "io/one_write.hpp"
 
 #include "core/assert.hpp"
+#include "io/background.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::io {
 
@@ -12,23 +14,22 @@ thread_local one_write* current = nullptr;
 
 }  // namespace
 
-one_write::one_write() noexcept : outermost_(current == nullptr) {
-  if (outermost_) current = this;
+one_write::one_write() noexcept : gathers_(current == nullptr && !on_library_thread()) {
+  if (gathers_) current = this;
 }
 
 one_write::~one_write() {
-  if (!outermost_) return;
+  if (!gathers_) return;
   current = nullptr;
-  for (const auto& [stream, flush] : streams_) flush();
+  for (const auto& w : writers_) w->flush();
 }
 
 bool one_write::gathers() noexcept { return current != nullptr; }
 
-void one_write::add(const void* stream, std::function<void()> flush) {
+void one_write::add(std::shared_ptr<writer> w) {
   HOLDFAST_ASSERT(current != nullptr);
-  auto& all = current->streams_;
-  const bool known = std::ranges::any_of(all, [&](const auto& s) { return s.first == stream; });
-  if (!known) all.emplace_back(stream, std::move(flush));
+  auto& all = current->writers_;
+  if (std::ranges::find(all, w) == all.end()) all.push_back(std::move(w));
 }
 
 }  // namespace holdfast::io

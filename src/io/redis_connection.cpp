@@ -46,13 +46,13 @@ class redis_connection::state final : public stream::owner,
         no_answer_(named(error(errc::unavailable, "no answer before the deadline"))),
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
-  result<void> send(const loop& l, const command& c) {
+  result<void> send(const loop& l, command& c) {
     std::shared_ptr<stream> to;  // Null on the loop's thread, which needs no share of it.
     {
       const std::lock_guard hold(mutex_);
       if (phase_ != phase::up) return why_down_;
       if (is_full(c)) return too_much();
-      redis_request r{.receiver = c.receiver,
+      redis_request r{.receiver = std::move(c.receiver),
                       .tag = c.tag,
                       .deadline = c.deadline,
                       .place = stream_->append(c.bytes),
@@ -199,6 +199,7 @@ class redis_connection::state final : public stream::owner,
   }
 
   void take_inbox() {
+    if (inbox_.empty()) return;
     for (auto& r : inbox_) requests_.add(std::move(r));
     inbox_.clear();
   }
@@ -434,7 +435,7 @@ redis_connection::redis_connection(std::shared_ptr<loop> l, std::shared_ptr<stat
 
 redis_connection::~redis_connection() { close(duration::zero()); }
 
-result<void> redis_connection::send(const command& c) { return state_->send(*loop_, c); }
+result<void> redis_connection::send(command c) { return state_->send(*loop_, c); }
 bool redis_connection::is_up() const noexcept { return state_->is_up(); }
 std::optional<error> redis_connection::trouble() const { return state_->trouble(); }
 redis_connection::counters redis_connection::count() const { return state_->count(); }

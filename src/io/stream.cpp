@@ -33,7 +33,8 @@ error broken(int number) {
 
 }  // namespace
 
-class stream::state final : public std::enable_shared_from_this<stream::state> {
+class stream::state final : public one_write::writer,
+                            public std::enable_shared_from_this<stream::state> {
  public:
   state(asio::io_context& context, target to, std::weak_ptr<owner> told,
         std::shared_ptr<counters> count)
@@ -72,7 +73,7 @@ class stream::state final : public std::enable_shared_from_this<stream::state> {
     return at;
   }
 
-  void flush() {
+  void flush() override {
     if (context_.get_executor().running_in_this_thread()) {
       if (backlog() >= worth_sending && !closed_) return write_queued();
       return flush_after_this_turn();
@@ -335,7 +336,7 @@ void stream::close() { state_->close(); }
 std::uint64_t stream::append(std::string_view bytes) { return state_->append(bytes); }
 void stream::flush() {
   if (!one_write::gathers()) return state_->flush();
-  one_write::add(state_.get(), [s = state_] { s->flush(); });
+  one_write::add(state_);
 }
 std::uint64_t stream::handed() const { return state_->handed(); }
 std::size_t stream::backlog() const noexcept { return state_->backlog(); }

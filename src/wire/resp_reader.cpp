@@ -14,6 +14,8 @@ namespace {
 constexpr std::size_t number_bytes_max = 32;
 // Type, CR and LF: what an empty line costs, and so the least that an element can take.
 constexpr std::size_t element_bytes_min = 3;
+// No more than is allowed of any line.
+constexpr std::size_t short_bytes_max = number_bytes_max;
 // Capacity beyond this is given back with the message that needed it.
 constexpr std::size_t kept_text_bytes = 16 * 1024;
 constexpr std::size_t kept_elements = 256;
@@ -152,6 +154,10 @@ reply* resp_reader::next() {
     // After a failure nothing is left to read either.
     if (unread() == 0) return nullptr;
     start();
+    if (read_short()) {
+      started_ = false;
+      return &message_;
+    }
   }
   while (true) {
     const step done = bulk_ == nullptr ? read_element() : read_bulk_bytes();
@@ -173,6 +179,30 @@ void resp_reader::start() {
   message_.number = 0;
   message_at_ = consumed_;
   started_ = true;
+}
+
+/// Nearly all answers are one short line that came whole: those without the steps that build a
+/// message from pieces. What is not as usual in any way is left to those.
+bool resp_reader::read_short() {
+  const std::string_view in(buffer_.data() + begin_, std::min(unread(), short_bytes_max));
+  const char type = in.front();
+  if (type != ':' && type != '+') return false;
+  const std::size_t end = in.find('\r');
+  if (end == std::string_view::npos || end + 1 >= in.size() || in[end + 1] != '\n') return false;
+  if (end + 2 > limits_.message_bytes) return false;
+  const std::string_view text = in.substr(1, end - 1);
+  if (type == ':') {
+    const auto value = integer_in(text);
+    if (!value) return false;
+    message_.kind = reply_kind::integer;
+    message_.integer = *value;
+  } else {
+    if (text.find('\n') != std::string_view::npos) return false;
+    message_.kind = reply_kind::status;
+    message_.text.assign(text);
+  }
+  consume(end + 2);
+  return true;
 }
 
 resp_reader::step resp_reader::read_element() {

@@ -86,6 +86,7 @@ class resp_reader {
 
   std::size_t unread() const noexcept { return end_ - begin_; }
   void start();
+  bool read_short();
   step read_element();
   step read_line_of_text(reply_kind kind);
   step read_integer();
