@@ -66,6 +66,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
     std::set<session_id> hinted{};
     time_point hint_at{time_point::max()};
     std::optional<std::size_t> told_ahead{};
+    session_id taking{};
   };
   using answer = std::variant<std::monostate, core::queue_view, core::take_reply, core::leave_reply,
                               dead_ones>;
@@ -114,7 +115,6 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   bool recalled_{};
   answer answer_;  // Of the one operation under way.
   enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
-  session_id taking_{};
   std::unique_ptr<const error> session_error_;  // Written once before `over` is set.
 
   std::unique_ptr<vigil> vigil_;

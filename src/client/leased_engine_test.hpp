@@ -102,8 +102,8 @@ class leased_engine final : public wrapped_engine {
   }
 
   std::atomic<duration> own_ttl{std::chrono::seconds{20}};
-  std::atomic<bool> blind{};                           ///< A confirm is answered `unavailable`.
-  std::atomic<bool> closed{};                          ///< An enqueue is.
+  std::atomic<bool> blind{};                   ///< A confirm is answered `unavailable`.
+  std::atomic<bool> closed{};                  ///< An enqueue is.
   std::shared_ptr<core::lock_listener> first;  ///< Of the first enqueue.
   std::atomic<int> late_grants{};  ///< So many grants come when their deadline has passed.
   std::atomic<int> leaves{};

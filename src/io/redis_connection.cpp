@@ -47,29 +47,18 @@ class redis_connection::state final : public stream::owner,
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
   result<void> send(const loop& l, command& c) {
-    std::shared_ptr<stream> to;  // Null on the loop's thread, which needs no share of it.
+    if (l.on_thread()) return send_here(c);
+    std::shared_ptr<stream> to;
     {
       const std::lock_guard hold(mutex_);
       if (phase_ != phase::up) return why_down_;
-      if (is_full(c)) return too_much();
-      redis_request r{.receiver = std::move(c.receiver),
-                      .tag = c.tag,
-                      .deadline = c.deadline,
-                      .place = stream_->append(c.bytes),
-                      .subscribes = c.subscribes,
-                      .expired = false};
-      if (l.on_thread()) {
-        take_inbox();
-        requests_.add(std::move(r));
-      } else {
-        inbox_.push_back(std::move(r));
-        to = stream_;
-      }
-      unanswered_.fetch_add(1, std::memory_order_relaxed);
-      ++commands_;
+      if (is_full(*stream_, c)) return too_much();
+      inbox_.push_back(request_of(c, stream_->append(c.bytes)));
+      add_to(sent_elsewhere_, 1);
       arm(c.deadline);
+      to = stream_;
     }
-    (to ? to : current_)->flush();
+    to->flush();
     return {};
   }
 
@@ -83,11 +72,11 @@ class redis_connection::state final : public stream::owner,
 
   counters count() const {
     const std::lock_guard hold(mutex_);
-    return {.commands = commands_,
+    return {.commands = commands(),
             .writes = io_count_->writes.load(std::memory_order_relaxed),
             .reads = io_count_->reads.load(std::memory_order_relaxed),
             .connects = connects_,
-            .unanswered = unanswered_.load(std::memory_order_relaxed),
+            .unanswered = unanswered(),
             .queued_bytes = stream_ ? stream_->backlog() : 0};
   }
 
@@ -172,23 +161,73 @@ class redis_connection::state final : public stream::owner,
     return error(e.code(), "redis node " + options_.address.text() + ": " + e.message());
   }
 
-  // ---- under the mutex ----
+  // ---- sending ----
 
-  bool is_full(const command& c) const {
+  // On the loop's thread, which alone ends a connection: without the mutex, unless another thread
+  // has sent something since the last time.
+  result<void> send_here(command& c) {
+    if (!is_up_) return *trouble();
+    if (is_full(*current_, c)) {
+      const std::lock_guard hold(mutex_);
+      return too_much();
+    }
+    const auto place = current_->append(c.bytes);
+    // What stands between is in the inbox, or comes there before that thread unlocks the mutex.
+    if (place != seen_until_) {
+      const std::lock_guard hold(mutex_);
+      take_inbox();
+    }
+    seen_until_ = place + c.bytes.size();
+    const auto deadline = c.deadline;
+    requests_.add(request_of(c, place));
+    add_to(sent_here_, 1);
+    if (deadline < timer_at_.load(std::memory_order_relaxed)) {
+      const std::lock_guard hold(mutex_);
+      arm(deadline);
+    }
+    current_->flush();
+    return {};
+  }
+
+  static redis_request request_of(command& c, std::uint64_t place) {
+    return {.receiver = std::move(c.receiver),
+            .tag = c.tag,
+            .deadline = c.deadline,
+            .place = place,
+            .subscribes = c.subscribes,
+            .expired = false};
+  }
+
+  // For a number that one thread writes at a time: a locked instruction would wait for all that was
+  // stored before it.
+  static void add_to(std::atomic<std::uint64_t>& number, std::size_t more) noexcept {
+    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+
+  std::uint64_t commands() const noexcept {
+    return sent_here_.load(std::memory_order_relaxed) +
+           sent_elsewhere_.load(std::memory_order_relaxed);
+  }
+  std::size_t unanswered() const noexcept {
+    return static_cast<std::size_t>(commands() - done_.load(std::memory_order_relaxed));
+  }
+
+  bool is_full(const stream& to, const command& c) const {
     const std::size_t share = c.is_release ? 1 : 2;
-    return unanswered_.load(std::memory_order_relaxed) >= options_.unanswered_max / share ||
-           stream_->backlog() + c.bytes.size() > options_.queued_bytes_max / share;
+    return unanswered() >= options_.unanswered_max / share ||
+           to.backlog() + c.bytes.size() > options_.queued_bytes_max / share;
   }
 
   error too_much() const {
-    return named(error(errc::unavailable,
-                       "it does not keep up: " + std::to_string(unanswered_.load()) +
-                           " commands are unanswered and " + std::to_string(stream_->backlog()) +
-                           " bytes are not sent; nothing more is queued"));
+    return named(error(errc::unavailable, "it does not keep up: " + std::to_string(unanswered()) +
+                                              " commands are unanswered and " +
+                                              std::to_string(stream_->backlog()) +
+                                              " bytes are not sent; nothing more is queued"));
   }
 
+  // Under the mutex, as the next one.
   void arm(time_point when) {
-    if (when >= timer_at_) return;
+    if (when >= timer_at_.load(std::memory_order_relaxed)) return;
     const auto l = loop_.lock();
     if (!l) return;
     l->cancel(timer_);
@@ -223,7 +262,7 @@ class redis_connection::state final : public stream::owner,
       return lose(error(errc::unavailable, "it sent an answer to no command; is it Redis?"));
     }
     const auto request = requests_.take_front();
-    unanswered_.fetch_sub(1, std::memory_order_relaxed);
+    add_to(done_, 1);
     if (request.subscribes) is_subscribed_ = handshake_->facts().protocol == 2;
     if (request.expired) {
       request.receiver->answered_late(request.tag, &r, now);
@@ -260,6 +299,7 @@ class redis_connection::state final : public stream::owner,
   bool come_up() {
     pause_.reset();
     is_subscribed_ = false;
+    seen_until_ = 0;  // The handshake stands there.
     const std::lock_guard hold(mutex_);
     if (phase_ != phase::down) return false;
     phase_ = phase::up;
@@ -346,7 +386,7 @@ class redis_connection::state final : public stream::owner,
   void tell_all(std::uint64_t handed, const error& why) {
     const auto now = clock::now();
     const auto left = requests_.take_all();
-    unanswered_.fetch_sub(left.size(), std::memory_order_relaxed);
+    add_to(done_, left.size());
     for (const auto& r : left) {
       if (r.expired) {
         r.receiver->answered_late(r.tag, nullptr, now);
@@ -403,6 +443,10 @@ class redis_connection::state final : public stream::owner,
   std::optional<wire::resp_reader> reader_;
   std::optional<redis_handshake> handshake_;
   redis_requests requests_;
+  /// Behind what this thread sent last; what another one sends next has this place.
+  std::uint64_t seen_until_{0};
+  std::atomic<std::uint64_t> sent_here_{0};  ///< Read by others.
+  std::atomic<std::uint64_t> done_{0};       ///< The same, of all that were sent.
   bool is_subscribed_{false};
   bool ends_when_idle_{false};
   time_point silent_since_{time_point::max()};
@@ -415,11 +459,10 @@ class redis_connection::state final : public stream::owner,
   error why_down_;
   std::shared_ptr<stream> stream_;    ///< While up.
   std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.
-  std::uint64_t commands_{0};
+  std::atomic<std::uint64_t> sent_elsewhere_{0};
   std::uint64_t connects_{0};
-  time_point timer_at_{time_point::max()};
+  std::atomic<time_point> timer_at_{time_point::max()};
   std::uint64_t timer_{0};
-  std::atomic<std::size_t> unanswered_{0};
 };
 
 std::unique_ptr<redis_connection> redis_connection::start(std::shared_ptr<loop> l,

@@ -4,12 +4,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 
 namespace holdfast::io {
 
 namespace {
 
-constexpr std::size_t kept_max = 4096;
+constexpr std::size_t kept_max = 512;
 
 /// So many answers earlier: in the time that they take, memory has answered.
 constexpr std::size_t ahead = 4;
@@ -20,12 +21,8 @@ constexpr std::uintptr_t line_bytes = 64;
 }  // namespace
 
 void redis_requests::add(redis_request r) {
-  // Answered ones are removed together, when they are most of all: a constant cost for each.
-  if (first_ >= kept_max && first_ * 2 >= all_.size()) {
-    all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));
-    number_ += std::exchange(first_, 0);
-  }
   if (r.deadline != time_point::max()) {
+    // Answered ones are forgotten together, when they are most of all: a constant cost for each.
     if (deadlines_.size() >= kept_max && deadlines_.size() > 2 * size()) forget_answered();
     deadlines_.emplace_back(r.deadline, number_ + all_.size());
     std::push_heap(deadlines_.begin(), deadlines_.end(), std::greater<>{});
@@ -35,17 +32,15 @@ void redis_requests::add(redis_request r) {
 
 redis_request redis_requests::take_front() {
   HOLDFAST_ASSERT(!empty());
-  redis_request taken = std::move(all_[first_++]);
-  if (empty()) {
-    number_ += std::exchange(first_, 0);
-    all_.clear();
-  }
+  redis_request taken = std::move(all_.front());
+  all_.pop_front();
+  ++number_;
   return taken;
 }
 
 void redis_requests::fetch_ahead() const noexcept {
   if (size() <= ahead) return;
-  const auto at = reinterpret_cast<std::uintptr_t>(all_[first_ + ahead].receiver.get());
+  const auto at = reinterpret_cast<std::uintptr_t>(all_[ahead].receiver.get());
   // The count of its owners is before it.
   for (auto line = at - line_bytes / 2; line < at + fetched_bytes; line += line_bytes) {
     __builtin_prefetch(reinterpret_cast<const void*>(line), 1);
@@ -73,16 +68,16 @@ time_point redis_requests::next_deadline() {
 }
 
 std::vector<redis_request> redis_requests::take_all() {
-  all_.erase(all_.begin(), all_.begin() + static_cast<std::ptrdiff_t>(first_));
-  number_ += first_ + all_.size();
-  first_ = 0;
+  number_ += all_.size();
   deadlines_.clear();
-  return std::exchange(all_, {});
+  std::vector<redis_request> taken(std::make_move_iterator(all_.begin()),
+                                   std::make_move_iterator(all_.end()));
+  all_.clear();
+  return taken;
 }
 
 redis_request* redis_requests::waiting(std::uint64_t number) noexcept {
-  const bool answered = number < number_ + first_;
-  return answered ? nullptr : &all_[number - number_];
+  return number < number_ ? nullptr : &all_[number - number_];
 }
 
 void redis_requests::drop_first_deadline() {

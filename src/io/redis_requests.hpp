@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -59,10 +60,10 @@ struct redis_request {
 class redis_requests {
  public:
   void add(redis_request r);
-  bool empty() const noexcept { return first_ == all_.size(); }
-  std::size_t size() const noexcept { return all_.size() - first_; }
+  bool empty() const noexcept { return all_.empty(); }
+  std::size_t size() const noexcept { return all_.size(); }
   /// The oldest one. Not when empty.
-  const redis_request& front() const noexcept { return all_[first_]; }
+  const redis_request& front() const noexcept { return all_.front(); }
   redis_request take_front();
   /// Has the receiver of a command that is answered soon brought to the processor meanwhile: those
   /// of a thousand commands are in no cache, and each answer would wait for its own.
@@ -85,8 +86,8 @@ class redis_requests {
   void drop_first_deadline();
   void forget_answered();
 
-  std::vector<redis_request> all_;  ///< From first_ on; what is before was answered.
-  std::size_t first_{0};
+  /// Not in one piece: the memory of what was answered is at hand for what is sent next.
+  std::deque<redis_request> all_;
   std::uint64_t number_{0};  ///< Of all_[0] among all commands.
   std::vector<due> deadlines_;
 };

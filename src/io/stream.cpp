@@ -69,7 +69,7 @@ class stream::state final : public one_write::writer,
     const auto at = appended_;
     queued_ += bytes;
     appended_ += bytes.size();
-    backlog_.fetch_add(bytes.size(), std::memory_order_relaxed);
+    set_backlog(backlog() + bytes.size());
     return at;
   }
 
@@ -258,7 +258,7 @@ class stream::state final : public one_write::writer,
       taken_ += queued_.size();
       if (tls_) {
         static_cast<void>(tls_->write(queued_));  // Its failure shows when reading.
-        backlog_.fetch_sub(queued_.size(), std::memory_order_relaxed);
+        set_backlog(backlog() - queued_.size());
         queued_.clear();
       } else {
         chunk_.swap(queued_);
@@ -271,8 +271,11 @@ class stream::state final : public one_write::writer,
   void wrote(std::size_t count) {
     counters_->writes.fetch_add(1, std::memory_order_relaxed);
     chunk_at_ += count;
-    if (!tls_) backlog_.fetch_sub(count, std::memory_order_relaxed);
+    if (!tls_) set_backlog(backlog() - count);
   }
+
+  // Under the mutex, so it needs no locked instruction: those cost more than all else in append().
+  void set_backlog(std::size_t to) noexcept { backlog_.store(to, std::memory_order_relaxed); }
 
   void await_room() {
     // Only the loop's thread may start to wait; it may be another one that found no room.

@@ -90,6 +90,28 @@ TEST(redis_connection, many_threads_share_it_and_each_keeps_its_order) {
   }
 }
 
+TEST(redis_connection, the_loop_and_other_threads_get_each_its_own_answers) {
+  redis_tests::server server;
+  redis_client client(address_of(server));
+  client.events->wait_up();
+  constexpr std::uint64_t threads = 3;
+  constexpr std::uint64_t each = 3'000;
+  const auto send_all = [&](std::uint64_t t) {
+    for (std::uint64_t i = t * each; i < (t + 1) * each; ++i) {
+      ASSERT_TRUE(client.send(i, bytes_of("ECHO", std::to_string(i))));
+    }
+  };
+  std::vector<std::thread> others;
+  for (std::uint64_t t = 1; t < threads; ++t) others.emplace_back(send_all, t);
+  client.in_one_turn([&] { send_all(0); });
+  for (auto& o : others) o.join();
+  client.answers->wait_for_count(threads * each);
+  for (std::uint64_t i = 0; i < threads * each; ++i) {
+    ASSERT_EQ(client.answers->wait(i).reply.text, std::to_string(i));
+  }
+  EXPECT_EQ(client.connection->count().unanswered, 0U);
+}
+
 TEST(redis_connection, large_values_pass_in_both_directions) {
   redis_tests::server server;
   redis_client client(address_of(server));
