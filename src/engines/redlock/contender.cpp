@@ -87,10 +87,10 @@ void contender::round_ended(round::result_of r) {
     pause_.measured(clock::now() - r.sent);
     wanted = !cancelled_;
     was_turn = std::exchange(turn_, false);
-    if (std::exchange(called_, false) && !r.held) {
+    if (std::exchange(called_, false)) {
       // The call came from one node, and the release may still be on its way to others.
-      again_ = again_ || !r.there.empty();
-      lines_->seat_was_taken(order_.name);
+      again_ = again_ || (!r.held && !r.there.empty());
+      lines_->was_called(order_.name, r.held);
     }
   }
   if (r.held) {

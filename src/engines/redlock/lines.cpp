@@ -19,7 +19,6 @@ using core::redlock::for_each;
 using cue = lined_up::cue;
 
 constexpr duration inquiry_limit = 2s;
-constexpr std::size_t posts_per_name = 2;
 /// How often in a row a lock stays in one process while others wait, or may.
 constexpr int streak_max = 4;
 /// While a majority of the nodes knows of nobody it may stay for longer; but programs that tell
@@ -27,6 +26,8 @@ constexpr int streak_max = 4;
 constexpr duration alone_limit = 100ms;
 /// A client that was called asks within a few round trips; nobody is let by for longer.
 constexpr duration courtesy_limit = 5ms;
+/// Once somebody may have come by itself; more often in a row another one has the same seat.
+constexpr int in_vain_max = 2;
 /// A client that takes a lock again and again comes back within this time.
 constexpr duration linger_limit = 2ms;
 constexpr std::size_t lingering_max = 256;
@@ -37,10 +38,15 @@ unsigned random_seat() { return static_cast<unsigned>(io::random_bits() % seats)
 
 lines::lines(std::shared_ptr<cluster> c) : cluster_(std::move(c)), seat_(random_seat()) {}
 
-void lines::seat_was_taken(const std::string& name) {
-  seat_ = random_seat();
+void lines::was_called(const std::string& name, bool granted) {
   const std::lock_guard hold(mutex_);
-  if (const auto found = lines_.find(name); found != lines_.end()) found->second.moves = true;
+  const auto found = lines_.find(name);
+  if (found == lines_.end()) return;
+  line& l = found->second;
+  l.in_vain = granted ? 0 : l.in_vain + 1;
+  if (l.in_vain < in_vain_max) return;
+  seat_ = random_seat();
+  l.moves = true;
 }
 
 // ---- the line ----
@@ -207,7 +213,7 @@ void lines::heard(node_index i, const news& n) {
     tell_first(name, cue::heard);
     return;
   }
-  // Fewer sit at the second post, and it would call another one than the first does.
+  // Few still sit where the post was before, and it would call another one than the new one does.
   if (const auto where = posts(name); where.empty() || where.front() != i) return;
   if (tell_first(name, cue::next)) return;
   if (!leave_empty(name, time_point::max())) {
@@ -241,20 +247,17 @@ std::vector<node_index> lines::posts(const std::string& name) const {
 
 void lines::listen_for(const std::string& name) {
   const auto where = posts(name);
-  std::optional<node_index> more;
+  if (where.empty()) return;
+  const node_index post = where.front();
   unsigned seat{};
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
-    if (found == lines_.end() || found->second.subscribed.size() >= posts_per_name) return;
-    line& l = found->second;
-    const auto at = std::ranges::find_if(where, [&](auto i) { return !l.subscribed.has(i); });
-    if (at == where.end()) return;
-    more = *at;
-    seat = l.seat;
-    l.subscribed.add(*more);
+    if (found == lines_.end() || found->second.subscribed.has(post)) return;
+    found->second.subscribed.add(post);
+    seat = found->second.seat;
   }
-  subscribe(name, seat, *more);
+  subscribe(name, seat, post);
 }
 
 void lines::subscribe(const std::string& name, unsigned seat, node_index i) {

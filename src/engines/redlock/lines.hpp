@@ -70,14 +70,14 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   /// It was granted, or waits no more; the next one gets its turn.
   void leave(const std::string& name, const lined_up& who, bool granted);
 
-  /// From now on messages of one more node are listened to, of two at most. When the node listens,
-  /// or cannot, the first one is told how the lock looks there: a release before that was not
-  /// heard.
+  /// From now on messages are listened to at the name's post: one node, so that a release wakes one
+  /// client once; another one when that does not answer any more. The first waiter is told how the
+  /// lock looks there: a release before that was not heard.
   void listen_for(const std::string& name);
   /// Whether a node tells us of releases.
   bool hears(const std::string& name) const;
-  /// Our seat was called, and somebody else was first: perhaps it is another's, too.
-  void seat_was_taken(const std::string& name);
+  /// Our seat was called. If somebody else was first it is perhaps another's, too.
+  void was_called(const std::string& name, bool granted);
   /// Whose turn it was does not want it any more, and has left: somebody else is called, unless
   /// somebody waits here.
   void pass_on(const std::string& name);
@@ -120,6 +120,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     unsigned seat{};
     node_set subscribed{};  ///< Asked for, and not refused.
     node_set listening{};   ///< The node has said so.
+    int in_vain{};          ///< How often in a row it was called while somebody else was first.
     bool moves{};           ///< To another seat, when it is empty.
     /// When a holder of this process let it go while nobody waited. A line that nobody stands in
     /// stays until a moment after that.
