@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -172,10 +173,11 @@ class redis_connection::state final : public stream::owner,
       return too_much();
     }
     const auto place = current_->append(c.bytes);
-    // What stands between is in the inbox, or comes there before that thread unlocks the mutex.
+    // What stands between is in the inbox, or comes there before that thread unlocks the mutex;
+    // what stands behind may be there, too.
     if (place != seen_until_) {
       const std::lock_guard hold(mutex_);
-      take_inbox();
+      take_inbox(place);
     }
     seen_until_ = place + c.bytes.size();
     const auto deadline = c.deadline;
@@ -237,10 +239,11 @@ class redis_connection::state final : public stream::owner,
     });
   }
 
-  void take_inbox() {
-    if (inbox_.empty()) return;
-    for (auto& r : inbox_) requests_.add(std::move(r));
-    inbox_.clear();
+  // What stands before `until` in the stream.
+  void take_inbox(std::uint64_t until = std::numeric_limits<std::uint64_t>::max()) {
+    auto at = inbox_.begin();
+    for (; at != inbox_.end() && at->place < until; ++at) requests_.add(std::move(*at));
+    inbox_.erase(inbox_.begin(), at);
   }
 
   // ---- answers ----
