@@ -3,6 +3,7 @@
 #include "engines/redlock/debt.hpp"
 #include "io/random.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -177,7 +178,7 @@ std::optional<duration> contender::pause_on(cue what) {
       return held_here_poll;
     case cue::others:
       lets_by_ = true;
-      return pause_.next_when_told(dice);
+      return std::min(pause_.next_when_told(dice), lines_->courtesy(order_.name));
     case cue::strangers:
       return strangers_gap;
     case cue::heard:

@@ -44,9 +44,16 @@ void lines::was_called(const std::string& name, bool granted) {
   if (found == lines_.end()) return;
   line& l = found->second;
   l.in_vain = granted ? 0 : l.in_vain + 1;
+  if (granted && l.called != time_point{}) l.circle = clock::now() - l.called;
   if (l.in_vain < in_vain_max) return;
   seat_ = random_seat();
   l.moves = true;
+}
+
+duration lines::courtesy(const std::string& name) const {
+  const std::lock_guard hold(mutex_);
+  const auto found = lines_.find(name);
+  return found == lines_.end() ? courtesy_limit : std::max(courtesy_limit, 2 * found->second.circle);
 }
 
 // ---- the line ----

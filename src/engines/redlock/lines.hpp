@@ -78,6 +78,9 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   bool hears(const std::string& name) const;
   /// Our seat was called. If somebody else was first it is perhaps another's, too.
   void was_called(const std::string& name, bool granted);
+  /// How long to wait for the others after a release that called them: twice as long as it took the
+  /// last time until our own turn came again. Whoever was called may hang.
+  duration courtesy(const std::string& name) const;
   /// Whose turn it was does not want it any more, and has left: somebody else is called, unless
   /// somebody waits here.
   void pass_on(const std::string& name);
@@ -131,6 +134,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     bool alone{};         ///< The other way round.
     node_set none{};      ///< Nodes that said of the last release that nobody else waits there.
     time_point called{};  ///< When a release of this process last called others.
+    duration circle{};    ///< From then until our seat was called.
     bool lets_by{};       ///< The first one waits for that.
   };
 
