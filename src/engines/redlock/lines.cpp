@@ -53,7 +53,8 @@ void lines::was_called(const std::string& name, bool granted) {
 duration lines::courtesy(const std::string& name) const {
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
-  return found == lines_.end() ? courtesy_limit : std::max(courtesy_limit, 2 * found->second.circle);
+  return found == lines_.end() ? courtesy_limit
+                               : std::max(courtesy_limit, 2 * found->second.circle);
 }
 
 // ---- the line ----
