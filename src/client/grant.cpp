@@ -219,6 +219,7 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
     told = std::exchange(told_, nullptr);
     source = stop_;
   }
+  const user_code here;
   source.request_stop();
   if (told) told(told_of(first));
   auto& events = owner_->events();

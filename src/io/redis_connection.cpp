@@ -203,7 +203,7 @@ class redis_connection::state final : public stream::owner,
   // For a number that one thread writes at a time: a locked instruction would wait for all that was
   // stored before it.
   static void add_to(std::atomic<std::uint64_t>& number, std::size_t more) noexcept {
-    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_release);
   }
 
   std::uint64_t commands() const noexcept {
@@ -211,7 +211,9 @@ class redis_connection::state final : public stream::owner,
            sent_elsewhere_.load(std::memory_order_relaxed);
   }
   std::size_t unanswered() const noexcept {
-    return static_cast<std::size_t>(commands() - done_.load(std::memory_order_relaxed));
+    // First: what is done was sent before, and others may read while the loop's thread goes on.
+    const auto done = done_.load(std::memory_order_acquire);
+    return static_cast<std::size_t>(commands() - done);
   }
 
   bool is_full(const stream& to, const command& c) const {

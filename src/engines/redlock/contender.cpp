@@ -161,8 +161,9 @@ void contender::turn(cue what) {
     if (state_ == state::in_round) again_ = again_ || calls;
     if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
     state_ = state::resting;
-    called_ = what == cue::next;
-    turn_ = called_ || what == cue::freed;
+    // Another cue may come before the round of this one begins.
+    called_ = called_ || what == cue::next;
+    turn_ = turn_ || called_ || what == cue::freed;
     if (const auto wait = pause_on(what)) begin_after(*wait);
   }
   if (what == cue::others && !lines_->hears(order_.name)) lines_->listen_for(order_.name);
@@ -213,17 +214,20 @@ void contender::end(core::reply what) {
 
 void contender::cancel() {
   std::shared_ptr<round> r;
+  bool was_turn = false;
   {
     const std::lock_guard hold(mutex_);
     if (std::exchange(cancelled_, true) || state_ == state::over) return;
     r = round_;
     if (state_ != state::in_round) {
       state_ = state::over;
+      was_turn = std::exchange(turn_, false);
       cluster_->loop().cancel(std::exchange(timer_, 0));
     }
   }
   if (r) r->cancel();
   if (waits_) lines_->leave(order_.name, *this, false);
+  if (was_turn) lines_->pass_on(order_.name);
 }
 
 }  // namespace holdfast::engines::redlock

@@ -48,6 +48,7 @@ void lines::was_called(const std::string& name, bool granted) {
   if (l.in_vain < in_vain_max) return;
   seat_ = random_seat();
   l.moves = true;
+  l.in_vain = 0;
 }
 
 duration lines::courtesy(const std::string& name) const {
@@ -306,7 +307,7 @@ void lines::ask_how_it_looks(const std::string& name, node_index i) {
                   const auto l = self.lock();
                   if (!l) return;
                   const auto taken = a.reply == nullptr ? std::nullopt : replies::peek(*a.reply);
-                  l->tell_first(name, taken.value_or(false) ? cue::looks_taken : cue::looks_free);
+                  if (taken) l->tell_first(name, *taken ? cue::looks_taken : cue::looks_free);
                 });
 }
 
@@ -330,8 +331,8 @@ void lines::drop(std::string_view channel, node_index i) {
       i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, true);
 }
 
-/// A new connection has no subscriptions.
-void lines::connected(node_index i) {
+/// The next connection has no subscriptions.
+void lines::disconnected(node_index i) {
   const std::lock_guard hold(mutex_);
   for (auto& [name, l] : lines_) {
     l.subscribed.remove(i);

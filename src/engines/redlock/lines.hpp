@@ -104,8 +104,8 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   /// A holder of this process has lost it.
   void lost(const std::string& name) { tell_first(name, lined_up::cue::heard); }
 
-  void connected(node_index i) override;
-  void disconnected(node_index) override {}
+  void connected(node_index) override {}
+  void disconnected(node_index i) override;
   void heard(node_index i, const news& n) override;
 
  private:
