@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <future>
 #include <string>
 #include <thread>
 
@@ -80,12 +81,14 @@ TEST(election, tells_a_leader_that_was_denied_and_leaves_its_place) {
   auto ops = store::open("memory:election4");
   auto led = e.campaign("a", {.ttl = 300ms});
   ASSERT_TRUE(led && ops);
-  bool told = false;
-  led->on_lost([&](const error& why) { told = why == errc::denied; });
+  std::promise<errc> told;
+  led->on_lost([&](const error& why) { told.set_value(why.code()); });
   ASSERT_TRUE(ops->deny(led->session(), "me", "test"));
   auto next = e.campaign("b", {.wait = 30s});
   ASSERT_TRUE(next) << next.error().message();
-  EXPECT_TRUE(told);
+  auto why = told.get_future();
+  ASSERT_EQ(why.wait_for(30s), std::future_status::ready);
+  EXPECT_EQ(why.get(), errc::denied);
   EXPECT_TRUE(led->lost().stop_requested());
   EXPECT_EQ(code(led->check()), errc::lost);
   EXPECT_EQ(led->remaining(), 0ns);
