@@ -345,16 +345,18 @@ void acquisition::end(result<holdfast::lock> r) {
   stopper_.reset();
   if (timer_ != 0) session_->loop()->cancel(timer_);
   if (!done_) return;
-  const user_code here;
-  if (starting_ || tells_at_once_) return done_(std::move(r));
+  if (starting_ || tells_at_once_) {
+    const user_code here;
+    return done_(std::move(r));
+  }
   struct late {
     completion<holdfast::lock> done;
     result<holdfast::lock> with;
   };
-  const auto waiting = std::make_shared<late>(late{std::move(done_), std::move(r)});
-  session_->loop()->post([waiting] {
+  const auto kept = std::make_shared<late>(late{std::move(done_), std::move(r)});
+  session_->loop()->post([kept] {
     const user_code inside;
-    waiting->done(std::move(waiting->with));
+    kept->done(std::move(kept->with));
   });
 }
 

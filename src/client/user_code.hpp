@@ -2,8 +2,9 @@
 
 namespace holdfast::client {
 
-/// While it lives, a completion of a user's runs on this thread: nobody else's may run inside it,
-/// for it may hold a mutex that the other one takes.
+/// While it lives, a function of the user's runs on this thread: a completion, an observer, or what
+/// hears of a loss. No completion of another call may run inside it, for it may hold a mutex that
+/// the completion takes.
 ///
 /// Thread safety: none; it lives and dies in one thread.
 class user_code {

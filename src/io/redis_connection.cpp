@@ -222,6 +222,7 @@ class redis_connection::state final : public stream::owner,
            to.backlog() + c.bytes.size() > options_.queued_bytes_max / share;
   }
 
+  // Under the mutex, as the next two.
   error too_much() const {
     return named(error(errc::unavailable, "it does not keep up: " + std::to_string(unanswered()) +
                                               " commands are unanswered and " +
@@ -229,7 +230,6 @@ class redis_connection::state final : public stream::owner,
                                               " bytes are not sent; nothing more is queued"));
   }
 
-  // Under the mutex, as the next one.
   void arm(time_point when) {
     if (when >= timer_at_.load(std::memory_order_relaxed)) return;
     const auto l = loop_.lock();

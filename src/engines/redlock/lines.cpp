@@ -24,7 +24,7 @@ constexpr int streak_max = 4;
 /// While a majority of the nodes knows of nobody it may stay for longer; but programs that tell
 /// nobody wait, too.
 constexpr duration alone_limit = 100ms;
-/// A client that was called asks within a few round trips; nobody is let by for longer.
+/// A client that was called asks within a few round trips: for so long it is let by, at least.
 constexpr duration courtesy_limit = 5ms;
 /// Once somebody may have come by itself; more often in a row another one has the same seat.
 constexpr int in_vain_max = 2;
@@ -161,15 +161,15 @@ void lines::others_wait(const std::string& name) {
 }
 
 void lines::nobody_waits(const std::string& name, node_index i) {
-  const auto where = posts(name);
+  const auto where = post(name);
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
     if (found == lines_.end()) return;
     line& l = found->second;
     l.none.add(i);
-    // The one where they would listen first must be among them.
-    if (where.empty() || !l.none.has(where.front())) return;
+    // The one where they would listen must be among them.
+    if (!where || !l.none.has(*where)) return;
     if (l.none.size() < cluster_->majority()) return;
     l.rivals = false;
     l.alone = true;
@@ -179,8 +179,8 @@ void lines::nobody_waits(const std::string& name, node_index i) {
 }
 
 void lines::pass_on(const std::string& name) {
-  const auto where = posts(name);
-  if (!where.empty() && !tell_first(name, cue::first)) call_next(name, where.front());
+  const auto where = post(name);
+  if (where && !tell_first(name, cue::first)) call_next(name, *where);
 }
 
 void lines::call_next(std::string_view name, node_index i) {
@@ -223,7 +223,7 @@ void lines::heard(node_index i, const news& n) {
     return;
   }
   // Few still sit where the post was before, and it would call another one than the new one does.
-  if (const auto where = posts(name); where.empty() || where.front() != i) return;
+  if (post(name) != i) return;
   if (tell_first(name, cue::next)) return;
   if (!leave_empty(name, time_point::max())) {
     // Somebody came in this moment.
@@ -236,37 +236,34 @@ void lines::heard(node_index i, const news& n) {
 }
 
 /// Rendezvous hashing: clients may have the nodes in any order.
-std::vector<node_index> lines::posts(const std::string& name) const {
-  std::vector<std::pair<std::uint64_t, node_index>> all;
-  const std::uint64_t start = core::fnv1a(name);
-  for (node_index i = 0; i < cluster_->size(); ++i) {
-    std::uint64_t mixed = core::fnv1a(cluster_->addresses()[i], start);
-    all.emplace_back(core::splitmix(mixed), i);
-  }
-  std::ranges::sort(all);
+std::optional<node_index> lines::post(const std::string& name) const {
   const auto& set = cluster_->set();
   const node_set up =
       cluster_->worth_asking(cluster_->now_voting()->voters, set.timeout_for(set.max_ttl));
-  std::vector<node_index> chosen;
-  for (const auto& [weight, i] : all) {
-    if (up.has(i) && cluster_->may_subscribe(i)) chosen.push_back(i);
-  }
-  return chosen;
+  const std::uint64_t start = core::fnv1a(name);
+  std::optional<std::pair<std::uint64_t, node_index>> least;
+  for_each(up, [&](node_index i) {
+    if (!cluster_->may_subscribe(i)) return;
+    std::uint64_t mixed = core::fnv1a(cluster_->addresses()[i], start);
+    const std::pair weighed(core::splitmix(mixed), i);
+    if (!least || weighed < *least) least = weighed;
+  });
+  if (!least) return std::nullopt;
+  return least->second;
 }
 
 void lines::listen_for(const std::string& name) {
-  const auto where = posts(name);
-  if (where.empty()) return;
-  const node_index post = where.front();
+  const auto where = post(name);
+  if (!where) return;
   unsigned seat{};
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
-    if (found == lines_.end() || found->second.subscribed.has(post)) return;
-    found->second.subscribed.add(post);
+    if (found == lines_.end() || found->second.subscribed.has(*where)) return;
+    found->second.subscribed.add(*where);
     seat = found->second.seat;
   }
-  subscribe(name, seat, post);
+  subscribe(name, seat, *where);
 }
 
 void lines::subscribe(const std::string& name, unsigned seat, node_index i) {

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 namespace holdfast::engines::redlock {
 
@@ -138,8 +137,9 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     bool lets_by{};       ///< The first one waits for that.
   };
 
-  /// Nodes to listen to for a name, the best first: the same for all clients.
-  std::vector<node_index> posts(const std::string& name) const;
+  /// The node to listen to for a name: the same for all clients that reach it. Nothing when none
+  /// can be listened to.
+  std::optional<node_index> post(const std::string& name) const;
   void subscribe(const std::string& name, unsigned seat, node_index i);
   void subscribed(const std::string& name, node_index i, bool done);
   void unsubscribe(const std::string& name, unsigned seat, node_set where);
