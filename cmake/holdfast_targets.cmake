@@ -31,6 +31,16 @@ function(holdfast_library target)
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
 endfunction()
 
+# holdfast_apart(target file...): where the files of a target are compiled in groups (UNITY_BUILD),
+# these are not: each has a name for itself that another file has for something else.
+function(holdfast_apart target)
+  if(NOT TARGET ${target})
+    return()
+  endif()
+  set_source_files_properties(${ARGN} TARGET_DIRECTORY ${target}
+    PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # holdfast_test(name [SINGLE_THREADED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...]
 #               [TIMEOUT s])
 # A GoogleTest program that sees the library's inside, registered test by test with ctest.

@@ -1,6 +1,8 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include "client/outcome_test.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -14,8 +16,7 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+using client::testing::code;
 
 class acquire_all : public testing::Test {
  protected:

@@ -1,5 +1,7 @@
 #include <holdfast/election.hpp>
 
+#include "client/outcome_test.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,8 +13,7 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+using client::testing::code;
 
 election must_open(const std::string& url) {
   auto e = election::open(url, lock_name("head"));

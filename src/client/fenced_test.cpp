@@ -2,6 +2,7 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include "client/outcome_test.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -14,8 +15,7 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+using client::testing::code;
 
 class replace_fenced_test : public ::testing::Test {
  protected:

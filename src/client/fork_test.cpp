@@ -1,6 +1,8 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include "client/outcome_test.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,8 +16,7 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+using client::testing::code;
 
 // What the child finds out is its exit status: zero, or the number of the line that was wrong.
 template <class Child>

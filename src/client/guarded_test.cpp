@@ -2,6 +2,8 @@
 #include <holdfast/guarded.hpp>
 #include <holdfast/session.hpp>
 
+#include "client/outcome_test.hpp"
+
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,8 +13,7 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+using client::testing::code;
 
 class guarded_test : public ::testing::Test {
  protected:

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "client/engines_test.hpp"
+#include "client/outcome_test.hpp"
 #include "client/session_core.hpp"
 #include "core/lease.hpp"
 
@@ -166,18 +167,6 @@ struct listener final : observer {
   std::atomic<session_state> why{};
   std::string reason;
 };
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
-
-template <class Predicate>
-bool eventually(Predicate p, duration most = std::chrono::seconds{30}) {
-  const auto end = clock::now() + most;
-  while (!p()) {
-    if (clock::now() > end) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds{1});
-  }
-  return true;
-}
 
 /// A store on a leased engine, and sessions in it.
 class leased_store : public ::testing::Test {

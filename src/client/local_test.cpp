@@ -1,6 +1,8 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include "client/outcome_test.hpp"
+
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,8 +22,7 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+using client::testing::code;
 
 /// A process that holds the lock "x" until it is killed.
 class holder {

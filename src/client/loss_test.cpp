@@ -1,6 +1,7 @@
 #include <holdfast/session.hpp>
 
 #include "client/engines_test.hpp"
+#include "client/outcome_test.hpp"
 #include "client/session_core.hpp"
 
 #include <holdfast/store.hpp>
@@ -18,19 +19,9 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
+using client::testing::code;
+using client::testing::eventually;
 using client::testing::wrapped_engine;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
-
-template <class Predicate>
-bool eventually(Predicate p, duration most = 30s) {
-  const auto end = clock::now() + most;
-  while (!p()) {
-    if (clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
-}
 
 struct recorder : observer {
   void on(const event::granted&) noexcept override { note("granted"); }

@@ -1,6 +1,7 @@
 #include <holdfast/session.hpp>
 
 #include "client/engines_test.hpp"
+#include "client/outcome_test.hpp"
 #include "client/session_core.hpp"
 
 #include <holdfast/store.hpp>
@@ -17,6 +18,8 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
+using client::testing::code;
+using client::testing::eventually;
 
 std::string fresh_url() {
   static std::atomic<int> n{};
@@ -27,18 +30,6 @@ session must_open(const std::string& url, session_options o = {}) {
   auto s = open(url, std::move(o));
   if (!s) ADD_FAILURE() << s.error().message();
   return std::move(*s);
-}
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
-
-template <class Predicate>
-bool eventually(Predicate p, duration most = 30s) {
-  const auto end = clock::now() + most;
-  while (!p()) {
-    if (clock::now() > end) return false;
-    std::this_thread::sleep_for(1ms);
-  }
-  return true;
 }
 
 TEST(session, acquires_and_releases) {

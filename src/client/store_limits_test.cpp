@@ -2,6 +2,7 @@
 #include "client/engines_test.hpp"
 #include "client/failure.hpp"
 #include "client/operator_view.hpp"
+#include "client/outcome_test.hpp"
 #include "client/session_core.hpp"
 
 #include <gtest/gtest.h>
@@ -10,14 +11,13 @@ namespace holdfast::client {
 namespace {
 
 using namespace std::chrono_literals;
+using client::testing::code;
 
 engines::opened limited(const std::string& name) {
   auto opened = testing::memory("limits_" + name);
   opened.ttl_limit = 10s;
   return opened;
 }
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
 
 TEST(store_limits, no_session_asks_for_more_than_the_store_allows) {
   const auto store = store_core::on(limited("most"), 30s, 1h);

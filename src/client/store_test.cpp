@@ -1,5 +1,7 @@
 #include <holdfast/store.hpp>
 
+#include "client/outcome_test.hpp"
+
 #include <holdfast/mutex.hpp>
 
 #include <unistd.h>
@@ -15,8 +17,7 @@ namespace holdfast {
 namespace {
 
 using namespace std::chrono_literals;
-
-errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+using client::testing::code;
 
 TEST(store, lists_locks_and_sessions) {
   auto ops = store::open("memory:store1");

@@ -1,5 +1,6 @@
 // Engines whose locks have leases of their own and which keep the queue to themselves (Redlock).
 #include "core/claim_test_views.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -10,8 +11,6 @@ using namespace std::chrono_literals;
 using testing::answer;
 using testing::is;
 using testing::view;
-
-const time_point t0{1000s};
 
 queue_view granted_until(time_point until, token mine = {}) {
   auto v = view(status::ok, mine);

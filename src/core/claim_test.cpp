@@ -1,4 +1,5 @@
 #include "core/claim_test_views.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -9,8 +10,6 @@ using namespace std::chrono_literals;
 using testing::answer;
 using testing::is;
 using testing::view;
-
-const time_point t0{1000s};
 
 claim::config config(bool waits, time_point give_up = time_point::max()) {
   claim::config c;

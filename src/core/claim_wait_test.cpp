@@ -1,5 +1,6 @@
 // How a waiter waits: polls, pauses after an enqueue that was not done, repeated leaves.
 #include "core/claim_test_views.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -12,8 +13,6 @@ using namespace std::chrono_literals;
 using testing::answer;
 using testing::is;
 using testing::view;
-
-const time_point t0{1000s};
 
 struct claim_wait_test : ::testing::Test {
   lease own{t0 + 1h};

@@ -1,4 +1,5 @@
 #include "core/lease.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -9,8 +10,6 @@ namespace holdfast::core {
 namespace {
 
 using namespace std::chrono_literals;
-
-const time_point t0{1000s};
 
 TEST(lease, is_lost_before_it_starts) {
   lease l;

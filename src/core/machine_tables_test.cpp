@@ -1,6 +1,7 @@
 // The tables of claim.hpp and observer.hpp, cell by cell: every state with every event.
 #include "core/claim_test_views.hpp"
 #include "core/session_machine.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -13,8 +14,6 @@ using namespace std::chrono_literals;
 using testing::answer;
 using testing::is;
 using testing::view;
-
-const time_point t0{1000s};
 
 const char* name_of_action(const action& a) {
   constexpr const char* names[] = {"enqueue", "probe", "take", "watch",

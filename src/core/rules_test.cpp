@@ -6,6 +6,7 @@
 #include "core/ledger.hpp"
 #include "core/queue.hpp"
 #include "core/session_machine.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -17,8 +18,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::is;
 using testing::view;
-
-const time_point t0{1000s};
 
 open_reply open(ledger& l, std::uint8_t n) {
   open_request r;

@@ -1,4 +1,5 @@
 #include "core/session_machine.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -6,8 +7,6 @@ namespace holdfast::core {
 namespace {
 
 using namespace std::chrono_literals;
-
-const time_point t0{1000s};
 
 beat_reply proves(std::uint64_t attempt) {
   beat_reply r;

@@ -1,4 +1,5 @@
 #include "core/sightings.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -6,8 +7,6 @@ namespace holdfast::core {
 namespace {
 
 using namespace std::chrono_literals;
-
-const time_point t0{1000s};
 
 session_id id_of(std::uint32_t n) {
   session_id id;

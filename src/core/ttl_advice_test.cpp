@@ -2,6 +2,7 @@
 
 #include "core/lease.hpp"
 #include "core/session_machine.hpp"
+#include "core/start_test.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +10,6 @@ namespace holdfast::core {
 namespace {
 
 using namespace std::chrono_literals;
-
-const time_point t0{1000s};
 
 /// Whether a session lives on when the store answers after `latency`, but not at all for `silence`
 /// from the moment at which the session was opened.

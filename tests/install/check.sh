@@ -92,7 +92,7 @@ add_subdirectory() {
 
 shared_with_local_only() {
   build_holdfast "$work/stage" -DBUILD_SHARED_LIBS=ON -DHOLDFAST_ENGINES=local \
-    -DCMAKE_CXX_FLAGS=-O0
+    -DCMAKE_CXX_FLAGS=-O0 -DCMAKE_UNITY_BUILD=ON
   use_find_package "$work/stage"
   runs "$work/user/program" "local:$work/store"
   lacks_engine "$work/user/program" memory:x

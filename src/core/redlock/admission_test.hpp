@@ -2,13 +2,13 @@
 
 #include "core/lease.hpp"
 #include "core/redlock/admission.hpp"
+#include "core/start_test.hpp"
 
 namespace holdfast::core::redlock {
 
 using namespace std::chrono_literals;
 using standing = admission::standing;
 
-inline const time_point t0{1000s};
 constexpr duration max_ttl = 60s;
 inline const duration wait = takeover_after(max_ttl);
 

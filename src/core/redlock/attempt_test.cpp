@@ -1,6 +1,7 @@
 #include "core/redlock/attempt.hpp"
 
 #include "core/lease.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -12,7 +13,6 @@ namespace {
 using namespace std::chrono_literals;
 using state = attempt::state;
 
-const time_point t0{1000s};
 const std::vector<std::string> addresses{"a:1", "b:2", "c:3", "d:4", "e:5"};
 
 struct round {

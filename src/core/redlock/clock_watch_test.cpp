@@ -1,4 +1,5 @@
 #include "core/redlock/clock_watch.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -9,7 +10,6 @@ using namespace std::chrono_literals;
 using verdict = clock_watch::verdict;
 
 constexpr duration window = 60s;
-const time_point t0{1000s};
 const server_time wall{1'700'000'000s};
 
 struct watched {

@@ -1,4 +1,5 @@
 #include "core/redlock/first_sights.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -6,8 +7,6 @@ namespace holdfast::core::redlock {
 namespace {
 
 using namespace std::chrono_literals;
-
-const time_point t0{1000s};
 
 TEST(first_sights, the_first_time_counts) {
   first_sights s;

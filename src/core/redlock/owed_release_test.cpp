@@ -1,4 +1,5 @@
 #include "core/redlock/owed_release.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -8,7 +9,6 @@ namespace {
 using namespace std::chrono_literals;
 using outcome = owed_release::outcome;
 
-const time_point t0{1000s};
 const owed_release::config settings{.ttl = 10s, .timeout = 50ms, .seed = 1};
 
 owed_release of_three(std::uint64_t connection = 1) {

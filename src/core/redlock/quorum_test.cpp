@@ -1,4 +1,5 @@
 #include "core/redlock/quorum.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -9,7 +10,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const time_point t0{1000s};
 const time_point never = time_point::min();
 
 node_set nodes_of_bits(std::uint32_t bits) {

@@ -1,4 +1,5 @@
 #include "core/redlock/rejoin.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -11,7 +12,6 @@ using namespace std::chrono_literals;
 using result = seal_reply::result;
 using state = rejoin::state;
 
-const time_point t0{1000s};
 const time_point ready = t0 + 60s;
 
 rejoin::config amnesiac(std::size_t nodes = 5, time_point when = ready) {

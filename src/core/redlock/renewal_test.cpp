@@ -1,4 +1,5 @@
 #include "core/redlock/renewal.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -12,7 +13,6 @@ using namespace std::chrono_literals;
 using handle = renewal::handle;
 using there = renewal::session_there;
 
-const time_point t0{1000s};
 constexpr duration ttl = 6s;
 
 renewal::answer says(std::initializer_list<bool> ours, there session = there::holds) {

@@ -6,6 +6,7 @@
 #include "core/redlock/admission.hpp"
 #include "core/redlock/attempt.hpp"
 #include "core/redlock/renewal.hpp"
+#include "core/start_test.hpp"
 
 #include "gtest/gtest.h"
 
@@ -16,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const time_point t0{1000s};
 constexpr attempt::config three{.nodes = 3, .ttl = 30s, .timeout = 50ms, .tokens = true};
 
 attempt begun(node_set asked = node_set::all(3)) {

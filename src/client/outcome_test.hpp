@@ -1,0 +1,25 @@
+// What the tests of a client ask of every outcome.
+#pragma once
+
+#include "holdfast/clock.hpp"
+#include "holdfast/error.hpp"
+
+#include <chrono>
+#include <thread>
+
+namespace holdfast::client::testing {
+
+/// `errc{}` for a value.
+errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+template <class Predicate>
+bool eventually(Predicate p, duration most = std::chrono::seconds{30}) {
+  const auto end = clock::now() + most;
+  while (!p()) {
+    if (clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  }
+  return true;
+}
+
+}  // namespace holdfast::client::testing
