@@ -62,7 +62,7 @@ function(holdfast_test name)
   target_compile_options(${name} PRIVATE -O0)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/src ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE
-    holdfast_inside ${T_LIBRARIES} GTest::gmock GTest::gtest_main)
+    ${T_LIBRARIES} holdfast_inside GTest::gmock GTest::gtest_main)
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 TEST_FILTER "${T_FILTER}"
     PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")

@@ -8,7 +8,7 @@
 
 namespace {
 
-void run(const std::filesystem::path& file) {
+void feed(const std::filesystem::path& file) {
   std::ifstream in(file, std::ios::binary);
   const std::vector<char> text{std::istreambuf_iterator<char>(in), {}};
   // A copy of exactly this size, so that AddressSanitizer sees a read beyond the end.
@@ -22,12 +22,12 @@ int main(int argc, char** argv) {
   int ran = 0;
   for (int i = 1; i < argc; ++i) {
     if (std::filesystem::is_regular_file(argv[i])) {
-      run(argv[i]);
+      feed(argv[i]);
       ++ran;
       continue;
     }
     for (const auto& entry : std::filesystem::directory_iterator(argv[i])) {
-      run(entry.path());
+      feed(entry.path());
       ++ran;
     }
   }
