@@ -220,6 +220,29 @@ TEST_F(redlock_basics, a_denied_session_loses_its_locks_with_the_reason) {
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
+TEST_F(redlock_basics, a_lock_is_listed_as_long_as_a_majority_may_have_it) {
+  session s = nodes.open("ttl=60s");  // No renewal repairs what is deleted here.
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  const std::string left_behind(40, 'a');
+  for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"SET", "b", left_behind, "PX", "60000"});
+  for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"DEL", "a"});
+  auto view = store::open(nodes.url("ttl=5s", 1));
+  ASSERT_TRUE(view) << view.error().message();
+  const auto names = [&] {
+    std::vector<std::string> found;
+    const auto all = view->list();
+    EXPECT_TRUE(all) << all.error().message();
+    for (const auto& lock : all->locks) found.push_back(lock.name.str());
+    return found;
+  };
+  EXPECT_EQ(names(), std::vector<std::string>{"a"}) << "no majority has b";
+  nodes.kill(4);
+  // Two of the four have b, and the fifth may have it too.
+  EXPECT_TRUE(eventually([&] { return names() == std::vector<std::string>{"a", "b"}; }));
+}
+
 TEST_F(redlock_basics, a_lock_is_lost_when_its_extensions_are_used_up) {
   session s = nodes.open("ttl=1s&extensions=1");
   auto l = s.try_acquire(lock_name("a"));

@@ -114,7 +114,7 @@ void census::add(node_index i, const page& p) {
     }
   }
   for (const auto& l : p.locks) {
-    found_lock& f = locks_[{l.name, l.value}];
+    found_lock& f = locks_[l.name][l.value];
     f.on.add(i);
     f.counter = std::max(f.counter, l.counter);
   }
@@ -141,16 +141,21 @@ core::listing census::result() {
   const auto mix = [&seen](const std::string& text) {
     seen = (seen ^ std::hash<std::string>{}(text)) * 0x100000001b3U;
   };
-  for (const auto& [key, found] : locks_) {
-    if (found.on.size() < cluster_->majority()) continue;
-    const session_id owner = owner_of(key.second);
+  for (const auto& [name, values] : locks_) {
+    const auto most =
+        std::ranges::max_element(values, {}, [](const auto& v) { return v.second.on.size(); });
+    const auto& [value, found] = *most;
+    // A node that was not looked through may have it too.
+    const std::size_t elsewhere = cluster_->size() - complete_.size();
+    if (found.on.size() + elsewhere < cluster_->majority()) continue;
+    const session_id owner = owner_of(value);
     core::entry e;
     // The counter of a name outlives its locks; a value without a session was given no token.
-    if (key.second.find('.') != std::string::npos) e.order = token{found.counter};
+    if (value.find('.') != std::string::npos) e.order = token{found.counter};
     e.owner = owner;
     e.inc = 1;
-    all.locks.push_back({lock_name(key.first), {e}});
-    mix(key.first + "=" + key.second);
+    all.locks.push_back({lock_name(name), {e}});
+    mix(name + "=" + value);
     if (sessions_.contains(owner)) continue;
     core::session_record unknown;
     unknown.id = owner;

@@ -8,13 +8,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace holdfast::engines::redlock {
 
 /// Looks through all nodes, page by page, for sessions and locks, and puts together what a majority
-/// has. Not one moment: what changes meanwhile may be missed or be old.
+/// has, or may have while some nodes cannot be looked through: a lock that is held is never left
+/// out. Not one moment: what changes meanwhile may be missed or be old.
 ///
 /// Thread safety: start() once; it keeps itself alive.
 class census final : public std::enable_shared_from_this<census> {
@@ -43,7 +43,7 @@ class census final : public std::enable_shared_from_this<census> {
   node_set complete_;
   std::string trouble_{};
   std::map<session_id, core::session_record> sessions_;
-  std::map<std::pair<std::string, std::string>, found_lock> locks_;  ///< By name and value.
+  std::map<std::string, std::map<std::string, found_lock>> locks_;  ///< By name, then by value.
 };
 
 }  // namespace holdfast::engines::redlock
