@@ -141,13 +141,13 @@ core::listing census::result() {
   const auto mix = [&seen](const std::string& text) {
     seen = (seen ^ std::hash<std::string>{}(text)) * 0x100000001b3U;
   };
+  // May have what the others have.
+  const node_set unseen = node_set::all(cluster_->size()) - complete_;
   for (const auto& [name, values] : locks_) {
     const auto most =
         std::ranges::max_element(values, {}, [](const auto& v) { return v.second.on.size(); });
     const auto& [value, found] = *most;
-    // A node that was not looked through may have it too.
-    const std::size_t elsewhere = cluster_->size() - complete_.size();
-    if (found.on.size() + elsewhere < cluster_->majority()) continue;
+    if ((found.on | unseen).size() < cluster_->majority()) continue;
     const session_id owner = owner_of(value);
     core::entry e;
     // The counter of a name outlives its locks; a value without a session was given no token.
