@@ -13,7 +13,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int rate_error = 4000;       ///< ppm; two clocks differ by less than rho then.
 constexpr std::size_t older_kept = 6;  ///< States that a restart may bring back.
 
 }  // namespace

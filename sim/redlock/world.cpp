@@ -11,9 +11,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int rate_error = 4000;       ///< ppm; two clocks differ by less than rho then.
-constexpr std::size_t older_kept = 6;  ///< States that a restart may bring back.
-constexpr duration turn_limit = 60s;   ///< After the last fault, for everybody's next grant.
+constexpr duration turn_limit = 60s;  ///< After the last fault, for everybody's next grant.
 constexpr duration drain_limit = 10s;
 
 }  // namespace

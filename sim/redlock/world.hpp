@@ -19,6 +19,9 @@ namespace holdfast::sim::redlock {
 class client;
 class contender;
 
+/// In ppm: two clocks differ by less than rho then.
+constexpr int rate_error = 4000;
+
 struct outcome {
   std::uint64_t steps{};
   std::uint64_t grants{};
