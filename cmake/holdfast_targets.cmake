@@ -44,6 +44,7 @@ endfunction()
 # holdfast_test(name [SINGLE_THREADED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...]
 #               [TIMEOUT s])
 # A GoogleTest program that sees the library's inside, registered test by test with ctest.
+# TIMEOUT: of the reduced counts; the full ones have half an hour at least.
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 # FILTER: as --gtest_filter, which of its tests are registered.
 function(holdfast_test name)

@@ -13,8 +13,8 @@
 namespace holdfast::engines::redlock {
 
 /// Looks through all nodes, page by page, for sessions and locks, and puts together what a majority
-/// has, or may have while some nodes cannot be looked through: a lock that is held is never left
-/// out. Not one moment: what changes meanwhile may be missed or be old.
+/// has, or may have while some nodes cannot be looked through. Not one moment: what changes
+/// meanwhile may be missed or be old.
 ///
 /// Thread safety: start() once; it keeps itself alive.
 class census final : public std::enable_shared_from_this<census> {
