@@ -1,9 +1,9 @@
 #pragma once
 
+#include "core/rounds_test.hpp"
 #include "sim/world.hpp"
 
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 namespace holdfast::sim {
@@ -35,9 +35,6 @@ inline campaign run_seeds(const scenario& s, std::uint64_t from, std::uint64_t c
 }
 
 /// How many times more runs there are when HOLDFAST_TEST_FULL is set.
-inline std::uint64_t thoroughness() {
-  const char* full = std::getenv("HOLDFAST_TEST_FULL");
-  return full != nullptr && std::string(full) == "1" ? 100 : 1;
-}
+inline std::uint64_t thoroughness() { return core::is_full_run() ? 100 : 1; }
 
 }  // namespace holdfast::sim

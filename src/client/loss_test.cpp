@@ -3,6 +3,7 @@
 #include "client/engines_test.hpp"
 #include "client/outcome_test.hpp"
 #include "client/session_core.hpp"
+#include "core/rounds_test.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -192,11 +193,7 @@ TEST_F(loss, a_release_that_is_not_answered_is_tried_again) {
 }
 
 TEST_F(loss, a_hundred_thousand_locks_are_told_promptly) {
-#if defined(__SANITIZE_THREAD__)
-  constexpr int locks = 5'000;  // Everything takes 20 times as long.
-#else
-  constexpr int locks = 100'000;
-#endif
+  constexpr int locks = core::shortened(100'000);
   auto s = open_session(30s);
   std::vector<lock> held;
   held.reserve(locks);

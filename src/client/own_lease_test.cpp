@@ -1,5 +1,6 @@
 // Locks that have a lease of their own, and that may be lost alone.
 #include "client/leased_engine_test.hpp"
+#include "core/rounds_test.hpp"
 
 namespace holdfast {
 namespace {
@@ -252,11 +253,7 @@ TEST_F(own_lease, of_a_lost_lock_is_left_later_when_the_store_does_not_answer) {
 }
 
 TEST_F(own_lease, of_many_locks_is_told_promptly) {
-#if defined(__SANITIZE_THREAD__)
-  constexpr int locks = 5'000;  // Everything takes 20 times as long.
-#else
-  constexpr int locks = 100'000;
-#endif
+  constexpr int locks = core::shortened(100'000);
   engine_->own_ttl = 10min;
   auto s = open_session();
   std::vector<lock> held;

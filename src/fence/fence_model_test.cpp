@@ -1,11 +1,11 @@
 #include <holdfast/fence.hpp>
 
+#include "core/rounds_test.hpp"
 #include "core/splitmix.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,8 +133,8 @@ class scene {
 };
 
 TEST(fence_model, every_sequence_ends_as_the_model_says) {
-  const std::uint64_t sequences = std::getenv("HOLDFAST_TEST_FULL") != nullptr ? 1'000'000 : 10'000;
-  for (std::uint64_t seed = 1; seed <= sequences; ++seed) {
+  const int sequences = core::shortened(core::rounds(10'000, 1'000'000));
+  for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(sequences); ++seed) {
     const auto policy = seed % 2 == 0 ? older_passes::wait : older_passes::invalidate;
     const auto wrong = scene(seed, policy).play(24);
     ASSERT_TRUE(wrong.empty()) << "seed " << seed << ": " << wrong;

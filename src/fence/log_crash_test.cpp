@@ -1,3 +1,4 @@
+#include "core/rounds_test.hpp"
 #include "tests/fence/log_story.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +19,7 @@ std::uint64_t length_of(std::uint64_t seed, int steps) {
 
 TEST(log_crash, at_every_change_of_random_stories) {
   constexpr int steps = 40;
-  const int stories = tests::trials(20, 2'000);
+  const int stories = core::shortened(core::rounds(20, 2'000));
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(stories); ++seed) {
     const std::uint64_t changes = length_of(seed, steps);
     for (std::uint64_t at = 1; at <= changes; ++at) {
@@ -37,7 +38,7 @@ TEST(log_crash, at_every_change_of_random_stories) {
 }
 
 TEST(log_crash, again_while_it_recovers) {
-  const int stories = tests::trials(20, 1'000);
+  const int stories = core::shortened(core::rounds(20, 1'000));
   for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(stories); ++seed) {
     for (std::uint64_t at = 1; at <= 12; ++at) {
       SCOPED_TRACE("seed " + std::to_string(seed) + ", change " + std::to_string(at));

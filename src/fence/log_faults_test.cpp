@@ -1,3 +1,4 @@
+#include "core/rounds_test.hpp"
 #include "fence/log_names.hpp"
 #include "tests/fence/log_story.hpp"
 
@@ -103,7 +104,7 @@ TEST(log_faults, a_full_disk_is_noticed_before_the_write_and_loses_nothing) {
 }
 
 TEST(log_faults, any_one_call_that_fails_loses_nothing_that_was_acknowledged) {
-  const int stories = tests::trials(6, 500);
+  const int stories = core::shortened(core::rounds(6, 500));
   for (const int code : {EIO, ENOSPC}) {
     for (std::uint64_t seed = 1; seed <= static_cast<std::uint64_t>(stories); ++seed) {
       for (std::uint64_t at = 1; at <= 150; ++at) {

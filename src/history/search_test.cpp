@@ -2,10 +2,11 @@
 // small history and asks of the whole order whether it is one of a lock, or of fenced storage.
 #include <holdfast/history.hpp>
 
+#include "core/rounds_test.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <random>
@@ -272,7 +273,7 @@ std::string shown(const std::vector<line>& lines) {
 }
 
 std::uint64_t rounds() {
-  return std::getenv("HOLDFAST_TEST_FULL") != nullptr ? 20'000 : 2'000;  // NOLINT
+  return static_cast<std::uint64_t>(core::shortened(core::rounds(2'000, 20'000)));
 }
 
 /// What is left after a violation was explained must be one by itself.

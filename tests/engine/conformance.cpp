@@ -1,5 +1,6 @@
 #include "tests/engine/conformance.hpp"
 
+#include "core/rounds_test.hpp"
 #include "core/store_url.hpp"
 #if defined(HOLDFAST_WITH_ETCD)
 #include "engines/etcd/open.hpp"
@@ -245,7 +246,7 @@ void engine_test::SetUp() {
 }
 
 int engine_test::count(int reduced, int full) {
-  if (std::getenv("HOLDFAST_TEST_FULL") != nullptr) return full;
+  if (core::is_full_run()) return full;
   return GetParam().commits ? (reduced + 7) / 8 : reduced;
 }
 

@@ -32,8 +32,6 @@ inline void PrintTo(const engine_kind& kind, std::ostream* out) { *out << kind.n
 std::vector<engine_kind> built_engines();
 std::string kind_name(const testing::TestParamInfo<engine_kind>& info);
 
-/// True when HOLDFAST_TEST_FULL is set: long counts.
-
 /// Asks an engine and waits for the answer. A second answer to one question ends the test program,
 /// for the promise behind it refuses.
 class asker {

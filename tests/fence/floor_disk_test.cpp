@@ -1,3 +1,4 @@
+#include "core/rounds_test.hpp"
 #include "fence/floor_file.hpp"
 #include "tests/fence/crashing_disk.hpp"
 
@@ -5,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <map>
 #include <string>
 
@@ -70,7 +70,9 @@ void expect_kept(crashing_disk& disk, const history& h, const std::string& when)
   }
 }
 
-std::uint64_t seeds() { return std::getenv("HOLDFAST_TEST_FULL") != nullptr ? 20'000 : 200; }
+std::uint64_t seeds() {
+  return static_cast<std::uint64_t>(core::shortened(core::rounds(200, 20'000)));
+}
 
 TEST(floor_on_a_disk, survives_a_power_loss_at_every_call) {
   history unhurt;

@@ -26,11 +26,6 @@ inline fencing_token with(std::uint64_t token) {
   return {{store_identity("test/1"), lock_name("log")}, {token}};
 }
 
-/// As often as is quick, or as the full run asks for.
-inline int trials(int reduced, int full) {
-  return std::getenv("HOLDFAST_TEST_FULL") != nullptr ? full : reduced;
-}
-
 /// A machine with a log on a disk that can lose its power.
 class log_machine {
  public:

@@ -1,9 +1,9 @@
 #include "tests/redis/differential.hpp"
+#include "core/rounds_test.hpp"
 #include "sim/redlock/script_rules.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <ostream>
 #include <sstream>
 #include <string_view>
@@ -13,10 +13,7 @@ namespace {
 
 constexpr std::size_t length = 120;
 
-std::uint64_t sequences() {
-  const char* full = std::getenv("HOLDFAST_TEST_FULL");
-  return full != nullptr && std::string_view(full) == "1" ? 1'000 : 40;
-}
+std::uint64_t sequences() { return static_cast<std::uint64_t>(core::rounds(40, 1'000)); }
 
 /// Leaves out every operation without which the answers still differ.
 std::vector<operation> shrunk(twins& both, std::vector<operation> all, int at) {

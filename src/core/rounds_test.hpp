@@ -1,0 +1,27 @@
+// How often tests repeat themselves.
+#pragma once
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace holdfast::core {
+
+/// How many times as long computing takes in this build, roughly.
+#if defined(__SANITIZE_THREAD__)
+inline constexpr int slowness = 20;
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr int slowness = 4;
+#else
+inline constexpr int slowness = 1;
+#endif
+
+/// Whether this is the long run, `script/test --full`.
+inline bool is_full_run() { return std::getenv("HOLDFAST_TEST_FULL") != nullptr; }
+
+inline int rounds(int reduced, int full) { return is_full_run() ? full : reduced; }
+
+/// The share of an instrumented build: what it looks for shows in any of many rounds, and the
+/// release build runs them all.
+constexpr int shortened(int rounds) { return std::max(rounds / slowness, 1); }
+
+}  // namespace holdfast::core
