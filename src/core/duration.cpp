@@ -82,10 +82,10 @@ bool add_fraction(std::int64_t& total, std::string_view digits, std::int64_t ns)
   for (const char c : digits) {
     const std::int64_t tenths = (c - '0') * ns;
     if (tenths % 10 != 0 || (c != '0' && ns == 0)) return false;
-    total += tenths / 10;
+    if (!add(total, tenths / 10, 1)) return false;
     ns = ns % 10 == 0 ? ns / 10 : 0;
   }
-  return total < limit;
+  return true;
 }
 
 }  // namespace
