@@ -24,8 +24,7 @@ void store::keep_view(const core::queue_view& v, const entry_table& entries,
     s.keys.push_back(keys().session(e->what.owner));
   }
   std::ranges::sort(s.keys);
-  const auto rest = std::ranges::unique(s.keys);
-  s.keys.erase(rest.begin(), rest.end());
+  s.keys.erase(std::unique(s.keys.begin(), s.keys.end()), s.keys.end());
   own->second.waits_for = std::move(s);
 }
 

@@ -157,8 +157,8 @@ void ensemble::resolve() {
         self->names_trouble_ = all->trouble;
         // Not all clients should lean on the same server.
         if (!all->found.empty()) {
-          const auto first = io::random_bits() % all->found.size();
-          std::ranges::rotate(all->found, all->found.begin() + static_cast<std::ptrdiff_t>(first));
+          const auto first = static_cast<std::ptrdiff_t>(io::random_bits() % all->found.size());
+          std::rotate(all->found.begin(), all->found.begin() + first, all->found.end());
         }
         self->connect(numeric(all->found));
       });

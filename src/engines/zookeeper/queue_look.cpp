@@ -206,8 +206,7 @@ std::vector<std::string> nodes_of(const store& s, const lock_name& name, const q
     nodes.push_back(s.where().gate(e.owner));
   }
   std::ranges::sort(nodes);
-  const auto rest = std::ranges::unique(nodes);
-  nodes.erase(rest.begin(), rest.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
   return nodes;
 }
 
