@@ -123,6 +123,15 @@ class run {
     MUST(tokens_ ? machine_.chosen().value > 0 : machine_.chosen().value == 0);
   }
 
+  node_set subset() {
+    node_set s = node_set::all(nodes_);
+    const std::uint8_t without = in_.next();
+    for (node_index i = 0; i < nodes_; ++i) {
+      if (without % 4 == 0 && (without >> (i + 2) & 1U) != 0) s.remove(i);
+    }
+    return s;
+  }
+
   fuzz::bytes in_;
   const std::size_t nodes_{1 + in_.next() % 7U};
   const bool tokens_{in_.next() % 2 == 0};
@@ -135,15 +144,6 @@ class run {
   node_set raising_;
   token token_{};
   bool decided_{};
-
-  node_set subset() {
-    node_set s = node_set::all(nodes_);
-    const std::uint8_t without = in_.next();
-    for (node_index i = 0; i < nodes_; ++i) {
-      if (without % 4 == 0 && (without >> (i + 2) & 1U) != 0) s.remove(i);
-    }
-    return s;
-  }
 };
 
 }  // namespace

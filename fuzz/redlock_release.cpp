@@ -74,7 +74,7 @@ class run {
     sent_to_ = sent_to_ | s.send;
     MUST(!s.finished || !finished_);
     finished_ = finished_ || s.finished;
-    MUST(finished_ == (owed_.empty() || over || finished_));
+    MUST(finished_ == (owed_.empty() || over));
     if (finished_) return;
     // It is woken for all that nobody answers.
     MUST(!ticked || s.wake > now_);

@@ -35,7 +35,6 @@ class run {
     renewal::handle at{};
     std::array<time_point, nodes_most> there{};
     bool lives{};
-    bool removed{};
   };
   struct asked {
     renewal::batch what;
@@ -50,7 +49,6 @@ class run {
 
   void event() {
     now_ += ttl * (in_.next() % 64) / 300;
-    // The leases end by the clock whether or not anybody looks.
     switch (in_.next() % 10) {
       case 0:
         return add();
@@ -86,7 +84,6 @@ class run {
     held& h = all_[in_.next() % all_.size()];
     if (!h.lives) return;
     h.lives = false;
-    h.removed = true;
     machine_.remove(h.at);
     check();
   }

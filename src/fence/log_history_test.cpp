@@ -78,7 +78,7 @@ void read_last(log_machine& m, recorder& says) {
 }
 
 TEST(log_history, of_threads_that_take_a_log_from_each_other_is_linearizable) {
-  const int games = core::shortened(core::rounds(10, 500));
+  const int games = core::rounds(10, 500);
   for (int game = 0; game < games; ++game) {
     log_machine m(static_cast<std::uint64_t>(game) + 1);
     std::atomic<std::uint64_t> tokens{};

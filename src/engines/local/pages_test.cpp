@@ -93,7 +93,7 @@ TEST_F(local_pages, a_changed_number_in_a_page_never_ends_the_process) {
     EXPECT_LE(outcome, 1) << "round " << round << ", byte " << where << " := " << value;
     refused += outcome == 0;
   }
-  EXPECT_GT(refused, rounds / 13);
+  EXPECT_GT(refused, rounds / 12);
 }
 
 TEST_F(local_pages, a_file_that_was_cut_is_damaged) {
