@@ -246,8 +246,8 @@ void engine_test::SetUp() {
 }
 
 int engine_test::count(int reduced, int full) {
-  if (core::is_full_run()) return full;
-  return GetParam().commits ? (reduced + 7) / 8 : reduced;
+  const int wanted = core::rounds(reduced, full);
+  return GetParam().commits ? (wanted + 7) / 8 : wanted;
 }
 
 asker engine_test::again() { return open_asker(GetParam(), scratch_.path()); }

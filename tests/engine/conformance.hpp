@@ -96,8 +96,8 @@ class engine_test : public testing::TestWithParam<engine_kind> {
   asker& ask() { return *ask_; }
   /// Another engine object on the same store.
   asker again();
-  /// `reduced`, or an eighth of it where every change is a commit; `full` when HOLDFAST_TEST_FULL
-  /// is set.
+  /// `reduced`, or `full` when HOLDFAST_TEST_FULL is set; an eighth of it where every change is a
+  /// commit.
   static int count(int reduced, int full);
   member join(duration ttl = std::chrono::seconds{30}) { return member(ask(), ttl); }
 
