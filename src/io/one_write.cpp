@@ -4,6 +4,7 @@
 #include "io/background.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 namespace holdfast::io {
@@ -11,6 +12,9 @@ namespace holdfast::io {
 namespace {
 
 thread_local one_write* current = nullptr;
+
+/// Nodes of a Redlock.
+constexpr std::size_t usual_writers = 8;
 
 }  // namespace
 
@@ -29,6 +33,7 @@ bool one_write::gathers() noexcept { return current != nullptr; }
 void one_write::add(std::shared_ptr<writer> w) {
   HOLDFAST_ASSERT(current != nullptr);
   auto& all = current->writers_;
+  if (all.empty()) all.reserve(usual_writers);
   if (std::ranges::find(all, w) == all.end()) all.push_back(std::move(w));
 }
 

@@ -6,7 +6,7 @@
 
 #include <asio/buffer.hpp>
 #include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
+#include <asio/posix/basic_stream_descriptor.hpp>
 #include <asio/post.hpp>
 
 #include <sys/socket.h>
@@ -25,6 +25,9 @@ namespace {
 
 /// Some hundred commands: work for the server until the turn is over. Redis reads 16 KiB at once.
 constexpr std::size_t worth_sending = 24 * 1024;
+
+/// Asio's own name for it would have the executor's type erased, for each answer anew.
+using socket_descriptor = asio::posix::basic_stream_descriptor<asio::io_context::executor_type>;
 
 error broken(int number) {
   return error(errc::unavailable,
@@ -95,7 +98,7 @@ class stream::state final : public one_write::writer,
     auto fd = start_connecting((*found)[to_.attempt % found->size()], to_.silence_max);
     if (!fd) return lose(fd.error());
     descriptor_.emplace(context_, fd->release());
-    descriptor_->async_wait(asio::posix::stream_descriptor::wait_write,
+    descriptor_->async_wait(socket_descriptor::wait_write,
                             [self = shared_from_this()](const asio::error_code& failed) {
                               if (!failed && !self->closed_) self->connected();
                             });
@@ -281,7 +284,7 @@ class stream::state final : public one_write::writer,
     // Only the loop's thread may start to wait; it may be another one that found no room.
     asio::post(context_, [self = shared_from_this()] {
       if (self->closed_) return;
-      self->descriptor_->async_wait(asio::posix::stream_descriptor::wait_write,
+      self->descriptor_->async_wait(socket_descriptor::wait_write,
                                     [self](const asio::error_code& failed) {
                                       if (failed || self->closed_) return;
                                       self->resume_writing();
@@ -311,7 +314,7 @@ class stream::state final : public one_write::writer,
   bool flush_follows_{false};
   std::optional<tls_session> tls_;
   std::array<char, encrypted_bytes> encrypted_in_;
-  std::optional<asio::posix::stream_descriptor> descriptor_;
+  std::optional<socket_descriptor> descriptor_;
 
   mutable std::mutex mutex_;
   bool is_open_{false};
