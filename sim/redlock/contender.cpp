@@ -10,8 +10,6 @@ namespace rl = core::redlock;
 
 namespace {
 
-milliseconds in_ms(duration d) { return std::chrono::duration_cast<milliseconds>(d); }
-
 rl::node_vote vote_of(const node::answer& a) {
   if (a.refused == fault::epoch_moved) return rl::node_vote::of(a.refused, a.number);
   if (a.refused != fault::none) return rl::node_vote::of(a.refused);

@@ -8,12 +8,6 @@ namespace holdfast::sim::redlock {
 
 namespace rl = core::redlock;
 
-namespace {
-
-milliseconds in_ms(duration d) { return std::chrono::duration_cast<milliseconds>(d); }
-
-}  // namespace
-
 keeper::keeper(client& of) : of_(of), renewal_({of.of().nodes(), of.of().setup.ttl}, of.local()) {}
 
 void keeper::start() { tick_at(renewal_.wake()); }

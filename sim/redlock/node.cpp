@@ -17,8 +17,6 @@ using core::redlock::active;
 
 constexpr server_time day = std::chrono::hours{24};
 
-milliseconds in_ms(duration d) { return std::chrono::duration_cast<milliseconds>(d); }
-
 template <class T>
 T& grown(std::vector<T>& v, std::size_t i) {
   if (v.size() <= i) v.resize(i + 1);

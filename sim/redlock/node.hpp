@@ -18,6 +18,9 @@ using core::redlock::fault;
 using core::redlock::node_record;
 using core::redlock::server_time;
 
+/// As the scripts are given a duration.
+inline milliseconds in_ms(duration d) { return std::chrono::duration_cast<milliseconds>(d); }
+
 /// One Redis master with the scripts of engines/redlock/scripts.hpp: each function is one script,
 /// with the same checks in the same order, and answers what the script answers. tests/redis
 /// compares both, operation by operation.

@@ -28,6 +28,11 @@ namespace holdfast::engines::redlock {
 using core::redlock::node_index;
 using core::redlock::node_set;
 
+/// How long the first operation waits for the connections.
+inline constexpr duration ready_limit = std::chrono::milliseconds{2500};
+/// For what is asked of a node outside an attempt: a node that hangs is put out by its silence.
+inline constexpr duration inquiry_limit = std::chrono::seconds{2};
+
 /// Who may vote at one moment: what every request of one attempt is made from. A plain value that
 /// many threads share.
 struct ballots {

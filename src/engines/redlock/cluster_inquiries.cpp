@@ -18,8 +18,6 @@ using core::redlock::seal_reply;
 using core::redlock::write;
 using core::redlock::write_reply;
 
-/// For what is asked of a node outside an attempt: a node that hangs is put out by its silence.
-constexpr duration inquiry_limit = 2s;
 constexpr duration reload_pause = 100ms;
 /// How often the clocks of the nodes are read while nothing else brings their TIME.
 constexpr duration clock_poll = 1s;

@@ -16,12 +16,8 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
-using namespace std::chrono_literals;
 using core::status;
 using core::redlock::fault;
-
-/// How long the first operation of a session waits for the connections.
-constexpr duration ready_limit = 2500ms;
 
 std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().count()); }
 

@@ -18,7 +18,6 @@ using namespace std::chrono_literals;
 using core::redlock::for_each;
 using cue = lined_up::cue;
 
-constexpr duration inquiry_limit = 2s;
 /// How often in a row a lock stays in one process while others wait, or may.
 constexpr int streak_max = 4;
 /// While a majority of the nodes knows of nobody it may stay for longer; but programs that tell

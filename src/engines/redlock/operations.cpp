@@ -27,7 +27,6 @@ using holdfast::redlock::node_info;
 using holdfast::redlock::overview;
 using holdfast::redlock::setup;
 
-constexpr duration ready_limit = 2500ms;
 constexpr duration answer_limit = 2s;
 
 void wait_ready(const std::shared_ptr<cluster>& c) {
