@@ -8,9 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -51,10 +49,12 @@ struct redis_request {
   std::uint64_t place{};  ///< Of its first byte in the stream.
   bool subscribes{};      ///< Answered by a push in RESP3.
   bool expired{};         ///< Its deadline has passed, and the receiver was told.
+  bool in_line{};         ///< Due no earlier than those in line before it; set by redis_requests.
 };
 
 /// The unanswered commands of a connection, in the order in which they were sent, and by deadline.
-/// No timer per command: a heap that forgets answered ones lazily.
+/// No timer per command: nearly all are due in the order of sending, so the first that waits is the
+/// first that is due. A heap has the others, and forgets answered ones lazily.
 ///
 /// Thread safety: none; one owner.
 class redis_requests {
@@ -76,20 +76,25 @@ class redis_requests {
   /// All of them, oldest first; none remain.
   std::vector<redis_request> take_all();
 
-  /// How many deadlines are remembered: bounded by the number of commands.
-  std::size_t remembered() const noexcept { return deadlines_.size(); }
+  /// How many deadlines are remembered beside the commands: bounded by their number.
+  std::size_t remembered() const noexcept { return early_.size(); }
 
  private:
   using due = std::pair<time_point, std::uint64_t>;  ///< With the number of the command.
 
   redis_request* waiting(std::uint64_t number) noexcept;
-  void drop_first_deadline();
+  redis_request* next_due();
+  redis_request* first_in_line() noexcept;
+  redis_request* first_early();
+  void drop_first_early();
   void forget_answered();
 
   /// Not in one piece: the memory of what was answered is at hand for what is sent next.
   std::deque<redis_request> all_;
   std::uint64_t number_{0};  ///< Of all_[0] among all commands.
-  std::vector<due> deadlines_;
+  time_point latest_{};      ///< The deadline of the last one in line.
+  std::uint64_t looked_{0};  ///< Before this number nobody in line waits for a deadline.
+  std::vector<due> early_;   ///< Of those that are due before one in line that was sent earlier.
 };
 
 }  // namespace holdfast::io

@@ -2,6 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <deque>
+#include <random>
+#include <vector>
+
 namespace holdfast::io {
 namespace {
 
@@ -9,6 +15,30 @@ time_point at(int milliseconds) { return time_point{} + std::chrono::millisecond
 
 redis_request one(std::uint64_t tag, time_point deadline) {
   return {.receiver = nullptr, .tag = tag, .deadline = deadline, .place = 0};
+}
+
+std::vector<std::uint64_t> tags_of(const std::vector<redis_request>& from) {
+  std::vector<std::uint64_t> tags;
+  for (const auto& r : from) tags.push_back(r.tag);
+  std::sort(tags.begin(), tags.end());
+  return tags;
+}
+
+/// What take_due() does, without regard to order.
+std::vector<std::uint64_t> expire(std::deque<redis_request>& plain, time_point now) {
+  std::vector<redis_request> due;
+  for (auto& r : plain) {
+    if (r.expired || r.deadline > now) continue;
+    r.expired = true;
+    due.push_back(r);
+  }
+  return tags_of(due);
+}
+
+time_point first_deadline(const std::deque<redis_request>& plain) {
+  time_point first = time_point::max();
+  for (const auto& r : plain) first = r.expired ? first : std::min(first, r.deadline);
+  return first;
 }
 
 TEST(redis_requests, are_answered_in_the_order_of_sending) {
@@ -62,7 +92,7 @@ TEST(redis_requests, an_answered_one_has_no_deadline) {
 TEST(redis_requests, remember_no_more_than_a_bounded_number_of_answered_ones) {
   redis_requests all;
   for (int i = 0; i < 200'000; ++i) {
-    all.add(one(static_cast<std::uint64_t>(i), at(1'000'000 + i)));
+    all.add(one(static_cast<std::uint64_t>(i), at(1'000'000 - i)));
     if (i >= 10) {
       EXPECT_EQ(all.take_front().tag, static_cast<std::uint64_t>(i - 10));
     }
@@ -70,6 +100,34 @@ TEST(redis_requests, remember_no_more_than_a_bounded_number_of_answered_ones) {
   }
   EXPECT_EQ(all.size(), 10U);
   EXPECT_EQ(all.take_due(at(2'000'000)).size(), 10U);
+}
+
+TEST(redis_requests, are_due_as_in_a_plain_list_whatever_the_order_of_their_deadlines) {
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](unsigned n) { return static_cast<int>(random() % n); };
+    redis_requests all;
+    std::deque<redis_request> plain;
+    int now = 0;
+    for (std::uint64_t tag = 0; tag < 300; ++tag) {
+      const bool ends = below(10) != 0;
+      // Mostly one timeout, as in life; sometimes a long or a short one.
+      const int timeout = below(5) != 0 ? 20 : below(100);
+      const auto deadline = ends ? at(now + timeout) : time_point::max();
+      all.add(one(tag, deadline));
+      plain.push_back(one(tag, deadline));
+      for (int i = below(3); i > 0 && !plain.empty(); --i) {
+        const auto front = all.take_front();
+        EXPECT_EQ(front.tag, plain.front().tag);
+        EXPECT_EQ(front.expired, plain.front().expired) << "seed " << seed << ", tag " << front.tag;
+        plain.pop_front();
+      }
+      now += below(8);
+      const auto due = expire(plain, at(now));
+      EXPECT_EQ(tags_of(all.take_due(at(now))), due) << "seed " << seed << ", after tag " << tag;
+      EXPECT_EQ(all.next_deadline(), first_deadline(plain)) << "seed " << seed;
+    }
+  }
 }
 
 TEST(redis_requests, the_end_of_a_connection_takes_all_that_are_owed) {
