@@ -75,7 +75,7 @@ void contender::begin_round() {
   r->start();
 }
 
-void contender::round_ended(round::result_of r) {
+void contender::round_ended(round::result_of& r) {
   cluster_->saw_token(r.newest_token);
   if (!r.held && !r.key.asked.empty()) {
     std::make_shared<debt>(cluster_, std::move(r.key), order_.timeout)->start({});

@@ -54,7 +54,7 @@ class contender final : public lined_up,
   /// Its owner does not want it any more; nothing is told afterwards.
   void cancel();
   void turn(cue what) override;
-  void round_ended(round::result_of r) override;
+  void round_ended(round::result_of& r) override;
   void late(node_index i) override;
 
  private:

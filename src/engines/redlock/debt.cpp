@@ -129,11 +129,9 @@ debt::settled debt::take_settled(time_point) {
   return std::exchange(then_, {});
 }
 
-void debt::note_others(node_index i, const wire::reply& r) const {
-  if (!lines_) return;
-  const auto got = replies::release(r);
-  if (!got || !got->deleted || !got->told) return;
-  if (got->others) return lines_->others_wait(key_.name);
+void debt::note_others(node_index i, const released& r) const {
+  if (!lines_ || !r.deleted || !r.told) return;
+  if (r.others) return lines_->others_wait(key_.name);
   // Without a line there is nobody whom that concerns.
   if (how_.seat) lines_->nobody_waits(key_.name, i);
 }
@@ -142,17 +140,16 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
   settled done;
   bool freed = true;
-  if (a.reply != nullptr) {
-    cluster_->answered(i);
-    note_others(i, *a.reply);
-  }
+  const reading<released> got = a.reply == nullptr ? fault::silent : replies::release(*a.reply);
+  if (a.reply != nullptr) cluster_->answered(i);
+  if (got) note_others(i, *got);
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
   {
     const std::lock_guard hold(mutex_);
     // It is still on its way, behind the acquire: a second one would only cost memory.
     const bool queued = a.what == io::redis_answer::outcome::unknown &&
                         cluster_->connection_of(i) == connections_[i];
-    if (!queued) settle(i, a.reply, a.at);
+    if (!queued) settle(i, got, a.at);
     done = take_settled(a.at);
     if (!done && then_ && a.at >= patience_) {
       done = std::exchange(then_, {});
@@ -162,10 +159,9 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (done) done(freed);
 }
 
-/// Under the mutex: what a node said, or null: nothing, and it never will.
-void debt::settle(node_index i, const wire::reply* r, time_point at) {
+/// Under the mutex: what a node said, or that it said nothing and never will.
+void debt::settle(node_index i, const reading<released>& got, time_point at) {
   under_way_.remove(i);
-  const reading<released> got = r == nullptr ? fault::silent : replies::release(*r);
   conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
 }
 

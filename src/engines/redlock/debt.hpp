@@ -48,8 +48,8 @@ class debt final : public io::redis_receiver,
   void write_release(std::string& bytes, node_index i) const;
   void send(step& s);
   void conclude(step s);
-  void note_others(node_index i, const wire::reply& r) const;
-  void settle(node_index i, const wire::reply* r, time_point at);
+  void note_others(node_index i, const released& r) const;
+  void settle(node_index i, const reading<released>& got, time_point at);
   bool is_free() const;
   settled take_settled(time_point now);
   void wake_at(time_point when);

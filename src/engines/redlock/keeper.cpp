@@ -26,6 +26,16 @@ core::queue_view view(core::reply r) {
   return v;
 }
 
+core::leave_reply left(bool freed) {
+  core::leave_reply r;
+  r.what = freed ? status::ok : status::unknown;
+  if (!freed) {
+    r.text =
+        "too few nodes answered the release in time; it is repeated until the lock's ttl is over";
+  }
+  return r;
+}
+
 /// Why this engine alone cannot do it.
 std::optional<core::reply> objection(const core::enqueue_request& r) {
   if (!r.how.is_exclusive()) {
@@ -219,19 +229,8 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   }
   if (taker) taker->cancel();
   if (answer) answer(view(reply_of(status::gone)));
-  core::leave_reply ok;
-  ok.what = status::ok;
-  if (!key) return done(ok);
-  give_back(std::move(*key), [done = std::move(done), ok](bool freed) {
-    core::leave_reply r = ok;
-    if (!freed) {
-      r.what = status::unknown;
-      r.text =
-          "too few nodes answered the release in time; it is repeated until the lock's ttl is "
-          "over";
-    }
-    done(r);
-  });
+  if (!key) return done(left(true));
+  give_back(std::move(*key), [done = std::move(done)](bool freed) { done(left(freed)); });
 }
 
 /// Under the mutex: every extension that was sent may still come, up to one ttl later.

@@ -64,9 +64,9 @@ void round::start() {
                      asked_, now);
     step s = attempt_->start(now);
     if (!s.decided) ask_all(s);
-    ended = conclude(s);
+    conclude(s, ended);
   }
-  if (ended) finish(std::move(*ended));
+  if (ended) finish(*ended);
 }
 
 void round::ask_all(step& s) {
@@ -165,13 +165,13 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
       note(attempt_->answered(i, v, a.at), s);
     }
     if (a.what == io::redis_answer::outcome::unknown) note(attempt_->tick(a.at), s);
-    if (s.decided || !s.raise.empty()) ended = conclude(s);
+    if (s.decided || !s.raise.empty()) conclude(s, ended);
   }
   if (core::redlock::action_on(v.why).look_again && a.what == io::redis_answer::outcome::reply) {
     cluster_->doubted(i);
   }
   if (late) told_->late(i);
-  if (ended) finish(std::move(*ended));
+  if (ended) finish(*ended);
 }
 
 void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
@@ -199,17 +199,17 @@ void round::cancel() {
     const std::lock_guard hold(mutex_);
     if (!attempt_) return;
     step s = attempt_->cancel(clock::now());
-    ended = conclude(s);
+    conclude(s, ended);
   }
-  if (ended) finish(std::move(*ended));
+  if (ended) finish(*ended);
 }
 
 /// Under the mutex: sends what the machine wants, and says how it ended if it did.
-std::optional<round::result_of> round::conclude(const step& first) {
+void round::conclude(const step& first, std::optional<result_of>& ended) {
   step s = first;
   while (!s.decided && !s.raise.empty()) raise(s);
-  if (!s.decided) return std::nullopt;
-  result_of r;
+  if (!s.decided) return;
+  result_of& r = ended.emplace();
   r.held = attempt_->current() == attempt::state::held;
   r.granted = attempt_->chosen();
   r.until = attempt_->until();
@@ -225,7 +225,6 @@ std::optional<round::result_of> round::conclude(const step& first) {
            .asked = r.held ? asked_ - taken_ : s.release,
            .answered = answered_,
            .connections = connections_};
-  return r;
 }
 
 /// Under the mutex.
@@ -245,11 +244,11 @@ void round::note_failure(result_of& r) const {
   if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);
 }
 
-void round::finish(result_of r) {
+void round::finish(result_of& r) {
   if (!r.held && ballots_->voters.size() < cluster_->majority()) {
     if (auto v = cluster_->verdict(); !v) r.why = v.error();
   }
-  told_->round_ended(std::move(r));
+  told_->round_ended(r);
 }
 
 }  // namespace holdfast::engines::redlock

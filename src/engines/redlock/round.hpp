@@ -61,8 +61,9 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
     owner(const owner&) = delete;
     owner& operator=(const owner&) = delete;
     virtual ~owner() = default;
-    /// Once, on the loop's thread or on the caller of start() or cancel(); not under a mutex.
-    virtual void round_ended(result_of r) = 0;
+    /// Once, on the loop's thread or on the caller of start() or cancel(); not under a mutex. What
+    /// is in the result may be taken.
+    virtual void round_ended(result_of& r) = 0;
     /// A grant that came after the round was held.
     virtual void late(node_index i) = 0;
   };
@@ -83,9 +84,9 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   void raise(step& s);
   void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
   core::redlock::node_vote read(bool is_raise, node_index i, const io::redis_answer& a);
-  std::optional<result_of> conclude(const step& s);
+  void conclude(const step& s, std::optional<result_of>& ended);
   void note_failure(result_of& r) const;
-  void finish(result_of r);
+  void finish(result_of& r);
 
   const std::shared_ptr<cluster> cluster_;
   order order_;  ///< Its name goes to the result, as the value does.
