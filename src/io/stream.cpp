@@ -110,7 +110,8 @@ class stream::state final : public one_write::writer,
     }
     if (to_.tls == nullptr) {
       open();
-      return receive();
+      if (const auto o = owner_.lock()) receive(shared_from_this(), *o);
+      return;
     }
     tls_.emplace(to_.tls, to_.address.host);
     if (shake_hands()) receive_encrypted();
@@ -126,23 +127,26 @@ class stream::state final : public one_write::writer,
 
   // ---- receiving ----
 
-  void receive() {
-    const auto o = owner_.lock();
-    if (!o || closed_) return;
-    const auto room = o->space();
-    descriptor_->async_read_some(
+  // Handed from one event to the next, as nothing else keeps it alive between them.
+  static void receive(std::shared_ptr<state> self, owner& o) {
+    if (self->closed_) return;
+    state& s = *self;
+    const auto room = o.space();
+    s.descriptor_->async_read_some(
         asio::buffer(room.data(), room.size()),
-        [self = shared_from_this()](const asio::error_code& failed, std::size_t count) {
-          self->took(failed, count);
+        [self = std::move(self)](const asio::error_code& failed, std::size_t count) mutable {
+          took(std::move(self), failed, count);
         });
   }
 
-  void took(const asio::error_code& failed, std::size_t count) {
-    if (closed_) return;
-    if (failed) return lose_reading(failed);
-    counters_->reads.fetch_add(1, std::memory_order_relaxed);
-    if (const auto o = owner_.lock()) o->received(count);
-    receive();
+  static void took(std::shared_ptr<state> self, const asio::error_code& failed, std::size_t count) {
+    if (self->closed_) return;
+    if (failed) return self->lose_reading(failed);
+    self->counters_->reads.fetch_add(1, std::memory_order_relaxed);
+    const auto o = self->owner_.lock();
+    if (!o) return;
+    o->received(count);
+    receive(std::move(self), *o);
   }
 
   void receive_encrypted() {

@@ -320,11 +320,12 @@ void renewal::free_slot(std::uint32_t slot) {
 /// Puts a group where its next event is: a lease that ends, or the next send.
 void renewal::schedule(std::uint32_t g) {
   group& x = groups_[g];
+  time_point key = x.slots.empty() && g != 0 ? time_point::max() : x.due;
+  for (const std::uint32_t slot : x.slots) key = std::min(key, locks_[slot].own->until());
+  if (key == x.key) return;  // Mostly: a new grant ends after the others.
   queue_.erase({x.key, g});
-  x.key = x.due;
-  if (x.slots.empty() && g != 0) x.key = time_point::max();
-  for (const std::uint32_t slot : x.slots) x.key = std::min(x.key, locks_[slot].own->until());
-  if (x.key != time_point::max()) queue_.emplace(x.key, g);
+  x.key = key;
+  if (key != time_point::max()) queue_.emplace(key, g);
 }
 
 time_point renewal::wake() const noexcept {
