@@ -1,9 +1,11 @@
 #include "cli/guardian_link.hpp"
+#include "cli/process_tree.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +18,7 @@
 #include <functional>
 #include <sstream>
 #include <string>
+#include <thread>
 
 namespace holdfast::cli {
 namespace {
@@ -217,6 +220,25 @@ TEST(process_tree, kills_without_stopping_first) {
   ::sigaction(SIGCHLD, &before, nullptr);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_FALSE(child_was_stopped);
+}
+
+TEST(process_tree, kills_what_runs_on_when_its_first_thread_has_ended) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    std::thread([] {
+      while (true) ::pause();
+    }).detach();
+    ::syscall(SYS_exit, 0);  // This thread alone.
+  }
+  const auto stat = "/proc/" + std::to_string(child) + "/stat";
+  ASSERT_TRUE(within(30s, [&] { return contents(stat).find(") Z ") != std::string::npos; }));
+  EXPECT_EQ(children_of(::getpid()).size(), 1U);
+  kill_descendants();
+  int status{};
+  const bool gone = within(5s, [&] { return ::waitpid(child, &status, WNOHANG) == child; });
+  EXPECT_TRUE(gone);
+  EXPECT_TRUE(WIFSIGNALED(status));
+  if (!gone) ::kill(child, SIGKILL);
 }
 
 TEST_F(guardian_test, holds_the_life_descriptor_until_everything_is_gone) {

@@ -25,7 +25,7 @@ namespace {
 struct process_line {
   process_ref self;
   pid_t parent{};
-  char state{};
+  bool ended{};
 };
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -55,12 +55,16 @@ std::optional<process_line> read_process(pid_t pid) {
   if (close == std::string_view::npos || close + 2 >= rest.size()) return std::nullopt;
   rest.remove_prefix(close + 2);
   process_line line;
-  line.state = field(rest).front();
+  const char state = field(rest).front();
   const auto parent = number(field(rest));
-  constexpr int between_parent_and_start = 22 - 4 - 1;
-  for (int i = 0; i < between_parent_and_start; ++i) field(rest);
+  constexpr int between_parent_and_threads = 20 - 4 - 1;
+  for (int i = 0; i < between_parent_and_threads; ++i) field(rest);
+  const auto threads = number(field(rest));
+  field(rest);  // itrealvalue
   const auto started = number(field(rest));
-  if (!parent || !started) return std::nullopt;
+  if (!parent || !threads || !started) return std::nullopt;
+  // The state is the first thread's alone: where that has ended, the others may run on.
+  line.ended = state == 'X' || (state == 'Z' && *threads <= 1);
   line.parent = static_cast<pid_t>(*parent);
   line.self = {pid, *started};
   return line;
@@ -74,7 +78,7 @@ std::vector<process_line> all_processes() {
     const auto pid = number(entry->d_name);
     if (!pid) continue;
     const auto line = read_process(static_cast<pid_t>(*pid));
-    if (line && line->state != 'Z' && line->state != 'X') found.push_back(*line);
+    if (line && !line->ended) found.push_back(*line);
   }
   return found;
 }

@@ -17,7 +17,8 @@ struct process_ref {
 
 /// Every live process below `root`, whatever its process group or session: found by the parent
 /// pids in /proc, because /proc/PID/task/TID/children is an optional part of the kernel. The tree
-/// is complete when `root` is a child subreaper: an orphan is then its child. Zombies are left out.
+/// is complete when `root` is a child subreaper: an orphan is then its child. Zombies are left out;
+/// a process whose first thread has ended before others is shown as one and is none.
 std::vector<process_ref> descendants_of(pid_t root);
 
 /// Whether /proc shows this process under its own number: one of another pid namespace (`unshare
