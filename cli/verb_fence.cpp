@@ -105,10 +105,7 @@ result<void> carry_out(const typed& t, request r, fence& f) {
   const auto bound = f.source();
   if (bound && r.bare) r.given.from = *bound;
   if (t.action == "check") return f.admit(r.given, t.shared ? mode::shared() : mode::exclusive());
-  if (!bound || *bound == r.given.from) return f.raise(r.given.value, r.how);
-  return error(errc::invalid_argument, "the token is of " + r.given.from.printable() +
-                                           ", the resource is bound to " + bound->printable() +
-                                           "; they cannot be compared");
+  return r.bare ? f.raise(r.given.value, r.how) : f.raise(r.given, r.how);
 }
 
 nlohmann::ordered_json json_of(const typed& t, const fence& f) {

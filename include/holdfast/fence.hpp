@@ -175,6 +175,9 @@ class HOLDFAST_EXPORT fence {
   /// Errors: as enter(), but `stale_token`; zero and what is above token_max are
   /// `invalid_argument`.
   result<void> raise(holdfast::token to, enter_options options = {});
+  /// The same below the value of `to`, which is the first token for a fence that has seen none.
+  /// Errors: also `invalid_argument` for a token of another lock or store, by name.
+  result<void> raise(const fencing_token& to, enter_options options = {});
 
   /// Every token below is refused; zero before the first. What it says of a floor file is what was
   /// last read from there.

@@ -72,7 +72,10 @@ result<void> fence::admit(const fencing_token& t, mode how) {
   return at.admit(t, how);
 }
 result<void> fence::raise(holdfast::token to, enter_options options) {
-  return used(at_, "a fence that was moved from").raise(to, options);
+  return used(at_, "a fence that was moved from").raise(to, std::nullopt, options);
+}
+result<void> fence::raise(const fencing_token& to, enter_options options) {
+  return used(at_, "a fence that was moved from").raise(to.value, to.from, options);
 }
 token fence::floor() const noexcept { return used(at_, "a fence that was moved from").floor(); }
 token fence::newest() const noexcept { return used(at_, "a fence that was moved from").newest(); }

@@ -105,6 +105,20 @@ TEST(fence, raise_refuses_what_is_below_and_never_lowers) {
   EXPECT_TRUE(f.admit(numbered(8)));
 }
 
+TEST(fence, is_bound_to_the_lock_of_the_token_that_it_was_raised_to) {
+  fence f;
+  EXPECT_TRUE(f.raise(token{3}));
+  EXPECT_FALSE(f.source());
+  EXPECT_TRUE(f.raise(numbered(5)));
+  EXPECT_EQ(f.source(), source);
+  auto other = numbered(9);
+  other.from.lock = lock_name("weekly");
+  EXPECT_EQ(code(f.raise(other)), errc::invalid_argument);
+  EXPECT_EQ(code(f.admit(other)), errc::invalid_argument);
+  EXPECT_EQ(f.floor(), token{5});
+  EXPECT_TRUE(f.admit(numbered(5)));
+}
+
 TEST(fence, shared_passes_are_together_and_an_exclusive_token_waits_for_all_of_them) {
   fence f;
   auto one = f.enter(numbered(5), mode::shared());

@@ -169,21 +169,27 @@ result<void> gate::admit(const fencing_token& t, mode how) {
   return error(errc::busy, entered.error().message());
 }
 
-result<void> gate::raise(token to, const enter_options& options) {
+result<void> gate::raise(token to, const std::optional<token_source>& from,
+                         const enter_options& options) {
   if (to.value == 0 || to > token_max) {
     return error(errc::invalid_argument, "a floor is from 1 to 2^53 - 1, and not " + number(to));
   }
   if (is_inherited()) return of_another_process();
   held_mutex hold(mutex_);
+  if (from) {
+    if (auto good = check({*from, to}); !good) return good;
+  }
   if (keeper_) {
     const auto kept = keeper_->update([&](const floor_record& r) -> result<floor_record> {
-      return floor_record{r.now.with(to, sharing::exclusive), r.from};
+      if (from && r.from && *r.from != *from) return other_source(*r.from, *from);
+      return floor_record{r.now.with(to, sharing::exclusive), r.from ? r.from : from};
     });
     if (!kept) return kept.error();
     learn(kept->now);
   } else {
     learn(now().with(to, sharing::exclusive));
   }
+  if (from) bind(*from);
   passes_.arrived(to, sharing::exclusive);
   changed_.notify_all();
   auto ended = wait_for_older(hold, {to, sharing::exclusive, true}, options);

@@ -34,7 +34,9 @@ class gate final : public std::enable_shared_from_this<gate> {
   bool admits_at_once(const fencing_token& t, mode how) const noexcept {
     return !keeper_ && is_admitted(t, sharing_of(how));
   }
-  result<void> raise(token to, const enter_options& options);
+  /// Bound to `from`, where it is known whose token it is.
+  result<void> raise(token to, const std::optional<token_source>& from,
+                     const enter_options& options);
 
   token floor() const noexcept { return token{floor_.load(std::memory_order_acquire)}; }
   token newest() const noexcept { return token{newest_.load(std::memory_order_acquire)}; }

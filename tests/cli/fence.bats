@@ -41,6 +41,16 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   says 'below 5' 'nightly'
 }
 
+@test "raise binds to the lock of its token, and a number alone to none" {
+  setup_fence
+  expect 0 holdfast fence raise "$at" data 5:nightly:local/1
+  expect 0 holdfast fence show "$at" data
+  says 'below 5' 'nightly'
+  expect 64 holdfast fence check "$at" data 9:weekly:local/1
+  says 'lock weekly' 'lock nightly'
+  expect 0 holdfast fence check "$at" data 5:nightly:local/1
+}
+
 @test "readers do not replace each other" {
   setup_fence
   expect 0 holdfast fence check "$at" data 5
