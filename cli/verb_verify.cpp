@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -45,6 +46,11 @@ std::variant<std::vector<line>, int> read(const std::string& path, const report&
   std::string text;
   if (path == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
+    // A stream says of a read that failed no more than that it has ended.
+    if (std::ferror(stdin) != 0) {
+      const std::string why = std::strerror(errno);
+      return out.fail(exit_code::usage, "cannot read the history from standard input: " + why);
+    }
   } else {
     std::ifstream in(path, std::ios::binary);
     std::ostringstream all;

@@ -71,6 +71,8 @@ assert n["conflict"][1] == {"line": 5, "operation": "check", "caller": "a", "tok
   says 'cannot read the history absent: No such file or directory'
   expect 64 holdfast verify .
   says 'cannot read the history .: Is a directory'
+  expect 64 holdfast verify - <.
+  says 'cannot read the history from standard input: Is a directory'
   history "$good"
   expect 64 holdfast verify history --memory 0
   says '--memory 0 is no number of MiB'
