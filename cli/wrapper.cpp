@@ -217,8 +217,9 @@ int wrapper::run_under(session& s, lock held) {
                      fmt::format("{}: cannot be started: {}; nothing was run", options_.path,
                                  std::strerror(start_errno_)));
   }
-  return guardian_died(all_gone ? "was killed; the command was ended with it"
-                                : "was killed, and something of the command will not die");
+  std::string how = overdue_ ? "did not end the command when the lease was over" : "was killed";
+  how += all_gone ? "; the command was ended with it" : ", and something of it will not die";
+  return guardian_died(how);
 }
 
 std::optional<message> wrapper::supervise(const lock& held) {
@@ -238,8 +239,9 @@ std::optional<message> wrapper::supervise(const lock& held) {
       if (!r.got) break;
     }
     // A guardian that hangs is no guardian: half of the safety distance is left for us.
-    const bool overdue = clock::now() > guardian_->kill_at() + kill_distance(ttl_) / 2;
-    if (!ended_ && (overdue && guardian_->page().kill_at != 0)) return std::nullopt;
+    const bool late = clock::now() > guardian_->kill_at() + kill_distance(ttl_) / 2;
+    overdue_ = !ended_ && late && guardian_->page().kill_at != 0;
+    if (overdue_) return std::nullopt;
     if (!ended_) guardian_->is_gone();
   }
   terminal_.take_back_from(command_);

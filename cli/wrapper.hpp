@@ -66,6 +66,7 @@ class wrapper {
   duration grace_{};
   pid_t command_{};
   int start_errno_{};
+  bool overdue_{};  ///< The guardian let the lease end.
   std::optional<message> ended_;
 };
 

@@ -107,6 +107,22 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
   is_gone
 }
 
+@test "a guardian that stood still with its wrapper was late, and is not said to have been killed" {
+  in_background run x --ttl 1s -- sh -c ': >ready; exec sleep 60' 2>said
+  until_true test -e ready
+  guardian=$(pgrep -P $pid)
+  kill -STOP $pid $guardian
+  # The lock passes to another when the lease is over.
+  expect 0 holdfast run x --wait 50s -- true
+  kill -CONT $pid
+  code=0
+  wait $pid || code=$?
+  [[ $code == 76 ]]
+  output=$(<said)
+  says "its guardian did not end the command when the lease was over"
+  is_gone
+}
+
 @test "kill -9 of the command is its exit code" {
   in_background run x -- sh -c 'echo $$ >command; sleep 60'
   until_true test -s command
