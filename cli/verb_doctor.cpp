@@ -5,6 +5,7 @@
 #include <holdfast/version.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::cli {
 
@@ -55,6 +56,18 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
   d.found.push_back(advice ? std::move(*advice)
                            : finding{finding::level::warning, "ttl",
                                      "heartbeats cannot be measured: " + advice.error().message()});
+}
+
+/// A variable that every run refuses. Files are refused as a whole, with the place.
+void add_settings(diagnosis& d, const settings& s) {
+  for (const auto& [which, name] :
+       {std::pair(key::ttl, "ttl"), std::pair(key::grace, "grace"), std::pair(key::wait, "wait")}) {
+    if (!s[which].given() || (which == key::wait && s[which].value == "forever")) continue;
+    const auto read = duration_of(s[which], name);
+    if (read) continue;
+    d.found.push_back({finding::level::fault, name, read.error().message()});
+    if (d.code == 0) d.code = to_int(exit_code::usage);
+  }
 }
 
 /// A store that cannot be looked at is a finding like others: the rest is looked at all the same.
@@ -119,8 +132,8 @@ int verb_doctor(const std::vector<std::string>& after_verb) {
   arguments app(
       "Settings and where each comes from, and what is wrong with the store and this "
       "machine. Changes nothing; opens a session for a moment to time heartbeats. 65 when the "
-      "store is damaged, 64 or 78 when its URL is "
-      "wrong, 69 when there is another fault.",
+      "store is damaged, 64 or 78 when its URL or "
+      "a setting is wrong, 69 when there is another fault.",
       "doctor");
   common_options common;
   common.add_to(app);
@@ -128,7 +141,8 @@ int verb_doctor(const std::vector<std::string>& after_verb) {
   const report out(common.json);
   settings s;
   if (const auto code = load_settings(s, common, out)) return *code;
-  const diagnosis d = examine(s);
+  diagnosis d = examine(s);
+  add_settings(d, s);
   const int printed = common.json ? print_json(s, d) : print_text(s, d);
   return printed != 0 ? printed : d.code;
 }

@@ -199,6 +199,16 @@ assert len(a["findings"]) > 3 and a["settings"], a'
   says nosuch CLOCK_BOOTTIME
 }
 
+@test "doctor finds a variable that every run refuses" {
+  HOLDFAST_TTL=abc expect 64 holdfast run x -- true
+  HOLDFAST_TTL=abc HOLDFAST_WAIT=forever expect 64 holdfast doctor --json
+  json 'assert [f["subject"] for f in a["findings"] if f["level"] == "fault"] == ["ttl"], a'
+  HOLDFAST_GRACE=5 HOLDFAST_WAIT=soon expect 64 holdfast doctor
+  says 'grace (environment HOLDFAST_GRACE)' 'wait (environment HOLDFAST_WAIT)'
+  HOLDFAST_TTL=2h expect 0 holdfast doctor
+  says warning 'it must be from 100ms to 1h'
+}
+
 @test "a wait that runs out says how long was waited and how long it has been held" {
   hold_it
   expect 75 holdfast run x --wait 300ms -- true
