@@ -2,22 +2,43 @@
 
 #include <sys/eventfd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <sstream>
 #include <utility>
 
 namespace holdfast::cli {
 
+namespace {
+
+/// They go to the guardian in one message, and the environment may be anybody's.
+constexpr std::size_t own_runs_max = 256;
+
+}  // namespace
+
 run_events::run_events(waiting_line& line)
     : wake_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)), line_(&line) {
-  if (const char* id = std::getenv("HOLDFAST_SESSION")) own_run_ = session_id::parse(id);
+  for (const char* variable : {"HOLDFAST_SESSION", "HOLDFAST_OUTER"}) {
+    const char* value = std::getenv(variable);
+    std::istringstream words(value != nullptr ? value : "");
+    for (std::string word; words >> word && own_runs_.size() < own_runs_max;) {
+      if (const auto id = session_id::parse(word)) own_runs_.push_back(*id);
+    }
+  }
+}
+
+std::string run_events::own_runs() const {
+  std::string text;
+  for (const session_id& id : own_runs_) text += (text.empty() ? "" : " ") + id.str();
+  return text;
 }
 
 void run_events::on(const event::waiting& e) noexcept {
   {
     const std::lock_guard hold(mutex_);
     if (line_ != nullptr) line_->heard(e);
-    waits_for_own_run_ = own_run_ && e.first && e.first->id == *own_run_;
+    waits_for_own_run_ = e.first && std::ranges::find(own_runs_, e.first->id) != own_runs_.end();
   }
   wake();
 }

@@ -8,6 +8,8 @@
 
 #include <mutex>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace holdfast::cli {
 
@@ -24,9 +26,11 @@ class run_events final : public observer {
   void acquired(result<lock> r);
   std::optional<result<lock>> take_acquired();
 
-  /// The oldest one in the way is the `run` below which this one was started, and which waits for
-  /// us to end.
+  /// The oldest one in the way is a `run` below which this one was started, and which waits for us
+  /// to end.
   bool waits_for_own_run();
+  /// Their sessions, the innermost first, separated by spaces.
+  std::string own_runs() const;
 
   int fd() const noexcept { return wake_.get(); }
   void wake() noexcept;
@@ -39,7 +43,7 @@ class run_events final : public observer {
   std::mutex mutex_;
   waiting_line* line_;
   std::optional<result<lock>> acquired_;
-  std::optional<session_id> own_run_;
+  std::vector<session_id> own_runs_;
   bool waits_for_own_run_{};
 };
 

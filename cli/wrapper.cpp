@@ -129,7 +129,7 @@ std::optional<int> wrapper::end_of_wait() {
   if (alone && events_->waits_for_own_run()) {
     return refused(
         error(errc::busy, "acquire " + printable_ +
-                              ": it is held by the run that started this command, which would "
+                              ": it is held by a run that this command stands in, which would "
                               "wait for itself"));
   }
   if (!guardian_->is_gone()) return std::nullopt;
@@ -178,9 +178,12 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
   const std::string token = held.token().value == 0 ? "" : std::to_string(held.token().value);
   const auto fencing = held.fencing_token();
   if (!fencing && !token.empty()) out_.note(harmless(fencing.error().message()));
-  return {"HOLDFAST_LOCK=" + options_.name, "HOLDFAST_TOKEN=" + token,
+  return {"HOLDFAST_LOCK=" + options_.name,
+          "HOLDFAST_TOKEN=" + token,
           "HOLDFAST_FENCING_TOKEN=" + (fencing ? fencing->str() : ""),
-          "HOLDFAST_SESSION=" + s.id().str(), "HOLDFAST_STORE=" + s.url()};
+          "HOLDFAST_SESSION=" + s.id().str(),
+          "HOLDFAST_OUTER=" + events_->own_runs(),
+          "HOLDFAST_STORE=" + s.url()};
 }
 
 /// The fence knows the holder before the command writes: older ones are refused from then on, and

@@ -90,6 +90,9 @@ need_somebody() {
 @test "a run below a run that holds the same lock is 75, not a wait without end" {
   expect 75 holdfast run x -- "$HOLDFAST" run x -- true
   [[ $output == *"wait for itself"* ]]
+  expect 75 holdfast run x -- "$HOLDFAST" run y -- "$HOLDFAST" run z -- "$HOLDFAST" run x -- true
+  [[ $output == *"wait for itself"* ]]
+  HOLDFAST_OUTER=$(printf '%032d ' {1..3000}) expect 0 holdfast run x -- true
   expect 0 holdfast run x --shared -- "$HOLDFAST" run x --shared -- true
   expect 0 holdfast run x -- "$HOLDFAST" run y -- true
 }
