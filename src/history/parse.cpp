@@ -74,6 +74,9 @@ class line_reader {
                                     [&](const auto& w) { return w.second == word; });
     if (known == operation_words.end()) return wrong(quoted(word) + " is no operation");
     read_.what = known->first;
+    if (!attributes_ && (read_.what == operation::read || read_.what == operation::raise)) {
+      return wrong(quoted(word) + " is no operation of version 1");
+    }
     const auto caller = cut(rest_, ' ');
     if (!is_caller(caller)) {
       return wrong("the caller " + quoted(caller) + " is not of letters, digits and .:-");
@@ -193,7 +196,7 @@ class line_reader {
   }
 
   std::string_view rest_;
-  bool attributes_;
+  bool attributes_;  // What version 1 does not have.
   line read_;
 };
 

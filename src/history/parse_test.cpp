@@ -69,6 +69,11 @@ TEST(history_text, version_1_is_read_and_has_seven_fields) {
   const auto eight = parse(seven + " mode=shared\n");
   ASSERT_FALSE(eight);
   EXPECT_THAT(eight.error().message(), HasSubstr("line 4: there are more than the seven fields"));
+  for (const char* later : {"read", "raise"}) {
+    const auto refused = parse(std::string("holdfast-history 1\n") + later + " w1 x 7 5 9 ok\n");
+    ASSERT_FALSE(refused);
+    EXPECT_THAT(refused.error().message(), HasSubstr("is no operation of version 1"));
+  }
 }
 
 TEST(history_text, a_damaged_text_is_refused_with_the_line_and_the_reason) {
