@@ -260,14 +260,14 @@ result<void> directory::enter_boot() {
   auto stored = io::read_text(where_, file::boot, 64);
   if (!stored) return stored.error();
   fresh_ = !*stored || **stored != boot_;
-  if (fresh_) return discard_old_boot();
+  if (fresh_) return discard_old_boot(stored->has_value());
   auto got = io::try_lock_byte(lock_.get(), open_byte, io::share::together);
   if (!got) return got.error();
   if (*got) return {};
   return error(errc::unavailable, where_.path + " is locked by somebody else; try again");
 }
 
-result<void> directory::discard_old_boot() {
+result<void> directory::discard_old_boot(bool was_named) {
   auto alone = io::try_lock_byte(lock_.get(), open_byte, io::share::alone);
   if (!alone) return alone.error();
   const std::string life_path = where_.at(file::life);
@@ -277,6 +277,11 @@ result<void> directory::discard_old_boot() {
   const io::place lives{life.get(), life_path};
   auto alive = anybody_lives(lives);
   if (!alive) return alive.error();
+  if ((!*alone || *alive) && !was_named) {
+    return error(errc::damaged, where_.at(file::boot) +
+                                    " is missing, and processes use the store; end every one of "
+                                    "them and try again");
+  }
   if (!*alone || *alive) {
     return error(
         errc::unavailable,

@@ -78,7 +78,7 @@ class directory {
   result<void> check_format(bool may_create);
   result<void> lock_setup();
   result<void> enter_boot();
-  result<void> discard_old_boot();
+  result<void> discard_old_boot(bool was_named);
   result<void> make_life_directory();
   result<void> read_identity();
 

@@ -165,6 +165,22 @@ TEST_F(local_open, refuses_a_store_of_this_boot_that_lost_a_file_which_processes
   }
 }
 
+TEST_F(local_open, a_missing_boot_file_is_not_called_another_boot_id) {
+  const auto running = open();
+  fs::rename(file("boot"), root() + "/kept");
+  const pid_t other = ::fork();
+  if (other == 0) {
+    const auto refused = open_at(path());
+    const bool said = refused.error() == errc::damaged &&
+                      refused.error().message().find("boot is missing") != std::string::npos;
+    ::_exit(said ? 0 : 1);
+  }
+  int status{};
+  ::waitpid(other, &status, 0);
+  EXPECT_EQ(status, 0);
+  fs::rename(root() + "/kept", file("boot"));
+}
+
 TEST_F(local_open, refuses_a_directory_that_others_may_write_to) {
   ASSERT_TRUE(fs::create_directory(path()));
   ASSERT_EQ(::chmod(path().c_str(), 0777), 0);
