@@ -30,7 +30,8 @@ start_state start_state::take_over_signals() noexcept {
   // An inherited SIG_IGN would make the kernel throw away exit statuses; see wait(2).
   ::signal(SIGCHLD, SIG_DFL);
   sigset_t blocked = watched_signals();
-  for (const int s : {SIGPIPE, SIGTTIN, SIGTTOU}) sigaddset(&blocked, s);
+  // SIGPIPE and SIGXFSZ: the call that would send them fails all the same, and says why.
+  for (const int s : {SIGPIPE, SIGXFSZ, SIGTTIN, SIGTTOU}) sigaddset(&blocked, s);
   ::sigprocmask(SIG_BLOCK, &blocked, &found.mask);
   return found;
 }

@@ -87,6 +87,13 @@ need_somebody() {
   [[ $code == 76 ]]
 }
 
+@test "a limit of file sizes is an error of the store, and the command's own limit is its own" {
+  limited='ulimit -f 8; exec "$HOLDFAST" run x --store "local:$PWD/small" --json -- true'
+  expect 69 bash -c "$limited"
+  json 'assert "too large" in a["error"]["message"], a'
+  expect 153 holdfast run x -- bash -c 'ulimit -f 1; ulimit -c 0; exec dd if=/dev/zero of=big'
+}
+
 @test "a run below a run that holds the same lock is 75, not a wait without end" {
   expect 75 holdfast run x -- "$HOLDFAST" run x -- true
   [[ $output == *"wait for itself"* ]]
