@@ -2,6 +2,8 @@
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,6 +76,32 @@ TEST(redlock_pitfalls, a_failed_round_leaves_nothing_behind) {
   nodes[0].command({"PING"});
   EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
   EXPECT_TRUE(s.acquire(lock_name("a"), {.wait = 10s}));
+}
+
+TEST(redlock_pitfalls, a_release_after_the_scripts_were_flushed_frees_the_lock) {
+  five_nodes nodes;
+  nodes.init();
+  session s = nodes.open("ttl=30s");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  nodes.everywhere({"SCRIPT", "FLUSH"});
+  const auto released = std::move(*l).release();
+  EXPECT_TRUE(released) << released.error().message();
+  EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
+}
+
+TEST(redlock_pitfalls, an_operator_who_looks_on_sends_flushed_scripts_again) {
+  five_nodes nodes;
+  nodes.init();
+  const session s = nodes.open("ttl=30s", 1);
+  auto view = store::open(nodes.url("ttl=30s")).value();
+  nodes.everywhere({"SCRIPT", "FLUSH"});
+  const auto all = view.list();
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->sessions.size(), 1U);
+  nodes.everywhere({"SCRIPT", "FLUSH"});
+  const auto denied = view.deny(s.id(), "me", "a test");
+  EXPECT_TRUE(denied) << denied.error().message();
 }
 
 TEST(redlock_pitfalls, an_extension_never_puts_back_a_lock_that_was_lost) {

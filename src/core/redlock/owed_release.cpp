@@ -31,6 +31,11 @@ owed_release::step owed_release::failed(node_index i, time_point now) {
   return next({}, now);
 }
 
+owed_release::step owed_release::refused(node_index i, time_point now) {
+  under_way_.remove(i);
+  return next(owed_ & up_ & node_set::only(i), now);
+}
+
 owed_release::step owed_release::connected(node_index i, time_point now) {
   up_.add(i);
   return next(owed_ & node_set::only(i), now);

@@ -51,6 +51,8 @@ class owed_release {
   step answered(node_index i, bool deleted, std::uint64_t connection, time_point now);
   /// An error reply, silence past the node timeout, or a lost connection.
   step failed(node_index i, time_point now);
+  /// An error after which it need not pause: it goes out again at once.
+  step refused(node_index i, time_point now);
   /// The node is connected (again): what is owed there goes out at once.
   step connected(node_index i, time_point now);
   step disconnected(node_index i, time_point now);

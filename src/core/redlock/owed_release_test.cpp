@@ -78,6 +78,15 @@ TEST(owed_release, an_error_is_repeated_with_growing_pauses_until_the_key_is_ove
   EXPECT_TRUE(r.owed().has(0));
 }
 
+TEST(owed_release, what_a_node_could_not_run_goes_out_again_at_once) {
+  owed_release r = of_three();
+  r.start(node_set::all(3), t0);
+  EXPECT_EQ(r.refused(0, t0 + 1ms).send, node_set::only(0));
+  EXPECT_EQ(r.failed(0, t0 + 2ms).send, node_set{});
+  r.disconnected(1, t0 + 3ms);
+  EXPECT_EQ(r.refused(1, t0 + 3ms).send, node_set{}) << "not to one that went away";
+}
+
 TEST(owed_release, an_unreachable_node_stays_owed_until_sent_plus_ttl) {
   owed_release r = of_three();
   r.start({}, t0 + 9s);

@@ -202,6 +202,20 @@ result<std::uint64_t> cluster::send(node_index i, std::string_view bytes, time_p
 
 void cluster::ask(node_index i, std::string_view bytes, time_point deadline, answer then,
                   bool subscribes) {
+  answer first = [self = weak_from_this(), i, again = std::string(bytes), deadline, then,
+                  connection = connection_of(i)](const io::redis_answer& a) {
+    const auto c =
+        a.reply != nullptr && replies::is_missing_script(*a.reply) ? self.lock() : nullptr;
+    // Behind another connection there may be another process.
+    if (!c || connection != c->connection_of(i)) return then(a);
+    c->load_again(i);
+    c->put(i, again, deadline, then, false);
+  };
+  put(i, bytes, deadline, std::move(first), subscribes);
+}
+
+void cluster::put(node_index i, std::string_view bytes, time_point deadline, answer then,
+                  bool subscribes) {
   io::redis_connection::command c;
   c.bytes = bytes;
   c.deadline = deadline;

@@ -98,12 +98,16 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   result<std::uint64_t> send(node_index i, std::string_view bytes, time_point deadline,
                              const std::shared_ptr<io::redis_receiver>& receiver, std::uint64_t tag,
                              bool is_release = false);
-  /// The same for one answer; a failure to send is an answer, too, told before this returns.
+  /// The same for one answer; a failure to send is an answer, too, told before this returns. A node
+  /// that forgot its scripts gets them, and the command, once more.
   void ask(node_index i, std::string_view bytes, time_point deadline, answer then,
            bool subscribes = false);
 
   /// A TIME that came with an answer. False when the node does not vote (any more).
   bool told_time(node_index i, core::redlock::server_time at, time_point sent, time_point received);
+  /// The node answered that it does not know a script, so that nothing was run: all of them are
+  /// ahead of what is sent to it from now on. On the loop's thread.
+  void load_again(node_index i);
   /// An answer that contradicts what is known of the node: it is looked at again.
   void doubted(node_index i);
 
@@ -176,6 +180,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     /// The first deadline that passed since the last answer, or heard.
     std::atomic<std::int64_t> silent_since{heard};
     std::atomic<std::int64_t> missed_last{};
+    std::atomic<bool> loading{};  ///< Scripts are on their way again.
     // On the loop's thread, under the mutex.
     std::optional<io::redis_facts> server{};
     std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.
@@ -193,6 +198,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void went_down(node_index i);
   void look(node_index i);
   void load_scripts(node_index i);
+  void put(node_index i, std::string_view bytes, time_point deadline, answer then, bool subscribes);
   bool is_durable(node_index i, const wire::reply& config) const;
   void looked(node_index i, std::uint64_t connection, bool durable, const io::redis_answer& a,
               time_point sent);

@@ -29,8 +29,19 @@ void cluster::load_scripts(node_index i) {
     std::string bytes;
     commands::load(bytes, *s);
     // One that is missing is found by NOSCRIPT.
-    ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
+    put(
+        i, bytes, clock::now() + inquiry_limit,
+        [self = weak_from_this(), i, last = s == scripts::all.back()](const io::redis_answer&) {
+          const auto c = last ? self.lock() : nullptr;
+          if (c) c->members_[i]->loading = false;
+        },
+        false);
   }
+}
+
+/// A thousand answers may ask for them at once: they are sent once.
+void cluster::load_again(node_index i) {
+  if (!members_[i]->loading.exchange(true)) load_scripts(i);
 }
 
 void cluster::look(node_index i) {

@@ -144,12 +144,18 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (a.reply != nullptr) cluster_->answered(i);
   if (got) note_others(i, *got);
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
+  const bool forgot = got.why() == fault::script_missing;
+  if (forgot) cluster_->load_again(i);
   {
     const std::lock_guard hold(mutex_);
     // It is still on its way, behind the acquire: a second one would only cost memory.
     const bool queued = a.what == io::redis_answer::outcome::unknown &&
                         cluster_->connection_of(i) == connections_[i];
-    if (!queued) settle(i, got, a.at);
+    if (forgot && !loaded_again_.has(i)) {
+      send_again(i, a.at);
+    } else if (!queued) {
+      settle(i, got, a.at);
+    }
     done = take_settled(a.at);
     if (!done && then_ && a.at >= patience_) {
       done = std::exchange(then_, {});
@@ -163,6 +169,13 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
 void debt::settle(node_index i, const reading<released>& got, time_point at) {
   under_way_.remove(i);
   conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
+}
+
+/// Under the mutex: certainly not run, and the script is on its way ahead of the repetition.
+void debt::send_again(node_index i, time_point at) {
+  loaded_again_.add(i);
+  under_way_.remove(i);
+  conclude(machine_.refused(i, at));
 }
 
 void debt::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {

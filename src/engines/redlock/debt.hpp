@@ -50,6 +50,7 @@ class debt final : public io::redis_receiver,
   void conclude(step s);
   void note_others(node_index i, const released& r) const;
   void settle(node_index i, const reading<released>& got, time_point at);
+  void send_again(node_index i, time_point at);
   bool is_free() const;
   settled take_settled(time_point now);
   void wake_at(time_point when);
@@ -63,7 +64,8 @@ class debt final : public io::redis_receiver,
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   core::redlock::owed_release machine_;
   core::redlock::per_node<std::uint64_t> connections_{};
-  node_set under_way_{};  ///< Sent, and neither answered nor given up.
+  node_set under_way_{};     ///< Sent, and neither answered nor given up.
+  node_set loaded_again_{};  ///< They forgot the script once; who does so again is asked later.
   settled then_{};
   time_point patience_{};
   time_point timer_at_{time_point::max()};

@@ -11,18 +11,11 @@ void gathering::ask(std::shared_ptr<cluster> c, question q) {
   const auto bytes = q.bytes;
   const auto self = std::make_shared<gathering>(std::move(q));
   core::redlock::for_each(to, [&](node_index i) {
-    const auto sent = c->send(i, bytes(i), deadline, self, i);
-    if (sent) return;
-    io::redis_answer none;
-    none.what = io::redis_answer::outcome::not_sent;
-    none.why = &sent.error();
-    none.at = clock::now();
-    self->answered(i, none);
+    c->ask(i, bytes(i), deadline, [self, i](const io::redis_answer& a) { self->answered(i, a); });
   });
 }
 
-void gathering::answered(std::uint64_t tag, const io::redis_answer& a) {
-  const auto i = static_cast<node_index>(tag);
+void gathering::answered(node_index i, const io::redis_answer& a) {
   std::function<void()> done;
   {
     const std::lock_guard hold(mutex_);

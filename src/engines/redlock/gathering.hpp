@@ -13,7 +13,7 @@ namespace holdfast::engines::redlock {
 ///
 /// Thread safety: the two functions are called one at a time, on the loop's thread or on that of
 /// ask(), not under a mutex that others take.
-class gathering final : public io::redis_receiver, public std::enable_shared_from_this<gathering> {
+class gathering final {
  public:
   struct question {
     node_set to{};
@@ -29,9 +29,9 @@ class gathering final : public io::redis_receiver, public std::enable_shared_fro
 
   explicit gathering(question q) : question_(std::move(q)), pending_(question_.to) {}
 
-  void answered(std::uint64_t tag, const io::redis_answer& a) override;
-
  private:
+  void answered(node_index i, const io::redis_answer& a);
+
   std::mutex mutex_;
   question question_;
   node_set pending_;

@@ -336,6 +336,10 @@ std::optional<news> freed(const reply& push) noexcept {
               .calls = channel.substr(0, colon) != everybody};
 }
 
+bool is_missing_script(const reply& r) noexcept {
+  return r.is(reply_kind::error) && fault_of(r.text) == fault::script_missing;
+}
+
 std::optional<bool> peek(const reply& r) {
   if (r.is(reply_kind::null)) return false;
   const bool other_type =

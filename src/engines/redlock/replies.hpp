@@ -141,6 +141,9 @@ fault subscribe(const wire::reply& r);
 std::optional<news> freed(const wire::reply& push) noexcept;
 /// Whether the key is there; nothing when that was not answered.
 std::optional<bool> peek(const wire::reply& r);
+
+/// The script was not run: somebody flushed the scripts.
+bool is_missing_script(const wire::reply& r) noexcept;
 /// For people, of an error that says `denied`: "an operator (WHO) denied it: WHY".
 std::string denial_text(const wire::reply& r);
 
