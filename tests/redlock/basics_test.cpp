@@ -243,6 +243,23 @@ TEST_F(redlock_basics, a_lock_is_listed_as_long_as_a_majority_may_have_it) {
   EXPECT_TRUE(eventually([&] { return names() == std::vector<std::string>{"a", "b"}; }));
 }
 
+TEST_F(redlock_basics, what_cannot_be_a_lock_or_its_token_is_not_listed) {
+  const std::string value(40, 'a');
+  for (const std::string name : {"a\nb", "a\x1b[31m", "a\x7f"}) {
+    nodes.everywhere({"SET", name, value, "PX", "60000"});
+  }
+  nodes.everywhere({"SET", std::string(513, 'a'), value, "PX", "60000"});
+  session s = nodes.open();
+  auto l = s.try_acquire(lock_name("b"));
+  ASSERT_TRUE(l) << l.error().message();
+  nodes.everywhere({"SET", "holdfast:token:b", "1:99999999999999999999"});
+  const auto all = store::open(nodes.url()).value().list();
+  ASSERT_TRUE(all) << all.error().message();
+  ASSERT_EQ(all->locks.size(), 1U);
+  EXPECT_EQ(all->locks[0].name.str(), "b");
+  EXPECT_EQ(all->locks[0].entries.at(0).order, token{});
+}
+
 TEST_F(redlock_basics, a_lock_is_lost_when_its_extensions_are_used_up) {
   session s = nodes.open("ttl=1s&extensions=1");
   auto l = s.try_acquire(lock_name("a"));

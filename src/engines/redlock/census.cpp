@@ -114,6 +114,8 @@ void census::add(node_index i, const page& p) {
     }
   }
   for (const auto& l : p.locks) {
+    // A key of another program, which no acquire here can ask for.
+    if (!lock_name(l.name).check()) continue;
     found_lock& f = locks_[l.name][l.value];
     f.on.add(i);
     f.counter = std::max(f.counter, l.counter);

@@ -28,8 +28,9 @@ local function lock_of(key)
     return nil
   end
   local cached = read('GET', 'holdfast:token:' .. key)
-  local token = cached and string.match(cached, '^%d+:(%d+)$')
-  return {key, value, left, tonumber(token) or 0}
+  local token = tonumber(cached and string.match(cached, '^%d+:(%d+)$')) or 0
+  -- 2^53 - 1: what is above it no script here has written.
+  return {key, value, left, token <= 9007199254740991 and token or 0}
 end
 
 return answer(function()
