@@ -173,6 +173,12 @@ node::answer node::renew(session_index session, const std::vector<held>& locks, 
   if (refused_session(out, session) || refused_ttl(out, ttl)) return out;
   place_of(session).ends = end_of(ttl);
   extend(out, locks, ttl);
+  for (std::size_t k = 0; k < locks.size(); ++k) {
+    const lock_index lock = locks[k].first;
+    if (!out.ours.test(k) || lock >= data_.counters.size()) continue;
+    data::counter& c = data_.counters[lock];
+    if (lives(c.ends)) c.ends = end_of(2 * in_ms(data_.record->max_ttl));
+  }
   data_.record->last_time = std::max(data_.record->last_time, wall_);
   return out;
 }

@@ -27,6 +27,16 @@ TEST_F(renew_script, extends_our_locks_and_the_session) {
   EXPECT_LE(session_left(), 30'000);
 }
 
+TEST_F(renew_script, keeps_the_counter_of_a_lock_for_as_long_as_it_is_held) {
+  n.acquire("a", value(1), {.ttl = "5000"});
+  n.acquire("b", value(2), {.ttl = "5000"});
+  n.command({"PEXPIRE", redlock::token_key("a"), "5000"});
+  n.command({"PEXPIRE", redlock::token_key("b"), "5000"});
+  EXPECT_EQ(n.renew({{"a", value(1)}, {"b", value(3)}}), text("10"));
+  EXPECT_GT(n.left(redlock::token_key("a")), 100'000);
+  EXPECT_LE(n.left(redlock::token_key("b")), 5'000) << "it is another one's";
+}
+
 TEST_F(renew_script, answers_for_each_lock_and_never_puts_one_back) {
   n.acquire("ours", value(1));
   n.acquire("lost", value(2));

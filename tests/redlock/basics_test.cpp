@@ -260,6 +260,33 @@ TEST_F(redlock_basics, what_cannot_be_a_lock_or_its_token_is_not_listed) {
   EXPECT_EQ(all->locks[0].entries.at(0).order, token{});
 }
 
+TEST(redlock_listing, tells_the_token_for_as_long_as_the_lock_is_held) {
+  five_nodes nodes(3);
+  nodes.init(1s);
+  const std::string query = "ttl=1s&max_ttl=1s&node_timeout=100ms";
+  session s = nodes.open(query);
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  std::this_thread::sleep_for(3s);  // A counter that is not used lives for two.
+  const auto all = store::open(nodes.url(query, 1)).value().list();
+  ASSERT_TRUE(all) << all.error().message();
+  ASSERT_EQ(all->locks.size(), 1U);
+  EXPECT_EQ(all->locks[0].entries.at(0).order, l->token());
+}
+
+TEST_F(redlock_basics, the_token_that_is_listed_is_that_of_most_nodes) {
+  session s = nodes.open();
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  // As a node has it that was late, or lost the lock and got it back.
+  nodes[0].command({"SET", "holdfast:token:a", "1:" + std::to_string(l->token().value + 9)});
+  nodes[1].command({"SET", "holdfast:token:a", "1:" + std::to_string(l->token().value - 1)});
+  const auto all = store::open(nodes.url()).value().list();
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->locks.at(0).entries.at(0).order, l->token());
+}
+
 TEST_F(redlock_basics, a_lock_is_lost_when_its_extensions_are_used_up) {
   session s = nodes.open("ttl=1s&extensions=1");
   auto l = s.try_acquire(lock_name("a"));

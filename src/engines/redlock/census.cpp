@@ -118,8 +118,21 @@ void census::add(node_index i, const page& p) {
     if (!lock_name(l.name).check()) continue;
     found_lock& f = locks_[l.name][l.value];
     f.on.add(i);
-    f.counter = std::max(f.counter, l.counter);
+    if (l.counter != 0) ++f.counters[l.counter];
   }
+}
+
+/// Each node that counted for the grant has the token; one that was late, or has got the lock back,
+/// may have another counter, and then mostly a larger one.
+token census::token_of(const found_lock& l) {
+  token most{};
+  std::size_t nodes = 0;
+  for (const auto& [counter, on] : l.counters) {
+    if (on < nodes) continue;
+    most = token{counter};
+    nodes = on;
+  }
+  return most;
 }
 
 core::listing census::result() {
@@ -153,7 +166,7 @@ core::listing census::result() {
     const session_id owner = owner_of(value);
     core::entry e;
     // The counter of a name outlives its locks; a value without a session was given no token.
-    if (value.find('.') != std::string::npos) e.order = token{found.counter};
+    if (value.find('.') != std::string::npos) e.order = token_of(found);
     e.owner = owner;
     e.inc = 1;
     all.locks.push_back({lock_name(name), {e}});

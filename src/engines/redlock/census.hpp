@@ -25,13 +25,13 @@ class census final : public std::enable_shared_from_this<census> {
  private:
   struct found_lock {
     node_set on{};
-    std::uint64_t counter{};
+    std::map<std::uint64_t, std::size_t> counters{};  ///< How many of them have which.
   };
 
   void ask(node_index i, const std::string& cursor);
   void read(node_index i, const io::redis_answer& a);
   void add(node_index i, const page& p);
-  void node_done(node_index i);
+  static token token_of(const found_lock& l);
   core::listing result();
 
   const std::shared_ptr<cluster> cluster_;

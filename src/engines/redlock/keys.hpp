@@ -29,7 +29,7 @@ inline constexpr std::string_view free_prefix{"holdfast:free:"};
 inline constexpr std::string_view everybody{"all"};
 
 /// What a name's counter is kept in while it is used, a string `epoch:token`. It lives for twice
-/// max_ttl; losing it earlier is harmless.
+/// max_ttl from the last grant or extension; losing it earlier is harmless.
 std::string token_key(std::string_view lock);
 
 /// The record of one session on one node, a hash that lives for the session's ttl from its opening
