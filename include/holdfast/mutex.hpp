@@ -38,17 +38,20 @@ class mutex {
   /// does not answer.
   bool try_lock() { return take(duration::zero()).has_value(); }
 
-  /// Waits at most `d`; rounds up to nanoseconds, and zero or less tries once.
+  /// Waits at most `d`; rounds up to nanoseconds, and zero or less tries once. More than a hundred
+  /// years are no limit.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
-    const auto wait = std::chrono::ceil<duration>(d);
-    return take(wait < duration::zero() ? duration::zero() : wait).has_value();
+    if (!(wide(d) > wide::zero())) return take(duration::zero()).has_value();
+    return take(wide(d) > century ? forever : std::chrono::ceil<duration>(d)).has_value();
   }
 
   /// Waits until `t` on any clock; the time left is measured once, when called.
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
-    return try_lock_for(t - Clock::now());
+    const auto now = Clock::now();
+    const wide left = wide(t.time_since_epoch()) - wide(now.time_since_epoch());
+    return left > century || left < -century ? try_lock_for(left) : try_lock_for(t - now);
   }
 
   /// Gives the lock back. Unlocking what is not locked is a programmer's error.
@@ -61,6 +64,10 @@ class mutex {
   const holdfast::lock* held() const noexcept { return held_ ? &*held_ : nullptr; }
 
  private:
+  // Seconds, of which no duration has too many: some have more than nanoseconds can count.
+  using wide = std::chrono::duration<long double>;
+  static constexpr wide century{100.0L * 365 * 24 * 60 * 60};
+
   result<void> take(duration wait) {
     auto got = session_->acquire(name_, {.wait = wait});
     if (!got) return got.error();

@@ -121,6 +121,35 @@ TEST(mutex, works_with_unique_lock) {
   EXPECT_DEATH(theirs.unlock(), "without a lock");
 }
 
+TEST(mutex, a_wait_too_long_for_nanoseconds_has_no_limit) {
+  namespace chrono = std::chrono;
+  auto a = open("memory:mutex-long");
+  auto b = open("memory:mutex-long");
+  ASSERT_TRUE(a && b);
+  mutex theirs(*b, lock_name("x"));
+  const auto waits = [&](auto wait) {
+    mutex mine(*a, lock_name("x"));
+    mine.lock();
+    std::jthread soon([&] {
+      std::this_thread::sleep_for(20ms);
+      mine.unlock();
+    });
+    const bool locked = wait();
+    if (locked) theirs.unlock();
+    return locked;
+  };
+  EXPECT_TRUE(waits([&] { return theirs.try_lock_for(chrono::hours::max()); }));
+  EXPECT_TRUE(waits([&] { return theirs.try_lock_for(chrono::seconds::max()); }));
+  EXPECT_TRUE(waits([&] { return theirs.try_lock_for(chrono::duration<double>(1e300)); }));
+  EXPECT_TRUE(waits([&] { return theirs.try_lock_until(chrono::sys_seconds::max()); }));
+  EXPECT_TRUE(
+      waits([&] { return theirs.try_lock_until(chrono::sys_days(chrono::year{9999} / 12 / 31)); }));
+  EXPECT_TRUE(
+      waits([&] { return theirs.try_lock_until(chrono::steady_clock::time_point::max()); }));
+  EXPECT_FALSE(waits([&] { return theirs.try_lock_for(chrono::seconds::min()); }));
+  EXPECT_FALSE(waits([&] { return theirs.try_lock_until(chrono::sys_seconds::min()); }));
+}
+
 TEST(session, one_that_was_moved_from_stops_the_program_with_a_sentence) {
   auto s = open("memory:moved_from");
   ASSERT_TRUE(s);
