@@ -198,6 +198,20 @@ TEST(redlock_restarts, short_lived_processes_share_their_first_sights) {
   EXPECT_FALSE(once());
 }
 
+TEST(redlock_restarts, first_sights_are_of_the_servers_and_not_of_the_url) {
+  five_nodes nodes;
+  const auto once = [&](const std::string& query, std::size_t first) {
+    auto p = process::child::fork([url = nodes.url(query, first)] {
+      auto s = holdfast::open(url);
+      return s && s->try_acquire(lock_name("a")) ? 0 : 1;
+    });
+    return p.wait(20s) == 0;
+  };
+  EXPECT_FALSE(once("ttl=1s&max_ttl=1s&tokens=off", 0));
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_TRUE(once("ttl=500ms&max_ttl=1s&node_timeout=200ms&tokens=off", 1));
+}
+
 TEST(redlock_restarts, assume_fresh_skips_the_wait_and_is_for_tokens_off) {
   five_nodes nodes;
   EXPECT_TRUE(holdfast::open(nodes.url("ttl=5s&tokens=off&assume_fresh=yes")));

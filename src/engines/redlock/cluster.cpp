@@ -44,7 +44,7 @@ admission::config admission_config(const settings& s) {
 
 io::first_sights_file file_for(const settings& s) {
   const auto directory = io::notes_directory();
-  return {directory ? *directory : std::string(), s.url};
+  return {directory ? *directory : std::string(), s.identity};
 }
 
 /// Gives the one answer of one command to a function.

@@ -115,6 +115,7 @@ result<settings> read_settings(const core::store_url& url) {
   }
   s.config_hash = hash_of(s.nodes, s.login.database);
   s.url = url.str();
+  s.identity = "redlock://" + io::text_of(s.nodes) + "/" + std::to_string(s.login.database);
   return s;
 }
 

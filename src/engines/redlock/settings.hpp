@@ -33,6 +33,7 @@ struct settings {
   std::uint32_t extensions{no_limit};  ///< How often one lock may be extended.
   std::string config_hash{};           ///< Of the list of nodes: equal for equal lists.
   std::string url{};                   ///< Canonical, without secrets.
+  std::string identity{};              ///< Of the servers and the database, however they are used.
 
   /// The node timeout for locks of this ttl: ttl/200 between 5 and 50 ms unless the URL says.
   duration timeout_for(duration ttl) const noexcept;
