@@ -14,6 +14,9 @@ return answer(function()
   for i = 1, #ids do
     local record = run('HGETALL', session_key(ids[i]))
     local inc, denied = run('HGET', session_key(ids[i]), 'inc'), false
+    if not inc then
+      refuse('HFDAMAGED session ' .. ids[i] .. ' has no record')
+    end
     weigh(record)
     records[i] = {ids[i], record}
     denied = run('HGET', session_key(ids[i]), 'denied') ~= '0'
