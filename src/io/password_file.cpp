@@ -2,6 +2,8 @@
 
 #include "io/files.hpp"
 
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 namespace holdfast::io {
@@ -16,15 +18,20 @@ result<std::string> password_of(const core::store_url& url) {
   const std::string path = url.value("password_file");
   if (path.empty()) return url.password;
   if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
-  const auto slash = path.rfind('/');
-  if (slash == std::string::npos) {
+  if (path.front() != '/') {
     return wrong("the URL's password_file is '" + path + "'; it must be an absolute path");
   }
-  const std::string directory = slash == 0 ? "/" : path.substr(0, slash);
+  // Kubernetes and others who mount secrets replace them by links.
+  std::error_code failed;
+  const auto file = std::filesystem::canonical(path, failed);
+  if (failed && failed != std::errc::no_such_file_or_directory) {
+    return wrong("the URL's password_file " + path + ": " + failed.message());
+  }
+  if (failed) return wrong("the URL's password_file " + path + " is not there");
+  const std::string directory = file.parent_path().string();
   const auto opened = open_directory(directory);
   if (!opened) return wrong(opened.error().message());
-  const std::string name = path.substr(slash + 1);
-  const auto text = read_text({opened->get(), directory}, name.c_str(), 4096);
+  const auto text = read_text({opened->get(), directory}, file.filename().c_str(), 4096);
   if (!text) return wrong(text.error().message());
   if (!*text) return wrong("the URL's password_file " + path + " is not there");
   std::string password = **text;

@@ -8,8 +8,8 @@
 
 namespace holdfast::io {
 
-/// The URL's password: its own, or the first 4096 bytes of its `password_file` without the last
-/// line ends. Empty: none.
+/// The URL's password: its own, or what is in its `password_file`, at most 4096 bytes, without the
+/// last line ends. Empty: none. Symbolic links are followed.
 /// Errors: `invalid_argument`.
 result<std::string> password_of(const core::store_url& url);
 

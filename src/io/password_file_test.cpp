@@ -1,0 +1,75 @@
+#include "io/password_file.hpp"
+
+#include "tests/temporary_directory.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+namespace holdfast::io {
+namespace {
+
+using testing::HasSubstr;
+
+class password_file : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& content) {
+    std::ofstream(path(name), std::ios::binary) << content;
+    return path(name);
+  }
+  std::string path(const std::string& name) const { return directory_.path() + "/" + name; }
+
+  static result<std::string> read(const std::string& at) {
+    return password_of(core::store_url::parse("redis://me@a?password_file=" + at).value());
+  }
+  static std::string refusal(const std::string& at) {
+    const auto r = read(at);
+    EXPECT_FALSE(r) << at;
+    if (r) return {};
+    EXPECT_EQ(r.error(), errc::invalid_argument);
+    return r.error().message();
+  }
+
+  tests::temporary_directory directory_;
+};
+
+TEST_F(password_file, is_the_password_without_the_last_line_ends) {
+  EXPECT_EQ(read(file("unix", "a b\n")).value(), "a b");
+  EXPECT_EQ(read(file("windows", "ab\r\n\r\n")).value(), "ab");
+  EXPECT_EQ(read(file("bare", "ab")).value(), "ab");
+  EXPECT_EQ(read(file("empty", "\n")).value(), "");
+  EXPECT_EQ(read(file("long", std::string(4096, 'x'))).value().size(), 4096U);
+}
+
+TEST_F(password_file, may_be_a_link_as_in_a_mounted_secret) {
+  std::filesystem::create_directory(path("..2026_11"));
+  file("..2026_11/password", "secret\n");
+  std::filesystem::create_directory_symlink("..2026_11", path("..data"));
+  std::filesystem::create_symlink("..data/password", path("password"));
+  EXPECT_EQ(read(path("password")).value(), "secret");
+}
+
+TEST_F(password_file, that_cannot_be_read_is_refused_by_its_name) {
+  EXPECT_THAT(refusal("relative"), HasSubstr("'relative'; it must be an absolute path"));
+  EXPECT_THAT(refusal("../up"), HasSubstr("it must be an absolute path"));
+  EXPECT_THAT(refusal(path("none")), HasSubstr("/none is not there"));
+  EXPECT_THAT(refusal(path("none/below")), HasSubstr("/none/below is not there"));
+  std::filesystem::create_symlink("none", path("dangling"));
+  EXPECT_THAT(refusal(path("dangling")), HasSubstr("/dangling is not there"));
+  std::filesystem::create_symlink("circle", path("circle"));
+  EXPECT_THAT(refusal(path("circle")), HasSubstr("/circle: "));
+  EXPECT_THAT(refusal(directory_.path()), HasSubstr(directory_.path()));
+  EXPECT_THAT(refusal(file("longer", std::string(4097, 'x'))), HasSubstr("4096"));
+}
+
+TEST_F(password_file, and_a_password_are_one_too_many) {
+  const auto url = "redis://me:secret@a?password_file=" + file("p", "other");
+  const auto r = password_of(core::store_url::parse(url).value());
+  ASSERT_FALSE(r);
+  EXPECT_THAT(r.error().message(), HasSubstr("give one"));
+}
+
+}  // namespace
+}  // namespace holdfast::io
