@@ -13,8 +13,8 @@
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
-#include <asio/dispatch.hpp>
 #include <asio/executor_work_guard.hpp>
+#include <asio/post.hpp>
 
 #include <memory>
 #include <stop_token>
@@ -47,14 +47,17 @@ class cancellation {
 };
 
 /// Runs an Asio handler on its own executor and keeps that executor busy until then.
+///
+/// Posted and never dispatched: an operation may be answered inside the call that begins it, and a
+/// coroutine that was resumed there would use more stack with every further one.
 template <class T, class Handler>
 completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
   auto work = ::asio::make_work_guard(handler);
   return [handler = std::move(handler), work = std::move(work),
           stop = std::move(stop)](result<T> r) mutable {
     auto executor = work.get_executor();
-    ::asio::dispatch(executor, [handler = std::move(handler), stop = std::move(stop),
-                                r = std::move(r)]() mutable {
+    ::asio::post(executor, [handler = std::move(handler), stop = std::move(stop),
+                            r = std::move(r)]() mutable {
       auto slot = ::asio::get_associated_cancellation_slot(handler);
       if (slot.is_connected()) slot.clear();
       std::move(handler)(std::move(r));
@@ -67,9 +70,10 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// session::acquire for any Asio completion token: a callback, `asio::use_awaitable`, ...
 ///
 /// Completes with one `result<lock>`: contention is a value, so a coroutine does not throw for it.
-/// The handler runs on its associated executor, which counts as busy until then. Asio's
-/// cancellation (any kind) and `options.stop` both end the wait with `errc::cancelled`; a lock that
-/// was granted in the same moment is either the result or given back, never both.
+/// The handler runs on its associated executor, which counts as busy until then, and never inside
+/// this call. Asio's cancellation (any kind) and `options.stop` both end the wait with
+/// `errc::cancelled`; a lock that was granted in the same moment is either the result or given
+/// back, never both.
 ///
 /// Errors: as session::acquire, in the result. `s` must live until the operation has begun;
 /// closing or destroying it later completes the operation with `errc::lost`.
@@ -93,7 +97,8 @@ auto async_acquire(session& s, lock_name name, acquire_options options, Token&& 
 /// lock::release for any Asio completion token.
 ///
 /// Completes with one `result<void>` on the handler's associated executor, which counts as busy
-/// until then. It cannot be cancelled: the lock is over when this returns.
+/// until then, and never inside this call. It cannot be cancelled: the lock is over when this
+/// returns.
 ///
 /// Errors: as lock::release, in the result.
 template <class Token>

@@ -7,6 +7,7 @@
 #include <asio/co_spawn.hpp>
 #include <asio/detached.hpp>
 #include <asio/io_context.hpp>
+#include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
@@ -46,6 +47,55 @@ TEST(asio, a_coroutine_awaits_a_lock_on_its_own_executor) {
   context.run();
   EXPECT_TRUE(busy);
   EXPECT_TRUE(got);
+}
+
+// As the callback form may: each would deepen the stack of a coroutine that asks again and again.
+TEST(asio, a_handler_never_runs_inside_the_call_that_begins_its_operation) {
+  auto s = open("memory:asio4");
+  ASSERT_TRUE(s);
+  asio::io_context context;
+  bool begins = false;
+  int ran = 0;
+  const auto given_back = [&](const result<void>& r) {
+    EXPECT_TRUE(r);
+    EXPECT_FALSE(begins);
+    ++ran;
+  };
+  const auto granted = [&](result<lock> held) {
+    ASSERT_TRUE(held);
+    EXPECT_FALSE(begins);
+    ++ran;
+    begins = true;
+    async_release(std::move(*held), asio::bind_executor(context, given_back));
+    begins = false;
+  };
+  asio::post(context, [&] {
+    begins = true;
+    async_acquire(*s, lock_name("x"), {}, asio::bind_executor(context, granted));
+    begins = false;
+  });
+  context.run();
+  EXPECT_EQ(ran, 2);
+}
+
+TEST(asio, a_coroutine_may_take_its_lock_any_number_of_times) {
+  auto s = open("memory:asio5");
+  ASSERT_TRUE(s);
+  constexpr int times = 20'000;
+  asio::io_context context;
+  int taken = 0;
+  asio::co_spawn(
+      context,
+      [&]() -> asio::awaitable<void> {
+        for (int i = 0; i < times; ++i) {
+          auto held = co_await async_acquire(*s, lock_name("x"), {}, asio::use_awaitable);
+          if (!held) co_return;
+          if (co_await async_release(std::move(*held), asio::use_awaitable)) ++taken;
+        }
+      },
+      asio::detached);
+  context.run();
+  EXPECT_EQ(taken, times);
 }
 
 TEST(asio, a_future_gets_the_result) {
