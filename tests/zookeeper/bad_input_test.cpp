@@ -59,6 +59,27 @@ TEST_F(zookeeper_bad_input, a_user_that_is_missing_or_wrong) {
   EXPECT_EQ(owner.open().what, status::ok);
 }
 
+// As an operator who keeps the nodes above to himself.
+TEST_F(zookeeper_bad_input, a_user_who_was_given_one_node_needs_no_rights_above_it) {
+  const auto above = "/" + root();
+  const auto address = one().addresses();
+  client anybody(url(root()));
+  ASSERT_EQ(anybody.await(status::ok).what, status::ok);
+  ASSERT_TRUE(anybody.fly({create(above)}).replies.at(0).ok());
+  const auto mine = "zookeeper://me:secret@" + address + above + "/mine?node_timeout=20s";
+  client giver(mine);
+  for (const auto* part : {"/mine/s", "/mine/q"}) {
+    ASSERT_TRUE(giver.fly({engines::zookeeper::remove(above + part)}).replies.at(0).ok());
+  }
+  auto close_to_all = process::child::execute(
+      {"java", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
+       "org.apache.zookeeper.ZooKeeperMain", "-server", address, "setAcl", above,
+       "world:anyone:r"});
+  ASSERT_EQ(close_to_all.wait(), 0);
+  const auto first = client(mine).open();
+  EXPECT_EQ(first.what, status::ok) << first.text;
+}
+
 TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format) {
   for (const std::string data : {"mine", "", "holdfast-store 2\n"}) {
     const auto r = root();

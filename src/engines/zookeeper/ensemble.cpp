@@ -225,10 +225,11 @@ void ensemble::prepare() {
   if (std::exchange(preparing_, true)) return;
   launch(flight_of({sync(where_.root()), get(where_.sessions()), get(where_.queues())},
                    repeat::never,
-                   [self = shared_from_this()](const landing& l) { self->took_store(l, false); }));
+                   [self = shared_from_this()](const landing& l) { self->took_store(l, 0); }));
 }
 
-void ensemble::took_store(const landing& l, bool made) {
+// `tried` times they were made, each time with one more level of nodes above them.
+void ensemble::took_store(const landing& l, std::size_t tried) {
   preparing_ = false;
   if (l.what != status::ok) {
     if (connection_ && connection_->connected()) refuse_all(status::unavailable, l.text);
@@ -245,23 +246,29 @@ void ensemble::took_store(const landing& l, bool made) {
     ready_ = true;
     return drain();
   }
-  if (made) return refuse_all(status::unavailable, "the nodes of the store vanish");
-  make_store();
+  if (tried > static_cast<std::size_t>(std::ranges::count(set_.root, '/'))) {
+    return refuse_all(status::unavailable, "the nodes of the store vanish");
+  }
+  make_store(tried);
 }
 
-void ensemble::make_store() {
+// No node that may be there already: a server looks at the rights in its parent first, which a user
+// who was given one node does not have.
+void ensemble::make_store(std::size_t levels) {
   std::vector<zoo_request> all;
-  for (std::size_t at = set_.root.find('/', 1);; at = set_.root.find('/', at + 1)) {
-    all.push_back(create(set_.root.substr(0, at)));
-    if (at == std::string::npos) break;
+  for (std::string above = set_.root; all.size() < levels; above.erase(above.rfind('/'))) {
+    all.push_back(create(above));
   }
+  std::ranges::reverse(all);
   all.push_back(create(where_.sessions(), std::string(store_format)));
   all.push_back(create(where_.queues()));
   all.push_back(get(where_.sessions()));
   all.push_back(get(where_.queues()));
   preparing_ = true;
   launch(flight_of(std::move(all), repeat::never,
-                   [self = shared_from_this()](const landing& l) { self->took_store(l, true); }));
+                   [self = shared_from_this(), tried = levels + 1](const landing& l) {
+                     self->took_store(l, tried);
+                   }));
 }
 
 // Until somebody asks again: an operator may have put it right by then.

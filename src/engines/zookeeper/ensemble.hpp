@@ -95,8 +95,8 @@ class ensemble final : public io::zookeeper_connection::owner,
   void reconnect_later();
   void renew_when_names_may_have_changed();
   void prepare();
-  void took_store(const landing& l, bool made);
-  void make_store();
+  void took_store(const landing& l, std::size_t tried);
+  void make_store(std::size_t levels);
   void refuse_all(core::status what, std::string why);
 
   flight_ptr flight_of(std::vector<zoo_request> requests, repeat how, on_landing done) const;
