@@ -13,9 +13,9 @@
 
 namespace holdfast::io {
 
-/// The engines of this process by the URL of their store: whoever opens the same store gets the
-/// same engine. One is forgotten when its last user is gone. Declare it `constinit` at namespace
-/// scope.
+/// The engines of this process by the URL of their store and the password: whoever opens the same
+/// store gets the same engine, but nobody one that logs in by another password than his own. One is
+/// forgotten when its last user is gone. Declare it `constinit` at namespace scope.
 ///
 /// Thread safety: get() from any thread.
 template <class Engine>
@@ -26,13 +26,15 @@ class running_stores {
 
   constexpr explicit running_stores(loops how = loops::own) : how_(how) {}
 
-  /// The engine of that URL, or what `make(loop)` makes. Errors: those of starting a loop.
+  /// The engine of that URL, which has no password, or what `make(loop)` makes. Errors: those of
+  /// starting a loop.
   template <class Make>
-  result<std::shared_ptr<Engine>> get(const std::string& url, Make make) {
+  result<std::shared_ptr<Engine>> get(const std::string& url, const std::string& password,
+                                      Make make) {
     registry& r = registry_.get();
     const std::lock_guard hold(r.mutex);
     std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
-    auto& kept = r.stores[url];
+    auto& kept = r.stores[{url, password}];
     if (auto running = kept.lock()) return running;
     auto on = how_ == loops::shared ? r.shared.lock() : nullptr;
     if (!on) {
@@ -49,7 +51,7 @@ class running_stores {
  private:
   struct registry {
     std::mutex mutex;
-    std::map<std::string, std::weak_ptr<Engine>> stores;
+    std::map<std::pair<std::string, std::string>, std::weak_ptr<Engine>> stores;
     std::weak_ptr<loop> shared;
   };
 

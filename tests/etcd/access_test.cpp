@@ -3,6 +3,7 @@
 
 #include <holdfast/lock.hpp>
 #include <holdfast/session.hpp>
+#include <holdfast/store.hpp>
 
 #include <fstream>
 
@@ -75,6 +76,23 @@ TEST(etcd_access, users_and_roles_are_respected_and_named) {
   for (const auto& url : {"etcd://locks:wrong" + at, "etcd://reader:word" + at}) {
     EXPECT_EQ(trouble_of(url).find("wrong"), std::string::npos) << "no secret in a message";
   }
+}
+
+// Whoever has the store open already goes on with the password of then.
+TEST(etcd_access, a_password_that_was_put_right_is_used_while_the_store_is_open) {
+  servers s;
+  s.control({"user", "add", "root:right"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  const auto file = s.directory() + "/password";
+  const auto url = "etcd://root@" + s.addresses() + "/t?node_timeout=1s&password_file=" + file;
+  std::ofstream(file) << "wrong\n";
+  const auto kept = store::open(url);
+  ASSERT_TRUE(kept) << kept.error().message();
+  expect_text(trouble_of(url), "logging in as 'root' failed");
+  std::ofstream(file) << "right\n";
+  const auto session = open(url);
+  EXPECT_TRUE(session) << session.error().message();
 }
 
 TEST(etcd_access, a_server_that_is_no_etcd_is_told_as_such) {

@@ -17,7 +17,8 @@ constinit io::running_stores<redis_engine> stores;
 
 result<std::shared_ptr<redis_engine>> engine_for(settings s) {
   const std::string url = s.url;
-  return stores.get(url, [&](std::shared_ptr<io::loop> loop) {
+  const std::string password = s.login.password;
+  return stores.get(url, password, [&](std::shared_ptr<io::loop> loop) {
     const auto server = std::make_shared<master>(std::move(s), std::move(loop));
     server->start();
     return std::make_shared<redis_engine>(server);

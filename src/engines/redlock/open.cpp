@@ -16,7 +16,8 @@ constinit io::running_stores<redlock_engine> stores;
 
 result<std::shared_ptr<redlock_engine>> engine_for(settings s) {
   const std::string url = s.url;
-  return stores.get(url, [&](std::shared_ptr<io::loop> loop) {
+  const std::string password = s.login.password;
+  return stores.get(url, password, [&](std::shared_ptr<io::loop> loop) {
     const auto nodes = std::make_shared<cluster>(std::move(s), std::move(loop));
     nodes->start();
     return std::make_shared<redlock_engine>(nodes);

@@ -19,7 +19,8 @@ constinit io::running_stores<zookeeper_engine> stores{
 
 result<std::shared_ptr<zookeeper_engine>> engine_for(settings s) {
   const std::string url = s.url;
-  return stores.get(url, [&](std::shared_ptr<io::loop> loop) {
+  const std::string password = s.password;
+  return stores.get(url, password, [&](std::shared_ptr<io::loop> loop) {
     const auto servers = std::make_shared<ensemble>(std::move(s), std::move(loop));
     servers->start();
     return std::make_shared<zookeeper_engine>(servers);
