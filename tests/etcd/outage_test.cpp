@@ -230,5 +230,37 @@ TEST(etcd_outage, tokens_grow_and_locks_are_free_after_a_snapshot_was_restored) 
   expect_clean(url, "a", last);
 }
 
+/// The second time its epoch is that of the first time again, which only a client can know.
+TEST(etcd_outage, tokens_grow_when_a_snapshot_is_restored_twice_under_a_client) {
+  servers s(1, quick);
+  const std::string url = s.urls("ttl=3s&node_timeout=500ms", 1)[0];
+  const tests::temporary_directory backups;
+  const std::string file = backups.path() + "/snapshot";
+  const auto client = store::open(url);
+  ASSERT_TRUE(client) << client.error().message();
+  auto old = take(url, "a");
+  const std::string save = "ETCDCTL_API=3 etcdctl --endpoints=http://" + s.at(0).address() +
+                           " snapshot save " + file + " >/dev/null 2>&1";
+  ASSERT_EQ(std::system(save.c_str()), 0);
+  token last = old.held->token();
+  for (const char* cluster : {"once", "twice"}) {
+    s.at(0).kill();
+    ASSERT_TRUE(process::eventually([&] { return !old.held->check(); }));
+    s.at(0).restore(file, cluster);
+    s.at(0).launch();
+    s.await_leader();
+    static_cast<void>(old.by->close());
+    old = take(url, "a");
+    EXPECT_GT(old.held->token().value, last.value);
+    for (int n = 0; n < 20; ++n) {
+      ASSERT_TRUE(std::move(*old.held).release());
+      old.held.emplace(std::move(*old.by->acquire(lock_name("a"), {.wait = 30s})));
+    }
+    last = old.held->token();
+  }
+  give_back(std::move(old));
+  expect_clean(url, "a", last);
+}
+
 }  // namespace
 }  // namespace holdfast::etcd_tests

@@ -341,11 +341,18 @@ void cluster::learn_epoch(std::size_t index) {
                     .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
 }
 
+// A backup that is restored a second time has the epoch that was raised the first time.
+bool cluster::was_given_before(const cluster_epoch& e) const {
+  return e.store == newest_.store && e.cluster != newest_.cluster && e.number <= newest_.number;
+}
+
 // The identity stays when the cluster is another one: its tokens go on growing.
 void cluster::raise_epoch(std::size_t index) {
   cluster_epoch next = epoch_.value;
   if (next.store == session_id{}) next.store = io::random_session_id();
-  if (next.cluster != members_[index]->cluster()) {
+  const bool again = was_given_before(next);
+  if (again) next.number = newest_.number;
+  if (again || next.cluster != members_[index]->cluster()) {
     next.cluster = members_[index]->cluster();
     ++next.number;
   }
@@ -389,9 +396,11 @@ void cluster::took_epoch(std::size_t index, const io::grpc_outcome& o) {
                   "URL after the servers)");
   }
   epoch_ = {*value, kv.mod};
-  if (value->cluster != members_[index]->cluster() || value->store == session_id{}) {
+  if (value->cluster != members_[index]->cluster() || value->store == session_id{} ||
+      was_given_before(*value)) {
     return raise_epoch(index);
   }
+  newest_ = *value;
   {
     const std::lock_guard hold(identity_mutex_);
     identity_ = value->store;

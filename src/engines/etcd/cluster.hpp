@@ -108,6 +108,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
 
   void learn_epoch(std::size_t index);
   void took_epoch(std::size_t index, const io::grpc_outcome& o);
+  bool was_given_before(const cluster_epoch& e) const;
   void raise_epoch(std::size_t index);
   void ask_epoch(std::size_t index, const wire::etcd::txn& t);
 
@@ -119,6 +120,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   std::size_t preferred_{0};
   std::list<exchange_ptr> waiting_;
   known_epoch epoch_{};
+  cluster_epoch newest_{};  ///< The last one that was used: no token of it is to be given again.
   mutable std::mutex identity_mutex_;  // Guards the next one.
   session_id identity_{};
   bool epoch_known_{};
