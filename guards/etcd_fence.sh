@@ -4,17 +4,15 @@
 #   . etcd_fence.sh
 #   fenced_put RESOURCE KEY VALUE      with HOLDFAST_FENCING_TOKEN in the environment
 #
-# RESOURCE has letters, digits and ._/- only; VALUE is any text.
+# RESOURCE has letters, digits and ._/- only; VALUE is any text, in whatever encoding.
 #
 # 0 when it was put, 77 stale, 64 a token that is malformed or of another lock, 69 no answer. Two
 # keys hold what was seen: fence/RESOURCE/source and fence/RESOURCE/floor, 16 digits, so that etcd's
 # comparison of texts is one of numbers.
 
-# The text between double quotes in a transaction of etcdctl, which ends at an empty line.
-fence_quoted() {
-  printf '%sx' "$1" | sed 's/[\\"]/\\&/g' | awk 'NR > 1 { printf "\\n" } { printf "%s", $0 }' |
-    sed 's/x$//'
-}
+# The text between double quotes in a transaction of etcdctl, which ends at an empty line and would
+# replace what is not UTF-8: as \xHH, byte for byte.
+fence_quoted() { printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\x&/g'; }
 
 # etcdctl waits for ever where no server answers a transaction.
 fence_txn() { timeout 5 etcdctl txn; }

@@ -71,6 +71,12 @@ class EtcdGuard(Contract, unittest.TestCase):
             self.assertEqual(self.read(), text)
         self.assertEqual(server.ctl("get", "other").stdout, "")
 
+    def test_a_value_that_is_not_utf8_is_put_as_it_is(self):
+        self.write(token(42), os.fsdecode(b"caf\xe9"))
+        put = subprocess.run(["etcdctl", "get", "--print-value-only", "data/books"],
+                             capture_output=True, env=server.environment, timeout=20)
+        self.assertEqual(put.stdout, b"caf\xe9\n")
+
     def test_both_tokens_are_named_and_the_lock(self):
         self.write(token(43), "new")
         self.refused(Stale, token(42), "stale token 42 for books: token 43 was seen")
