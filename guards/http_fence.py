@@ -14,6 +14,8 @@ import re
 
 TOKEN = re.compile(r"([1-9][0-9]{0,15}):([!-~]+:[!-~]+)")
 TOKEN_MAX = 2**53 - 1
+# WSGI joins a header that is sent twice, and a store's name may hold commas and colons.
+TWICE = re.compile(r"[^:]+:[^:]+:[!-~]+,[1-9][0-9]{0,15}:[^:]+:[!-~]+")
 
 
 class Refused(Exception):
@@ -100,6 +102,9 @@ class Fence:
             if token is None:
                 raise Refused("428 Precondition Required", "the header Fencing-Token is missing: "
                               "send HOLDFAST_FENCING_TOKEN with every change")
+            if TWICE.fullmatch(token):
+                raise Refused("400 Bad Request", f"{token!r} is no fencing token but several: "
+                              "send the header Fencing-Token once")
             with self._floor.enter(token):
                 return self._whole_answer(environ, start_response)
         except Refused as refused:

@@ -112,6 +112,15 @@ class HttpGuard(Contract, unittest.TestCase):
             self.assertIn("Fencing-Token is missing", said)
         self.assertIsNone(self.read())
 
+    def test_a_header_that_is_sent_twice_is_refused_and_binds_nothing(self):
+        for source in ("nightly:local/0123abcd", "a,5:zookeeper/a:2181,10.0.0.2:2181/p"):
+            for second in (42, 43):
+                both = f"{token(42, source)},{token(second, source)}"
+                with self.subTest(both):
+                    self.refused(Wrong, both, "Fencing-Token once")
+        self.write(token(42, "a,5:zookeeper/a:2181,10.0.0.2:2181/p"), "a")
+        self.assertEqual(self.read(), "a")
+
     def test_the_floor_outlives_the_service(self):
         self.write(token(42), "a")
         self.stop()
