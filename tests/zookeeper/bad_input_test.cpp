@@ -1,6 +1,7 @@
 #include "tests/redis/server.hpp"
 #include "tests/zookeeper/engine_fixture.hpp"
 
+#include <algorithm>
 #include <fstream>
 
 /// Servers and nodes that cannot be used: each is named, with what to do.
@@ -131,6 +132,22 @@ TEST_F(zookeeper_bad_input, foreign_nodes_in_a_queue_and_among_the_sessions) {
   EXPECT_EQ(c.ask().list().what, status::damaged);
   const auto w = other.confirm("a", v.mine);
   EXPECT_NE(w.what, status::ok);
+}
+
+TEST_F(zookeeper_bad_input, a_session_that_lacks_nodes_is_taken_over_all_the_same) {
+  client c(url(root()));
+  auto other = c.join();
+  for (const unsigned without : {1U, 2U, 3U}) {
+    auto m = c.join();
+    const auto& where = c.servers->where();
+    if ((without & 1U) != 0) c.fly({engines::zookeeper::remove(where.allowed(m.id()))});
+    if ((without & 2U) != 0) c.fly({engines::zookeeper::remove(where.gate(m.id()))});
+    const auto seen = c.ask().list().sessions;
+    const auto at = std::ranges::find(seen, m.id(), &core::session_record::id);
+    ASSERT_NE(at, seen.end());
+    EXPECT_EQ(c.ask().take({m.id(), at->at}).what, status::ok) << without;
+    EXPECT_EQ(c.ask().list().sessions.size(), 1U);
+  }
 }
 
 TEST_F(zookeeper_bad_input, a_request_longer_than_the_servers_take_is_an_answer_in_time) {

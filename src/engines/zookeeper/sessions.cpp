@@ -41,13 +41,12 @@ std::vector<zoo_request> one(zoo_request r) {
   return all;
 }
 
-/// The whole record, if it is still at this version.
-zoo_request removal(const paths& where, const session_id& id, bool denied,
-                    std::int32_t version = zoo_request::any_version) {
+/// The whole record.
+zoo_request removal(const paths& where, const session_id& id, bool denied) {
   std::vector<zoo_request> parts;
   if (!denied) parts.push_back(remove(where.allowed(id)));
   parts.push_back(remove(where.gate(id)));
-  parts.push_back(remove(where.session(id), version));
+  parts.push_back(remove(where.session(id)));
   return all_or_none(std::move(parts));
 }
 
@@ -160,40 +159,61 @@ void close_session(const std::shared_ptr<store>& s, const core::close_request& r
       [done](core::reply why) { done(std::move(why)); });
 }
 
+namespace {
+
+// A record that stays as it is and is not removed lacks a node, which somebody deleted by hand: the
+// version of the record is what decides, so that it goes without the one, the other, or both.
+zoo_request removal_of_what_is_left(const paths& where, const core::take_request& r, unsigned tries,
+                                    std::int32_t version) {
+  std::vector<zoo_request> parts;
+  if (!r.seen.denied && (tries & 1U) == 0) parts.push_back(remove(where.allowed(r.id)));
+  if ((tries & 2U) == 0) parts.push_back(remove(where.gate(r.id)));
+  parts.push_back(remove(where.session(r.id), version));
+  return all_or_none(std::move(parts));
+}
+
+void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsigned tries,
+             const core::on<core::take_reply>& done) {
+  constexpr unsigned takes_max = 4;
+  if (tries == takes_max) return done(answer_of<core::take_reply>(damaged("s/" + r.id.str())));
+  s->servers().fly({sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
+                   [s, r, tries, done](const landing& l) {
+                     if (l.what != status::ok) {
+                       return done(answer_of<core::take_reply>(status::unavailable, l.text));
+                     }
+                     const auto record = record_in(r.id, l.replies[1]);
+                     if (!record) {
+                       return done(answer_of<core::take_reply>(
+                           l.replies[1].ok() ? damaged("s/" + r.id.str()) : no_session(r.id)));
+                     }
+                     if (record->at != r.seen) {
+                       auto reply = answer_of<core::take_reply>(
+                           status::changed, "the session has changed since it was seen");
+                       reply.at = record->at;
+                       return done(std::move(reply));
+                     }
+                     const auto version = l.replies[1].stat.version;
+                     s->servers().fly(one(removal_of_what_is_left(s->where(), r, tries, version)),
+                                      repeat::never, [s, r, tries, done](const landing& taken) {
+                                        if (taken.what != status::ok) {
+                                          return done(answer_of<core::take_reply>(taken));
+                                        }
+                                        // It has changed, or ended, since it was read: looking
+                                        // tells which.
+                                        if (!taken.replies[0].ok())
+                                          return take_on(s, r, tries + 1, done);
+                                        s->forget_session(r.id);
+                                        s->sweep_some();
+                                        done(answer_of<core::take_reply>(status::ok));
+                                      });
+                   });
+}
+
+}  // namespace
+
 void take_session(const std::shared_ptr<store>& s, const core::take_request& r,
                   core::on<core::take_reply> done) {
-  s->servers().fly(
-      {sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
-      [s, r, done](const landing& l) {
-        if (l.what != status::ok) {
-          return done(answer_of<core::take_reply>(status::unavailable, l.text));
-        }
-        const auto record = record_in(r.id, l.replies[1]);
-        if (!record) {
-          return done(answer_of<core::take_reply>(l.replies[1].ok() ? damaged("s/" + r.id.str())
-                                                                    : no_session(r.id)));
-        }
-        if (record->at != r.seen) {
-          auto reply = answer_of<core::take_reply>(status::changed,
-                                                   "the session has changed since it was seen");
-          reply.at = record->at;
-          return done(std::move(reply));
-        }
-        s->servers().fly(one(removal(s->where(), r.id, r.seen.denied, l.replies[1].stat.version)),
-                         repeat::never, [s, r, done](const landing& taken) {
-                           if (taken.what != status::ok) {
-                             return done(answer_of<core::take_reply>(taken));
-                           }
-                           if (taken.replies[0].code == zoo_code::not_empty) {
-                             return done(answer_of<core::take_reply>(damaged("s/" + r.id.str())));
-                           }
-                           // It has changed, or ended, since it was read: looking tells which.
-                           if (!taken.replies[0].ok()) return take_session(s, r, done);
-                           s->forget_session(r.id);
-                           s->sweep_some();
-                           done(answer_of<core::take_reply>(status::ok));
-                         });
-      });
+  take_on(s, r, 0, done);
 }
 
 namespace {
