@@ -24,10 +24,10 @@ result<std::string> password_of(const core::store_url& url) {
   // Kubernetes and others who mount secrets replace them by links.
   std::error_code failed;
   const auto file = std::filesystem::canonical(path, failed);
-  if (failed && failed != std::errc::no_such_file_or_directory) {
-    return wrong("the URL's password_file " + path + ": " + failed.message());
+  if (failed == std::errc::no_such_file_or_directory) {
+    return wrong("the URL's password_file " + path + " is not there");
   }
-  if (failed) return wrong("the URL's password_file " + path + " is not there");
+  if (failed) return wrong("the URL's password_file " + path + ": " + failed.message());
   const std::string directory = file.parent_path().string();
   const auto opened = open_directory(directory);
   if (!opened) return wrong(opened.error().message());

@@ -41,12 +41,19 @@ std::vector<zoo_request> one(zoo_request r) {
   return all;
 }
 
-/// The whole record.
-zoo_request removal(const paths& where, const session_id& id, bool denied) {
+/// The nodes below a record that are there.
+struct nodes_below {
+  bool allowed{true};
+  bool gate{true};
+};
+
+/// The whole record, if it is still at this version.
+zoo_request removal(const paths& where, const session_id& id, const nodes_below& below,
+                    std::int32_t version = zoo_request::any_version) {
   std::vector<zoo_request> parts;
-  if (!denied) parts.push_back(remove(where.allowed(id)));
-  parts.push_back(remove(where.gate(id)));
-  parts.push_back(remove(where.session(id)));
+  if (below.allowed) parts.push_back(remove(where.allowed(id)));
+  if (below.gate) parts.push_back(remove(where.gate(id)));
+  parts.push_back(remove(where.session(id), version));
   return all_or_none(std::move(parts));
 }
 
@@ -134,7 +141,7 @@ void closed(const std::shared_ptr<store>& s, const session_id& id) {
 
 void close_as(const std::shared_ptr<store>& s, const core::close_request& r, bool denied,
               const core::on<core::reply>& done) {
-  s->servers().fly(one(removal(s->where(), r.id, denied)), repeat::never,
+  s->servers().fly(one(removal(s->where(), r.id, {.allowed = !denied})), repeat::never,
                    [s, r, denied, done](const landing& l) {
                      if (l.what != status::ok) return done({l.what, l.text});
                      if (l.replies[0].ok()) {
@@ -161,15 +168,25 @@ void close_session(const std::shared_ptr<store>& s, const core::close_request& r
 
 namespace {
 
+void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsigned tries,
+             const core::on<core::take_reply>& done);
+
 // A record that stays as it is and is not removed lacks a node, which somebody deleted by hand: the
 // version of the record is what decides, so that it goes without the one, the other, or both.
-zoo_request removal_of_what_is_left(const paths& where, const core::take_request& r, unsigned tries,
-                                    std::int32_t version) {
-  std::vector<zoo_request> parts;
-  if (!r.seen.denied && (tries & 1U) == 0) parts.push_back(remove(where.allowed(r.id)));
-  if ((tries & 2U) == 0) parts.push_back(remove(where.gate(r.id)));
-  parts.push_back(remove(where.session(r.id), version));
-  return all_or_none(std::move(parts));
+void remove_taken(const std::shared_ptr<store>& s, const core::take_request& r, unsigned tries,
+                  std::int32_t version, const core::on<core::take_reply>& done) {
+  const nodes_below left{.allowed = !r.seen.denied && (tries & 1U) == 0, .gate = (tries & 2U) == 0};
+  s->servers().fly(one(removal(s->where(), r.id, left, version)), repeat::never,
+                   [s, r, tries, done](const landing& taken) {
+                     if (taken.what != status::ok) {
+                       return done(answer_of<core::take_reply>(taken));
+                     }
+                     // It has changed, or ended, since it was read: looking tells which.
+                     if (!taken.replies[0].ok()) return take_on(s, r, tries + 1, done);
+                     s->forget_session(r.id);
+                     s->sweep_some();
+                     done(answer_of<core::take_reply>(status::ok));
+                   });
 }
 
 void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsigned tries,
@@ -192,20 +209,7 @@ void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsig
                        reply.at = record->at;
                        return done(std::move(reply));
                      }
-                     const auto version = l.replies[1].stat.version;
-                     s->servers().fly(one(removal_of_what_is_left(s->where(), r, tries, version)),
-                                      repeat::never, [s, r, tries, done](const landing& taken) {
-                                        if (taken.what != status::ok) {
-                                          return done(answer_of<core::take_reply>(taken));
-                                        }
-                                        // It has changed, or ended, since it was read: looking
-                                        // tells which.
-                                        if (!taken.replies[0].ok())
-                                          return take_on(s, r, tries + 1, done);
-                                        s->forget_session(r.id);
-                                        s->sweep_some();
-                                        done(answer_of<core::take_reply>(status::ok));
-                                      });
+                     remove_taken(s, r, tries, l.replies[1].stat.version, done);
                    });
 }
 
