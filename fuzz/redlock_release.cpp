@@ -36,7 +36,7 @@ class run {
   void event() {
     now_ += timeout * in_.next() / 20;
     const auto i = static_cast<node_index>(in_.next() % nodes_);
-    switch (in_.next() % 6) {
+    switch (in_.next() % 7) {
       case 0:
         return follow(machine_.tick(now_), true);
       case 1:
@@ -52,9 +52,20 @@ class run {
         if (!sent_to_.has(i)) return;
         sent_to_.remove(i);
         return follow(machine_.failed(i, now_));
+      case 4:
+        return refused(i);
       default:
         return answered(i);
     }
+  }
+
+  void refused(node_index i) {
+    if (!sent_to_.has(i)) return;
+    sent_to_.remove(i);
+    const bool again = owed_.has(i) && up_.has(i) && now_ < sent_ + ttl;
+    follow(machine_.refused(i, now_));
+    // At once, unlike after a failure.
+    MUST(sent_to_.has(i) == again);
   }
 
   void answered(node_index i) {

@@ -23,6 +23,7 @@ struct contender::debt {
   rl::owed_release machine;
   std::uint64_t value;
   time_point tick{time_point::max()};
+  node_set unloaded{};  ///< They get the script together with what they are sent next.
 };
 
 void contender::again(duration rest) {
@@ -215,10 +216,17 @@ void contender::pay(const std::shared_ptr<debt>& d, const rl::owed_release::step
   rl::for_each(s.send, [&](node_index i) {
     of_.ask(
         i, of_.of().setup.node_timeout,
-        [lock = lock_, value = d->value](world::host& h) { return h.server.release(lock, value); },
+        [lock = lock_, value = d->value, loads = d->unloaded.has(i)](world::host& h) {
+          if (loads) h.server.load_scripts();
+          return h.server.release(lock, value);
+        },
         [this, d, i](const node::answer* a, std::uint64_t connection) {
           const time_point now = of_.local();
           if (a == nullptr) return pay(d, d->machine.failed(i, now));
+          if (a->refused == fault::script_missing) {
+            d->unloaded.add(i);
+            return pay(d, d->machine.refused(i, now));
+          }
           pay(d, d->machine.answered(i, a->number > 0, connection, now));
         });
   });

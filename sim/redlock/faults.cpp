@@ -21,6 +21,7 @@ void world::start_faults() {
   after(setup.losses, &world::lose_state);
   after(setup.restarts, &world::restart_durable);
   after(setup.backups, &world::restore_backup);
+  after(setup.unloads, &world::unload_scripts);
   after(setup.clock_steps, &world::step_clock);
   after(setup.outages, &world::outage);
   after(setup.cuts, &world::cut);
@@ -123,6 +124,12 @@ void world::restart_durable() {
 
 void world::restore_backup() { restore_backup_of(any_node()); }
 
+void world::unload_scripts() {
+  const rl::node_index i = any_node();
+  at(i).server.forget_scripts();
+  events.note(time.now(), "forgot its scripts", i);
+}
+
 void world::step_clock() {
   const rl::node_index i = any_node();
   if (!at(i).server.record() || at(i).lost || at(i).stepped ||
@@ -187,6 +194,7 @@ void world::deny() {
               admitted[done + static_cast<std::size_t>(dice.index(admitted.size() - done))]);
     host& h = *admitted[done];
     h.server.set_time(wall_of(h));
+    h.server.load_scripts();
     h.server.deny(c.session(), h.server.record()->nonce);
   }
   judge.denied(c.session());

@@ -123,6 +123,7 @@ void keeper::reopen(node_index i) {
       i, of_.of().setup.node_timeout,
       [session = of_.session(), ttl = in_ms(of_.of().setup.ttl),
        nonce = of_.nodes().ballot_of(i).nonce](world::host& h) {
+        h.server.load_scripts();
         return h.server.open(session, ttl, nonce);
       },
       [this, i](const node::answer* a, std::uint64_t) {

@@ -25,7 +25,13 @@ T& grown(std::vector<T>& v, std::size_t i) {
 
 }  // namespace
 
+bool node::unknown(answer& a) const noexcept {
+  if (!has_scripts_) a.refused = fault::script_missing;
+  return !has_scripts_;
+}
+
 bool node::refused(answer& a, const std::string& nonce, bool may_wait) const {
+  if (unknown(a)) return true;
   const bool known = data_.record && (data_.record->nonce == nonce || !scripts.compare_nonce);
   // Epoch zero is refused last in the script, too: the fault is the same.
   if (known && (may_wait || data_.record->epoch > 0)) return false;
@@ -149,7 +155,7 @@ node::answer node::repair(const acquisition& a, std::uint64_t token) {
 
 node::answer node::release(lock_index lock, std::uint64_t value) {
   answer out;
-  if (value_of(lock) == 0) return out;
+  if (unknown(out) || value_of(lock) == 0) return out;
   if (value_of(lock) != value && scripts.release_by_compare) return out;
   data_.locks[lock] = {};
   out.number = 1;
@@ -185,6 +191,7 @@ node::answer node::renew(session_index session, const std::vector<held>& locks, 
 
 node::answer node::renew_plain(const std::vector<held>& locks, milliseconds ttl) {
   answer out;
+  if (unknown(out)) return out;
   out.time = wall_;
   extend(out, locks, ttl);
   return out;

@@ -70,6 +70,10 @@ class node {
   answer seal(const std::string& nonce, std::uint64_t epoch);
   answer write(const core::redlock::write& w);
   answer look() const;
+  /// SCRIPT FLUSH: scripts are refused until they are loaded again, which a client does with
+  /// everything that it asks outside of an attempt, a renewal and the first try of a release.
+  void forget_scripts() noexcept { has_scripts_ = false; }
+  void load_scripts() noexcept { has_scripts_ = true; }
   const std::optional<node_record>& record() const noexcept { return data_.record; }
 
   /// What is stored: a restart may bring an older one back.
@@ -109,6 +113,7 @@ class node {
   std::size_t size() const noexcept;
 
  private:
+  bool unknown(answer& a) const noexcept;
   bool refused(answer& a, const std::string& nonce, bool may_wait = false) const;
   bool refused_epoch(answer& a, std::uint64_t epoch) const;
   bool refused_time(answer& a) const;
@@ -128,6 +133,7 @@ class node {
   bool lives(std::int64_t ends) const noexcept { return now() <= ends; }
 
   data data_;
+  bool has_scripts_{true};
   server_time wall_{};
 };
 

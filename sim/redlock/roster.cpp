@@ -42,6 +42,7 @@ void roster::look(node_index i) {
   of_.ask(
       i, w.setup.node_timeout,
       [&w](world::host& h) {
+        h.server.load_scripts();
         const auto index = static_cast<node_index>(&h - &w.at(0));
         return sight{w.facts_of(index), w.wall_of(h)};
       },
@@ -115,7 +116,10 @@ void roster::write(const rl::write& w) {
 void roster::seal(const rl::seal& s) {
   of_.ask(
       s.node, of_.of().setup.node_timeout,
-      [s](world::host& h) { return h.server.seal(s.nonce, s.epoch); },
+      [s](world::host& h) {
+        h.server.load_scripts();
+        return h.server.seal(s.nonce, s.epoch);
+      },
       [this, s](const node::answer* a, std::uint64_t) {
         serve(admission_.sealed(s, a == nullptr ? rl::seal_reply{} : reply_of(*a), of_.local()));
       });
@@ -129,6 +133,7 @@ void roster::open_where_missing() {
         i, of_.of().setup.node_timeout,
         [session = of_.session(), ttl = of_.of().setup.ttl,
          nonce = ballot_of(i).nonce](world::host& h) {
+          h.server.load_scripts();
           return h.server.open(session, std::chrono::duration_cast<milliseconds>(ttl), nonce);
         },
         [](const node::answer*, std::uint64_t) {});

@@ -36,6 +36,12 @@ void add_network_faults(std::vector<scenario>& all) {
                  .hold_most = 2s,
                  .cuts = 200ms,
                  .misroutes = 50ms});
+  all.push_back({.name = "scripts",
+                 .about = "nodes that forget their scripts",
+                 .hold_most = 600ms,
+                 .reset = 10'000,
+                 .unloads = 20ms,
+                 .cuts = 300ms});
   all.push_back({.name = "denials",
                  .about = "sessions that somebody denies",
                  .hold_most = 2s,

@@ -34,6 +34,7 @@ struct scenario {
   int durable{};           ///< So many nodes sync every write.
   duration losses{};       ///< A node loses its state, or has an older one again.
   duration restarts{};     ///< A durable node restarts.
+  duration unloads{};      ///< A node forgets its scripts.
   duration backups{};      ///< A durable node restarts with an older state.
   duration clock_steps{};  ///< Of a node's wall clock.
   duration outages{};      ///< A node is unreachable for all, up to outage_most.

@@ -94,6 +94,7 @@ class world {
   void restore_backup_of(core::redlock::node_index i);
   void restart_durable();
   void restore_backup();
+  void unload_scripts();
   void step_clock();
   void outage();
   void cut();
