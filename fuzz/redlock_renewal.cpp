@@ -51,7 +51,9 @@ class run {
     now_ += ttl * (in_.next() % 64) / 300;
     switch (in_.next() % 10) {
       case 0:
-        return add();
+        // Now and then so many that batches wait for each other.
+        for (int more = in_.next() % 16 == 0 ? 300 : 1; more > 0; --more) add();
+        return check();
       case 1:
         return remove();
       case 2:
@@ -67,7 +69,7 @@ class run {
   }
 
   void add() {
-    if (denied_ || all_.size() == 40) return;
+    if (denied_ || all_.size() >= 700) return;
     held& h = all_.emplace_back();
     const node_set there = some() | node_set::all(majority(nodes_));
     const time_point until = now_ + usable(ttl);
@@ -76,7 +78,6 @@ class run {
     h.own.start(until);
     h.lives = true;
     h.at = machine_.add(h.own, there, until, token{1});
-    check();
   }
 
   void remove() {

@@ -4,6 +4,7 @@
 #include "core/redlock/rules.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::core::redlock {
 
@@ -62,11 +63,36 @@ renewal::step renewal::tick(time_point now) {
   while (!over_ && !queue_.empty() && queue_.begin()->first <= now) {
     const std::uint32_t g = queue_.begin()->second;
     expire(g, now, s);
-    const bool empty = groups_[g].slots.empty() && g != 0;
-    if (!empty && now >= groups_[g].due) s.send.push_back(send(g, now));
+    group& x = groups_[g];
+    const bool empty = x.slots.empty() && g != 0;
+    if (!empty && now >= x.due && !std::exchange(x.waits, true)) {
+      // The session ends with its records, and all locks with it.
+      waiting_.insert(g == 0 ? waiting_.begin() : waiting_.end(), g);
+    }
     schedule(g);
   }
+  send_waiting(now, s);
   return finish(std::move(s));
+}
+
+void renewal::send_waiting(time_point now, step& s) {
+  std::erase_if(under_way_, [&](const flight& f) { return f.at + patience() <= now; });
+  while (!waiting_.empty() && under_way_.size() < under_way_max) {
+    const std::uint32_t g = waiting_.front();
+    waiting_.pop_front();
+    groups_[g].waits = false;
+    if (g == 0 || !groups_[g].slots.empty()) {
+      s.send.push_back(send(g, now));
+      under_way_.push_back({s.send.back().number, now});
+    }
+    schedule(g);
+  }
+}
+
+/// For how long a batch keeps the next one back: all together never for longer than ttl/6.
+duration renewal::patience() const noexcept {
+  const auto turns = static_cast<duration::rep>(groups_.size() / under_way_max + 1);
+  return config_.ttl / 6 / turns;
 }
 
 renewal::step renewal::beat(time_point now) {
@@ -122,6 +148,9 @@ renewal::step renewal::answered(std::uint64_t number, node_index i, const answer
       std::find_if(sent.begin(), sent.end(), [&](const auto& x) { return x.number == number; });
   if (b == sent.end() || b->answered.has(i)) return finish(std::move(s));
   b->answered.add(i);
+  if (b->answered.size() >= majority(config_.nodes)) {
+    std::erase_if(under_way_, [&](const flight& f) { return f.number == number; });
+  }
   switch (a.session) {
     case session_there::holds:
       extended(*b, i, a, now, s);
@@ -135,6 +164,7 @@ renewal::step renewal::answered(std::uint64_t number, node_index i, const answer
       break;
   }
   schedule(static_cast<std::uint32_t>(g));
+  if (!over_) send_waiting(now, s);
   return finish(std::move(s));
 }
 
@@ -320,7 +350,8 @@ void renewal::free_slot(std::uint32_t slot) {
 /// Puts a group where its next event is: a lease that ends, or the next send.
 void renewal::schedule(std::uint32_t g) {
   group& x = groups_[g];
-  time_point key = x.slots.empty() && g != 0 ? time_point::max() : x.due;
+  const bool sends = !x.waits && (g == 0 || !x.slots.empty());
+  time_point key = sends ? x.due : time_point::max();
   for (const std::uint32_t slot : x.slots) key = std::min(key, locks_[slot].own->until());
   if (key == x.key) return;  // Mostly: a new grant ends after the others.
   queue_.erase({x.key, g});
@@ -329,7 +360,10 @@ void renewal::schedule(std::uint32_t g) {
 }
 
 time_point renewal::wake() const noexcept {
-  return over_ || queue_.empty() ? time_point::max() : queue_.begin()->first;
+  if (over_) return time_point::max();
+  const time_point next = queue_.empty() ? time_point::max() : queue_.begin()->first;
+  if (waiting_.empty() || under_way_.empty()) return next;
+  return std::min(next, under_way_.front().at + patience());
 }
 
 renewal::step renewal::finish(step s) const {

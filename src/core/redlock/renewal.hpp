@@ -10,6 +10,7 @@
 #include <array>
 #include <bitset>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <set>
 #include <span>
@@ -36,6 +37,11 @@ namespace holdfast::core::redlock {
 /// majority of nodes (a majority of each, counted apart, is unsafe). It is written to the lock's
 /// lease, of which check() reads nothing but one atomic.
 ///
+/// Few batches are under way at a time: the next one follows when a majority has answered one. All
+/// that a process asks of a node goes over one connection, so behind the batches of a hundred
+/// thousand locks an acquire would wait for longer than its node timeout. Whatever the nodes do,
+/// every batch leaves within ttl/6 of when it was due.
+///
 /// The first group of locks is sent even when it is empty: that keeps the session's own records.
 ///
 /// Repair: a node that lost a key gets it back (SET NX in a script that checks the admission and
@@ -46,6 +52,9 @@ namespace holdfast::core::redlock {
 class renewal {
  public:
   static constexpr std::size_t batch_max = 100;
+  /// Enough that a node always has another one while an answer is on its way: each takes it about
+  /// half a millisecond.
+  static constexpr std::size_t under_way_max = 4;
 
   struct config {
     std::size_t nodes{};
@@ -102,7 +111,7 @@ class renewal {
   void remove(handle h);
 
   step tick(time_point now);
-  /// Sends everything now, whenever it was due.
+  /// Everything is due now, the session's records first.
   step beat(time_point now);
   step answered(std::uint64_t number, node_index i, const answer& a, time_point now);
   step repaired(std::uint64_t number, bool done, time_point now);
@@ -139,8 +148,14 @@ class renewal {
   struct group {
     std::vector<std::uint32_t> slots{};
     time_point due{time_point::max()};  ///< When it is sent again.
+    bool waits{};                       ///< It is due, and others are under way.
     time_point key{time_point::max()};  ///< Its place in queue_.
     std::vector<sent_batch> sent{};     ///< The newest last; a few.
+  };
+  /// Sent, and not answered by a majority.
+  struct flight {
+    std::uint64_t number{};
+    time_point at{};
   };
   struct sent_repair {
     std::uint64_t number{};
@@ -155,6 +170,8 @@ class renewal {
   std::uint32_t take_slot();
   std::uint32_t roomy_group();
   void free_slot(std::uint32_t slot);
+  void send_waiting(time_point now, step& s);
+  duration patience() const noexcept;
   batch send(std::uint32_t g, time_point now);
   void expire(std::uint32_t g, time_point now, step& s);
   void extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s);
@@ -176,6 +193,8 @@ class renewal {
   std::vector<group> groups_;
   std::set<std::uint32_t> roomy_;  ///< Groups that take another lock.
   std::set<std::pair<time_point, std::uint32_t>> queue_;
+  std::deque<std::uint32_t> waiting_;  ///< Groups that are due, in the order of sending.
+  std::vector<flight> under_way_;      ///< Oldest first.
   std::vector<sent_repair> repairs_;
   std::array<time_point, nodes_max> session_until_;
   node_set denied_by_;

@@ -5,6 +5,8 @@
 
 #include <deque>
 #include <map>
+#include <set>
+#include <vector>
 
 namespace holdfast::core::redlock {
 namespace {
@@ -294,6 +296,59 @@ TEST(renewal, batches_have_at_most_100_locks_and_fill_up_again) {
   std::size_t sent = 0;
   for (const auto& b : x.r.tick(t0 + 3s).send) sent += b.locks.size();
   EXPECT_EQ(sent, 150U);
+}
+
+TEST(renewal, few_batches_are_under_way_and_a_majority_brings_the_next) {
+  held_locks x(3);
+  for (int i = 0; i < 1'000; ++i) x.add();
+  const auto first = x.r.tick(t0 + 2s).send;
+  ASSERT_EQ(first.size(), renewal::under_way_max);
+  EXPECT_TRUE(x.r.tick(t0 + 2s).send.empty());
+  EXPECT_TRUE(x.r.answered(first[0].number, 0, says({}), t0 + 2s).send.empty()) << "one of three";
+  EXPECT_EQ(x.r.answered(first[0].number, 1, says({}), t0 + 2s).send.size(), 1U);
+  EXPECT_TRUE(x.r.answered(first[0].number, 2, says({}), t0 + 2s).send.empty()) << "counted once";
+  // An answer that proves nothing is one, too.
+  x.r.answered(first[1].number, 0, says({}, there::missing), t0 + 2s);
+  EXPECT_EQ(x.r.answered(first[1].number, 2, says({}, there::missing), t0 + 2s).send.size(), 1U);
+}
+
+TEST(renewal, every_batch_leaves_within_a_sixth_though_nobody_answers) {
+  held_locks x(3);
+  for (int i = 0; i < 1'000; ++i) x.add();
+  std::set<std::uint32_t> sent;
+  for (time_point now = t0 + 2s; now < t0 + 3s; now = x.r.wake()) {
+    const auto step = x.r.tick(now);
+    EXPECT_LE(step.send.size(), renewal::under_way_max);
+    for (const auto& b : step.send) {
+      for (const auto& h : b.locks) EXPECT_TRUE(sent.insert(h.slot).second) << "sent again early";
+    }
+  }
+  EXPECT_EQ(sent.size(), 1'000U);
+}
+
+TEST(renewal, a_beat_sends_the_sessions_own_records_first) {
+  held_locks x(3);
+  for (int i = 0; i < 1'000; ++i) x.add();
+  const auto first = x.r.tick(t0 + 2s).send;
+  const auto records = first.at(0).locks;
+  EXPECT_TRUE(x.r.beat(t0 + 2s + 1ms).send.empty());
+  x.r.answered(first[1].number, 0, says({}), t0 + 2s + 2ms);
+  const auto next = x.r.answered(first[1].number, 1, says({}), t0 + 2s + 2ms).send;
+  ASSERT_EQ(next.size(), 1U);
+  EXPECT_EQ(next[0].locks, records);
+}
+
+TEST(renewal, a_lock_that_ends_or_is_removed_while_its_batch_waits_is_not_sent) {
+  held_locks x(3);
+  std::vector<handle> all;
+  for (int i = 0; i < 1'000; ++i) all.push_back(x.add());
+  x.r.tick(t0 + 2s);
+  for (const handle& h : all) x.r.remove(h);
+  EXPECT_TRUE(x.r.tick(t0 + 3s - 1ns).send.empty());
+  EXPECT_EQ(x.r.wake(), t0 + 3s);
+  const auto s = x.r.tick(t0 + 3s);
+  ASSERT_EQ(s.send.size(), 1U) << "the session's own records remain";
+  EXPECT_TRUE(s.send[0].locks.empty());
 }
 
 TEST(renewal, the_answer_to_a_removed_lock_does_not_touch_its_slots_next_user) {
