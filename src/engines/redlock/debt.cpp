@@ -37,7 +37,7 @@ debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::sh
       timeout_(timeout),
       lines_(std::move(l)),
       how_(how),
-      machine_(make(key_, timeout)) {}
+      machine_(make(key_, cluster_->set().timeout_for(key_.ttl))) {}
 
 void debt::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
                      placed_key key, duration timeout, settled then) {
@@ -98,7 +98,9 @@ void debt::send(step& s) {
         under_way_.add(i);
         return;
       }
-      const step more = machine_.disconnected(i, now);
+      // A connection that is up takes nothing more for a while.
+      const bool up = cluster_->connection_of(i) != 0;
+      const step more = up ? machine_.failed(i, now) : machine_.disconnected(i, now);
       s.finished = s.finished || more.finished;
       s.wake = more.wake;
     });

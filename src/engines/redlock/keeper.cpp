@@ -230,7 +230,7 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   if (taker) taker->cancel();
   if (answer) answer(view(reply_of(status::gone)));
   if (!key) return done(left(true));
-  give_back(std::move(*key), [done = std::move(done)](bool freed) { done(left(freed)); });
+  give_back(std::move(*key), timeout_, [done = std::move(done)](bool freed) { done(left(freed)); });
 }
 
 /// Under the mutex: every extension that was sent may still come, up to one ttl later.
@@ -240,8 +240,8 @@ placed_key keeper::release_of(entry& e) {
   return key;
 }
 
-void keeper::give_back(placed_key key, std::function<void(bool)> then) {
-  debt::give_back(cluster_, lines_, std::move(key), timeout_, std::move(then));
+void keeper::give_back(placed_key key, duration timeout, std::function<void(bool)> then) {
+  debt::give_back(cluster_, lines_, std::move(key), timeout, std::move(then));
 }
 
 void keeper::close(core::on<core::reply> done) {

@@ -19,6 +19,9 @@ namespace {
 using core::status;
 using core::redlock::fault;
 
+/// Some times more than a node takes for one.
+constexpr duration a_release = std::chrono::microseconds{250};
+
 std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().count()); }
 
 std::string too_long(duration ttl, const cluster& c) {
@@ -177,12 +180,14 @@ void keeper::end_records(std::vector<placed_key> keys, core::on<core::reply> don
     if (!e->all_free) r.text = "too few nodes answered in time; what is left ends with its ttl";
     e->done(r);
   };
-  for (placed_key& key : keys) give_back(std::move(key), part);
+  // All are sent together, so the last one waits at the nodes for all others.
+  const duration timeout = timeout_ + a_release * static_cast<duration::rep>(keys.size());
+  for (placed_key& key : keys) give_back(std::move(key), timeout, part);
   if (!cluster_->set().tokens) return part(true);
   const auto closed = std::make_shared<node_set>();
   gathering::question q;
   q.to = cluster_->now_voting()->keepers;
-  q.limit = timeout_;
+  q.limit = timeout;
   q.bytes = [id = draft_.id](node_index) {
     std::string bytes;
     commands::close(bytes, id);
