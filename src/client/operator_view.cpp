@@ -30,7 +30,7 @@ error no_such_session(const session_id& id, const std::string& url) {
 }
 
 error refusal(const core::session_record& r, life seen) {
-  const auto until = "; its locks fall within " + print_duration(core::takeover_after(r.ttl)) +
+  const auto until = "; its locks fall within " + print_duration(core::free_after(r.ttl)) +
                      " after its last heartbeat, or after a deny";
   if (seen == life::alive) {
     return {errc::busy,
@@ -102,7 +102,7 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
     seen.note(id, record->at, record->ttl, clock::now());
     store_->notes().keep(seen);
   }
-  return denial{reply.already, core::takeover_after(reply.ttl)};
+  return denial{reply.already, core::free_after(reply.ttl)};
 }
 
 result<void> operator_view::break_session(const session_id& id) {

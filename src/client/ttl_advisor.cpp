@@ -71,7 +71,7 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
   text += "the smallest safe ttl is " + print_duration(least) + ". With a ttl of " +
           print_duration(ttl) +
           ", the lock of a holder that hangs or is cut off goes to the next " + "within " +
-          rounded(core::takeover_after(ttl));
+          rounded(core::free_after(ttl));
   text += opened.life_directory.empty()
               ? ", and so does that of one that crashed"
               : "; that of one that crashed on this host at once, to whoever waits on this host";

@@ -15,7 +15,6 @@ constexpr duration pace_after_notify = std::chrono::milliseconds{1};
 constexpr std::size_t probe_max = 128;  ///< Life locks looked at on arrival, oldest first.
 constexpr int rounds_max = 64;          ///< Enqueues without a pause, against a store gone mad.
 constexpr int leaves_max = 4;           ///< Times that a leave is sent.
-constexpr int polls_per_look = 16;      ///< The others look at life locks only.
 constexpr std::size_t entries_per_poll = 4;  ///< So many, at most, a waiter reads for each poll.
 constexpr duration pause_first = std::chrono::milliseconds{10};
 constexpr duration pause_most = std::chrono::seconds{1};
@@ -121,6 +120,9 @@ void claim::look(const queue_view& v, time_point now) {
   removed_ = false;
   armed_ = false;
   polls_ = 0;
+  duration shortest = ttl_max;
+  for (const rival& r : watched_) shortest = std::min(shortest, r.ttl);
+  read_at_ = now + look_every(shortest);
   std::vector<session_id> there;
   there.reserve(ahead_.size());
   for (const rival& r : ahead_) {
@@ -191,6 +193,7 @@ action claim::confirmed(const queue_view& v, time_point now) {
     case status::unknown:
       // A read that failed changed nothing: the entry keeps its place, and the next poll reads.
       polls_ = polls_until_look();
+      read_at_ = now;
       blind_ = v.text.empty() ? error(code_of(v.what)).message() : v.text;
       return settle(now);
     default:
@@ -207,7 +210,7 @@ action claim::settle(time_point now) {
   state_ = state::watching;
   rested_ = now;
   const bool nothing_to_probe = watched_.empty() && blind_.empty();
-  next_poll_ = now + (nothing_to_probe ? polls_per_look * config_.poll : pace_);
+  next_poll_ = now + (nothing_to_probe ? look_every(ttl_max) : pace_);
   pace_ = std::min(2 * pace_, config_.poll);
   if (std::exchange(armed_, true)) return act::rest{};
   return act::watch{.targets = targets_, .whom = watched_};
@@ -302,12 +305,13 @@ action claim::tick(time_point now) {
 // A look reads all that are ahead: those far behind look less often, so that the work of a queue
 // grows with its length and not with the square of it.
 int claim::polls_until_look() const noexcept {
-  return std::max(polls_per_look, static_cast<int>(ahead_.size() / entries_per_poll));
+  return static_cast<int>(ahead_.size() / entries_per_poll);
 }
 
 action claim::poll(time_point now) {
   const auto due = notes_.next_due();
-  if (watched_.empty() || ++polls_ >= polls_until_look() || (due && now >= *due)) {
+  const bool reads = ++polls_ >= polls_until_look() && now >= read_at_;
+  if (watched_.empty() || reads || (due && now >= *due)) {
     state_ = state::confirming;
     return act::confirm{};
   }

@@ -75,12 +75,13 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 /// the entry would block everybody behind it until the session ends.
 ///
 /// A poll looks at the life locks of the watched rivals alone: with n waiters, n reads of a queue
-/// of n entries would be n^2 work each time. Only every 16th poll (with n > 64 ahead every
-/// n/4-th), a notification, or a rival that was silent for its ttl reads the store. After a
-/// notification the polls come quickly at first and then ever more slowly: a process that seems to
-/// have ended may leave children that hold its life lock for some milliseconds more. A waiter that
-/// sees nobody ahead has nothing to probe: the engine keeps the queue, and the waiter reads when
-/// it is notified and else as seldom as the others.
+/// of n entries would be n^2 work each time. The store is read after a notification, when a rival
+/// was silent for its ttl, and by one poll in a quarter of the rivals' ttl, 4 s at most (with n
+/// ahead at most by every n/4-th), because what a rival stopped doing is counted from a read on.
+/// After a notification the polls come quickly at first and then ever more slowly: a process that
+/// seems to have ended may leave children that hold its life lock for some milliseconds more. A
+/// waiter that sees nobody ahead has nothing to probe: the engine keeps the queue, and the waiter
+/// reads when it is notified and else every 4 s.
 ///
 /// A wait that ends while the last read of the store had failed ends with `unavailable` and that
 /// read's text, for nobody can say that the name was held.
@@ -206,7 +207,8 @@ class claim {
   backoff pause_;
   int rounds_{};
   int leaves_{};
-  int polls_{};  ///< Since the last look.
+  int polls_{};           ///< Since the last look.
+  time_point read_at_{};  ///< No poll reads the store before.
 };
 
 }  // namespace holdfast::core

@@ -46,6 +46,24 @@ TEST_F(claim_wait_test, a_poll_looks_at_life_locks_and_every_sixteenth_at_the_st
   EXPECT_EQ(reads, 3);
 }
 
+TEST_F(claim_wait_test, a_short_ttl_is_looked_at_within_a_quarter_of_it) {
+  auto v = view(status::queued, {7}, 9);
+  v.ahead[0].ttl = 2s;
+  waiting.start(t0);
+  waiting.enqueued(v, t0);
+  ASSERT_TRUE(is<act::watch>(waiting.probed({}, t0)));
+  // Its last heartbeat came just after the first read.
+  v.ahead[0].at.beat = 1;
+  bool taken = false;
+  for (auto now = waiting.wake(); !taken && now <= t0 + free_after(2s); now = waiting.wake()) {
+    auto next = waiting.tick(now);
+    if (is<act::confirm>(next)) next = waiting.confirmed(v, now);
+    if (is<act::probe>(next)) next = waiting.probed({}, now);
+    taken = is<act::take>(next);
+  }
+  EXPECT_TRUE(taken);
+}
+
 TEST_F(claim_wait_test, who_is_far_behind_reads_the_queue_less_often) {
   auto v = view(status::queued, {1000}, 9);
   v.ahead[0].ttl = 1h;

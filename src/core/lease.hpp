@@ -2,7 +2,9 @@
 
 #include <holdfast/clock.hpp>
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 namespace holdfast::core {
@@ -22,6 +24,17 @@ constexpr duration usable(duration ttl) noexcept { return ttl - ttl / rho_diviso
 /// How long an observer must have seen one unchanged version, counted from what it received.
 constexpr duration takeover_after(duration ttl) noexcept {
   return ttl + ttl / rho_divisor + margin;
+}
+
+/// How often a waiter reads the session that it waits for: so late, at most, it begins to count.
+constexpr duration look_every(duration ttl) noexcept {
+  return std::clamp<duration>(ttl / 4, std::chrono::milliseconds{250}, std::chrono::seconds{4});
+}
+
+/// When the locks of a session that stopped are the next one's, at the latest: from its last
+/// heartbeat, or from a denial.
+constexpr duration free_after(duration ttl) noexcept {
+  return look_every(ttl) + takeover_after(ttl);
 }
 
 /// One session's deadline: the only thing a check() reads.
