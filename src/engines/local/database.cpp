@@ -3,6 +3,8 @@
 #include "engines/local/pages.hpp"
 #include "io/files.hpp"
 
+#include <sys/stat.h>
+
 #include <cerrno>
 
 namespace holdfast::engines::local {
@@ -75,6 +77,13 @@ database::usage database::used() const {
   ::mdb_env_info(env_.get(), &info);
   ::mdb_env_stat(env_.get(), &stat);
   return {(std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize, info.me_mapsize};
+}
+
+bool database::is_removed() const {
+  int fd = -1;
+  if (::mdb_env_get_fd(env_.get(), &fd) != 0) return false;
+  struct stat s {};
+  return ::fstat(fd, &s) == 0 && s.st_nlink == 0;
 }
 
 transaction::transaction(const database& db, kind what) : db_(db) {

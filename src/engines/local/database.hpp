@@ -44,6 +44,8 @@ class database {
     std::uint64_t limit{};
   };
   usage used() const;
+  /// True when its file was removed: whoever opens the store from now on has another one.
+  bool is_removed() const;
   MDB_env* environment() const noexcept { return env_.get(); }
   const std::string& path() const noexcept { return path_; }
   /// Gives it up without touching it: for a forked child.

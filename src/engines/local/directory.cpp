@@ -120,6 +120,7 @@ result<directory> directory::open(const request& asked) {
   directory d;
   d.group_ = asked.group;
   const std::string path = without_trailing_slashes(asked.path);
+  d.asked_ = path;
   d.what_ = asked.what;
   if (asked.what == missing::create) {
     if (auto there = create(path, group); !there) return there.error();
@@ -142,6 +143,13 @@ result<directory> directory::open(const request& asked) {
   if (done) done = d.enter_boot();
   if (!done) return done.error();
   return d;
+}
+
+bool directory::is_displaced() const {
+  const auto there = io::open_directory(asked_);
+  if (!there) return false;  // Nobody can open a store there either.
+  const auto facts = io::facts_of(there->get(), asked_);
+  return facts && (facts->device != facts_.device || facts->inode != facts_.inode);
 }
 
 bool directory::exists(const std::string& path) { return is_there(path) && !is_empty(path); }

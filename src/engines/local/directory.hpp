@@ -55,6 +55,8 @@ class directory {
 
   const io::place& where() const noexcept { return where_; }
   const io::file_facts& facts() const noexcept { return facts_; }
+  /// True when the path that it was opened by leads to another folder by now.
+  bool is_displaced() const;
   mode_t file_mode() const noexcept { return grouped() ? 0660 : 0600; }
   bool grouped() const noexcept { return !group_.empty(); }
   const std::string& group() const noexcept { return group_; }
@@ -83,6 +85,7 @@ class directory {
   result<void> read_identity();
 
   io::unique_fd fd_;
+  std::string asked_;
   io::place where_;
   io::file_facts facts_;
   io::unique_fd lock_;

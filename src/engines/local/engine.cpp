@@ -92,6 +92,12 @@ void erase_session(transaction& txn, const session_id& id, wake_list& wakes) {
 
 void local_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
   core::open_reply reply;
+  if (store_->is_cut_off()) {
+    refuse(reply, core::status::unavailable,
+           "the files of the store " + store_->place().where().path +
+               " were removed or replaced while it was open; open it anew");
+    return done(std::move(reply));
+  }
   auto failed = store_->write([&](transaction& txn, wake_list&) {
     auto head = find_head(txn, r.draft.id);
     if (head && head->at.denied) return say_denied(reply, txn, r.draft.id);
@@ -112,6 +118,11 @@ void local_engine::open(const core::open_request& r, core::on<core::open_reply> 
 
 void local_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
   core::beat_reply reply;
+  // Others are granted the same locks in the files that are there now.
+  if (store_->is_cut_off()) {
+    no_session(reply, r.id);
+    return done(std::move(reply));
+  }
   auto failed = store_->write([&](transaction& txn, wake_list&) {
     const auto head = usable(reply, txn, r.id, r.inc);
     if (!head) return;

@@ -47,6 +47,9 @@ class environment : public std::enable_shared_from_this<environment> {
   /// Zero when it cannot: the transaction has failed then.
   std::uint64_t next_token(transaction& txn);
   std::uint64_t base() const noexcept { return base_; }
+  /// True when whoever opens the store from now on has other files: these were removed, or another
+  /// folder is in their place. What is written here excludes nobody then.
+  bool is_cut_off() const { return database_.is_removed() || directory_.is_displaced(); }
 
   std::uint16_t slot() const noexcept { return static_cast<std::uint16_t>(slot_.number()); }
   /// True in a forked child of the process that opened it: then nothing else may be called.

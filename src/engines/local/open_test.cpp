@@ -181,6 +181,46 @@ TEST_F(local_open, a_missing_boot_file_is_not_called_another_boot_id) {
   fs::rename(root() + "/kept", file("boot"));
 }
 
+// Or two would hold one lock for as long as they like, each in files of its own.
+TEST_F(local_open, a_session_ends_with_the_files_that_it_is_in) {
+  const std::function<void()> losses[] = {
+      [&] { fs::remove_all(path()); },
+      [&] {
+        for (const auto& each : fs::directory_iterator(path())) fs::remove_all(each);
+      },
+      [&] { fs::rename(path(), path() + ".old"); },
+  };
+  for (const auto& lose : losses) {
+    fs::remove_all(path());
+    const auto before = open();
+    caller old(before.engine, 1);
+    ASSERT_EQ(old.open().what, core::status::ok);
+    ASSERT_EQ(old.enqueue("a").what, core::status::ok);
+    ASSERT_EQ(old.beat().what, core::status::ok);
+    lose();
+    const int granted = in_child([&] {
+      const auto after = open_at(path());
+      caller next(after ? after->engine : nullptr, 2);
+      return after && next.open().what == core::status::ok &&
+                     next.enqueue("a").what == core::status::ok &&
+                     next.beat().what == core::status::ok
+                 ? 0
+                 : 1;
+    });
+    EXPECT_EQ(granted, 0);
+    EXPECT_EQ(old.beat().what, core::status::gone);
+    EXPECT_EQ(caller(before.engine, 3).open().what, core::status::unavailable);
+  }
+}
+
+TEST_F(local_open, a_store_that_was_only_moved_goes_on) {
+  const auto o = open();
+  caller one(o.engine, 1);
+  ASSERT_EQ(one.open().what, core::status::ok);
+  fs::rename(path(), path() + ".moved");
+  EXPECT_EQ(one.beat().what, core::status::ok) << "whoever finds it finds this session";
+}
+
 TEST_F(local_open, refuses_a_directory_that_others_may_write_to) {
   ASSERT_TRUE(fs::create_directory(path()));
   ASSERT_EQ(::chmod(path().c_str(), 0777), 0);
