@@ -232,6 +232,41 @@ TEST(etcd_engine, a_full_database_refuses_and_says_what_to_do) {
   EXPECT_EQ(m.leave("held", held.mine).what, status::ok) << "so does deleting";
 }
 
+// The server looks at its quota before a request goes through the log and once more behind it,
+// where it answers with the same error and has done the work.
+TEST(etcd_engine, an_enqueue_that_a_full_database_refuses_is_not_there) {
+  servers s(1, {.flags = {"--quota-backend-bytes=1048576"}, .tls = false});
+  client c(s.url() + "?node_timeout=15s");
+  auto m = c.join();
+  constexpr std::size_t many = 4000;
+  std::vector<core::queue_view> all(many);
+  std::atomic<std::size_t> missing{many};
+  std::promise<void> answered;
+  const std::string padding(400, 'n');
+  for (std::size_t i = 0; i < many; ++i) {
+    c.engine->enqueue(m.next_request(padding + std::to_string(i)), [&, i](core::queue_view v) {
+      all[i] = std::move(v);
+      if (--missing == 0) answered.set_value();
+    });
+  }
+  answered.get_future().wait();
+  std::set<std::string> there;
+  const auto listed = c.ask().list();
+  ASSERT_EQ(listed.what, status::ok) << listed.text;
+  for (const auto& l : listed.locks) there.insert(l.name.str());
+  std::size_t refused = 0;
+  std::size_t left_behind = 0;
+  for (std::size_t i = 0; i < many; ++i) {
+    const bool is_there = there.contains(padding + std::to_string(i));
+    if (all[i].what == status::ok && !is_there) ADD_FAILURE() << i << " is not there";
+    if (all[i].what != status::unavailable) continue;
+    ++refused;
+    if (is_there) ++left_behind;
+  }
+  EXPECT_GT(refused, 0U);
+  EXPECT_EQ(left_behind, 0U);
+}
+
 TEST(etcd_engine, entries_of_the_dead_go_though_nobody_asks_for_their_names) {
   servers s;
   client c(s.url());

@@ -29,8 +29,10 @@ bool has(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
 }
 
+bool is_full(std::string_view text) { return has(text, "database space exceeded"); }
+
 std::string advice(unsigned code, std::string_view text, const settings& set) {
-  if (has(text, "database space exceeded")) {
+  if (is_full(text)) {
     return "; it takes no writes until its history is compacted and defragmented and its NOSPACE "
            "alarm is disarmed: set --auto-compaction-mode=periodic "
            "--auto-compaction-retention=5m (holdfast doctor)";
@@ -49,8 +51,9 @@ std::string advice(unsigned code, std::string_view text, const settings& set) {
 
 }  // namespace
 
-// Errors of the apply phase and of the checks before it promise that nothing was done. Everything
-// else, time-outs and lost leaders most of all, may still be done: etcdserver/api/v3rpc/rpctypes.
+// Errors of the apply phase and of the checks before it promise that nothing was done, but for want
+// of space: txn_result::full. Everything else, time-outs and lost leaders most of all, may still be
+// done: etcdserver/api/v3rpc/rpctypes.
 status judge(unsigned code, std::string_view text) noexcept {
   switch (code) {
     case invalid_argument:
@@ -214,7 +217,8 @@ void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::g
     if (e->outstanding > 0) return;
     return finish(e, {.what = e->unknown ? status::unknown : verdict,
                       .text = std::move(text),
-                      .compacted = o.status == out_of_range});
+                      .compacted = o.status == out_of_range,
+                      .full = is_full(o.text)});
   }
   e->unknown = true;
   move_from(index);

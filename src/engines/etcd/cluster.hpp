@@ -26,6 +26,9 @@ struct txn_result {
   std::string text{};                            ///< Unless ok: why.
   const wire::etcd::txn_reply* reply{};          ///< When ok; during the call only.
   bool compacted{};  ///< It asked for a revision that is not there any more.
+  /// The servers have no space left. They look before a request goes through the log and once more
+  /// behind it, where they refuse what they have done.
+  bool full{};
 };
 using on_txn = std::function<void(const txn_result&)>;
 

@@ -52,7 +52,11 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
   servers.txn(
       requests::open(s->keys(), servers.epoch().mod, draft), repeat::never,
       [s, draft, tries, done](const txn_result& r) {
-        if (r.what != status::ok) return done(answer_of<core::open_reply>(r.what, r.text));
+        if (r.what != status::ok) {
+          return s->take_back(s->keys().session(draft.id), r, [done](core::reply why) {
+            done(answer_of<core::open_reply>(why.what, std::move(why.text)));
+          });
+        }
         auto reply = answer_of<core::open_reply>(status::ok);
         reply.gate = 1;
         if (r.reply->succeeded) {

@@ -49,6 +49,12 @@ void enqueuing::refuse(status what, std::string text) {
   done_(std::move(v));
 }
 
+void enqueuing::not_made(const txn_result& r) {
+  store_->take_back(own_key(), r, [self = shared_from_this()](core::reply why) {
+    self->refuse(why.what, std::move(why.text));
+  });
+}
+
 void enqueuing::grant(token mine) {
   if (mine.value == 0) return refuse(status::unknown, "its revision does not fit into a token");
   store_->keep(request_.id, mine, own_key());
@@ -74,7 +80,7 @@ void enqueuing::start() {
 }
 
 void enqueuing::took(const txn_result& r) {
-  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (r.what != status::ok) return not_made(r);
   if (!r.reply->succeeded) return took_refused(*r.reply);
   mine_ = order_in(r.reply->head.revision);
   if (!requests::counted(request_)) return grant(mine_);
@@ -125,7 +131,7 @@ void enqueuing::enter() {
 }
 
 void enqueuing::took_place(const txn_result& r) {
-  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (r.what != status::ok) return not_made(r);
   if (!r.reply->succeeded) return took_refused(*r.reply);
   const auto& ops = r.reply->ops;
   if (ops.empty() || ops[0].nested.size() != 1 || ops[0].nested[0].ops.empty()) {
@@ -236,7 +242,7 @@ void enqueuing::append(std::vector<core::entry> live, const session_table& sessi
   auto& servers = store_->servers();
   servers.txn(requests::append(store_->keys(), servers.epoch().mod, request_, revision_),
               repeat::never, [self = shared_from_this(), v = std::move(v)](const txn_result& r) {
-                if (r.what != status::ok) return self->refuse(r.what, r.text);
+                if (r.what != status::ok) return self->not_made(r);
                 if (!r.reply->succeeded) return self->took_refused(*r.reply);
                 auto made = v;
                 made.mine = self->order_in(r.reply->head.revision);

@@ -62,6 +62,17 @@ store::sight store::sight_of(token order) const {
   return at == own_.end() ? sight{} : at->second.waits_for;
 }
 
+void store::take_back(const std::string& key, const txn_result& refusal,
+                      core::on<core::reply> then) {
+  core::reply why{refusal.what, refusal.text};
+  if (!refusal.full) return then(std::move(why));
+  cluster_->txn(
+      requests::erase(std::vector{key}), repeat::always,
+      [why = std::move(why), then = std::move(then)](const txn_result& r) {
+        then(r.what == core::status::ok ? why : core::reply{core::status::unknown, r.text});
+      });
+}
+
 void store::sweep(std::vector<std::string> keys) {
   if (keys.empty()) return;
   if (keys.size() > requests::sweep_max) keys.resize(requests::sweep_max);

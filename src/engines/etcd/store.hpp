@@ -50,6 +50,10 @@ class store : public std::enable_shared_from_this<store> {
   /// What a waiter has to watch; no keys when its view is not known.
   sight sight_of(token order) const;
 
+  /// What a refusal to put `key` means, once it is true: a server that has run out of space may
+  /// have put it all the same. Deleting needs none.
+  void take_back(const std::string& key, const txn_result& refusal, core::on<core::reply> then);
+
   /// Deletes entries that are dead for good, without waiting for it.
   void sweep(std::vector<std::string> keys);
   /// Looks for dead entries of names that nobody asks for, a page at a time, and deletes at most
