@@ -33,6 +33,7 @@ enum class zoo_code : std::int32_t {
   closing = -116,
   session_moved = -118,
   read_only = -119,
+  quota_exceeded = -125,
   throttled = -127,
 };
 

@@ -160,6 +160,27 @@ TEST_F(zookeeper_bad_input, a_request_longer_than_the_servers_take_is_an_answer_
   EXPECT_TRUE(process::eventually([&] { return m.enqueue("short").what == status::ok; }));
 }
 
+TEST_F(zookeeper_bad_input, a_quota_that_is_used_up_is_named_and_ends_nothing) {
+  servers strict(1, {.settings = {}, .properties = {"-Dzookeeper.enforceQuota=true"}});
+  client c(strict.url("t") + "?node_timeout=20s");
+  auto m = c.eventually_join();
+  const auto held = m.enqueue("a");
+  ASSERT_EQ(held.what, status::ok);
+  const std::string quota = "/zookeeper/quota/t";
+  const std::string none = "count=1,bytes=1=;byteHardLimit=-1;countHardLimit=1";
+  for (const auto& r : c.fly({create(quota), create(quota + "/zookeeper_limits", none),
+                              create(quota + "/zookeeper_stats", "count=9,bytes=99")})
+                           .replies) {
+    ASSERT_TRUE(r.ok());
+  }
+  const auto v = m.enqueue("b");
+  EXPECT_EQ(v.what, status::unavailable);
+  expect(v, "setquota");
+  EXPECT_EQ(c.open().what, status::unavailable);
+  EXPECT_EQ(m.beat().what, status::ok);
+  EXPECT_EQ(m.leave("a", held.mine).what, status::ok);
+}
+
 TEST_F(zookeeper_bad_input, a_stopped_server_is_an_unknown_outcome_in_bounded_time) {
   servers s;
   client c(s.url() + "?node_timeout=500ms");

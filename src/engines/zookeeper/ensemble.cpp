@@ -47,6 +47,7 @@ bool is_refusal(zoo_code c) {
     case zoo_code::session_expired:
     case zoo_code::session_moved:
     case zoo_code::read_only:
+    case zoo_code::quota_exceeded:
     case zoo_code::throttled:
     case zoo_code::unimplemented:
       return true;
@@ -63,7 +64,8 @@ duration nudge_after(const settings& set) {
 
 /// Worth another try, for nothing is wrong with the request.
 bool passes(zoo_code c) {
-  return c != zoo_code::not_allowed && c != zoo_code::invalid_acl && c != zoo_code::unimplemented;
+  return c != zoo_code::not_allowed && c != zoo_code::invalid_acl && c != zoo_code::unimplemented &&
+         c != zoo_code::quota_exceeded;
 }
 
 std::string numeric(const std::vector<io::socket_address>& all) {
@@ -417,6 +419,10 @@ std::string refusal_text(zoo_code code, const settings& set) {
                              " belong to a user: zookeeper://USER@host?password_file="
                        : "; the nodes below " + set.root + " do not belong to the user '" +
                              set.user + "' with this password");
+  }
+  if (code == zoo_code::quota_exceeded) {
+    return "ZooKeeper: the quota of " + set.root +
+           ", or of a node above it, is used up; raise it (setquota of zkCli.sh)";
   }
   if (code == zoo_code::unimplemented) return text + "; 3.5.3 or later is needed";
   if (code == zoo_code::connection_lost) return text + ", or no answer in time";
