@@ -45,6 +45,7 @@ struct enter_options {
 /// | open                        | true    | runs f      | lets newer ones in |
 /// | a newer token, `wait`       | true    | runs f      | lets newer ones in |
 /// | a newer token, `invalidate` | false   | stale_token | nothing            |
+/// | in a forked child           | false   | lost        | nothing            |
 ///
 /// What it does **not** promise: anything about a write that goes on after it was destroyed.
 ///
@@ -68,7 +69,7 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 
   /// Runs `f`, which makes the prepared change visible, if the pass is valid; newer tokens wait
   /// until it has returned. Keep it short. What `f` returns, if anything, is the result's value.
-  /// Errors: `stale_token`, and then `f` was not run.
+  /// Errors: `stale_token` and `lost`, and then `f` was not run.
   template <class F>
   auto commit(F&& f) -> result<std::invoke_result_t<F>> {
     if (auto begun = begin_commit(); !begun) return begun.error();
@@ -159,8 +160,9 @@ class HOLDFAST_EXPORT fence {
   /// number of passes at once.
   /// Errors: `stale_token` (a newer one was admitted; the message names both), `invalid_argument`
   /// (another lock or store, by name; a value of zero or out of range), `timed_out` and `cancelled`
-  /// (older passes did not end: nothing may be written, and they are refused from now on); from a
-  /// floor file also `unavailable` and `damaged`, and then the token may be the floor already.
+  /// (older passes did not end: nothing may be written, and they are refused from now on), `lost`
+  /// (the child of a fork, which does not see what the parent admits); from a floor file also
+  /// `unavailable` and `damaged`, and then the token may be the floor already.
   result<pass> enter(const fencing_token& t, mode how = mode::exclusive(),
                      enter_options options = {});
 

@@ -38,11 +38,7 @@ token pass::token() const noexcept { return value_; }
 bool pass::valid() const noexcept { return held().valid(id_); }
 void pass::end_commit() noexcept { held().end_commit(id_); }
 
-result<void> pass::begin_commit() {
-  if (held().begin_commit(id_)) return {};
-  return error(errc::stale_token, "a newer token has invalidated the pass of token " +
-                                      std::to_string(value_.value) + "; nothing was committed");
-}
+result<void> pass::begin_commit() { return held().begin_commit(id_, value_); }
 
 fence::fence(std::shared_ptr<fencing::gate> at) noexcept : at_(std::move(at)) {}
 fence::fence(older_passes how) : at_(std::make_shared<fencing::gate>(std::nullopt, how, nullptr)) {}

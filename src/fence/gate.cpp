@@ -259,16 +259,22 @@ void gate::close(std::uint64_t id) noexcept {
 }
 
 bool gate::valid(std::uint64_t id) const noexcept {
+  if (is_inherited()) return false;
   const std::lock_guard hold(mutex_);
   return passes_.valid(id);
 }
 
-bool gate::begin_commit(std::uint64_t id) noexcept {
+result<void> gate::begin_commit(std::uint64_t id, token value) {
+  // The parent's pass may have ended since, and a newer writer may be under way.
+  if (is_inherited()) return of_another_process();
   const std::lock_guard hold(mutex_);
-  return passes_.begin_commit(id);
+  if (passes_.begin_commit(id)) return {};
+  return error(errc::stale_token, "a newer token has invalidated the pass of token " +
+                                      number(value) + "; nothing was committed");
 }
 
 void gate::end_commit(std::uint64_t id) noexcept {
+  if (is_inherited()) return;
   const std::lock_guard hold(mutex_);
   passes_.end_commit(id);
   changed_.notify_all();

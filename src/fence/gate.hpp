@@ -32,7 +32,7 @@ class gate final : public std::enable_shared_from_this<gate> {
   result<void> admit(const fencing_token& t, mode how);
   /// The answer of admit() is a success that changes nothing. False proves nothing.
   bool admits_at_once(const fencing_token& t, mode how) const noexcept {
-    return !keeper_ && is_admitted(t, sharing_of(how));
+    return !keeper_ && is_admitted(t, sharing_of(how)) && !is_inherited();
   }
   /// Bound to `from`, where it is known whose token it is.
   result<void> raise(token to, const std::optional<token_source>& from,
@@ -44,7 +44,8 @@ class gate final : public std::enable_shared_from_this<gate> {
 
   void close(std::uint64_t id) noexcept;
   bool valid(std::uint64_t id) const noexcept;
-  bool begin_commit(std::uint64_t id) noexcept;
+  /// `value`: the pass's token, for the message.
+  result<void> begin_commit(std::uint64_t id, token value);
   void end_commit(std::uint64_t id) noexcept;
 
   /// What was read when it was made.

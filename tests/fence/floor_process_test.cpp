@@ -127,6 +127,40 @@ TEST_F(floor_of_processes, a_forked_child_does_not_end_its_parents_pass) {
   EXPECT_TRUE(opened().admit(numbered(6)));
 }
 
+/// What `in_child` answers in a forked child of this process.
+template <class F>
+bool holds_in_a_child(F in_child) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(in_child() ? 0 : 1);
+  int status = 1;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+TEST_F(floor_of_processes, a_forked_child_commits_nothing_by_its_parents_pass) {
+  auto f = opened();
+  auto writing = f.enter(numbered(5));
+  ASSERT_TRUE(writing);
+  EXPECT_TRUE(holds_in_a_child([&] {
+    bool ran = false;
+    const auto refused = writing->commit([&] { ran = true; });
+    return code(refused) == errc::lost && !ran && !writing->valid();
+  }));
+  EXPECT_TRUE(writing->valid());
+  EXPECT_TRUE(writing->commit([] {}));
+}
+
+TEST(fence_in_memory, a_forked_child_admits_not_even_what_its_parent_has_admitted) {
+  fence f;
+  ASSERT_TRUE(f.admit(numbered(5)));
+  ASSERT_TRUE(f.admit(numbered(5), mode::shared()));
+  EXPECT_TRUE(holds_in_a_child([&] {
+    return code(f.admit(numbered(5))) == errc::lost &&
+           code(f.admit(numbered(5), mode::shared())) == errc::lost &&
+           code(f.enter(numbered(5))) == errc::lost;
+  }));
+}
+
 TEST_F(floor_of_processes, one_file_holds_any_number_of_resources) {
   for (std::uint64_t i = 1; i <= 30; ++i) {
     auto f = fence::open(url_, "resource " + std::to_string(i)).value();
