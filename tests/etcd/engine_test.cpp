@@ -212,6 +212,22 @@ TEST(etcd_engine, foreign_data_below_the_prefix_is_named_and_not_guessed_at) {
   EXPECT_EQ(m.enqueue("b").what, status::ok) << "other names are not concerned";
 }
 
+TEST(etcd_engine, a_session_whose_record_is_damaged_is_neither_denied_nor_taken_for_gone) {
+  servers s;
+  client c(s.url());
+  auto m = c.join();
+  auto seen = m.record().at;
+  const std::string key = "t/s/" + m.id().str();
+  s.control({"put", key, "by hand"});
+  const auto denied = c.ask().deny({m.id(), "somebody", "a test"});
+  EXPECT_EQ(denied.what, status::damaged) << denied.text;
+  EXPECT_NE(denied.text.find(key), std::string::npos) << denied.text;
+  EXPECT_EQ(s.count(key + "/"), 0U) << "refused, and written all the same";
+  ++seen.beat;
+  const auto taken = c.ask().take({m.id(), seen});
+  EXPECT_EQ(taken.what, status::damaged) << taken.text;
+}
+
 TEST(etcd_engine, a_full_database_refuses_and_says_what_to_do) {
   servers s(1, {.flags = {"--quota-backend-bytes=1048576"}, .tls = false});
   client c(s.url());

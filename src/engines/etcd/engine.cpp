@@ -82,6 +82,24 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
       });
 }
 
+void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r,
+             const core::on<core::deny_reply>& done) {
+  s->servers().txn(requests::deny(s->keys(), r.id, {r.by, r.why}), repeat::never,
+                   [s, r, done](const txn_result& t) {
+                     if (t.what != status::ok)
+                       return done(answer_of<core::deny_reply>(t.what, t.text));
+                     const auto there = session_in(*s, t);
+                     if (!there.damage().empty())
+                       return done(damaged<core::deny_reply>(there.damage()));
+                     const auto* record = there.find(r.id);
+                     if (record == nullptr) return done(no_session<core::deny_reply>(r.id));
+                     auto reply = answer_of<core::deny_reply>(status::ok);
+                     reply.already = !t.reply->succeeded;
+                     reply.ttl = record->ttl;
+                     done(std::move(reply));
+                   });
+}
+
 }  // namespace
 
 void etcd_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
@@ -157,6 +175,9 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
                          return done(answer_of<core::take_reply>(status::ok));
                        }
                        const auto there = session_in(*s, t);
+                       if (!there.damage().empty()) {
+                         return done(damaged<core::take_reply>(there.damage()));
+                       }
                        const auto* record = there.find(r.id);
                        if (record == nullptr) return done(no_session<core::take_reply>(r.id));
                        auto reply = answer_of<core::take_reply>(
@@ -169,18 +190,17 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
 
 void etcd_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
   loop().run([s = store_, r, done = std::move(done)] {
-    s->servers().txn(requests::deny(s->keys(), r.id, {r.by, r.why}), repeat::never,
+    // No comparison of etcd's tells a damaged record, whose denial nobody could see or lift.
+    s->servers().txn(requests::sessions(s->keys(), {&r.id, 1}, 0), repeat::always,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
                          return done(answer_of<core::deny_reply>(t.what, t.text));
                        }
                        const auto there = session_in(*s, t);
-                       const auto* record = there.find(r.id);
-                       if (record == nullptr) return done(no_session<core::deny_reply>(r.id));
-                       auto reply = answer_of<core::deny_reply>(status::ok);
-                       reply.already = !t.reply->succeeded;
-                       reply.ttl = record->ttl;
-                       done(std::move(reply));
+                       if (!there.damage().empty()) {
+                         return done(damaged<core::deny_reply>(there.damage()));
+                       }
+                       deny_on(s, r, done);
                      });
   });
 }
