@@ -64,7 +64,8 @@ std::size_t utf8_length(std::string_view text) {
 
 int report::fail(int code, const std::string& name, const std::string& text) const {
   if (!json_) {
-    say(fmt::format("holdfast: {} [{}]", text, name));
+    // Others have written in it: the reason of a denial, names in a store, paths.
+    say(fmt::format("holdfast: {} [{}]", harmless(text), name));
     return code;
   }
   const nlohmann::json line{{"version", 1},
@@ -86,12 +87,12 @@ void report::warn(const std::string& text) const {
     say(nlohmann::json{{"version", 1}, {"warning", text}}.dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
-    say("holdfast: " + text);
+    say("holdfast: " + harmless(text));
   }
 }
 
 void report::note(const std::string& text) const {
-  if (verbose_ && !json_) say("holdfast: " + text);
+  if (verbose_ && !json_) say("holdfast: " + harmless(text));
 }
 
 int print(const std::string& text, const report& out) {

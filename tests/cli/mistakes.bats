@@ -102,6 +102,14 @@ as_nobody() {
   grep -E 'an operator \([^)]+@[^)]+\) denied it: maintenance of db7.*\[lost\]' said
 }
 
+@test "the reason of a denial moves nothing on the terminal of the one who is denied" {
+  hold_it --ttl 3s 2>said
+  expect 0 holdfast deny x --why $'\e]0;title\a\nholdfast: all is well'
+  wait "$holder" || true
+  grep -F 'denied it: \x1b]0;title\x07\x0aholdfast: all is well' said
+  [[ $(wc -l <said) == 1 ]]
+}
+
 @test "ls and show mark who is dead, and who is denied" {
   hold_it --ttl 1h
   kill -KILL "$holder"
