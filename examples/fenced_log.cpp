@@ -45,16 +45,17 @@ int write_and_read(const std::string& directory, const holdfast::fencing_token& 
 int main(int argc, char** argv) {
   auto session = holdfast::open(argc > 1 ? argv[1] : "local:");
   if (!session) return fail(session.error());
-  const holdfast::lock_name name("journal");
-  auto lock = session->acquire(name);
+  auto lock = session->acquire(holdfast::lock_name("journal"));
   if (!lock) return fail(lock.error());
 
-  const holdfast::fencing_token token{{holdfast::store_identity("example"), name}, lock->token()};
-  if (argc > 2) return write_and_read(argv[2], token);
+  // With its lock and its store: the log refuses tokens that it cannot compare.
+  const auto token = lock->fencing_token();
+  if (!token) return fail(token.error());
+  if (argc > 2) return write_and_read(argv[2], *token);
 
   char made[] = "/tmp/holdfast-journal-XXXXXX";
   if (::mkdtemp(made) == nullptr) return 1;
-  const int code = write_and_read(made, token);
+  const int code = write_and_read(made, *token);
   std::filesystem::remove_all(made);
   return code;
 }
