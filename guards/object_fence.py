@@ -2,9 +2,12 @@
 
 The token travels in the object's own metadata, so that content and token change together. A writer
 looks at the object, compares, and puts under the condition that the object is still the one it
-compared with. Over plain HTTP here; every store's own client has the same two conditions.
+compared with. Over plain HTTP here; every store's own client has the same two conditions. The
+store's ETag has to change with the token: where it is a hash of the content, put() wants the token
+in there, too.
 """
 
+import hashlib
 import http.client
 import re
 
@@ -60,12 +63,22 @@ def condition_for(address, path, token):
     return {"If-Match": seen.getheader("ETag")}
 
 
+def _names_content_alone(tag, body):
+    hashes = (hashlib.new(name, body).hexdigest() for name in ("md5", "sha1", "sha256"))
+    return (tag or "").strip('"').lower() in hashes
+
+
 def put(address, path, token, body, tries=10):
     """Puts the object, unless a newer token was seen."""
     for _ in range(tries):
         condition = condition_for(address, path, token)
         done = _request(address, "PUT", path, {**condition, METADATA: token}, body)
         if done.status in (200, 201):
+            # Equal content with a newer token would have the ETag that an older writer has seen.
+            if token.encode() not in body and _names_content_alone(done.getheader("ETag"), body):
+                raise OSError(f"PUT {path}: it was put, but the store's ETag is a hash of the "
+                              "content alone and does not change with the token: put the token "
+                              "into the content, too")
             return
         # Somebody was faster; who it was decides.
         if done.status not in (409, 412):

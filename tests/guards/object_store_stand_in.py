@@ -10,11 +10,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 class ObjectStoreStandIn(ThreadingHTTPServer):
     daemon_threads = True
 
-    def __init__(self, honours_conditions=True):
+    def __init__(self, honours_conditions=True, tags_content_alone=False):
         super().__init__(("127.0.0.1", 0), _Requests)
         self.objects = {}
         self.one_put = threading.Lock()
         self.honours_conditions = honours_conditions
+        self.tags_content_alone = tags_content_alone
 
 
 class _Requests(BaseHTTPRequestHandler):
@@ -48,7 +49,8 @@ class _Requests(BaseHTTPRequestHandler):
             if self.server.honours_conditions and not self._may(kept):
                 self._answer(412)
                 return
-            tag = '"' + hashlib.md5(body + repr(metadata).encode()).hexdigest() + '"'
+            tagged = body if self.server.tags_content_alone else body + repr(metadata).encode()
+            tag = '"' + hashlib.md5(tagged).hexdigest() + '"'
             self.server.objects[self.path] = (body, tag, metadata)
         self._answer(200, [("ETag", tag)])
 

@@ -73,6 +73,13 @@ class ObjectStoreGuard(Contract, unittest.TestCase):
         self.late_after(lambda: self.write(token(41), "other step"))
         self.assertEqual(self.read(), "late")
 
+    def test_a_store_whose_etag_is_a_hash_of_the_content_is_refused_at_the_first_put(self):
+        self.store.tags_content_alone = True
+        with self.assertRaisesRegex(OSError, "hash of the content"):
+            self.write(token(41), "same")
+        self.write(token(42), token(42) + " same")
+        self.refused(self.STALE, token(41), "stale token")
+
     def test_an_object_without_a_token_is_not_overwritten(self):
         self.store.objects["/books"] = (b"by hand", '"x"', [])
         self.refused(object_fence.WrongToken, token(42), "without a fencing token")
