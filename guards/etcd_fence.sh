@@ -29,6 +29,7 @@ fenced_put() {
     '' | 0* | *[!0-9]* | ?????????????????*) fence_value= ;;
   esac
   case $fence_source in
+    *[![:graph:]]*) fence_value= ;;
     ?*:?*) ;;
     *) fence_value= ;;
   esac

@@ -71,6 +71,13 @@ class EtcdGuard(Contract, unittest.TestCase):
             self.assertEqual(self.read(), text)
         self.assertEqual(server.ctl("get", "other").stdout, "")
 
+    def test_a_token_with_a_blank_or_a_line_more_is_no_token_and_binds_nothing(self):
+        for text in (token(42) + " ", token(42) + "\r", token(42) + "\n", token(42, "a b:c"),
+                     token(42, "a:b\nfence/books/floor")):
+            with self.subTest(text):
+                self.refused(Wrong, text, "no fencing token")
+        self.write(token(42), "a")
+
     def test_a_value_that_is_not_utf8_is_put_as_it_is(self):
         self.write(token(42), os.fsdecode(b"caf\xe9"))
         put = subprocess.run(["etcdctl", "get", "--print-value-only", "data/books"],
