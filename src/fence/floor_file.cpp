@@ -1,6 +1,7 @@
 #include "fence/floor_file.hpp"
 
 #include "core/assert.hpp"
+#include "io/file_system.hpp"
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
 
@@ -92,6 +93,8 @@ result<std::unique_ptr<floor_file>> floor_file::open(std::string_view url, std::
     auto file = io::open_existing({fd->get(), above}, name.c_str());
     if (!file) return file.error();
     if (!*file) return error(errc::unavailable, *path + " was removed while it was opened");
+    // A container may have the one file mounted from elsewhere.
+    if (auto good = io::expect_local((*file)->get(), *path); !good) return good.error();
     return floor_locks(std::move(**file), *path);
   });
 }

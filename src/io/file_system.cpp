@@ -46,4 +46,14 @@ result<file_system> file_system_of(int fd, std::string_view path) {
   return file_system{text, false, free};
 }
 
+result<void> expect_local(int fd, const std::string& path) {
+  const auto kind = file_system_of(fd, path);
+  if (!kind) return kind.error();
+  if (kind->local) return {};
+  return error(errc::unsupported,
+               path + " is on " + kind->name +
+                   ", which is not known to keep links, shared mappings and syncs of this " +
+                   "machine coherent; use ext4, xfs, btrfs or tmpfs");
+}
+
 }  // namespace holdfast::io

@@ -18,4 +18,7 @@ struct file_system {
 /// By the magic number of statfs(2).
 result<file_system> file_system_of(int fd, std::string_view path);
 
+/// `unsupported` for a file or directory on one that is not known to be local, by its name.
+result<void> expect_local(int fd, const std::string& path);
+
 }  // namespace holdfast::io

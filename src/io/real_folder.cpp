@@ -136,14 +136,7 @@ result<std::unique_ptr<folder>> open_folder(const std::string& path, absent what
   }
   auto fd = open_directory(path);
   if (!fd) return fd.error();
-  const auto kind = file_system_of(fd->get(), path);
-  if (!kind) return kind.error();
-  if (!kind->local) {
-    return error(errc::unsupported,
-                 path + " is on " + kind->name +
-                     ", which is not known to keep links, shared mappings and syncs of this " +
-                     "machine coherent; use ext4, xfs, btrfs or tmpfs");
-  }
+  if (auto good = expect_local(fd->get(), path); !good) return good.error();
   const auto facts = facts_of(fd->get(), path);
   if (!facts) return facts.error();
   return std::unique_ptr<folder>(

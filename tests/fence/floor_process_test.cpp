@@ -2,7 +2,9 @@
 
 #include "tests/temporary_directory.hpp"
 
+#include <sched.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,8 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -159,6 +163,29 @@ TEST(fence_in_memory, a_forked_child_admits_not_even_what_its_parent_has_admitte
            code(f.admit(numbered(5), mode::shared())) == errc::lost &&
            code(f.enter(numbered(5))) == errc::lost;
   }));
+}
+
+TEST_F(floor_of_processes, a_file_mounted_from_a_file_system_that_is_not_known_is_refused_by_name) {
+  std::ofstream(path_).close();
+  const std::string elsewhere = at_.path() + "/elsewhere";
+  std::filesystem::create_directory(elsewhere);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    bool mounted = ::unshare(CLONE_NEWNS) == 0 &&
+                   ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                   ::mount("ramfs", elsewhere.c_str(), "ramfs", 0, nullptr) == 0;
+    const std::string there = elsewhere + "/floors";
+    std::ofstream(there).close();
+    mounted = mounted && ::mount(there.c_str(), path_.c_str(), nullptr, MS_BIND, nullptr) == 0;
+    if (!mounted) ::_exit(99);
+    const auto refused = fence::open(url_, "r");
+    const bool named = !refused && refused.error().message().find("ramfs") != std::string::npos;
+    ::_exit(code(refused) == errc::unsupported && named ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  if (WEXITSTATUS(status) == 99) GTEST_SKIP() << "NOT TESTED: no private mounts here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(floor_of_processes, one_file_holds_any_number_of_resources) {
