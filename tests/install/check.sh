@@ -82,6 +82,20 @@ pkg_config() {
   runs "$work/program" memory:x
 }
 
+# What the objects need must be in the file for pkg-config, whichever engine is built alone.
+pkg_config_of_each_engine() {
+  local engine needed flags library
+  for engine in local memory redis redlock etcd zookeeper; do
+    cmake -S "$source" -B "$work/$engine" -G Ninja -DHOLDFAST_ENGINES="$engine" \
+      -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_CLI=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF
+    flags=" $(PKG_CONFIG_PATH=$work/$engine pkg-config --libs holdfast) "
+    needed=$(sed -n 's/^HOLDFAST_PRIVATE_LIBRARIES:INTERNAL=//p' "$work/$engine/CMakeCache.txt")
+    for library in ${needed//;/ }; do
+      [[ $flags == *" -l$library "* ]] || fail "$engine: -l$library is not in $flags"
+    done
+  done
+}
+
 add_subdirectory() {
   configure_and_build "$here/add_subdirectory" "$work/user" -DHOLDFAST_SOURCE="$source" \
     -DHOLDFAST_ENGINES=memory "${as_release[@]}"
