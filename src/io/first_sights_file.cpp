@@ -70,7 +70,6 @@ first_sights first_sights_file::read() const {
 }
 
 void first_sights_file::keep(const first_sights& notes) {
-  if (directory_.empty()) return;
   std::vector<std::pair<time_point, std::string>> newest;
   for (const auto& [life, since] : notes.all()) {
     if (is_one_word(life)) newest.emplace_back(since, life);
@@ -84,11 +83,19 @@ void first_sights_file::keep(const first_sights& notes) {
   }
   if (text.str() == written_) return;
   written_ = text.str();
-  if (!make_directories(directory_, 0700)) return;
+  const auto kept = write(written_);
+  trouble_ = kept ? ""
+                  : "this user's next process will begin to wait anew, for the first sight cannot "
+                    "be kept: " +
+                        kept.error().message() + "; set XDG_STATE_HOME to a directory of this user";
+}
+
+result<void> first_sights_file::write(const std::string& text) const {
+  if (directory_.empty()) return error(errc::unavailable, "there is no home directory");
+  if (auto made = make_directories(directory_, 0700); !made) return made.error();
   const auto directory = open_directory(directory_);
-  if (!directory) return;
-  // Without the notes the next process waits for longer, and that is all.
-  (void)replace_text({directory->get(), directory_}, name_.c_str(), written_, 0600).has_value();
+  if (!directory) return directory.error();
+  return replace_text({directory->get(), directory_}, name_.c_str(), text, 0600);
 }
 
 }  // namespace holdfast::io

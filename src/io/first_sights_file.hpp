@@ -3,6 +3,7 @@
 #include "core/redlock/first_sights.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
 
 #include <cstddef>
 #include <string>
@@ -13,6 +14,8 @@ namespace holdfast::io {
 /// boot: else a program that runs for a second could never wait out a node's minute.
 ///
 /// Best effort: a missing, foreign or damaged file is no notes, which only makes a wait longer.
+/// Programs that always end before it is over need the notes: what keeps them from being written
+/// has to be told.
 ///
 /// Thread safety: none; one owner. Processes may use one file at once: the last writer wins.
 class first_sights_file {
@@ -26,12 +29,17 @@ class first_sights_file {
   core::redlock::first_sights read() const;
   /// Writes the newest notes, unless they are the same as at the last call.
   void keep(const core::redlock::first_sights& notes);
+  /// Why the next process will not have the notes, and what to do; empty when it will.
+  const std::string& trouble() const noexcept { return trouble_; }
 
  private:
+  result<void> write(const std::string& text) const;
+
   std::string directory_;
   std::string head_;
   std::string name_;
   std::string written_{};
+  std::string trouble_{};
 };
 
 }  // namespace holdfast::io

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
+#include <string>
 
 namespace holdfast::io {
 namespace {
@@ -32,6 +34,24 @@ TEST(first_sights_file, a_server_cannot_write_the_note_of_another) {
   auto read = first_sights_file(directory.path(), "redlock://a").read();
   EXPECT_EQ(read.all().size(), 1U);
   EXPECT_EQ(read.note("victim", clock::now()), seen);
+}
+
+TEST(first_sights_file, tells_why_the_next_process_will_not_have_them) {
+  const tests::temporary_directory directory;
+  const std::string file = directory.path() + "/file";
+  std::ofstream(file) << "no directory";
+  core::redlock::first_sights notes;
+  notes.recall("life", clock::now());
+  first_sights_file good(directory.path() + "/new", "redis://a");
+  good.keep(notes);
+  EXPECT_EQ(good.trouble(), "");
+  first_sights_file bad(file + "/state", "redis://a");
+  bad.keep(notes);
+  EXPECT_NE(bad.trouble().find(file), std::string::npos) << bad.trouble();
+  EXPECT_NE(bad.trouble().find("XDG_STATE_HOME"), std::string::npos) << bad.trouble();
+  first_sights_file homeless("", "redis://a");
+  homeless.keep(notes);
+  EXPECT_NE(homeless.trouble(), "");
 }
 
 }  // namespace

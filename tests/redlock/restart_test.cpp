@@ -6,6 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <optional>
+#include <string>
 
 namespace holdfast::redlock_tests {
 
@@ -255,6 +259,16 @@ TEST(redlock_restarts, nodes_that_crash_in_turn_keep_exclusion_and_tokens) {
   c.end();
   EXPECT_THAT(c.violations(), IsEmpty());
   EXPECT_TRUE(nodes.comes_to("contended", 0));
+}
+
+TEST(redlock_first_sight, that_cannot_be_kept_for_the_next_process_is_told) {
+  five_nodes nodes(1);
+  std::ofstream(nodes.state() + "/file") << "no directory";
+  ::setenv("XDG_STATE_HOME", (nodes.state() + "/file").c_str(), 1);
+  std::optional<session> by;
+  const auto l = try_once(nodes, without_tokens, 0, by);
+  ASSERT_FALSE(l);
+  EXPECT_THAT(l.error().message(), HasSubstr(nodes.state() + "/file")) << l.error().message();
 }
 
 }  // namespace

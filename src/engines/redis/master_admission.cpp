@@ -288,8 +288,9 @@ void master::inspected(const inquiry& q) {
                      .record = *q.record,
                      .known = known_.load(),
                      .fresh = sixteen_digits()};
-  conclude(admission_.judge(s, clock::now()));
+  auto verdict = admission_.judge(s, clock::now());
   notes_.keep(admission_.sights());
+  conclude(std::move(verdict));
 }
 
 void master::conclude(admission::verdict v) {
@@ -307,7 +308,8 @@ void master::conclude(admission::verdict v) {
     return inspect_later(look_every);
   }
   if (const auto* w = std::get_if<admission::wait>(&v)) {
-    settle({}, {status::unavailable, node + w->why});
+    const auto& forgets = notes_.trouble();
+    settle({}, {status::unavailable, node + w->why + (forgets.empty() ? "" : "; ") + forgets});
     const duration left = w->until - clock::now();
     return inspect_later(std::clamp<duration>(left, 1ms, look_later));
   }

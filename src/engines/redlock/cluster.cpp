@@ -357,7 +357,13 @@ result<void> cluster::verdict() const {
     away[i] = why ? why->message() : members_[i]->unreadable;
     if (away[i].empty()) away[i] = addresses_[i] + " is not connected";
   }
-  return admission_.verdict(clock::now(), away);
+  auto v = admission_.verdict(clock::now(), away);
+  bool waits = false;
+  for (node_index i = 0; i < size(); ++i) {
+    waits = waits || admission_.standing_of(i) == admission::standing::waiting;
+  }
+  if (v || !waits || sights_.trouble().empty()) return v;
+  return error(v.error().code(), v.error().message() + "; " + sights_.trouble());
 }
 
 std::string cluster::silent() const {
