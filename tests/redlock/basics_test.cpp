@@ -177,6 +177,17 @@ TEST_F(redlock_basics, a_ttl_above_max_ttl_is_refused) {
   EXPECT_THAT(by_nodes.error().message(), HasSubstr("max_ttl"));
 }
 
+TEST(redlock_max_ttl, is_that_of_the_nodes_where_the_url_gives_none) {
+  five_nodes nodes(1);
+  nodes.init(5min);
+  session s = nodes.open("ttl=2m");
+  EXPECT_TRUE(s.try_acquire(lock_name("a")));
+  const auto longer = holdfast::open(nodes.url("ttl=6m"));
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error(), errc::invalid_argument);
+  EXPECT_NE(longer.error().message().find("5m"), std::string::npos) << longer.error().message();
+}
+
 TEST_F(redlock_basics, a_key_of_another_program_is_busy_on_a_majority_only) {
   session s = nodes.open();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"SET", "a", "theirs"});

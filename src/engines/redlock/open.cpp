@@ -35,7 +35,8 @@ result<opened> open_redlock(const core::store_url& url, missing) {
     auto names = io::server_names(nodes);
     return names ? result<std::string>("redlock/" + *names + at) : names;
   };
-  o.ttl_limit = s->max_ttl;
+  // Unless the URL says more, the nodes' records decide, which only they know.
+  if (!s->tokens || s->max_ttl_given) o.ttl_limit = s->max_ttl;
   o.promise =
       s->tokens
           ? "exclusive locks with growing tokens, in no order of arrival; any majority of the "
