@@ -38,6 +38,8 @@ result<std::string> password_of(const core::store_url& url) {
   while (!password.empty() && (password.back() == '\n' || password.back() == '\r')) {
     password.pop_back();
   }
+  // A secret that was never filled in would turn a login off without a word.
+  if (password.empty()) return wrong("the URL's password_file " + path + " is empty");
   return password;
 }
 

@@ -39,7 +39,6 @@ TEST_F(password_file, is_the_password_without_the_last_line_ends) {
   EXPECT_EQ(read(file("unix", "a b\n")).value(), "a b");
   EXPECT_EQ(read(file("windows", "ab\r\n\r\n")).value(), "ab");
   EXPECT_EQ(read(file("bare", "ab")).value(), "ab");
-  EXPECT_EQ(read(file("empty", "\n")).value(), "");
   EXPECT_EQ(read(file("long", std::string(4096, 'x'))).value().size(), 4096U);
 }
 
@@ -61,6 +60,7 @@ TEST_F(password_file, that_cannot_be_read_is_refused_by_its_name) {
   std::filesystem::create_symlink("circle", path("circle"));
   EXPECT_THAT(refusal(path("circle")), HasSubstr("/circle: "));
   EXPECT_THAT(refusal(directory_.path()), HasSubstr(directory_.path()));
+  EXPECT_THAT(refusal(file("empty", "\n")), HasSubstr("/empty is empty"));
   EXPECT_THAT(refusal(file("longer", std::string(4097, 'x'))), HasSubstr("4096"));
 }
 
