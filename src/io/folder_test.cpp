@@ -109,6 +109,11 @@ TEST_F(real_directory, gives_new_files_its_own_permissions) {
   struct stat s {};
   ASSERT_EQ(::stat(at->at("a").c_str(), &s), 0);
   EXPECT_EQ(s.st_mode & 07777U, 0660U);
+  ASSERT_EQ(::chmod(at->path().c_str(), 01777), 0);
+  const auto everybodys = open();
+  ASSERT_TRUE(everybodys->open("b", opening::create, code_));
+  ASSERT_EQ(::stat(at->at("b").c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 07777U, 0664U) << "none is for all to write";
 }
 
 }  // namespace

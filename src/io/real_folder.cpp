@@ -139,8 +139,9 @@ result<std::unique_ptr<folder>> open_folder(const std::string& path, absent what
   if (auto good = expect_local(fd->get(), path); !good) return good.error();
   const auto facts = facts_of(fd->get(), path);
   if (!facts) return facts.error();
+  // Those who share the directory share its files, but not all users of a machine.
   return std::unique_ptr<folder>(
-      std::make_unique<real_folder>(std::move(*fd), path, facts->mode & 0666U));
+      std::make_unique<real_folder>(std::move(*fd), path, facts->mode & 0664U));
 }
 
 }  // namespace holdfast::io
