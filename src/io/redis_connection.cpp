@@ -149,7 +149,8 @@ class redis_connection::state final : public stream::owner,
   }
 
   void lost(const error& why) override {
-    if (handshake_->done()) return lose(why);
+    // Nobody was reached before it begins, and `why` says all.
+    if (handshake_->done() || !handshake_->begun()) return lose(why);
     lose(error(why.code(), why.message() +
                                ", before the handshake was done; is it Redis, is this its port, "
                                "and does it want TLS (+tls)?"));

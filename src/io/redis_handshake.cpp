@@ -43,6 +43,7 @@ std::string value_in(const std::map<std::string, std::string, std::less<>>& all,
 }  // namespace
 
 std::string redis_handshake::start() {
+  step_ = step::hello;
   std::string out;
   wire::resp_writer to(out);
   if (login_.password.empty()) {
@@ -54,7 +55,7 @@ std::string redis_handshake::start() {
 }
 
 result<std::string> redis_handshake::on_reply(const wire::reply& r) {
-  HOLDFAST_ASSERT(!done());
+  HOLDFAST_ASSERT(begun() && !done());
   const bool wants_password =
       r.is(reply_kind::error) && wire::server_error_of(r.text) == server_error::noauth;
   if (wants_password) return refused(r);
@@ -70,6 +71,7 @@ result<std::string> redis_handshake::on_reply(const wire::reply& r) {
       on_info(r);
       break;
     case step::name:  // For people who read CLIENT LIST only: a refusal changes nothing.
+    case step::idle:
     case step::done:
       break;
   }
@@ -150,6 +152,7 @@ redis_handshake::step redis_handshake::after(step s) const {
     case step::name:
       return step::info;
     case step::info:
+    case step::idle:
     case step::done:
       break;
   }

@@ -42,6 +42,7 @@ class redis_handshake {
   /// Takes the answers in order and says what to send next, if anything.
   /// Errors: `unavailable`, without naming the node.
   result<std::string> on_reply(const wire::reply& r);
+  bool begun() const noexcept { return step_ != step::idle; }
   bool done() const noexcept { return step_ == step::done; }
   const redis_facts& facts() const noexcept { return facts_; }
   /// Why the database cannot be used, told after facts(): a sentinel or a node of Redis Cluster
@@ -49,7 +50,7 @@ class redis_handshake {
   const result<void>& selected() const noexcept { return selected_; }
 
  private:
-  enum class step { hello, auth, select, name, info, done };
+  enum class step { idle, hello, auth, select, name, info, done };
 
   result<std::string> on_hello(const wire::reply& r);
   result<std::string> on_auth(const wire::reply& r);
@@ -60,7 +61,7 @@ class redis_handshake {
   step after(step s) const;
 
   redis_login login_;
-  step step_{step::hello};
+  step step_{step::idle};
   redis_facts facts_;
   result<void> selected_;
 };

@@ -200,6 +200,7 @@ TEST(redis_peer, a_name_without_an_address_is_told) {
   redis_client client(node_address{.host = "no-such-host.invalid", .port = 6379, .path = {}});
   const auto why = client.events->wait_down();
   EXPECT_TRUE(contains(why, "no-such-host.invalid")) << why;
+  EXPECT_FALSE(contains(why, "is it Redis")) << why;
 }
 
 /// Says on which thread a connection came up.
