@@ -23,7 +23,8 @@ namespace holdfast {
 /// check() on it before each protected step.
 ///
 /// Thread safety: one thread at a time, like the `std::unique_lock` around it. Two threads use two
-/// mutex objects. The session must outlive it.
+/// mutex objects, and for one name two sessions: a name that the session has already is `busy` and
+/// never waited for, whichever thread asks. The session must outlive it.
 class mutex {
  public:
   /// Nothing is asked of the store yet; a name that is none shows at the first lock().

@@ -51,7 +51,7 @@ result<std::shared_ptr<client::acquisition>> begin(
   auto a = std::make_shared<client::acquisition>(core, std::move(options));
   if (!core->locks().add(*g, *a)) {
     return error(errc::busy, "this session holds or awaits " + g->name().printable() +
-                                 " already; two users of one session need two names");
+                                 " already; users of one name need a session each");
   }
   a->start(std::move(g), std::move(done));
   return a;

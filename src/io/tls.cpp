@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <climits>
+#include <string>
+#include <system_error>
 #include <utility>
 
 namespace holdfast::io {
@@ -19,6 +21,7 @@ using verification = tls_options::verification;
 
 // The reason only: OpenSSL's full line is for its developers.
 std::string reason_of(unsigned long code) {
+  if (ERR_SYSTEM_ERROR(code)) return std::generic_category().message(ERR_GET_REASON(code));
   const char* text = ERR_reason_error_string(code);
   return text == nullptr ? "no reason given" : text;
 }
