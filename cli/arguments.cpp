@@ -80,6 +80,13 @@ arguments::option* arguments::option::excludes(option* other) {
   return this;
 }
 
+arguments::option* arguments::option::not_empty(const std::string& advice) {
+  inside_->check([advice](const std::string& value) {
+    return value.empty() ? "the value is empty: " + advice : std::string();
+  });
+  return this;
+}
+
 arguments::arguments(std::string about, std::string verb, std::string usage)
     : app_(std::make_unique<CLI::App>(std::move(about), std::move(verb))) {
   if (!usage.empty()) app_->formatter(std::make_shared<own_usage>(std::move(usage)));

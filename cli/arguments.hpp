@@ -23,6 +23,8 @@ class arguments {
     option* type_name(const std::string& name);
     option* required();
     option* excludes(option* other);
+    /// An empty value is refused; `advice` says what to do instead.
+    option* not_empty(const std::string& advice);
 
    private:
     friend class arguments;

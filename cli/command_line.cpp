@@ -39,7 +39,8 @@ void common_options::add_to(arguments& verb) {
   verb.add_option("--store", store,
                   "Where the locks live (default: HOLDFAST_STORE, the\n"
                   "configuration file, else local: on this machine)")
-      ->type_name("URL");
+      ->type_name("URL")
+      ->not_empty("leave the option out, or name a store");
   verb.add_flag("--json", json, "JSON for programs; see docs/cli.md");
 }
 
@@ -55,6 +56,11 @@ std::optional<int> load_settings(settings& into, const common_options& given, co
                       "(ps); use HOLDFAST_STORE") +
           (is_redlock(given.store) ? " or ?password_file=/PATH in the URL" : ""));
     }
+  }
+  // Where a script forgot to set its variable, the usual store would be another than that of the
+  // scripts which did.
+  if (const setting& where = into[key::store]; where.given() && where.value.empty()) {
+    return out.fail(exit_code::usage, where.place + " is empty: unset it, or name a store in it");
   }
   return std::nullopt;
 }

@@ -80,6 +80,9 @@ std::optional<config_fault> config_reader::read(const std::string& file, setting
                       std::string(k->name) + " must be a text in quotes, as in " + k->name +
                           " = \"" + (is_duration(k->which) ? "30s" : "...") + "\"");
     }
+    if (k->which == key::store && text->empty()) {
+      return fault_at(file, value.source(), "store is empty: take it out, or name a store");
+    }
     const bool endless = k->which == key::wait && *text == "forever";
     if (is_duration(k->which) && !endless) {
       if (const auto d = parse_duration(*text); !d) {

@@ -77,7 +77,8 @@ std::optional<config_fault> settings::load(settings& into) {
   }
   for (const key_info& k : all_keys()) {
     const char* value = std::getenv(k.environment);
-    if (value == nullptr || *value == '\0') continue;
+    // An empty store is kept, to be refused where no option wins over it.
+    if (value == nullptr || (*value == '\0' && k.which != key::store)) continue;
     into.values_[index_of(k.which)] = {value, origin::environment, k.environment};
   }
   return std::nullopt;

@@ -19,6 +19,21 @@ directory: write local:$PWD/locks"
   [[ $output != *c.toml:1:* && ! -e locks && ! -e '~' ]]
 }
 
+@test "an empty store is refused instead of being the usual one" {
+  verbs=('run x -- true' 'elect x --value v -- true' 'leader x' ls 'show x' watch 'deny x' 'break x'
+    doctor 'redlock status')
+  for words in "${verbs[@]}"; do
+    expect 64 holdfast ${words%% *} --store '' ${words#"${words%% *}"}
+    says '--store: the value is empty: leave the option out, or name a store'
+    HOLDFAST_STORE='' expect 64 holdfast $words
+    says 'HOLDFAST_STORE is empty: unset it, or name a store in it'
+  done
+  HOLDFAST_STORE='' expect 0 holdfast ls --store "$store"
+  printf 'ttl = "20s"\nstore = ""\n' >c.toml
+  HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast ls
+  says "$PWD/c.toml:2:9: store is empty: take it out, or name a store"
+}
+
 @test "a store in memory locks nothing, and every verb that needs others refuses it" {
   for words in 'run x -- true' ls 'show x' watch 'deny x' 'break x'; do
     expect 64 holdfast ${words%% *} --store MEMORY:x ${words#"${words%% *}"}
