@@ -70,6 +70,13 @@ void add_settings(diagnosis& d, const settings& s) {
   }
 }
 
+/// What the other verbs answer on a store that was opened and has a fault: findings have no code.
+int code_of_fault(store& st, const settings& s) {
+  const auto all = st.list();
+  if (all) return to_int(exit_code::unavailable);
+  return fault_of(s, all.error(), {key::store}, "store").code;
+}
+
 /// A store that cannot be looked at is a finding like others: the rest is looked at all the same.
 diagnosis examine(const settings& s) {
   diagnosis d{without_password(store_url(s)), {}, 0};
@@ -82,7 +89,7 @@ diagnosis examine(const settings& s) {
       return f.severity == finding::level::fault;
     });
     if (bad) {
-      d.code = to_int(exit_code::unavailable);
+      d.code = code_of_fault(*opened, s);
     } else {
       add_advice(d, *opened, s);
     }

@@ -40,6 +40,8 @@ initialised() { holdfast redlock init "$@" >/dev/null; }
     expect 78 holdfast $words
     says 'Run: holdfast redlock init' '[not_initialised]'
   done
+  expect 78 holdfast doctor
+  says fault 'Run: holdfast redlock init'
   expect 78 holdfast redlock status --json
   json 'assert a["trouble"] == "not_initialised" and a["votes"] == 0 and len(a["nodes"]) == 5, a
 assert a["nodes"][0]["record"] is None and a["nodes"][0]["role"] == "master", a'
