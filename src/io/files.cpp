@@ -52,7 +52,8 @@ result<unique_fd> open_directory(const std::string& path) {
     return error(errc::unavailable,
                  path + " is a symbolic link or not a directory; name the directory itself");
   }
-  return file_failure("open the directory", path, errno, "it must be yours to read and write");
+  return file_failure("open the directory", path, errno,
+                      errno == ENOENT ? "create it first" : "it must be yours to read and write");
 }
 
 result<std::string> path_of(int fd) {

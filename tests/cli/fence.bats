@@ -75,7 +75,7 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   expect 69 holdfast fence show "$at" date
   says 'date'
   expect 69 holdfast fence check "file:$BATS_TEST_TMPDIR/none/floors" data 5
-  says '/none'
+  says "cannot open the directory $BATS_TEST_TMPDIR/none: " 'create it first'
   [[ ! -e none ]]
 }
 
