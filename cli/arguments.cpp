@@ -49,7 +49,22 @@ std::optional<std::string> forgotten_dashes(const CLI::App& app, const words& gi
   return "write -- before the command: holdfast run " + shell_line(line);
 }
 
+/// Before the `--` such a word is read as options, and after it as the command.
+std::optional<std::string> name_with_dash(const CLI::App& app, const words& given) {
+  if (app.get_name() != "run" && app.get_name() != "elect") return std::nullopt;
+  if (app.get_option("NAME")->count() != 0) return std::nullopt;
+  const auto may_be_meant = [&](const std::string& word) {
+    return word.starts_with('-') &&
+           app.get_option_no_throw(word.substr(0, word.find('='))) == nullptr;
+  };
+  const bool behind =
+      given.command && !given.command->empty() && may_be_meant(given.command->front());
+  if (!behind && std::ranges::none_of(given.ours, may_be_meant)) return std::nullopt;
+  return "NAME is required, and " + app.get_name() + " takes none that begins with a dash";
+}
+
 std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
+  if (const auto said = name_with_dash(app, given)) return *said;
   if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
   if (const auto said = forgotten_dashes(app, given)) return *said;
   for (const std::string& word : given.ours) {

@@ -44,6 +44,18 @@ load setup
   expect 0 holdfast run "$(printf 'x%.0s' {1..512})" -- true
 }
 
+@test "run and elect say that they take no name with a dash in front" {
+  for words in '-dash -- true' '-- -dash -- true' '--ttl 3s --dash -- true'; do
+    expect 64 holdfast run $words
+    says 'NAME is required, and run takes none that begins with a dash;'
+  done
+  expect 64 holdfast elect -- -dash --value x -- true
+  says 'elect takes none that begins with a dash;'
+  expect 64 holdfast run --verbose -- ls -l
+  says 'NAME is required;'
+  expect 0 holdfast show -- -dash
+}
+
 @test "bad ttls are 64" {
   for ttl in 0s -1s 2h 99ms 30 soon ''; do expect 64 holdfast run x --ttl="$ttl" -- true; done
 }
