@@ -68,7 +68,9 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
   if (silent.silence > 0ns) {
     text += "a failover may take " + print_duration(silent.silence) + " (" + silent.why + "); ";
   }
-  text += "the smallest safe ttl is " + print_duration(least) + ". With a ttl of " +
+  text += "the smallest safe ttl is " + print_duration(least) +
+          ". That was measured now: where machine or network are at times much slower, take more. "
+          "With a ttl of " +
           print_duration(ttl) +
           ", the lock of a holder that hangs or is cut off goes to the next " + "within " +
           rounded(core::free_after(ttl));
