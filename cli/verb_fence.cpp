@@ -83,7 +83,10 @@ result<fencing_token> read_token(const typed& t) {
   fencing_token given{unnamed(t.resource), token{}};
   const auto* end = t.token.data() + t.token.size();
   const auto [at, failed] = std::from_chars(t.token.data(), end, given.value.value);
-  if (failed != std::errc()) given.value.value = token_max.value + 1;
+  if (failed != std::errc() || given.value > token_max) {
+    return error(errc::invalid_argument,
+                 "token " + t.token + " is above 2^53 - 1, the largest there is");
+  }
   if (auto good = given.check(); !good) return good.error();
   return given;
 }

@@ -102,6 +102,10 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   for token in 0 007 9007199254740992 99999999999999999999999 -1 5x 5:a 0:a:b 5:a%zz:b; do
     expect 64 holdfast fence check "$at" data "$token"
   done
+  for token in 9007199254740992 99999999999999999999; do
+    expect 64 holdfast fence check "$at" data "$token"
+    says "token $token is above 2^53 - 1"
+  done
   [[ ! -e floors ]]
 }
 
