@@ -102,6 +102,10 @@ std::optional<int> check(const typed& t, const report& out) {
     return out.fail(exit_code::usage, "redlock: unknown action \"" + harmless(t.action) +
                                           "\"; it is init, status or recover");
   }
+  if (t.yes && t.action != "recover") {
+    return out.fail(exit_code::usage,
+                    "redlock " + t.action + ": --yes is for recover; nothing else asks");
+  }
   if (!t.writes() && (t.accept_unsafe || !t.max_ttl.empty())) {
     return out.fail(exit_code::usage,
                     "redlock status: --max-ttl and --unsafe are for init and "

@@ -62,6 +62,10 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   expect 64 holdfast redlock destroy
   says 'init, status or recover'
   expect 64 holdfast redlock status --unsafe
+  for action in init status; do
+    expect 64 holdfast redlock $action --yes --store local:/is/not/there
+    says "redlock $action: --yes is for recover"
+  done
   expect 64 holdfast redlock init --max-ttl 5
   says 'unit'
   expect 64 holdfast redlock init --max-ttl 2h
