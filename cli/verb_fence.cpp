@@ -103,6 +103,15 @@ result<request> read_request(const typed& t) {
   return r;
 }
 
+bool takes_numbers(const typed& t, const fence& f) { return f.source() == unnamed(t.resource); }
+
+error not_a_number(const fencing_token& given) {
+  return {errc::invalid_argument,
+          "a token of " + given.from.printable() +
+              " came to a resource that is bound to bare numbers, for one was the first to come; "
+              "give the number alone if all of them are of one lock, or name another resource"};
+}
+
 result<void> carry_out(const typed& t, request r, fence& f) {
   if (t.action == "show") return {};
   const auto bound = f.source();
@@ -133,6 +142,7 @@ std::string text_of(const typed& t, const fence& f) {
   if (f.newest() > f.floor()) {
     text += fmt::format(", exclusive ones below {}", f.newest().value);
   }
+  if (takes_numbers(t, f)) return text + "; bound to bare numbers\n";
   return text + (from ? "; bound to " + from->printable() : "; bound to no lock yet") + "\n";
 }
 
@@ -156,7 +166,11 @@ int verb_fence(const std::vector<std::string>& after_verb) {
   auto f = fence::open(t.url, t.resource, older_passes::wait,
                        t.action == "show" ? missing::refuse : missing::create);
   if (!f) return out.fail(f.error(), subject);
-  if (const auto done = carry_out(t, *asked, *f); !done) return out.fail(done.error(), subject);
+  if (const auto done = carry_out(t, *asked, *f); !done) {
+    const bool named = done.error() == errc::invalid_argument && !asked->bare;
+    return out.fail(named && takes_numbers(t, *f) ? not_a_number(asked->given) : done.error(),
+                    subject);
+  }
   if (t.json) return print(json_line(json_of(t, *f)), out);
   return t.action == "show" ? print(text_of(t, *f), out) : 0;
 }

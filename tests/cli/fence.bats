@@ -51,6 +51,19 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   expect 0 holdfast fence check "$at" data 5:nightly:local/1
 }
 
+@test "a resource that a bare number came to first says that it takes numbers" {
+  setup_fence
+  expect 0 holdfast fence check "$at" data 5
+  for action in check raise; do
+    expect 64 holdfast fence $action "$at" data 9:nightly:local/1
+    says 'a token of lock nightly of store local/1' 'is bound to bare numbers'
+    [[ $output != *unnamed* ]]
+  done
+  expect 0 holdfast fence show "$at" data
+  says 'bound to bare numbers'
+  expect 0 holdfast fence check "$at" data 9
+}
+
 @test "readers do not replace each other" {
   setup_fence
   expect 0 holdfast fence check "$at" data 5
