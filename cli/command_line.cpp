@@ -2,6 +2,7 @@
 
 #include <holdfast/duration.hpp>
 #include <holdfast/lock_name.hpp>
+#include <holdfast/store.hpp>
 
 #include <algorithm>
 #include <cctype>
@@ -86,9 +87,21 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
   return {to_int(exit_for(e.code())), name_of(e.code()), text};
 }
 
+namespace {
+
+/// The store as messages name it: the usual one by its place, where there is one.
+std::string shown_url(const settings& s) {
+  const std::string url = store_url(s);
+  if (!is_default_store(url)) return without_password(url);
+  const auto seen = store::find(url);
+  return seen ? seen->url : "local";
+}
+
+}  // namespace
+
 int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
                  const report& out) {
-  const std::string url = without_password(store_url(s));
+  const std::string url = shown_url(s);
   const fault f = fault_of(s, e, causes, "store " + harmless(url));
   // A list of nodes is long enough to be said once.
   const std::string place = url.substr(0, url.find('?'));

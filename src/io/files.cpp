@@ -29,18 +29,26 @@ result<file_facts> facts_of(int fd, std::string_view path) {
                     S_ISREG(s.st_mode)};
 }
 
+namespace {
+
+error cannot_make(const std::string& directory, int code) {
+  return file_failure("create the directory", directory, code,
+                      "create it, or choose a path where you may write");
+}
+
+}  // namespace
+
 result<void> make_directories(const std::string& path, mode_t mode) {
   for (std::size_t end = path.find('/', 1); end != std::string::npos;
        end = path.find('/', end + 1)) {
     const std::string parent = path.substr(0, end);
     if (::mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST && errno != EROFS &&
         errno != EACCES) {
-      return file_failure("create the directory", parent, errno);
+      return cannot_make(parent, errno);
     }
   }
   if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
-    return file_failure("create the directory", path, errno,
-                        "create it, or choose a path where you may write");
+    return cannot_make(path, errno);
   }
   return {};
 }

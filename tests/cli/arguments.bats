@@ -84,6 +84,8 @@ load setup
 
 @test "an unusable store is 69" {
   expect 69 holdfast ls --store local:/proc/nosuch
+  expect 69 holdfast run x --store local:/proc/nosuch/store -- true
+  says 'cannot create the directory /proc/nosuch: ' 'choose a path where you may write'
   : >file
   expect 69 holdfast run x --store "local:$PWD/file" -- true
 }

@@ -88,6 +88,8 @@ as_nobody() {
   : >state
   expect 0 as_nobody doctor
   says 'warning' 'not there yet, and could not be created'
+  expect 69 as_nobody run x -- true
+  says "store local:$PWD/state/holdfast: cannot create"
 }
 
 @test "errors of the command line are JSON with --json" {
