@@ -16,6 +16,9 @@ namespace holdfast::cli {
 
 namespace {
 
+/// A variable that a script forgot to set is not an option that was left out.
+constexpr const char* leave_out = "leave the option out, or give one";
+
 /// The options as they were typed.
 struct typed {
   common_options common;
@@ -35,7 +38,7 @@ struct typed {
     }
     auto* limit =
         app.add_option("--wait", wait, "Wait at most this long, or forever (the default)");
-    limit->type_name("DURATION");
+    limit->type_name("DURATION")->not_empty(leave_out);
     app.add_flag("-n,--no-wait", no_wait, "Give up at once when somebody else holds it")
         ->excludes(limit);
     if (is_lock) {
@@ -44,18 +47,21 @@ struct typed {
       app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
     }
     app.add_option("--ttl", ttl, "How long a silent holder keeps it: 100ms to 1h (default 30s)")
-        ->type_name("DURATION");
+        ->type_name("DURATION")
+        ->not_empty(leave_out);
     app.add_option("--grace", grace,
                    "SIGTERM to SIGKILL, at most half of the ttl\n"
                    "(default: 5s, or a quarter of the ttl if less)")
-        ->type_name("DURATION");
+        ->type_name("DURATION")
+        ->not_empty(leave_out);
     app.add_option("-E,--conflict-exit", conflict_exit, "Exit code instead of 75: 0 to 255")
         ->type_name("N");
     if (is_lock) {
       app.add_option("--fenced", fenced,
                      "The command writes nothing but what the fence at this URL, file:/PATH,\n"
                      "admits under the resource NAME: deny --raise-fence may end it early")
-          ->type_name("URL");
+          ->type_name("URL")
+          ->not_empty(leave_out);
     }
     if (is_lock) app.add_option("--label", label, "Free text for people")->type_name("TEXT");
     app.add_option("--instance", instance, "Which instance of the program, for people")

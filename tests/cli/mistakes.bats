@@ -34,6 +34,13 @@ directory: write local:$PWD/locks"
   says "$PWD/c.toml:2:9: store is empty: take it out, or name a store"
 }
 
+@test "an empty value is not taken for an option that was left out" {
+  for option in --ttl --wait --grace --fenced; do
+    expect 64 holdfast run x $option '' -- true
+    says "$option: the value is empty: leave the option out, or give one"
+  done
+}
+
 @test "a store in memory locks nothing, and every verb that needs others refuses it" {
   for words in 'run x -- true' ls 'show x' watch 'deny x' 'break x'; do
     expect 64 holdfast ${words%% *} --store MEMORY:x ${words#"${words%% *}"}
