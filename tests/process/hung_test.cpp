@@ -110,8 +110,8 @@ TEST_P(hung, deny_ends_a_live_holder_within_its_ttl) {
       if (!r) return 1;
       const auto again = s->deny(l.entries.at(0).owner, "the test", "again");
       if (!again || !again->already) return 2;
-      // ttl * 1.01 + 2 ms.
-      return r->free_within <= 3100ms && r->free_within >= 3s ? 0 : 3;
+      // ttl * 1.01 + 2 ms, from a waiter's look within a quarter of the ttl.
+      return r->free_within <= 3850ms && r->free_within >= 3s ? 0 : 3;
     }
     return 4;
   });

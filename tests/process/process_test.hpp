@@ -61,8 +61,7 @@ class process_test : public testing::TestWithParam<store_kind> {
       return l && std::move(*l).release() && s.close() ? 0 : 7;
     });
     EXPECT_EQ(newcomer.wait(), 0) << "the store is stuck";
-    // Whoever was killed before it asked for a lock is in nobody's way: only the server ends its
-    // session, a ttl or two later.
+    // What a killed process had sent may still be done for a while.
     const auto patience = std::chrono::seconds{store_->server() == 0 ? 0 : 10};
     EXPECT_TRUE(eventually([&] { return nothing_is_left(); }, patience));
   }
