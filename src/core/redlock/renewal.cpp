@@ -77,7 +77,7 @@ renewal::step renewal::tick(time_point now) {
 
 void renewal::send_waiting(time_point now, step& s) {
   std::erase_if(under_way_, [&](const flight& f) { return f.at + patience() <= now; });
-  while (!waiting_.empty() && under_way_.size() < under_way_max) {
+  while (!over_ && !waiting_.empty() && under_way_.size() < under_way_max) {
     const std::uint32_t g = waiting_.front();
     waiting_.pop_front();
     groups_[g].waits = false;
@@ -164,7 +164,7 @@ renewal::step renewal::answered(std::uint64_t number, node_index i, const answer
       break;
   }
   schedule(static_cast<std::uint32_t>(g));
-  if (!over_) send_waiting(now, s);
+  send_waiting(now, s);
   return finish(std::move(s));
 }
 

@@ -338,6 +338,18 @@ TEST(renewal, a_beat_sends_the_sessions_own_records_first) {
   EXPECT_EQ(next[0].locks, records);
 }
 
+TEST(renewal, a_denied_session_sends_nothing_of_what_waits) {
+  held_locks x(3);
+  for (int i = 0; i < 1'000; ++i) x.add();
+  const auto first = x.r.tick(t0 + 2s).send;
+  x.r.beat(t0 + 2s);
+  x.r.answered(first[0].number, 0, says({}, there::denied), t0 + 2s);
+  const auto s = x.r.answered(first[0].number, 1, says({}, there::denied), t0 + 2s);
+  EXPECT_TRUE(s.denied);
+  EXPECT_TRUE(s.send.empty());
+  EXPECT_TRUE(x.r.tick(t0 + 4s).send.empty());
+}
+
 TEST(renewal, a_lock_that_ends_or_is_removed_while_its_batch_waits_is_not_sent) {
   held_locks x(3);
   std::vector<handle> all;
