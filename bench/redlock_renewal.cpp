@@ -123,7 +123,11 @@ std::vector<lock> hold_all(session& s) {
     s.acquire(lock_name("ours:" + std::to_string(i)), {}, [&](result<lock> l) {
       {
         const std::lock_guard hold(mutex);
-        l ? held.push_back(std::move(*l)) : void(refusal = l.error().message());
+        if (l) {
+          held.push_back(std::move(*l));
+        } else {
+          refusal = l.error().message();
+        }
       }
       --waiting;
     });

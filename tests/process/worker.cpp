@@ -127,11 +127,11 @@ int look_for_leftovers(const place& at) {
     std::fprintf(stderr, "left over: lock %s\n", l.name.printable().c_str());
     ++left;
   }
-  // Whoever was killed before it asked for a lock is in nobody's way. Without a server everybody
-  // who opens the store clears it away; elsewhere an operator does, or the server.
-  const bool served = !at.url.starts_with("local:");
+  // Whoever was killed before it asked for a lock is in nobody's way. Whoever opens a local store
+  // clears it away, Redis does it after a while, and on the others an operator has to.
+  const bool is_kept = at.url.starts_with("etcd:") || at.url.starts_with("zookeeper:");
   for (const auto& one : all->sessions) {
-    if (served && s->break_session(one.id)) continue;
+    if (is_kept && s->break_session(one.id)) continue;
     std::fprintf(stderr, "left over: session %s\n", one.id.str().c_str());
     ++left;
   }
