@@ -5,6 +5,7 @@
 #include "client/user_code.hpp"
 #include "io/life.hpp"
 #include "io/process_identity.hpp"
+#include "io/recycled.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -20,10 +21,8 @@ namespace {
 constexpr duration hint_after = std::chrono::milliseconds{2};
 constexpr std::size_t hints_max = 16;
 
-#if defined(__GLIBC__) && defined(__GLIBCXX__)
-// With its owners' count less than 1,024 bytes: for more glibc looks through all that was freed.
-static_assert(sizeof(acquisition) <= 984);
-#endif
+// With its owners' count: a larger one would not be made of memory that is at hand.
+static_assert(sizeof(acquisition) + 32 <= io::block_cache::largest);
 
 std::string for_people(duration d) {
   using namespace std::chrono;

@@ -6,6 +6,7 @@
 #include "client/user_code.hpp"
 #include "io/background.hpp"
 #include "io/latch.hpp"
+#include "io/recycled.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -75,7 +76,7 @@ void grant::listen(core::enqueue_request& r) {
     const std::lock_guard hold(mutex_);
     attempt = ++attempt_;
   }
-  r.listener = std::make_shared<ear>(owner_->alarm(), weak_from_this(), attempt);
+  r.listener = io::make_recycled<ear>(owner_->alarm(), weak_from_this(), attempt);
 }
 
 void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::uint64_t request,

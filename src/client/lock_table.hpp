@@ -1,6 +1,7 @@
 #pragma once
 
 #include "client/grant.hpp"
+#include "io/recycled.hpp"
 
 #include <memory>
 #include <mutex>
@@ -38,7 +39,9 @@ class lock_table {
   mutable std::mutex mutex_;
   bool ended_{};
   bool own_leases_{};  ///< Some lock here has had a lease of its own.
-  std::unordered_map<std::string_view, grant*> names_;  // The text is the grant's own.
+  std::unordered_map<std::string_view, grant*, std::hash<std::string_view>, std::equal_to<>,
+                     io::recycling<std::pair<const std::string_view, grant*>>>
+      names_;  // The text is the grant's own.
 };
 
 }  // namespace holdfast::client

@@ -4,6 +4,7 @@
 #include "client/failure.hpp"
 #include "client/session_core.hpp"
 #include "client/store_core.hpp"
+#include "io/recycled.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -47,8 +48,8 @@ result<std::shared_ptr<client::acquisition>> begin(
   if (options.stop.stop_requested()) {
     return error(errc::cancelled, "acquire " + name.printable() + ": cancelled before it began");
   }
-  auto g = std::make_shared<client::grant>(core, std::move(name), options.mode);
-  auto a = std::make_shared<client::acquisition>(core, std::move(options));
+  auto g = io::make_recycled<client::grant>(core, std::move(name), options.mode);
+  auto a = io::make_recycled<client::acquisition>(core, std::move(options));
   if (!core->locks().add(*g, *a)) {
     return error(errc::busy, "this session holds or awaits " + g->name().printable() +
                                  " already; users of one name need a session each");

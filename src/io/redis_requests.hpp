@@ -1,5 +1,6 @@
 #pragma once
 
+#include "io/recycled.hpp"
 #include "wire/reply.hpp"
 
 #include <holdfast/clock.hpp>
@@ -90,7 +91,7 @@ class redis_requests {
   void forget_answered();
 
   /// Not in one piece: the memory of what was answered is at hand for what is sent next.
-  std::deque<redis_request> all_;
+  std::deque<redis_request, recycling<redis_request>> all_;
   std::uint64_t number_{0};  ///< Of all_[0] among all commands.
   time_point latest_{};      ///< The deadline of the last one in line.
   std::uint64_t looked_{0};  ///< Before this number nobody in line waits for a deadline.

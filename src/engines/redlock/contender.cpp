@@ -2,6 +2,7 @@
 
 #include "engines/redlock/debt.hpp"
 #include "io/random.hpp"
+#include "io/recycled.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -70,7 +71,7 @@ void contender::begin_round() {
     again_ = lets_by_ = false;
     cluster_->loop().cancel(std::exchange(timer_, 0));
     order_.hint = cluster_->newest_token();
-    r = round_ = std::make_shared<round>(cluster_, order_, shared_from_this());
+    r = round_ = io::make_recycled<round>(cluster_, order_, shared_from_this());
   }
   r->start();
 }
@@ -78,7 +79,7 @@ void contender::begin_round() {
 void contender::round_ended(round::result_of& r) {
   cluster_->saw_token(r.newest_token);
   if (!r.held && !r.key.asked.empty()) {
-    std::make_shared<debt>(cluster_, std::move(r.key), order_.timeout)->start({});
+    io::make_recycled<debt>(cluster_, std::move(r.key), order_.timeout)->start({});
   }
   bool wanted = false;
   bool was_turn = false;

@@ -4,6 +4,7 @@
 #include "engines/redlock/replies.hpp"
 #include "io/one_write.hpp"
 #include "io/random.hpp"
+#include "io/recycled.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -44,7 +45,7 @@ void debt::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<li
   const std::string name = key.name;
   const auto how = l->part(name);
   const io::one_write together;
-  std::make_shared<debt>(c, std::move(key), timeout, l, how)->start(std::move(then));
+  io::make_recycled<debt>(c, std::move(key), timeout, l, how)->start(std::move(then));
   // What the next one here sends is behind the release on every connection: it need not wait for
   // the answers.
   l->parted(name, how);

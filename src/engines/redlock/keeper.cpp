@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "engines/redlock/debt.hpp"
 #include "engines/redlock/keys.hpp"
+#include "io/recycled.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -91,8 +92,8 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
   e.name = r.name.str();
   e.answer = std::move(done);
   e.listener = r.listener;
-  e.taker = std::make_shared<contender>(cluster_, lines_, std::move(o), !r.leave_if_busy,
-                                        weak_from_this(), request);
+  e.taker = io::make_recycled<contender>(cluster_, lines_, std::move(o), !r.leave_if_busy,
+                                         weak_from_this(), request);
   return e.taker;
 }
 
@@ -124,7 +125,7 @@ bool keeper::held(std::uint64_t request, round::result_of& r) {
   entry& e = found->second;
   e.key = std::move(r.key);
   e.granted = r.granted;
-  e.own = std::make_shared<core::lease>(r.until);
+  e.own = io::make_recycled<core::lease>(r.until);
   e.is = state::held;
   e.handle = renewal_->add(*e.own, r.there, r.until, r.granted, cluster_->set().extensions);
   if (by_slot_.size() <= e.handle.slot) by_slot_.resize(e.handle.slot + 1);

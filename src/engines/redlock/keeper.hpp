@@ -8,6 +8,7 @@
 #include "engines/redlock/lines.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/notice.hpp"
+#include "io/recycled.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -108,7 +109,9 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::optional<renewal> renewal_;
-  std::unordered_map<std::uint64_t, entry> entries_;
+  std::unordered_map<std::uint64_t, entry, std::hash<std::uint64_t>, std::equal_to<>,
+                     io::recycling<std::pair<const std::uint64_t, entry>>>
+      entries_;
   std::vector<std::uint64_t> by_slot_;  ///< The request of each slot of the renewal.
   std::vector<waiting_beat> beats_;
   bool denied_{};

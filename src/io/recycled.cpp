@@ -1,0 +1,77 @@
+#include "io/recycled.hpp"
+
+namespace holdfast::io {
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool heap_only = true;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr bool heap_only = true;
+#else
+constexpr bool heap_only = false;
+#endif
+#else
+constexpr bool heap_only = false;
+#endif
+
+// Plain, so that what is let go after the cache's end, by other destructors of the thread, finds
+// out.
+thread_local constinit block_cache* of_thread = nullptr;
+thread_local constinit bool over = false;
+
+struct owned_cache {
+  owned_cache() noexcept { of_thread = &cache; }
+  owned_cache(const owned_cache&) = delete;
+  owned_cache& operator=(const owned_cache&) = delete;
+  ~owned_cache() {
+    of_thread = nullptr;
+    over = true;
+  }
+  block_cache cache;
+};
+
+block_cache* make_own() noexcept {
+  if (over || heap_only) return nullptr;
+  thread_local owned_cache own;
+  return of_thread;
+}
+
+block_cache* own() noexcept { return of_thread != nullptr ? of_thread : make_own(); }
+
+}  // namespace
+
+block_cache::~block_cache() {
+  for (block* first : free_) {
+    while (first != nullptr) ::operator delete(std::exchange(first, first->next));
+  }
+}
+
+void* block_cache::take(std::size_t bytes) noexcept {
+  block*& first = free_[size_of(bytes) / grain - 1];
+  if (first == nullptr) return nullptr;
+  kept_ -= size_of(bytes);
+  return std::exchange(first, first->next);
+}
+
+bool block_cache::keep(void* at, std::size_t bytes) noexcept {
+  if (kept_ + size_of(bytes) > kept_max) return false;
+  block*& first = free_[size_of(bytes) / grain - 1];
+  kept_ += size_of(bytes);
+  first = new (at) block{first};
+  return true;
+}
+
+void* take_block(std::size_t bytes) {
+  block_cache* const cache = own();
+  void* const kept = cache == nullptr ? nullptr : cache->take(bytes);
+  return kept != nullptr ? kept : ::operator new(block_cache::size_of(bytes));
+}
+
+void let_go_of_block(void* block, std::size_t bytes) noexcept {
+  block_cache* const cache = own();
+  if (cache == nullptr || !cache->keep(block, bytes)) ::operator delete(block);
+}
+
+}  // namespace holdfast::io
