@@ -47,7 +47,7 @@ class redis_connection::state final : public stream::owner,
         no_answer_(named(error(errc::unavailable, "no answer before the deadline"))),
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
-  result<void> send(const loop& l, command& c) {
+  result<void> send(const loop& l, const command& c) {
     if (l.on_thread()) return send_here(c);
     std::shared_ptr<stream> to;
     {
@@ -167,7 +167,7 @@ class redis_connection::state final : public stream::owner,
 
   // On the loop's thread, which alone ends a connection: without the mutex, unless another thread
   // has sent something since the last time.
-  result<void> send_here(command& c) {
+  result<void> send_here(const command& c) {
     if (!is_up_) return *trouble();
     if (is_full(*current_, c)) {
       const std::lock_guard hold(mutex_);
@@ -181,19 +181,18 @@ class redis_connection::state final : public stream::owner,
       take_inbox(place);
     }
     seen_until_ = place + c.bytes.size();
-    const auto deadline = c.deadline;
     requests_.add(request_of(c, place));
     add_to(sent_here_, 1);
-    if (deadline < timer_at_.load(std::memory_order_relaxed)) {
+    if (c.deadline < timer_at_.load(std::memory_order_relaxed)) {
       const std::lock_guard hold(mutex_);
-      arm(deadline);
+      arm(c.deadline);
     }
     current_->flush();
     return {};
   }
 
-  static redis_request request_of(command& c, std::uint64_t place) {
-    return {.receiver = std::move(c.receiver),
+  static redis_request request_of(const command& c, std::uint64_t place) {
+    return {.receiver = c.receiver,
             .tag = c.tag,
             .deadline = c.deadline,
             .place = place,
@@ -484,7 +483,7 @@ redis_connection::redis_connection(std::shared_ptr<loop> l, std::shared_ptr<stat
 
 redis_connection::~redis_connection() { close(duration::zero()); }
 
-result<void> redis_connection::send(command c) { return state_->send(*loop_, c); }
+result<void> redis_connection::send(const command& c) { return state_->send(*loop_, c); }
 bool redis_connection::is_up() const noexcept { return state_->is_up(); }
 std::optional<error> redis_connection::trouble() const { return state_->trouble(); }
 redis_connection::counters redis_connection::count() const { return state_->count(); }

@@ -96,7 +96,7 @@ class redis_connection {
   /// Queues a command; its receiver is told the outcome, perhaps before this returns. A failure
   /// means that nothing was sent and that the receiver is told nothing.
   /// Errors: `unavailable`: down, closed, or too much is waiting already.
-  result<void> send(command c);
+  result<void> send(const command& c);
 
   bool is_up() const noexcept;
   /// Why it is down; nothing while it is up.

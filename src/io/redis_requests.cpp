@@ -20,7 +20,7 @@ constexpr std::uintptr_t line_bytes = 64;
 
 }  // namespace
 
-void redis_requests::add(redis_request r) {
+void redis_requests::add(redis_request&& r) {
   if (empty()) latest_ = time_point::min();
   if (r.deadline != time_point::max()) {
     r.in_line = r.deadline >= latest_;
@@ -48,8 +48,10 @@ void redis_requests::fetch_ahead() const noexcept {
   if (size() <= ahead) return;
   const auto at = reinterpret_cast<std::uintptr_t>(all_[ahead].receiver.get());
   // The count of its owners is before it.
-  for (auto line = at - line_bytes / 2; line < at + fetched_bytes; line += line_bytes) {
-    __builtin_prefetch(reinterpret_cast<const void*>(line), 1);
+  const auto first = at - line_bytes / 2;
+#pragma GCC unroll 16
+  for (std::uintptr_t i = 0; i <= fetched_bytes / line_bytes; ++i) {
+    __builtin_prefetch(reinterpret_cast<const void*>(first + i * line_bytes), 1);
   }
 }
 

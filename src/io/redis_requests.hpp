@@ -60,7 +60,7 @@ struct redis_request {
 /// Thread safety: none; one owner.
 class redis_requests {
  public:
-  void add(redis_request r);
+  void add(redis_request&& r);
   bool empty() const noexcept { return all_.empty(); }
   std::size_t size() const noexcept { return all_.size(); }
   /// The oldest one. Not when empty.

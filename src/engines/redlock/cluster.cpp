@@ -185,18 +185,10 @@ bool cluster::may_subscribe(node_index i) const {
   return server && server->protocol == 3;
 }
 
-result<std::uint64_t> cluster::send(node_index i, std::string_view bytes, time_point deadline,
-                                    const std::shared_ptr<io::redis_receiver>& receiver,
-                                    std::uint64_t tag, bool is_release) {
+result<std::uint64_t> cluster::send(node_index i, const io::redis_connection::command& c) {
   member& m = *members_[i];
   const std::uint64_t before = m.number.load();
-  io::redis_connection::command c;
-  c.bytes = bytes;
-  c.deadline = deadline;
-  c.receiver = receiver;
-  c.tag = tag;
-  c.is_release = is_release;
-  if (auto sent = m.connection->send(std::move(c)); !sent) return sent.error();
+  if (auto sent = m.connection->send(c); !sent) return sent.error();
   return m.number.load() == before ? before : 0;
 }
 

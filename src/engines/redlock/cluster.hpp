@@ -95,9 +95,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// Queues one command. The number of the connection that carries it; zero when that cannot be
   /// told because it was replaced in the same moment. A failure: nothing was sent.
-  result<std::uint64_t> send(node_index i, std::string_view bytes, time_point deadline,
-                             const std::shared_ptr<io::redis_receiver>& receiver, std::uint64_t tag,
-                             bool is_release = false);
+  result<std::uint64_t> send(node_index i, const io::redis_connection::command& c);
   /// The same for one answer; a failure to send is an answer, too, told before this returns. A node
   /// that forgot its scripts gets them, and the command, once more.
   void ask(node_index i, std::string_view bytes, time_point deadline, answer then,

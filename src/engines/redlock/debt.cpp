@@ -90,10 +90,15 @@ void debt::send(step& s) {
     const node_set which = std::exchange(s.send, {});
     std::string bytes;
     const time_point now = clock::now();
-    const auto self = shared_from_this();
+    io::redis_connection::command c;
+    c.deadline = now + timeout_;
+    c.receiver = shared_from_this();
+    c.is_release = true;
     for_each(which, [&](node_index i) {
       write_release(bytes, i);
-      const auto sent = cluster_->send(i, bytes, now + timeout_, self, i, true);
+      c.bytes = bytes;
+      c.tag = i;
+      const auto sent = cluster_->send(i, c);
       if (sent) {
         connections_[i] = *sent == 0 ? no_connection : *sent;
         under_way_.add(i);

@@ -117,8 +117,10 @@ void keeper::send_batch(const renewal::batch& b) {
     HOLDFAST_ASSERT(e != nullptr);
     locks.push_back({e->key.name, e->key.value});
   }
-  const auto receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
   std::string bytes;
+  io::redis_connection::command c;
+  c.deadline = now + batch_limit(draft_.ttl);
+  c.receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
   for_each(voting->keepers, [&](node_index i) {
     bytes.clear();
     if (cluster_->set().tokens) {
@@ -129,7 +131,9 @@ void keeper::send_batch(const renewal::batch& b) {
       commands::renew_plain(bytes, draft_.ttl, locks);
     }
     // One that cannot be sent is like one that is not answered.
-    (void)cluster_->send(i, bytes, now + batch_limit(draft_.ttl), receiver, i).has_value();
+    c.bytes = bytes;
+    c.tag = i;
+    (void)cluster_->send(i, c).has_value();
   });
 }
 
@@ -195,8 +199,13 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
   }
   const auto receiver = std::make_shared<repair_receiver>(weak_from_this(), r.number, e->request);
   const time_point sent = receiver->sent();
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = sent + batch_limit(draft_.ttl);
+  c.receiver = receiver;
+  c.tag = i;
   const auto put = cluster_->worth_asking(voting->voters, timeout_).has(i)
-                       ? cluster_->send(i, bytes, sent + batch_limit(draft_.ttl), receiver, i)
+                       ? cluster_->send(i, c)
                        : result<std::uint64_t>(errc::unavailable);
   if (!put) {
     after.push_back([self = shared_from_this(), number = r.number, request = e->request, i, sent] {

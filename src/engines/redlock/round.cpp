@@ -72,7 +72,9 @@ void round::start() {
 void round::ask_all(step& s) {
   const bool tokens = cluster_->set().tokens;
   std::string bytes;
-  const auto self = shared_from_this();
+  io::redis_connection::command c;
+  c.deadline = deadline_;
+  c.receiver = shared_from_this();
   if (!tokens) commands::set_plain(bytes, order_.name, value_, order_.ttl);
   for_each(asked_, [&](node_index i) {
     if (tokens) {
@@ -80,7 +82,9 @@ void round::ask_all(step& s) {
       commands::acquire(bytes, order_.name, value_, order_.session, order_.ttl, order_.hint,
                         ballots_->nonces[i], ballots_->epoch);
     }
-    const auto sent = cluster_->send(i, bytes, deadline_, self, tag_of(acquire_tag, i));
+    c.bytes = bytes;
+    c.tag = tag_of(acquire_tag, i);
+    const auto sent = cluster_->send(i, c);
     if (!sent) {
       answered_.add(i);
       note(attempt_->answered(i, node_vote::of(fault::unreachable), clock::now()), s);
@@ -102,11 +106,15 @@ void round::raise(step& s) {
   const token to = attempt_->chosen();
   const node_set which = std::exchange(s.raise, {});
   std::string bytes;
+  io::redis_connection::command c;
+  c.deadline = deadline_;
+  c.receiver = shared_from_this();
   for_each(which, [&](node_index i) {
     bytes.clear();
     commands::raise(bytes, order_.name, value_, to, ballots_->nonces[i], ballots_->epoch);
-    const auto sent =
-        cluster_->send(i, bytes, deadline_, shared_from_this(), tag_of(raise_tag, i, to));
+    c.bytes = bytes;
+    c.tag = tag_of(raise_tag, i, to);
+    const auto sent = cluster_->send(i, c);
     // On another connection the key may be one that was restored.
     if (!sent || *sent != connections_[i]) {
       note(attempt_->raised(i, to, node_vote::of(fault::unreachable), clock::now()), s);
