@@ -148,6 +148,22 @@ TEST_F(redlock_basics, a_process_that_is_killed_keeps_its_lock_for_its_ttl_and_n
   EXPECT_GT(clock::now() - killed, 300ms);
 }
 
+TEST_F(redlock_basics, a_try_right_after_a_script_flush_is_answered) {
+  session s = nodes.open();
+  session rival = nodes.open();
+  for (const std::size_t flushed : {5U, 3U, 5U, 4U}) {
+    for (std::size_t i = 0; i < flushed; ++i) nodes[i].command({"SCRIPT", "FLUSH"});
+    auto l = s.try_acquire(lock_name("a"));
+    ASSERT_TRUE(l) << flushed << " nodes: " << l.error().message();
+    nodes.everywhere({"SCRIPT", "FLUSH"});
+    const auto second = rival.try_acquire(lock_name("a"));
+    EXPECT_EQ(second.error(), errc::busy) << second.error().message();
+    EXPECT_TRUE(l->check());
+    EXPECT_TRUE(std::move(*l).release());
+    EXPECT_TRUE(nodes.comes_to("a", 0));
+  }
+}
+
 TEST_F(redlock_basics, shared_mode_and_permits_are_refused_by_name) {
   session s = nodes.open();
   const auto shared = s.try_acquire(lock_name("a"), mode::shared());

@@ -109,6 +109,7 @@ void contender::round_ended(round::result_of& r) {
     lines_->leave(order_.name, *this, false);
     return lines_->pass_on(order_.name);
   }
+  if (again_with_scripts(r)) return;
   const core::reply reply = reply_for(r);
   bool hopeless = reply.what == status::denied || reply.what == status::invalid ||
                   reply.what == status::damaged;
@@ -119,6 +120,20 @@ void contender::round_ended(round::result_of& r) {
   }
   if (!waits_ || hopeless) return end(reply);
   rest(r);
+}
+
+/// Somebody flushed the scripts: too few were asked for the lock in this round.
+bool contender::again_with_scripts(const round::result_of& r) {
+  {
+    const std::lock_guard hold(mutex_);
+    if (!r.forgot || r.why.code() != errc::unavailable) return false;
+    if (std::exchange(forgot_, true)) return false;
+    state_ = state::resting;
+  }
+  cluster_->when_ready(clock::now() + order_.timeout, [self = weak_from_this()] {
+    if (const auto c = self.lock()) c->begin_round();
+  });
+  return true;
 }
 
 void contender::late(node_index i) {

@@ -14,7 +14,8 @@
 namespace holdfast::engines::redlock {
 
 /// One request for one lock: rounds with pauses between them until it is granted, refused for good,
-/// or given up. A try has one round.
+/// or given up. A try has one round. One that found the nodes without their scripts is made again
+/// once they have them.
 ///
 /// | state      | what comes next                                              |
 /// |------------|--------------------------------------------------------------|
@@ -61,6 +62,7 @@ class contender final : public lined_up,
   enum class state : std::uint8_t { lined_up, in_round, resting, over };
 
   void begin_round();
+  bool again_with_scripts(const round::result_of& r);
   void rest(const round::result_of& r);
   void end(core::reply what);
   std::optional<duration> pause_on(cue what);
@@ -83,6 +85,7 @@ class contender final : public lined_up,
   bool called_{};    ///< By a node.
   bool lets_by_{};   ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
+  bool forgot_{};  ///< A round was made again because nodes had lost their scripts.
   std::uint64_t timer_{};
 };
 

@@ -243,6 +243,7 @@ void round::note_failure(result_of& r) const {
     const fault f = attempt_->vote_of(i).why;
     denials += f == fault::denied ? 1U : 0U;
     too_long += f == fault::ttl_too_long ? 1U : 0U;
+    r.forgot = r.forgot || f == fault::script_missing;
   }
   const std::size_t blocking = core::redlock::deny_count(cluster_->size());
   r.denied = denials >= blocking;

@@ -52,6 +52,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
     error why{errc::busy, "held"};  ///< Unless held; a short text takes no memory.
     bool denied{};                  ///< A node says that the session is denied.
     bool refused{};                 ///< It cannot be done as asked: repeating is useless.
+    bool forgot{};                  ///< A node had lost its scripts, which it gets again.
     std::optional<duration> holder_left{};
     std::uint64_t newest_token{};  ///< The largest counter that was seen.
   };
