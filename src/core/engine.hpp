@@ -102,6 +102,18 @@ struct rival {
   wall_time since{};
 };
 
+/// An entry as those behind it see it; `s` is its owner's record.
+inline rival rival_of(const entry& e, const session_record& s) {
+  return {.order = e.order,
+          .owner = e.owner,
+          .at = s.at,
+          .ttl = s.ttl,
+          .where = s.where,
+          .pid = s.owner.pid,
+          .how = e.how,
+          .since = e.since};
+}
+
 /// What enqueue and confirm saw, in one moment.
 struct queue_view : reply {
   token mine{};                  ///< ok, queued: our entry; zero where entries have no order.

@@ -132,14 +132,7 @@ queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
     if (!(e.order < mine)) break;
     const session_record& s = sessions_.at(e.owner);
     if (!v.first) v.first = std::make_shared<const session_record>(s);
-    v.ahead.push_back({.order = e.order,
-                       .owner = e.owner,
-                       .at = s.at,
-                       .ttl = s.ttl,
-                       .where = s.where,
-                       .pid = s.owner.pid,
-                       .how = e.how,
-                       .since = e.since});
+    v.ahead.push_back(rival_of(e, s));
   }
   return v;
 }

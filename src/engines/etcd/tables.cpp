@@ -137,14 +137,7 @@ core::queue_view view_of(const std::vector<core::entry>& live, const session_tab
     if (!(e.order < mine)) break;
     const core::session_record& s = *sessions.find(e.owner);
     if (!v.first) v.first = std::make_shared<const core::session_record>(s);
-    v.ahead.push_back({.order = e.order,
-                       .owner = e.owner,
-                       .at = s.at,
-                       .ttl = s.ttl,
-                       .where = s.where,
-                       .pid = s.owner.pid,
-                       .how = e.how,
-                       .since = e.since});
+    v.ahead.push_back(core::rival_of(e, s));
   }
   return v;
 }

@@ -183,14 +183,7 @@ core::queue_view view_of(const queue_picture& p, core::entry mine) {
   for (const core::entry& e : p.live) {
     const core::session_record& s = p.sessions.at(e.owner);
     if (!v.first) v.first = std::make_shared<const core::session_record>(s);
-    v.ahead.push_back({.order = e.order,
-                       .owner = e.owner,
-                       .at = s.at,
-                       .ttl = s.ttl,
-                       .where = s.where,
-                       .pid = s.owner.pid,
-                       .how = e.how,
-                       .since = e.since});
+    v.ahead.push_back(core::rival_of(e, s));
   }
   return v;
 }
