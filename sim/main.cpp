@@ -1,7 +1,7 @@
+#include "sim/request.hpp"
 #include "sim/rule_switches.hpp"
 #include "sim/world.hpp"
 
-#include <charconv>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -16,52 +16,6 @@ constexpr std::string_view usage =
     "usage: sim [--seed N | --seeds FROM..TO] [--scenario NAME] [--remove RULE] [--seconds S]\n"
     "           [--trace] [--list]\n"
     "One seed is one run. A violation is printed with the command that replays it; exit code 1.\n";
-
-struct request {
-  std::uint64_t from{1};
-  std::uint64_t to{1};
-  std::string_view scenario{"mixed"};
-  std::string_view removed;
-  std::uint64_t seconds{};
-  bool trace{};
-};
-
-bool number(std::string_view text, std::uint64_t& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-bool range(std::string_view text, request& r) {
-  const auto dots = text.find("..");
-  return dots != std::string_view::npos && number(text.substr(0, dots), r.from) &&
-         number(text.substr(dots + 2), r.to) && r.from <= r.to;
-}
-
-bool option(std::string_view name, std::string_view value, request& r) {
-  if (name == "--seeds") return range(value, r);
-  if (name == "--seconds") return number(value, r.seconds) && r.seconds > 0 && r.seconds < 100'000;
-  if (name == "--seed") {
-    const bool ok = number(value, r.from);
-    r.to = r.from;
-    return ok;
-  }
-  if (name == "--scenario") r.scenario = value;
-  if (name == "--remove") r.removed = value;
-  return name == "--scenario" || name == "--remove";
-}
-
-std::optional<request> parse(int argc, char** argv) {
-  request r;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--trace") {
-      r.trace = true;
-    } else if (i + 1 >= argc || !option(name, argv[++i], r)) {
-      return std::nullopt;
-    }
-  }
-  return r;
-}
 
 void list() {
   std::cout << "scenarios:\n";

@@ -1,7 +1,8 @@
 #include "sim/redlock/rule_switches.hpp"
 #include "sim/redlock/world.hpp"
+#include "sim/request.hpp"
 
-#include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
@@ -12,51 +13,9 @@ namespace holdfast::sim::redlock {
 namespace {
 
 constexpr std::string_view usage =
-    "usage: sim_redlock [--seed N | --seeds FROM..TO] [--scenario NAME] [--remove RULE] [--trace]\n"
-    "                   [--list]\n"
+    "usage: sim_redlock [--seed N | --seeds FROM..TO] [--scenario NAME] [--remove RULE]\n"
+    "                   [--seconds S] [--trace] [--list]\n"
     "One seed is one run. A violation is printed with the command that replays it; exit code 1.\n";
-
-struct request {
-  std::uint64_t from{1};
-  std::uint64_t to{1};
-  std::string_view scenario{"mixed"};
-  std::string_view removed;
-  bool trace{};
-};
-
-bool number(std::string_view text, std::uint64_t& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
-}
-
-bool option(std::string_view name, std::string_view value, request& r) {
-  if (name == "--seed") {
-    const bool ok = number(value, r.from);
-    r.to = r.from;
-    return ok;
-  }
-  if (name == "--seeds") {
-    const auto dots = value.find("..");
-    return dots != std::string_view::npos && number(value.substr(0, dots), r.from) &&
-           number(value.substr(dots + 2), r.to) && r.from <= r.to;
-  }
-  if (name == "--scenario") r.scenario = value;
-  if (name == "--remove") r.removed = value;
-  return name == "--scenario" || name == "--remove";
-}
-
-std::optional<request> parse(int argc, char** argv) {
-  request r;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--trace") {
-      r.trace = true;
-    } else if (i + 1 >= argc || !option(name, argv[++i], r)) {
-      return std::nullopt;
-    }
-  }
-  return r;
-}
 
 void list() {
   std::cout << "scenarios:\n";
@@ -65,7 +24,8 @@ void list() {
   for (const auto& r : rule_switches()) std::cout << "  " << r.name << " (" << r.scenario << ")\n";
 }
 
-int run(const request& r, const scenario& s) {
+int run(const request& r, scenario s) {
+  if (r.seconds > 0) s.length = std::chrono::seconds{r.seconds};
   outcome sum;
   for (std::uint64_t seed = r.from; seed <= r.to; ++seed) {
     world w(s, seed);
@@ -78,6 +38,7 @@ int run(const request& r, const scenario& s) {
     std::cout << o.last_events << *o.found << "\nreplay: sim_redlock --seed " << seed
               << " --scenario " << s.name;
     if (!r.removed.empty()) std::cout << " --remove " << r.removed;
+    if (r.seconds > 0) std::cout << " --seconds " << r.seconds;
     std::cout << " --trace\n" << seed - r.from + 1 << " seeds, " << sum.steps << " steps\n";
     return EXIT_FAILURE;
   }

@@ -1,0 +1,52 @@
+#include "sim/request.hpp"
+
+#include <charconv>
+
+namespace holdfast::sim {
+
+namespace {
+
+constexpr std::uint64_t seconds_max = 100'000;
+
+bool number(std::string_view text, std::uint64_t& out) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+  return error == std::errc{} && end == text.data() + text.size();
+}
+
+bool range(std::string_view text, request& r) {
+  const auto dots = text.find("..");
+  return dots != std::string_view::npos && number(text.substr(0, dots), r.from) &&
+         number(text.substr(dots + 2), r.to) && r.from <= r.to;
+}
+
+bool option(std::string_view name, std::string_view value, request& r) {
+  if (name == "--seeds") return range(value, r);
+  if (name == "--seconds") {
+    return number(value, r.seconds) && r.seconds > 0 && r.seconds < seconds_max;
+  }
+  if (name == "--seed") {
+    const bool ok = number(value, r.from);
+    r.to = r.from;
+    return ok;
+  }
+  if (name == "--scenario") r.scenario = value;
+  if (name == "--remove") r.removed = value;
+  return name == "--scenario" || name == "--remove";
+}
+
+}  // namespace
+
+std::optional<request> parse(int argc, char** argv) {
+  request r;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--trace") {
+      r.trace = true;
+    } else if (i + 1 >= argc || !option(name, argv[++i], r)) {
+      return std::nullopt;
+    }
+  }
+  return r;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace holdfast::sim {
+
+/// What a simulator's command line asks for.
+struct request {
+  std::uint64_t from{1};  ///< Seeds, both ends included.
+  std::uint64_t to{1};
+  std::string_view scenario{"mixed"};
+  std::string_view removed;  ///< The rule to run without; empty: none.
+  std::uint64_t seconds{};   ///< Of faults in a run; zero: what the scenario has.
+  bool trace{};
+};
+
+/// Nothing when it cannot be understood. The texts are those of `argv`.
+std::optional<request> parse(int argc, char** argv);
+
+}  // namespace holdfast::sim
