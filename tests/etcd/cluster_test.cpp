@@ -120,6 +120,27 @@ TEST(etcd_cluster, a_watch_goes_on_after_its_server_was_without_a_leader) {
   ASSERT_TRUE(process::eventually([&] { return waiter.confirm("a", v.mine).what == status::ok; }));
 }
 
+// It answers what it is, and nothing else.
+TEST(etcd_cluster, a_learner_is_not_asked_before_it_was_promoted) {
+  servers s(1, quick);
+  s.add_learner();
+  client c(s.url() + "?node_timeout=500ms");
+  auto m = c.eventually_join();
+  const auto learner_is_used = [&] {
+    return c.on_loop([&] { return c.servers->members().back()->ready(); });
+  };
+  EXPECT_FALSE(process::eventually(learner_is_used, 3s));
+  EXPECT_NE(c.on_loop([&] { return c.servers->members().back()->trouble(); }).find("learner"),
+            std::string::npos);
+  s.at(0).stop();
+  EXPECT_NE(m.beat().what, status::ok);
+  s.at(0).resume();
+  const auto v = m.enqueue("a");
+  EXPECT_EQ(v.what, status::ok) << v.text;
+  s.promote_last();
+  EXPECT_TRUE(process::eventually(learner_is_used));
+}
+
 TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {
   servers a(1, quick);
   servers b(1, quick);

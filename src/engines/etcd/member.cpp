@@ -15,6 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr duration ask_again_after = 1s;
 
+constexpr const char* not_yet =
+    "it is a learner, which takes no requests until it is promoted (etcdctl member promote)";
+
 }  // namespace
 
 bool is_supported(std::string_view version) noexcept {
@@ -103,6 +106,9 @@ void member::log_in() {
          const auto token = o.succeeded() ? wire::etcd::decode_authenticate(o.message)
                                           : std::optional<std::string_view>();
          if (!token) {
+           if (o.text.find("not supported for learner") != std::string_view::npos) {
+             return m->refuse(not_yet);
+           }
            return m->refuse("logging in as '" + m->set_.user + "' failed: " +
                             (o.succeeded() ? "it gave no token" : std::string(o.text)) +
                             "; check user and password, and that authentication is enabled");
@@ -128,6 +134,7 @@ void member::took_status(const io::grpc_outcome& o) {
   if (!is_supported(version_)) {
     return refuse("its version is " + version_ + "; 3.4 and later are supported");
   }
+  if (status->learner) return refuse(not_yet);
   cluster_ = status->head.cluster;
   ready_ = true;
   if (const auto told = owner_.lock()) told->came_up(index_);
