@@ -79,6 +79,17 @@ TEST(etcd_cluster, without_a_quorum_everything_is_refused_in_time_and_names_the_
   EXPECT_LT(clock::now() - begun, 5s);
 }
 
+TEST(etcd_cluster, a_server_that_answers_without_a_leader_is_named_as_such) {
+  servers s(3, quick);
+  s.at(0).kill();
+  s.at(1).kill();
+  client c(s.url() + "?node_timeout=1s");
+  const auto r = c.ask().open(conformance::draft_of(conformance::fresh_id()));
+  ASSERT_EQ(r.what, status::unavailable) << r.text;
+  EXPECT_NE(r.text.find(s.at(2).address() + " answers, but"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("leader"), std::string::npos) << r.text;
+}
+
 TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {
   servers s(3, quick);
   client c(s.url() + "?node_timeout=500ms");

@@ -121,10 +121,13 @@ std::shared_ptr<member> cluster::preferred() {
 std::string cluster::troubles() const {
   std::string text;
   for (const auto& m : members_) {
-    if (m->ready()) continue;
-    text.append(text.empty() ? "" : "; ").append(m->trouble());
+    if (m->ready() && epoch_known_) continue;
+    text.append(text.empty() ? "" : "; ");
+    text += m->ready() ? "etcd server " + m->name() +
+                             " answers, but has not told the cluster epoch: has it a leader?"
+                       : m->trouble();
   }
-  return text.empty() ? "its cluster epoch is not known yet" : text;
+  return text;
 }
 
 // ---- transactions ----
