@@ -81,6 +81,26 @@ TEST_F(zookeeper_bad_input, a_user_who_was_given_one_node_needs_no_rights_above_
   EXPECT_EQ(first.what, status::ok) << first.text;
 }
 
+TEST_F(zookeeper_bad_input, a_beat_that_is_refused_is_told_as_the_trouble) {
+  const auto r = root();
+  client c(url(r));
+  auto m = c.join();
+  const auto give_everybody = [&](const std::string& rights) {
+    auto child = process::child::execute(
+        {"java", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
+         "org.apache.zookeeper.ZooKeeperMain", "-server", one().addresses(), "setAcl",
+         "/" + r + "/s/" + m.id().str(), "world:anyone:" + rights});
+    return child.wait() == 0;
+  };
+  EXPECT_EQ(c.engine->trouble(), "");
+  ASSERT_TRUE(give_everybody("ra"));
+  expect(m.beat(), "the nodes below /" + r + " belong to a user");
+  EXPECT_NE(c.engine->trouble().find("belong to a user"), std::string::npos) << c.engine->trouble();
+  ASSERT_TRUE(give_everybody("cdrwa"));
+  EXPECT_EQ(m.beat().what, status::ok);
+  EXPECT_EQ(c.engine->trouble(), "");
+}
+
 TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format) {
   for (const std::string data : {"mine", "", "holdfast-store 2\n"}) {
     const auto r = root();
