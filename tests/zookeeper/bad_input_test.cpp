@@ -1,3 +1,4 @@
+#include "engines/zookeeper/diagnose.hpp"
 #include "tests/redis/server.hpp"
 #include "tests/zookeeper/engine_fixture.hpp"
 
@@ -199,6 +200,21 @@ TEST_F(zookeeper_bad_input, a_quota_that_is_used_up_is_named_and_ends_nothing) {
   EXPECT_EQ(c.open().what, status::unavailable);
   EXPECT_EQ(m.beat().what, status::ok);
   EXPECT_EQ(m.leave("a", held.mine).what, status::ok);
+}
+
+TEST_F(zookeeper_bad_input, a_server_that_takes_no_more_connections_is_told_as_such) {
+  servers s(1, {.settings = {"maxClientCnxns=1"}});
+  const auto where = s.url() + "?node_timeout=1s";
+  client first(where);
+  auto m = first.eventually_join();
+  client second(where);
+  expect(second.await(status::unavailable), "maxClientCnxns");
+  const auto found = engines::zookeeper::diagnose(second.servers, {});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(std::ranges::any_of(*found, [](const finding& f) {
+    return f.subject == "server" && f.text.find("maxClientCnxns") != std::string::npos;
+  }));
+  EXPECT_EQ(m.beat().what, status::ok);
 }
 
 TEST_F(zookeeper_bad_input, a_stopped_server_is_an_unknown_outcome_in_bounded_time) {
