@@ -5,7 +5,9 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 /// Who may in, and what is no etcd.
 
@@ -93,6 +95,32 @@ TEST(etcd_access, a_password_that_was_put_right_is_used_while_the_store_is_open)
   std::ofstream(file) << "right\n";
   const auto session = open(url);
   EXPECT_TRUE(session) << session.error().message();
+}
+
+// The stream of watches was opened with a token that has expired since.
+TEST(etcd_access, a_release_wakes_a_waiter_whose_token_had_expired) {
+  servers s(1, {.flags = {"--auth-token-ttl=1"}});
+  s.control({"user", "add", "root:right"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  const auto url = "etcd://root:right@" + s.addresses() + "/t?node_timeout=2s";
+  client holding(url);
+  client waiting(url);
+  auto holder = holding.join();
+  auto waiter = waiting.join();
+  for (const std::string name : {"a", "b"}) {
+    const auto held = holder.enqueue(name);
+    ASSERT_EQ(held.what, status::ok) << held.text;
+    const auto v = waiter.enqueue(name);
+    ASSERT_EQ(v.what, status::queued) << v.text;
+    std::atomic<int> told{0};
+    const auto watch =
+        waiting.engine->watch({lock_name(name), v.mine, v.targets}, [&told] { ++told; });
+    std::this_thread::sleep_for(name == "a" ? 100ms : 1500ms);
+    EXPECT_EQ(holder.leave(name, held.mine).what, status::ok);
+    EXPECT_TRUE(process::eventually([&] { return told > 0; }, 3s)) << name;
+    std::this_thread::sleep_for(3500ms);
+  }
 }
 
 TEST(etcd_access, a_server_that_is_no_etcd_is_told_as_such) {
