@@ -90,6 +90,18 @@ TEST(etcd_cluster, a_server_that_answers_without_a_leader_is_named_as_such) {
   EXPECT_NE(r.text.find("leader"), std::string::npos) << r.text;
 }
 
+TEST(etcd_cluster, a_server_that_is_cut_off_from_its_cluster_holds_nobody_up) {
+  servers s(3, quick);
+  for (const std::size_t i : {1U, 2U}) s.at(i).kill();
+  s.at(1).launch_alone();
+  client(s.url_of({1}, "node_timeout=1s")).eventually_join();
+  for (int i = 0; i < 16; ++i) {
+    client c(s.url_of({0, 1}, "node_timeout=2s"));
+    const auto r = c.ask().open(conformance::draft_of(conformance::fresh_id()));
+    EXPECT_EQ(r.what, status::ok) << r.text;
+  }
+}
+
 TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {
   servers s(3, quick);
   client c(s.url() + "?node_timeout=500ms");

@@ -86,9 +86,15 @@ std::vector<std::string> server::arguments() const {
   return all;
 }
 
-void server::launch() {
+void server::launch(const std::vector<std::string>& more_flags) {
   if (running()) fail("runs already");
-  process_ = process::child::serve({.arguments = arguments()}, directory_.path() + "/log");
+  auto all = arguments();
+  all.insert(all.end(), more_flags.begin(), more_flags.end());
+  process_ = process::child::serve({.arguments = std::move(all)}, directory_.path() + "/log");
+}
+
+void server::launch_alone() {
+  launch({"--force-new-cluster", "--listen-peer-urls=http://127.0.0.1:0"});
 }
 
 void server::kill() { process_.end(); }

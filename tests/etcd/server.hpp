@@ -45,7 +45,9 @@ class server {
   std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
   pid_t pid() const { return process_.pid(); }
 
-  void launch();
+  void launch(const std::vector<std::string>& more_flags = {});
+  /// Goes on as the only member of its cluster; the others cannot reach it any more.
+  void launch_alone();
   /// kill -9.
   void kill();
   /// SIGTERM, and waits until it is gone.
