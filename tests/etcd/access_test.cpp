@@ -1,5 +1,6 @@
 #include "tests/etcd/engine_fixture.hpp"
 #include "tests/redis/server.hpp"
+#include "tests/redlock/proxy.hpp"
 
 #include <holdfast/lock.hpp>
 #include <holdfast/session.hpp>
@@ -95,6 +96,29 @@ TEST(etcd_access, a_password_that_was_put_right_is_used_while_the_store_is_open)
   std::ofstream(file) << "right\n";
   const auto session = open(url);
   EXPECT_TRUE(session) << session.error().message();
+}
+
+TEST(etcd_access, a_login_that_fails_is_tried_once_a_second_though_connections_are_lost) {
+  servers s;
+  s.control({"user", "add", "root:right"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  redlock_tests::proxy way(s.at(0).port());
+  client c("etcd://root:wrong@" + way.address() + "/t?node_timeout=1s");
+  const auto connects = [&] {
+    return c.on_loop([&] { return c.servers->members().front()->count().connects; });
+  };
+  for (std::uint64_t i = 1; i <= 6; ++i) {
+    ASSERT_TRUE(process::eventually([&] { return connects() >= i; }));
+    std::this_thread::sleep_for(300ms);
+    // The answer to a login.
+    way.cut_after(0);
+    ASSERT_TRUE(process::eventually([&] { return !way.will_cut(); }));
+  }
+  std::this_thread::sleep_for(1s);
+  const auto before = c.calls();
+  std::this_thread::sleep_for(4s);
+  EXPECT_LE(c.calls() - before, 5U);
 }
 
 // The stream of watches was opened with a token that has expired since.

@@ -79,7 +79,9 @@ void member::refuse(std::string why) {
   trouble_ = "etcd server " + name() + ": " + std::move(why);
   const bool was_ready = std::exchange(ready_, false);
   if (loop_) {
-    loop_->at(clock::now() + ask_again_after, [self = weak_from_this()] {
+    // One at a time: each that asks again may be refused again.
+    loop_->cancel(timer_);
+    timer_ = loop_->at(clock::now() + ask_again_after, [self = weak_from_this()] {
       const auto m = self.lock();
       if (m && m->connected_ && !m->ready_) m->log_in();
     });

@@ -72,6 +72,7 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   std::string version_;
   std::uint64_t cluster_{};
   std::string trouble_{"not connected yet"};
+  std::uint64_t timer_{};
   bool connected_{};
   bool ready_{};
 };
