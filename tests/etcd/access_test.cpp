@@ -1,3 +1,4 @@
+#include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 #include "tests/redis/server.hpp"
 #include "tests/redlock/proxy.hpp"
@@ -96,6 +97,20 @@ TEST(etcd_access, a_password_that_was_put_right_is_used_while_the_store_is_open)
   std::ofstream(file) << "right\n";
   const auto session = open(url);
   EXPECT_TRUE(session) << session.error().message();
+}
+
+// Which takes each of them a tenth of a second.
+TEST(etcd_access, doctor_waits_until_it_is_logged_in_at_all_servers) {
+  servers s(3);
+  s.control({"user", "add", "root:right"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  client c("etcd://root:right@" + s.addresses() + "/t?node_timeout=5s");
+  const auto found = engines::etcd::diagnose(c.servers);
+  ASSERT_TRUE(found);
+  for (const auto& f : *found) {
+    EXPECT_FALSE(f.subject == "server" && f.severity != finding::level::good) << f.text;
+  }
 }
 
 TEST(etcd_access, a_login_that_fails_is_tried_once_a_second_though_connections_are_lost) {

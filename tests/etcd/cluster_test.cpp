@@ -1,3 +1,4 @@
+#include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/client_fixture.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 
@@ -100,6 +101,16 @@ TEST(etcd_cluster, a_server_that_is_cut_off_from_its_cluster_holds_nobody_up) {
     const auto r = c.ask().open(conformance::draft_of(conformance::fresh_id()));
     EXPECT_EQ(r.what, status::ok) << r.text;
   }
+  client c(s.url_of({0, 1}, "node_timeout=2s"));
+  const auto found = engines::etcd::diagnose(c.servers);
+  ASSERT_TRUE(found);
+  bool named = false;
+  for (const auto& f : *found) {
+    EXPECT_NE(f.severity, finding::level::fault) << f.text << ": locks work";
+    named = named || (f.severity == finding::level::warning &&
+                      f.text.find(s.at(0).address()) != std::string::npos);
+  }
+  EXPECT_TRUE(named);
 }
 
 TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {

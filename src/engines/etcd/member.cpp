@@ -48,7 +48,10 @@ void member::close() {
   loop_.reset();
 }
 
-std::string member::trouble() const { return ready_ ? std::string() : trouble_; }
+std::string member::trouble() const {
+  if (ready_) return {};
+  return was_tried() ? trouble_ : "etcd server " + name() + ": not connected yet";
+}
 
 void member::call(std::string_view path, std::string_view message, time_point deadline,
                   io::grpc_connection::on_outcome done) {
