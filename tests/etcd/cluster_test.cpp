@@ -80,6 +80,16 @@ TEST(etcd_cluster, without_a_quorum_everything_is_refused_in_time_and_names_the_
   EXPECT_LT(clock::now() - begun, 5s);
 }
 
+TEST(etcd_cluster, a_read_that_is_not_answered_has_no_unknown_outcome) {
+  servers s;
+  client c(s.url() + "?node_timeout=300ms");
+  auto m = c.join();
+  s.at(0).stop();
+  EXPECT_EQ(c.ask().list().what, status::unavailable);
+  EXPECT_EQ(m.confirm("a", token{7}).what, status::unavailable);
+  s.at(0).resume();
+}
+
 TEST(etcd_cluster, a_server_that_answers_without_a_leader_is_named_as_such) {
   servers s(3, quick);
   s.at(0).kill();

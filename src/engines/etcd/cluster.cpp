@@ -252,6 +252,8 @@ void cluster::again_or(const exchange_ptr& e, status otherwise, std::string text
 
 void cluster::finish(const exchange_ptr& e, txn_result r) {
   if (std::exchange(e->finished, true)) return;
+  // A read leaves nothing behind, and whoever deletes what is dead takes all failures for one.
+  if (e->how == repeat::always && r.what == status::unknown) r.what = status::unavailable;
   if (!closed_) tell_trouble(r.what == status::ok ? std::string() : r.text);
   std::exchange(e->done, nullptr)(r);
 }

@@ -35,7 +35,7 @@ using on_txn = std::function<void(const txn_result&)>;
 /// Whether and how a transaction may be sent more than once.
 enum class repeat : std::uint8_t {
   never,   ///< An unknown outcome is the outcome.
-  always,  ///< A read: to another server, until the time is over.
+  always,  ///< A read: to another server, until the time is over. Never an unknown outcome.
   hedged,  ///< A beat: to the next server too when the first one is slow; any answer counts.
 };
 
