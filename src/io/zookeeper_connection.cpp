@@ -49,7 +49,8 @@ class hearing {
   std::string* outer_;
 };
 
-std::string trouble_in(const std::string& line) {
+/// `greeted`: the server has said something on this connection.
+std::string trouble_in(const std::string& line, bool greeted) {
   const auto part = [&line](std::string_view from, std::string_view to) -> std::string {
     const auto begin = line.find(from);
     const auto end = line.find(to, begin);
@@ -59,8 +60,17 @@ std::string trouble_in(const std::string& line) {
   const std::string number = part("errno=", "(");
   std::string reason = part("errno=" + number + "(", "):");
   if (reason.empty()) return {};
-  // The library's own word for an end of file.
-  if (reason == "Host is down") reason = "closes the connection";
+  // The first is the library's own word for an end of file.
+  for (const char* end : {"Host is down", "Broken pipe", "Connection reset by peer"}) {
+    if (reason != end) continue;
+    reason = "closes the connection";
+    if (!greeted) {
+      reason +=
+          " before it says anything; has it a leader, and does it take more connections of this "
+          "host (maxClientCnxns)?";
+    }
+    break;
+  }
   if (reason == "Connection timed out") reason = "does not answer; is it ZooKeeper?";
   if (reason == "Connection refused") reason = "refuses the connection; does it run there?";
   return part("Socket ", " zk retcode") + " " + reason;
@@ -333,7 +343,7 @@ bool zookeeper_connection::driver::greeted_wrongly() {
 }
 
 void zookeeper_connection::driver::note_trouble() {
-  const auto trouble = trouble_in(std::exchange(line_, {}));
+  const auto trouble = trouble_in(std::exchange(line_, {}), greeted_);
   if (!trouble.empty() && !std::exchange(misled_, false)) trouble_ = trouble;
 }
 

@@ -32,11 +32,14 @@ bool wait_for(int fd, short what, time_point until) {
 
 result<std::string> converse(const socket_address& to, std::string_view word, time_point until) {
   const error silent(errc::unavailable, "does not answer; is it ZooKeeper?");
+  const error closed(errc::unavailable,
+                     "closes the connection without an answer; is it ZooKeeper, and does it take "
+                     "more connections of this host (maxClientCnxns)?");
   auto fd = start_connecting(to, std::chrono::seconds{10});
   if (!fd) return fd.error();
   if (!wait_for(fd->get(), POLLOUT, until)) return error(errc::unavailable, "cannot be reached");
   if (const auto connected = end_connecting(fd->get()); !connected) return connected.error();
-  if (::send(fd->get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return silent;
+  if (::send(fd->get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return closed;
   std::string text;
   while (text.size() < bytes_max) {
     char room[4096];
@@ -45,7 +48,7 @@ result<std::string> converse(const socket_address& to, std::string_view word, ti
     if (got <= 0) break;
     text.append(room, static_cast<std::size_t>(got));
   }
-  if (text.empty()) return silent;
+  if (text.empty()) return closed;
   return text;
 }
 

@@ -143,6 +143,7 @@ std::optional<status_reply> decode_status(std::string_view message) {
     if (f.is_number(4)) s.leader = f.number;
     if (f.is_bytes(8) && s.errors.size() < errors_max) s.errors.push_back(f.bytes);
     if (f.is_number(9)) s.database_bytes_used = f.as_signed();
+    if (f.is_number(10)) s.learner = f.number != 0;
   }
   if (!in.good()) return {};
   return s;

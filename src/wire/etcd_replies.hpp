@@ -67,6 +67,7 @@ struct status_reply {
   std::int64_t database_bytes_used{};
   std::uint64_t leader{};
   std::vector<std::string_view> errors{};
+  bool learner{};  ///< It has no vote yet.
 };
 
 struct standalone_range {

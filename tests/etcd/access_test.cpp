@@ -1,11 +1,15 @@
+#include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 #include "tests/redis/server.hpp"
+#include "tests/redlock/proxy.hpp"
 
 #include <holdfast/lock.hpp>
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include <atomic>
 #include <fstream>
+#include <thread>
 
 /// Who may in, and what is no etcd.
 
@@ -93,6 +97,69 @@ TEST(etcd_access, a_password_that_was_put_right_is_used_while_the_store_is_open)
   std::ofstream(file) << "right\n";
   const auto session = open(url);
   EXPECT_TRUE(session) << session.error().message();
+}
+
+// Which takes each of them a tenth of a second.
+TEST(etcd_access, doctor_waits_until_it_is_logged_in_at_all_servers) {
+  servers s(3);
+  s.control({"user", "add", "root:right"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  client c("etcd://root:right@" + s.addresses() + "/t?node_timeout=5s");
+  const auto found = engines::etcd::diagnose(c.servers);
+  ASSERT_TRUE(found);
+  for (const auto& f : *found) {
+    EXPECT_FALSE(f.subject == "server" && f.severity != finding::level::good) << f.text;
+  }
+}
+
+TEST(etcd_access, a_login_that_fails_is_tried_once_a_second_though_connections_are_lost) {
+  servers s;
+  s.control({"user", "add", "root:right"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  redlock_tests::proxy way(s.at(0).port());
+  client c("etcd://root:wrong@" + way.address() + "/t?node_timeout=1s");
+  const auto connects = [&] {
+    return c.on_loop([&] { return c.servers->members().front()->count().connects; });
+  };
+  for (std::uint64_t i = 1; i <= 6; ++i) {
+    ASSERT_TRUE(process::eventually([&] { return connects() >= i; }));
+    std::this_thread::sleep_for(300ms);
+    // The answer to a login.
+    way.cut_after(0);
+    ASSERT_TRUE(process::eventually([&] { return !way.will_cut(); }));
+  }
+  std::this_thread::sleep_for(1s);
+  const auto before = c.calls();
+  std::this_thread::sleep_for(4s);
+  EXPECT_LE(c.calls() - before, 5U);
+}
+
+// The stream of watches was opened with a token that has expired since.
+TEST(etcd_access, a_release_wakes_a_waiter_whose_token_had_expired) {
+  servers s(1, {.flags = {"--auth-token-ttl=1"}});
+  s.control({"user", "add", "root:right"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  const auto url = "etcd://root:right@" + s.addresses() + "/t?node_timeout=2s";
+  client holding(url);
+  client waiting(url);
+  auto holder = holding.join();
+  auto waiter = waiting.join();
+  for (const std::string name : {"a", "b"}) {
+    const auto held = holder.enqueue(name);
+    ASSERT_EQ(held.what, status::ok) << held.text;
+    const auto v = waiter.enqueue(name);
+    ASSERT_EQ(v.what, status::queued) << v.text;
+    std::atomic<int> told{0};
+    const auto watch =
+        waiting.engine->watch({lock_name(name), v.mine, v.targets}, [&told] { ++told; });
+    std::this_thread::sleep_for(name == "a" ? 100ms : 1500ms);
+    EXPECT_EQ(holder.leave(name, held.mine).what, status::ok);
+    EXPECT_TRUE(process::eventually([&] { return told > 0; }, 3s)) << name;
+    std::this_thread::sleep_for(3500ms);
+  }
 }
 
 TEST(etcd_access, a_server_that_is_no_etcd_is_told_as_such) {

@@ -1,3 +1,4 @@
+#include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/client_fixture.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 
@@ -79,6 +80,49 @@ TEST(etcd_cluster, without_a_quorum_everything_is_refused_in_time_and_names_the_
   EXPECT_LT(clock::now() - begun, 5s);
 }
 
+TEST(etcd_cluster, a_read_that_is_not_answered_has_no_unknown_outcome) {
+  servers s;
+  client c(s.url() + "?node_timeout=300ms");
+  auto m = c.join();
+  s.at(0).stop();
+  EXPECT_EQ(c.ask().list().what, status::unavailable);
+  EXPECT_EQ(m.confirm("a", token{7}).what, status::unavailable);
+  s.at(0).resume();
+}
+
+TEST(etcd_cluster, a_server_that_answers_without_a_leader_is_named_as_such) {
+  servers s(3, quick);
+  s.at(0).kill();
+  s.at(1).kill();
+  client c(s.url() + "?node_timeout=1s");
+  const auto r = c.ask().open(conformance::draft_of(conformance::fresh_id()));
+  ASSERT_EQ(r.what, status::unavailable) << r.text;
+  EXPECT_NE(r.text.find(s.at(2).address() + " answers, but"), std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("leader"), std::string::npos) << r.text;
+}
+
+TEST(etcd_cluster, a_server_that_is_cut_off_from_its_cluster_holds_nobody_up) {
+  servers s(3, quick);
+  for (const std::size_t i : {1U, 2U}) s.at(i).kill();
+  s.at(1).launch_alone();
+  client(s.url_of({1}, "node_timeout=1s")).eventually_join();
+  for (int i = 0; i < 16; ++i) {
+    client c(s.url_of({0, 1}, "node_timeout=2s"));
+    const auto r = c.ask().open(conformance::draft_of(conformance::fresh_id()));
+    EXPECT_EQ(r.what, status::ok) << r.text;
+  }
+  client c(s.url_of({0, 1}, "node_timeout=2s"));
+  const auto found = engines::etcd::diagnose(c.servers);
+  ASSERT_TRUE(found);
+  bool named = false;
+  for (const auto& f : *found) {
+    EXPECT_NE(f.severity, finding::level::fault) << f.text << ": locks work";
+    named = named || (f.severity == finding::level::warning &&
+                      f.text.find(s.at(0).address()) != std::string::npos);
+  }
+  EXPECT_TRUE(named);
+}
+
 TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {
   servers s(3, quick);
   client c(s.url() + "?node_timeout=500ms");
@@ -118,6 +162,27 @@ TEST(etcd_cluster, a_watch_goes_on_after_its_server_was_without_a_leader) {
   ASSERT_TRUE(process::eventually([&] { return holder.leave("a", held.mine).what == status::ok; }));
   EXPECT_TRUE(process::eventually([&] { return told > 0; }, 60s));
   ASSERT_TRUE(process::eventually([&] { return waiter.confirm("a", v.mine).what == status::ok; }));
+}
+
+// It answers what it is, and nothing else.
+TEST(etcd_cluster, a_learner_is_not_asked_before_it_was_promoted) {
+  servers s(1, quick);
+  s.add_learner();
+  client c(s.url() + "?node_timeout=500ms");
+  auto m = c.eventually_join();
+  const auto learner_is_used = [&] {
+    return c.on_loop([&] { return c.servers->members().back()->ready(); });
+  };
+  EXPECT_FALSE(process::eventually(learner_is_used, 3s));
+  EXPECT_NE(c.on_loop([&] { return c.servers->members().back()->trouble(); }).find("learner"),
+            std::string::npos);
+  s.at(0).stop();
+  EXPECT_NE(m.beat().what, status::ok);
+  s.at(0).resume();
+  const auto v = m.enqueue("a");
+  EXPECT_EQ(v.what, status::ok) << v.text;
+  s.promote_last();
+  EXPECT_TRUE(process::eventually(learner_is_used));
 }
 
 TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {

@@ -37,6 +37,11 @@ std::string quoted(const std::string& argument) {
   return out + "'";
 }
 
+/// As in --initial-cluster.
+std::string entry(std::size_t i, const server::ports& at) {
+  return "n" + std::to_string(i) + "=http://127.0.0.1:" + std::to_string(at.peers.number());
+}
+
 void make_certificates(const std::string& directory) {
   const std::string here = "DNS:localhost,IP:127.0.0.1";
   const io::certificate ca({.directory = directory, .name = "ca"});
@@ -81,9 +86,15 @@ std::vector<std::string> server::arguments() const {
   return all;
 }
 
-void server::launch() {
+void server::launch(const std::vector<std::string>& more_flags) {
   if (running()) fail("runs already");
-  process_ = process::child::serve({.arguments = arguments()}, directory_.path() + "/log");
+  auto all = arguments();
+  all.insert(all.end(), more_flags.begin(), more_flags.end());
+  process_ = process::child::serve({.arguments = std::move(all)}, directory_.path() + "/log");
+}
+
+void server::launch_alone() {
+  launch({"--force-new-cluster", "--listen-peer-urls=http://127.0.0.1:0"});
 }
 
 void server::kill() { process_.end(); }
@@ -117,21 +128,50 @@ void server::fail(const std::string& what) const {
 
 servers::servers(std::size_t count, server_options o) : options_(std::move(o)) {
   std::vector<std::shared_ptr<server::ports>> at;
-  std::string initial;
   for (std::size_t i = 0; i < count; ++i) {
     at.push_back(std::make_shared<server::ports>());
-    initial.append(i == 0 ? "" : ",")
-        .append("n" + std::to_string(i))
-        .append("=http://127.0.0.1:" + std::to_string(at.back()->peers.number()));
+    initial_cluster_.append(i == 0 ? "" : ",").append(entry(i, *at.back()));
   }
   if (options_.tls) make_certificates(directory_.path());
   for (std::size_t i = 0; i < count; ++i) {
     all_.push_back(std::make_unique<server>(
-        "n" + std::to_string(i), initial, at[i], options_, directory_.path(),
+        "n" + std::to_string(i), initial_cluster_, at[i], options_, directory_.path(),
         i < options_.data_in.size() ? options_.data_in[i] : memory()));
     all_.back()->launch();
   }
   await_leader();
+}
+
+void servers::add_learner() {
+  const auto i = size();
+  const auto at = std::make_shared<server::ports>();
+  const std::string peer = "http://127.0.0.1:" + std::to_string(at->peers.number());
+  // Refused until all members have been connected for five seconds.
+  const bool added = process::eventually(
+      [&] {
+        return !control(
+                    {"member", "add", "n" + std::to_string(i), "--learner", "--peer-urls=" + peer})
+                    .empty();
+      },
+      60s);
+  if (!added) all_.front()->fail("takes no learner");
+  auto o = options_;
+  o.flags.emplace_back("--initial-cluster-state=existing");
+  all_.push_back(std::make_unique<server>("n" + std::to_string(i),
+                                          initial_cluster_ + "," + entry(i, *at), at, std::move(o),
+                                          directory_.path(), memory()));
+  all_.back()->launch();
+  await_answer_of(*all_.back(), {"endpoint", "status"}, "does not learn");
+}
+
+void servers::promote_last() const {
+  // Refused until it has learnt enough.
+  const bool promoted = process::eventually(
+      [&] {
+        return !control({"member", "promote", member_id(size() - 1)}).empty();
+      },
+      60s);
+  if (!promoted) all_.back()->fail("is not promoted");
 }
 
 std::string servers::addresses() const {
@@ -184,26 +224,32 @@ std::string servers::control_of(const std::string& endpoints,
 void servers::await_leader() const {
   for (const auto& s : all_) {
     if (!s->running()) continue;
-    const bool up = process::eventually(
-        [&] {
-          return !control_of(endpoint(*s), {"--command-timeout=2s", "get", "nothing", "-w", "json"})
-                      .empty();
-        },
-        60s);
-    if (!up) s->fail("finds no leader");
+    await_answer_of(*s, {"get", "nothing", "-w", "json"}, "finds no leader");
   }
+}
+
+void servers::await_answer_of(const server& s, const std::vector<std::string>& question,
+                              const std::string& otherwise) const {
+  std::vector<std::string> all{"--command-timeout=2s"};
+  all.insert(all.end(), question.begin(), question.end());
+  const bool up = process::eventually([&] { return !control_of(endpoint(s), all).empty(); }, 60s);
+  if (!up) s.fail(otherwise);
+}
+
+std::string servers::member_id(std::size_t i) const {
+  // "ID, started, NAME, ..."
+  std::istringstream members(control({"member", "list"}));
+  const std::string name = ", n" + std::to_string(i) + ",";
+  for (std::string line; std::getline(members, line);) {
+    if (line.find(name) != std::string::npos) return line.substr(0, line.find(','));
+  }
+  return {};
 }
 
 void servers::lead(std::size_t i) const {
   const bool leads = process::eventually([&] {
     if (leader() == i) return true;
-    // "ID, started, NAME, ..."
-    std::istringstream members(control({"member", "list"}));
-    const std::string name = ", n" + std::to_string(i) + ",";
-    for (std::string line; std::getline(members, line);) {
-      if (line.find(name) == std::string::npos) continue;
-      static_cast<void>(control({"move-leader", line.substr(0, line.find(','))}));
-    }
+    static_cast<void>(control({"move-leader", member_id(i)}));
     return leader() == i;
   });
   if (!leads) all_.at(i)->fail("does not lead");

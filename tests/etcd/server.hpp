@@ -45,7 +45,9 @@ class server {
   std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
   pid_t pid() const { return process_.pid(); }
 
-  void launch();
+  void launch(const std::vector<std::string>& more_flags = {});
+  /// Goes on as the only member of its cluster; the others cannot reach it any more.
+  void launch_alone();
   /// kill -9.
   void kill();
   /// SIGTERM, and waits until it is gone.
@@ -79,6 +81,11 @@ class servers {
  public:
   explicit servers(std::size_t count = 1, server_options o = {});
 
+  /// One more server, the last one, that does not vote yet.
+  void add_learner();
+  /// It votes from here on.
+  void promote_last() const;
+
   std::size_t size() const { return all_.size(); }
   server& at(std::size_t i) const { return *all_.at(i); }
   /// "127.0.0.1:1,127.0.0.1:2", for a URL.
@@ -109,12 +116,17 @@ class servers {
  private:
   std::string control_of(const std::string& endpoints,
                          const std::vector<std::string>& arguments) const;
+  void await_answer_of(const server& s, const std::vector<std::string>& question,
+                       const std::string& otherwise) const;
+  /// What etcdctl calls the server of this number; empty: it is no member.
+  std::string member_id(std::size_t i) const;
   std::string endpoint(const server& s) const {
     return (options_.tls ? "https://" : "http://") + s.address();
   }
 
   tests::temporary_directory directory_;
   server_options options_;
+  std::string initial_cluster_;
   std::vector<std::unique_ptr<server>> all_;
 };
 

@@ -1,3 +1,4 @@
+#include "engines/zookeeper/diagnose.hpp"
 #include "tests/redis/server.hpp"
 #include "tests/zookeeper/engine_fixture.hpp"
 
@@ -79,6 +80,26 @@ TEST_F(zookeeper_bad_input, a_user_who_was_given_one_node_needs_no_rights_above_
   ASSERT_EQ(close_to_all.wait(), 0);
   const auto first = client(mine).open();
   EXPECT_EQ(first.what, status::ok) << first.text;
+}
+
+TEST_F(zookeeper_bad_input, a_beat_that_is_refused_is_told_as_the_trouble) {
+  const auto r = root();
+  client c(url(r));
+  auto m = c.join();
+  const auto give_everybody = [&](const std::string& rights) {
+    auto child = process::child::execute(
+        {"java", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
+         "org.apache.zookeeper.ZooKeeperMain", "-server", one().addresses(), "setAcl",
+         "/" + r + "/s/" + m.id().str(), "world:anyone:" + rights});
+    return child.wait() == 0;
+  };
+  EXPECT_EQ(c.engine->trouble(), "");
+  ASSERT_TRUE(give_everybody("ra"));
+  expect(m.beat(), "the nodes below /" + r + " belong to a user");
+  EXPECT_NE(c.engine->trouble().find("belong to a user"), std::string::npos) << c.engine->trouble();
+  ASSERT_TRUE(give_everybody("cdrwa"));
+  EXPECT_EQ(m.beat().what, status::ok);
+  EXPECT_EQ(c.engine->trouble(), "");
 }
 
 TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format) {
@@ -179,6 +200,21 @@ TEST_F(zookeeper_bad_input, a_quota_that_is_used_up_is_named_and_ends_nothing) {
   EXPECT_EQ(c.open().what, status::unavailable);
   EXPECT_EQ(m.beat().what, status::ok);
   EXPECT_EQ(m.leave("a", held.mine).what, status::ok);
+}
+
+TEST_F(zookeeper_bad_input, a_server_that_takes_no_more_connections_is_told_as_such) {
+  servers s(1, {.settings = {"maxClientCnxns=1"}});
+  const auto where = s.url() + "?node_timeout=1s";
+  client first(where);
+  auto m = first.eventually_join();
+  client second(where);
+  expect(second.await(status::unavailable), "maxClientCnxns");
+  const auto found = engines::zookeeper::diagnose(second.servers, {});
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(std::ranges::any_of(*found, [](const finding& f) {
+    return f.subject == "server" && f.text.find("maxClientCnxns") != std::string::npos;
+  }));
+  EXPECT_EQ(m.beat().what, status::ok);
 }
 
 TEST_F(zookeeper_bad_input, a_stopped_server_is_an_unknown_outcome_in_bounded_time) {

@@ -1,3 +1,4 @@
+#include "engines/zookeeper/diagnose.hpp"
 #include "tests/zookeeper/engine_fixture.hpp"
 
 #include <atomic>
@@ -117,6 +118,23 @@ TEST(zookeeper_ensemble, without_a_quorum_everything_is_refused_in_time) {
   EXPECT_TRUE(eventually([&] { return m.beat().what != status::ok; }));
   EXPECT_LT(clock::now() - begun, patience);
   EXPECT_NE(c.open().what, status::ok);
+}
+
+TEST(zookeeper_ensemble, a_server_that_serves_reads_only_is_no_good_one) {
+  servers s(3, {.properties = {"-Dreadonlymode.enabled=true"}});
+  client c(s.url() + "?node_timeout=1s");
+  auto m = c.eventually_join();
+  s.at(0).kill();
+  s.at(1).kill();
+  ASSERT_TRUE(
+      eventually([&] { return s.at(2).ask("srvr").find("read-only") != std::string::npos; }));
+  EXPECT_NE(m.beat().what, status::ok);
+  EXPECT_NE(c.ask().list().what, status::ok);
+  const auto found = engines::zookeeper::diagnose(c.servers, {});
+  ASSERT_TRUE(found);
+  for (const auto& f : *found) {
+    EXPECT_FALSE(f.subject == "server" && f.severity == finding::level::good) << f.text;
+  }
 }
 
 TEST(zookeeper_ensemble, sessions_and_locks_survive_a_restart_of_all_servers) {

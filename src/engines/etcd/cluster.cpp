@@ -94,7 +94,9 @@ void cluster::start() {
   preferred_ = static_cast<std::size_t>(io::random_bits() % members_.size());
   loop_->post([self = shared_from_this()] {
     if (self->closed_) return;
-    for (const auto& m : self->members_) m->start(self->loop_);
+    for (std::size_t i = 0; i < self->members_.size(); ++i) {
+      self->members_[(self->preferred_ + i) % self->members_.size()]->start(self->loop_);
+    }
   });
 }
 
@@ -121,10 +123,13 @@ std::shared_ptr<member> cluster::preferred() {
 std::string cluster::troubles() const {
   std::string text;
   for (const auto& m : members_) {
-    if (m->ready()) continue;
-    text.append(text.empty() ? "" : "; ").append(m->trouble());
+    if (m->ready() && epoch_known_) continue;
+    text.append(text.empty() ? "" : "; ");
+    text += m->ready() ? "etcd server " + m->name() +
+                             " answers, but has not told the cluster epoch: has it a leader?"
+                       : m->trouble();
   }
-  return text.empty() ? "its cluster epoch is not known yet" : text;
+  return text;
 }
 
 // ---- transactions ----
@@ -157,12 +162,16 @@ void cluster::send_to(const exchange_ptr& e, std::size_t index) {
   if (e->how == repeat::hedged) hedge_later(e, index);
 }
 
+// How long one server may be silent before another is asked as well.
+duration cluster::patience() const {
+  return set_.node_timeout / static_cast<std::int64_t>(2 * members_.size());
+}
+
 // The next server is asked as well when this one is slow: any one's answer is the quorum's.
 void cluster::hedge_later(const exchange_ptr& e, std::size_t index) {
   const auto next = (index + 1) % members_.size();
   if (members_.size() == 1 || next == preferred_) return;
-  const auto pause = set_.node_timeout / static_cast<std::int64_t>(2 * members_.size());
-  loop_->at(clock::now() + pause, [self = weak_from_this(), e, next] {
+  loop_->at(clock::now() + patience(), [self = weak_from_this(), e, next] {
     const auto c = self.lock();
     if (!c || e->finished || c->closed_) return;
     if (c->members_[next]->ready()) return c->send_to(e, next);
@@ -243,6 +252,8 @@ void cluster::again_or(const exchange_ptr& e, status otherwise, std::string text
 
 void cluster::finish(const exchange_ptr& e, txn_result r) {
   if (std::exchange(e->finished, true)) return;
+  // A read leaves nothing behind, and whoever deletes what is dead takes all failures for one.
+  if (e->how == repeat::always && r.what == status::unknown) r.what = status::unavailable;
   if (!closed_) tell_trouble(r.what == status::ok ? std::string() : r.text);
   std::exchange(e->done, nullptr)(r);
 }
@@ -337,12 +348,30 @@ void cluster::doubt_epoch() {
 void cluster::learn_epoch(std::size_t index) {
   epoch_known_ = false;
   if (std::exchange(epoch_asked_, true)) return;
+  ++epoch_questions_;
   const cluster_epoch first{
       .number = 1, .cluster = members_[index]->cluster(), .store = io::random_session_id()};
   ask_epoch(index, {.compares = {{.keys = {keys_.epoch()}}},
                     .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
                              {wire::etcd::range{.keys = {keys_.epoch()}}}},
                     .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
+  ask_another_later(index);
+}
+
+// One that is cut off from its cluster goes on telling its version, and nothing else.
+void cluster::ask_another_later(std::size_t index) {
+  if (members_.size() == 1) return;
+  loop_->at(clock::now() + patience(), [self = weak_from_this(), index, n = epoch_questions_] {
+    const auto c = self.lock();
+    if (!c || c->closed_ || !c->epoch_asked_ || n != c->epoch_questions_) return;
+    for (std::size_t i = 1; i < c->members_.size(); ++i) {
+      const auto next = (index + i) % c->members_.size();
+      if (!c->members_[next]->ready()) continue;
+      c->epoch_asked_ = false;
+      return c->learn_epoch(next);
+    }
+    c->ask_another_later(index);
+  });
 }
 
 // A backup that is restored a second time has the epoch that was raised the first time.
@@ -411,6 +440,8 @@ void cluster::took_epoch(std::size_t index, const io::grpc_outcome& o) {
   }
   epoch_asked_ = false;
   epoch_known_ = true;
+  // It has shown that it answers for the cluster.
+  preferred_ = index;
   for (const auto& m : members_) {
     if (m->ready() && m->cluster() != value->cluster) m->refuse(mixed_up);
   }

@@ -35,7 +35,7 @@ using on_txn = std::function<void(const txn_result&)>;
 /// Whether and how a transaction may be sent more than once.
 enum class repeat : std::uint8_t {
   never,   ///< An unknown outcome is the outcome.
-  always,  ///< A read: to another server, until the time is over.
+  always,  ///< A read: to another server, until the time is over. Never an unknown outcome.
   hedged,  ///< A beat: to the next server too when the first one is slow; any answer counts.
 };
 
@@ -101,6 +101,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   void took(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o);
   void took_refusal(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o);
   void again_or(const exchange_ptr& e, core::status otherwise, std::string text);
+  duration patience() const;
   void hedge_later(const exchange_ptr& e, std::size_t index);
   void finish(const exchange_ptr& e, txn_result r);
   void tell_trouble(const std::string& text);
@@ -110,6 +111,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   void move_from(std::size_t index);
 
   void learn_epoch(std::size_t index);
+  void ask_another_later(std::size_t index);
   void took_epoch(std::size_t index, const io::grpc_outcome& o);
   bool was_given_before(const cluster_epoch& e) const;
   void raise_epoch(std::size_t index);
@@ -128,6 +130,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   session_id identity_{};
   bool epoch_known_{};
   bool epoch_asked_{};
+  std::uint64_t epoch_questions_{};
   bool closed_{};
   mutable std::mutex mutex_;
   std::string told_trouble_;  ///< Under the mutex.

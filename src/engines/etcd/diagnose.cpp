@@ -24,6 +24,12 @@ std::string mebibytes(std::int64_t size) { return std::to_string(size / (1024 * 
 void look_at_servers(const inspection& seen, findings& all) {
   std::size_t ready = 0;
   for (const auto& m : seen.members) {
+    if (m.has_no_leader()) {
+      all.push_back({level::warning, "server",
+                     m.name + " has no leader: it is cut off from its cluster, or most of the "
+                              "cluster is gone"});
+      continue;
+    }
     ready += m.ready ? 1 : 0;
     all.push_back({m.ready ? level::good : level::warning, "server",
                    m.ready ? m.name + " answers, version " + m.version : m.trouble});
@@ -32,7 +38,8 @@ void look_at_servers(const inspection& seen, findings& all) {
     }
   }
   if (ready == 0) {
-    all.push_back({level::fault, "cluster", "no server answers; nobody gets a lock"});
+    all.push_back(
+        {level::fault, "cluster", "no server answers for the cluster; nobody gets a lock"});
   } else if (seen.members.size() == 1) {
     all.push_back({level::warning, "cluster",
                    "the URL names one server; name all of the cluster, so that another is asked "

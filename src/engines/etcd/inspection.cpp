@@ -3,6 +3,7 @@
 #include "io/pause.hpp"
 #include "wire/protobuf.hpp"
 
+#include <algorithm>
 #include <future>
 #include <utility>
 
@@ -38,11 +39,20 @@ answer ask(const std::shared_ptr<cluster>& c, const std::shared_ptr<member>& m,
   return got.get();
 }
 
-std::shared_ptr<member> any_ready(const std::shared_ptr<cluster>& c) {
-  const auto promised = std::make_shared<std::promise<std::shared_ptr<member>>>();
+struct presence_of_members {
+  std::shared_ptr<member> one_ready{};
+  bool all_tried{};
+};
+
+presence_of_members look_for_members(const std::shared_ptr<cluster>& c) {
+  const auto promised = std::make_shared<std::promise<presence_of_members>>();
   auto got = promised->get_future();
-  c->shared_loop()->post([c, promised] { promised->set_value(c->preferred()); });
-  return got.wait_for(1s) == std::future_status::ready ? got.get() : nullptr;
+  c->shared_loop()->post([c, promised] {
+    const bool all =
+        std::ranges::all_of(c->members(), [](const auto& m) { return m->was_tried(); });
+    promised->set_value({.one_ready = c->preferred(), .all_tried = all});
+  });
+  return got.wait_for(1s) == std::future_status::ready ? got.get() : presence_of_members{};
 }
 
 inspection::one_member look_at(const std::shared_ptr<cluster>& c,
@@ -102,14 +112,20 @@ void look_at_leases(const std::shared_ptr<cluster>& c, const std::shared_ptr<mem
 
 }  // namespace
 
+// The words of etcdserver/api/v3rpc/rpctypes.
+bool inspection::one_member::has_no_leader() const {
+  return std::ranges::find(errors, "etcdserver: no leader") != errors.end();
+}
+
 inspection inspect(const std::shared_ptr<cluster>& c) {
   inspection seen;
-  auto m = any_ready(c);
+  auto there = look_for_members(c);
   const auto limit = clock::now() + c->set().node_timeout;
-  while (!m && clock::now() < limit) {
+  while (!(there.one_ready && there.all_tried) && clock::now() < limit) {
     io::pause(10ms, {});
-    m = any_ready(c);
+    there = look_for_members(c);
   }
+  const auto m = there.one_ready;
   for (const auto& each : c->members()) seen.members.push_back(look_at(c, each));
   if (!m) return seen;
   look_at_history(c, m, seen);

@@ -21,6 +21,8 @@ struct inspection {
     std::int64_t database_bytes{};
     std::int64_t database_bytes_used{};
     bool ready{};
+
+    bool has_no_leader() const;
   };
   std::vector<one_member> members{};
   std::int64_t revision{};   ///< Zero: nobody told.

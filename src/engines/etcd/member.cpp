@@ -15,6 +15,9 @@ using namespace std::chrono_literals;
 
 constexpr duration ask_again_after = 1s;
 
+constexpr const char* not_yet =
+    "it is a learner, which takes no requests until it is promoted (etcdctl member promote)";
+
 }  // namespace
 
 bool is_supported(std::string_view version) noexcept {
@@ -45,7 +48,10 @@ void member::close() {
   loop_.reset();
 }
 
-std::string member::trouble() const { return ready_ ? std::string() : trouble_; }
+std::string member::trouble() const {
+  if (ready_) return {};
+  return was_tried() ? trouble_ : "etcd server " + name() + ": not connected yet";
+}
 
 void member::call(std::string_view path, std::string_view message, time_point deadline,
                   io::grpc_connection::on_outcome done) {
@@ -76,7 +82,9 @@ void member::refuse(std::string why) {
   trouble_ = "etcd server " + name() + ": " + std::move(why);
   const bool was_ready = std::exchange(ready_, false);
   if (loop_) {
-    loop_->at(clock::now() + ask_again_after, [self = weak_from_this()] {
+    // One at a time: each that asks again may be refused again.
+    loop_->cancel(timer_);
+    timer_ = loop_->at(clock::now() + ask_again_after, [self = weak_from_this()] {
       const auto m = self.lock();
       if (m && m->connected_ && !m->ready_) m->log_in();
     });
@@ -103,6 +111,9 @@ void member::log_in() {
          const auto token = o.succeeded() ? wire::etcd::decode_authenticate(o.message)
                                           : std::optional<std::string_view>();
          if (!token) {
+           if (o.text.find("not supported for learner") != std::string_view::npos) {
+             return m->refuse(not_yet);
+           }
            return m->refuse("logging in as '" + m->set_.user + "' failed: " +
                             (o.succeeded() ? "it gave no token" : std::string(o.text)) +
                             "; check user and password, and that authentication is enabled");
@@ -128,6 +139,7 @@ void member::took_status(const io::grpc_outcome& o) {
   if (!is_supported(version_)) {
     return refuse("its version is " + version_ + "; 3.4 and later are supported");
   }
+  if (status->learner) return refuse(not_yet);
   cluster_ = status->head.cluster;
   ready_ = true;
   if (const auto told = owner_.lock()) told->came_up(index_);

@@ -35,6 +35,8 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   void close();
 
   bool ready() const noexcept { return ready_; }
+  /// It is ready, or it is known why not.
+  bool was_tried() const noexcept { return ready_ || !trouble_.empty(); }
   /// Why it is not ready.
   std::string trouble() const;
   std::string name() const { return set_.servers[index_].text(); }
@@ -71,7 +73,8 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   std::string token_;
   std::string version_;
   std::uint64_t cluster_{};
-  std::string trouble_{"not connected yet"};
+  std::string trouble_;  ///< Empty: nothing is known yet.
+  std::uint64_t timer_{};
   bool connected_{};
   bool ready_{};
 };

@@ -109,6 +109,8 @@ void watches::moved() {
 void watches::took(std::string_view message) {
   const auto r = wire::etcd::decode_watch(message);
   if (!r) return give_up();
+  // One that may not be made has no number: the token that the stream began with has expired, say.
+  if (r->canceled && r->watch_id < 0) return give_up();
   const auto found = key_of_.find(r->watch_id);
   if (found == key_of_.end()) return;
   const std::string key = found->second;

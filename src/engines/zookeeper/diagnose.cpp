@@ -23,7 +23,8 @@ void judge_servers(const inspection& seen, findings& all) {
   std::size_t serving = 0;
   bool alone = false;
   for (const auto& s : seen.servers) {
-    serving += s.mode.empty() ? 0 : 1;
+    const bool cut_off = s.mode == "read-only";
+    serving += s.mode.empty() || cut_off ? 0 : 1;
     alone = alone || s.mode == "standalone";
     if (!s.trouble.empty()) {
       all.push_back({level::warning, "server", s.trouble});
@@ -33,6 +34,13 @@ void judge_servers(const inspection& seen, findings& all) {
       all.push_back({level::fault, "server",
                      s.name + " is version " + s.version + "; containers need " + oldest_version +
                          " or later"});
+      continue;
+    }
+    if (cut_off) {
+      all.push_back({level::warning, "server",
+                     s.name + " serves reads only, version " + s.version +
+                         ": it has lost its ensemble, and is of no use for locks until it has "
+                         "found it again"});
       continue;
     }
     all.push_back(

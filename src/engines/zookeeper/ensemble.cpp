@@ -130,9 +130,16 @@ std::string ensemble::told_trouble() const {
 
 void ensemble::tell_trouble() {
   const bool fine = ready_ && connection_ && connection_->connected();
-  std::string text = fine ? std::string() : "no ZooKeeper server is ready: " + trouble();
+  std::string text = fine ? flight_trouble_ : "no ZooKeeper server is ready: " + trouble();
   const std::lock_guard hold(mutex_);
   told_trouble_ = std::move(text);
+}
+
+// A server may be connected and yet refuse all that is asked.
+void ensemble::tell_flight(const std::string& text) {
+  if (flight_trouble_ == text) return;
+  flight_trouble_ = text;
+  tell_trouble();
 }
 
 // ---- connecting ----
@@ -332,6 +339,7 @@ void ensemble::landed(const flight_ptr& f) {
     if (!is_refusal(r.code) && writes(f->requests[i])) unknown = true;
   }
   if (bad == nullptr) {
+    tell_flight({});
     landing l{.what = status::ok, .text = {}, .replies = std::move(f->replies)};
     return std::exchange(f->done, nullptr)(std::move(l));
   }
@@ -341,6 +349,7 @@ void ensemble::landed(const flight_ptr& f) {
   if (!closed_ && may && clock::now() + pause_between_tries < f->deadline) return wait(f);
   std::string text = refusal_text(bad->code, set_);
   if (passes(bad->code) && !trouble().empty()) text += "; " + trouble();
+  tell_flight(text);
   finish(f, untouched ? status::unavailable : status::unknown, std::move(text));
 }
 

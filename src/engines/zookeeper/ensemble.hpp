@@ -74,7 +74,8 @@ class ensemble final : public io::zookeeper_connection::owner,
   /// The nodes that hold everything were not there: they are looked for, and made, again.
   void doubt_store() { ready_ = false; }
 
-  /// Why no server is ready, for people; empty when one is. From any thread.
+  /// Why no server is ready, or else what the last flight failed of, for people; empty when it did
+  /// not. From any thread.
   std::string told_trouble() const;
   std::string server() const { return connection_ ? connection_->server() : std::string(); }
   std::uint64_t flights() const noexcept { return flights_; }
@@ -90,6 +91,7 @@ class ensemble final : public io::zookeeper_connection::owner,
 
   std::string trouble() const;
   void tell_trouble();
+  void tell_flight(const std::string& text);
   void resolve();
   void connect(const std::string& servers);
   void reconnect_later();
@@ -117,8 +119,9 @@ class ensemble final : public io::zookeeper_connection::owner,
   std::shared_ptr<io::zookeeper_connection> connection_;
   std::list<flight_ptr> flying_;  ///< In the order in which they were sent.
   std::list<flight_ptr> waiting_;
-  std::string names_trouble_;  ///< Why a server's name has no address.
-  std::string refusal_;        ///< Why this store is not to be used.
+  std::string names_trouble_;   ///< Why a server's name has no address.
+  std::string refusal_;         ///< Why this store is not to be used.
+  std::string flight_trouble_;  ///< What the last flight failed of.
   mutable std::mutex mutex_;
   std::string told_trouble_{"not connected yet"};  ///< Under the mutex.
   time_point lost_at_{};

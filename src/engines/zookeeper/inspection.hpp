@@ -16,7 +16,7 @@ struct inspection {
   struct one_server {
     std::string name{};
     std::string version{};  ///< "3.8.0"; empty: it did not tell.
-    std::string mode{};     ///< "standalone", "leader", "follower", "observer".
+    std::string mode{};     ///< "standalone", "leader", "follower", "observer", "read-only".
     std::string trouble{};  ///< Why it tells nothing.
     duration silence{};     ///< tickTime times syncLimit; zero: it did not tell.
   };
