@@ -1,7 +1,7 @@
 #include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/engine_fixture.hpp"
+#include "tests/process/proxy.hpp"
 #include "tests/redis/server.hpp"
-#include "tests/redlock/proxy.hpp"
 
 #include <holdfast/lock.hpp>
 #include <holdfast/session.hpp>
@@ -118,7 +118,7 @@ TEST(etcd_access, a_login_that_fails_is_tried_once_a_second_though_connections_a
   s.control({"user", "add", "root:right"});
   s.control({"user", "grant-role", "root", "root"});
   ASSERT_FALSE(s.control({"auth", "enable"}).empty());
-  redlock_tests::proxy way(s.at(0).port());
+  process::proxy way(s.at(0).port());
   client c("etcd://root:wrong@" + way.address() + "/t?node_timeout=1s");
   const auto connects = [&] {
     return c.on_loop([&] { return c.servers->members().front()->count().connects; });

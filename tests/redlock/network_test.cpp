@@ -1,7 +1,7 @@
 #include "tests/process/child.hpp"
+#include "tests/process/proxy.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
-#include "tests/redlock/proxy.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@ namespace {
 struct far_nodes {
   explicit far_nodes(std::size_t count) : nodes(count) {
     for (std::size_t i = 0; i < count; ++i) {
-      links.push_back(std::make_unique<proxy>(nodes[i].port()));
+      links.push_back(std::make_unique<process::proxy>(nodes[i].port()));
       nodes.reach(i, links[i]->address());
     }
     nodes.init(1s);
   }
   five_nodes nodes;
-  std::vector<std::unique_ptr<proxy>> links;
+  std::vector<std::unique_ptr<process::proxy>> links;
 };
 
 /// What may follow a cut: held and released, or neither and nothing is left.

@@ -111,7 +111,7 @@ servers::servers(std::size_t count, server_options o, bool cuttable) {
     members.push_back(line(i, quorum, election));
     int way = quorum;
     if (cuttable && i < count) {
-      proxies_.push_back(std::make_unique<redlock_tests::proxy>(quorum));
+      proxies_.push_back(std::make_unique<process::proxy>(quorum));
       const std::string address = proxies_.back()->address();
       way = std::stoi(address.substr(address.find(':') + 1));
     }

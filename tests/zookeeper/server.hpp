@@ -1,8 +1,8 @@
 #pragma once
 
 #include "tests/process/child.hpp"
+#include "tests/process/proxy.hpp"
 #include "tests/process/reserved_port.hpp"
-#include "tests/redlock/proxy.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <memory>
@@ -83,7 +83,7 @@ class servers {
   servers(std::size_t count, server_options o, bool cuttable);
 
   std::vector<std::unique_ptr<process::reserved_port>> peer_ports_;
-  std::vector<std::unique_ptr<redlock_tests::proxy>> proxies_;
+  std::vector<std::unique_ptr<process::proxy>> proxies_;
   std::vector<std::unique_ptr<server>> all_;
 };
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-namespace holdfast::redlock_tests {
+namespace holdfast::process {
 
 /// A connection between client and server that misbehaves, on a port of its own.
 ///
@@ -51,4 +51,4 @@ class proxy {
   std::thread thread_;
 };
 
-}  // namespace holdfast::redlock_tests
+}  // namespace holdfast::process

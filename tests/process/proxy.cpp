@@ -1,4 +1,4 @@
-#include "tests/redlock/proxy.hpp"
+#include "tests/process/proxy.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace holdfast::redlock_tests {
+namespace holdfast::process {
 
 using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
@@ -151,4 +151,4 @@ void proxy::run() {
   links_.clear();
 }
 
-}  // namespace holdfast::redlock_tests
+}  // namespace holdfast::process
