@@ -27,6 +27,24 @@ need_somebody() {
     [[ $code == 0 || $code == 69 ]]
   done
   grep 'cannot be started' said
+  ! grep unexpected said
+}
+
+@test "a wait that may start no thread looks by itself" {
+  need_somebody
+  RUNMARK=$MARK as_somebody ./program run x -- sh -c ': >held
+    while [ ! -e go ]; do sleep 0.1; done' 3>&- &
+  until_true test -e held
+  for processes in {4..14}; do
+    code=0
+    as_somebody timeout 60 prlimit --nproc=$processes ./program run x --wait 100ms -- true \
+      2>>said || code=$?
+    [[ $code == 75 || $code == 69 ]]
+  done
+  : >go
+  wait $!
+  grep 'timed_out' said
+  ! grep unexpected said
 }
 
 @test "a /proc of another pid namespace is refused" {
