@@ -47,6 +47,26 @@ need_somebody() {
   ! grep unexpected said
 }
 
+# Leaves a process behind that nobody may trace: hidepid hides it from all but root.
+untraceable='
+import ctypes, os, time
+if os.fork(): os.wait(); os._exit(0)
+os.setsid()
+ctypes.CDLL(None).prctl(4, 0)
+if os.fork(): os._exit(0)
+time.sleep(60)'
+
+@test "what /proc hides from its own user is ended with the command" {
+  need_somebody
+  unshare --mount mount -t proc -o hidepid=2 proc /proc ||
+    skip "NOT TESTED: /proc cannot be mounted here"
+  export -f as_somebody
+  export untraceable
+  RUNMARK=$MARK expect 0 timeout 30 unshare --mount bash -c 'mount -t proc -o hidepid=2 proc /proc
+    as_somebody ./program run x --grace 1s -- python3 -c "$untraceable"'
+  is_gone
+}
+
 @test "a /proc of another pid namespace is refused" {
   unshare --pid --fork --mount-proc true || skip "NOT TESTED: no pid namespace can be made here"
   expect 69 unshare --pid --fork "$HOLDFAST" run x -- true
