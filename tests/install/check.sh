@@ -96,6 +96,26 @@ pkg_config_of_each_engine() {
   done
 }
 
+# Distributions give the folders as absolute paths, one or both.
+pkg_config_of_absolute_directories() {
+  local flags
+  # expect_flags NAME INCLUDE LIB CMAKE_INCLUDEDIR CMAKE_LIBDIR
+  expect_flags() {
+    cmake -S "$source" -B "$work/$1" -G Ninja -DHOLDFAST_ENGINES=memory \
+      -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_CLI=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF \
+      -DCMAKE_INSTALL_PREFIX=/a/prefix -DCMAKE_INSTALL_INCLUDEDIR="$4" -DCMAKE_INSTALL_LIBDIR="$5"
+    mkdir -p "$work/$1.installed/lib/pkgconfig"
+    cp "$work/$1/holdfast.pc" "$work/$1.installed/lib/pkgconfig"
+    flags=" $(PKG_CONFIG_PATH=$work/$1.installed/lib/pkgconfig pkg-config --cflags --libs holdfast) "
+    flags=${flags//lib\/pkgconfig\/..\/..\//}
+    [[ $flags == *" -I$2 "* && $flags == *" -L$3 "* ]] || fail "$1: not -I$2 -L$3 but $flags"
+  }
+  expect_flags neither "$work/neither.installed/include" "$work/neither.installed/lib" include lib
+  expect_flags include /an/include "$work/include.installed/lib" /an/include lib
+  expect_flags lib /a/prefix/include /a/lib include /a/lib
+  expect_flags both /an/include /a/lib /an/include /a/lib
+}
+
 add_subdirectory() {
   configure_and_build "$here/add_subdirectory" "$work/user" -DHOLDFAST_SOURCE="$source" \
     -DHOLDFAST_ENGINES=memory "${as_release[@]}"
