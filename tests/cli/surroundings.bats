@@ -132,6 +132,13 @@ time.sleep(60)'
   expect 153 holdfast run x -- bash -c 'ulimit -f 1; ulimit -c 0; exec dd if=/dev/zero of=big'
 }
 
+@test "a limit of address space is named" {
+  bash -c 'ulimit -v 500000; exec "$HOLDFAST" version' ||
+    skip "NOT TESTED: this program needs more address space by itself"
+  expect 69 bash -c 'ulimit -v 500000; exec "$HOLDFAST" run x -- true'
+  says 'data.mdb' 'ulimit -v'
+}
+
 @test "a run below a run that holds the same lock is 75, not a wait without end" {
   expect 75 holdfast run x -- "$HOLDFAST" run x -- true
   [[ $output == *"wait for itself"* ]]
