@@ -97,17 +97,25 @@ std::string shown_url(const settings& s) {
   return seen ? seen->url : "local";
 }
 
+// A list of nodes, or a long path, is long enough to be said once.
+bool names(const std::string& message, const std::string& url) {
+  const std::string place = url.substr(0, url.find('?'));
+  return place.find('/') != std::string::npos && message.find(place) != std::string::npos;
+}
+
 }  // namespace
 
 int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
                  const report& out) {
   const std::string url = shown_url(s);
   const fault f = fault_of(s, e, causes, "store " + harmless(url));
-  // A list of nodes is long enough to be said once.
-  const std::string place = url.substr(0, url.find('?'));
-  const bool named = place.find("://") != std::string::npos &&
-                     e.message().find(place) != std::string::npos && f.name == name_of(e.code());
-  return out.fail(f.code, f.name, named ? harmless(e.message()) : f.text);
+  const bool said_once = names(e.message(), url) && f.name == name_of(e.code());
+  return out.fail(f.code, f.name, said_once ? harmless(e.message()) : f.text);
+}
+
+int fail_in(const std::string& url, const error& e, const report& out) {
+  if (!names(e.message(), url)) return out.fail(e, "store " + harmless(url));
+  return out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));
 }
 
 std::string scheme_of(std::string_view url) {

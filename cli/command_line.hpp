@@ -68,6 +68,9 @@ struct fault {
 fault fault_of(const settings& s, const error& e, std::initializer_list<key> causes,
                const std::string& subject);
 
+/// What an open store answered with; says it, with the store's URL once, and gives the exit code.
+int fail_in(const std::string& url, const error& e, const report& out);
+
 /// The same for the store that `s` names; says it and gives the exit code.
 int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
                  const report& out);

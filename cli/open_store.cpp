@@ -34,7 +34,7 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
   if (const int* code = std::get_if<int>(&opened)) return *code;
   store& st = std::get<store>(opened);
   auto all = st.list();
-  if (!all) return out.fail(all.error(), "store " + st.url());
+  if (!all) return fail_in(st.url(), all.error(), out);
   return picture{st.url(), std::move(*all)};
 }
 

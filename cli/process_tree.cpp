@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -70,6 +71,28 @@ std::optional<process_line> read_process(pid_t pid) {
   return line;
 }
 
+/// A child of ours that /proc hides (hidepid, and a process that may not be traced); the kernel
+/// lists it among our children all the same. Below it nothing is seen, but once it has ended its
+/// children are a guardian's own.
+constexpr std::uint64_t start_hidden = 0;
+
+void add_hidden_children(std::vector<process_line>& found) {
+  const descriptor fd(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t size = 0; fd && (size = ::read(fd.get(), part.data(), part.size())) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  std::string_view rest(text);
+  while (!rest.empty()) {
+    const auto pid = number(field(rest));
+    if (!pid) continue;
+    const auto child = static_cast<pid_t>(*pid);
+    if (::access(("/proc/" + std::to_string(child) + "/stat").c_str(), R_OK) == 0) continue;
+    found.push_back({{child, start_hidden}, ::getpid(), false});
+  }
+}
+
 std::vector<process_line> all_processes() {
   std::vector<process_line> found;
   const std::unique_ptr<DIR, int (*)(DIR*)> proc(::opendir("/proc"), ::closedir);
@@ -80,7 +103,15 @@ std::vector<process_line> all_processes() {
     const auto line = read_process(static_cast<pid_t>(*pid));
     if (line && !line->ended) found.push_back(*line);
   }
+  add_hidden_children(found);
   return found;
+}
+
+/// Ended or not, but not yet waited for: until then no other process gets its number.
+bool is_our_child(const descriptor& process) {
+  siginfo_t ignored{};
+  constexpr int only_look = WEXITED | WNOHANG | WNOWAIT;
+  return process && ::waitid(P_PIDFD, static_cast<id_t>(process.get()), &ignored, only_look) == 0;
 }
 
 std::vector<process_ref> below(pid_t root, const std::vector<process_ref>& spared) {
@@ -125,7 +156,8 @@ void send_signal(const process_ref& to, int signal) noexcept {
   const descriptor fd(static_cast<int>(::syscall(SYS_pidfd_open, to.pid, 0)));
   if (!fd && errno != ENOSYS) return;
   const auto line = read_process(to.pid);
-  if (!line || line->self != to) return;
+  const bool is_it = line ? line->self == to : to.started == start_hidden && is_our_child(fd);
+  if (!is_it) return;
   if (fd) {
     ::syscall(SYS_pidfd_send_signal, fd.get(), signal, nullptr, 0);
   } else {

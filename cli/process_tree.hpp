@@ -10,7 +10,8 @@ namespace holdfast::cli {
 /// One process, by a name that is never used twice in a boot.
 struct process_ref {
   pid_t pid{};
-  std::uint64_t started{};  ///< Clock ticks since boot, field 22 of /proc/PID/stat.
+  /// Clock ticks since boot, field 22 of /proc/PID/stat; zero for a child of ours that /proc hides.
+  std::uint64_t started{};
 
   friend auto operator<=>(const process_ref&, const process_ref&) = default;
 };
@@ -18,7 +19,8 @@ struct process_ref {
 /// Every live process below `root`, whatever its process group or session: found by the parent
 /// pids in /proc, because /proc/PID/task/TID/children is an optional part of the kernel. The tree
 /// is complete when `root` is a child subreaper: an orphan is then its child. Zombies are left out;
-/// a process whose first thread has ended before others is shown as one and is none.
+/// a process whose first thread has ended before others is shown as one and is none. What /proc
+/// hides (hidepid, and a process that may not be traced) is found once it is a child of ours.
 std::vector<process_ref> descendants_of(pid_t root);
 
 /// Whether /proc shows this process under its own number: one of another pid namespace (`unshare

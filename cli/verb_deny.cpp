@@ -64,7 +64,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   if (const int* code = std::get_if<int>(&opened)) return *code;
   store& st = std::get<store>(opened);
   const auto all = st.list();
-  if (!all) return out.fail(all.error(), "store " + st.url());
+  if (!all) return fail_in(st.url(), all.error(), out);
   int code = 0;
   auto json = json_head(st.url());
   json["denied"] = nlohmann::ordered_json::array();

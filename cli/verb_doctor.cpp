@@ -37,7 +37,7 @@ finding not_there_yet(const presence& seen) {
   if (seen.obstacle.empty()) {
     return {finding::level::good, "store", "not there yet; the first holdfast run creates it"};
   }
-  return {finding::level::warning, "store",
+  return {finding::level::fault, "store",
           "not there yet, and could not be created: " + seen.obstacle +
               ". Choose another with --store"};
 }
@@ -99,6 +99,7 @@ diagnosis examine(const settings& s) {
   if (seen) d.url = seen->url;
   if (seen && !seen->there && is_default_store(store_url(s))) {
     d.found.push_back(not_there_yet(*seen));
+    if (!seen->obstacle.empty()) d.code = to_int(exit_code::unavailable);
   } else {
     const fault f = fault_of(s, found.error(), {key::store}, name_of(found.error().code()));
     d.found.push_back({finding::level::fault, "store", f.text});

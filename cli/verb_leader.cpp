@@ -45,7 +45,7 @@ std::string line_of(const std::optional<leader>& who) {
 int follow(election e, const report& out) {
   auto now = e.current();
   while (true) {
-    if (!now) return out.fail(now.error(), "store " + e.url());
+    if (!now) return fail_in(e.url(), now.error(), out);
     const int written =
         out.json() ? print_json(e.url(), e.name(), *now, out) : print(line_of(*now));
     if (written != 0) return written;

@@ -55,15 +55,15 @@ int print_change(const change& c, const snapshot& all, bool json) {
 
 int follow(store& st, bool json, const report& out) {
   auto before = st.list();
-  if (!before) return out.fail(before.error(), "store " + st.url());
+  if (!before) return fail_in(st.url(), before.error(), out);
   if (const int code = print_first(st.url(), *before, json); code != 0) return code;
   while (true) {
     // A session that is taken over by time alone may change the picture without a change record.
     if (const auto changed = st.wait_for_change(1s); !changed) {
-      return out.fail(changed.error(), "store " + st.url());
+      return fail_in(st.url(), changed.error(), out);
     }
     auto after = st.list();
-    if (!after) return out.fail(after.error(), "store " + st.url());
+    if (!after) return fail_in(st.url(), after.error(), out);
     for (const change& c : changes_between(*before, *after)) {
       const bool left = c.what == change::kind::released || c.what == change::kind::gone;
       if (const int code = print_change(c, left ? *before : *after, json); code != 0) return code;

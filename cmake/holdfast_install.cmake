@@ -32,10 +32,18 @@ install(FILES
   ${CMAKE_CURRENT_BINARY_DIR}/holdfast-config-version.cmake
   DESTINATION ${package_dir} COMPONENT development)
 
-# The prefix is told relative to the file itself, so that an installed tree can be moved.
+# The prefix is told relative to the file itself, so that an installed tree can be moved; but not
+# from a folder that is not below it. A folder that was given as an absolute path is meant as it is.
 set(pkgconfig_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
-file(RELATIVE_PATH pc_prefix /${pkgconfig_dir} /)
-string(REGEX REPLACE "/$" "" pc_prefix "${pc_prefix}")
+set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+if(NOT IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  file(RELATIVE_PATH pc_prefix /${pkgconfig_dir} /)
+  string(REGEX REPLACE "/$" "" pc_prefix "\${pcfiledir}/${pc_prefix}")
+endif()
+set(pc_includedir "\${prefix}")
+cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+set(pc_libdir "\${prefix}")
+cmake_path(APPEND pc_libdir ${CMAKE_INSTALL_LIBDIR})
 set(pc_flags "")
 set(pc_threads "")
 set(pc_private .private)

@@ -46,6 +46,7 @@ session_machine::step session_machine::beat_answered(std::uint64_t attempt, cons
   if (r.what == status::gone || r.what == status::denied) {
     return ended_by_engine(r.what, now, r.text);
   }
+  refusal_ = r.what == status::ok ? std::string() : r.text;
   if (r.what != status::ok) return next(now, {});
   const std::uint64_t proof = active.prove_own_attempt ? r.proves : attempt;
   const auto sent = sent_at(proof);
@@ -65,7 +66,8 @@ session_machine::step session_machine::ended_by_engine(status what, time_point,
   }
   HOLDFAST_ASSERT(what == status::gone);
   return finish(session_state::expired,
-                "its record is gone: another session took it over, or an operator removed it");
+                "its record is gone: another session took it over, or an operator removed it or "
+                "the store's data");
 }
 
 session_machine::step session_machine::close(time_point) {
@@ -103,8 +105,9 @@ session_machine::step session_machine::send_beat(time_point now) {
 
 std::string session_machine::silence(time_point now) const {
   const auto silent = std::chrono::floor<std::chrono::milliseconds>(now - last_proof_);
+  const std::string& why = trouble_.empty() ? refusal_ : trouble_;
   return "no heartbeat was acknowledged for " + print_duration(silent) + " of a ttl of " +
-         print_duration(ttl_) + (trouble_.empty() ? "" : "; " + trouble_);
+         print_duration(ttl_) + (why.empty() ? "" : "; " + why);
 }
 
 time_point session_machine::next_send() const noexcept {

@@ -44,7 +44,8 @@ class session_machine {
   /// reason that people read.
   step tick(time_point now, const std::string& trouble = {});
 
-  /// The answer of one attempt. `unavailable` and `unknown` only mean that it proves nothing.
+  /// The answer of one attempt. `unavailable` and `unknown` only mean that it proves nothing; their
+  /// text is told with the silence when no other trouble is known.
   step beat_answered(std::uint64_t attempt, const beat_reply& r, time_point now);
 
   /// An operation of the session was answered with gone or denied: the session is over. `text` is
@@ -83,6 +84,7 @@ class session_machine {
   session_state state_{session_state::attached};
   std::string reason_;
   std::string trouble_;
+  std::string refusal_;  ///< What the newest answer failed with.
   std::uint64_t attempts_{};
   std::uint64_t proven_{};  ///< The newest attempt that was acknowledged.
   time_point last_sent_{};

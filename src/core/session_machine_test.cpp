@@ -74,6 +74,18 @@ TEST_F(session_machine_test, its_end_is_told_with_what_is_wrong_with_the_store) 
   EXPECT_TRUE(m.tick(t0 + usable(30s), "b: down").changed->reason.ends_with("; b: down"));
 }
 
+TEST_F(session_machine_test, its_end_is_told_with_what_its_beats_failed_with) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  beat_reply full;
+  full.what = status::unavailable;
+  full.text = "the disk is full";
+  m.beat_answered(1, full, t0 + 10s);
+  EXPECT_TRUE(m.tick(t0 + 25s).changed->reason.ends_with("; the disk is full"));
+  m.beat_answered(2, proves(2), t0 + 26s);
+  EXPECT_TRUE(m.tick(t0 + 25s + usable(30s)).changed->reason.ends_with("of a ttl of 30s"));
+}
+
 TEST_F(session_machine_test, an_answer_after_the_deadline_does_not_revive) {
   m.opened(t0, t0);
   m.tick(t0 + 10s);

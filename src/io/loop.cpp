@@ -5,6 +5,7 @@
 #include "io/boot_timer.hpp"
 #include "io/per_process.hpp"
 #include "io/turn.hpp"
+#include "io/unique_fd.hpp"
 
 #include <asio/executor_work_guard.hpp>
 #include <asio/io_context.hpp>
@@ -19,6 +20,8 @@
 #include <condition_variable>
 #include <map>
 #include <mutex>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -36,10 +39,13 @@ constexpr std::chrono::milliseconds last_moment{200};
 
 class loop::state final : public stoppable, public std::enable_shared_from_this<loop::state> {
  public:
-  explicit state(boot_timer timer)
+  /// `fired` is a second descriptor of the timer, taken over once nothing can fail any more.
+  state(boot_timer timer, unique_fd fired)
       : timer_(std::move(timer)),
         work_(asio::make_work_guard(context_)),
-        fired_(context_, ::fcntl(timer_.descriptor(), F_DUPFD_CLOEXEC, 0)) {}
+        fired_(context_, fired.get()) {
+    (void)fired.release();
+  }
 
   ~state() override { end(); }
 
@@ -210,7 +216,13 @@ result<std::shared_ptr<loop>> loop::start() {
   left_overs.get().reap();
   auto timer = boot_timer::make();
   if (!timer) return timer.error();
-  auto made = std::make_shared<state>(std::move(*timer));
+  unique_fd fired(::fcntl(timer->descriptor(), F_DUPFD_CLOEXEC, 0));
+  std::shared_ptr<state> made;
+  try {
+    made = std::make_shared<state>(std::move(*timer), std::move(fired));
+  } catch (const std::system_error& e) {  // Asio's, for what its context opens.
+    return error(errc::unavailable, std::string("cannot start a loop of the library: ") + e.what());
+  }
   if (auto running = made->run(); !running) return running.error();
   stop_at_exit(made);
   return std::shared_ptr<loop>(new loop(std::move(made)));

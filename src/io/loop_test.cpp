@@ -2,6 +2,7 @@
 
 #include "io/process_watch.hpp"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -63,6 +64,29 @@ TEST(loop, may_lose_its_last_owner_on_its_own_thread) {
     done.count_down();
   });
   done.wait();
+}
+
+TEST(loop, says_that_it_cannot_start_where_descriptors_run_out) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(loop::start());  // What the process keeps of the first one.
+  const int lowest_free = ::dup(STDERR_FILENO);
+  ::close(lowest_free);
+  int refused = 0;
+  for (int room = 0; room < 32; ++room) {
+    rlimit tight = before;
+    tight.rlim_cur = static_cast<rlim_t>(lowest_free + room);
+    ::setrlimit(RLIMIT_NOFILE, &tight);
+    const auto l = loop::start();
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    if (l) break;
+    EXPECT_EQ(l.error(), errc::unavailable);
+    ++refused;
+  }
+  EXPECT_GE(refused, 4);  // The timer, its second descriptor, and the context's own two.
+  const int still_free = ::dup(STDERR_FILENO);
+  ::close(still_free);
+  EXPECT_EQ(still_free, lowest_free) << "a loop that did not start left a descriptor open";
 }
 
 TEST(process_watch, hears_of_the_end_of_a_process) {

@@ -24,7 +24,7 @@ void ring(wake_word& word) noexcept;
 /// The destructor waits for a call of `rung` that is under way, unless it runs inside that call.
 class word_waiter {
  public:
-  /// `word` must outlive it.
+  /// `word` must outlive it. Throws std::system_error when no thread can be started.
   word_waiter(wake_word& word, std::function<void()> rung);
   word_waiter(const word_waiter&) = delete;
   word_waiter& operator=(const word_waiter&) = delete;

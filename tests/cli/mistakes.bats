@@ -93,10 +93,19 @@ as_nobody() {
   [[ -z $(ls -A state) ]]
   rmdir state
   : >state
-  expect 0 as_nobody doctor
-  says 'warning' 'not there yet, and could not be created'
+  expect 69 as_nobody doctor
+  says 'fault' 'not there yet, and could not be created'
   expect 69 as_nobody run x -- true
   says "store local:$PWD/state/holdfast: cannot create"
+}
+
+@test "a store that does not answer is named once" {
+  export HOLDFAST_STORE=redis://127.0.0.1:1
+  for words in ls 'show x' 'deny x' 'break x' 'leader x' watch 'run x -- true'; do
+    expect 69 holdfast $words
+    [[ $output != *"not part of this build"* ]] || skip "NOT TESTED: no redis engine in this build"
+    [[ $(grep -o redis:// <<<"$output" | wc -l) == 1 ]] || { echo "$words: $output"; return 1; }
+  done
 }
 
 @test "errors of the command line are JSON with --json" {

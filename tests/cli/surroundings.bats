@@ -27,6 +27,44 @@ need_somebody() {
     [[ $code == 0 || $code == 69 ]]
   done
   grep 'cannot be started' said
+  ! grep unexpected said
+}
+
+@test "a wait that may start no thread looks by itself" {
+  need_somebody
+  RUNMARK=$MARK as_somebody ./program run x -- sh -c ': >held
+    while [ ! -e go ]; do sleep 0.1; done' 3>&- &
+  until_true test -e held
+  for processes in {4..14}; do
+    code=0
+    as_somebody timeout 60 prlimit --nproc=$processes ./program run x --wait 100ms -- true \
+      2>>said || code=$?
+    [[ $code == 75 || $code == 69 ]]
+  done
+  : >go
+  wait $!
+  grep 'timed_out' said
+  ! grep unexpected said
+}
+
+# Leaves a process behind that nobody may trace: hidepid hides it from all but root.
+untraceable='
+import ctypes, os, time
+if os.fork(): os.wait(); os._exit(0)
+os.setsid()
+ctypes.CDLL(None).prctl(4, 0)
+if os.fork(): os._exit(0)
+time.sleep(60)'
+
+@test "what /proc hides from its own user is ended with the command" {
+  need_somebody
+  unshare --mount mount -t proc -o hidepid=2 proc /proc ||
+    skip "NOT TESTED: /proc cannot be mounted here"
+  export -f as_somebody
+  export untraceable
+  RUNMARK=$MARK expect 0 timeout 30 unshare --mount bash -c 'mount -t proc -o hidepid=2 proc /proc
+    as_somebody ./program run x --grace 1s -- python3 -c "$untraceable"'
+  is_gone
 }
 
 @test "a /proc of another pid namespace is refused" {
@@ -92,6 +130,13 @@ need_somebody() {
   expect 69 bash -c "$limited"
   json 'assert "too large" in a["error"]["message"], a'
   expect 153 holdfast run x -- bash -c 'ulimit -f 1; ulimit -c 0; exec dd if=/dev/zero of=big'
+}
+
+@test "a limit of address space is named" {
+  bash -c 'ulimit -v 500000; exec "$HOLDFAST" version' ||
+    skip "NOT TESTED: this program needs more address space by itself"
+  expect 69 bash -c 'ulimit -v 500000; exec "$HOLDFAST" run x -- true'
+  says 'data.mdb' 'ulimit -v'
 }
 
 @test "a run below a run that holds the same lock is 75, not a wait without end" {

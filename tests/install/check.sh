@@ -72,6 +72,10 @@ find_package() {
   runs "$work/user/program_without_exceptions" "local:$work/store"
   runs "$work/user/program_without_exceptions" memory:x
   "$work/stage/bin/holdfast" version
+  # The installed examples are a project of their own.
+  configure_and_build "$(dirname "$(find "$work/stage" -name late_writer.cpp)")" "$work/examples" \
+    -DCMAKE_PREFIX_PATH="$work/stage"
+  "$work/examples/example_acquire" memory:x
 }
 
 pkg_config() {
@@ -94,6 +98,35 @@ pkg_config_of_each_engine() {
       [[ $flags == *" -l$library "* ]] || fail "$engine: -l$library is not in $flags"
     done
   done
+}
+
+# Distributions give the folders as absolute paths, one or both.
+pkg_config_of_absolute_directories() {
+  local flags
+  # expect_flags NAME INCLUDE LIB CMAKE_INCLUDEDIR CMAKE_LIBDIR
+  expect_flags() {
+    cmake -S "$source" -B "$work/$1" -G Ninja -DHOLDFAST_ENGINES=memory \
+      -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_CLI=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF \
+      -DCMAKE_INSTALL_PREFIX=/a/prefix -DCMAKE_INSTALL_INCLUDEDIR="$4" -DCMAKE_INSTALL_LIBDIR="$5"
+    mkdir -p "$work/$1.installed/lib/pkgconfig"
+    cp "$work/$1/holdfast.pc" "$work/$1.installed/lib/pkgconfig"
+    flags=$(PKG_CONFIG_PATH=$work/$1.installed/lib/pkgconfig pkg-config --cflags --libs holdfast)
+    flags=" $flags "
+    flags=${flags//lib\/pkgconfig\/..\/..\//}
+    [[ $flags == *" -I$2 "* && $flags == *" -L$3 "* ]] || fail "$1: not -I$2 -L$3 but $flags"
+  }
+  expect_flags neither "$work/neither.installed/include" "$work/neither.installed/lib" include lib
+  expect_flags include /an/include "$work/include.installed/lib" /an/include lib
+  expect_flags lib /a/prefix/include /a/lib include /a/lib
+  expect_flags both /an/include /a/lib /an/include /a/lib
+}
+
+# Of the program only how it would be installed: to build it takes minutes.
+shared_program_knows_its_library() {
+  cmake -S "$source" -B "$work/holdfast" -G Ninja -DBUILD_SHARED_LIBS=ON -DHOLDFAST_ENGINES=memory \
+    -DHOLDFAST_BUILD_TESTS=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF -DCMAKE_INSTALL_LIBDIR=lib/here
+  grep -q "RPATH .*ORIGIN/../lib/here\"" "$work/holdfast/cli/cmake_install.cmake" ||
+    fail "the installed program would not find its library"
 }
 
 add_subdirectory() {

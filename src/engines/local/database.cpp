@@ -65,7 +65,11 @@ result<database> database::open(int fd, std::string path) {
   if (rc == 0) rc = ::mdb_env_open(env, name.c_str(), flags, 0600);
   if (is_damage(rc)) return damage(made.path_, ::mdb_strerror(rc));
   if (rc != 0) {
-    return error(errc::unavailable, "cannot open " + made.path_ + ": " + ::mdb_strerror(rc));
+    const std::string need =
+        "; it needs " + std::to_string(map_bytes >> 20U) + " MiB of address space (ulimit -v)";
+    const std::string cause = rc == ENOMEM ? need : "";
+    return error(errc::unavailable,
+                 "cannot open " + made.path_ + ": " + ::mdb_strerror(rc) + cause);
   }
   if (rc = prepare_table(env); rc != 0) return damage(made.path_, ::mdb_strerror(rc));
   return made;

@@ -180,6 +180,12 @@ result<void> directory::check_access(const request& asked, std::optional<gid_t> 
     return error(errc::unavailable, path + " does not belong to the group " + asked.group +
                                         "; chgrp and chmod 2770 it, or leave ?group= out");
   }
+  if (group && (facts_.mode & 02000) == 0) {
+    // Files would belong to the first group of whoever makes them, and be closed to all others.
+    return error(errc::unavailable, path + " has mode " + octal(facts_.mode) +
+                                        ", so new files in it do not belong to the group " +
+                                        asked.group + "; chmod 2770 it");
+  }
   if (!group && (facts_.mode & 02020) == 02020) {
     const std::string name = group_name(facts_.group);
     return error(errc::unavailable, path + " is open to the group " + name + " (mode " +

@@ -47,6 +47,19 @@ TEST_F(local_open, group_opens_it_to_a_group) {
   EXPECT_EQ(open_at(path(), "group=").error(), errc::invalid_argument);
 }
 
+TEST_F(local_open, refuses_a_group_directory_whose_new_files_are_not_the_groups) {
+  const group* own = ::getgrgid(::getegid());
+  ASSERT_NE(own, nullptr);
+  ASSERT_TRUE(fs::create_directory(path()));
+  ASSERT_EQ(::chmod(path().c_str(), 0770), 0);
+  const auto o = open_at(path(), std::string("group=") + own->gr_name);
+  ASSERT_EQ(o.error(), errc::unavailable);
+  EXPECT_NE(o.error().message().find("chmod 2770 it"), std::string::npos) << o.error().message();
+  EXPECT_TRUE(fs::is_empty(path()));
+  ASSERT_EQ(::chmod(path().c_str(), 02770), 0);
+  EXPECT_TRUE(open_at(path(), std::string("group=") + own->gr_name));
+}
+
 TEST_F(local_open, refuses_unknown_query_keys_and_an_empty_path) {
   EXPECT_EQ(open_at(path(), "speed=fast").error(), errc::invalid_argument);
   EXPECT_EQ(open_at("").error(), errc::invalid_argument);

@@ -4,6 +4,7 @@
 #include "engines/local/tables.hpp"
 #include "io/fork_mark.hpp"
 
+#include <system_error>
 #include <utility>
 
 namespace holdfast::engines::local {
@@ -31,19 +32,27 @@ std::unique_ptr<core::watch_handle> watches::arm(const std::shared_ptr<environme
   {
     const std::lock_guard lock(mutex_);
     id = ++last_id_;
+    if (!waiter_) waiter_ = started(store);
+    // Without a thread nobody calls it: who waits looks by itself, and its next watch tries again.
+    if (!waiter_) return std::make_unique<core::watch_handle>();
     armed_.emplace(id, armed{what, std::move(notify)});
-    if (!waiter_) {
-      // Weak: an armed watch does not keep a store open.
-      waiter_ = std::make_shared<io::word_waiter>(
-          word_, [self = shared_from_this(), weak = std::weak_ptr(store)] {
-            if (const auto open = weak.lock()) self->look(*open);
-          });
-    }
     // One that is about to block looks and sleeps by itself.
     if (!what.blocks) waiter_->resume();
   }
   io::ring(word_);
   return std::make_unique<handle>(shared_from_this(), id);
+}
+
+std::shared_ptr<io::word_waiter> watches::started(const std::shared_ptr<environment>& store) {
+  try {
+    // Weak: an armed watch does not keep a store open.
+    return std::make_shared<io::word_waiter>(
+        word_, [self = shared_from_this(), weak = std::weak_ptr(store)] {
+          if (const auto open = weak.lock()) self->look(*open);
+        });
+  } catch (const std::system_error&) {
+    return {};
+  }
 }
 
 void watches::look(environment& store) {

@@ -26,8 +26,8 @@ class watches : public std::enable_shared_from_this<watches> {
  public:
   explicit watches(io::wake_word& word);
 
-  /// Arms one; starts the thread at the first. The thread looks once right away, so that a change
-  /// before the arming is not missed.
+  /// Arms one; starts the thread at the first, or nothing when there can be no thread. The thread
+  /// looks once right away, so that a change before the arming is not missed.
   std::unique_ptr<core::watch_handle> arm(const std::shared_ptr<environment>& store,
                                           const core::watch_request& what,
                                           std::function<void()> notify);
@@ -47,6 +47,8 @@ class watches : public std::enable_shared_from_this<watches> {
     bool fired{};
   };
 
+  /// Null when this process may have no more threads.
+  std::shared_ptr<io::word_waiter> started(const std::shared_ptr<environment>& store);
   void look(environment& store);
   void call(std::uint64_t id);
   void disarm(std::uint64_t id) noexcept;
