@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <map>
@@ -34,6 +35,10 @@ namespace {
 constexpr int last_turns = 8;
 /// A task that blocks may not keep the program from ending.
 constexpr std::chrono::milliseconds last_moment{200};
+
+error cannot_start(const std::string& why) {
+  return {errc::unavailable, "cannot start a loop of the library: " + why};
+}
 
 }  // namespace
 
@@ -217,11 +222,12 @@ result<std::shared_ptr<loop>> loop::start() {
   auto timer = boot_timer::make();
   if (!timer) return timer.error();
   unique_fd fired(::fcntl(timer->descriptor(), F_DUPFD_CLOEXEC, 0));
+  if (!fired) return cannot_start(std::generic_category().message(errno));
   std::shared_ptr<state> made;
   try {
     made = std::make_shared<state>(std::move(*timer), std::move(fired));
   } catch (const std::system_error& e) {  // Asio's, for what its context opens.
-    return error(errc::unavailable, std::string("cannot start a loop of the library: ") + e.what());
+    return cannot_start(e.what());
   }
   if (auto running = made->run(); !running) return running.error();
   stop_at_exit(made);
