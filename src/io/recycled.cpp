@@ -18,15 +18,15 @@ constexpr bool heap_only = false;
 
 // Plain, so that what is let go after the cache's end, by other destructors of the thread, finds
 // out.
-thread_local constinit block_cache* of_thread = nullptr;
+thread_local constinit block_cache* cache_here = nullptr;
 thread_local constinit bool over = false;
 
 struct owned_cache {
-  owned_cache() noexcept { of_thread = &cache; }
+  owned_cache() noexcept { cache_here = &cache; }
   owned_cache(const owned_cache&) = delete;
   owned_cache& operator=(const owned_cache&) = delete;
   ~owned_cache() {
-    of_thread = nullptr;
+    cache_here = nullptr;
     over = true;
   }
   block_cache cache;
@@ -35,10 +35,10 @@ struct owned_cache {
 block_cache* make_own() noexcept {
   if (over || heap_only) return nullptr;
   thread_local owned_cache own;
-  return of_thread;
+  return cache_here;
 }
 
-block_cache* own() noexcept { return of_thread != nullptr ? of_thread : make_own(); }
+block_cache* own() noexcept { return cache_here != nullptr ? cache_here : make_own(); }
 
 }  // namespace
 
