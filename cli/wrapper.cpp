@@ -318,10 +318,10 @@ int wrapper::finish(session& s, lock held, const message& ended) {
                      options_.path + ": " + std::strerror(start_errno_));
   }
   if (WIFSIGNALED(status) || ended.flag) terminal_.restore_modes();
-  const std::string reason = s.status().reason;
   guardian_->page().now.store(lease_page::stage::over, std::memory_order_release);
   const auto released = std::move(held).release();
   if (ended.flag || (!released && exit_for(released.error().code()) == exit_code::lost)) {
+    const std::string reason = s.status().reason;
     const std::string why = !reason.empty() ? reason : "it was not renewed in time";
     const char* what = ended.flag ? "the command was stopped for that"
                                   : "the command had ended by itself, perhaps after that";

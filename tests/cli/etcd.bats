@@ -75,6 +75,12 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
   json 'assert any(f["subject"] == "clocks" for f in a["findings"]), a'
 }
 
+@test "a command whose store was deleted meanwhile is told that its record is gone" {
+  expect 76 holdfast run x -- env ETCDCTL_API=3 etcdctl --endpoints="$server" \
+    del "test-$BATS_TEST_NUMBER/" --prefix
+  says 'its record is gone'
+}
+
 @test "what is wrong with the URL or the server is told by its code" {
   expect 64 holdfast run x --store etcd:// -- true
   expect 64 holdfast run x --store "etcd://$server?colour=red" -- true
