@@ -12,15 +12,7 @@ namespace {
 
 error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
 
-}  // namespace
-
-result<std::string> password_of(const core::store_url& url) {
-  const std::string path = url.value("password_file");
-  if (path.empty()) return url.password;
-  if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
-  if (path.front() != '/') {
-    return wrong("the URL's password_file is '" + path + "'; it must be an absolute path");
-  }
+result<std::string> password_in(const std::string& path) {
   // Kubernetes and others who mount secrets replace them by links.
   std::error_code failed;
   const auto file = std::filesystem::canonical(path, failed);
@@ -41,6 +33,24 @@ result<std::string> password_of(const core::store_url& url) {
   // A secret that was never filled in would turn a login off without a word.
   if (password.empty()) return wrong("the URL's password_file " + path + " is empty");
   return password;
+}
+
+}  // namespace
+
+result<std::string> password_of(const core::store_url& url) {
+  const std::string path = url.value("password_file");
+  if (path.empty()) return url.password;
+  if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
+  if (path.front() != '/') {
+    return wrong("the URL's password_file is '" + path + "'; it must be an absolute path");
+  }
+  return password_in(path);
+}
+
+std::string password_again(const std::string& file, const std::string& last) {
+  if (file.empty()) return last;
+  auto now = password_in(file);
+  return now ? std::move(*now) : last;
 }
 
 }  // namespace holdfast::io

@@ -13,4 +13,8 @@ namespace holdfast::io {
 /// Errors: `invalid_argument`.
 result<std::string> password_of(const core::store_url& url);
 
+/// For another login while the program runs, since a secret may be replaced: what is in `file` now.
+/// `last` when `file` is empty, or cannot be used now.
+std::string password_again(const std::string& file, const std::string& last);
+
 }  // namespace holdfast::io

@@ -64,6 +64,14 @@ TEST_F(password_file, that_cannot_be_read_is_refused_by_its_name) {
   EXPECT_THAT(refusal(file("longer", std::string(4097, 'x'))), HasSubstr("4096"));
 }
 
+TEST_F(password_file, is_read_again_and_the_last_password_kept_when_it_cannot_be) {
+  EXPECT_EQ(password_again("", "first"), "first");
+  EXPECT_EQ(password_again(file("p", "second\n"), "first"), "second");
+  EXPECT_EQ(password_again(file("p", ""), "second"), "second");
+  std::filesystem::remove(path("p"));
+  EXPECT_EQ(password_again(path("p"), "second"), "second");
+}
+
 TEST_F(password_file, and_a_password_are_one_too_many) {
   const auto url = "redis://me:secret@a?password_file=" + file("p", "other");
   const auto r = password_of(core::store_url::parse(url).value());

@@ -4,6 +4,7 @@
 #include "io/background.hpp"
 #include "io/loop.hpp"
 #include "io/random.hpp"
+#include "io/redis_url.hpp"
 #include "io/stream.hpp"
 
 #include <algorithm>
@@ -103,7 +104,7 @@ class redis_connection::state final : public stream::owner,
     const auto l = loop_.lock();
     if (!l || is_closing()) return;
     reader_.emplace(options_.reply_limits);
-    handshake_.emplace(options_.login);
+    handshake_.emplace(redis_url::login_again(options_.login));
     const auto number = ++attempt_;
     current_ = stream::make(l,
                             {.address = options_.address,

@@ -33,8 +33,11 @@ result<redis_login> login_of(const core::store_url& url) {
   if (password->empty() && !url.user.empty()) {
     return wrong("the URL names the user '" + url.user + "' and no password; give password_file=");
   }
-  redis_login login{
-      .user = url.user, .password = std::move(*password), .client_name = "holdfast", .database = 0};
+  redis_login login{.user = url.user,
+                    .password = std::move(*password),
+                    .client_name = "holdfast",
+                    .database = 0,
+                    .password_file = url.value("password_file")};
   std::string path = url.path;
   if (path.starts_with('/')) path.erase(0, 1);
   if (path.empty()) return login;
@@ -42,6 +45,11 @@ result<redis_login> login_of(const core::store_url& url) {
   if (!database) return database.error();
   login.database = static_cast<unsigned>(*database);
   return login;
+}
+
+redis_login login_again(redis_login last) {
+  last.password = password_again(last.password_file, last.password);
+  return last;
 }
 
 }  // namespace holdfast::io::redis_url

@@ -24,5 +24,7 @@ result<std::uint64_t> number(const std::string& text, const char* what, std::uin
 
 /// The user, the password or `password_file`, and the database behind the nodes.
 result<redis_login> login_of(const core::store_url& url);
+/// For another connection while the program runs: with the password that its file has now.
+redis_login login_again(redis_login last);
 
 }  // namespace holdfast::io::redis_url

@@ -68,6 +68,7 @@ result<servers_url> servers_of(const core::store_url& url, const servers_rule& r
   if (!password) return password.error();
   s.user = url.user;
   s.password = std::move(*password);
+  s.password_file = url.value("password_file");
   if (s.user.empty() && !s.password.empty()) {
     return wrong("the URL gives a password and no user: " + std::string(rule.scheme) +
                  "://USER@host?password_file=");

@@ -24,7 +24,8 @@ struct servers_url {
   std::vector<node_address> servers{};  ///< None twice.
   std::string user{};                   ///< Empty: none, and no password either.
   std::string password{};
-  duration node_timeout{};  ///< 2 s when the URL says nothing.
+  std::string password_file{};  ///< Where the password is; empty: in the URL, or there is none.
+  duration node_timeout{};      ///< 2 s when the URL says nothing.
 };
 
 /// Reads the password file, too; connects to nothing. Errors: `invalid_argument` with the part of

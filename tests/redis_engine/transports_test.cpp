@@ -59,5 +59,24 @@ TEST_F(transports, a_user_whose_password_is_in_a_file) {
   EXPECT_EQ(nobody.error().code(), errc::unavailable) << nobody.error().message();
 }
 
+TEST_F(transports, a_password_that_is_replaced_while_a_lock_is_held) {
+  server s({.users = "user default off\nuser worker on >old ~holdfast:* &* +@all\n"
+                     "user root on >root ~* &* +@all\n"});
+  const std::string file = files_.path() + "/password";
+  std::ofstream(file) << "old";
+  auto holder =
+      holdfast::open("redis://worker@" + s.address() + fresh() + "&ttl=1s&password_file=" + file);
+  ASSERT_TRUE(holder) << holder.error().message();
+  auto held = holder->try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  std::ofstream(file) << "new";
+  auto root = s.connect("root", "root");
+  root.command({"ACL", "SETUSER", "worker", "resetpass", ">new"});
+  root.command({"CLIENT", "KILL", "USER", "worker"});
+  std::this_thread::sleep_for(2s);
+  EXPECT_TRUE(held->check()) << held->check().error().message();
+  EXPECT_TRUE(std::move(*held).release());
+}
+
 }  // namespace
 }  // namespace holdfast::redis_engine_tests

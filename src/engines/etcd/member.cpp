@@ -1,6 +1,7 @@
 #include "engines/etcd/member.hpp"
 
 #include "io/loop.hpp"
+#include "io/password_file.hpp"
 #include "wire/etcd_replies.hpp"
 #include "wire/etcd_requests.hpp"
 
@@ -103,7 +104,8 @@ void member::log_in_again() {
 void member::log_in() {
   if (set_.user.empty()) return ask_version();
   token_.clear();
-  const auto message = wire::etcd::encode_authenticate(set_.user, set_.password);
+  const auto message = wire::etcd::encode_authenticate(
+      set_.user, io::password_again(set_.password_file, set_.password));
   call(wire::etcd::authenticate_path, message, clock::now() + set_.node_timeout,
        [self = weak_from_this()](const io::grpc_outcome& o) {
          const auto m = self.lock();

@@ -37,6 +37,7 @@ result<settings> read_settings(const core::store_url& url) {
   s.servers = std::move(servers->servers);
   s.user = std::move(servers->user);
   s.password = std::move(servers->password);
+  s.password_file = std::move(servers->password_file);
   s.node_timeout = servers->node_timeout;
   auto prefix = prefix_of(url);
   if (!prefix) return prefix.error();

@@ -19,6 +19,7 @@ struct settings {
   std::string prefix{};  ///< Of all keys, with a slash at its end.
   std::string user{};    ///< Empty: no authentication, but perhaps by certificate.
   std::string password{};
+  std::string password_file{};                   ///< Where it is; empty: in the URL.
   std::shared_ptr<const io::tls_context> tls{};  ///< Null: plain text.
   duration node_timeout{};                       ///< For one call to one server.
   std::string url{};                             ///< Canonical, without secrets.

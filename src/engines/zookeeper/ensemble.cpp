@@ -1,6 +1,7 @@
 #include "engines/zookeeper/ensemble.hpp"
 
 #include "engines/zookeeper/codec.hpp"
+#include "io/password_file.hpp"
 #include "io/random.hpp"
 
 #include <netdb.h>
@@ -181,7 +182,9 @@ void ensemble::connect(const std::string& servers) {
       loop_,
       io::zookeeper_connection::options{
           .servers = servers,
-          .login = set_.user.empty() ? std::string() : set_.user + ":" + set_.password,
+          .login = set_.user.empty()
+                       ? std::string()
+                       : set_.user + ":" + io::password_again(set_.password_file, set_.password),
           .timeout = set_.node_timeout},
       weak_from_this());
   lost_at_ = clock::now();

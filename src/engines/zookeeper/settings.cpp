@@ -58,6 +58,7 @@ result<settings> read_settings(const core::store_url& url) {
   s.servers = std::move(servers->servers);
   s.user = std::move(servers->user);
   s.password = std::move(servers->password);
+  s.password_file = std::move(servers->password_file);
   s.node_timeout = servers->node_timeout;
   auto root = root_of(url);
   if (!root) return root.error();

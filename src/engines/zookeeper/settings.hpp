@@ -17,9 +17,10 @@ struct settings {
   std::string root{};  ///< The node below which everything is: "/holdfast".
   std::string user{};  ///< Empty: no authentication, and nodes that everybody may change.
   std::string password{};
-  duration node_timeout{};  ///< For one answer of a server.
-  std::string url{};        ///< Canonical, without secrets.
-  std::string identity{};   ///< Equal for equal stores, in whatever order servers are named.
+  std::string password_file{};  ///< Where it is; empty: in the URL.
+  duration node_timeout{};      ///< For one answer of a server.
+  std::string url{};            ///< Canonical, without secrets.
+  std::string identity{};       ///< Equal for equal stores, in whatever order servers are named.
 };
 
 /// Reads the URL and the password file; connects to nothing.
