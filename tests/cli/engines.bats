@@ -98,12 +98,12 @@ assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
 
 @test "etcd" {
   command -v etcd >/dev/null || skip "NOT TESTED: no etcd"
-  on "etcd://127.0.0.1:$(<"$BATS_FILE_TMPDIR/etcd/port")/the-same?node_timeout=500ms"
+  on "etcd://127.0.0.1:$(<"$BATS_FILE_TMPDIR/etcd/port")/the-same?node_timeout=1s"
   the_same_lines
 }
 
 @test "zookeeper" {
   has_zookeeper || skip "NOT TESTED: no ZooKeeper"
-  on "zookeeper://127.0.0.1:$(<"$BATS_FILE_TMPDIR/zookeeper/port")/the-same?node_timeout=500ms"
+  on "zookeeper://127.0.0.1:$(<"$BATS_FILE_TMPDIR/zookeeper/port")/the-same?node_timeout=1s"
   the_same_lines
 }
