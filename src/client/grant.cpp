@@ -127,6 +127,7 @@ void grant::shortened() {
 }
 
 bool grant::forked() const noexcept { return owner_->forked(); }
+bool grant::left_alone() const noexcept { return owner_->left_alone(); }
 
 error grant::why_lost() const {
   auto text = "the lock " + name_.printable() + " is lost";

@@ -89,6 +89,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   /// Tells that it is lost, once. Runs user code: never under a mutex.
   void lose(session_state why, const std::string& reason) noexcept;
   bool forked() const noexcept;
+  bool left_alone() const noexcept;
 
   time_point deadline() const noexcept override;
   void passed() noexcept override;

@@ -15,8 +15,8 @@ client::grant& held(const std::shared_ptr<client::grant>& g) noexcept {
 
 void drop(std::shared_ptr<client::grant>& g) noexcept {
   if (!g) return;
-  if (g->forked()) {
-    // The child of a fork must not touch what it inherited, so this reference is never given up.
+  if (g->left_alone()) {
+    // As a session that is left alone: this reference is never given up.
     new std::shared_ptr<client::grant>(std::move(g));
     return;
   }

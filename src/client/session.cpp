@@ -60,8 +60,9 @@ result<std::shared_ptr<client::acquisition>> begin(
 
 void drop(std::shared_ptr<client::session_core>& core) noexcept {
   if (!core) return;
-  if (core->forked()) {
-    // The child of a fork must not touch what it inherited, so this reference is never given up.
+  if (core->left_alone()) {
+    // The child of a fork must not touch what it inherited, and an object with static storage may
+    // outlive the threads that would answer it: this reference is never given up.
     new std::shared_ptr<client::session_core>(std::move(core));
     return;
   }

@@ -14,8 +14,9 @@ namespace holdfast {
 namespace {
 
 void drop(std::shared_ptr<client::operator_view>& view) noexcept {
-  // The child of a fork must not touch what it inherited, so this reference is never given up.
-  if (view && view->store()->forked()) new std::shared_ptr<client::operator_view>(std::move(view));
+  // As a session that is left alone: this reference is never given up.
+  const bool alone = view && (view->store()->forked() || view->store()->over());
+  if (alone) new std::shared_ptr<client::operator_view>(std::move(view));
   view.reset();
 }
 

@@ -45,6 +45,8 @@ class store_core {
   result<duration> fitting(duration ttl) const;
   sighting_notes& notes() noexcept { return notes_; }
   bool forked() const noexcept;
+  /// The program is ending, and the engine answers nothing any more.
+  bool over() const noexcept { return opened_.loop && opened_.loop->over(); }
 
   /// The loop of this store; all objects of this process on the same store share one.
   result<std::shared_ptr<io::loop>> loop();

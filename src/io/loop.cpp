@@ -90,6 +90,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
     turn_.stopped();
   }
   bool finished() const noexcept { return finished_; }
+  bool over() const noexcept { return context_.stopped(); }
 
   bool on_thread() const noexcept { return turn_.is_here(); }
   bool lend(core::parking& until) noexcept {
@@ -253,6 +254,7 @@ std::uint64_t loop::when_readable(int fd, task t) {
 }
 void loop::forget(std::uint64_t reading) noexcept { state_->forget(reading); }
 bool loop::lend(core::parking& until) noexcept { return state_->lend(until); }
+bool loop::over() const noexcept { return state_->over(); }
 bool loop::on_thread() const noexcept { return state_->on_thread(); }
 asio::io_context& loop::context() noexcept { return state_->context(); }
 

@@ -58,6 +58,8 @@ class loop {
   /// The calling thread waits until `until` opens, and may run what the loop would meanwhile; see
   /// io/turn.hpp. False, at once: on a thread of the library.
   bool lend(core::parking& until) noexcept;
+  /// The program's end has stopped it: nothing runs on it any more.
+  bool over() const noexcept;
   /// Whether the calling thread runs the loop now.
   bool on_thread() const noexcept;
   /// What the sockets of this folder run on; it lives as long as the loop.

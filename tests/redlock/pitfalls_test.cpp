@@ -7,6 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <optional>
+
 /// \file
 /// What existing Redlock clients get wrong.
 
@@ -279,6 +285,61 @@ TEST(redlock_pitfalls, a_permission_that_only_a_lock_needs_is_named) {
   EXPECT_EQ(l.error(), errc::invalid_argument);
   EXPECT_THAT(l.error().message(), HasSubstr("'set' on 'holdfast:token:a'"));
   EXPECT_THAT(l.error().message(), testing::Not(HasSubstr("did not answer in time")));
+}
+
+/// Fault matrix: a permission is taken away while a session lives | its end names what the nodes
+/// said
+TEST(redlock_pitfalls, a_permission_that_is_taken_away_is_named) {
+  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
+                                "user bob on >secret ~* &* +@all\n"});
+  nodes.init();
+  std::string at = nodes.url("node_timeout=100ms");
+  at.insert(at.find("//") + 2, "bob:secret@");
+  auto s = holdfast::open(at, {.ttl = 1s});
+  ASSERT_TRUE(s) << s.error().message();
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"ACL", "SETUSER", "bob", "-evalsha"});
+  ASSERT_TRUE(eventually([&] { return s->status().state == session_state::expired; }));
+  ASSERT_TRUE(eventually([&] {
+    return s->status().reason.find("run the 'evalsha' command") != std::string::npos;
+  })) << s->status().reason;
+}
+
+/// Fault matrix: a release is not allowed | its error names what the nodes said
+TEST(redlock_pitfalls, a_release_that_is_refused_is_not_called_unanswered) {
+  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
+                                "user bob on >secret ~* &* +@all -del\n"});
+  nodes.init();
+  std::string at = nodes.url();
+  at.insert(at.find("//") + 2, "bob:secret@");
+  auto s = holdfast::open(at);
+  ASSERT_TRUE(s) << s.error().message();
+  auto l = s->try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  const auto left = std::move(*l).release();
+  ASSERT_FALSE(left);
+  EXPECT_THAT(left.error().message(), HasSubstr("said: NOPERM"));
+  EXPECT_THAT(left.error().message(), testing::Not(HasSubstr("answered the release in time")));
+}
+
+std::optional<session> kept_till_the_end;
+std::optional<lock> held_till_the_end;
+
+/// Fault matrix: a session and a lock with static storage | the program ends all the same
+TEST(redlock_pitfalls, objects_with_static_storage_do_not_keep_a_program_from_ending) {
+  five_nodes nodes(1);
+  nodes.init();
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(10);
+    kept_till_the_end.emplace(nodes.open());
+    auto l = kept_till_the_end->try_acquire(lock_name("a"));
+    if (!l) ::_exit(1);
+    held_till_the_end.emplace(std::move(*l));
+    std::exit(0);
+  }
+  int how{};
+  ASSERT_EQ(::waitpid(child, &how, 0), child);
+  EXPECT_EQ(how, 0);
 }
 
 /// Fault matrix: no larger token is left | told at once, also to whoever would wait

@@ -6,6 +6,7 @@
 #include "io/latch.hpp"
 #include "io/random.hpp"
 #include "io/state_directory.hpp"
+#include "wire/server_error.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -229,6 +230,8 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
   {
     const std::lock_guard hold(mutex_);
     members_[i]->server = facts;
+    members_[i]->refusal.clear();
+    members_[i]->refuses = false;
   }
   look(i);
   for_listeners([i](link_listener& l) { l.connected(i); });
@@ -362,9 +365,26 @@ std::string cluster::silent() const {
   std::string text;
   for (node_index i = 0; i < size(); ++i) {
     const auto why = members_[i]->connection->trouble();
-    if (why) text += (text.empty() ? "" : "; ") + why->message();
+    const std::lock_guard hold(mutex_);
+    const std::string& more = why ? why->message() : members_[i]->refusal;
+    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   }
   return text;
+}
+
+void cluster::heed(node_index i, fault why, const wire::reply* r) {
+  member& m = *members_[i];
+  if (why == fault::none && !m.refuses.load(std::memory_order_relaxed)) return;
+  // Which command, and on which key, only the server knows.
+  const bool tells = r != nullptr && (why == fault::permission || why == fault::refused);
+  std::string text;
+  if (why != fault::none) {
+    text = addresses_[i] + (tells ? " said: " + wire::printable(r->text)
+                                  : std::string(" ") + core::redlock::action_on(why).text);
+  }
+  const std::lock_guard hold(mutex_);
+  m.refuses = !text.empty();
+  m.refusal = std::move(text);
 }
 
 /// Under the mutex. That enough vote for a majority is for tell_ready().

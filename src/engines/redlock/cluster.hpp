@@ -124,9 +124,14 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::uint64_t newest_token() const noexcept { return newest_token_.load(); }
   void saw_token(std::uint64_t t) noexcept;
 
+  /// Why a node did not do a renewal or a release, and the answer that said so, if any: silent()
+  /// tells it until a better answer or another connection comes.
+  void heed(node_index i, fault why, const wire::reply* r);
+
   /// Why no majority can vote now, or success.
   result<void> verdict() const;
-  /// The nodes that cannot be used, each with what its connection says; empty when all can.
+  /// The nodes that cannot be used, each with what its connection says or what the node refuses
+  /// with; empty when all can.
   std::string silent() const;
   /// What is waited for.
   enum class readiness : std::uint8_t {
@@ -179,11 +184,13 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::atomic<std::int64_t> silent_since{heard};
     std::atomic<std::int64_t> missed_last{};
     std::atomic<bool> loading{};  ///< Scripts are on their way again.
+    std::atomic<bool> refuses{};  ///< As `refusal` says, for who only looks.
     // On the loop's thread, under the mutex.
     std::optional<io::redis_facts> server{};
     std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.
     bool judged{};             ///< At least one look or failure to connect.
     std::string unreadable{};  ///< Why the last look failed; empty when it did not.
+    std::string refusal{};     ///< What heed() was told of; empty when it was nothing.
   };
   struct waiter {
     time_point limit{};

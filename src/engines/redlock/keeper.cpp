@@ -27,12 +27,15 @@ core::queue_view view(core::reply r) {
   return v;
 }
 
-core::leave_reply left(bool freed) {
+core::leave_reply left(bool freed, const cluster& c) {
   core::leave_reply r;
   r.what = freed ? status::ok : status::unknown;
   if (!freed) {
+    const std::string why = c.silent();
     r.text =
-        "too few nodes answered the release in time; it is repeated until the lock's ttl is over";
+        "too few nodes confirmed the release in time; it is repeated until the lock's ttl is "
+        "over" +
+        (why.empty() ? "" : "; " + why);
   }
   return r;
 }
@@ -230,8 +233,9 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   }
   if (taker) taker->cancel();
   if (answer) answer(view(reply_of(status::gone)));
-  if (!key) return done(left(true));
-  give_back(std::move(*key), timeout_, [done = std::move(done)](bool freed) { done(left(freed)); });
+  if (!key) return done(left(true, *cluster_));
+  give_back(std::move(*key), timeout_,
+            [c = cluster_, done = std::move(done)](bool freed) { done(left(freed, *c)); });
 }
 
 /// Under the mutex: every extension that was sent may still come, up to one ttl later.
