@@ -48,4 +48,10 @@ error forked_error() {
           "open a new session in the child"};
 }
 
+error ending_error() {
+  return {errc::unavailable,
+          "the program is ending, and nothing speaks to the store any more: what is held ends with "
+          "its ttl. Close sessions before main() returns"};
+}
+
 }  // namespace holdfast::client

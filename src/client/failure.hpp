@@ -13,5 +13,7 @@ error failure(const core::reply& r, std::string_view what, std::string_view url)
 
 /// What every call on an object that was inherited through fork(2) answers.
 error forked_error();
+/// What is answered once the end of the program has stopped the threads that would ask the store.
+error ending_error();
 
 }  // namespace holdfast::client

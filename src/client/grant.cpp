@@ -299,6 +299,7 @@ result<void> grant::told_by(const core::leave_reply& r) {
 /// From held to over; else why that is not possible any more.
 result<void> grant::end_held() {
   if (forked()) return forked_error();
+  if (left_alone()) return ending_error();
   notice_loss();
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::over)) {

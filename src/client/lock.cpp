@@ -1,6 +1,7 @@
 #include <holdfast/lock.hpp>
 
 #include "client/grant.hpp"
+#include "client/left_alone.hpp"
 
 #include <utility>
 
@@ -15,11 +16,7 @@ client::grant& held(const std::shared_ptr<client::grant>& g) noexcept {
 
 void drop(std::shared_ptr<client::grant>& g) noexcept {
   if (!g) return;
-  if (g->left_alone()) {
-    // As a session that is left alone: this reference is never given up.
-    new std::shared_ptr<client::grant>(std::move(g));
-    return;
-  }
+  if (g->left_alone()) return client::leave_alone(std::move(g));
   g->abandon();
   g.reset();
 }

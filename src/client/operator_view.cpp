@@ -47,7 +47,7 @@ error refusal(const core::session_record& r, life seen) {
 }  // namespace
 
 result<core::listing> operator_view::ask() {
-  if (store_->forked()) return forked_error();
+  if (auto usable = store_->usable(); !usable) return usable.error();
   auto l = await<core::listing>(store_->engine(),
                                 [&](auto done) { store_->engine().list(std::move(done)); });
   if (l.what != core::status::ok) return failure(l, "listing", store_->url());
@@ -85,7 +85,7 @@ result<core::session_record> operator_view::find(const session_id& id) {
 }
 
 result<denial> operator_view::deny(const session_id& id, std::string by, std::string why) {
-  if (store_->forked()) return forked_error();
+  if (auto usable = store_->usable(); !usable) return usable.error();
   if (by.size() > text_max || why.size() > text_max) {
     return error(errc::invalid_argument,
                  "deny: who and why may have at most 256 bytes each, they have " +
@@ -135,7 +135,7 @@ result<void> operator_view::take(const core::session_record& record) {
 }
 
 result<std::vector<finding>> operator_view::diagnose() {
-  if (store_->forked()) return forked_error();
+  if (auto usable = store_->usable(); !usable) return usable.error();
   std::vector<finding> all;
   if (store_->opened().diagnose) {
     auto own = store_->opened().diagnose();

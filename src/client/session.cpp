@@ -2,6 +2,7 @@
 
 #include "client/acquisition.hpp"
 #include "client/failure.hpp"
+#include "client/left_alone.hpp"
 #include "client/session_core.hpp"
 #include "client/store_core.hpp"
 #include "io/recycled.hpp"
@@ -60,12 +61,7 @@ result<std::shared_ptr<client::acquisition>> begin(
 
 void drop(std::shared_ptr<client::session_core>& core) noexcept {
   if (!core) return;
-  if (core->left_alone()) {
-    // The child of a fork must not touch what it inherited, and an object with static storage may
-    // outlive the threads that would answer it: this reference is never given up.
-    new std::shared_ptr<client::session_core>(std::move(core));
-    return;
-  }
+  if (core->left_alone()) return client::leave_alone(std::move(core));
   if (const auto closed = core->close(); !closed) {
     // Nobody to tell: the record falls when its ttl has run out.
   }

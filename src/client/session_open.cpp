@@ -37,7 +37,7 @@ result<duration> check_options(const store_core& store, const session_options& o
 
 result<std::shared_ptr<session_core>> session_core::open(std::shared_ptr<store_core> store,
                                                          session_options options) {
-  if (store->forked()) return forked_error();
+  if (auto usable = store->usable(); !usable) return usable.error();
   const auto ttl = check_options(*store, options);
   if (!ttl) return ttl.error();
   auto made = std::make_shared<session_core>(std::move(store), std::move(options), *ttl);

@@ -2,6 +2,7 @@
 
 #include "client/await.hpp"
 #include "client/failure.hpp"
+#include "client/left_alone.hpp"
 #include "client/operator_view.hpp"
 #include "client/session_core.hpp"
 #include "client/ttl_advisor.hpp"
@@ -14,9 +15,7 @@ namespace holdfast {
 namespace {
 
 void drop(std::shared_ptr<client::operator_view>& view) noexcept {
-  // As a session that is left alone: this reference is never given up.
-  const bool alone = view && (view->store()->forked() || view->store()->over());
-  if (alone) new std::shared_ptr<client::operator_view>(std::move(view));
+  if (view && !view->store()->usable()) return client::leave_alone(std::move(view));
   view.reset();
 }
 
@@ -45,7 +44,7 @@ result<presence> store::find(std::string_view url) { return client::store_core::
 const std::string& store::url() const noexcept { return view_->store()->url(); }
 
 result<store_identity> store::identity() const {
-  if (view_->store()->forked()) return client::forked_error();
+  if (auto usable = view_->store()->usable(); !usable) return usable.error();
   return view_->store()->identity();
 }
 
@@ -69,7 +68,7 @@ result<void> store::break_session(session_id id) { return view_->break_session(i
 result<std::vector<finding>> store::diagnose() { return view_->diagnose(); }
 
 result<finding> store::advise_ttl(std::optional<duration> intended) {
-  if (view_->store()->forked()) return client::forked_error();
+  if (auto usable = view_->store()->usable(); !usable) return usable.error();
   return client::advise_ttl(view_->store(), intended);
 }
 

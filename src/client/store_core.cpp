@@ -1,6 +1,7 @@
 #include "client/store_core.hpp"
 
 #include "client/engine_table.hpp"
+#include "client/failure.hpp"
 #include "core/lease.hpp"
 #include "core/store_url.hpp"
 #include "io/fork_mark.hpp"
@@ -126,6 +127,12 @@ result<store_identity> store_core::identity() const {
 }
 
 bool store_core::forked() const noexcept { return io::process_generation() != generation_; }
+
+result<void> store_core::usable() const {
+  if (forked()) return forked_error();
+  if (over()) return ending_error();
+  return {};
+}
 
 result<std::shared_ptr<io::loop>> store_core::loop() {
   if (opened_.loop) return opened_.loop;

@@ -47,6 +47,8 @@ class store_core {
   bool forked() const noexcept;
   /// The program is ending, and the engine answers nothing any more.
   bool over() const noexcept { return opened_.loop && opened_.loop->over(); }
+  /// Why nothing may be asked of it: a forked child, or the program's end.
+  result<void> usable() const;
 
   /// The loop of this store; all objects of this process on the same store share one.
   result<std::shared_ptr<io::loop>> loop();

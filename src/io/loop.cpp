@@ -86,11 +86,12 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   }
 
   void halt() noexcept {
+    over_ = true;
     context_.stop();
     turn_.stopped();
   }
   bool finished() const noexcept { return finished_; }
-  bool over() const noexcept { return context_.stopped(); }
+  bool over() const noexcept { return over_; }
 
   bool on_thread() const noexcept { return turn_.is_here(); }
   bool lend(core::parking& until) noexcept {
@@ -194,6 +195,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   std::mutex end_mutex_;
   std::condition_variable ended_;
   std::atomic<bool> finished_{};
+  std::atomic<bool> over_{};
 };
 
 // Loops whose last owner was a thread of the library, which must not wait for another. They are
