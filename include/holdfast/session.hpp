@@ -71,7 +71,9 @@ struct session_status {
 ///
 /// What it does **not** promise: to survive fork(2). The child of a fork holds nothing; every call
 /// on an inherited session or lock there answers `lost`, and its destructor does nothing. (The
-/// child does keep the file description that proves life; close its descriptors or exec.)
+/// child does keep the file description that proves life; close its descriptors or exec.) Nor to
+/// let go of anything once main() has returned: on stores with servers, an object with static
+/// storage leaves what it held to the ttl, and calls from there may answer `unavailable`.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order. Locks may outlive the session
