@@ -115,7 +115,9 @@ result<void> end_connecting(int fd) {
   int number = 0;
   socklen_t size = sizeof number;
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &size) != 0) number = errno;
-  if (number != 0) return system_failure("cannot connect: ", number);
+  // Connected, and already closed by the peer: whoever reads is told so.
+  const bool was_connected = number == EPIPE || number == ECONNRESET;
+  if (number != 0 && !was_connected) return system_failure("cannot connect: ", number);
   return {};
 }
 
