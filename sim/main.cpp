@@ -1,4 +1,4 @@
-#include "sim/request.hpp"
+#include "sim/command_line.hpp"
 #include "sim/rule_switches.hpp"
 #include "sim/world.hpp"
 
@@ -24,7 +24,7 @@ void list() {
   for (const auto& r : rule_switches()) std::cout << "  " << r.name << " (" << r.scenario << ")\n";
 }
 
-void report(const request& r, std::uint64_t seed, const outcome& o) {
+void report(const command_line& r, std::uint64_t seed, const outcome& o) {
   std::cout << o.last_events << "violation at " << print_moment(o.found->when) << ": "
             << o.found->what << "\nreplay: sim --seed " << seed << " --scenario " << r.scenario;
   if (!r.removed.empty()) std::cout << " --remove " << r.removed;
@@ -32,7 +32,7 @@ void report(const request& r, std::uint64_t seed, const outcome& o) {
   std::cout << " --trace\n";
 }
 
-int run(const request& r, scenario s) {
+int run(const command_line& r, scenario s) {
   if (r.seconds > 0) s.faulty = std::chrono::seconds{r.seconds};
   std::uint64_t steps = 0;
   std::uint64_t grants = 0;

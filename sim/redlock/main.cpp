@@ -1,6 +1,6 @@
+#include "sim/command_line.hpp"
 #include "sim/redlock/rule_switches.hpp"
 #include "sim/redlock/world.hpp"
-#include "sim/request.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -24,7 +24,7 @@ void list() {
   for (const auto& r : rule_switches()) std::cout << "  " << r.name << " (" << r.scenario << ")\n";
 }
 
-int run(const request& r, scenario s) {
+int run(const command_line& r, scenario s) {
   if (r.seconds > 0) s.length = std::chrono::seconds{r.seconds};
   outcome sum;
   for (std::uint64_t seed = r.from; seed <= r.to; ++seed) {

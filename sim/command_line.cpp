@@ -1,4 +1,4 @@
-#include "sim/request.hpp"
+#include "sim/command_line.hpp"
 
 #include <charconv>
 
@@ -13,13 +13,13 @@ bool number(std::string_view text, std::uint64_t& out) {
   return error == std::errc{} && end == text.data() + text.size();
 }
 
-bool range(std::string_view text, request& r) {
+bool range(std::string_view text, command_line& r) {
   const auto dots = text.find("..");
   return dots != std::string_view::npos && number(text.substr(0, dots), r.from) &&
          number(text.substr(dots + 2), r.to) && r.from <= r.to;
 }
 
-bool option(std::string_view name, std::string_view value, request& r) {
+bool option(std::string_view name, std::string_view value, command_line& r) {
   if (name == "--seeds") return range(value, r);
   if (name == "--seconds") {
     return number(value, r.seconds) && r.seconds > 0 && r.seconds < seconds_max;
@@ -36,8 +36,8 @@ bool option(std::string_view name, std::string_view value, request& r) {
 
 }  // namespace
 
-std::optional<request> parse(int argc, char** argv) {
-  request r;
+std::optional<command_line> parse(int argc, char** argv) {
+  command_line r;
   for (int i = 1; i < argc; ++i) {
     const std::string_view name = argv[i];
     if (name == "--trace") {

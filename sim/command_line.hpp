@@ -7,7 +7,7 @@
 namespace holdfast::sim {
 
 /// What a simulator's command line asks for.
-struct request {
+struct command_line {
   std::uint64_t from{1};  ///< Seeds, both ends included.
   std::uint64_t to{1};
   std::string_view scenario{"mixed"};
@@ -17,6 +17,6 @@ struct request {
 };
 
 /// Nothing when it cannot be understood. The texts are those of `argv`.
-std::optional<request> parse(int argc, char** argv);
+std::optional<command_line> parse(int argc, char** argv);
 
 }  // namespace holdfast::sim
