@@ -1,9 +1,8 @@
 #include "bench/bare_nodes.hpp"
 
+#include "tests/process/loopback.hpp"
 #include "wire/resp_writer.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
@@ -18,10 +17,7 @@ namespace {
 
 io::unique_fd connected(int port) {
   io::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in to = process::loopback(port);
   if (::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
     throw std::runtime_error("connect");
   }

@@ -1,9 +1,8 @@
 #include "bench/delay_proxy.hpp"
 
 #include "bench/redis_servers.hpp"
+#include "tests/process/loopback.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
@@ -29,14 +28,6 @@ nanoseconds now() {
   return std::chrono::seconds{t.tv_sec} + nanoseconds{t.tv_nsec};
 }
 
-sockaddr_in local(int port) {
-  sockaddr_in a{};
-  a.sin_family = AF_INET;
-  a.sin_port = htons(static_cast<std::uint16_t>(port));
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return a;
-}
-
 class forwarder {
  public:
   explicit forwarder(nanoseconds delay) : delay_(delay) {}
@@ -45,7 +36,7 @@ class forwarder {
     const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
     const int on = 1;
     ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    const sockaddr_in a = local(port);
+    const sockaddr_in a = process::loopback(port);
     if (::bind(fd, reinterpret_cast<const sockaddr*>(&a), sizeof a) != 0) ::_exit(1);
     ::listen(fd, 16);
     listeners_[fd] = to;
@@ -97,7 +88,7 @@ class forwarder {
   }
   void join(int client, int port) {
     const int server = ::socket(AF_INET, SOCK_STREAM, 0);
-    const sockaddr_in a = local(port);
+    const sockaddr_in a = process::loopback(port);
     ::connect(server, reinterpret_cast<const sockaddr*>(&a), sizeof a);
     const int on = 1;
     for (const int fd : {client, server}) {

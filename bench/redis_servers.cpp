@@ -1,9 +1,9 @@
 #include "bench/redis_servers.hpp"
 
 #include "io/unique_fd.hpp"
+#include "tests/process/loopback.hpp"
 
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -15,21 +15,9 @@
 
 namespace holdfast::bench {
 
-namespace {
-
-sockaddr_in local(int port) {
-  sockaddr_in a{};
-  a.sin_family = AF_INET;
-  a.sin_port = htons(static_cast<std::uint16_t>(port));
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return a;
-}
-
-}  // namespace
-
 int free_port() {
   const io::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in a = local(0);
+  sockaddr_in a = process::loopback(0);
   socklen_t size = sizeof a;
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&a), size) != 0 ||
       ::getsockname(fd.get(), reinterpret_cast<sockaddr*>(&a), &size) != 0) {
@@ -41,7 +29,7 @@ int free_port() {
 void await_listener(int port) {
   const bool there = process::eventually([port] {
     const io::unique_fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    const sockaddr_in a = local(port);
+    const sockaddr_in a = process::loopback(port);
     return ::connect(fd.get(), reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0;
   });
   if (!there) throw std::runtime_error("nobody listens on port " + std::to_string(port));

@@ -1,7 +1,8 @@
 #include "tests/process/proxy.hpp"
 
+#include "tests/process/loopback.hpp"
+
 #include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -21,14 +22,6 @@ using clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 namespace {
-
-sockaddr_in local(int port) {
-  sockaddr_in a{};
-  a.sin_family = AF_INET;
-  a.sin_port = htons(static_cast<std::uint16_t>(port));
-  a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  return a;
-}
 
 void send_soon(int fd) {
   const int on = 1;
@@ -63,7 +56,7 @@ struct proxy::link {
 
 proxy::proxy(int server_port) : server_port_(server_port) {
   listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in a = local(0);
+  sockaddr_in a = loopback(0);
   socklen_t size = sizeof a;
   const bool bound = ::bind(listener_, reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0 &&
                      ::listen(listener_, 64) == 0 &&
@@ -83,7 +76,7 @@ void proxy::accept_one() {
   const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (client < 0) return;
   const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in a = local(server_port_);
+  const sockaddr_in a = loopback(server_port_);
   send_soon(client);
   send_soon(to);
   if (::connect(to, reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0) {

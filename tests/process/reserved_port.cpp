@@ -1,7 +1,7 @@
 #include "tests/process/reserved_port.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include "tests/process/loopback.hpp"
+
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -25,10 +25,7 @@ bool is_free(int port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in to = loopback(port);
   const bool bound = ::bind(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
   ::close(fd);
   return bound;

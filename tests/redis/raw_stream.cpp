@@ -1,7 +1,7 @@
 #include "tests/redis/raw_stream.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include "tests/process/loopback.hpp"
+
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
@@ -26,10 +26,7 @@ std::string encoded(const std::vector<std::string>& parts) {
 raw_stream::raw_stream(int port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
   const timeval patience{.tv_sec = 10, .tv_usec = 0};
   ::setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in to = process::loopback(port);
   if (::connect(fd_, reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) {
     ::close(fd_);
     throw std::runtime_error("connect to port " + std::to_string(port));

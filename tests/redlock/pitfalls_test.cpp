@@ -258,13 +258,15 @@ TEST(redlock_pitfalls, waiters_over_resp2_leave_the_holders_of_their_process_alo
   EXPECT_TRUE(next) << next.error().message();
 }
 
+std::string as_bob(std::string url) { return url.insert(url.find("//") + 2, "bob:secret@"); }
+
 /// Fault matrix: an ACL without a needed command | the message names the command
 TEST(redlock_pitfalls, a_missing_permission_is_named) {
   five_nodes nodes(1, {.users = "user default on nopass ~* &* +@all\n"
                                 "user bob on >secret ~* &* +@all -hset\n"});
   const std::string at = nodes[0].address();
   ASSERT_TRUE(redlock::init("redlock://" + at));
-  const auto s = holdfast::open("redlock://bob:secret@" + at);
+  const auto s = holdfast::open(as_bob("redlock://" + at));
   ASSERT_FALSE(s);
   EXPECT_THAT(s.error().message(), HasSubstr("hset"));
 }
@@ -275,9 +277,7 @@ TEST(redlock_pitfalls, a_permission_that_only_a_lock_needs_is_named) {
   five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
                                 "user bob on >secret ~* &* +@all -set\n"});
   nodes.init();
-  std::string at = nodes.url();
-  at.insert(at.find("//") + 2, "bob:secret@");
-  auto s = holdfast::open(at);
+  auto s = holdfast::open(as_bob(nodes.url()));
   ASSERT_TRUE(s) << s.error().message();
   // Also for whoever would wait: no release of anybody else can help.
   const auto l = s->acquire(lock_name("a"), {.wait = 20s});
@@ -293,9 +293,7 @@ TEST(redlock_pitfalls, a_permission_that_is_taken_away_is_named) {
   five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
                                 "user bob on >secret ~* &* +@all\n"});
   nodes.init();
-  std::string at = nodes.url("node_timeout=100ms");
-  at.insert(at.find("//") + 2, "bob:secret@");
-  auto s = holdfast::open(at, {.ttl = 1s});
+  auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
   ASSERT_TRUE(s) << s.error().message();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"ACL", "SETUSER", "bob", "-evalsha"});
   ASSERT_TRUE(eventually([&] { return s->status().state == session_state::expired; }));
@@ -309,9 +307,7 @@ TEST(redlock_pitfalls, a_release_that_is_refused_is_not_called_unanswered) {
   five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
                                 "user bob on >secret ~* &* +@all -del\n"});
   nodes.init();
-  std::string at = nodes.url();
-  at.insert(at.find("//") + 2, "bob:secret@");
-  auto s = holdfast::open(at);
+  auto s = holdfast::open(as_bob(nodes.url()));
   ASSERT_TRUE(s) << s.error().message();
   auto l = s->try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();

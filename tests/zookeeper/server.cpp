@@ -1,7 +1,7 @@
 #include "tests/zookeeper/server.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include "tests/process/loopback.hpp"
+
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -71,10 +71,7 @@ std::string server::ask(const std::string& word) const {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const timeval limit{.tv_sec = 2, .tv_usec = 0};
   ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-  sockaddr_in to{};
-  to.sin_family = AF_INET;
-  to.sin_port = htons(static_cast<std::uint16_t>(port_.number()));
-  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const sockaddr_in to = process::loopback(port_.number());
   std::string answer;
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0 &&
       ::send(fd, word.data(), word.size(), MSG_NOSIGNAL) > 0) {
