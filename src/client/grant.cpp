@@ -127,7 +127,7 @@ void grant::shortened() {
 }
 
 bool grant::forked() const noexcept { return owner_->forked(); }
-bool grant::left_alone() const noexcept { return owner_->left_alone(); }
+bool grant::left_alone() const noexcept { return owner_->store().left_alone(); }
 
 error grant::why_lost() const {
   auto text = "the lock " + name_.printable() + " is lost";
@@ -298,8 +298,7 @@ result<void> grant::told_by(const core::leave_reply& r) {
 
 /// From held to over; else why that is not possible any more.
 result<void> grant::end_held() {
-  if (forked()) return forked_error();
-  if (left_alone()) return ending_error();
+  if (auto asked = owner_->store().usable(); !asked) return asked;
   notice_loss();
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::over)) {

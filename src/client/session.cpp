@@ -61,7 +61,7 @@ result<std::shared_ptr<client::acquisition>> begin(
 
 void drop(std::shared_ptr<client::session_core>& core) noexcept {
   if (!core) return;
-  if (core->left_alone()) return client::leave_alone(std::move(core));
+  if (core->store().left_alone()) return client::leave_alone(std::move(core));
   if (const auto closed = core->close(); !closed) {
     // Nobody to tell: the record falls when its ttl has run out.
   }

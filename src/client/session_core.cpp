@@ -47,8 +47,7 @@ void session_core::raise_gate(std::uint64_t to) noexcept {
 }
 
 result<void> session_core::usable() {
-  if (forked()) return forked_error();
-  if (store_->over()) return ending_error();
+  if (auto asked = store_->usable(); !asked) return asked;
   if (!lease_.is_lost()) return {};
   const auto now = status();
   return over_error(now.state, now.reason, id_);
@@ -203,8 +202,7 @@ result<void> session_core::settle(const core::reply& r) {
 }
 
 result<void> session_core::close() {
-  if (forked()) return forked_error();
-  if (store_->over()) return ending_error();
+  if (auto asked = store_->usable(); !asked) return asked;
   machine::step s;
   {
     const std::lock_guard hold(mutex_);

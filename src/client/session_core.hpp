@@ -37,8 +37,6 @@ class session_core final : public io::alarm::guarded,
   ~session_core() override;
 
   bool forked() const noexcept { return io::process_generation() != generation_; }
-  /// Nobody may or can end it here: in a forked child, or late in the program's end.
-  bool left_alone() const noexcept { return forked() || store_->over(); }
   const session_id& id() const noexcept { return id_; }
   std::uint64_t inc() const noexcept { return inc_; }
   duration ttl() const noexcept { return ttl_; }

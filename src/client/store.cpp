@@ -15,7 +15,7 @@ namespace holdfast {
 namespace {
 
 void drop(std::shared_ptr<client::operator_view>& view) noexcept {
-  if (view && !view->store()->usable()) return client::leave_alone(std::move(view));
+  if (view && view->store()->left_alone()) return client::leave_alone(std::move(view));
   view.reset();
 }
 

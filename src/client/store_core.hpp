@@ -47,7 +47,9 @@ class store_core {
   bool forked() const noexcept;
   /// The program is ending, and the engine answers nothing any more.
   bool over() const noexcept { return opened_.loop && opened_.loop->over(); }
-  /// Why nothing may be asked of it: a forked child, or the program's end.
+  /// Nobody may or can ask it for anything: in a forked child, or late in the program's end.
+  bool left_alone() const noexcept { return forked() || over(); }
+  /// Success, or why it is left alone.
   result<void> usable() const;
 
   /// The loop of this store; all objects of this process on the same store share one.

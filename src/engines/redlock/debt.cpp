@@ -149,8 +149,10 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   settled done;
   bool freed = true;
   const reading<released> got = a.reply == nullptr ? fault::silent : replies::release(*a.reply);
-  if (a.reply != nullptr) cluster_->answered(i);
-  if (a.reply != nullptr) cluster_->heed(i, got.why(), a.reply);
+  if (a.reply != nullptr) {
+    cluster_->answered(i);
+    cluster_->heed(i, got.why(), a.reply);
+  }
   if (got) note_others(i, *got);
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
   const bool forgot = got.why() == fault::script_missing;
