@@ -1,7 +1,9 @@
 -- KEYS lock
 -- ARGV value, seat, own, keep
 return answer(function()
-  local there = redis.pcall('GET', KEYS[1])
+  if deleted then
+    return call_waiters(KEYS[1])
+  end
   if type(there) == 'table' and there.err then
     -- Another type of value is certainly not ours.
     if string.find(there.err, 'WRONGTYPE', 1, true) then
@@ -13,6 +15,7 @@ return answer(function()
     if ARGV[1] == '' or there ~= ARGV[1] then
       return 0
     end
+    -- Once more, for what it fails with.
     run('DEL', KEYS[1])
   elseif ARGV[1] ~= '' then
     return 0

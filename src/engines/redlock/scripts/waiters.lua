@@ -1,4 +1,4 @@
--- Begins every script that frees a lock.
+-- Begins the release.
 
 local function published(channel)
   return type(redis.pcall('PUBLISH', channel, 'released')) == 'number'
@@ -9,10 +9,11 @@ end
 -- all are told, or not publish; 3: others wait, and the next one behind our seat is called, unless
 -- the lock is kept.
 local function call_waiters(name)
+  local keeps = (ARGV[4] or '0') ~= '0'
   local all = 'holdfast:free:all:' .. name
-  local count = redis.pcall('PUBSUB', 'NUMSUB', all)
+  count = count or redis.pcall('PUBSUB', 'NUMSUB', all)
   if count.err then
-    if ARGV[4] ~= '1' then
+    if not keeps then
       published(all)
     end
     return 2
@@ -21,7 +22,7 @@ local function call_waiters(name)
   if count[2] <= own then
     return 1
   end
-  if ARGV[4] == '1' then
+  if keeps then
     return 3
   end
   local from = tonumber(ARGV[2]) or tonumber(string.sub(ARGV[1], 1, 2), 16) or 0
