@@ -120,6 +120,17 @@ TEST_F(release_script, keeps_it_from_the_others_and_says_that_they_wait) {
   EXPECT_EQ(n.run(scripts::release, {"b"}, {value(2), "3", "0", "1"}), integer(1));
 }
 
+TEST_F(release_script, counts_nobody_where_it_is_not_asked) {
+  waiting w(n, 9);
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "0", "2"}), integer(2));
+  EXPECT_EQ(n.command({"EXISTS", "a"}), integer(0));
+  EXPECT_FALSE(w.is_called());
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "0", "2"}), integer(0));
+  n.acquire("a", value(2));
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "0", "2"}), integer(0));
+  EXPECT_EQ(n.command({"EXISTS", "a"}), integer(1)) << "of somebody else";
+}
+
 TEST_F(release_script, a_call_without_a_release_is_for_a_lock_that_is_free) {
   waiting w(n, 9);
   const std::vector<std::string> call{"", "3", "0", "0"};

@@ -85,8 +85,9 @@ void release(std::string& out, std::string_view name, std::string_view value) {
 }
 
 void release(std::string& out, std::string_view name, std::string_view value, const call& who) {
+  const int counted = who.count ? 1 : 2;
   resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, value, who.seat,
-                           who.own ? 1 : 0, who.keep ? 1 : 0);
+                           who.own ? 1 : 0, who.keep ? counted : 0);
 }
 
 void call_next(std::string& out, std::string_view name, unsigned seat) {

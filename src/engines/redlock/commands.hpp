@@ -42,6 +42,7 @@ struct call {
   unsigned seat{};  ///< The next one behind it.
   bool own{};       ///< This client itself sits there.
   bool keep{};      ///< Nobody.
+  bool count{};     ///< Where it keeps: the answer says whether others wait.
 };
 void release(std::string& out, std::string_view name, std::string_view value, const call& who);
 /// For somebody who was called and does not want it: the next one behind that seat.

@@ -63,9 +63,11 @@ TEST(commands, raise_repair_and_release_have_those_of_theirs) {
   EXPECT_EQ(written([&](std::string& out) { commands::release(out, "a", value, who); }),
             (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "7", "1", "0"}));
   EXPECT_EQ(written([&](std::string& out) {
-              commands::release(out, "a", value, {.seat = 0, .own = false, .keep = true});
+              commands::release(out, "a", value, {.keep = true, .count = true});
             }),
             (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "0", "0", "1"}));
+  EXPECT_EQ(written([&](std::string& out) { commands::release(out, "a", value, {.keep = true}); }),
+            (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "0", "0", "2"}));
 }
 
 TEST(commands, renewals_name_all_keys_before_all_values) {

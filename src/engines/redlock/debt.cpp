@@ -29,6 +29,17 @@ owed_release make(const placed_key& key, duration timeout) {
   return m;
 }
 
+/// Who is called asks at once: the release is ahead of it at a majority, the node that calls among
+/// them, also when this thread is interrupted between two of them.
+node_set before_the_call(node_set which, node_set calls_at, std::size_t majority) {
+  node_set first{};
+  if ((which & calls_at).empty()) return first;
+  for_each(which - calls_at, [&](node_index i) {
+    if (first.size() + 1 < majority) first.add(i);
+  });
+  return first;
+}
+
 }  // namespace
 
 debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l,
@@ -81,7 +92,8 @@ void debt::write_release(std::string& bytes, node_index i) const {
   commands::release(bytes, key_.name, key_.value,
                     {.seat = how_.seat.value_or(0),
                      .own = how_.listens_at.has(i) && connections_[i] == 0,
-                     .keep = how_.keeps});
+                     .keep = how_.keeps,
+                     .count = how_.counts});
 }
 
 /// Under the mutex.
@@ -94,7 +106,7 @@ void debt::send(step& s) {
     c.deadline = now + timeout_;
     c.receiver = shared_from_this();
     c.is_release = true;
-    for_each(which, [&](node_index i) {
+    const auto put = [&](node_index i) {
       write_release(bytes, i);
       c.bytes = bytes;
       c.tag = i;
@@ -109,7 +121,11 @@ void debt::send(step& s) {
       const step more = up ? machine_.failed(i, now) : machine_.disconnected(i, now);
       s.finished = s.finished || more.finished;
       s.wake = more.wake;
-    });
+    };
+    const node_set first = before_the_call(which, how_.calls_at, cluster_->majority());
+    for_each(first, put);
+    for_each(which & how_.calls_at, put);
+    for_each(which - first - how_.calls_at, put);
   }
 }
 
@@ -173,7 +189,10 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
       freed = false;
     }
   }
-  if (done) done(freed);
+  if (!done) return;
+  if (!how_.keeps) return done(freed);
+  // Behind the answers to the next holder, which came with this one: it is who waits for them.
+  cluster_->loop().post([done = std::move(done), freed] { done(freed); });
 }
 
 /// Under the mutex: what a node said, or that it said nothing and never will.

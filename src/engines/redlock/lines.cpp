@@ -112,6 +112,13 @@ bool lines::tell_first(std::string_view name, cue what) {
 // ---- a release of this process ----
 
 lines::parting lines::part(const std::string& name) {
+  parting p = part_here(name);
+  if (!p.seat || p.keeps) return p;
+  if (const auto where = post(name)) p.calls_at.add(*where);
+  return p;
+}
+
+lines::parting lines::part_here(const std::string& name) {
   parting p;
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
@@ -125,7 +132,9 @@ lines::parting lines::part(const std::string& name) {
   const time_point now = clock::now();
   if (l.streak == 0) l.streak_began = now;
   p.keeps = waits && (++l.streak <= streak_max || (l.alone && now - l.streak_began < alone_limit));
-  l.none = {};
+  // Counting costs the nodes as much as the release: once before it may go to others.
+  p.counts = !p.keeps || l.streak % streak_max == 0;
+  if (p.counts) l.none = {};
   l.lets_by = waits && !p.keeps && l.rivals;
   if (p.keeps) return p;
   l.streak = 0;

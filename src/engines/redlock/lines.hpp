@@ -87,10 +87,12 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   /// How a holder of this process lets a lock go.
   struct parting {
     bool keeps{};                    ///< For the next one of this process: nobody else is called.
+    bool counts{};                   ///< The nodes say whether others wait.
     bool rivals{};                   ///< Others wait, as far as we know.
     bool alone{};                    ///< The other way round; neither: nobody can tell.
     std::optional<unsigned> seat{};  ///< Ours; nothing when there is no line here.
     node_set listens_at{};           ///< Where we would hear a call ourselves.
+    node_set calls_at{};             ///< Where others hear one, if they do: it goes there first.
   };
   /// Before the release is sent.
   parting part(const std::string& name);
@@ -149,6 +151,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   void drop(std::string_view channel, node_index i);
   void call_next(std::string_view name, node_index i);
   void linger(const std::string& name, line& l);
+  parting part_here(const std::string& name);
   bool leave_empty(std::string_view name, time_point parted);
 
   const std::shared_ptr<cluster> cluster_;
