@@ -347,6 +347,7 @@ void grant::give_up_lost() {
 }
 
 void grant::abandon() noexcept {
+  if (state_.load() == state::over) return;
   const auto now = clock::now();
   if (!owner_->lease().check(duration::zero(), now)) return;
   const bool held = state_.load() == state::held && counts_->check(duration::zero(), now);

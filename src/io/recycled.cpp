@@ -40,6 +40,14 @@ block_cache* make_own() noexcept {
 
 block_cache* own() noexcept { return cache_here != nullptr ? cache_here : make_own(); }
 
+constexpr std::size_t line_bytes = 64;
+
+/// Has the processor bring what is taken next: of a thousand locks' memory little is at hand.
+void fetch(const void* at, std::size_t bytes) noexcept {
+  const char* const line = static_cast<const char*>(at);
+  for (std::size_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(line + i, 1);
+}
+
 }  // namespace
 
 block_cache::~block_cache() {
@@ -52,7 +60,9 @@ void* block_cache::take(std::size_t bytes) noexcept {
   block*& first = free_[size_of(bytes) / grain - 1];
   if (first == nullptr) return nullptr;
   kept_ -= size_of(bytes);
-  return std::exchange(first, first->next);
+  block* const taken = std::exchange(first, first->next);
+  if (first != nullptr) fetch(first, size_of(bytes));
+  return taken;
 }
 
 bool block_cache::keep(void* at, std::size_t bytes) noexcept {

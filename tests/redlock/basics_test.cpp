@@ -99,6 +99,27 @@ TEST_F(redlock_basics, a_cancelled_waiter_leaves_nothing_behind) {
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
+TEST_F(redlock_basics, what_a_handler_began_is_ended_by_any_thread) {
+  session s = nodes.open("ttl=5s&node_timeout=1s");
+  for (std::size_t i = 0; i < 3; ++i) nodes.stop(i);
+  std::atomic<bool> began{};
+  std::atomic<bool> ended{};
+  std::optional<errc> said;
+  s.acquire(lock_name("a"), {}, [&](const result<lock>&) {
+    s.acquire(lock_name("b"), {}, [&](result<lock> l) {
+      said = l ? errc{} : l.error().code();
+      ended = true;
+    });
+    began = true;
+  });
+  EXPECT_TRUE(eventually([&] { return began.load(); }));
+  EXPECT_TRUE(s.close());
+  EXPECT_TRUE(eventually([&] { return ended.load(); }));
+  EXPECT_EQ(said, errc::lost);
+  for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
+  EXPECT_TRUE(nodes.comes_to("b", 0));
+}
+
 TEST_F(redlock_basics, many_names_are_held_at_once_and_closing_the_session_frees_them) {
   session s = nodes.open();
   std::vector<lock> held;

@@ -86,7 +86,7 @@ void contender::round_ended(round::result_of& r) {
   {
     const std::lock_guard hold(mutex_);
     round_.reset();
-    pause_.measured(clock::now() - r.sent);
+    pause_.measured(r.took);
     wanted = !cancelled_;
     was_turn = std::exchange(turn_, false);
     if (std::exchange(called_, false)) {

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -27,6 +28,19 @@ owed_release make(const placed_key& key, duration timeout) {
     m.trace_of(i, {.connection = key.connections[i], .settled_before = key.answered.has(i)});
   });
   return m;
+}
+
+core::leave_reply reply_of(bool freed, const cluster& c) {
+  core::leave_reply r;
+  r.what = freed ? core::status::ok : core::status::unknown;
+  if (!freed) {
+    const std::string why = c.silent();
+    r.text =
+        "too few nodes confirmed the release in time; it is repeated until the lock's ttl is "
+        "over" +
+        (why.empty() ? "" : "; " + why);
+  }
+  return r;
 }
 
 /// Who is called asks at once: the release is ahead of it at a majority, the node that calls among
@@ -49,6 +63,7 @@ debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::sh
       timeout_(timeout),
       lines_(std::move(l)),
       how_(how),
+      mutex_(cluster_->loop()),
       machine_(make(key_, cluster_->set().timeout_for(key_.ttl))) {}
 
 void debt::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
@@ -77,10 +92,10 @@ void debt::start(settled then) {
     const time_point now = clock::now();
     patience_ = now + timeout_;
     then_ = std::move(then);
-    conclude(machine_.start(up(), now));
-    done = take_settled(now);
+    conclude(machine_.start(up(), now), now);
+    done = take_settled();
   }
-  if (done) done(true);
+  if (done) done(reply_of(true, *cluster_));
 }
 
 /// `bytes` has the release of another node, or nothing.
@@ -97,11 +112,10 @@ void debt::write_release(std::string& bytes, node_index i) const {
 }
 
 /// Under the mutex.
-void debt::send(step& s) {
+void debt::send(step& s, time_point now) {
   while (!s.send.empty()) {
     const node_set which = std::exchange(s.send, {});
     std::string bytes;
-    const time_point now = clock::now();
     io::redis_connection::command c;
     c.deadline = now + timeout_;
     c.receiver = shared_from_this();
@@ -130,8 +144,8 @@ void debt::send(step& s) {
 }
 
 /// Under the mutex.
-void debt::conclude(step s) {
-  send(s);
+void debt::conclude(step s, time_point now) {
+  send(s, now);
   over_ = over_ || s.finished;
   if (over_) return;
   // Answers, or the end of waiting for them, come by themselves; for all else somebody has to wake.
@@ -148,7 +162,7 @@ bool debt::is_free() const {
 }
 
 /// Under the mutex: whom to tell, outside it.
-debt::settled debt::take_settled(time_point) {
+debt::settled debt::take_settled() {
   if (!then_ || !(over_ || is_free())) return {};
   return std::exchange(then_, {});
 }
@@ -183,29 +197,31 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
     } else if (!queued) {
       settle(i, got, a.at);
     }
-    done = take_settled(a.at);
+    done = take_settled();
     if (!done && then_ && a.at >= patience_) {
       done = std::exchange(then_, {});
       freed = false;
     }
   }
   if (!done) return;
-  if (!how_.keeps) return done(freed);
+  auto reply = reply_of(freed, *cluster_);
+  if (!how_.keeps) return done(std::move(reply));
   // Behind the answers to the next holder, which came with this one: it is who waits for them.
-  cluster_->loop().post([done = std::move(done), freed] { done(freed); });
+  cluster_->loop().post([done = std::move(done), r = std::move(reply)] { done(r); });
 }
 
 /// Under the mutex: what a node said, or that it said nothing and never will.
 void debt::settle(node_index i, const reading<released>& got, time_point at) {
   under_way_.remove(i);
-  conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
+  conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at),
+           at);
 }
 
 /// Under the mutex: certainly not run, and the script is on its way ahead of the repetition.
 void debt::send_again(node_index i, time_point at) {
   loaded_again_.add(i);
   under_way_.remove(i);
-  conclude(machine_.refused(i, at));
+  conclude(machine_.refused(i, at), at);
 }
 
 void debt::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
@@ -221,10 +237,11 @@ void debt::connected(node_index i) {
   {
     const std::lock_guard hold(mutex_);
     if (over_ || !key_.asked.has(i)) return;
-    conclude(machine_.connected(i, clock::now()));
-    done = take_settled(clock::now());
+    const time_point now = clock::now();
+    conclude(machine_.connected(i, now), now);
+    done = take_settled();
   }
-  if (done) done(true);
+  if (done) done(reply_of(true, *cluster_));
 }
 
 void debt::disconnected(node_index i) {
@@ -232,10 +249,11 @@ void debt::disconnected(node_index i) {
   {
     const std::lock_guard hold(mutex_);
     if (over_ || !key_.asked.has(i)) return;
-    conclude(machine_.disconnected(i, clock::now()));
-    done = take_settled(clock::now());
+    const time_point now = clock::now();
+    conclude(machine_.disconnected(i, now), now);
+    done = take_settled();
   }
-  if (done) done(true);
+  if (done) done(reply_of(true, *cluster_));
 }
 
 /// Under the mutex.
@@ -250,14 +268,14 @@ void debt::wake_at(time_point when) {
       const time_point now = clock::now();
       self->timer_at_ = time_point::max();
       if (self->over_) return;
-      self->conclude(self->machine_.tick(now));
-      done = self->take_settled(now);
+      self->conclude(self->machine_.tick(now), now);
+      done = self->take_settled();
       if (!done && self->then_ && now >= self->patience_) {
         done = std::exchange(self->then_, {});
         freed = false;
       }
     }
-    if (done) done(freed);
+    if (done) done(reply_of(freed, *self->cluster_));
   });
 }
 

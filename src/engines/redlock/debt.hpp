@@ -1,14 +1,14 @@
 #pragma once
 
+#include "core/engine.hpp"
 #include "core/redlock/owed_release.hpp"
 #include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/lines.hpp"
 #include "engines/redlock/round.hpp"
+#include "io/turn_mutex.hpp"
 
-#include <functional>
 #include <memory>
-#include <mutex>
 
 namespace holdfast::engines::redlock {
 
@@ -20,8 +20,8 @@ class debt final : public io::redis_receiver,
                    public link_listener,
                    public std::enable_shared_from_this<debt> {
  public:
-  /// `freed`: so many nodes certainly do not have it that others can have a majority.
-  using settled = std::function<void(bool freed)>;
+  /// `ok`: so many nodes certainly do not have it that others can have a majority.
+  using settled = core::on<core::leave_reply>;
 
   /// `timeout`: how long an answer is waited for. `l` is told who else waits for it, as far as the
   /// nodes know; null: nobody is called, for the key was never the lock.
@@ -46,13 +46,13 @@ class debt final : public io::redis_receiver,
 
   node_set up() const;
   void write_release(std::string& bytes, node_index i) const;
-  void send(step& s);
-  void conclude(step s);
+  void send(step& s, time_point now);
+  void conclude(step s, time_point now);
   void note_others(node_index i, const released& r) const;
   void settle(node_index i, const reading<released>& got, time_point at);
   void send_again(node_index i, time_point at);
   bool is_free() const;
-  settled take_settled(time_point now);
+  settled take_settled();
   void wake_at(time_point when);
 
   const std::shared_ptr<cluster> cluster_;
@@ -61,7 +61,7 @@ class debt final : public io::redis_receiver,
   const std::shared_ptr<lines> lines_;
   const lines::parting how_;
 
-  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  io::turn_mutex mutex_;  // Guards what is below; never held while anything is called back.
   core::redlock::owed_release machine_;
   core::redlock::per_node<std::uint64_t> connections_{};
   node_set under_way_{};     ///< Sent, and neither answered nor given up.

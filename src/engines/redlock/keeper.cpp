@@ -27,19 +27,6 @@ core::queue_view view(core::reply r) {
   return v;
 }
 
-core::leave_reply left(bool freed, const cluster& c) {
-  core::leave_reply r;
-  r.what = freed ? status::ok : status::unknown;
-  if (!freed) {
-    const std::string why = c.silent();
-    r.text =
-        "too few nodes confirmed the release in time; it is repeated until the lock's ttl is "
-        "over" +
-        (why.empty() ? "" : "; " + why);
-  }
-  return r;
-}
-
 /// Why this engine alone cannot do it.
 std::optional<core::reply> objection(const core::enqueue_request& r) {
   if (!r.how.is_exclusive()) {
@@ -233,9 +220,12 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   }
   if (taker) taker->cancel();
   if (answer) answer(view(reply_of(status::gone)));
-  if (!key) return done(left(true, *cluster_));
-  give_back(std::move(*key), timeout_,
-            [c = cluster_, done = std::move(done)](bool freed) { done(left(freed, *c)); });
+  if (!key) {
+    core::leave_reply nothing_there;
+    nothing_there.what = status::ok;
+    return done(nothing_there);
+  }
+  give_back(std::move(*key), timeout_, std::move(done));
 }
 
 /// Under the mutex: every extension that was sent may still come, up to one ttl later.
@@ -245,7 +235,7 @@ placed_key keeper::release_of(entry& e) {
   return key;
 }
 
-void keeper::give_back(placed_key key, duration timeout, std::function<void(bool)> then) {
+void keeper::give_back(placed_key key, duration timeout, core::on<core::leave_reply> then) {
   debt::give_back(cluster_, lines_, std::move(key), timeout, std::move(then));
 }
 

@@ -74,7 +74,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   placed_key release_of(entry& e);
-  void give_back(placed_key key, duration timeout, std::function<void(bool)> then);
+  void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then);
 
   struct tally;
   void open_records(time_point limit, core::on<core::open_reply> done);

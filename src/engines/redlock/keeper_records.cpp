@@ -182,7 +182,10 @@ void keeper::end_records(std::vector<placed_key> keys, core::on<core::reply> don
   };
   // All are sent together, so the last one waits at the nodes for all others.
   const duration timeout = timeout_ + a_release * static_cast<duration::rep>(keys.size());
-  for (placed_key& key : keys) give_back(std::move(key), timeout, part);
+  for (placed_key& key : keys) {
+    give_back(std::move(key), timeout,
+              [part](const core::leave_reply& r) { part(r.what == status::ok); });
+  }
   if (!cluster_->set().tokens) return part(true);
   const auto closed = std::make_shared<node_set>();
   gathering::question q;

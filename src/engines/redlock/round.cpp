@@ -9,6 +9,7 @@
 #include <holdfast/lock_name.hpp>
 
 #include <algorithm>
+#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -47,7 +48,8 @@ round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told)
     : cluster_(std::move(c)),
       order_(std::move(o)),
       value_(fresh_value(order_.session, cluster_->set().tokens)),
-      told_(std::move(told)) {}
+      told_(std::move(told)),
+      mutex_(cluster_->loop()) {}
 
 void round::start() {
   std::optional<result_of> ended;
@@ -64,7 +66,7 @@ void round::start() {
                      asked_, now);
     step s = attempt_->start(now);
     if (!s.decided) ask_all(s);
-    conclude(s, ended);
+    conclude(s, now, ended);
   }
   if (ended) finish(*ended);
 }
@@ -173,7 +175,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
       note(attempt_->answered(i, v, a.at), s);
     }
     if (a.what == io::redis_answer::outcome::unknown) note(attempt_->tick(a.at), s);
-    if (s.decided || !s.raise.empty()) conclude(s, ended);
+    if (s.decided || !s.raise.empty()) conclude(s, a.at, ended);
   }
   if (core::redlock::action_on(v.why).look_again && a.what == io::redis_answer::outcome::reply) {
     cluster_->doubted(i);
@@ -202,18 +204,21 @@ void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at
 }
 
 void round::cancel() {
+  if (mutex_.keeps_out()) {
+    return cluster_->loop().post([self = shared_from_this()] { self->cancel(); });
+  }
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);
     if (!attempt_) return;
-    step s = attempt_->cancel(clock::now());
-    conclude(s, ended);
+    const time_point now = clock::now();
+    conclude(attempt_->cancel(now), now, ended);
   }
   if (ended) finish(*ended);
 }
 
 /// Under the mutex: sends what the machine wants, and says how it ended if it did.
-void round::conclude(const step& first, std::optional<result_of>& ended) {
+void round::conclude(const step& first, time_point at, std::optional<result_of>& ended) {
   step s = first;
   while (!s.decided && !s.raise.empty()) raise(s);
   if (!s.decided) return;
@@ -222,7 +227,7 @@ void round::conclude(const step& first, std::optional<result_of>& ended) {
   r.granted = attempt_->chosen();
   r.until = attempt_->until();
   r.there = attempt_->granted();
-  r.sent = attempt_->sent();
+  r.took = at - attempt_->sent();
   r.holder_left = attempt_->holder_left();
   r.newest_token = std::max(newest_token_, r.granted.value);
   if (!r.held) note_failure(r);

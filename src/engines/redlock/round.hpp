@@ -4,6 +4,7 @@
 #include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "io/redis_requests.hpp"
+#include "io/turn_mutex.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/session_id.hpp>
@@ -11,7 +12,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
@@ -47,7 +47,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
     token granted{};
     time_point until{};
     node_set there{};
-    time_point sent{};
+    duration took{};  ///< From sending to the decision.
     placed_key key{};
     error why{errc::busy, "held"};  ///< Unless held; a short text takes no memory.
     bool denied{};                  ///< A node says that the session is denied.
@@ -85,7 +85,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   void raise(step& s);
   void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
   core::redlock::node_vote read(bool is_raise, node_index i, const io::redis_answer& a);
-  void conclude(const step& s, std::optional<result_of>& ended);
+  void conclude(const step& s, time_point at, std::optional<result_of>& ended);
   void note_failure(result_of& r) const;
   void finish(result_of& r);
 
@@ -94,7 +94,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   std::string value_;
   const std::shared_ptr<owner> told_;
 
-  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  io::turn_mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::shared_ptr<const ballots> ballots_;
   node_set asked_;  ///< The voters without those that are silent.
   std::optional<core::redlock::attempt> attempt_;
