@@ -107,7 +107,15 @@ child& child::operator=(child&& other) noexcept {
 }
 
 void child::signal(int number) const {
-  if (pid_ > 0) ::kill(pid_, number);
+  if (pid_ <= 0) return;
+  ::kill(pid_, number);
+  if (number != SIGSTOP) return;
+  // A process of many threads still answers until the last of them has stopped.
+  eventually([this] {
+    siginfo_t seen{};
+    const int options = WSTOPPED | WEXITED | WNOHANG | WNOWAIT;
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &seen, options) != 0 || seen.si_pid != 0;
+  });
 }
 
 std::optional<int> child::wait(std::chrono::milliseconds limit) {

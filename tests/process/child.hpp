@@ -45,6 +45,7 @@ class child {
   ~child() { end(); }
 
   pid_t pid() const { return pid_; }
+  /// After SIGSTOP it has stopped when this returns.
   void signal(int number) const;
   /// The exit code, or 128 + the signal; nothing when it still runs after `limit`.
   std::optional<int> wait(std::chrono::milliseconds limit = std::chrono::seconds{60});
