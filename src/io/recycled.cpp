@@ -1,5 +1,9 @@
 #include "io/recycled.hpp"
 
+#include "io/prefetch.hpp"
+
+#include <cstdint>
+
 namespace holdfast::io {
 
 namespace {
@@ -40,14 +44,6 @@ block_cache* make_own() noexcept {
 
 block_cache* own() noexcept { return cache_here != nullptr ? cache_here : make_own(); }
 
-constexpr std::size_t line_bytes = 64;
-
-/// Has the processor bring what is taken next: of a thousand locks' memory little is at hand.
-void fetch(const void* at, std::size_t bytes) noexcept {
-  const char* const line = static_cast<const char*>(at);
-  for (std::size_t i = 0; i < bytes; i += line_bytes) __builtin_prefetch(line + i, 1);
-}
-
 }  // namespace
 
 block_cache::~block_cache() {
@@ -61,7 +57,8 @@ void* block_cache::take(std::size_t bytes) noexcept {
   if (first == nullptr) return nullptr;
   kept_ -= size_of(bytes);
   block* const taken = std::exchange(first, first->next);
-  if (first != nullptr) fetch(first, size_of(bytes));
+  // The one that is taken next, while this one is filled.
+  if (first != nullptr) prefetch(reinterpret_cast<std::uintptr_t>(first), size_of(bytes));
   return taken;
 }
 

@@ -1,6 +1,7 @@
 #include "io/redis_requests.hpp"
 
 #include "core/assert.hpp"
+#include "io/prefetch.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -14,9 +15,8 @@ constexpr std::size_t kept_max = 512;
 
 /// So many answers earlier: in the time that they take, memory has answered.
 constexpr std::size_t ahead = 4;
-/// Most of a receiver; the processor may be asked for what is behind its end.
-constexpr std::uintptr_t fetched_bytes = 640;
-constexpr std::uintptr_t line_bytes = 64;
+/// Most of a receiver.
+constexpr std::size_t fetched_bytes = 640;
 
 }  // namespace
 
@@ -48,11 +48,7 @@ void redis_requests::fetch_ahead() const noexcept {
   if (size() <= ahead) return;
   const auto at = reinterpret_cast<std::uintptr_t>(all_[ahead].receiver.get());
   // The count of its owners is before it.
-  const auto first = at - line_bytes / 2;
-#pragma GCC unroll 16
-  for (std::uintptr_t i = 0; i <= fetched_bytes / line_bytes; ++i) {
-    __builtin_prefetch(reinterpret_cast<const void*>(first + i * line_bytes), 1);
-  }
+  prefetch(at - cache_line_bytes / 2, fetched_bytes + cache_line_bytes);
 }
 
 std::vector<redis_request> redis_requests::take_due(time_point now) {
