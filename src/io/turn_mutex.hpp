@@ -9,7 +9,7 @@ namespace holdfast::io {
 
 /// A mutex that costs nothing where no second thread can come: what is made on a turn of a loop may
 /// be confined to its turns, which one thread runs at a time (io/turn.hpp). A thousand locks that
-/// one thread takes would pay for some twenty mutexes each.
+/// one thread takes would pay for a dozen mutexes each.
 ///
 /// | made                | lock()               | who may come                               |
 /// |---------------------|----------------------|--------------------------------------------|

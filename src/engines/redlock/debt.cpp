@@ -92,7 +92,7 @@ void debt::start(settled then) {
     const time_point now = clock::now();
     patience_ = now + timeout_;
     then_ = std::move(then);
-    conclude(machine_.start(up(), now), now);
+    conclude(machine_.start(up(), now));
     done = take_settled();
   }
   if (done) done(reply_of(true, *cluster_));
@@ -112,10 +112,11 @@ void debt::write_release(std::string& bytes, node_index i) const {
 }
 
 /// Under the mutex.
-void debt::send(step& s, time_point now) {
+void debt::send(step& s) {
   while (!s.send.empty()) {
     const node_set which = std::exchange(s.send, {});
     std::string bytes;
+    const time_point now = clock::now();
     io::redis_connection::command c;
     c.deadline = now + timeout_;
     c.receiver = shared_from_this();
@@ -144,8 +145,8 @@ void debt::send(step& s, time_point now) {
 }
 
 /// Under the mutex.
-void debt::conclude(step s, time_point now) {
-  send(s, now);
+void debt::conclude(step s) {
+  send(s);
   over_ = over_ || s.finished;
   if (over_) return;
   // Answers, or the end of waiting for them, come by themselves; for all else somebody has to wake.
@@ -213,15 +214,14 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
 /// Under the mutex: what a node said, or that it said nothing and never will.
 void debt::settle(node_index i, const reading<released>& got, time_point at) {
   under_way_.remove(i);
-  conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at),
-           at);
+  conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
 }
 
 /// Under the mutex: certainly not run, and the script is on its way ahead of the repetition.
 void debt::send_again(node_index i, time_point at) {
   loaded_again_.add(i);
   under_way_.remove(i);
-  conclude(machine_.refused(i, at), at);
+  conclude(machine_.refused(i, at));
 }
 
 void debt::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
@@ -237,8 +237,7 @@ void debt::connected(node_index i) {
   {
     const std::lock_guard hold(mutex_);
     if (over_ || !key_.asked.has(i)) return;
-    const time_point now = clock::now();
-    conclude(machine_.connected(i, now), now);
+    conclude(machine_.connected(i, clock::now()));
     done = take_settled();
   }
   if (done) done(reply_of(true, *cluster_));
@@ -249,8 +248,7 @@ void debt::disconnected(node_index i) {
   {
     const std::lock_guard hold(mutex_);
     if (over_ || !key_.asked.has(i)) return;
-    const time_point now = clock::now();
-    conclude(machine_.disconnected(i, now), now);
+    conclude(machine_.disconnected(i, clock::now()));
     done = take_settled();
   }
   if (done) done(reply_of(true, *cluster_));
@@ -268,7 +266,7 @@ void debt::wake_at(time_point when) {
       const time_point now = clock::now();
       self->timer_at_ = time_point::max();
       if (self->over_) return;
-      self->conclude(self->machine_.tick(now), now);
+      self->conclude(self->machine_.tick(now));
       done = self->take_settled();
       if (!done && self->then_ && now >= self->patience_) {
         done = std::exchange(self->then_, {});

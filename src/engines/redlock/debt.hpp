@@ -15,7 +15,7 @@ namespace holdfast::engines::redlock {
 /// The release of one key on the wire, until no node can have it. It keeps itself alive by what is
 /// under way.
 ///
-/// Thread safety: every function, from any thread.
+/// Thread safety: start() on the thread that made it; all others on the loop's.
 class debt final : public io::redis_receiver,
                    public link_listener,
                    public std::enable_shared_from_this<debt> {
@@ -46,8 +46,8 @@ class debt final : public io::redis_receiver,
 
   node_set up() const;
   void write_release(std::string& bytes, node_index i) const;
-  void send(step& s, time_point now);
-  void conclude(step s, time_point now);
+  void send(step& s);
+  void conclude(step s);
   void note_others(node_index i, const released& r) const;
   void settle(node_index i, const reading<released>& got, time_point at);
   void send_again(node_index i, time_point at);

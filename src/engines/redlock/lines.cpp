@@ -118,6 +118,7 @@ lines::parting lines::part(const std::string& name) {
   return p;
 }
 
+/// All of it but where others hear a call: that needs the nodes.
 lines::parting lines::part_here(const std::string& name) {
   parting p;
   const std::lock_guard hold(mutex_);

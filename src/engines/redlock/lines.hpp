@@ -92,7 +92,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     bool alone{};                    ///< The other way round; neither: nobody can tell.
     std::optional<unsigned> seat{};  ///< Ours; nothing when there is no line here.
     node_set listens_at{};           ///< Where we would hear a call ourselves.
-    node_set calls_at{};             ///< Where others hear one, if they do: it goes there first.
+    node_set calls_at{};             ///< Where others hear one, if they do.
   };
   /// Before the release is sent.
   parting part(const std::string& name);

@@ -32,7 +32,7 @@ struct placed_key {
 /// One attempt on the wire: it asks the voters at once, feeds the attempt machine with what comes
 /// back, and tells once how it ended.
 ///
-/// Thread safety: every function, from any thread.
+/// Thread safety: every function, from any thread; start() only from the one that made it.
 class round final : public io::redis_receiver, public std::enable_shared_from_this<round> {
  public:
   struct order {
@@ -47,7 +47,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
     token granted{};
     time_point until{};
     node_set there{};
-    duration took{};  ///< From sending to the decision.
+    duration took{};  ///< From sending until the answer that decided.
     placed_key key{};
     error why{errc::busy, "held"};  ///< Unless held; a short text takes no memory.
     bool denied{};                  ///< A node says that the session is denied.

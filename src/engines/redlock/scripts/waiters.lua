@@ -1,4 +1,4 @@
--- Begins the release.
+-- Begins the release, behind quick_release, which may have counted already.
 
 local function published(channel)
   return type(redis.pcall('PUBLISH', channel, 'released')) == 'number'
