@@ -25,7 +25,7 @@ using redlock::overview;
 struct typed {
   common_options common;
   std::string action, max_ttl;
-  bool accept_unsafe{}, yes{};
+  bool accept_unsafe{}, other_list{}, yes{};
 
   /// `only`: the one action that help is asked for, or empty for all.
   void add_to(arguments& app, const std::string& only) {
@@ -48,7 +48,12 @@ struct typed {
                    "init, recover: accept servers that may drop keys\n"
                    "(an eviction policy with a memory limit)");
     }
-    if (only.empty() || only == "recover") app.add_flag("--yes", yes, "recover: do not ask");
+    if (only.empty() || only == "recover") {
+      app.add_flag("--other-list", other_list,
+                   "recover: take over nodes of a store with another\n"
+                   "list of nodes, which loses them");
+      app.add_flag("--yes", yes, "recover: do not ask");
+    }
     common.add_to(app);
   }
   bool writes() const { return action == "init" || action == "recover"; }
@@ -82,7 +87,8 @@ std::string about_action(const std::string& action) {
            "servers or the list of nodes are wrong.";
   }
   return std::string(given_up) +
-         "Also for another list of nodes and another max_ttl. A majority has to answer. It asks on "
+         "Also for another list of nodes (--other-list) and another max_ttl. A majority has to "
+         "answer. It asks on "
          "the terminal; without one it needs --yes.";
 }
 
@@ -105,6 +111,11 @@ std::optional<int> check(const typed& t, const report& out) {
   if (t.yes && t.action != "recover") {
     return out.fail(exit_code::usage,
                     "redlock " + t.action + ": --yes is for recover; nothing else asks");
+  }
+  if (t.other_list && t.action != "recover") {
+    return out.fail(exit_code::usage, "redlock " + t.action +
+                                          ": --other-list is for recover, which alone changes "
+                                          "the list of a store");
   }
   if (!t.writes() && (t.accept_unsafe || !t.max_ttl.empty())) {
     return out.fail(exit_code::usage,
@@ -217,6 +228,7 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   if (const auto code = check(t, out)) return *code;
   redlock::setup how;
   how.accept_unsafe = t.accept_unsafe;
+  how.other_list = t.other_list;
   if (!t.max_ttl.empty()) {
     const auto d = parse_duration(t.max_ttl);
     if (!d) return out.fail(exit_code::usage, "--max-ttl: " + d.error().message());

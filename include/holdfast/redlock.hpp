@@ -55,6 +55,9 @@ struct setup {
   duration max_ttl{};
   /// Accept servers that may drop keys (an eviction policy with a memory limit).
   bool accept_unsafe{};
+  /// recover(): take over nodes whose records are of another list of nodes. Their old store loses
+  /// them: stop its holders first.
+  bool other_list{};
 };
 
 /// Looks at every node, waiting some seconds for those that do not answer. Like every client it
@@ -71,8 +74,10 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {
 
 /// Writes new records on every node that answers, after a majority lost its state. What it gives
 /// up: a lock that is still held may be granted again, unless its ttl has passed since the loss;
-/// and a token may repeat, if clocks were set back by more than the store's age.
-/// Errors: as init(); it needs a majority of the nodes.
+/// and a token may repeat, if clocks were set back by more than the store's age. It is also how a
+/// store gets another list of nodes, with `other_list`.
+/// Errors: as init(); it needs a majority of the nodes. `invalid_argument` also: a node belongs to
+/// a store with another list.
 HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
 
 }  // namespace holdfast::redlock

@@ -131,9 +131,19 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   initialised --max-ttl 20s
   expect 64 holdfast run x --store "redlock://${nodes%,*}" -- true
   says 'belongs to another list of nodes' 'in the same spelling as the other clients'
+  expect 64 holdfast redlock init --store "redlock://${nodes%,*}"
+  says 'another list of nodes' 'Use the list of that store'
+  [[ $output != *recover* ]]
+  expect 64 holdfast redlock status --other-list
+  says '--other-list is for recover'
+  expect 64 holdfast redlock recover --yes --store "redlock://${nodes%,*}"
+  says 'another list of nodes: 127.0.0.1' 'nothing was written' 'add --other-list'
   expect 64 holdfast run x --ttl 30s -- true
   says 'max_ttl' '20s' 'recover --max-ttl'
   expect 0 holdfast run x --ttl 15s -- true
+  expect 0 holdfast redlock recover --yes --other-list --store "redlock://${nodes%,*}"
+  expect 0 holdfast run x --ttl 15s --store "redlock://${nodes%,*}" -- true
+  expect 0 holdfast redlock recover --yes --other-list
   expect 69 holdfast run x --shared --ttl 15s -- true
   says 'unsound over independent masters' 'A local: store'
   [[ $output != *redis://* && $output != *etcd* ]]

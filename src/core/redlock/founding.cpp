@@ -46,6 +46,24 @@ result<void> all_fit(std::span<const node> nodes) {
   return {};
 }
 
+bool is_of_other_list(const founding::config& c, const node& n) {
+  return n.answered && n.facts.record && n.facts.record->config_hash != c.config_hash;
+}
+
+/// Two stores may be live: each loses the nodes that the other one takes.
+result<void> all_ours(const founding::config& c, std::span<const node> nodes) {
+  std::string names;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (is_of_other_list(c, nodes[i])) names += (names.empty() ? "" : ", ") + name_of(nodes[i], i);
+  }
+  if (c.other_list || names.empty()) return {};
+  return error(errc::invalid_argument,
+               "these nodes belong to a store with another list of nodes: " + names +
+                   ". That store would lose them and what they granted; nothing was written. Is "
+                   "the list right? To give that store this new list, stop all holders, then add "
+                   "--other-list");
+}
+
 /// Above every token that any node remembers, and above what a clock that only grew ever gave.
 std::uint64_t first_floor(std::span<const node> nodes) {
   std::uint64_t floor = 0;
@@ -90,6 +108,11 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
                                           ". init needs every node, because one that is missing " +
                                           "may belong to a store already");
     }
+    if (is_of_other_list(c, nodes[i])) {
+      return error(errc::invalid_argument,
+                   name_of(nodes[i], i) + " has a node record of a store with another list of " +
+                       "nodes. Use the list of that store, or another server");
+    }
     if (nodes[i].facts.record) {
       return error(errc::invalid_argument,
                    name_of(nodes[i], i) + " has a node record: the store is set up already. " +
@@ -102,6 +125,7 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
 
 result<std::vector<write>> founding::recover(const config& c, std::span<const node> nodes) {
   if (const auto fit = all_fit(nodes); !fit) return fit.error();
+  if (const auto ours = all_ours(c, nodes); !ours) return ours.error();
   std::uint64_t epoch = 0;
   std::vector<write> writes;
   for (const node& n : nodes) {

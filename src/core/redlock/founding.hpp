@@ -25,6 +25,7 @@ struct founding {
   struct config {
     std::string config_hash{};
     duration max_ttl{};
+    bool other_list{};  ///< recover: nodes of a store with another list are taken over.
   };
 
   /// `holdfast redlock init`: every node answers and none has a record. Other keys are no obstacle.
@@ -33,7 +34,8 @@ struct founding {
 
   /// `holdfast redlock recover`: a majority answers; whatever they have left counts. What is given
   /// up: locks that are held now may be granted again, and a token that was given before stays
-  /// smaller only if no clock was ever set back by more than the store's age.
+  /// smaller only if no clock was ever set back by more than the store's age. A node that belongs
+  /// to another list of nodes is taken from that store, and only where that is asked for.
   static result<std::vector<write>> recover(const config& c, std::span<const node> nodes);
 };
 

@@ -30,6 +30,7 @@ node_record old_record(std::uint64_t floor, std::uint64_t epoch) {
   r.nonce = "nonce";
   r.floor = floor;
   r.epoch = epoch;
+  r.config_hash = "list";
   return r;
 }
 
@@ -95,6 +96,24 @@ TEST(founding, recover_goes_above_everything_that_is_left) {
   EXPECT_EQ((*plan)[0].nonce_seen, "nonce");
   EXPECT_EQ((*plan)[0].record.nonce, "fresh0") << "what was under way there is refused";
   EXPECT_EQ((*plan)[0].record.id, "old");
+}
+
+TEST(founding, nodes_of_another_list_are_taken_over_only_when_that_is_asked_for) {
+  auto nodes = blank(3);
+  nodes[1].facts.record = old_record(5, 7);
+  nodes[1].facts.record->config_hash = "theirs";
+  const error at_first = founding::init(settings, nodes).error();
+  EXPECT_TRUE(says(at_first, "host1 has a node record of a store with another list"));
+  EXPECT_FALSE(says(at_first, "recover")) << "that would take the node from its store";
+  const auto refused = founding::recover(settings, nodes);
+  EXPECT_EQ(refused.error(), errc::invalid_argument);
+  EXPECT_TRUE(says(refused.error(), "another list of nodes: host1. "));
+  auto asked = settings;
+  asked.other_list = true;
+  ASSERT_TRUE(founding::recover(asked, nodes));
+  EXPECT_EQ((*founding::recover(asked, nodes))[1].record.config_hash, "list");
+  nodes[1].answered = false;
+  EXPECT_TRUE(founding::recover(settings, nodes)) << "what it was says nothing of what it is";
 }
 
 TEST(founding, recover_needs_a_majority) {

@@ -151,6 +151,7 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
   founding::config config;
   config.config_hash = c->set().config_hash;
   config.max_ttl = max_ttl_of(how, *c);
+  config.other_list = how.other_list;
   if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
     return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
                                              "; it must be from " + print_duration(core::ttl_min) +
@@ -267,6 +268,11 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
   all.push_back(about(name, level::good, server_text(p, at)));
   if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
     all.push_back(about(name, level::fault, unsafe));
+  }
+  if (!p.load_refusal.empty()) {
+    all.push_back(about(name, level::fault,
+                        p.load_refusal + ". It works with the scripts that somebody else loaded, "
+                                         "until it restarts; allow +script|load"));
   }
   if (!p.facts.durable) {
     all.push_back(
