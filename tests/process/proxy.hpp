@@ -29,6 +29,8 @@ class proxy {
   void delay(std::chrono::milliseconds d) { delay_ = d.count(); }
   /// Connections stay open and nothing passes.
   void swallow(bool on) { swallow_ = on; }
+  /// Connections that are made from now on end at another server.
+  void lead_to(int server_port) { server_port_ = server_port; }
   std::uint64_t reply_bytes() const { return passed_; }
 
  private:
@@ -39,7 +41,7 @@ class proxy {
   bool take(link& l, int from);
   bool deliver(link& l);
 
-  const int server_port_;
+  std::atomic<int> server_port_;
   int listener_{-1};
   int port_{};
   std::atomic<std::int64_t> cut_{-1};

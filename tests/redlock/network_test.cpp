@@ -40,6 +40,39 @@ void acquire_and_release(session& s, five_nodes& nodes) {
   EXPECT_TRUE(nodes.comes_to("a", 0, 10s));
 }
 
+/// So soon clients see where a name leads: they connect anew when their connection is cut.
+void lead(far_nodes& far, std::size_t node, std::size_t to_server_of) {
+  far.links[node]->lead_to(far.nodes[to_server_of].port());
+  far.links[node]->cut_after(0);
+}
+
+/// Fault matrix: a node's name leads to another node's server for a moment | the node is out
+/// meanwhile, and votes again for the clients that live
+TEST(redlock_names, a_name_that_led_elsewhere_for_a_moment_costs_no_node) {
+  far_nodes far(3);
+  const std::string query = "ttl=1s&max_ttl=1s";
+  const session s = far.nodes.open(query);
+  lead(far, 1, 0);
+  ASSERT_TRUE(eventually([&] {
+    return far.nodes.look(query).nodes[1].standing.find("is the same server as") !=
+           std::string::npos;
+  }));
+  far.links[1]->lead_to(far.nodes[1].port());
+  EXPECT_TRUE(far.nodes.votes_come_to(3, query));
+}
+
+/// Fault matrix: two names exchange their servers | both nodes are out until no grant can count
+/// twice, and vote again for the clients that live
+TEST(redlock_names, names_that_exchange_their_servers_vote_again) {
+  far_nodes far(5);
+  const std::string query = "ttl=1s&max_ttl=1s";
+  const session s = far.nodes.open(query);
+  lead(far, 0, 1);
+  lead(far, 1, 0);
+  ASSERT_TRUE(far.nodes.votes_come_to(3, query));
+  EXPECT_TRUE(far.nodes.votes_come_to(5, query));
+}
+
 class redlock_cut : public testing::TestWithParam<std::string> {};
 
 /// Fault matrix: connections of a majority cut at every byte of the replies of an acquire and a

@@ -302,6 +302,28 @@ TEST(redlock_pitfalls, a_permission_that_is_taken_away_is_named) {
   })) << s->status().reason;
 }
 
+/// Fault matrix: SCRIPT LOAD is not allowed | it is named when nobody else loaded the scripts, and
+/// by `doctor` at any time
+TEST(redlock_pitfalls, a_script_load_that_is_refused_is_named) {
+  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
+                                "user bob on >secret ~* &* +@all -script|load\n"});
+  nodes.init();
+  auto st = store::open(as_bob(nodes.url()));
+  ASSERT_TRUE(st) << st.error().message();
+  const auto told = st->diagnose();
+  ASSERT_TRUE(told) << told.error().message();
+  std::size_t faults = 0;
+  for (const finding& f : *told) {
+    const bool names_it = f.text.find("refuses SCRIPT LOAD: NOPERM") != std::string::npos;
+    if (f.severity == finding::level::fault && names_it) ++faults;
+  }
+  EXPECT_EQ(faults, 3U);
+  nodes.everywhere({"SCRIPT", "FLUSH"});
+  const auto s = holdfast::open(as_bob(nodes.url("ttl=1s")));
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message(), HasSubstr("refuses SCRIPT LOAD: NOPERM"));
+}
+
 /// Fault matrix: a release is not allowed | its error names what the nodes said
 TEST(redlock_pitfalls, a_release_that_is_refused_is_not_called_unanswered) {
   five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"

@@ -14,6 +14,9 @@ namespace {
 
 constexpr const char* take_out = "take it out of the list of nodes";
 
+/// Between two connections to a node that is refused.
+constexpr duration refused_pause = std::chrono::seconds{5};
+
 time_point wait_over(time_point since, duration max_ttl) noexcept {
   if (!active.wait_before_rejoin) return time_point::min();
   return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
@@ -42,7 +45,7 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   n.facts = f;
   n.fresh = fresh;
   stop_join(i);
-  n.why = misfit(i);
+  n.why = misfit(i, now);
   if (!n.why.empty()) {
     n.is = standing::refused;
     return finish({}, now);
@@ -72,13 +75,13 @@ node_set admission::refused() const noexcept {
 }
 
 /// Why it can never be a voter as it is; empty when it can.
-std::string admission::misfit(node_index i) const {
+std::string admission::misfit(node_index i, time_point now) const {
   const node_facts& f = nodes_[i].facts;
   if (!f.master) return "is a replica; Redlock needs independent masters: " + std::string(take_out);
   if (!f.standalone) return "is a sentinel or a node of a Redis Cluster: " + std::string(take_out);
   for (node_index other = 0; other < config_.nodes; ++other) {
     const node_state& o = nodes_[other];
-    if (other == i) continue;
+    if (other == i || !is_home(other, now)) continue;
     // Whatever became of it since: behind this address may be its server, and count twice.
     const bool twin = f.record && !o.home_id.empty() && o.home_id == f.record->id;
     if (o.home_run == f.run_id) return "is the same server as " + o.facts.address + ": " + take_out;
@@ -91,6 +94,14 @@ std::string admission::misfit(node_index i) const {
            "clients (host names are compared as text)";
   }
   return {};
+}
+
+/// Whether what the server that was accepted here granted may still count as this node's.
+bool admission::is_home(node_index i, time_point now) const noexcept {
+  const node_state& n = nodes_[i];
+  if (n.gone == time_point::max()) return true;
+  const duration ttl = n.facts.record ? n.facts.record->max_ttl : duration::zero();
+  return now < n.gone + takeover_after(std::max(ttl, config_.max_ttl));
 }
 
 admission::step admission::judge(node_index i, time_point now) {
@@ -362,6 +373,7 @@ admission::step admission::finish(step s, time_point now) {
   catch_up(s, now);
   go_on(s, now);
   settle_epoch(now);
+  note_absence(s, now);
   for (const node_state& n : nodes_) {
     if (n.join && n.is == standing::joining && !n.adopting && n.alone_at > now) {
       s.wake = std::min(s.wake, n.alone_at);
@@ -369,6 +381,27 @@ admission::step admission::finish(step s, time_point now) {
     if (!config_.tokens && n.is == standing::waiting) s.wake = std::min(s.wake, n.ready);
   }
   return s;
+}
+
+void admission::note_absence(step& s, time_point now) {
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    const bool refused = n.is == standing::refused;
+    if (n.is != standing::away && !refused) {
+      n.gone = time_point::max();
+    } else {
+      n.gone = std::min(n.gone, now);
+    }
+    if (!refused) {
+      n.reconnect = time_point::max();
+    } else if (n.reconnect == time_point::max()) {
+      n.reconnect = now + refused_pause;
+    } else if (now >= n.reconnect) {
+      s.reconnect.add(i);
+      n.reconnect = now + refused_pause;
+    }
+    s.wake = std::min(s.wake, n.reconnect);
+  }
 }
 
 node_set admission::voters() const noexcept {

@@ -38,6 +38,10 @@ namespace holdfast::core::redlock {
 /// A lagging node is brought up after some node timeouts, when all were looked at once more: many
 /// clients see it at the same time, and each that seals puts nodes behind for all others.
 ///
+/// Who is refused is connected to anew every few seconds: its name may have led elsewhere only for
+/// a moment. A server that was accepted as one node is no other node until nothing that it granted
+/// as the first can count any more, a longest ttl after that node was there last.
+///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
 /// durable or `assume_fresh`.
 ///
@@ -69,6 +73,7 @@ class admission {
     std::vector<seal> seals{};
     std::vector<write> writes{};  ///< Marks and admissions alike.
     node_set look{};              ///< Read the facts of these again.
+    node_set reconnect{};         ///< Look up the names of these, and connect to them, anew.
     time_point wake{time_point::max()};
   };
   /// What every script to a node carries.
@@ -117,7 +122,9 @@ class admission {
     std::string fresh{};                      ///< A nonce to name the next loss with.
     std::string home_run{};                   ///< The server that was accepted here last,
     std::string home_id{};                    ///< and its record's id.
+    time_point gone{time_point::max()};       ///< away or refused: since then.
     std::string why{};                        ///< refused: what is wrong with it.
+    time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
     time_point ready{};                       ///< waiting: until then.
     time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.
     time_point alone_at{};  ///< joining without a wait: then it need not be sealed.
@@ -130,7 +137,9 @@ class admission {
 
   step judge(node_index i, time_point now);
   step judge_without_record(node_index i, time_point now);
-  std::string misfit(node_index i) const;
+  std::string misfit(node_index i, time_point now) const;
+  bool is_home(node_index i, time_point now) const noexcept;
+  void note_absence(step& s, time_point now);
   node_set refused() const noexcept;
   void admit(node_index i);
   void wait_from_first_sight(node_index i, time_point now);

@@ -224,6 +224,48 @@ TEST(admission, a_server_that_is_known_by_another_address_is_not_counted_twice) 
   }
 }
 
+TEST(admission, nodes_that_exchange_their_servers_vote_again_when_no_grant_can_count_twice) {
+  store s(5);
+  s.connect_all(t0);
+  s.a.disconnected(0, t0 + 1s);
+  s.a.disconnected(1, t0 + 1s);
+  std::swap(s.facts[0], s.facts[1]);
+  s.connect(0, t0 + 2s);
+  s.connect(1, t0 + 2s);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+  s.connect(0, t0 + 1s + wait - 1ns);
+  EXPECT_EQ(s.a.standing_of(0), standing::refused)
+      << "a grant of then is still counted as node 1's";
+  s.connect(0, t0 + 1s + wait);
+  s.connect(1, t0 + 1s + wait);
+  EXPECT_EQ(s.a.voters().size(), 5U);
+}
+
+TEST(admission, a_server_that_votes_as_one_node_is_no_other_however_long) {
+  store s;
+  s.connect_all(t0);
+  s.a.disconnected(1, t0 + 1s);
+  s.facts[1] = s.facts[0];
+  s.connect(1, t0 + 1s + 9 * wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused);
+}
+
+TEST(admission, who_is_refused_is_connected_to_anew) {
+  store s;
+  s.connect_all(t0);
+  s.a.disconnected(1, t0);
+  const node_facts right = std::exchange(s.facts[1], s.facts[0]);
+  s.connect(1, t0);
+  ASSERT_LT(s.wake, t0 + 1min);
+  EXPECT_TRUE(s.a.tick(s.wake - 1ns).reconnect.empty());
+  EXPECT_TRUE(s.a.tick(s.wake).reconnect.has(1));
+  s.a.disconnected(1, s.wake);
+  EXPECT_TRUE(s.a.tick(s.wake + 1min).reconnect.empty()) << "it is not there";
+  s.facts[1] = right;
+  s.connect(1, s.wake + 1min);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
 TEST(admission, a_node_that_is_behind_is_brought_up_without_a_wait) {
   store s(5);
   s.facts[4].record->epoch = 2;

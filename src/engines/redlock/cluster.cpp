@@ -231,6 +231,7 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
     const std::lock_guard hold(mutex_);
     members_[i]->server = facts;
     members_[i]->refusal.clear();
+    members_[i]->load_refusal.clear();
     members_[i]->refuses = false;
   }
   look(i);
@@ -296,6 +297,7 @@ void cluster::carry_out(step s) {
     }
     look(i);
   });
+  for_each(s.reconnect, [this](node_index i) { reconnect(i); });
   wake_at(s.wake);
 }
 
@@ -366,7 +368,10 @@ std::string cluster::silent() const {
   for (node_index i = 0; i < size(); ++i) {
     const auto why = members_[i]->connection->trouble();
     const std::lock_guard hold(mutex_);
-    const std::string& more = why ? why->message() : members_[i]->refusal;
+    std::string more = why ? why->message() : members_[i]->refusal;
+    if (more.empty() && admission_.standing_of(i) == admission::standing::refused) {
+      more = addresses_[i] + " " + admission_.explain(i, clock::now());
+    }
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   }
   return text;
@@ -480,6 +485,7 @@ cluster::picture cluster::look_at(node_index i) const {
   p.judged = members_[i]->judged;
   p.facts = admission_.facts_of(i);
   p.trouble = trouble ? trouble->message() : members_[i]->unreadable;
+  p.load_refusal = members_[i]->load_refusal;
   return p;
 }
 

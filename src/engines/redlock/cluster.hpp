@@ -154,7 +154,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     bool judged{};  ///< It was looked at, or could not be connected to.
     core::redlock::node_facts facts{};
     std::optional<io::redis_facts> server{};
-    std::string trouble{};  ///< Why it is not connected, or cannot be looked at.
+    std::string trouble{};       ///< Why it is not connected, or cannot be looked at.
+    std::string load_refusal{};  ///< What it refuses SCRIPT LOAD with.
   };
   picture look_at(node_index i) const;
 
@@ -187,10 +188,11 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::atomic<bool> refuses{};  ///< As `refusal` says, for who only looks.
     // On the loop's thread, under the mutex.
     std::optional<io::redis_facts> server{};
-    std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.
-    bool judged{};             ///< At least one look or failure to connect.
-    std::string unreadable{};  ///< Why the last look failed; empty when it did not.
-    std::string refusal{};     ///< What heed() was told of; empty when it was nothing.
+    std::uint64_t facts_of{};    ///< The connection that the admission's facts come from.
+    bool judged{};               ///< At least one look or failure to connect.
+    std::string unreadable{};    ///< Why the last look failed; empty when it did not.
+    std::string load_refusal{};  ///< What it said to the last SCRIPT LOAD; empty when it took it.
+    std::string refusal{};       ///< What heed() was told of; empty when it was nothing.
   };
   struct waiter {
     time_point limit{};
@@ -203,6 +205,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void went_down(node_index i);
   void look(node_index i);
   void load_scripts(node_index i);
+  void script_loaded(node_index i, const script& s, const io::redis_answer& a);
+  void reconnect(node_index i);
   void put(node_index i, std::string_view bytes, time_point deadline, answer then, bool subscribes);
   bool is_durable(node_index i, const wire::reply& config) const;
   void looked(node_index i, std::uint64_t connection, bool durable, const io::redis_answer& a,

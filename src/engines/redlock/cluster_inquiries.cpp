@@ -31,12 +31,22 @@ void cluster::load_scripts(node_index i) {
     // One that is missing is found by NOSCRIPT.
     put(
         i, bytes, clock::now() + inquiry_limit,
-        [self = weak_from_this(), i, last = s == scripts::all.back()](const io::redis_answer&) {
-          const auto c = last ? self.lock() : nullptr;
-          if (c) c->members_[i]->loading = false;
+        [self = weak_from_this(), i, s](const io::redis_answer& a) {
+          if (const auto c = self.lock()) c->script_loaded(i, *s, a);
         },
         false);
   }
+}
+
+/// What is refused may work all the same, until the scripts that somebody else loaded are gone.
+void cluster::script_loaded(node_index i, const script& s, const io::redis_answer& a) {
+  member& m = *members_[i];
+  if (&s == scripts::all.back()) m.loading = false;
+  const fault why = a.reply == nullptr ? fault::silent : replies::load(*a.reply, s);
+  const bool refused = why == fault::permission || why == fault::refused;
+  if (why != fault::none && !refused) return;
+  const std::lock_guard hold(mutex_);
+  m.load_refusal = refused ? "it refuses SCRIPT LOAD: " + wire::printable(a.reply->text) : "";
 }
 
 /// A thousand answers may ask for them at once: they are sent once.
@@ -117,9 +127,11 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
     m.judged = true;
     m.unreadable.clear();
     if (!unfit) {
-      m.unreadable =
-          addresses_[i] + ": its state cannot be read: " +
-          (refused ? wire::printable(a.reply->text) : core::redlock::action_on(why).text);
+      const bool not_loaded = why == fault::script_missing && !m.load_refusal.empty();
+      m.unreadable = addresses_[i] + ": its state cannot be read: " +
+                     (not_loaded ? m.load_refusal
+                      : refused  ? wire::printable(a.reply->text)
+                                 : core::redlock::action_on(why).text);
     }
   }
   f.address = addresses_[i];
@@ -153,6 +165,14 @@ void cluster::poll_clocks() {
     }
     c->poll_clocks();
   });
+}
+
+/// The server closes the connection behind its answer, and then the name is looked up anew.
+void cluster::reconnect(node_index i) {
+  std::string bytes;
+  commands::quit(bytes);
+  put(
+      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, false);
 }
 
 void cluster::send_seal(const seal& what) {

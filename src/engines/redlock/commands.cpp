@@ -139,6 +139,8 @@ void list(std::string& out, std::string_view cursor, unsigned count) {
   resp_writer(out).command("EVALSHA", scripts::list.sha1, 0, cursor, count);
 }
 
+void quit(std::string& out) { resp_writer(out).command("QUIT"); }
+
 void look(std::string& out) {
   resp_writer(out).command("EVALSHA", scripts::look.sha1, 1, node_key);
 }
