@@ -3,10 +3,13 @@
 #include <holdfast/duration.hpp>
 
 #include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 
@@ -99,6 +102,13 @@ int print(const std::string& text, const report& out) {
   const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
   if (written && std::fflush(stdout) == 0) return to_int(exit_code::ok);
   return out.fail(exit_code::unavailable, "standard output cannot be written");
+}
+
+std::optional<int> end_unless_read(const report& out) {
+  pollfd output{.fd = STDOUT_FILENO, .events = 0, .revents = 0};
+  if (::poll(&output, 1, 0) <= 0 || (output.revents & (POLLERR | POLLHUP)) == 0) return {};
+  std::raise(SIGPIPE);  // Returns where it is ignored.
+  return out.fail(exit_code::unavailable, "nobody reads standard output any more");
 }
 
 std::string harmless(std::string_view text) {

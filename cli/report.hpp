@@ -7,6 +7,7 @@
 #include <holdfast/snapshot.hpp>
 #include <holdfast/token.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,9 @@ class report {
 
 /// Writes to standard output; 69 when that fails (a full disk), said to `out`, else 0.
 int print(const std::string& text, const report& out = report());
+/// For who has nothing to write for a while: ends the program as a write would when nobody reads
+/// standard output any more. Nothing where somebody does.
+std::optional<int> end_unless_read(const report& out);
 
 /// Bytes that could move a terminal's cursor or colour, as `\xHH`. UTF-8 text stays.
 std::string harmless(std::string_view text);

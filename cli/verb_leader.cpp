@@ -10,6 +10,8 @@ namespace holdfast::cli {
 
 namespace {
 
+constexpr duration look_at_reader_every = std::chrono::seconds{1};
+
 nlohmann::ordered_json described(const leader& l) {
   nlohmann::ordered_json json{{"session", l.session.str()}, {"value", l.value}, {"term", nullptr}};
   if (l.term.value != 0) json["term"] = l.term.value;
@@ -50,7 +52,10 @@ int follow(election e, const report& out) {
         out.json() ? print_json(e.url(), e.name(), *now, out) : print(line_of(*now));
     if (written != 0) return written;
     const auto shown = *now;
-    now = e.wait_for_other(shown, forever);
+    do {
+      if (const auto code = end_unless_read(out)) return *code;
+      now = e.wait_for_other(shown, look_at_reader_every);
+    } while (now && *now == shown);
   }
 }
 

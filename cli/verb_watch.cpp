@@ -62,6 +62,7 @@ int follow(store& st, bool json, const report& out) {
     if (const auto changed = st.wait_for_change(1s); !changed) {
       return fail_in(st.url(), changed.error(), out);
     }
+    if (const auto code = end_unless_read(out)) return *code;
     auto after = st.list();
     if (!after) return fail_in(st.url(), after.error(), out);
     for (const change& c : changes_between(*before, *after)) {

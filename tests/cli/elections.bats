@@ -54,6 +54,20 @@ terms = [l["term"] for l in (json.loads(x)["leader"] for x in open("seen")) if l
 assert terms == sorted(terms) and terms[-1] == int(open("term").read()), terms'
 }
 
+@test "who watches ends when nobody reads it any more" {
+  for words in watch 'leader head --watch'; do
+    [[ $(timeout 30 sh -c "'$HOLDFAST' $words; echo \$? >code" | head -n 1) ]]
+    until_true test -s code
+    [[ $(<code) == 141 ]]
+    rm code
+    (trap '' PIPE; timeout 30 sh -c "'$HOLDFAST' $words 2>said; echo \$? >code" | head -n 1)
+    until_true test -s code
+    [[ $(<code) == 69 ]]
+    grep 'nobody reads standard output' said
+    rm code
+  done
+}
+
 @test "a leader that is killed is followed at once, and one that is denied is stopped" {
   lead a
   until_true leads a
