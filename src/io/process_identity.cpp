@@ -1,7 +1,9 @@
 #include "io/process_identity.hpp"
 
+#include "core/fnv1a.hpp"
 #include "io/per_process.hpp"
 
+#include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -33,18 +35,24 @@ std::string own_host() {
 
 // Field 22 of proc(5)'s /proc/PID/stat, in clock ticks since boot; the second field is a name in
 // parentheses that may hold anything.
-wall_time own_start() {
+std::optional<std::int64_t> own_start_ticks() {
   std::ifstream file("/proc/self/stat");
   std::string line;
   std::getline(file, line);
   const auto after_name = line.rfind(')');
-  if (after_name == std::string::npos) return wall_now();
+  if (after_name == std::string::npos) return {};
   std::istringstream rest(line.substr(after_name + 1));
   std::string skipped;
   for (int field = 3; field < 22; ++field) rest >> skipped;
   std::int64_t ticks{};
-  if (!(rest >> ticks)) return wall_now();
-  const auto since_boot = std::chrono::microseconds{ticks * 1'000'000 / ::sysconf(_SC_CLK_TCK)};
+  if (!(rest >> ticks)) return {};
+  return ticks;
+}
+
+wall_time own_start() {
+  const auto ticks = own_start_ticks();
+  if (!ticks) return wall_now();
+  const auto since_boot = std::chrono::microseconds{*ticks * 1'000'000 / ::sysconf(_SC_CLK_TCK)};
   timespec boot{};
   ::clock_gettime(CLOCK_BOOTTIME, &boot);
   const auto up =
@@ -58,6 +66,12 @@ struct cache {
 };
 
 constinit per_process<cache> caches;
+
+// getauxval(3): 16 bytes that the kernel chose when it started this program.
+std::string bytes_of_program() {
+  const auto at = ::getauxval(AT_RANDOM);
+  return at == 0 ? std::string() : std::string(reinterpret_cast<const char*>(at), 16);
+}
 
 }  // namespace
 
@@ -74,6 +88,17 @@ owner_info process_identity() {
                           .started = own_start()};
   }
   return *kept.own;
+}
+
+std::uint64_t process_number() {
+  struct stat names {};
+  (void)::stat("/proc/self/ns/pid", &names);
+  std::string all = bytes_of_program();
+  for (const auto one : {static_cast<std::int64_t>(::getpid()), own_start_ticks().value_or(0),
+                         static_cast<std::int64_t>(names.st_ino)}) {
+    all += " " + std::to_string(one);
+  }
+  return core::fnv1a(all);
 }
 
 std::string boot_id() {

@@ -11,6 +11,10 @@ namespace holdfast::io {
 /// Read anew after a fork. Thread safety: from any thread.
 owner_info process_identity();
 
+/// A number that is one for all copies of the library in this process, and another in every other
+/// process, in a forked child, and after an exec: of what the kernel alone has chosen.
+std::uint64_t process_number();
+
 /// The kernel's boot id: differs after every boot. Empty when it cannot be read.
 std::string boot_id();
 

@@ -22,6 +22,7 @@ using namespace std::chrono_literals;
 constexpr std::string_view magic = "holdfast local store";
 constexpr std::int64_t setup_byte = 0;
 constexpr std::int64_t open_byte = 1;
+constexpr std::int64_t first_copy_byte = std::int64_t{1} << 32;
 constexpr duration setup_limit = 5s;
 
 result<gid_t> group_named(const std::string& name) {
@@ -247,6 +248,22 @@ result<void> directory::lock_setup() {
   return error(errc::unavailable,
                "another process has been opening " + where_.path +
                    " for more than 5 s; it may be stopped: see `holdfast doctor`");
+}
+
+result<void> directory::keep_other_copies_out() {
+  // Each copy has a registry of its own, and the kernel's record locks know processes only: on
+  // `slots` two copies would not exclude each other. Locks of this kind do.
+  const auto byte = first_copy_byte + static_cast<std::int64_t>(io::process_number() >> 2U);
+  auto got = io::try_lock_byte(lock_.get(), byte, io::share::alone);
+  if (!got) return got.error();
+  if (!*got) {
+    return error(errc::invalid_argument,
+                 "another copy of holdfast in this process has " + where_.path +
+                     " open, and two would corrupt it; link one copy for the whole process (the "
+                     "shared library), or close the store there first");
+  }
+  only_copy_ = io::locked_byte(lock_.get(), byte);
+  return {};
 }
 
 result<void> directory::read_identity() {

@@ -27,8 +27,10 @@ namespace file {
 inline constexpr const char* format =
     "format";  ///< Magic and version; decides whose directory it is.
 inline constexpr const char* identity = "identity";  ///< Random, of the store for ever.
-inline constexpr const char* lock = "lock";          ///< Byte 0: setup. Byte 1: the store is open.
-inline constexpr const char* boot = "boot";          ///< The boot that data and shared belong to.
+/// Byte 0: setup. Byte 1: the store is open. A byte far behind for each process: a copy of the
+/// library in it has the store open.
+inline constexpr const char* lock = "lock";
+inline constexpr const char* boot = "boot";  ///< The boot that data and shared belong to.
 inline constexpr const char* data = "data.mdb";
 inline constexpr const char* shared = "shared";  ///< shared_state.
 inline constexpr const char* slots = "slots";    ///< A byte per process; see io::process_slot.
@@ -63,6 +65,10 @@ class directory {
   /// True when data and shared were discarded or never made: the caller fills them, then calls
   /// finish_setup().
   bool fresh() const noexcept { return fresh_; }
+  /// Refuses when another copy of this library in this process has the store open, and keeps others
+  /// out until this is destroyed. To be asked before `slots` is opened: closing it frees the slot
+  /// that the other copy has.
+  result<void> keep_other_copies_out();
   /// Names this boot as the one the files belong to, and lets others in.
   result<void> finish_setup();
 
@@ -89,6 +95,7 @@ class directory {
   io::place where_;
   io::file_facts facts_;
   io::unique_fd lock_;
+  io::locked_byte only_copy_;
   std::string boot_;
   std::string identity_;
   std::string group_;

@@ -146,6 +146,7 @@ result<environment::parts> environment::build(
   if (is_open(*place)) {
     return error(errc::unavailable, asked.path + " was moved while it was being opened");
   }
+  if (auto alone = place->keep_other_copies_out(); !alone) return alone.error();
   auto memory = map_shared(*place);
   if (!memory) return memory.error();
   auto state = enter_shared(*place, *memory);
