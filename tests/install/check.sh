@@ -155,6 +155,8 @@ shared_with_local_only() {
   [[ -z $foreign ]] || fail "$library shows symbols of others:"$'\n'"$foreign"
   foreign=$(grep -E '^(.* for )?holdfast::(core|io|client|engines|wire)::' <<<"$shown" || true)
   [[ -z $foreign ]] || fail "$library shows its inside:"$'\n'"$foreign"
+  readelf --dynamic "$library" | grep -q 'FLAGS_1.*NODELETE' ||
+    fail "dlclose would unmap $library under its threads"
   # TLS is for Redis nodes.
   foreign=$(readelf --dynamic "$library" | grep -E 'NEEDED.*lib(ssl|crypto)' || true)
   [[ -z $foreign ]] || fail "$library needs what only redlock uses:"$'\n'"$foreign"
