@@ -1,14 +1,16 @@
 #include "io/life.hpp"
 
 #include "io/fork_mark.hpp"
+#include "io/random.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <filesystem>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <utility>
 
 namespace holdfast::io {
@@ -63,6 +65,25 @@ void sweep_unnamed(const std::string& path) noexcept {
   struct flock lock = whole_file(F_WRLCK);
   if (::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) ::unlink(path.c_str());
   ::close(fd);
+}
+
+// Names of life locks. Where there are more than `most`, each has the same chance: the living of a
+// large store must not hide the dead behind them.
+std::vector<std::string> some_names(const std::string& directory, std::size_t most) {
+  std::vector<std::string> names;
+  std::error_code ignored;
+  std::uint64_t seen = 0;
+  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
+    std::string name = file.path().filename().string();
+    if (!session_id::parse(name) && !is_unnamed(name)) continue;
+    ++seen;
+    if (names.size() < most) {
+      names.push_back(std::move(name));
+    } else if (const std::uint64_t at = random_bits() % seen; at < most) {
+      names[at] = std::move(name);
+    }
+  }
+  return names;
 }
 
 }  // namespace
@@ -142,21 +163,16 @@ void remove_life(const std::string& directory, const session_id& id) noexcept {
 
 std::vector<session_id> dead_lives(const std::string& directory, std::size_t most) {
   std::vector<session_id> dead;
-  std::error_code ignored;
-  std::size_t looked = 0;
-  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
-    const std::string name = file.path().filename().string();
+  for (const std::string& name : some_names(directory, most)) {
+    const std::string path = directory + "/" + name;
     const auto id = session_id::parse(name);
-    const bool unnamed = !id && is_unnamed(name);
-    if (!id && !unnamed) continue;
-    if (++looked > most) break;
-    if (unnamed) {
-      sweep_unnamed(file.path());
+    if (!id) {
+      sweep_unnamed(path);
       continue;
     }
     struct stat s {};
     // Whoever finds a dead one removes it, so it has to be a life lock and nothing else.
-    if (::lstat(file.path().c_str(), &s) != 0 || !S_ISREG(s.st_mode) || s.st_size != 0) continue;
+    if (::lstat(path.c_str(), &s) != 0 || !S_ISREG(s.st_mode) || s.st_size != 0) continue;
     if (probe_life(directory, *id, place_of(s)) == life::dead) dead.push_back(*id);
   }
   return dead;

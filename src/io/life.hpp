@@ -55,8 +55,8 @@ life probe_life(const std::string& directory, const session_id& id,
 void remove_life(const std::string& directory, const session_id& id) noexcept;
 
 /// Sessions of this host whose life lock could be taken, found among at most `most` files of
-/// `directory`. Their records, if they are still there, may be taken at once. Removes what hold()
-/// left behind where it was killed halfway.
+/// `directory`, other ones each time. Their records, if they are still there, may be taken at once.
+/// Removes what hold() left behind where it was killed halfway.
 std::vector<session_id> dead_lives(const std::string& directory, std::size_t most);
 
 }  // namespace holdfast::io
