@@ -27,6 +27,10 @@ std::size_t terminal_width() {
   return size.ws_col;
 }
 
+// From the background it would be written over what the user is typing. A terminal that is not ours
+// is somebody's, too.
+bool in_foreground() { return ::tcgetpgrp(STDERR_FILENO) == ::getpgrp(); }
+
 void put(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stderr);
   std::fflush(stderr);
@@ -67,6 +71,7 @@ void waiting_line::draw() {
   }
   if (!now) return;
   if (on_terminal_) {
+    if (!in_foreground()) return;
     put("\r" + cut("holdfast: " + text(*now), terminal_width() - 1) + "\x1b[K");
     drawn_ = true;
   } else if (now->ahead != ahead_told_) {
@@ -76,7 +81,7 @@ void waiting_line::draw() {
 }
 
 void waiting_line::erase() {
-  if (drawn_) put("\r\x1b[K");
+  if (drawn_ && in_foreground()) put("\r\x1b[K");
   drawn_ = false;
 }
 

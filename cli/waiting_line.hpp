@@ -10,8 +10,9 @@
 
 namespace holdfast::cli {
 
-/// One line on a terminal that tells who is in the way, redrawn in place while we wait; without a
-/// terminal, with --verbose, one line each time the place in the queue changes.
+/// One line on a terminal that tells who is in the way, redrawn in place while we wait in its
+/// foreground; without a terminal, with --verbose, one line each time the place in the queue
+/// changes.
 ///
 /// Thread safety: heard() from any thread; the rest from the main thread.
 class waiting_line {

@@ -67,3 +67,38 @@ T
   wait $pid
   [[ $status == 0 ]] || { echo "$output"; return 1; }
 }
+
+@test "who waits in a terminal's background writes nothing there" {
+  in_background run x --label holder -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  until_true test -e held
+  cat >talk.exp <<'T'
+set timeout 30
+set stty_init "rows 24 columns 80"
+proc silent {} {
+  set timeout 3
+  expect "next for" {exit 3} timeout
+}
+spawn bash --norc -i
+expect_after timeout {exit 1} eof {exit 2}
+send "PS1='> '; set -m\r"
+expect "> "
+send "$env(HOLDFAST) run x -- sh -c 'echo mi\"\"ne' &\r"
+expect "> "
+silent
+send "fg\r"
+expect "next for"
+send "\x1a"
+expect "Stopped"
+send "bg\r"
+expect -re {bg\r.*ne' &\r\n[^\n]*> }
+silent
+exec touch go
+expect -re {^[^\x1b]*mine}
+send "exit\r"
+expect eof
+T
+  run timeout 60 expect talk.exp
+  : >go
+  wait $pid
+  [[ $status == 0 ]] || { echo "$status $output"; return 1; }
+}
