@@ -21,8 +21,8 @@ function(holdfast_library target)
   target_link_libraries(${target} PUBLIC Threads::Threads PRIVATE ${HOLDFAST_PRIVATE_LIBRARIES})
   if(BUILD_SHARED_LIBS)
     set(map ${PROJECT_SOURCE_DIR}/cmake/holdfast.map)
-    # nodelete: dlclose(3) would unmap the code that the library's threads are running, and lose what
-    # is made once for a process.
+    # nodelete: dlclose(3) would unmap the code that the library's threads are running, and lose
+    # what is made once for a process.
     target_link_options(${target} PRIVATE
       LINKER:--version-script=${map} LINKER:-z,defs LINKER:-z,nodelete)
     set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})

@@ -207,8 +207,11 @@ result<void> store_url::only(const std::vector<std::string>& known) const {
   for (const auto& [key, value] : query) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;
     std::string text = "store URL: " + scheme + " has no option \"" + encoded(key) + "\"; it has ";
-    for (const std::string& one : known) text += one + ", ";
-    text += "and ttl and max_ttl as every store";
+    // Every store has these two, whether its engine names them or not.
+    for (const std::string& one : known) {
+      if (one != "ttl" && one != "max_ttl") text += one + ", ";
+    }
+    text += "ttl and max_ttl";
     return holdfast::error(errc::invalid_argument, std::move(text));
   }
   return {};

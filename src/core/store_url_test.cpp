@@ -93,9 +93,10 @@ TEST(store_url, names_an_unknown_option_and_those_that_exist) {
   const auto url = read("local:/a?grup=x&ttl=1s");
   const auto faulty = url.only({"group", "ttl"});
   ASSERT_FALSE(faulty);
-  EXPECT_NE(faulty.error().message().find("\"grup\"; it has group, ttl"), std::string::npos);
+  EXPECT_TRUE(faulty.error().message().ends_with("\"grup\"; it has group, ttl and max_ttl"));
   EXPECT_TRUE(url.only({"grup", "ttl"}));
-  EXPECT_NE(url.only({}).error().message().find("max_ttl"), std::string::npos);
+  EXPECT_TRUE(url.only({}).error().message().ends_with("it has ttl and max_ttl"));
+  EXPECT_TRUE(url.only({"ttl", "max_ttl"}).error().message().ends_with("it has ttl and max_ttl"));
 }
 
 TEST(store_url, a_bad_time_names_its_key) {

@@ -13,10 +13,37 @@
 
 namespace holdfast::io {
 
+namespace {
+
+// What helps against a limit is the same whatever was to be done.
+std::string_view advice_about_limits(int code) {
+  switch (code) {
+    case EMFILE:
+      return "this process has reached its limit of open files: close some, or raise it "
+             "(ulimit -n)";
+    case ENFILE:
+      return "the machine has reached its limit of open files: end processes, or raise it "
+             "(/proc/sys/fs/file-max)";
+    case EFBIG:
+      return "it would be larger than this process may write: raise the limit of the size of "
+             "files (ulimit -f)";
+    default:
+      return {};
+  }
+}
+
+std::string_view advice_about_directory(int code) {
+  if (code == ENOENT) return "create it first";
+  return code == EACCES || code == EPERM ? "it must be yours to read and write" : "";
+}
+
+}  // namespace
+
 error file_failure(std::string_view did, std::string_view path, int code, std::string_view advice) {
   std::string text = "cannot ";
   text.append(did).append(" ").append(path).append(": ");
   text += std::generic_category().message(code);
+  if (const auto known = advice_about_limits(code); !known.empty()) advice = known;
   if (!advice.empty()) text.append("; ").append(advice);
   return {errc::unavailable, std::move(text)};
 }
@@ -39,18 +66,21 @@ error cannot_make(const std::string& directory, int code) {
 }  // namespace
 
 result<void> make_directories(const std::string& path, mode_t mode) {
+  // A parent that is there may be one where we cannot write; that it is missing shows one step
+  // later.
+  std::optional<error> refused;
   for (std::size_t end = path.find('/', 1); end != std::string::npos;
        end = path.find('/', end + 1)) {
     const std::string parent = path.substr(0, end);
-    if (::mkdir(parent.c_str(), 0755) != 0 && errno != EEXIST && errno != EROFS &&
-        errno != EACCES) {
-      return cannot_make(parent, errno);
-    }
+    if (::mkdir(parent.c_str(), 0755) == 0 || errno == EEXIST) continue;
+    const int code = errno;
+    if (code == ENOENT && refused) return *refused;
+    if (code != EROFS && code != EACCES) return cannot_make(parent, code);
+    if (!refused) refused = cannot_make(parent, code);
   }
-  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
-    return cannot_make(path, errno);
-  }
-  return {};
+  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
+  const int code = errno;
+  return code == ENOENT && refused ? *refused : cannot_make(path, code);
 }
 
 result<unique_fd> open_directory(const std::string& path) {
@@ -60,8 +90,8 @@ result<unique_fd> open_directory(const std::string& path) {
     return error(errc::unavailable,
                  path + " is a symbolic link or not a directory; name the directory itself");
   }
-  return file_failure("open the directory", path, errno,
-                      errno == ENOENT ? "create it first" : "it must be yours to read and write");
+  const int code = errno;
+  return file_failure("open the directory", path, code, advice_about_directory(code));
 }
 
 result<std::string> path_of(int fd) {

@@ -21,7 +21,8 @@ namespace holdfast::io {
 /// followed in the last step, close-on-exec. Failures are `unavailable` with the path and the
 /// reason unless said otherwise.
 
-/// "cannot DID PATH: REASON".
+/// "cannot DID PATH: REASON; ADVICE". For a limit of the process or the machine the advice is what
+/// raises that.
 error file_failure(std::string_view did, std::string_view path, int code,
                    std::string_view advice = {});
 

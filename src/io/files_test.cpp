@@ -7,10 +7,15 @@
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
 
 namespace holdfast::io {
 namespace {
@@ -108,6 +113,54 @@ TEST_F(careful_files, names_are_listed_in_order) {
 TEST_F(careful_files, a_failure_says_what_on_what_and_why) {
   const error e = file_failure("open", "/x", ENOSPC, "free some space");
   EXPECT_EQ(e.message(), "cannot open /x: No space left on device; free some space");
+}
+
+/// True when a child, which it changes alone, ends with true.
+bool in_child(const std::function<bool()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(body() ? 0 : 1);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  return status == 0;
+}
+
+bool says(const error& e, std::string_view what) {
+  if (e.message().find(what) != std::string::npos) return true;
+  std::fprintf(stderr, "%s\n", e.message().c_str());
+  return false;
+}
+
+TEST_F(careful_files, a_limit_is_named_as_what_it_is) {
+  EXPECT_TRUE(in_child([&] {
+    const rlimit none{0, 0};
+    ::setrlimit(RLIMIT_NOFILE, &none);
+    const auto e = open_directory(where().path).error();
+    return says(e, "ulimit -n") && !says(e, "yours to read");
+  }));
+  EXPECT_TRUE(in_child([&] {
+    ::signal(SIGXFSZ, SIG_IGN);
+    auto file = open_or_create(where(), "f", 0600);
+    const rlimit little{100, 100};
+    ::setrlimit(RLIMIT_FSIZE, &little);
+    const auto e = reserve(file->get(), 1000, "f").error();
+    return says(e, "ulimit -f") && !says(e, "free some space");
+  }));
+}
+
+TEST_F(careful_files, the_parent_that_cannot_be_made_is_named_with_its_reason) {
+  ASSERT_EQ(::chmod(where().path.c_str(), 0555), 0);
+  EXPECT_TRUE(in_child([&] {
+    constexpr uid_t nobody = 65534;
+    if (::geteuid() == 0 && ::setresuid(nobody, nobody, nobody) != 0) return false;
+    for (const char* deep : {"home/state", "home/a/b/state"}) {
+      if (!says(make_directories(at(deep), 0700).error(),
+                "cannot create the directory " + at("home") + ": Permission denied")) {
+        return false;
+      }
+    }
+    return true;
+  }));
+  ASSERT_EQ(::chmod(where().path.c_str(), 0700), 0);
 }
 
 }  // namespace
