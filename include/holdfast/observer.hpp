@@ -98,10 +98,12 @@ struct took_over {
 ///
 /// Called from the thread that caused the event or from a thread of the library, one event at a
 /// time for one session's state but concurrently for different locks, and never while the library
-/// holds a mutex: a callback may call back into the session. It must not block, for a blocked
-/// callback delays later events (never a lock's own check(), which asks nobody).
+/// holds a mutex: a callback may call back into the session, and close it; see there for what is
+/// refused. It must not block, for a blocked callback delays later events (never a lock's own
+/// check(), which asks nobody).
 ///
-/// The observer is kept alive by the session; it is not called any more once close() has returned.
+/// The observer is kept alive by the session; it is not called any more once close() has returned,
+/// unless that answered before the store did, on a thread of the library.
 class HOLDFAST_EXPORT observer {
  public:
   observer() = default;

@@ -75,6 +75,11 @@ struct session_status {
 /// let go of anything once main() has returned: on stores with servers, an object with static
 /// storage leaves what it held to the ttl, and calls from there may answer `unavailable`.
 ///
+/// On a thread of the library, where completions, observers and on_lost() run, nothing waits: it
+/// may be the one that brings the answers. There close() and the destructor only begin, and a call
+/// that has no answer at once is refused with `invalid_argument`: acquire() without a callback,
+/// open() and what a `store` asks. Stores without a server (`local:`, `memory:`) answer at once.
+///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order. Locks may outlive the session
 /// object; they end when the session is closed. Using a moved-from session is a programmer's error
@@ -106,7 +111,8 @@ class HOLDFAST_EXPORT session {
   /// Errors: `busy` (wait is zero and somebody else holds it, or this session holds or awaits it
   /// already, whatever the wait: there is no self-deadlock), `timed_out`, `cancelled`,
   /// `invalid_argument` (the name, the wait, or a mode that the live entries of the name do not
-  /// agree with), `unsupported` (the engine has no such mode), `unavailable`, `outcome_unknown`
+  /// agree with, or a thread of the library that would have to wait), `unsupported` (the engine has
+  /// no such mode), `unavailable`, `outcome_unknown`
   /// (the entry may be there; it dies with the session), `lost` and `denied` (the session is over),
   /// `damaged`.
   result<lock> acquire(lock_name name, acquire_options options = {});
@@ -128,7 +134,9 @@ class HOLDFAST_EXPORT session {
 
   /// Gives every lock back and ends the session. Locks that are still held are lost (`closed`).
   /// Closing twice is a success. Errors: `unavailable` or `outcome_unknown` when the store did not
-  /// answer: then others take the locks over when the ttl has run out.
+  /// answer: then others take the locks over when the ttl has run out. On a thread of the library,
+  /// which must not wait, `outcome_unknown` unless the answer is there at once: the session is
+  /// over, its observer hears so later, and the record goes when the store answers.
   result<void> close();
 
   /// The file descriptor whose lock proves that this session lives (see docs/protocol.md), or -1
@@ -152,10 +160,11 @@ class HOLDFAST_EXPORT session {
 /// majority of independent Redis servers, set up once by redlock::init() in holdfast/redlock.hpp.
 /// See docs/stores.md for the grammar.
 ///
-/// Errors: `invalid_argument` (URL, options, servers that may not be nodes), `unsupported` (a file
-/// system without the needed guarantees, an engine that was not built in), `unavailable` (cannot be
-/// opened, permissions, a full disk, too few nodes vote), `not_initialised` (nodes of `redlock://`
-/// that were never set up), `damaged` (another format, a newer version, a corrupt file).
+/// Errors: `invalid_argument` (URL, options, servers that may not be nodes, a thread of the
+/// library), `unsupported` (a file system without the needed guarantees, an engine that was not
+/// built in), `unavailable` (cannot be opened, permissions, a full disk, too few nodes vote),
+/// `not_initialised` (nodes of `redlock://` that were never set up), `damaged` (another format, a
+/// newer version, a corrupt file).
 HOLDFAST_EXPORT result<session> open(std::string_view url, session_options options = {});
 
 }  // namespace holdfast

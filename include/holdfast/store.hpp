@@ -56,7 +56,9 @@ HOLDFAST_EXPORT std::vector<finding> diagnose_machine();
 
 /// A place where locks live, seen by an operator: look, deny, break, diagnose, open sessions.
 ///
-/// It holds no locks itself and keeps nothing alive.
+/// It holds no locks itself and keeps nothing alive. It may be destroyed anywhere; on a thread of
+/// the library, as in a completion, every call that would have to wait for the store is refused
+/// with `invalid_argument`.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order.

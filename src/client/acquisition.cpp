@@ -1,8 +1,10 @@
 #include "client/acquisition.hpp"
 
+#include "client/failure.hpp"
 #include "client/picture.hpp"
 #include "client/session_core.hpp"
 #include "client/user_code.hpp"
+#include "io/background.hpp"
 #include "io/life.hpp"
 #include "io/process_identity.hpp"
 #include "io/recycled.hpp"
@@ -58,9 +60,18 @@ void acquisition::start(std::shared_ptr<grant> g, completion<holdfast::lock> don
 }
 
 result<holdfast::lock> acquisition::wait() {
+  if (io::on_library_thread()) return give_up_unless_there();
   if (!ended_.is_open()) (void)session_->engine().lend(ended_.place());
   ended_.wait();
   return std::move(*outcome_);
+}
+
+// What would end the wait may need this very thread.
+result<holdfast::lock> acquisition::give_up_unless_there() {
+  if (ended_.is_open()) return std::move(*outcome_);
+  post(cancelled);
+  if (ended_.is_open() && *outcome_) return std::move(*outcome_);
+  return unwaited_error("waiting for " + grant_->name().printable(), session_->store().url());
 }
 
 void acquisition::session_over(const error& why) {
@@ -351,8 +362,9 @@ void acquisition::end(result<holdfast::lock> r) {
   struct late {
     completion<holdfast::lock> done;
     result<holdfast::lock> with;
+    std::shared_ptr<session_core> of;  // Its loop ends with its last user, and drops what it has.
   };
-  const auto kept = std::make_shared<late>(late{std::move(done_), std::move(r)});
+  const auto kept = std::make_shared<late>(late{std::move(done_), std::move(r), session_});
   session_->loop()->post([kept] {
     const user_code inside;
     kept->done(std::move(kept->with));

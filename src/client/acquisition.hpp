@@ -36,7 +36,8 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
 
   /// Begins; `g` is in the session's lock table. Without `done` somebody has to wait().
   void start(std::shared_ptr<grant> g, completion<holdfast::lock> done);
-  /// Blocks until the end. Only without a completion.
+  /// Blocks until the end; on a thread of the library it gives the wait up instead. Only without a
+  /// completion.
   result<holdfast::lock> wait();
   /// The session has ended, for the reason given.
   void session_over(const error& why);
@@ -71,6 +72,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   using answer = std::variant<std::monostate, core::queue_view, core::take_reply, core::leave_reply,
                               dead_ones>;
 
+  result<holdfast::lock> give_up_unless_there();
   void post(signal s);
   void run();
   void obey(std::uint32_t signals);

@@ -31,4 +31,21 @@ Reply await(core::engine& on, Start&& start) {
   return std::move(*meet->reply);
 }
 
+/// The same for a thread of the library, which may be the one that brings the answer: it never
+/// waits, and gets the answer only when that is there at once.
+template <class Reply, class Start>
+std::optional<Reply> answer_at_once(Start&& start) {
+  struct rendezvous {
+    std::optional<Reply> reply;
+    io::latch done;
+  };
+  const auto meet = std::make_shared<rendezvous>();
+  start([meet](Reply r) {
+    meet->reply.emplace(std::move(r));
+    meet->done.open();
+  });
+  if (!meet->done.is_open()) return std::nullopt;
+  return std::move(meet->reply);
+}
+
 }  // namespace holdfast::client

@@ -41,6 +41,8 @@ class event_gate {
     if (depth > 0) return;
     for (auto n = under_way_.load(); n > 0; n = under_way_.load()) under_way_.wait(n);
   }
+  /// No event begins after this.
+  void shut_unwaited() noexcept { shut_.store(true); }
 
  private:
   inline static thread_local int depth = 0;

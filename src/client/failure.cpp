@@ -48,6 +48,15 @@ error forked_error() {
           "open a new session in the child"};
 }
 
+error unwaited_error(std::string_view what, std::string_view url) {
+  std::string text(what);
+  text.append(" in ").append(url);
+  text +=
+      ": nothing was done, for this is a thread of the library, which must not wait for an answer "
+      "that may need it; use a form with a callback, or a thread of the program";
+  return {errc::invalid_argument, std::move(text)};
+}
+
 error ending_error() {
   return {errc::unavailable,
           "the program is ending, and nothing speaks to the store any more: what is held ends with "

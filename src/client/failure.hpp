@@ -13,6 +13,8 @@ error failure(const core::reply& r, std::string_view what, std::string_view url)
 
 /// What every call on an object that was inherited through fork(2) answers.
 error forked_error();
+/// What is answered on a thread of the library to a call that would have to wait.
+error unwaited_error(std::string_view what, std::string_view url);
 /// What is answered once the end of the program has stopped the threads that would ask the store.
 error ending_error();
 

@@ -190,6 +190,7 @@ result<std::vector<fenced_lock>> replace_fenced(std::string_view store_url, sess
   if (const auto& why = (*store)->opened().cannot_break; !why.empty()) {
     return error(errc::unsupported, "replace the holder in " + (*store)->url() + ": " + why);
   }
+  if (auto may = (*store)->may_wait("replace the holder"); !may) return may.error();
   return replacement(std::move(*store), id, fence_url, options).run();
 }
 

@@ -5,7 +5,6 @@
 #include "client/session_core.hpp"
 #include "client/user_code.hpp"
 #include "io/background.hpp"
-#include "io/latch.hpp"
 #include "io/recycled.hpp"
 
 #include <holdfast/duration.hpp>
@@ -322,16 +321,9 @@ void grant::release(completion<void> done) {
 
 // The answer may need this very thread.
 result<void> grant::release_unwaited() {
-  struct answer {
-    std::optional<result<void>> is;
-    io::latch there;
-  };
-  const auto a = std::make_shared<answer>();
-  release(completion<void>([a](result<void> r) {
-    a->is = std::move(r);
-    a->there.open();
-  }));
-  if (a->there.is_open()) return *a->is;
+  const auto answer = answer_at_once<result<void>>(
+      [this](auto done) { release(completion<void>(std::move(done))); });
+  if (answer) return *answer;
   return error(errc::outcome_unknown,
                "release of " + name_.printable() +
                    ": it is under way, and a thread of the library must not wait for the answer; "

@@ -3,6 +3,7 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/picture.hpp"
+#include "io/background.hpp"
 #include "io/host_checks.hpp"
 #include "io/life.hpp"
 #include "io/pause.hpp"
@@ -48,6 +49,7 @@ error refusal(const core::session_record& r, life seen) {
 
 result<core::listing> operator_view::ask() {
   if (auto usable = store_->usable(); !usable) return usable.error();
+  if (auto may = store_->may_wait("listing"); !may) return may.error();
   auto l = await<core::listing>(store_->engine(),
                                 [&](auto done) { store_->engine().list(std::move(done)); });
   if (l.what != core::status::ok) return failure(l, "listing", store_->url());
@@ -64,6 +66,9 @@ result<snapshot> operator_view::list() {
 result<bool> operator_view::wait_for_change(duration wait, std::stop_token stop) {
   if (wait < duration::zero()) {
     return error(errc::invalid_argument, "the wait is negative: " + print_duration(wait));
+  }
+  if (wait > duration::zero() && io::on_library_thread()) {
+    return unwaited_error("waiting for a change", store_->url());
   }
   const auto began = clock::now();
   for (;;) {
@@ -91,6 +96,7 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
                  "deny: who and why may have at most 256 bytes each, they have " +
                      std::to_string(by.size()) + " and " + std::to_string(why.size()));
   }
+  if (auto may = store_->may_wait("deny " + id.str()); !may) return may.error();
   const core::deny_request r{id, std::move(by), std::move(why)};
   const auto reply = await<core::deny_reply>(
       store_->engine(), [&](auto done) { store_->engine().deny(r, std::move(done)); });
@@ -136,6 +142,7 @@ result<void> operator_view::take(const core::session_record& record) {
 
 result<std::vector<finding>> operator_view::diagnose() {
   if (auto usable = store_->usable(); !usable) return usable.error();
+  if (auto may = store_->may_wait("the diagnosis"); !may) return may.error();
   std::vector<finding> all;
   if (store_->opened().diagnose) {
     auto own = store_->opened().diagnose();

@@ -8,7 +8,9 @@ namespace {
 
 result<std::shared_ptr<client::store_core>> open(std::string_view url) {
   auto store = client::store_core::open(url, missing::refuse);
-  if (!store || (*store)->opened().look_over) return store;
+  if (!store) return store;
+  if (auto may = (*store)->may_wait("asking the nodes"); !may) return may.error();
+  if ((*store)->opened().look_over) return store;
   return error(errc::unsupported,
                (*store)->url() + " has no nodes to set up; this is for redlock:// stores");
 }

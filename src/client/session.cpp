@@ -46,6 +46,10 @@ result<std::shared_ptr<client::acquisition>> begin(
   if (held(core).forked()) return client::forked_error();
   if (auto good = check_options(name, options); !good) return good.error();
   if (auto usable = core->usable(); !usable) return usable.error();
+  if (!done) {
+    auto may = core->store().may_wait("acquire " + name.printable());
+    if (!may) return may.error();
+  }
   if (options.stop.stop_requested()) {
     return error(errc::cancelled, "acquire " + name.printable() + ": cancelled before it began");
   }

@@ -3,6 +3,7 @@
 #include "client/acquisition.hpp"
 #include "client/await.hpp"
 #include "client/failure.hpp"
+#include "io/background.hpp"
 #include "io/fork_mark.hpp"
 
 #include <utility>
@@ -12,6 +13,8 @@ namespace holdfast::client {
 namespace {
 
 constexpr duration leave_pause = std::chrono::seconds{1};
+/// A callback of the user's may keep the alarm busy.
+constexpr duration tell_limit = std::chrono::seconds{2};
 
 bool is_final(session_state s) noexcept {
   return s != session_state::attached && s != session_state::endangered;
@@ -168,11 +171,15 @@ void session_core::leave_later(std::shared_ptr<grant> g) {
   });
 }
 
-void session_core::remove_record() {
+core::close_request session_core::closing() const {
   core::close_request r;
   r.id = id_;
   r.inc = inc_;
-  engine().close(r, [self = shared_from_this()](const core::reply& reply) {
+  return r;
+}
+
+void session_core::remove_record() {
+  engine().close(closing(), [self = shared_from_this()](const core::reply& reply) {
     // Nobody waits for the answer: what is left behind falls by the life lock or the ttl.
     if (const auto done = self->settle(reply); !done) return;
   });
@@ -211,20 +218,41 @@ result<void> session_core::close() {
   }
   alarm_->unwatch(watched_);
   locks_.stop();
+  if (io::on_library_thread()) return close_unwaited(s);
   if (s.changed) {
-    alarm_->run([self = shared_from_this(), c = *s.changed] { self->tell(c, {}); },
-                std::chrono::seconds{2});
+    alarm_->run([self = shared_from_this(), c = *s.changed] { self->tell(c, {}); }, tell_limit);
+  } else if (telling_) {
+    alarm_->run([] {}, tell_limit);
   }
   result<void> closed;
   if (s.remove_record) {
-    core::close_request r;
-    r.id = id_;
-    r.inc = inc_;
-    closed = settle(
-        await<core::reply>(engine(), [&](auto done) { engine().close(r, std::move(done)); }));
+    closed = settle(await<core::reply>(
+        engine(), [&](auto done) { engine().close(closing(), std::move(done)); }));
   }
   events_.shut();
   return closed;
+}
+
+// The answer, and whom it is told, may need this very thread.
+result<void> session_core::close_unwaited(const machine::step& s) {
+  if (s.changed) {
+    telling_ = true;
+    const auto self = shared_from_this();
+    if (!alarm_->post([self, c = *s.changed] { self->tell(c, {}); })) tell(*s.changed, {});
+  }
+  if (!s.remove_record) return {};
+  const auto closed = answer_at_once<result<void>>([this](auto done) {
+    engine().close(closing(), [self = shared_from_this(), done](const core::reply& reply) {
+      done(self->settle(reply));
+      // After what was posted to be told.
+      self->alarm_->post([self] { self->events_.shut_unwaited(); });
+    });
+  });
+  if (closed) return *closed;
+  return error(errc::outcome_unknown,
+               "closing the session " + id_.str() + " in " + store_->url() +
+                   ": it is under way, and a thread of the library must not wait for the answer; "
+                   "its locks are over already");
 }
 
 }  // namespace holdfast::client

@@ -64,6 +64,7 @@ class session_core final : public io::alarm::guarded,
   /// name stays taken until then.
   void leave_later(std::shared_ptr<grant> g);
 
+  /// A thread of the library waits for nothing: `outcome_unknown` when the answer is still to come.
   result<void> close();
 
   /// Sends a heartbeat more, which extends nothing, and says how long its answer took.
@@ -85,7 +86,9 @@ class session_core final : public io::alarm::guarded,
   void beat_answered(std::uint64_t attempt, const core::beat_reply& r);
   void wake_at(time_point when);
   void tell(const machine::change& c, duration remaining) noexcept;
+  core::close_request closing() const;
   void remove_record();
+  result<void> close_unwaited(const machine::step& s);
   result<void> settle(const core::reply& r);
 
   const std::shared_ptr<store_core> store_;
@@ -104,6 +107,7 @@ class session_core final : public io::alarm::guarded,
   std::shared_ptr<io::alarm> alarm_;
   std::uint64_t watched_{};
   std::atomic<int> life_descriptor_{-1};
+  std::atomic<bool> telling_{};  ///< The alarm was given the close to tell, and nobody waited.
 
   std::mutex mutex_;  // Guards what is below.
   machine machine_;

@@ -38,6 +38,7 @@ result<duration> check_options(const store_core& store, const session_options& o
 result<std::shared_ptr<session_core>> session_core::open(std::shared_ptr<store_core> store,
                                                          session_options options) {
   if (auto usable = store->usable(); !usable) return usable.error();
+  if (auto may = store->may_wait("opening a session"); !may) return may.error();
   const auto ttl = check_options(*store, options);
   if (!ttl) return ttl.error();
   auto made = std::make_shared<session_core>(std::move(store), std::move(options), *ttl);

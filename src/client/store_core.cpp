@@ -4,6 +4,7 @@
 #include "client/failure.hpp"
 #include "core/lease.hpp"
 #include "core/store_url.hpp"
+#include "io/background.hpp"
 #include "io/fork_mark.hpp"
 #include "io/per_process.hpp"
 #include "io/state_directory.hpp"
@@ -132,6 +133,12 @@ result<void> store_core::usable() const {
   if (forked()) return forked_error();
   if (over()) return ending_error();
   return {};
+}
+
+result<void> store_core::may_wait(std::string_view what) const {
+  // An engine without a loop answers on the thread that asks.
+  if (!opened_.loop || !io::on_library_thread()) return {};
+  return unwaited_error(what, url());
 }
 
 result<std::shared_ptr<io::loop>> store_core::loop() {

@@ -51,6 +51,9 @@ class store_core {
   bool left_alone() const noexcept { return forked() || over(); }
   /// Success, or why it is left alone.
   result<void> usable() const;
+  /// Success when the calling thread may wait for an answer of the engine, or need not; on a thread
+  /// of the library, which may be the one that brings it, why `what` is refused.
+  result<void> may_wait(std::string_view what) const;
 
   /// The loop of this store; all objects of this process on the same store share one.
   result<std::shared_ptr<io::loop>> loop();

@@ -17,8 +17,8 @@ thread_local bool is_ours = false;
 
 bool on_library_thread() noexcept { return is_ours; }
 
-library_work::library_work() noexcept { is_ours = true; }
-library_work::~library_work() { is_ours = false; }
+library_work::library_work() noexcept : was_(std::exchange(is_ours, true)) {}
+library_work::~library_work() { is_ours = was_; }
 
 result<std::thread> start_thread(const char* name, std::function<void()> body) {
   sigset_t all{};

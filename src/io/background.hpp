@@ -23,6 +23,9 @@ class library_work {
   library_work(const library_work&) = delete;
   library_work& operator=(const library_work&) = delete;
   ~library_work();
+
+ private:
+  const bool was_;
 };
 
 }  // namespace holdfast::io

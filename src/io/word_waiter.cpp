@@ -1,5 +1,6 @@
 #include "io/word_waiter.hpp"
 
+#include "io/background.hpp"
 #include "io/futex.hpp"
 
 #include <pthread.h>
@@ -64,6 +65,7 @@ struct word_waiter::state {
   std::thread thread{};
 
   void serve(std::uint32_t seen) {
+    const library_work here;
     while (!stop.load()) {
       if (const auto now = place.load(); now != own) {
         place.wait(now);
@@ -82,6 +84,7 @@ struct word_waiter::state {
 
   /// True when `until` is open; false when this kernel cannot wait for it.
   bool serve_for(core::parking& until) {
+    const library_work here;
     std::uint32_t seen = word.count.load();
     rung();
     while (until.announce_sleep()) {

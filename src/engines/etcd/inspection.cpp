@@ -1,5 +1,6 @@
 #include "engines/etcd/inspection.hpp"
 
+#include "io/background.hpp"
 #include "io/pause.hpp"
 #include "wire/protobuf.hpp"
 
@@ -138,6 +139,12 @@ result<std::string> identity_of(const cluster& c) {
   for (;;) {
     const auto id = c.identity();
     if (id != session_id{}) return "etcd/" + id.str();
+    if (io::on_library_thread()) {
+      return error(errc::invalid_argument,
+                   c.set().url +
+                       ": no server has told the identity of the store yet, and a thread of the "
+                       "library must not wait for one; ask from a thread of the program");
+    }
     if (clock::now() >= limit) break;
     io::pause(5ms, {});
   }

@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "engines/redlock/facts.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/background.hpp"
 #include "io/latch.hpp"
 #include "io/random.hpp"
 #include "io/state_directory.hpp"
@@ -409,7 +410,7 @@ bool cluster::is_so(readiness how) const {
 /// A client that lives for a moment would leave, each time, nodes that it sealed for a rejoin and
 /// never finished; and so would the next.
 void cluster::await_idle(time_point limit) {
-  if (loop_->on_thread()) return;
+  if (io::on_library_thread()) return;
   const auto idle = std::make_shared<io::latch>();
   when_ready(
       limit, [idle] { idle->open(); }, readiness::idle);

@@ -1,0 +1,67 @@
+#include "tests/engine/library_threads.hpp"
+
+#include "tests/redlock/five_nodes.hpp"
+
+#include <future>
+#include <memory>
+#include <utility>
+
+namespace holdfast::redlock_tests {
+namespace {
+
+using conformance::library_threads;
+
+/// One store for all of them: names are free again after each.
+std::string url_of_three_nodes() {
+  static five_nodes nodes(3);
+  static const bool set_up = [] {
+    nodes.init();
+    return true;
+  }();
+  return set_up ? nodes.url("ttl=5s") : std::string();
+}
+
+INSTANTIATE_TEST_SUITE_P(on, library_threads,
+                         testing::Values(conformance::callback_store{"redlock",
+                                                                     url_of_three_nodes}),
+                         conformance::name_of_store);
+
+class redlock_callbacks : public testing::Test {
+ protected:
+  redlock_callbacks() { nodes.init(); }
+  five_nodes nodes{3};
+};
+
+TEST_F(redlock_callbacks, closing_when_a_heartbeat_is_answered_waits_for_nothing) {
+  struct closing final : observer {
+    void on(const event::beat&) noexcept override {
+      if (of != nullptr) closed.set_value(std::exchange(of, nullptr)->close());
+    }
+    session* of{};
+    std::promise<result<void>> closed;
+  };
+  const auto watcher = std::make_shared<closing>();
+  auto said = watcher->closed.get_future();
+  auto s = holdfast::open(nodes.url("ttl=1s"), {.watcher = watcher}).value();
+  watcher->of = &s;
+  ASSERT_EQ(said.wait_for(20s), std::future_status::ready) << "close() hangs";
+  EXPECT_EQ(said.get().error(), errc::outcome_unknown);
+  session other = nodes.open();
+  EXPECT_TRUE(other.try_acquire(lock_name("a")));
+}
+
+TEST_F(redlock_callbacks, nodes_are_not_asked_about_on_a_thread_of_the_library) {
+  session other = nodes.open();
+  session s = nodes.open();
+  auto held = other.try_acquire(lock_name("a")).value();
+  std::promise<result<redlock::overview>> told;
+  auto seen = told.get_future();
+  s.acquire(lock_name("a"), {.wait = 20s},
+            [&](const result<lock>&) { told.set_value(redlock::status(nodes.url())); });
+  EXPECT_TRUE(std::move(held).release());
+  ASSERT_EQ(seen.wait_for(20s), std::future_status::ready) << "status() hangs";
+  EXPECT_EQ(seen.get().error(), errc::invalid_argument);
+}
+
+}  // namespace
+}  // namespace holdfast::redlock_tests
