@@ -105,6 +105,23 @@ TEST_F(own_queue, that_cannot_be_joined_is_tried_until_the_limit_and_is_no_wait_
   EXPECT_EQ(watcher->waiting, 0);
 }
 
+TEST_F(own_queue, that_cannot_be_joined_is_told_also_when_nothing_else_keeps_the_loop) {
+  for (int round = 0; round < 20; ++round) {
+    std::atomic<int> lost{};
+    {
+      auto s = open_session();
+      engine_->closed = true;
+      for (int i = 0; i < 10; ++i) {
+        s.acquire(lock_name("n" + std::to_string(i)), {.wait = 30s}, [&](result<lock> l) {
+          if (code(l) == errc::lost) ++lost;
+        });
+      }
+      engine_->closed = false;
+    }
+    ASSERT_TRUE(eventually([&] { return lost == 10; }, 5s)) << lost << " were told";
+  }
+}
+
 TEST_F(own_queue, tells_a_try_why_it_is_busy) {
   auto a = open_session();
   auto b = open_session();
