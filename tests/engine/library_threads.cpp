@@ -81,24 +81,23 @@ TEST_P(library_threads, a_completion_may_be_the_last_owner_of_its_session) {
 }
 
 TEST_P(library_threads, a_completion_may_be_the_last_owner_of_its_store) {
+  struct all {
+    store of;
+    session first;
+    session second;
+  };
   auto last = std::make_shared<farewell>();
   auto gone = last->said.get_future();
-  {
-    struct all {
-      store of;
-      session first;
-      session second;
-    };
-    auto of = store::open(url()).value();
-    auto first = of.open_session().value();
-    auto second = of.open_session().value();
-    const auto s = std::make_shared<all>(all{std::move(of), std::move(first), std::move(second)});
-    auto held = held_by(s->first, "a");
-    s->second.acquire(lock_name("a"), {.wait = long_enough},
-                      [s, last](result<lock> l) { EXPECT_TRUE(l) << l.error().message(); });
-    EXPECT_TRUE(std::move(held).release());
-  }
+  auto of = store::open(url()).value();
+  auto first = of.open_session().value();
+  auto second = of.open_session().value();
+  auto s = std::make_shared<all>(all{std::move(of), std::move(first), std::move(second)});
+  auto held = held_by(s->first, "a");
+  s->second.acquire(lock_name("a"), {.wait = long_enough},
+                    [s, last](result<lock> l) { EXPECT_TRUE(l) << l.error().message(); });
+  s.reset();
   last.reset();
+  EXPECT_TRUE(std::move(held).release());
   ASSERT_TRUE(comes(gone)) << "the end of the store hangs";
   expect_it_goes_on("a");
 }
