@@ -1,5 +1,6 @@
 #include "io/stream.hpp"
 
+#include "io/dial.hpp"
 #include "io/loop.hpp"
 #include "io/one_write.hpp"
 #include "io/stream_socket.hpp"
@@ -11,6 +12,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <mutex>
@@ -51,14 +53,17 @@ class stream::state final : public one_write::writer,
       // On a thread of the resolver: the loop may be gone when it has its answer.
       const auto l = post_to.lock();
       if (!l) return;
-      l->post([self, found = std::move(found)] {
-        if (const auto s = self.lock()) s->connect(found);
+      l->post([self, post_to, found = std::move(found)] {
+        const auto on = post_to.lock();
+        const auto s = self.lock();
+        if (s && on) s->connect(on, found);
       });
     });
   }
 
   void close() {
     closed_ = true;
+    dial_.reset();
     // The descriptor itself stays until no thread writes to it any more: its number would be
     // given to somebody else.
     if (!descriptor_) return;
@@ -92,22 +97,28 @@ class stream::state final : public one_write::writer,
   std::size_t backlog() const noexcept { return backlog_.load(std::memory_order_relaxed); }
 
  private:
-  void connect(const result<std::vector<socket_address>>& found) {
+  void connect(const std::shared_ptr<loop>& l, const result<std::vector<socket_address>>& found) {
     if (closed_) return;
     if (!found) return lose(found.error());
-    auto fd = start_connecting((*found)[to_.attempt % found->size()], to_.silence_max);
-    if (!fd) return lose(fd.error());
-    descriptor_.emplace(context_, fd->release());
-    descriptor_->async_wait(socket_descriptor::wait_write,
-                            [self = shared_from_this()](const asio::error_code& failed) {
-                              if (!failed && !self->closed_) self->connected();
-                            });
+    auto addresses = *found;
+    // One that connects and then hangs is not the only one that is ever asked.
+    const auto first = addresses.begin() + to_.attempt % addresses.size();
+    std::rotate(addresses.begin(), first, addresses.end());
+    dial_ = dial::make(l,
+                       {.host = to_.address.is_unix() ? to_.address.path : to_.address.host,
+                        .addresses = std::move(addresses),
+                        .silence_max = to_.silence_max},
+                       [self = weak_from_this()](result<unique_fd> ended) {
+                         const auto s = self.lock();
+                         if (s && !s->closed_) s->connected(std::move(ended));
+                       });
+    dial_->start();
   }
 
-  void connected() {
-    if (auto ended = end_connecting(descriptor_->native_handle()); !ended) {
-      return lose(ended.error());
-    }
+  void connected(result<unique_fd> fd) {
+    if (!fd) return lose(fd.error());
+    dial_.reset();
+    descriptor_.emplace(context_, fd->release());
     if (to_.tls == nullptr) {
       open();
       if (const auto o = owner_.lock()) receive(shared_from_this(), *o);
@@ -314,8 +325,9 @@ class stream::state final : public one_write::writer,
   const target to_;
   const std::weak_ptr<owner> owner_;
   const std::shared_ptr<counters> counters_;
-  bool closed_{false};  // The loop's thread only, as the next four.
+  bool closed_{false};  // The loop's thread only, as the next five.
   bool flush_follows_{false};
+  std::shared_ptr<dial> dial_;
   std::optional<tls_session> tls_;
   std::array<char, encrypted_bytes> encrypted_in_;
   std::optional<socket_descriptor> descriptor_;

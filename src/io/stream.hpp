@@ -32,7 +32,7 @@ class stream {
     node_address address{};
     std::shared_ptr<const tls_context> tls{};  ///< Null: not encrypted.
     duration silence_max{};  ///< After this long without a sign of the peer's host it is lost.
-    unsigned attempt{};      ///< Chooses among the addresses of a name.
+    unsigned attempt{};      ///< Chooses which of a name's addresses is tried first.
   };
 
   /// Who is told, always on the loop's thread.

@@ -26,8 +26,8 @@ using addresses = std::vector<socket_address>;
 constexpr int lookups_max = 32;
 std::atomic<int> lookups{0};
 
-error system_failure(const char* what, int number) {
-  std::string text = what + std::generic_category().message(number);
+error system_failure(int number) {
+  std::string text = std::generic_category().message(number);
   if (number == ECONNREFUSED || number == ENOENT) text += " (is the server running there?)";
   return error(errc::unavailable, std::move(text));
 }
@@ -56,7 +56,11 @@ result<addresses> ask_system(const node_address& node, int flags) {
   for (const addrinfo* at = first; at != nullptr; at = at->ai_next) {
     socket_address one{.bytes = {}, .size = at->ai_addrlen};
     std::memcpy(&one.bytes, at->ai_addr, at->ai_addrlen);
-    all.push_back(one);
+    const auto same = [&one](const socket_address& a) {
+      return a.size == one.size && std::memcmp(&a.bytes, &one.bytes, one.size) == 0;
+    };
+    // Two lines of /etc/hosts may say the same.
+    if (std::ranges::none_of(all, same)) all.push_back(one);
   }
   ::freeaddrinfo(first);
   return all;
@@ -80,6 +84,20 @@ void tune_tcp(int fd, duration silence_max) noexcept {
 
 }  // namespace
 
+std::string text_of(const socket_address& address) {
+  if (address.bytes.ss_family == AF_UNIX) {
+    sockaddr_un at{};
+    std::memcpy(&at, &address.bytes, std::min<std::size_t>(address.size, sizeof at));
+    return at.sun_path;
+  }
+  char host[NI_MAXHOST] = {};
+  const auto* bytes = reinterpret_cast<const sockaddr*>(&address.bytes);
+  // It cannot fail for what the system's resolver gave.
+  static_cast<void>(
+      ::getnameinfo(bytes, address.size, host, sizeof host, nullptr, 0, NI_NUMERICHOST));
+  return host;
+}
+
 void look_up(const node_address& node, std::function<void(result<addresses>)> found) {
   if (node.is_unix()) return found(address_of_path(node.path));
   if (auto numeric = ask_system(node, AI_NUMERICHOST)) return found(std::move(numeric));
@@ -101,12 +119,12 @@ void look_up(const node_address& node, std::function<void(result<addresses>)> fo
 result<unique_fd> start_connecting(const socket_address& to, duration silence_max) {
   const int family = to.bytes.ss_family;
   unique_fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!fd) return system_failure("no socket: ", errno);
+  if (!fd) return system_failure(errno);
   if (family != AF_UNIX) tune_tcp(fd.get(), silence_max);
   const auto* address = reinterpret_cast<const sockaddr*>(&to.bytes);
   // EAGAIN: the queue of a unix socket's listener is full, and nothing tells when it is not.
   if (::connect(fd.get(), address, to.size) != 0 && errno != EINPROGRESS) {
-    return system_failure("cannot connect: ", errno);
+    return system_failure(errno);
   }
   return fd;
 }
@@ -117,7 +135,7 @@ result<void> end_connecting(int fd) {
   if (::getsockopt(fd, SOL_SOCKET, SO_ERROR, &number, &size) != 0) number = errno;
   // Connected, and already closed by the peer: whoever reads is told so.
   const bool was_connected = number == EPIPE || number == ECONNRESET;
-  if (number != 0 && !was_connected) return system_failure("cannot connect: ", number);
+  if (number != 0 && !was_connected) return system_failure(number);
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace holdfast::io {
@@ -19,7 +20,11 @@ struct socket_address {
   socklen_t size{};
 };
 
-/// Every address of a node, in the order of getaddrinfo(3). A number or a path is answered at once
+/// The number of the host, without its port: "127.0.0.1". Of a unix socket its path.
+std::string text_of(const socket_address& address);
+
+/// Every address of a node, in the order of getaddrinfo(3), none
+/// twice. A number or a path is answered at once
 /// on the calling thread, a name later on a thread of its own: the system's resolver cannot be
 /// bounded or cancelled.
 /// Errors: `unavailable`.
@@ -29,11 +34,11 @@ void look_up(const node_address& node,
 /// A socket that does not block, closed on exec, which is being connected: it can be written when
 /// that has ended. Over TCP without Nagle's delay, and given up by the kernel when the peer's host
 /// confirms nothing for `silence_max`.
-/// Errors: `unavailable`, without naming the node.
+/// Errors: `unavailable`, with the reason alone.
 result<unique_fd> start_connecting(const socket_address& to, duration silence_max);
 
 /// How connecting ended.
-/// Errors: `unavailable`, without naming the node.
+/// Errors: `unavailable`, with the reason alone.
 result<void> end_connecting(int fd);
 
 }  // namespace holdfast::io

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <utility>
@@ -35,10 +36,15 @@ result<std::string> converse(const socket_address& to, std::string_view word, ti
   const error closed(errc::unavailable,
                      "closes the connection without an answer; is it ZooKeeper, and does it take "
                      "more connections of this host (maxClientCnxns)?");
+  const auto refused = [](const error& why) {
+    return error(errc::unavailable, "cannot connect: " + why.message());
+  };
   auto fd = start_connecting(to, std::chrono::seconds{10});
-  if (!fd) return fd.error();
+  if (!fd) return refused(fd.error());
   if (!wait_for(fd->get(), POLLOUT, until)) return error(errc::unavailable, "cannot be reached");
-  if (const auto connected = end_connecting(fd->get()); !connected) return connected.error();
+  if (const auto connected = end_connecting(fd->get()); !connected) {
+    return refused(connected.error());
+  }
   if (::send(fd->get(), word.data(), word.size(), MSG_NOSIGNAL) < 0) return closed;
   std::string text;
   while (text.size() < bytes_max) {
@@ -67,8 +73,10 @@ result<std::string> ask_zookeeper(const node_address& server, std::string_view w
   const auto found = got.get();
   if (!found) return error(errc::unavailable, name + ": " + found.error().message());
   error last(errc::unavailable, "has no address");
-  for (const auto& to : *found) {
-    auto text = converse(to, word, until);
+  for (std::size_t i = 0; i < found->size(); ++i) {
+    // One that says nothing leaves the others their share of the time.
+    const auto share = (until - clock::now()) / static_cast<std::int64_t>(found->size() - i);
+    auto text = converse((*found)[i], word, clock::now() + share);
     if (text) return text;
     last = text.error();
   }

@@ -107,3 +107,53 @@ assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
   on "zookeeper://127.0.0.1:$(<"$BATS_FILE_TMPDIR/zookeeper/port")/the-same?node_timeout=1s"
   the_same_lines
 }
+
+# A fresh Debian's hosts file: the first address of localhost is one that no server here has.
+two_addresses() {
+  bwrap --dev-bind / / true || skip "NOT TESTED: bwrap does not work here"
+  printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >hosts
+  holdfast() {
+    RUNMARK=$MARK timeout 60 bwrap --die-with-parent --dev-bind / / \
+      --ro-bind "$BATS_TEST_TMPDIR/hosts" /etc/hosts "$HOLDFAST" "$@"
+  }
+  [[ $(bwrap --dev-bind / / --ro-bind hosts /etc/hosts getent ahosts localhost) == ::1* ]]
+}
+
+@test "redlock: a name is all its addresses, of which one suffices" {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  two_addresses
+  on "redlock://localhost:$(port_of 1),localhost:$(port_of 2),localhost:$(port_of 3)"
+  for i in 1 2 3; do cli "$i" FLUSHALL >/dev/null; done
+  expect 0 holdfast redlock init
+  expect 0 holdfast redlock status
+  says '3 of 3 nodes vote'
+  expect 3 holdfast run x -- sh -c 'exit 3'
+  expect 0 holdfast doctor
+  says '3 of 3 nodes vote'
+}
+
+@test "redis: a name is all its addresses, of which one suffices" {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  two_addresses
+  on "redis://localhost:$(port_of 4)?assume_fresh=yes"
+  expect 3 holdfast run x -- sh -c 'exit 3'
+  expect 0 holdfast doctor
+  expect 69 holdfast run x --store "redis://localhost:1?assume_fresh=yes" -- true
+  says 'redis node localhost:1: cannot connect to ::1 and 127.0.0.1: Connection refused'
+}
+
+@test "etcd: a name is all its addresses, of which one suffices" {
+  command -v etcd >/dev/null || skip "NOT TESTED: no etcd"
+  two_addresses
+  on "etcd://localhost:$(<"$BATS_FILE_TMPDIR/etcd/port")/names"
+  expect 3 holdfast run x --ttl 10s -- sh -c 'exit 3'
+  expect 0 holdfast doctor
+}
+
+@test "zookeeper: a name is all its addresses, of which one suffices" {
+  has_zookeeper || skip "NOT TESTED: no ZooKeeper"
+  two_addresses
+  on "zookeeper://localhost:$(<"$BATS_FILE_TMPDIR/zookeeper/port")/names"
+  expect 3 holdfast run x --ttl 10s -- sh -c 'exit 3'
+  expect 0 holdfast doctor
+}

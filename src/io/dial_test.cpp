@@ -1,0 +1,178 @@
+#include "io/dial.hpp"
+
+#include "io/latch.hpp"
+#include "io/loop.hpp"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <thread>
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string numbers_of(const sockaddr_in& at) {
+  char text[INET_ADDRSTRLEN] = {};
+  ::inet_ntop(AF_INET, &at.sin_addr, text, sizeof text);
+  return text;
+}
+
+/// Listens on one address of this machine, at a port of its own or at the one given.
+class listener {
+ public:
+  explicit listener(const char* host, std::uint16_t port = 0, int queue = 16)
+      : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in at{};
+    at.sin_family = AF_INET;
+    at.sin_port = htons(port);
+    ::inet_pton(AF_INET, host, &at.sin_addr);
+    EXPECT_EQ(::bind(fd_.get(), reinterpret_cast<const sockaddr*>(&at), sizeof at), 0);
+    EXPECT_EQ(::listen(fd_.get(), queue), 0);
+  }
+  std::uint16_t port() const {
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    ::getsockname(fd_.get(), reinterpret_cast<sockaddr*>(&at), &size);
+    return ntohs(at.sin_port);
+  }
+  void accept_one() const { unique_fd(::accept(fd_.get(), nullptr, nullptr)); }
+
+ private:
+  unique_fd fd_;
+};
+
+socket_address address(const char* host, std::uint16_t port) {
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_port = htons(port);
+  ::inet_pton(AF_INET, host, &at.sin_addr);
+  socket_address made{.bytes = {}, .size = sizeof at};
+  std::memcpy(&made.bytes, &at, sizeof at);
+  return made;
+}
+
+/// Listens, but its queue is full: who connects hears nothing.
+class silent_listener {
+ public:
+  explicit silent_listener(const char* host, std::uint16_t port) : listener_(host, port, 0) {
+    first_ = std::move(*start_connecting(address(host, port), 10s));
+  }
+  /// The next attempt of the kernel is heard.
+  void make_room() const { listener_.accept_one(); }
+
+ private:
+  listener listener_;
+  unique_fd first_;
+};
+
+struct ending {
+  std::optional<result<unique_fd>> how{};
+  duration took{};
+
+  std::string why() const { return how && !*how ? how->error().message() : "it connected"; }
+  std::string peer() const {
+    sockaddr_in at{};
+    socklen_t size = sizeof at;
+    if (!how || !*how) return why();
+    ::getpeername((*how)->get(), reinterpret_cast<sockaddr*>(&at), &size);
+    return numbers_of(at);
+  }
+};
+
+/// `meanwhile` runs after it has begun.
+ending end_of(
+    dial::target to, const std::function<void()>& meanwhile = [] {}) {
+  to.silence_max = 10s;
+  ending e;
+  latch done;
+  std::shared_ptr<dial> d;
+  const auto began = clock::now();
+  const auto l = *loop::start();
+  l->post([&] {
+    d = dial::make(l, std::move(to), [&](result<unique_fd> how) {
+      e.how.emplace(std::move(how));
+      e.took = clock::now() - began;
+      d.reset();
+      done.open();
+    });
+    d->start();
+  });
+  meanwhile();
+  done.wait();
+  return e;
+}
+
+TEST(dial, leaves_an_address_that_refuses_for_the_next_at_once) {
+  const listener on("127.0.0.1");
+  const auto e =
+      end_of({.host = "name",
+              .addresses = {address("127.0.0.2", on.port()), address("127.0.0.3", on.port()),
+                            address("127.0.0.1", on.port())},
+              .patience = 1h});
+  EXPECT_EQ(e.peer(), "127.0.0.1");
+}
+
+TEST(dial, tries_the_next_beside_an_address_that_says_nothing) {
+  const listener on("127.0.0.1");
+  const silent_listener silent("127.0.0.2", on.port());
+  const auto e =
+      end_of({.host = "name",
+              .addresses = {address("127.0.0.2", on.port()), address("127.0.0.3", on.port()),
+                            address("127.0.0.1", on.port())},
+              .patience = 100ms});
+  EXPECT_EQ(e.peer(), "127.0.0.1");
+  EXPECT_GE(e.took, 100ms);
+  EXPECT_LT(e.took, 5s);
+}
+
+TEST(dial, takes_an_address_that_was_slow_when_all_others_refuse) {
+  const std::uint16_t port = listener("127.0.0.2").port();
+  const silent_listener silent("127.0.0.2", port);
+  const auto e = end_of({.host = "name",
+                         .addresses = {address("127.0.0.2", port), address("127.0.0.3", port)},
+                         .patience = 1ms},
+                        [&] {
+                          std::this_thread::sleep_for(100ms);
+                          silent.make_room();
+                        });
+  EXPECT_EQ(e.peer(), "127.0.0.2");
+}
+
+TEST(dial, takes_the_addresses_in_their_order) {
+  const listener one("127.0.0.1");
+  const listener other("127.0.0.2", one.port());
+  for (const char* first : {"127.0.0.1", "127.0.0.2"}) {
+    const auto e =
+        end_of({.host = "name",
+                .addresses = {address(first, one.port()), address("127.0.0.1", one.port()),
+                              address("127.0.0.2", one.port())}});
+    EXPECT_EQ(e.peer(), first);
+  }
+}
+
+TEST(dial, that_nobody_takes_names_every_address_and_why) {
+  const listener elsewhere("127.0.0.1");
+  const auto port = elsewhere.port();
+  const std::string refused = ": Connection refused (is the server running there?)";
+  const auto one = address("127.0.0.2", port);
+  const auto two = address("127.0.0.3", port);
+  EXPECT_EQ(end_of({.host = "127.0.0.2", .addresses = {one}}).why(), "cannot connect" + refused);
+  EXPECT_EQ(end_of({.host = "name", .addresses = {one}}).why(),
+            "cannot connect to 127.0.0.2" + refused);
+  EXPECT_EQ(end_of({.host = "name", .addresses = {one, two}}).why(),
+            "cannot connect to 127.0.0.2 and 127.0.0.3" + refused);
+  // Of no network that is connected to by TCP.
+  const auto e = end_of({.host = "name", .addresses = {one, address("255.255.255.255", port)}});
+  EXPECT_EQ(e.why(), "cannot connect to 127.0.0.2" + refused +
+                         ", to 255.255.255.255: Network is unreachable");
+}
+
+}  // namespace
+}  // namespace holdfast::io
