@@ -5,7 +5,9 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 namespace holdfast::engines::local {
 namespace {
@@ -20,9 +22,8 @@ bool is_damage(int rc) {
          rc == MDB_VERSION_MISMATCH;
 }
 
-bool is_full(int rc) {
-  return rc == MDB_MAP_FULL || rc == ENOSPC || rc == EDQUOT || rc == MDB_TXN_FULL;
-}
+// How many writes may go by until free pages are counted again; each needs some dozens at most.
+constexpr std::uint64_t writes_between_counts = 16;
 
 error damage(const std::string& path, const std::string& why) {
   return {errc::damaged, damage_text(path, why)};
@@ -46,11 +47,11 @@ std::string damage_text(const std::string& path, const std::string& why) {
          "; end every process that uses the store, then move its directory away";
 }
 
-result<database> database::open(int fd, std::string path) {
+result<database> database::open(int fd, std::string path, std::size_t size) {
   auto facts = io::facts_of(fd, path);
   if (!facts) return facts.error();
   if (facts->size != 0) {
-    auto why = damage_of_pages(fd, facts->size, map_bytes, path);
+    auto why = damage_of_pages(fd, facts->size, size, path);
     if (!why) return why.error();
     if (!why->empty()) return damage(path, *why);
   }
@@ -60,13 +61,13 @@ result<database> database::open(int fd, std::string path) {
   database made(env, std::move(path));
   // By its descriptor: nobody can put another file in its place between the check and the use.
   const std::string name = "/proc/self/fd/" + std::to_string(fd);
-  rc = ::mdb_env_set_mapsize(env, map_bytes);
+  rc = ::mdb_env_set_mapsize(env, size);
   constexpr unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD | MDB_NOMEMINIT;
   if (rc == 0) rc = ::mdb_env_open(env, name.c_str(), flags, 0600);
   if (is_damage(rc)) return damage(made.path_, ::mdb_strerror(rc));
   if (rc != 0) {
     const std::string need =
-        "; it needs " + std::to_string(map_bytes >> 20U) + " MiB of address space (ulimit -v)";
+        "; it needs " + std::to_string(size >> 20U) + " MiB of address space (ulimit -v)";
     const std::string cause = rc == ENOMEM ? need : "";
     return error(errc::unavailable,
                  "cannot open " + made.path_ + ": " + ::mdb_strerror(rc) + cause);
@@ -80,7 +81,46 @@ database::usage database::used() const {
   MDB_stat stat{};
   ::mdb_env_info(env_.get(), &info);
   ::mdb_env_stat(env_.get(), &stat);
-  return {(std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize, info.me_mapsize};
+  const std::uint64_t touched = std::uint64_t{info.me_last_pgno} + 1;
+  return {(touched - std::min(touched, free_pages())) * stat.ms_psize, info.me_mapsize,
+          stat.ms_entries};
+}
+
+// Pages that were given back; LMDB keeps lists of them, each with its length in front, in a table
+// that only a read may look into.
+std::uint64_t database::free_pages() const {
+  MDB_txn* txn = nullptr;
+  MDB_cursor* at = nullptr;
+  if (::mdb_txn_begin(env_.get(), nullptr, MDB_RDONLY, &txn) != 0) return 0;
+  std::uint64_t all = 0;
+  if (::mdb_cursor_open(txn, 0, &at) == 0) {
+    MDB_val k{};
+    MDB_val v{};
+    while (::mdb_cursor_get(at, &k, &v, MDB_NEXT) == 0 && v.mv_size >= sizeof(std::size_t)) {
+      std::size_t length{};
+      std::memcpy(&length, v.mv_data, sizeof length);
+      all += length;
+    }
+    ::mdb_cursor_close(at);
+  }
+  ::mdb_txn_abort(txn);
+  return all;
+}
+
+bool database::has_room(std::uint64_t transaction) const {
+  MDB_envinfo info{};
+  MDB_stat stat{};
+  ::mdb_env_info(env_.get(), &info);
+  ::mdb_env_stat(env_.get(), &stat);
+  const std::uint64_t pages = info.me_mapsize / stat.ms_psize;
+  const std::uint64_t kept = pages / 20;
+  const std::uint64_t fresh = pages - std::min(pages, std::uint64_t{info.me_last_pgno} + 1);
+  if (fresh > kept) return true;
+  if (transaction - counted_in_ >= writes_between_counts || fresh + counted_ <= kept) {
+    counted_ = free_pages();
+    counted_in_ = transaction;
+  }
+  return fresh + counted_ > kept;
 }
 
 bool database::is_removed() const {
@@ -109,7 +149,9 @@ bool transaction::check(int rc, const char* doing) {
   if (rc == 0) return true;
   const std::string text =
       std::string("cannot ") + doing + " " + db_.path() + ": " + ::mdb_strerror(rc);
-  if (is_full(rc)) {
+  if (rc == MDB_MAP_FULL) {
+    say_full();
+  } else if (rc == ENOSPC || rc == EDQUOT) {
     fail(core::status::unavailable,
          "the store is full: " + text + "; free space on its disk. Nothing was changed");
   } else if (is_damage(rc)) {
@@ -118,6 +160,22 @@ bool transaction::check(int rc, const char* doing) {
     fail(core::status::unavailable, text);
   }
   return false;
+}
+
+bool transaction::require_room() {
+  if (good() && !db_.has_room(number())) say_full();
+  return good();
+}
+
+void transaction::say_full() {
+  const auto now = db_.used();
+  fail(core::status::unavailable,
+       "the store is full: " + db_.path() + " has " + std::to_string(now.records) +
+           " sessions, holders and waiters in " + std::to_string(now.used >> 20U) + " of its " +
+           std::to_string(now.limit >> 20U) +
+           " MiB; release locks, end sessions (`holdfast ls` shows them), or use another store "
+           "too. Nothing was changed");
+  failure_.full = true;
 }
 
 void transaction::fail(core::status what, std::string text) {

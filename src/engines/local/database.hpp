@@ -19,6 +19,7 @@ namespace holdfast::engines::local {
 struct failure {
   core::status what{core::status::ok};
   std::string text{};
+  bool full{};  ///< The map is: what the dead have left may make room.
   explicit operator bool() const noexcept { return what != core::status::ok; }
 };
 
@@ -34,16 +35,21 @@ std::string damage_text(const std::string& path, const std::string& why);
 /// Thread safety: none; used under the store's gate.
 class database {
  public:
-  static constexpr std::size_t map_bytes = std::size_t{1} << 30;
-
   /// Opens, or fills an empty file. `damaged` when LMDB could not read it safely.
-  static result<database> open(int fd, std::string path);
+  /// `size`: the most that it may grow to.
+  static result<database> open(int fd, std::string path, std::size_t size);
 
   struct usage {
     std::uint64_t used{};
     std::uint64_t limit{};
+    std::uint64_t records{};
   };
+  /// As of the newest commit.
   usage used() const;
+  /// True while a record may be added in the write `transaction`. The last twentieth is kept for
+  /// what changes and deletes: LMDB needs new pages for that too, and without them a full store
+  /// could not be emptied.
+  bool has_room(std::uint64_t transaction) const;
   /// True when its file was removed: whoever opens the store from now on has another one.
   bool is_removed() const;
   MDB_env* environment() const noexcept { return env_.get(); }
@@ -56,9 +62,13 @@ class database {
     void operator()(MDB_env* env) const noexcept { ::mdb_env_close(env); }
   };
   database(MDB_env* env, std::string path) : env_(env), path_(std::move(path)) {}
+  std::uint64_t free_pages() const;
 
   std::unique_ptr<MDB_env, closer> env_;
   std::string path_;
+  // Counting reads the whole list of free pages, so it is not done in every write.
+  mutable std::uint64_t counted_in_{};
+  mutable std::uint64_t counted_{};
 };
 
 /// One transaction. The first failure sticks: reads then answer "nothing" and finish() tells it.
@@ -83,6 +93,9 @@ class transaction {
   template <class Each>
   void walk(bytes prefix, bytes from, Each&& each);
 
+  /// Fails when the database has no room for another record.
+  bool require_room();
+
   void fail(core::status what, std::string text);
   void damaged(const char* what);
   bool good() const noexcept { return !failure_; }
@@ -93,6 +106,7 @@ class transaction {
 
  private:
   bool check(int rc, const char* doing);
+  void say_full();
 
   const database& db_;
   MDB_txn* txn_{};

@@ -20,6 +20,7 @@ struct request {
   std::string path;
   std::string group{};  ///< Empty: the store is its owner's alone.
   missing what{missing::create};
+  std::size_t data_bytes{std::size_t{1} << 30};  ///< The most that its records may take.
 };
 
 /// The names of a store's files.

@@ -2,6 +2,7 @@
 
 #include "core/queue.hpp"
 #include "engines/local/queue_state.hpp"
+#include "engines/local/sweeping.hpp"
 #include "engines/local/tables.hpp"
 #include "engines/local/watches.hpp"
 
@@ -68,24 +69,20 @@ void change_record(transaction& txn, const session_id& id, Change&& change) {
   txn.put(k.view(), copy);
 }
 
-// Entries of the dead are deleted a few at a time, by whoever opens or ends a session. Where to go
-// on is kept in the store, because most processes are short.
-void sweep(transaction& txn) {
-  const key k = own_key("sweep");
-  const bytes kept = txn.get(k.view());
-  const std::vector<std::byte> from(kept.begin(), kept.end());
-  const auto next = sweep_some(txn, from, sweep_max);
-  if (next.empty()) {
-    if (!from.empty()) (void)txn.erase(k.view());
-  } else {
-    txn.put(k.view(), next);
-  }
-}
-
 void erase_session(transaction& txn, const session_id& id, wake_list& wakes) {
   (void)txn.erase(session_key(id).view());
-  sweep(txn);
+  (void)sweep_on(txn, sweep_max);
   wakes.everybody = true;
+}
+
+/// Writes what adds a record. When there is no room it tries once more without what the dead have
+/// left. `body` may run twice.
+template <class Body>
+failure write_more(environment& store, Body&& body) {
+  failure failed = store.write(body);
+  if (!failed.full) return failed;
+  make_room(store);
+  return store.write(body);
 }
 
 }  // namespace
@@ -98,16 +95,17 @@ void local_engine::open(const core::open_request& r, core::on<core::open_reply> 
                " were removed or replaced while it was open; open it anew");
     return done(std::move(reply));
   }
-  auto failed = store_->write([&](transaction& txn, wake_list&) {
+  auto failed = write_more(*store_, [&](transaction& txn, wake_list&) {
     auto head = find_head(txn, r.draft.id);
     if (head && head->at.denied) return say_denied(reply, txn, r.draft.id);
     if (!head) {
+      if (!txn.require_room()) return;
       core::session_record record = r.draft;
       record.at = {.inc = store_->next_token(txn), .beat = 0, .denied = false};
       record.gate = 1;
       txn.put(session_key(record.id).view(), encode(record));
       head = session_head{record.at, record.gate, record.ttl};
-      sweep(txn);
+      (void)sweep_on(txn, sweep_max);
     }
     reply.what = core::status::ok;
     reply.at = head->at;
@@ -186,7 +184,7 @@ void enqueue_in(transaction& txn, environment& store, const core::enqueue_reques
                   "more than " + std::to_string(core::waiters_max) +
                       " hold or wait; try again when some have left, or use more names");
   }
-  put_entry(txn, r.name, {mine, store.slot()});
+  if (txn.require_room()) put_entry(txn, r.name, {mine, store.slot()});
 }
 
 void leave_in(transaction& txn, const core::leave_request& r, core::leave_reply& reply,
@@ -210,8 +208,8 @@ void leave_in(transaction& txn, const core::leave_request& r, core::leave_reply&
 
 void local_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
   core::queue_view reply;
-  auto failed =
-      store_->write([&](transaction& txn, wake_list&) { enqueue_in(txn, *store_, r, reply); });
+  auto failed = write_more(
+      *store_, [&](transaction& txn, wake_list&) { enqueue_in(txn, *store_, r, reply = {}); });
   answer(done, std::move(reply), std::move(failed));
 }
 

@@ -115,7 +115,7 @@ result<std::uint64_t> read_base(const directory& d, const database& db, const to
   return reader(value).number<std::uint64_t>();
 }
 
-result<database> open_data(const directory& d) {
+result<database> open_data(const directory& d, std::size_t most) {
   auto file = io::open_or_create(d.where(), file::data, d.file_mode());
   if (!file) return file.error();
   const std::string path = d.where().at(file::data);
@@ -124,7 +124,7 @@ result<database> open_data(const directory& d) {
   if (!d.fresh() && facts->size == 0) {
     return not_as_left(d, file::data, "is missing or empty, but belongs to this boot");
   }
-  return database::open(file->get(), path);
+  return database::open(file->get(), path, most);
 }
 
 }  // namespace
@@ -164,7 +164,7 @@ result<environment::parts> environment::build(
                                         std::to_string(who->pid) + ", which does not go on");
   }
   const io::gate_guard held(gate);
-  auto data = open_data(all.place);
+  auto data = open_data(all.place, asked.data_bytes);
   if (!data) return data.error();
   all.data = std::move(*data);
   auto base = read_base(all.place, *all.data, all.floor);

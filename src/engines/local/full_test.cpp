@@ -1,0 +1,140 @@
+#include "engines/local/diagnose.hpp"
+#include "engines/local/engine.hpp"
+#include "engines/local/store_fixture.hpp"
+#include "io/life.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <vector>
+
+namespace holdfast::engines::local {
+namespace {
+
+/// A store that is full with a few thousand records.
+class full_store : public store_test {
+ protected:
+  static constexpr std::size_t size = std::size_t{4} << 20;
+
+  std::shared_ptr<environment> small() const {
+    auto made = environment::open({.path = path(), .data_bytes = size});
+    if (!made) ADD_FAILURE() << made.error().message();
+    return made ? std::move(*made) : nullptr;
+  }
+  /// Holds new names until one is refused, which is the answer.
+  static core::queue_view fill(caller& c, const std::string& prefix, std::vector<token>& held) {
+    for (;;) {
+      auto v = c.enqueue(prefix + std::to_string(held.size()));
+      if (v.what != core::status::ok) return v;
+      held.push_back(v.mine);
+    }
+  }
+  static void expect_full(core::status what, const std::string& text) {
+    EXPECT_EQ(what, core::status::unavailable);
+    EXPECT_NE(text.find("the store is full"), std::string::npos) << text;
+    EXPECT_NE(text.find("of its 4 MiB"), std::string::npos) << text;
+    EXPECT_EQ(text.find("disk"), std::string::npos) << text;
+  }
+};
+
+TEST_F(full_store, lets_all_go_on_and_end_who_are_there) {
+  const auto store = small();
+  const auto engine = std::make_shared<local_engine>(store);
+  caller one(engine, 1);
+  caller other(engine, 2);
+  ASSERT_EQ(one.open().what, core::status::ok);
+  ASSERT_EQ(other.open().what, core::status::ok);
+  std::vector<token> held;
+  const auto last = fill(one, "n", held);
+  expect_full(last.what, last.text);
+  EXPECT_GT(held.size(), 5'000U);
+  const auto newcomer = caller(engine, 3).open();
+  expect_full(newcomer.what, newcomer.text);
+
+  for (int i = 0; i < 2'000; ++i) ASSERT_EQ(one.beat().what, core::status::ok) << i;
+  EXPECT_EQ(other.enqueue("n0", mode::exclusive(), true).what, core::status::busy);
+  EXPECT_EQ(other.close().what, core::status::ok);
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    ASSERT_EQ(one.leave("n" + std::to_string(i), held[i]).what, core::status::ok) << i;
+  }
+  held.clear();
+  const auto again = fill(one, "m", held);
+  expect_full(again.what, again.text);
+  EXPECT_GT(held.size(), 5'000U) << "what was given back can be used again";
+  EXPECT_EQ(one.close().what, core::status::ok);
+  EXPECT_EQ(caller(engine, 4).open().what, core::status::ok);
+}
+
+TEST_F(full_store, recovers_when_the_processes_that_filled_it_have_ended) {
+  const auto engine = std::make_shared<local_engine>(small());
+  ASSERT_EQ(in_child([&] {
+              const auto mine = std::make_shared<local_engine>(small());
+              std::vector<io::life_lock> lives;
+              for (std::uint64_t id = 100;; ++id) {
+                caller c(mine, id);
+                auto life = io::life_lock::hold(path() + "/life", c.id());
+                if (!life) return 1;
+                lives.push_back(std::move(*life));
+                if (c.open().what != core::status::ok) break;
+                for (int i = 0; i < 100; ++i) (void)c.enqueue("n" + std::to_string(id * 100 + i));
+              }
+              std::fflush(nullptr);
+              ::_exit(lives.size() > 20 ? 0 : 2);
+            }),
+            0);
+  caller next(engine, 1);
+  const auto reply = next.open();
+  EXPECT_EQ(reply.what, core::status::ok) << reply.text;
+  for (int i = 0; i < 1000; ++i) {
+    const auto v = next.enqueue("mine" + std::to_string(i));
+    ASSERT_EQ(v.what, core::status::ok) << i << " " << v.text;
+  }
+}
+
+TEST_F(full_store, an_enqueue_alone_clears_away_the_dead) {
+  const auto engine = std::make_shared<local_engine>(small());
+  caller living(engine, 1);
+  ASSERT_EQ(living.open().what, core::status::ok);
+  ASSERT_EQ(in_child([&] {
+              const auto mine = std::make_shared<local_engine>(small());
+              caller c(mine, 2);
+              const auto life = io::life_lock::hold(path() + "/life", c.id());
+              std::vector<token> held;
+              if (!life || c.open().what != core::status::ok) return 1;
+              (void)fill(c, "n", held);
+              ::_exit(held.size() > 5'000 ? 0 : 2);
+            }),
+            0);
+  const auto v = living.enqueue("n0");
+  EXPECT_EQ(v.what, core::status::ok) << v.text;
+}
+
+TEST_F(full_store, says_so_too_when_the_last_page_is_gone) {
+  const auto store = small();
+  failure failed;
+  for (std::uint32_t n = 0; !failed; ++n) {
+    failed = store->write([&](transaction& txn, wake_list&) {
+      const std::vector<std::byte> value(1'000);
+      txn.put(own_key("filler" + std::to_string(n)).view(), value);
+    });
+  }
+  expect_full(failed.what, failed.text);
+  const auto all = diagnose(*store);
+  ASSERT_TRUE(all);
+  EXPECT_TRUE(std::any_of(all->begin(), all->end(), [](const finding& f) {
+    return f.subject == "data" && f.severity == finding::level::warning;
+  }));
+}
+
+TEST_F(full_store, doctor_counts_what_is_used_and_not_what_was) {
+  const auto store = small();
+  caller c(std::make_shared<local_engine>(store), 1);
+  ASSERT_EQ(c.open().what, core::status::ok);
+  std::vector<token> held;
+  (void)fill(c, "n", held);
+  EXPECT_GT(store->data().used().used, size / 10 * 9);
+  for (std::size_t i = 0; i < held.size(); ++i) (void)c.leave("n" + std::to_string(i), held[i]);
+  EXPECT_LT(store->data().used().used, size / 10);
+}
+
+}  // namespace
+}  // namespace holdfast::engines::local

@@ -1,0 +1,61 @@
+#include "engines/local/sweeping.hpp"
+
+#include "engines/local/tables.hpp"
+#include "io/life.hpp"
+
+#include <algorithm>
+#include <span>
+#include <vector>
+
+namespace holdfast::engines::local {
+namespace {
+
+constexpr std::size_t lives_at_once = 256;
+// A write of few changes needs few new pages: there are not many left.
+constexpr std::size_t sessions_in_a_write = 16;
+constexpr std::size_t entries_in_a_write = 500;
+constexpr std::size_t sweeps_at_once = 40;
+
+void bury(environment& store, std::span<const session_id> dead) {
+  const failure failed = store.write([&](transaction& txn, wake_list& wakes) {
+    for (const session_id& id : dead) {
+      wakes.everybody = txn.erase(session_key(id).view()) || wakes.everybody;
+    }
+  });
+  if (failed) return;
+  const std::string lives = store.place().where().at(file::life);
+  for (const session_id& id : dead) io::remove_life(lives, id);
+}
+
+}  // namespace
+
+bool sweep_on(transaction& txn, std::size_t most) {
+  const key k = own_key("sweep");
+  const bytes kept = txn.get(k.view());
+  const std::vector<std::byte> from(kept.begin(), kept.end());
+  const auto next = sweep_some(txn, from, most);
+  if (!next.empty()) {
+    txn.put(k.view(), next);
+  } else if (!from.empty()) {
+    (void)txn.erase(k.view());
+  }
+  return next.empty();
+}
+
+void make_room(environment& store) {
+  const auto dead = io::dead_lives(store.place().where().at(file::life), lives_at_once);
+  for (std::size_t at = 0; at < dead.size(); at += sessions_in_a_write) {
+    const auto rest = std::span(dead).subspan(at);
+    bury(store, rest.first(std::min(rest.size(), sessions_in_a_write)));
+  }
+  // The first end is that of a round which began in the middle.
+  int ends = 0;
+  for (std::size_t n = 0; n < sweeps_at_once && ends < 2; ++n) {
+    const failure failed = store.write([&](transaction& txn, wake_list&) {
+      if (sweep_on(txn, entries_in_a_write)) ++ends;
+    });
+    if (failed) return;
+  }
+}
+
+}  // namespace holdfast::engines::local
