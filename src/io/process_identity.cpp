@@ -3,12 +3,14 @@
 #include "core/fnv1a.hpp"
 #include "io/per_process.hpp"
 
+#include <signal.h>
 #include <sys/auxv.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <fstream>
 #include <mutex>
@@ -91,14 +93,21 @@ owner_info process_identity() {
 }
 
 std::uint64_t process_number() {
-  struct stat names {};
-  (void)::stat("/proc/self/ns/pid", &names);
   std::string all = bytes_of_program();
   for (const auto one : {static_cast<std::int64_t>(::getpid()), own_start_ticks().value_or(0),
-                         static_cast<std::int64_t>(names.st_ino)}) {
+                         static_cast<std::int64_t>(pid_namespace())}) {
     all += " " + std::to_string(one);
   }
   return core::fnv1a(all);
+}
+
+std::uint64_t pid_namespace() noexcept {
+  struct stat s {};
+  return ::stat("/proc/self/ns/pid", &s) == 0 ? s.st_ino : 0;
+}
+
+bool is_running(std::int64_t pid) noexcept {
+  return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
 }
 
 std::string boot_id() {

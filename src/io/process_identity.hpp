@@ -15,6 +15,13 @@ owner_info process_identity();
 /// process, in a forked child, and after an exec: of what the kernel alone has chosen.
 std::uint64_t process_number();
 
+/// The inode of this process's pid namespace; zero when it cannot be told.
+std::uint64_t pid_namespace() noexcept;
+
+/// True when a process of our pid namespace has this number. For messages only: it may be another
+/// one by now.
+bool is_running(std::int64_t pid) noexcept;
+
 /// The kernel's boot id: differs after every boot. Empty when it cannot be read.
 std::string boot_id();
 

@@ -6,12 +6,15 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <span>
+#include <sstream>
 #include <vector>
 
 namespace holdfast::engines::local {
@@ -24,6 +27,7 @@ constexpr std::int64_t setup_byte = 0;
 constexpr std::int64_t open_byte = 1;
 constexpr std::int64_t first_copy_byte = std::int64_t{1} << 32;
 constexpr duration setup_limit = 5s;
+constexpr std::size_t note_bytes = 64;
 
 result<gid_t> group_named(const std::string& name) {
   std::vector<char> room(16384);
@@ -92,6 +96,31 @@ std::string group_name(gid_t id) {
   group* found = nullptr;
   const int rc = ::getgrgid_r(id, &entry, room.data(), room.size(), &found);
   return rc == 0 && found != nullptr ? std::string(entry.gr_name) : std::to_string(id);
+}
+
+// Who is in setup: its pid and pid namespace, always as long, for it replaces another.
+std::string note_of_opener() {
+  std::string note =
+      std::to_string(io::process_identity().pid) + " " + std::to_string(io::pid_namespace());
+  note.resize(note_bytes, '\n');
+  return note;
+}
+
+// A write beyond RLIMIT_FSIZE ends the process (setrlimit(2)), and who only looks needs none.
+bool may_write(std::size_t bytes) {
+  rlimit limit{};
+  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes;
+}
+
+std::string opener_named_in(int lock_file) {
+  std::string note(note_bytes, '\0');
+  const auto size = io::read_at(lock_file, std::as_writable_bytes(std::span(note)), 0, "");
+  std::istringstream words(size ? note.substr(0, *size) : "");
+  std::int64_t pid{};
+  std::uint64_t names{};
+  if (!(words >> pid >> names)) return "another process";
+  if (names != io::pid_namespace()) return "a process of another pid namespace";
+  return io::is_running(pid) ? "process " + std::to_string(pid) : "another process";
 }
 
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
@@ -244,10 +273,18 @@ result<void> directory::lock_setup() {
   lock_ = std::move(*file);
   auto got = io::lock_byte(lock_.get(), setup_byte, io::share::alone, setup_limit);
   if (!got) return got.error();
-  if (*got) return {};
-  return error(errc::unavailable,
-               "another process has been opening " + where_.path +
-                   " for more than 5 s; it may be stopped: see `holdfast doctor`");
+  if (*got) {
+    // The kernel does not tell whose a lock of this kind is. Best effort: a disk may be full.
+    const std::string note = note_of_opener();
+    if (may_write(note.size())) {
+      (void)io::write_at(lock_.get(), std::as_bytes(std::span(note)), 0, where_.at(file::lock));
+    }
+    return {};
+  }
+  return error(errc::unavailable, opener_named_in(lock_.get()) + " has been opening " +
+                                      where_.path +
+                                      " for more than 5 s; it may be stopped: continue or end "
+                                      "it");
 }
 
 result<void> directory::keep_other_copies_out() {

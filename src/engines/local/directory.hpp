@@ -29,7 +29,7 @@ inline constexpr const char* format =
     "format";  ///< Magic and version; decides whose directory it is.
 inline constexpr const char* identity = "identity";  ///< Random, of the store for ever.
 /// Byte 0: setup. Byte 1: the store is open. A byte far behind for each process: a copy of the
-/// library in it has the store open.
+/// library in it has the store open. These are locked; the text says who was in setup last.
 inline constexpr const char* lock = "lock";
 inline constexpr const char* boot = "boot";  ///< The boot that data and shared belong to.
 inline constexpr const char* data = "data.mdb";

@@ -323,6 +323,51 @@ TEST_F(local_processes, a_process_stopped_inside_makes_others_unavailable_and_is
   EXPECT_EQ(caller(o.engine, 1).open().what, core::status::ok);
 }
 
+TEST_F(local_processes, a_process_stopped_while_opening_is_named) {
+  const auto stop_inside = [](const std::string& where) {
+    const shared_counter inside;
+    const pid_t child = ::fork();
+    if (child == 0) {
+      auto half = directory::open({where, {}});
+      if (half) (*inside).store(1);
+      for (;;) ::pause();
+    }
+    EXPECT_TRUE(inside.reach(1));
+    return child;
+  };
+  const auto end = [](pid_t child) {
+    ::kill(child, SIGKILL);
+    (void)code_of(child);
+  };
+  const auto refused = [](const std::string& where, const std::string& who) {
+    const auto o = open_at(where);
+    if (o || o.error() != errc::unavailable) return 1;
+    if (o.error().message().starts_with(who + " has been opening " + where)) return 0;
+    std::fprintf(stderr, "%s\n", o.error().message().c_str());
+    return 2;
+  };
+  // The text of one who was killed is left, and the lock is somebody else's.
+  const std::string other = root() + "/other";
+  end(stop_inside(other));
+  const auto fd = io::unique_fd(::open((other + "/lock").c_str(), O_RDWR | O_CLOEXEC));
+  ASSERT_TRUE(*io::try_lock_byte(fd.get(), 0, io::share::alone));
+  const pid_t stopped = stop_inside(path());
+
+  // At the same time: each waits the five seconds after which it gives up.
+  std::vector<pid_t> all;
+  for (int i = 0; i < 3; ++i) {
+    all.push_back(::fork());
+    if (all.back() != 0) continue;
+    if (i == 0) ::_exit(refused(path(), "process " + std::to_string(stopped)));
+    if (i == 1) ::_exit(refused(other, "another process"));
+    if (::unshare(CLONE_NEWPID) != 0) ::_exit(0);
+    ::_exit(in_child([&] { return refused(path(), "a process of another pid namespace"); }));
+  }
+  for (const pid_t one : all) EXPECT_EQ(code_of(one), 0);
+  end(stopped);
+  EXPECT_EQ(in_child([&] { return open_at(path()) ? 0 : 1; }), 0);
+}
+
 TEST_F(local_processes, doctor_names_the_process_that_is_stuck) {
   const auto o = open();
   const shared_counter inside;
