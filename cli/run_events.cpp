@@ -38,7 +38,8 @@ void run_events::on(const event::waiting& e) noexcept {
   {
     const std::lock_guard hold(mutex_);
     if (line_ != nullptr) line_->heard(e);
-    waits_for_own_run_ = e.first && std::ranges::find(own_runs_, e.first->id) != own_runs_.end();
+    waits_for_own_run_ = e.first && is_own_run(e.first->id);
+    ++times_told_;
   }
   wake();
 }
@@ -59,6 +60,15 @@ std::optional<result<lock>> run_events::take_acquired() {
 bool run_events::waits_for_own_run() {
   const std::lock_guard hold(mutex_);
   return waits_for_own_run_;
+}
+
+bool run_events::is_own_run(const session_id& id) const {
+  return std::ranges::find(own_runs_, id) != own_runs_.end();
+}
+
+std::uint64_t run_events::times_told() {
+  const std::lock_guard hold(mutex_);
+  return times_told_;
 }
 
 void run_events::wake() noexcept {

@@ -6,6 +6,7 @@
 #include <holdfast/lock.hpp>
 #include <holdfast/observer.hpp>
 
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -29,6 +30,10 @@ class run_events final : public observer {
   /// The oldest one in the way is a `run` below which this one was started, and which waits for us
   /// to end.
   bool waits_for_own_run();
+  /// True for the session of a `run` below which this one was started.
+  bool is_own_run(const session_id& id) const;
+  /// How often we were told who is in the way: while it is the same, nothing has changed there.
+  std::uint64_t times_told();
   /// Their sessions, the innermost first, separated by spaces.
   std::string own_runs() const;
 
@@ -45,6 +50,7 @@ class run_events final : public observer {
   std::optional<result<lock>> acquired_;
   std::vector<session_id> own_runs_;
   bool waits_for_own_run_{};
+  std::uint64_t times_told_{};
 };
 
 }  // namespace holdfast::cli

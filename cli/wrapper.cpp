@@ -65,7 +65,7 @@ int wrapper::open_and_run() {
     events_->detach();
     return fail_to_open(settings_, s.error(), {key::ttl, key::label, key::instance}, out_);
   }
-  const int code = run_in(*s, line);
+  const int code = run_in(*st, *s, line);
   if (const auto closed = s->close(); !closed && code == 0) {
     out_.warn("the session was not closed in the store: " + closed.error().message());
   }
@@ -73,12 +73,12 @@ int wrapper::open_and_run() {
   return code;
 }
 
-int wrapper::run_in(session& s, waiting_line& line) {
+int wrapper::run_in(store& st, session& s, waiting_line& line) {
   ttl_ = s.ttl();
   grace_ = options_.grace.value_or(grace_default(ttl_));
   if (grace_ > grace_limit(ttl_)) return grace_does_not_fit();
   const std::stop_callback on_loss(s.lost(), [events = events_] { events->wake(); });
-  auto got = wait_for_lock(s, line);
+  auto got = wait_for_lock(st, s, line);
   if (const int* code = std::get_if<int>(&got)) return *code;
   return run_under(s, std::move(std::get<lock>(got)));
 }
@@ -97,7 +97,7 @@ int wrapper::grace_does_not_fit() {
   return out_.fail(f.code, f.name, f.text);
 }
 
-std::variant<lock, int> wrapper::wait_for_lock(session& s, waiting_line& line) {
+std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_line& line) {
   std::stop_source cancel;
   s.acquire(lock_name(options_.name),
             {.mode = options_.how, .wait = options_.wait, .stop = cancel.get_token()},
@@ -108,7 +108,7 @@ std::variant<lock, int> wrapper::wait_for_lock(session& s, waiting_line& line) {
     line.draw();
     poll_for(1s);
     if (ended) continue;  // What is left is the answer to the cancellation.
-    ended = end_of_wait();
+    ended = end_of_wait(st);
     if (ended) cancel.request_stop();
   }
   line.erase();
@@ -118,15 +118,13 @@ std::variant<lock, int> wrapper::wait_for_lock(session& s, waiting_line& line) {
   return std::move(**answer);
 }
 
-std::optional<int> wrapper::end_of_wait() {
+std::optional<int> wrapper::end_of_wait(store& st) {
   while (const auto n = next_signal()) {
     if (*n == SIGTSTP) stop_own_group();
     const bool harmless_one = *n == SIGTSTP || *n == SIGCONT || *n == SIGCHLD || *n == SIGWINCH;
     if (!harmless_one) return exit_of_signal(*n);
   }
-  // With one of several permits, somebody else may make room.
-  const bool alone = !options_.how.is_permits() || options_.how.limit() == 1;
-  if (alone && events_->waits_for_own_run()) {
+  if (waits_for_itself(st)) {
     return refused(
         error(errc::busy, "acquire " + printable_ +
                               ": it is held by a run that this command stands in, which would "
@@ -137,6 +135,23 @@ std::optional<int> wrapper::end_of_wait() {
                    fmt::format("lock \"{}\": the guardian was killed before the command started; "
                                "nothing was run",
                                printable_));
+}
+
+/// Whether no more than a `run` that waits for our end could make room for us.
+bool wrapper::waits_for_itself(store& st) {
+  if (!events_->waits_for_own_run()) return false;
+  if (!options_.how.is_permits() || options_.how.limit() == 1) return true;
+  // Of several permits somebody else may have one, and give it back.
+  const auto told = events_->times_told();
+  if (told == looked_after_) return false;
+  const auto all = st.list();
+  if (!all) return false;
+  looked_after_ = told;
+  const auto there = std::ranges::find(all->locks, lock_name(options_.name), &lock_info::name);
+  return there != all->locks.end() &&
+         std::ranges::all_of(there->entries, [this](const entry_info& e) {
+           return !e.granted || events_->is_own_run(e.owner);
+         });
 }
 
 /// Nothing was run yet, so a lease that was lost is no more than a store that cannot be used.

@@ -12,6 +12,7 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <variant>
@@ -33,10 +34,11 @@ class wrapper {
 
  private:
   int open_and_run();
-  int run_in(session& s, waiting_line& line);
+  int run_in(store& st, session& s, waiting_line& line);
   int grace_does_not_fit();
-  std::variant<lock, int> wait_for_lock(session& s, waiting_line& line);
-  std::optional<int> end_of_wait();
+  std::variant<lock, int> wait_for_lock(store& st, session& s, waiting_line& line);
+  std::optional<int> end_of_wait(store& st);
+  bool waits_for_itself(store& st);
   int not_granted(session& s, const error& e);
   int refused(const error& e);
   result<void> admit_at_fence(const lock& held) const;
@@ -66,7 +68,8 @@ class wrapper {
   duration grace_{};
   pid_t command_{};
   int start_errno_{};
-  bool overdue_{};  ///< The guardian let the lease end.
+  std::uint64_t looked_after_{};  ///< How often we had been told when the holders were looked at.
+  bool overdue_{};                ///< The guardian let the lease end.
   std::optional<message> ended_;
 };
 

@@ -204,6 +204,17 @@ as_nobody() {
   expect 0 holdfast run x -- "$HOLDFAST" run y -- true
   expect 75 holdfast run x --permits 1 -- "$HOLDFAST" run x --permits 1 -- true
   says 'wait for itself'
+  p=(run x --permits 2)
+  expect 75 holdfast "${p[@]}" -- "$HOLDFAST" "${p[@]}" -- "$HOLDFAST" "${p[@]}" -- true
+  says 'wait for itself'
+  expect 0 holdfast "${p[@]}" -- "$HOLDFAST" "${p[@]}" -- true
+  # Another one may give its permit back.
+  in_background "${p[@]}" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  until_true test -e held
+  expect 75 holdfast "${p[@]}" -- "$HOLDFAST" "${p[@]}" --wait 300ms -- true
+  [[ $output =~ waited\ [0-9.]+m?s ]]
+  : >go
+  wait $pid
   expect 0 holdfast run x -- "$HOLDFAST" run x --store "local:$PWD/other" -- true
   holdfast run x -- env >env.txt
   expect 0 env $(grep -E '^HOLDFAST_(LOCK|SESSION|STORE)=' env.txt) "$HOLDFAST" run x -- true
