@@ -30,6 +30,7 @@ class wrapped_engine : public core::engine {
     if (drop_beats) {
       core::beat_reply none;
       none.what = core::status::unavailable;
+      none.text = beats_fail_with;
       return d(none);
     }
     to_->beat(r, std::move(d));
@@ -71,8 +72,11 @@ class wrapped_engine : public core::engine {
     return to_->watch(r, std::move(n));
   }
   void list(core::on<core::listing> d) override { to_->list(std::move(d)); }
+  std::string trouble() const override { return has_trouble; }
 
   std::function<void()> before_beat;
+  std::string beats_fail_with;  ///< Like the next one: set before there is a session.
+  std::string has_trouble;
   std::atomic<bool> drop_beats{};
   std::atomic<bool> lose_enqueues{};
   std::atomic<int> fail_leaves{};

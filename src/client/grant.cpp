@@ -19,6 +19,10 @@ namespace {
 
 constexpr const char* not_extended = "its lease was not extended in time";
 
+std::string with_cause(const std::string& cause) {
+  return cause.empty() ? not_extended : not_extended + ("; " + cause);
+}
+
 }  // namespace
 
 grant::grant(std::shared_ptr<session_core> owner, lock_name name, mode how)
@@ -242,7 +246,7 @@ time_point grant::deadline() const noexcept { return own_->until(); }
 
 void grant::passed() noexcept {
   own_->expire(clock::now());
-  lose(session_state::expired, not_extended);
+  lose(session_state::expired, with_cause(owner_->trouble()));
 }
 
 void grant::notice_loss() {
@@ -251,7 +255,7 @@ void grant::notice_loss() {
     const auto session = owner_->status();
     lose(session.state, session.reason);
   } else if (!counts_->check(duration::zero(), now)) {
-    lose(session_state::expired, not_extended);
+    lose(session_state::expired, with_cause(owner_->trouble()));
   }
 }
 

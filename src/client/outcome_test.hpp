@@ -5,12 +5,17 @@
 #include "holdfast/error.hpp"
 
 #include <chrono>
+#include <string>
 #include <thread>
 
 namespace holdfast::client::testing {
 
 /// `errc{}` for a value.
 errc code(const auto& r) { return r ? errc{} : r.error().code(); }
+
+inline bool says(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
 
 template <class Predicate>
 bool eventually(Predicate p, duration most = std::chrono::seconds{30}) {

@@ -2,6 +2,9 @@
 #include "client/leased_engine_test.hpp"
 #include "core/rounds_test.hpp"
 
+#include <future>
+#include <string>
+
 namespace holdfast {
 namespace {
 
@@ -9,6 +12,7 @@ using namespace std::chrono_literals;
 using client::testing::code;
 using client::testing::eventually;
 using client::testing::listener;
+using client::testing::says;
 
 struct own_lease : client::testing::leased_store {};
 
@@ -23,6 +27,38 @@ TEST_F(own_lease, decides_what_check_and_remaining_say) {
   EXPECT_TRUE(engine_->newest().own->extend(clock::now() + 28s, clock::now()));
   EXPECT_TRUE(held.check(25s));
   EXPECT_GT(held.remaining(), 25s);
+}
+
+TEST_F(own_lease, that_passes_is_told_with_what_keeps_the_store_from_extending_it) {
+  engine_->has_trouble = "n1:7001: the certificate has expired";
+  const auto watcher = std::make_shared<listener>();
+  auto s = open_session(watcher);
+  engine_->own_ttl = 100ms;
+  auto held = must_acquire(s, "x");
+  std::promise<std::string> told;
+  held.on_lost([&](const error& e) { told.set_value(e.message()); });
+  const auto text = told.get_future().get();
+  EXPECT_TRUE(says(text, "not extended in time")) << text;
+  EXPECT_TRUE(says(text, "n1:7001: the certificate has expired")) << text;
+  EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
+  EXPECT_TRUE(says(watcher->last_reason(), "the certificate has expired"));
+}
+
+TEST_F(own_lease, that_passes_is_told_with_what_the_last_heartbeat_failed_with) {
+  engine_->beats_fail_with = "too few nodes answer";
+  engine_->drop_beats = true;
+  auto s = open_session({}, 3s);
+  engine_->own_ttl = 1500ms;
+  auto heard = must_acquire(s, "x");
+  auto found = must_acquire(s, "y");
+  std::promise<std::string> told;
+  heard.on_lost([&](const error& e) { told.set_value(e.message()); });
+  const auto text = told.get_future().get();
+  EXPECT_TRUE(says(text, "not extended in time; too few nodes answer")) << text;
+  // Nobody watched this one: the release finds out.
+  const auto released = std::move(found).release();
+  ASSERT_EQ(code(released), errc::lost);
+  EXPECT_TRUE(says(released.error().message(), "too few nodes answer"));
 }
 
 TEST_F(own_lease, does_not_promise_more_than_the_session_has_left) {

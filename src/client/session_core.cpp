@@ -13,6 +13,8 @@ namespace holdfast::client {
 namespace {
 
 constexpr duration leave_pause = std::chrono::seconds{1};
+/// A hundred thousand locks may be lost in one moment, for one reason.
+constexpr duration trouble_age = std::chrono::milliseconds{50};
 /// A callback of the user's may keep the alarm busy.
 constexpr duration tell_limit = std::chrono::seconds{2};
 
@@ -61,9 +63,22 @@ session_status session_core::status() {
   const auto left = lease_.remaining(clock::now());
   const std::lock_guard hold(mutex_);
   if (!machine_.is_final() && left <= duration::zero()) {
-    return {session_state::expired, {}, "no heartbeat was acknowledged in time"};
+    return {session_state::expired, {}, machine_.silence(clock::now())};
   }
   return {machine_.state(), left, machine_.reason()};
+}
+
+std::string session_core::trouble() {
+  const auto now = clock::now();
+  {
+    const std::lock_guard hold(mutex_);
+    if (now < trouble_asked_ + trouble_age) return trouble_;
+  }
+  auto known = engine().trouble();
+  const std::lock_guard hold(mutex_);
+  trouble_ = known.empty() ? machine_.refusal() : std::move(known);
+  trouble_asked_ = now;
+  return trouble_;
 }
 
 session_core::machine::step session_core::advance(

@@ -58,6 +58,8 @@ class session_core final : public io::alarm::guarded,
   /// Success while attached or endangered; else why nothing can be held any more.
   result<void> usable();
   session_status status();
+  /// For people: what is known to keep the store from extending what we hold; may be empty. No I/O.
+  std::string trouble();
   /// An operation was answered with `gone` or `denied`.
   void ended_by_engine(const core::reply& r);
   /// Tries again, until the session is over, to remove an entry whose release was not answered; its
@@ -112,6 +114,8 @@ class session_core final : public io::alarm::guarded,
   std::mutex mutex_;  // Guards what is below.
   machine machine_;
   std::uint64_t timer_{};
+  std::string trouble_;
+  time_point trouble_asked_{};
   io::life_lock life_;
 };
 

@@ -58,6 +58,10 @@ class session_machine {
   session_state state() const noexcept { return state_; }
   bool is_final() const noexcept;
   const std::string& reason() const noexcept { return reason_; }
+  /// What the newest beat failed with; empty: it did not, or without a text.
+  const std::string& refusal() const noexcept { return refusal_; }
+  /// For people: for how long no beat was acknowledged, and why as far as it is known.
+  std::string silence(time_point now) const;
   duration ttl() const noexcept { return ttl_; }
   /// When the attempt was sent, if it is remembered.
   std::optional<time_point> sent_at(std::uint64_t attempt) const noexcept;
@@ -77,7 +81,6 @@ class session_machine {
   time_point endangered_at() const noexcept;
   step finish(session_state to, std::string reason);
   step next(time_point now, step s);
-  std::string silence(time_point now) const;
 
   duration ttl_;
   lease& lease_;

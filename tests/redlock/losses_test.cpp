@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <string>
 
 namespace holdfast::redlock_tests {
 
@@ -17,11 +18,13 @@ struct held {
   explicit held(session& s) : l(s.try_acquire(lock_name("a")).value()) {
     l.on_lost([this](const error& e) {
       why = static_cast<int>(e.code());
+      text = e.message();
       lost = true;
     });
   }
   lock l;
   std::atomic<int> why{};
+  std::string text;  // Before `lost`.
   std::atomic<bool> lost{};
 };
 
@@ -113,6 +116,7 @@ TEST_F(redlock_losses, a_hung_majority_is_told_before_the_lease_ends) {
   for (std::size_t i = 0; i < 3; ++i) nodes.stop(i);
   while (h.l.check()) std::this_thread::sleep_for(1ms);
   EXPECT_TRUE(eventually([&] { return h.lost.load(); }, 500ms));
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_THAT(h.text, testing::HasSubstr(nodes[i].address()));
   for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
   session fresh = nodes.open("ttl=5s", 1);
   EXPECT_TRUE(fresh.acquire(lock_name("a"), {.wait = 20s}));
