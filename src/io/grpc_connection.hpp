@@ -1,7 +1,7 @@
 #pragma once
 
 #include "io/node_address.hpp"
-#include "io/tls.hpp"
+#include "io/tls_source.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -47,8 +47,8 @@ class grpc_watcher {
 
 struct grpc_options {
   node_address address{};
-  std::string kind{"server"};                ///< What messages call it.
-  std::shared_ptr<const tls_context> tls{};  ///< Null: plain text. There is no falling back to it.
+  std::string kind{"server"};         ///< What messages call it.
+  std::shared_ptr<tls_source> tls{};  ///< Null: plain text. There is no falling back to it.
   duration connect_limit{std::chrono::seconds{2}};      ///< From the name to the peer's settings.
   duration silence_max{std::chrono::seconds{5}};        ///< Without any byte while answers are due.
   duration pause_first{std::chrono::milliseconds{20}};  ///< Between tries to connect; it grows.

@@ -3,7 +3,7 @@
 #include "io/node_address.hpp"
 #include "io/redis_handshake.hpp"
 #include "io/redis_requests.hpp"
-#include "io/tls.hpp"
+#include "io/tls_source.hpp"
 #include "wire/resp_reader.hpp"
 
 #include <holdfast/clock.hpp>
@@ -41,7 +41,7 @@ class redis_watcher {
 struct redis_options {
   node_address address{};
   redis_login login{};
-  std::shared_ptr<const tls_context> tls{};  ///< Null: plain text. There is no falling back to it.
+  std::shared_ptr<tls_source> tls{};  ///< Null: plain text. There is no falling back to it.
   duration connect_limit{std::chrono::seconds{2}};  ///< From the name to the end of the handshake.
   duration silence_max{std::chrono::seconds{10}};   ///< Without any answer while some are due.
   duration pause_first{std::chrono::milliseconds{10}};  ///< Between tries to connect; it grows.

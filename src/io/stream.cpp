@@ -124,7 +124,7 @@ class stream::state final : public one_write::writer,
       if (const auto o = owner_.lock()) receive(shared_from_this(), *o);
       return;
     }
-    tls_.emplace(to_.tls, to_.address.host);
+    tls_.emplace(to_.tls->current(), to_.address.host);
     if (shake_hands()) receive_encrypted();
   }
 

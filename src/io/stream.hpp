@@ -1,7 +1,7 @@
 #pragma once
 
 #include "io/node_address.hpp"
-#include "io/tls.hpp"
+#include "io/tls_source.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -30,7 +30,7 @@ class stream {
  public:
   struct target {
     node_address address{};
-    std::shared_ptr<const tls_context> tls{};  ///< Null: not encrypted.
+    std::shared_ptr<tls_source> tls{};  ///< Null: not encrypted.
     duration silence_max{};  ///< After this long without a sign of the peer's host it is lost.
     unsigned attempt{};      ///< Chooses which of a name's addresses is tried first.
   };

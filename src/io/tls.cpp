@@ -72,6 +72,10 @@ result<std::shared_ptr<const tls_context>> tls_context::make(const tls_options& 
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   if (context == nullptr) return error(errc::unavailable, "TLS: OpenSSL does not start");
   std::shared_ptr<const tls_context> made(new tls_context(context, o.verify));
+  if (!o.may_ask) {
+    // Nobody may be there, and what waits for the answer would be a loop with heartbeats.
+    SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
+  }
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_verify(context, o.verify == verification::none ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,

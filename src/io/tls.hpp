@@ -22,6 +22,7 @@ struct tls_options {
   std::string ca_file{};           ///< PEM; empty: the system's.
   std::string certificate_file{};  ///< PEM of the client with its chain; empty: none is shown.
   std::string key_file{};          ///< PEM of the client's key; given with the certificate.
+  bool may_ask{true};              ///< The terminal, for the passphrase of a key that has one.
   std::string protocol{};          ///< Asked for by ALPN (RFC 7301), "h2"; empty: none.
 };
 
@@ -29,7 +30,7 @@ struct tls_options {
 /// TLS 1.2.
 class tls_context {
  public:
-  /// Reads the files once. Errors: `invalid_argument` naming the file.
+  /// Reads the files. Errors: `invalid_argument` naming the file.
   static result<std::shared_ptr<const tls_context>> make(const tls_options& options);
   tls_context(const tls_context&) = delete;
   tls_context& operator=(const tls_context&) = delete;

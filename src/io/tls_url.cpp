@@ -10,8 +10,7 @@ error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}
 
 }  // namespace
 
-result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url,
-                                                  std::string protocol) {
+result<std::shared_ptr<tls_source>> tls_of(const core::store_url& url, std::string protocol) {
   using verification = tls_options::verification;
   tls_options options{.verify = verification::name_and_ca,
                       .ca_file = url.value("ca"),
@@ -22,7 +21,7 @@ result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url,
   const bool asked = !options.ca_file.empty() || !options.certificate_file.empty() ||
                      !options.key_file.empty() || !verify.empty();
   if (!url.tls) {
-    if (!asked) return std::shared_ptr<const tls_context>();
+    if (!asked) return std::shared_ptr<tls_source>();
     return wrong("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " +
                  url.scheme + "://");
   }
@@ -33,7 +32,7 @@ result<std::shared_ptr<const tls_context>> tls_of(const core::store_url& url,
   } else if (!verify.empty() && verify != "full") {
     return wrong("the URL's verify is '" + verify + "'; it must be full, ca or none");
   }
-  return tls_context::make(options);
+  return tls_source::make(std::move(options));
 }
 
 }  // namespace holdfast::io

@@ -1,6 +1,7 @@
 #include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 #include "tests/process/proxy.hpp"
+#include "tests/redis/certificate.hpp"
 #include "tests/redis/server.hpp"
 
 #include <holdfast/lock.hpp>
@@ -8,6 +9,7 @@
 #include <holdfast/store.hpp>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 
@@ -42,6 +44,24 @@ TEST(etcd_access, a_client_certificate_opens_a_server_that_wants_one) {
   expect_text(trouble_of(plain), "does it want TLS (+tls)?");
   expect_text(trouble_of(bare), s.addresses());
   expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"), "ca=");
+}
+
+// Also by whoever has the store open already: each connection is made with the files of its time.
+TEST(etcd_access, a_ca_that_was_put_right_is_trusted_while_the_store_is_open) {
+  servers s(1, {.flags = {}, .tls = true});
+  const auto& d = s.directory();
+  const io::certificate stranger({.directory = d, .name = "trusted"});
+  const std::string url = "etcd+tls://" + s.addresses() +
+                          "/t?node_timeout=1s&ca=" + stranger.certificate_file() + "&cert=" + d +
+                          "/client.crt&key=" + d + "/client.key";
+  auto kept = store::open(url);
+  ASSERT_TRUE(kept) << kept.error().message();
+  expect_text(trouble_of(url), "not accepted");
+  std::filesystem::copy_file(d + "/ca.crt", stranger.certificate_file(),
+                             std::filesystem::copy_options::overwrite_existing);
+  auto session = kept->open_session();
+  for (int i = 0; i < 5 && !session; ++i) session = kept->open_session();
+  EXPECT_TRUE(session) << session.error().message();
 }
 
 TEST(etcd_access, a_server_without_tls_is_not_spoken_to_in_plain_text) {

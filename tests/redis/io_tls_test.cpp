@@ -1,29 +1,13 @@
 #include "io/peer_fixture.hpp"
-#include "io/redis_client_fixture.hpp"
-#include "tests/redis/certificate.hpp"
-#include "tests/redis/server_address.hpp"
+#include "tests/redis/tls_fixture.hpp"
 
 namespace holdfast::io {
 namespace {
 
 using redis_tests::address_of;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
-class redis_tls : public testing::Test {
+class redis_tls : public tls_fixture {
  protected:
-  std::vector<std::string> settings(const certificate& c, const char* wants_client = "no") const {
-    return {"--tls-cert-file",    c.certificate_file(),   "--tls-key-file",     c.key_file(),
-            "--tls-ca-cert-file", ca_.certificate_file(), "--tls-auth-clients", wants_client};
-  }
-  static redis_options to(const node_address& address, const tls_options& tls) {
-    auto made = tls_context::make(tls);
-    EXPECT_TRUE(made) << made.error().message();
-    return {.address = address, .tls = *made};
-  }
-  tls_options trusting_ca() const { return {.ca_file = ca_.certificate_file()}; }
   /// Why a server with this certificate is not accepted.
   std::string refusal_of(const certificate& c, const tls_options& tls, const char* host) const {
     redis_tests::server server({.tls = true, .settings = settings(c)});
@@ -34,13 +18,6 @@ class redis_tls : public testing::Test {
     EXPECT_FALSE(client.send(1, bytes_of("PING")));
     return why;
   }
-
-  tests::temporary_directory directory_;
-  certificate ca_{{.directory = directory_.path(), .name = "ca"}};
-  certificate good_{{.directory = directory_.path(),
-                     .name = "good",
-                     .alternative = "DNS:localhost,IP:127.0.0.1",
-                     .issuer = &ca_}};
 };
 
 TEST_F(redis_tls, a_trusted_certificate_with_the_right_name_works_by_name_and_by_address) {
@@ -124,10 +101,7 @@ TEST_F(redis_tls, a_server_that_wants_a_client_certificate_gets_it_or_says_so) {
   redis_client without(to(address_of(server), trusting_ca()));
   const auto why = without.events->wait_down();
   EXPECT_TRUE(contains(why, "certificate required")) << why;
-  auto with_own = trusting_ca();
-  with_own.certificate_file = good_.certificate_file();
-  with_own.key_file = good_.key_file();
-  redis_client with(to(address_of(server), with_own));
+  redis_client with(to(address_of(server), showing(good_)));
   with.events->wait_up();
 }
 

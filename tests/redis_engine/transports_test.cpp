@@ -1,3 +1,4 @@
+#include "tests/process/proxy.hpp"
 #include "tests/redis/certificate.hpp"
 #include "tests/redis_engine/contested.hpp"
 
@@ -74,6 +75,38 @@ TEST_F(transports, a_password_that_is_replaced_while_a_lock_is_held) {
   root.command({"ACL", "SETUSER", "worker", "resetpass", ">new"});
   root.command({"CLIENT", "KILL", "USER", "worker"});
   std::this_thread::sleep_for(2s);
+  EXPECT_TRUE(held->check()) << held->check().error().message();
+  EXPECT_TRUE(std::move(*held).release());
+}
+
+TEST_F(transports, a_certificate_of_the_client_that_is_renewed_while_a_lock_is_held) {
+  const io::certificate ca({.directory = files_.path(), .name = "ca"});
+  const io::certificate own(
+      {.directory = files_.path(), .name = "server", .alternative = "IP:127.0.0.1", .issuer = &ca});
+  io::certificate::options mine{.directory = files_.path(),
+                                .name = "client",
+                                .alternative = "DNS:client",
+                                .valid_seconds = 3,
+                                .issuer = &ca};
+  const io::certificate first(mine);
+  server s(
+      {.tls = true,
+       .settings = {"--tls-cert-file", own.certificate_file(), "--tls-key-file", own.key_file(),
+                    "--tls-ca-cert-file", ca.certificate_file(), "--tls-auth-clients", "yes"}});
+  process::proxy way(s.port());
+  auto holder = holdfast::open("redis+tls://" + way.address() + fresh() +
+                               "&ttl=1s&ca=" + ca.certificate_file() +
+                               "&cert=" + first.certificate_file() + "&key=" + first.key_file());
+  ASSERT_TRUE(holder) << holder.error().message();
+  auto held = holder->try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  std::this_thread::sleep_for(3500ms);
+  EXPECT_TRUE(held->check()) << "a connection outlives the certificate it was made with";
+  mine.valid_seconds = 86'400;
+  const io::certificate renewed(mine);
+  way.cut_after(0);
+  EXPECT_TRUE(process::eventually([&] { return !way.will_cut(); }));
+  std::this_thread::sleep_for(3s);
   EXPECT_TRUE(held->check()) << held->check().error().message();
   EXPECT_TRUE(std::move(*held).release());
 }

@@ -2,7 +2,7 @@
 
 #include "core/store_url.hpp"
 #include "io/node_address.hpp"
-#include "io/tls.hpp"
+#include "io/tls_source.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -19,10 +19,10 @@ struct settings {
   std::string prefix{};  ///< Of all keys, with a slash at its end.
   std::string user{};    ///< Empty: no authentication, but perhaps by certificate.
   std::string password{};
-  std::string password_file{};                   ///< Where it is; empty: in the URL.
-  std::shared_ptr<const io::tls_context> tls{};  ///< Null: plain text.
-  duration node_timeout{};                       ///< For one call to one server.
-  std::string url{};                             ///< Canonical, without secrets.
+  std::string password_file{};            ///< Where it is; empty: in the URL.
+  std::shared_ptr<io::tls_source> tls{};  ///< Null: plain text.
+  duration node_timeout{};                ///< For one call to one server.
+  std::string url{};                      ///< Canonical, without secrets.
 };
 
 /// Reads the URL, the password file and the certificates; connects to nothing.

@@ -3,7 +3,7 @@
 #include "core/store_url.hpp"
 #include "io/node_address.hpp"
 #include "io/redis_handshake.hpp"
-#include "io/tls.hpp"
+#include "io/tls_source.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -25,7 +25,7 @@ struct settings {
 
   io::node_address node{};
   io::redis_login login{};
-  std::shared_ptr<const io::tls_context> tls{};  ///< Null: plain text.
+  std::shared_ptr<io::tls_source> tls{};  ///< Null: plain text.
   bool assume_fresh{};
   duration max_ttl{};
   bool max_ttl_given{};     ///< By the URL, else it is the default.

@@ -4,7 +4,7 @@
 #include "core/store_url.hpp"
 #include "io/node_address.hpp"
 #include "io/redis_handshake.hpp"
-#include "io/tls.hpp"
+#include "io/tls_source.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -24,7 +24,7 @@ struct settings {
 
   std::vector<io::node_address> nodes{};
   io::redis_login login{};
-  std::shared_ptr<const io::tls_context> tls{};  ///< Null: plain text.
+  std::shared_ptr<io::tls_source> tls{};  ///< Null: plain text.
   bool tokens{true};
   bool assume_fresh{};
   duration max_ttl{};
