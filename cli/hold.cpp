@@ -209,6 +209,7 @@ int hold_and_run(const std::vector<std::string>& after_verb, held_as what) {
   if (const auto code = refuse_memory(s, out)) return *code;
   options.store = store_url(s);
   options.label = is_lock ? s[key::label].value : t.value;
+  options.elects = !is_lock;
   options.instance = s[key::instance].value;
   if (const auto code = read_fence(t, options, out)) return *code;
   return wrapper(options, s, out).run();

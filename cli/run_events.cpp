@@ -39,6 +39,7 @@ void run_events::on(const event::waiting& e) noexcept {
     const std::lock_guard hold(mutex_);
     if (line_ != nullptr) line_->heard(e);
     waits_for_own_run_ = e.first && is_own_run(e.first->id);
+    told_of_nobody_ = !e.first;
     ++times_told_;
   }
   wake();
@@ -60,6 +61,11 @@ std::optional<result<lock>> run_events::take_acquired() {
 bool run_events::waits_for_own_run() {
   const std::lock_guard hold(mutex_);
   return waits_for_own_run_;
+}
+
+bool run_events::may_wait_for_own_run() {
+  const std::lock_guard hold(mutex_);
+  return told_of_nobody_ && !own_runs_.empty();
 }
 
 bool run_events::is_own_run(const session_id& id) const {

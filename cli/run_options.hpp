@@ -20,6 +20,7 @@ struct run_options {
   int conflict_exit{75};
   std::string fenced{};  ///< The URL of the fence that the command writes through; may be empty.
   std::string label{};
+  bool elects{};  ///< The label is what a leader publishes.
   std::string instance{};
   std::string path{};                  ///< The command's file.
   std::vector<std::string> command{};  ///< Its argv.

@@ -29,6 +29,12 @@ int print_json(const std::string& url, const lock_name& name, const std::optiona
 
 int print_once(const picture& seen, const lock_name& name, const report& out) {
   const auto who = leader_in(seen.all, name);
+  if (who && who->term.value == 0) {
+    return out.fail(error(errc::unsupported,
+                          "who holds it has no token, and so publishes nothing: tokens=off, or "
+                          "another Redlock client's lock of that name"),
+                    fmt::format("leader \"{}\" in {}", name.printable(), harmless(seen.url)));
+  }
   const int written = out.json() ? print_json(seen.url, name, who, out)
                       : who      ? print(harmless(who->value) + "\n")
                                  : 0;

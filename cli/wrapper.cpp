@@ -21,6 +21,13 @@ namespace holdfast::cli {
 
 using namespace std::chrono_literals;
 
+namespace {
+
+/// Between two looks through a store that does not tell who is in the way: each is work for it.
+constexpr duration look_pause = 30s;
+
+}  // namespace
+
 wrapper::wrapper(const run_options& options, const settings& s, const report& out)
     : options_(options), settings_(s), out_(out), printable_(lock_name(options.name).printable()) {}
 
@@ -139,14 +146,25 @@ std::optional<int> wrapper::end_of_wait(store& st) {
 
 /// Whether no more than a `run` that waits for our end could make room for us.
 bool wrapper::waits_for_itself(store& st) {
+  if (events_->may_wait_for_own_run()) {
+    if (clock::now() < look_again_) return false;
+    look_again_ = clock::now() + look_pause;
+    return only_own_runs_hold(st).value_or(false);
+  }
   if (!events_->waits_for_own_run()) return false;
   if (!options_.how.is_permits() || options_.how.limit() == 1) return true;
   // Of several permits somebody else may have one, and give it back.
   const auto told = events_->times_told();
   if (told == looked_after_) return false;
+  const auto own = only_own_runs_hold(st);
+  if (own) looked_after_ = told;
+  return own.value_or(false);
+}
+
+/// Empty when the store cannot be looked through.
+std::optional<bool> wrapper::only_own_runs_hold(store& st) {
   const auto all = st.list();
-  if (!all) return false;
-  looked_after_ = told;
+  if (!all) return std::nullopt;
   const auto there = std::ranges::find(all->locks, lock_name(options_.name), &lock_info::name);
   return there != all->locks.end() &&
          std::ranges::all_of(there->entries, [this](const entry_info& e) {
@@ -214,6 +232,12 @@ result<void> wrapper::admit_at_fence(const lock& held) const {
 }
 
 int wrapper::run_under(session& s, lock held) {
+  if (options_.elects && held.token().value == 0) {
+    return refused(error(errc::unsupported,
+                         fmt::format("elect {} in {}: without tokens the store keeps no value that "
+                                     "a leader publishes; leave tokens=off out of the URL",
+                                     printable_, s.url())));
+  }
   if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
   if (auto admitted = admit_at_fence(held); !admitted) return not_granted(s, admitted.error());
   const std::string id = s.id().str();

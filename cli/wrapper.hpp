@@ -39,6 +39,7 @@ class wrapper {
   std::variant<lock, int> wait_for_lock(store& st, session& s, waiting_line& line);
   std::optional<int> end_of_wait(store& st);
   bool waits_for_itself(store& st);
+  std::optional<bool> only_own_runs_hold(store& st);
   int not_granted(session& s, const error& e);
   int refused(const error& e);
   result<void> admit_at_fence(const lock& held) const;
@@ -68,6 +69,7 @@ class wrapper {
   duration grace_{};
   pid_t command_{};
   int start_errno_{};
+  time_point look_again_{};       ///< Where the store does not tell: at the holders, not before.
   std::uint64_t looked_after_{};  ///< How often we had been told when the holders were looked at.
   bool overdue_{};                ///< The guardian let the lease end.
   std::optional<message> ended_;

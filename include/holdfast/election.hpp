@@ -140,11 +140,13 @@ class HOLDFAST_EXPORT election {
   /// most `options.wait`.
   /// Errors: `busy` (wait is zero and somebody leads), `timed_out`, `cancelled`,
   /// `invalid_argument`, `lost` and `denied` (the candidacy ended while it waited), `unavailable`,
-  /// `outcome_unknown`, `damaged`, `not_initialised`.
+  /// `outcome_unknown`, `damaged`, `not_initialised`, `unsupported` (a store that gives no tokens
+  /// keeps no value: Redlock with `?tokens=off`).
   result<leadership> campaign(std::string value, campaign_options options = {});
 
-  /// Who leads now; empty when nobody does. Errors: `unavailable`, `damaged`, `unsupported` (a
-  /// store that cannot list its sessions: Redlock with `?tokens=off`).
+  /// Who leads now; empty when nobody does. Errors: `unavailable`, `damaged`, `unsupported` (who
+  /// holds it is no candidate and publishes nothing: Redlock with `?tokens=off`, or another
+  /// Redlock client).
   result<std::optional<leader>> current();
 
   /// Waits until another than `known` leads, or nobody, at most `wait`. What is answered then is

@@ -13,6 +13,14 @@ using namespace std::chrono_literals;
 /// A leader that is followed by time alone leaves no trace that wakes who waits for a change.
 constexpr duration look_every = 1s;
 
+/// A lock that brings no token is kept without its owner, and so without what that published.
+error nothing_published(const lock_name& name, const std::string& url) {
+  return {errc::unsupported,
+          "election " + name.printable() + " in " + url +
+              ": who holds it has no token, and so publishes nothing: tokens=off, or another "
+              "Redlock client's lock of that name. Elections need the store's tokens"};
+}
+
 }  // namespace
 
 std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
@@ -61,13 +69,16 @@ result<leadership> election::campaign(std::string value, campaign_options option
   if (!own) return own.error();
   auto elected = own->acquire(name_, {.wait = options.wait, .stop = std::move(options.stop)});
   if (!elected) return elected.error();
+  if (elected->token().value == 0) return nothing_published(name_, store_.url());
   return leadership(std::move(*own), std::move(*elected));
 }
 
 result<std::optional<leader>> election::current() {
   const auto all = store_.list();
   if (!all) return all.error();
-  return leader_in(*all, name_);
+  auto who = leader_in(*all, name_);
+  if (who && who->term.value == 0) return nothing_published(name_, store_.url());
+  return who;
 }
 
 result<std::optional<leader>> election::wait_for_other(const std::optional<leader>& known,

@@ -124,11 +124,10 @@ error not_a_plain_file(const std::string& path) {
   return {errc::unavailable, path + " is a symbolic link or not a plain file; it was not touched"};
 }
 
-}  // namespace
-
-result<std::optional<unique_fd>> open_existing(const place& where, const char* name) {
+/// `how`: O_RDONLY or O_RDWR.
+result<std::optional<unique_fd>> open_plain(const place& where, const char* name, int how) {
   // O_NONBLOCK: opening a FIFO that somebody put there must not hang.
-  const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  const int flags = how | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
   unique_fd fd(::openat(where.directory, name, flags));
   if (!fd && errno == ENOENT) return std::optional<unique_fd>{};
   if (!fd && (errno == ELOOP || errno == EISDIR || errno == ENXIO)) {
@@ -139,6 +138,12 @@ result<std::optional<unique_fd>> open_existing(const place& where, const char* n
   if (!facts) return facts.error();
   if (!facts->regular) return not_a_plain_file(where.at(name));
   return std::optional<unique_fd>(std::move(fd));
+}
+
+}  // namespace
+
+result<std::optional<unique_fd>> open_existing(const place& where, const char* name) {
+  return open_plain(where, name, O_RDWR);
 }
 
 result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode) {
@@ -161,7 +166,7 @@ result<unique_fd> open_or_create(const place& where, const char* name, mode_t mo
 
 result<std::optional<std::string>> read_text(const place& where, const char* name,
                                              std::size_t limit) {
-  auto file = open_existing(where, name);
+  auto file = open_plain(where, name, O_RDONLY);
   if (!file) return file.error();
   if (!*file) return std::optional<std::string>{};
   std::string text(limit + 1, '\0');

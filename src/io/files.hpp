@@ -60,7 +60,8 @@ result<std::optional<unique_fd>> open_existing(const place& where, const char* n
 /// Opens or creates; a created one has exactly `mode`, whatever the umask.
 result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode);
 
-/// A small text file; nothing when there is none. More than `limit` bytes is `damaged`.
+/// A small text file, which need not be writable; nothing when there is none. More than `limit`
+/// bytes is `damaged`.
 result<std::optional<std::string>> read_text(const place& where, const char* name,
                                              std::size_t limit);
 /// Writes a file in one step: the old content or the new one, also after a crash; synced.

@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
@@ -48,6 +51,22 @@ TEST_F(password_file, may_be_a_link_as_in_a_mounted_secret) {
   std::filesystem::create_directory_symlink("..2026_11", path("..data"));
   std::filesystem::create_symlink("..data/password", path("password"));
   EXPECT_EQ(read(path("password")).value(), "secret");
+}
+
+TEST_F(password_file, need_not_be_writable_as_secrets_are_not) {
+  const std::string at = file("mounted", "secret\n");
+  ASSERT_EQ(::chmod(at.c_str(), 0444), 0);
+  ASSERT_EQ(::chmod(directory_.path().c_str(), 0755), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Root may write to anything.
+    if (::geteuid() == 0 && ::setuid(65'534) != 0) ::_exit(2);
+    const auto r = read(at);
+    ::_exit(r && *r == "secret" ? 0 : 1);
+  }
+  int status{};
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(password_file, that_cannot_be_read_is_refused_by_its_name) {

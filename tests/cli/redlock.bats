@@ -188,6 +188,14 @@ assert e["owner"]["program"] == "sh", a'
   grep "127.0.0.1:$(port_of 1): cannot connect" told
 }
 
+@test "a run inside a run of the same lock is 75 although the store does not tell who waits" {
+  initialised
+  expect 75 timeout 30 "$HOLDFAST" run x -- "$HOLDFAST" run x -- true
+  says 'wait for itself'
+  expect 75 timeout 30 "$HOLDFAST" run x -- "$HOLDFAST" run y -- "$HOLDFAST" run x -- true
+  expect 0 holdfast run x -- "$HOLDFAST" run y -- true
+}
+
 @test "the leader of an election and its value are told" {
   initialised
   expect 75 holdfast leader head
@@ -257,6 +265,11 @@ T
   [[ $output == '<>' ]]
   hold_it --store "$plain"
   expect 75 holdfast run x --no-wait --store "$plain" -- true
+  expect 69 holdfast leader x --store "$plain"
+  says 'publishes nothing' 'tokens=off'
+  expect 69 holdfast elect head --value here --store "$plain" -- touch led
+  says 'keeps no value' 'leave tokens=off out'
+  [[ ! -e led ]]
   expect 0 holdfast ls --store "$plain" --json
   json 'assert a["locks"][0]["entries"][0]["token"] is None, a'
   expect 69 holdfast deny x --store "$plain"
