@@ -4,6 +4,7 @@
 #include "io/background.hpp"
 #include "io/loop.hpp"
 #include "io/random.hpp"
+#include "io/redis_trouble.hpp"
 #include "io/redis_url.hpp"
 #include "io/stream.hpp"
 
@@ -145,16 +146,17 @@ class redis_connection::state final : public stream::owner,
       requests_.fetch_ahead();
       take(*r, now);
     }
-    if (current_ && reader_->failure() != nullptr) lose(unreadable());
+    if (current_ && reader_->failure() != nullptr) {
+      const bool greeted = handshake_->done();
+      lose(redis_trouble::no_resp(reader_->failure()->message, greeted, options_.tls != nullptr));
+    }
     if (ends_when_idle_) end_if_idle();
   }
 
   void lost(const error& why) override {
     // Nobody was reached before it begins, and `why` says all.
     if (handshake_->done() || !handshake_->begun()) return lose(why);
-    lose(error(why.code(), why.message() +
-                               ", before the handshake was done; is it Redis, is this its port, "
-                               "and does it want TLS (+tls)?"));
+    lose(redis_trouble::ended_early(why, options_.tls != nullptr));
   }
 
  private:
@@ -326,7 +328,7 @@ class redis_connection::state final : public stream::owner,
     if (!due.empty()) silent_since_ = std::min(silent_since_, now);
     for (const auto& r : due) tell(r, outcome::unknown, no_answer_, now);
     if (silent_since_ != time_point::max() && now - silent_since_ >= options_.silence_max) {
-      return lose(error(errc::unavailable, "it answered nothing for " + text_of_silence()));
+      return lose(redis_trouble::silent(options_.silence_max));
     }
     const auto silent_until = silent_since_ == time_point::max()
                                   ? time_point::max()
@@ -335,34 +337,15 @@ class redis_connection::state final : public stream::owner,
     arm(std::min(requests_.next_deadline(), silent_until));
   }
 
-  std::string text_of_silence() const {
-    using std::chrono::milliseconds;
-    return std::to_string(std::chrono::duration_cast<milliseconds>(options_.silence_max).count()) +
-           " ms while commands were waiting; it hangs, or the network lost it";
-  }
-
   static void tell(const redis_request& r, outcome what, const error& why, time_point now) {
     r.receiver->answered(r.tag, {.what = what, .reply = nullptr, .why = &why, .at = now});
   }
 
   // ---- the end of a connection ----
 
-  error unreadable() const {
-    const auto& failure = *reader_->failure();
-    std::string text = "it sent what is no RESP: " + failure.message;
-    if (!handshake_->done()) text += "; is this its port, and does it want TLS (+tls)?";
-    return error(errc::unavailable, std::move(text));
-  }
-
   void give_up_connecting() {
     if (!current_ || (handshake_->done() && handshake_->selected())) return;
-    using std::chrono::milliseconds;
-    const auto limit = std::chrono::duration_cast<milliseconds>(options_.connect_limit).count();
-    // A server without TLS waits for the end of what it takes for a line.
-    const char* why = options_.tls == nullptr ? "a firewall drops what is sent to it"
-                                              : "it does not speak TLS on this port";
-    lose(error(errc::unavailable, "it is not ready " + std::to_string(limit) +
-                                      " ms after connecting began; it hangs, or " + why));
+    lose(redis_trouble::not_ready(options_.connect_limit, options_.tls != nullptr));
   }
 
   void lose(const error& plain) {

@@ -1,6 +1,7 @@
 #include "io/tls.hpp"
 
 #include "core/assert.hpp"
+#include "io/tls_failure.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
@@ -10,7 +11,6 @@
 #include <algorithm>
 #include <climits>
 #include <string>
-#include <system_error>
 #include <utility>
 
 namespace holdfast::io {
@@ -18,13 +18,6 @@ namespace holdfast::io {
 namespace {
 
 using verification = tls_options::verification;
-
-// The reason only: OpenSSL's full line is for its developers.
-std::string reason_of(unsigned long code) {
-  if (ERR_SYSTEM_ERROR(code)) return std::generic_category().message(ERR_GET_REASON(code));
-  const char* text = ERR_reason_error_string(code);
-  return text == nullptr ? "no reason given" : text;
-}
 
 error bad_file(const char* what, const std::string& path) {
   const auto code = ERR_peek_error();
@@ -34,23 +27,8 @@ error bad_file(const char* what, const std::string& path) {
                                            "; it must be a readable PEM file");
 }
 
-const char* advice_for(long verdict) noexcept {
-  switch (verdict) {
-    case X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN:
-    case X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT:
-    case X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
-    case X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE:
-      return "give the file of the CA that signed it (ca=)";
-    case X509_V_ERR_HOSTNAME_MISMATCH:
-    case X509_V_ERR_IP_ADDRESS_MISMATCH:
-      return "use a name that the certificate has, or issue one for this name";
-    case X509_V_ERR_CERT_HAS_EXPIRED:
-      return "renew it, and check this machine's date";
-    case X509_V_ERR_CERT_NOT_YET_VALID:
-      return "check this machine's date";
-    default:
-      return "check the server's certificate";
-  }
+std::string validity_of(const X509* c) {
+  return "valid until " + text_of_time(X509_get0_notAfter(c));
 }
 
 int file_error(SSL_CTX* context, const tls_options& o) {
@@ -71,7 +49,7 @@ result<std::shared_ptr<const tls_context>> tls_context::make(const tls_options& 
   ERR_clear_error();
   SSL_CTX* context = SSL_CTX_new(TLS_client_method());
   if (context == nullptr) return error(errc::unavailable, "TLS: OpenSSL does not start");
-  std::shared_ptr<const tls_context> made(new tls_context(context, o.verify));
+  std::shared_ptr<const tls_context> made(new tls_context(context, o));
   if (!o.may_ask) {
     // Nobody may be there, and what waits for the answer would be a loop with heartbeats.
     SSL_CTX_set_default_passwd_cb(context, [](char*, int, int, void*) { return -1; });
@@ -79,7 +57,7 @@ result<std::shared_ptr<const tls_context>> tls_context::make(const tls_options& 
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_verify(context, o.verify == verification::none ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
-                     nullptr);
+                     &tls_session::judge);
   if (!o.protocol.empty()) {
     HOLDFAST_ASSERT(o.protocol.size() < 256);
     const std::string list = static_cast<char>(o.protocol.size()) + o.protocol;
@@ -111,6 +89,7 @@ tls_session::tls_session(std::shared_ptr<const tls_context> context, const std::
   HOLDFAST_ASSERT(in != nullptr && out != nullptr);
   SSL_set_bio(ssl_, in, out);
   SSL_set_connect_state(ssl_);
+  SSL_set_app_data(ssl_, this);
   X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl_);
   const bool is_number = X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1;
   const bool by_name = context_->verify_ == verification::name_and_ca;
@@ -130,7 +109,7 @@ result<void> tls_session::shake_hands() {
   ERR_clear_error();
   const int returned = SSL_do_handshake(ssl_);
   if (returned == 1 || SSL_get_error(ssl_, returned) == SSL_ERROR_WANT_READ) return {};
-  return failure(returned);
+  return failure();
 }
 
 bool tls_session::established() const noexcept { return SSL_is_init_finished(ssl_) == 1; }
@@ -147,7 +126,7 @@ result<std::size_t> tls_session::read(std::span<char> room) {
   if (returned == 1) return count;
   const int why = SSL_get_error(ssl_, returned);
   if (why == SSL_ERROR_WANT_READ || why == SSL_ERROR_ZERO_RETURN) return std::size_t{0};
-  return failure(returned);
+  return failure();
 }
 
 bool tls_session::ended() const noexcept {
@@ -159,7 +138,7 @@ result<void> tls_session::write(std::string_view plain) {
   std::size_t count = 0;
   const int returned = SSL_write_ex(ssl_, plain.data(), plain.size(), &count);
   if (returned == 1) return {};
-  return failure(returned);
+  return failure();
 }
 
 void tls_session::take_output(std::string& out) {
@@ -170,23 +149,34 @@ void tls_session::take_output(std::string& out) {
   BIO_reset(bio);
 }
 
-error tls_session::failure(int returned) const {
-  const auto code = ERR_peek_error();
-  const long verdict = SSL_get_verify_result(ssl_);
-  std::string text = "TLS: ";
-  if (ERR_GET_REASON(code) == SSL_R_CERTIFICATE_VERIFY_FAILED && verdict != X509_V_OK) {
-    text += "the certificate of '" + host_ +
-            "' is not accepted: " + X509_verify_cert_error_string(verdict) + "; " +
-            advice_for(verdict);
-  } else if (ERR_GET_REASON(code) == SSL_R_WRONG_VERSION_NUMBER) {
-    text += "'" + host_ + "' does not speak TLS on this port; use its TLS port";
-  } else if (code == 0) {
-    text += "the peer ended the stream (" + std::to_string(SSL_get_error(ssl_, returned)) + ")";
-  } else {
-    text += "'" + host_ + "': " + reason_of(code);
+// OpenSSL forgets a certificate that it does not accept.
+int tls_session::judge(int accepted, x509_store_ctx_st* judged) {
+  const int at = SSL_get_ex_data_X509_STORE_CTX_idx();
+  auto* ssl = static_cast<SSL*>(X509_STORE_CTX_get_ex_data(judged, at));
+  auto* self = static_cast<tls_session*>(SSL_get_app_data(ssl));
+  const X509* c = X509_STORE_CTX_get_current_cert(judged);
+  const int verdict = X509_STORE_CTX_get_error(judged);
+  if (accepted == 1 || self == nullptr || c == nullptr) return accepted;
+  if (verdict == X509_V_ERR_CERT_HAS_EXPIRED) self->rejected_ = validity_of(c);
+  if (verdict == X509_V_ERR_CERT_NOT_YET_VALID) {
+    self->rejected_ = "valid from " + text_of_time(X509_get0_notBefore(c));
   }
+  if (X509_STORE_CTX_get_error_depth(judged) > 0 && !self->rejected_.empty()) {
+    self->rejected_ = "that of a CA above it, " + self->rejected_;
+  }
+  return accepted;
+}
+
+error tls_session::failure() const {
+  const X509* own = SSL_get_certificate(ssl_);
+  auto text = error_of({.host = host_,
+                        .code = ERR_peek_error(),
+                        .verdict = SSL_get_verify_result(ssl_),
+                        .rejected = rejected_,
+                        .certificate_file = context_->certificate_file_,
+                        .validity = own == nullptr ? std::string() : validity_of(own)});
   ERR_clear_error();
-  return error(errc::unavailable, std::move(text));
+  return text;
 }
 
 }  // namespace holdfast::io

@@ -9,6 +9,7 @@
 
 struct ssl_ctx_st;
 struct ssl_st;
+struct x509_store_ctx_st;
 
 namespace holdfast::io {
 
@@ -38,10 +39,11 @@ class tls_context {
 
  private:
   friend class tls_session;
-  tls_context(ssl_ctx_st* context, tls_options::verification verify) noexcept
-      : context_(context), verify_(verify) {}
+  tls_context(ssl_ctx_st* context, const tls_options& o)
+      : context_(context), verify_(o.verify), certificate_file_(o.certificate_file) {}
   ssl_ctx_st* context_;
   tls_options::verification verify_;
+  std::string certificate_file_;
 };
 
 /// One TLS client over bytes that somebody else sends and receives. There is no way to continue
@@ -74,11 +76,14 @@ class tls_session {
   void take_output(std::string& out);
 
  private:
-  error failure(int returned) const;
+  friend class tls_context;
+  static int judge(int accepted, x509_store_ctx_st* judged);
+  error failure() const;
 
   std::shared_ptr<const tls_context> context_;
   std::string host_;
   ssl_st* ssl_;
+  std::string rejected_;  ///< Which certificate of the peer's, and when it is valid.
 };
 
 }  // namespace holdfast::io

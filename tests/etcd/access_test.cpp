@@ -43,6 +43,7 @@ TEST(etcd_access, a_client_certificate_opens_a_server_that_wants_one) {
   }
   expect_text(trouble_of(plain), "does it want TLS (+tls)?");
   expect_text(trouble_of(bare), s.addresses());
+  expect_text(trouble_of(bare), "wants a certificate of this client; give cert= and key=");
   expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"), "ca=");
 }
 

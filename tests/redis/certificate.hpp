@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <ctime>
 #include <string>
 
 namespace holdfast::io {
@@ -52,6 +53,14 @@ class certificate {
 
   std::string certificate_file() const { return path_ + ".crt"; }
   std::string key_file() const { return path_ + ".key"; }
+  /// "2026-01-31 12:00:00 UTC": until when it is valid.
+  std::string ends() const {
+    std::tm parts{};
+    EXPECT_EQ(ASN1_TIME_to_tm(X509_get0_notAfter(x509_), &parts), 1);
+    char text[32] = {};
+    std::strftime(text, sizeof text, "%F %T UTC", &parts);
+    return text;
+  }
 
  private:
   void extend(int id, const std::string& value) {

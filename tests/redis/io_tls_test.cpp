@@ -1,5 +1,9 @@
 #include "io/peer_fixture.hpp"
+#include "io/tls_failure.hpp"
 #include "tests/redis/tls_fixture.hpp"
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
 
 namespace holdfast::io {
 namespace {
@@ -94,15 +98,78 @@ TEST_F(redis_tls, an_expired_certificate_is_refused_with_its_reason) {
   const auto why = refusal_of(old, trusting_ca(), "127.0.0.1");
   EXPECT_TRUE(contains(why, "expired")) << why;
   EXPECT_TRUE(contains(why, "renew")) << why;
+  EXPECT_TRUE(contains(why, "(valid until " + old.ends() + ")")) << why;
+}
+
+TEST_F(redis_tls, a_ca_that_has_expired_is_told_from_the_server_s_own_certificate) {
+  const certificate old_ca(
+      {.directory = directory_.path(), .name = "old_ca", .valid_seconds = -3600});
+  const certificate own({.directory = directory_.path(),
+                         .name = "own",
+                         .alternative = "IP:127.0.0.1",
+                         .issuer = &old_ca});
+  const auto why = refusal_of(own, {.ca_file = old_ca.certificate_file()}, "127.0.0.1");
+  EXPECT_TRUE(contains(why, "(that of a CA above it, valid until " + old_ca.ends() + ")")) << why;
+}
+
+TEST_F(redis_tls, a_server_that_refuses_the_client_s_certificate_is_told_with_its_file) {
+  const certificate old({.directory = directory_.path(),
+                         .name = "old",
+                         .alternative = "DNS:client",
+                         .valid_seconds = -3600,
+                         .issuer = &ca_});
+  const certificate stranger(
+      {.directory = directory_.path(), .name = "stranger", .alternative = "DNS:client"});
+  redis_tests::server server({.tls = true, .settings = settings(good_, "yes")});
+  for (const auto& [own, said] : std::vector<std::pair<const certificate&, std::string>>{
+           {old, "it has expired (valid until " + old.ends() + "); renew it"},
+           {stranger, "the server does not know the CA that signed it"}}) {
+    redis_client client(to(address_of(server), showing(own)));
+    const auto why = client.events->wait_down();
+    EXPECT_TRUE(contains(why, "TLS: the server '127.0.0.1' refused this client's certificate '" +
+                                  own.certificate_file() + "': " + said))
+        << why;
+    EXPECT_FALSE(contains(why, "is it Redis")) << why;
+  }
 }
 
 TEST_F(redis_tls, a_server_that_wants_a_client_certificate_gets_it_or_says_so) {
-  redis_tests::server server({.tls = true, .settings = settings(good_, "yes")});
-  redis_client without(to(address_of(server), trusting_ca()));
-  const auto why = without.events->wait_down();
-  EXPECT_TRUE(contains(why, "certificate required")) << why;
-  redis_client with(to(address_of(server), showing(good_)));
-  with.events->wait_up();
+  for (const auto& [version, question] : std::vector<std::pair<std::string, std::string>>{
+           {"TLSv1.3", "wants a certificate of this client; give cert= and key="},
+           {"TLSv1.2", "does it want a certificate of this client (cert= and key=)?"}}) {
+    auto all = settings(good_, "yes");
+    all.insert(all.end(), {"--tls-protocols", version});
+    redis_tests::server server({.tls = true, .settings = all});
+    redis_client without(to(address_of(server), trusting_ca()));
+    const auto why = without.events->wait_down();
+    EXPECT_TRUE(contains(why, question)) << why;
+    EXPECT_FALSE(contains(why, "is it Redis")) << why;
+    redis_client with(to(address_of(server), showing(good_)));
+    with.events->wait_up();
+  }
+}
+
+TEST(tls_failure, every_objection_of_a_server_to_the_client_s_certificate_names_its_file) {
+  ASSERT_EQ(OPENSSL_init_ssl(OPENSSL_INIT_LOAD_SSL_STRINGS, nullptr), 1);
+  const auto said = [](int alert, const std::string& file) {
+    const unsigned long code = ERR_PACK(ERR_LIB_SSL, 0, SSL_AD_REASON_OFFSET + alert);
+    return error_of({.host = "h", .code = code, .certificate_file = file, .validity = "then"})
+        .message();
+  };
+  const std::string refused = "TLS: the server 'h' refused this client's certificate '/c.crt': ";
+  for (const auto& [alert, why] : std::vector<std::pair<int, std::string>>{
+           {SSL_AD_CERTIFICATE_EXPIRED, "it has expired (then)"},
+           {SSL_AD_UNKNOWN_CA, "the server does not know the CA"},
+           {SSL_AD_CERTIFICATE_REVOKED, "it is revoked"},
+           {SSL_AD_BAD_CERTIFICATE, "sslv3 alert bad certificate; check"},
+           {SSL_AD_UNSUPPORTED_CERTIFICATE, "sslv3 alert unsupported certificate; check"},
+           {SSL_AD_CERTIFICATE_UNKNOWN, "sslv3 alert certificate unknown; check"}}) {
+    EXPECT_EQ(said(alert, "/c.crt").find(refused + why), 0U) << said(alert, "/c.crt");
+    EXPECT_EQ(said(alert, "").find("refused this client"), std::string::npos) << said(alert, "");
+  }
+  EXPECT_EQ(said(SSL_AD_INTERNAL_ERROR, "/c.crt"),
+            "TLS: the server 'h' ended the session: tlsv1 alert internal error; see the server's "
+            "log");
 }
 
 TEST_F(redis_tls, never_falls_back_to_plain_text) {
