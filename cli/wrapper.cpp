@@ -1,6 +1,7 @@
 #include "cli/wrapper.hpp"
 
 #include "cli/command_line.hpp"
+#include "cli/exit_on_signal.hpp"
 #include "cli/run_events.hpp"
 
 #include <holdfast/fence.hpp>
@@ -61,15 +62,21 @@ int wrapper::open_and_run() {
   waiting_line line(printable_, harmless(without_password(options_.store)), out_);
   events_ = std::make_shared<run_events>(line);
   const std::string& command = options_.command.front();
+  std::optional<exit_on_signal> while_opening(std::in_place);
   auto st = store::open(options_.store);
-  if (!st) return fail_to_open(settings_, st.error(), {key::store}, out_);
+  if (!st) {
+    const auto ended = end_of_wait();
+    return ended ? *ended : fail_to_open(settings_, st.error(), {key::store}, out_);
+  }
   auto s = st->open_session({.ttl = options_.ttl,
                              .program = command.substr(command.rfind('/') + 1),
                              .instance = options_.instance,
                              .label = options_.label,
                              .watcher = events_});
+  while_opening.reset();
   if (!s) {
     events_->detach();
+    if (const auto ended = end_of_wait()) return *ended;
     return fail_to_open(settings_, s.error(), {key::ttl, key::label, key::instance}, out_);
   }
   const int code = run_in(*st, *s, line);
@@ -128,8 +135,7 @@ std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_li
 std::optional<int> wrapper::end_of_wait(store& st) {
   while (const auto n = next_signal()) {
     if (*n == SIGTSTP) stop_own_group();
-    const bool harmless_one = *n == SIGTSTP || *n == SIGCONT || *n == SIGCHLD || *n == SIGWINCH;
-    if (!harmless_one) return exit_of_signal(*n);
+    if (ends_wait(*n)) return exit_of_signal(*n);
   }
   if (waits_for_itself(st)) {
     return refused(

@@ -41,6 +41,18 @@ is_waiting() {
   expect 0 holdfast run x --store "redis://$node" -- true
 }
 
+@test "a signal ends whatever waits for a server that hangs, and its number is the code" {
+  hang 1
+  failed=''
+  for words in 'run x -- true' 'elect x --value y -- true' ls 'show x' 'deny x' doctor; do
+    ends_at_once 143 TERM $words --store "$store&node_timeout=8s" || failed+=$words
+  done
+  ends_at_once 130 INT run x --store "$store&node_timeout=8s" -- true || failed+=INT
+  go_on 1
+  [[ -z $failed ]]
+  expect 0 holdfast run x -- true
+}
+
 @test "tokens grow, also over a server that lost all it had" {
   first=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
   second=$(holdfast run y -- sh -c 'echo $HOLDFAST_TOKEN')

@@ -57,6 +57,17 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   says '5 of 5 nodes vote, needed are 3' 'tokens are on'
 }
 
+@test "a signal ends a run that waits for nodes that hang, and its number is the code" {
+  initialised
+  for i in 1 2 3; do hang "$i"; done
+  failed=''
+  ends_at_once 143 TERM run x --store "$HOLDFAST_STORE?node_timeout=4s" -- true || failed+=TERM
+  ends_at_once 130 INT run x --store "$HOLDFAST_STORE?node_timeout=4s" -- true || failed+=INT
+  for i in 1 2 3; do go_on "$i"; done
+  [[ -z $failed ]]
+  expect 0 holdfast run x -- true
+}
+
 @test "what is wrong with the command line, the URL or the servers is told by its code" {
   expect 64 holdfast redlock
   expect 64 holdfast redlock destroy

@@ -26,5 +26,29 @@ stop_server() {
 
 # One that died with its test is a zombie where nobody reaps.
 server_runs() { [[ $(ps -o stat= -p "$(<"$BATS_FILE_TMPDIR/$1/pid")") == [!Z]* ]]; }
+# A server that hangs, and goes on.
+hang() { kill -STOP "$(<"$BATS_FILE_TMPDIR/$1/pid")"; }
+go_on() { kill -CONT "$(<"$BATS_FILE_TMPDIR/$1/pid")"; }
+
+# ends_at_once CODE SIGNAL ARGUMENTS: holdfast, which waits for a server that hangs, and then gets
+# the signal. A shell ignores INT in its background jobs: python puts it back first.
+ends_at_once() {
+  local want=$1 signal=$2 began code=0
+  shift 2
+  RUNMARK=$MARK python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" "$@" >said 2>&1 3>&- &
+  pid=$!
+  sleep 0.5
+  began=$(date +%s%3N)
+  kill "-$signal" "$pid"
+  wait "$pid" || code=$?
+  began=$(($(date +%s%3N) - began))
+  ((code == want && began < 900)) && [[ ! -s said ]] && is_gone && return
+  echo "$*: exit $code, not $want, after $began ms"
+  cat said
+  return 1
+}
+
 port_of() { cat "$BATS_FILE_TMPDIR/$1/port"; }
 cli() { redis-cli -p "$(port_of "$1")" "${@:2}"; }
