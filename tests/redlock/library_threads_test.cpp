@@ -2,9 +2,9 @@
 
 #include "tests/redlock/five_nodes.hpp"
 
+#include <atomic>
 #include <future>
 #include <memory>
-#include <utility>
 
 namespace holdfast::redlock_tests {
 namespace {
@@ -35,9 +35,9 @@ class redlock_callbacks : public testing::Test {
 TEST_F(redlock_callbacks, closing_when_a_heartbeat_is_answered_waits_for_nothing) {
   struct closing final : observer {
     void on(const event::beat&) noexcept override {
-      if (of != nullptr) closed.set_value(std::exchange(of, nullptr)->close());
+      if (auto* const s = of.exchange(nullptr)) closed.set_value(s->close());
     }
-    session* of{};
+    std::atomic<session*> of{};
     std::promise<result<void>> closed;
   };
   const auto watcher = std::make_shared<closing>();
