@@ -66,6 +66,23 @@ TEST_F(permission, the_documented_user_may_do_no_more_than_the_scripts_need) {
   EXPECT_EQ(given, needed);
 }
 
+TEST_F(permission, a_right_to_run_scripts_that_is_taken_away_says_that_nothing_was_done) {
+  server s({.users = "user default on nopass ~* &* +@all\n" + documented() + "\n"});
+  const auto o =
+      open("redis://holdfast:secret@" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl);
+  await(o, status::ok);
+  auto a = ask(o);
+  member m(a);
+  s.command({"ACL", "SETUSER", "holdfast", "-evalsha"});
+  const auto opened = a.open(conformance::draft_of(conformance::fresh_id()));
+  EXPECT_EQ(opened.what, status::unavailable) << opened.text;
+  EXPECT_NE(opened.text.find("'evalsha'"), std::string::npos) << opened.text;
+  EXPECT_EQ(m.enqueue("a").what, status::unavailable);
+  EXPECT_EQ(m.beat().what, status::unavailable);
+  s.command({"ACL", "SETUSER", "holdfast", "+evalsha"});
+  EXPECT_EQ(m.beat().what, status::ok);
+}
+
 TEST_F(permission, a_refused_command_is_named) {
   server s({.users = "user default on nopass ~* &* +@all\n"
                      "user holdfast on >secret ~holdfast:* &* +@all -zadd\n"});

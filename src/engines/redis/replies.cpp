@@ -43,6 +43,12 @@ std::string denial_text(const reply& r) {
   return core::denial_text(s);
 }
 
+/// No script calls another one: what names this command refused all of it. Another command was
+/// refused inside of a script, which may have written by then.
+bool is_about_the_script_itself(const reply& r) noexcept {
+  return r.text.find("'evalsha'") != std::string::npos;
+}
+
 /// What an error of the server itself means: most are found before anything is written.
 status status_of(const reply& r) noexcept {
   using wire::server_error;
@@ -59,6 +65,8 @@ status status_of(const reply& r) noexcept {
       return status::unavailable;
     case server_error::wrongtype:
       return status::damaged;
+    case server_error::noperm:
+      return is_about_the_script_itself(r) ? status::unavailable : status::unknown;
     default:
       return status::unknown;
   }

@@ -105,6 +105,11 @@ TEST(replies, refusals_of_the_scripts) {
   EXPECT_EQ(what("READONLY You can't write"), status::unavailable);
   EXPECT_EQ(what("WRONGTYPE Operation"), status::damaged);
   EXPECT_EQ(what("NOPERM this user may not run 'zadd'"), status::unknown);
+  for (const char* of_the_script : {"NOPERM User a has no permissions to run the 'evalsha' command",
+                                    "NOPERM this user has no permissions to run the 'evalsha' "
+                                    "command or its subcommand"}) {
+    EXPECT_EQ(what(of_the_script), status::unavailable) << of_the_script;
+  }
   EXPECT_EQ(what("ERR whatever"), status::unknown);
   const auto denied = replies::view(failure("HFDENIED op\ttoo slow: hangs")).reply;
   EXPECT_EQ(denied.what, status::denied);
