@@ -65,7 +65,7 @@ int wrapper::open_and_run() {
   std::optional<exit_on_signal> while_opening(std::in_place);
   auto st = store::open(options_.store);
   if (!st) {
-    const auto ended = end_of_wait();
+    const auto ended = end_of_wait(nullptr);
     return ended ? *ended : fail_to_open(settings_, st.error(), {key::store}, out_);
   }
   auto s = st->open_session({.ttl = options_.ttl,
@@ -76,7 +76,7 @@ int wrapper::open_and_run() {
   while_opening.reset();
   if (!s) {
     events_->detach();
-    if (const auto ended = end_of_wait()) return *ended;
+    if (const auto ended = end_of_wait(nullptr)) return *ended;
     return fail_to_open(settings_, s.error(), {key::ttl, key::label, key::instance}, out_);
   }
   const int code = run_in(*st, *s, line);
@@ -122,7 +122,7 @@ std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_li
     line.draw();
     poll_for(1s);
     if (ended) continue;  // What is left is the answer to the cancellation.
-    ended = end_of_wait(st);
+    ended = end_of_wait(&st);
     if (ended) cancel.request_stop();
   }
   line.erase();
@@ -132,12 +132,13 @@ std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_li
   return std::move(**answer);
 }
 
-std::optional<int> wrapper::end_of_wait(store& st) {
+/// `st`: none while it is opened.
+std::optional<int> wrapper::end_of_wait(store* st) {
   while (const auto n = next_signal()) {
     if (*n == SIGTSTP) stop_own_group();
     if (ends_wait(*n)) return exit_of_signal(*n);
   }
-  if (waits_for_itself(st)) {
+  if (st != nullptr && waits_for_itself(*st)) {
     return refused(
         error(errc::busy, "acquire " + printable_ +
                               ": it is held by a run that this command stands in, which would "
