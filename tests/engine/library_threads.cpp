@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace holdfast::conformance {
@@ -167,6 +168,35 @@ TEST_P(library_threads, an_observer_may_close_its_session) {
   EXPECT_TRUE(comes(answered));
   EXPECT_TRUE(s.close());
   expect_it_goes_on("a");
+}
+
+TEST_P(library_threads, an_observer_that_would_wait_for_another_lock_is_refused) {
+  struct greedy final : observer {
+    void on(const event::granted& e) noexcept override {
+      if (e.name != lock_name("a")) return;
+      // A thread of the program's may wait, though it should not.
+      const bool is_ours = std::this_thread::get_id() == ours;
+      said.set_value(of->acquire(lock_name(is_ours ? "free" : "kept"), {.wait = 1h}));
+    }
+    session* of{};
+    const std::thread::id ours{std::this_thread::get_id()};
+    std::promise<result<lock>> said;
+  };
+  auto other = open();
+  auto held = held_by(other, "a");
+  const auto kept = held_by(other, "kept");
+  const auto watcher = std::make_shared<greedy>();
+  auto said = watcher->said.get_future();
+  auto s = open({.watcher = watcher});
+  watcher->of = &s;
+  std::promise<void> ran;
+  auto answered = ran.get_future();
+  s.acquire(lock_name("a"), {.wait = long_enough}, [&](const result<lock>&) { ran.set_value(); });
+  EXPECT_TRUE(std::move(held).release());
+  ASSERT_EQ(said.wait_for(long_enough), std::future_status::ready) << "acquire() hangs";
+  const auto got = said.get();
+  EXPECT_TRUE(got ? got->name() == lock_name("free") : was_refused(got.error()));
+  EXPECT_TRUE(comes(answered));
 }
 
 TEST_P(library_threads, who_hears_of_a_loss_may_end_another_session) {
