@@ -25,10 +25,10 @@ std::string operator_name() {
 
 std::string told(const session_id& id, const snapshot& all, const denial& done) {
   const session_info* s = find_session(all, id);
-  return fmt::format("session {} of {} {}; its locks ({}) are free within {}\n", id.str(),
+  return fmt::format("session {} of {} {}; what it holds is free within {}\n", id.str(),
                      s == nullptr ? "?" : who(s->owner),
                      done.already ? "had been denied before, nothing was changed" : "is denied",
-                     s == nullptr ? 0 : s->locks, rounded(done.free_within));
+                     rounded(done.free_within));
 }
 
 nlohmann::ordered_json json_of(const session_id& id, const denial& done) {

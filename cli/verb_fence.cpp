@@ -48,6 +48,10 @@ std::optional<int> check(const typed& t, const report& out) {
     return wrong("unknown action \"" + harmless(t.action) + "\"; it is check, raise or show");
   }
   if (shows && !t.token.empty()) return wrong("show takes no token");
+  if (!shows && t.token.empty() && !t.url.starts_with("file:")) {
+    return wrong(t.action + " needs a URL, a resource and a token; \"" + harmless(t.url) +
+                 "\" is no URL of a fence, which is file:/PATH");
+  }
   if (!shows && t.token.empty()) {
     return wrong(t.action +
                  " needs a token: $HOLDFAST_FENCING_TOKEN, which is empty on a store "

@@ -47,11 +47,11 @@ finding check_pidfd() {
   if (fd < 0) {
     return {level::warning, "pidfd",
             "pidfd_open is not available (" + why() +
-                "): a holder's crash is noticed by polling, "
+                "): the crash of a process of this host is noticed by polling, "
                 "within a quarter of a second"};
   }
   ::close(fd);
-  return {level::good, "pidfd", "a holder's crash is noticed at once"};
+  return {level::good, "pidfd", "the crash of a process of this host is noticed at once"};
 }
 
 }  // namespace

@@ -15,6 +15,14 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   expect 0 holdfast fence check "$at" data 9
 }
 
+@test "check without a URL says what is missing" {
+  expect 64 holdfast fence check data 7:nightly:local/1
+  says '"data" is no URL of a fence' 'file:/PATH'
+  setup_fence
+  expect 64 holdfast fence check "$at" data
+  says 'HOLDFAST_FENCING_TOKEN'
+}
+
 @test "the token of a run is admitted until a later run has come" {
   setup_fence
   expect 0 holdfast run x -- sh -c 'echo "$HOLDFAST_FENCING_TOKEN"'

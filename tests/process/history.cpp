@@ -11,6 +11,27 @@
 
 namespace holdfast::history {
 
+namespace {
+
+/// SIGKILL between two pages of a write leaves the beginning of a line, and the next writer's line
+/// behind it. What its caller had begun is pending in an earlier line, or was not begun.
+std::string without_cut_lines(const std::string& text) {
+  const auto is_good = [](const std::string& one) {
+    return bool(parse(std::string(header) + one + "\n"));
+  };
+  std::istringstream in(text);
+  std::string out;
+  for (std::string one; std::getline(in, one);) {
+    std::size_t from = 0;
+    while (!out.empty() && from < one.size() && !is_good(one.substr(from))) ++from;
+    // Where no end of it is a line, what is wrong is to be told.
+    out += (from < one.size() ? one.substr(from) : one) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
 writer::writer(const std::string& path, std::string caller) : caller_(std::move(caller)) {
   fd_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
   if (fd_ < 0) {
@@ -64,7 +85,10 @@ std::vector<line> read(const std::string& path) {
   std::ifstream in(path);
   std::ostringstream text;
   text << in.rdbuf();
-  auto all = parse(text.str());
+  std::string whole = text.str();
+  whole.resize(whole.rfind('\n') + 1);
+  auto all = parse(whole);
+  if (!all) all = parse(without_cut_lines(whole));
   if (!all) throw std::runtime_error(path + ": " + all.error().message());
   return *std::move(all);
 }

@@ -31,7 +31,8 @@ class writer {
   std::string caller_;
 };
 
-/// Reads a whole file; throws std::runtime_error that names the first line that is wrong.
+/// Reads a whole file, without the lines that were cut because their writer was killed; throws
+/// std::runtime_error that names the first line that is wrong.
 std::vector<line> read(const std::string& path);
 
 /// What cannot have happened, a text for each lock; empty when all of it can. Undecided counts.

@@ -51,6 +51,23 @@ TEST(history, what_was_written_is_read_back) {
   EXPECT_EQ(all[3].caller, "2");
 }
 
+TEST(history, a_line_that_its_writer_was_killed_in_is_left_out_wherever_it_was_cut) {
+  const tests::temporary_directory here;
+  const auto path = here.path() + "/history";
+  const std::string before = print(acquire("1", 7, 10, 20));
+  const std::string cut = print(answered(operation::release, "1", 7, 30, 40));
+  const std::string after = print(check("2", 7, 50));
+  for (std::size_t n = 0; n < cut.size(); ++n) {
+    for (const std::string& next : {after, std::string()}) {
+      std::ofstream(path) << header << before << cut.substr(0, n) << next;
+      const auto all = read(path);
+      ASSERT_EQ(all.size(), next.empty() ? 1U : 2U) << n;
+      EXPECT_EQ(all[0].what, operation::acquire);
+      EXPECT_EQ(all.back().caller, next.empty() ? "1" : "2") << n;
+    }
+  }
+}
+
 TEST(history, a_wrong_header_or_line_is_named) {
   const tests::temporary_directory here;
   const auto path = here.path() + "/history";

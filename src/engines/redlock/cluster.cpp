@@ -353,7 +353,9 @@ result<void> cluster::verdict() const {
   for (node_index i = 0; i < size(); ++i) {
     const auto why = members_[i]->connection->trouble();
     away[i] = why ? why->message() : members_[i]->unreadable;
-    if (away[i].empty()) away[i] = addresses_[i] + " is not connected";
+    if (!away[i].empty()) continue;
+    away[i] = addresses_[i] +
+              (connection_of(i) == 0 ? " is not connected yet" : " has not told its state yet");
   }
   auto v = admission_.verdict(clock::now(), away);
   bool waits = false;
