@@ -56,6 +56,7 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   if (!n.home_run.empty() && (n.home_run != f.run_id || n.home_id != id)) s.look = refused();
   n.home_run = f.run_id;
   n.home_id = id;
+  if (f.record) n.home_max_ttl = f.record->max_ttl;
   s.writes = (config_.tokens ? judge(i, now) : judge_without_record(i, now)).writes;
   // The first record that is seen shows that the blank nodes have lost theirs.
   for (node_index other = 0; f.record && other < config_.nodes; ++other) {
@@ -100,8 +101,7 @@ std::string admission::misfit(node_index i, time_point now) const {
 bool admission::is_home(node_index i, time_point now) const noexcept {
   const node_state& n = nodes_[i];
   if (n.gone == time_point::max()) return true;
-  const duration ttl = n.facts.record ? n.facts.record->max_ttl : duration::zero();
-  return now < n.gone + takeover_after(std::max(ttl, config_.max_ttl));
+  return now < n.gone + takeover_after(std::max(n.home_max_ttl, config_.max_ttl));
 }
 
 admission::step admission::judge(node_index i, time_point now) {
@@ -387,11 +387,8 @@ void admission::note_absence(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     const bool refused = n.is == standing::refused;
-    if (n.is != standing::away && !refused) {
-      n.gone = time_point::max();
-    } else {
-      n.gone = std::min(n.gone, now);
-    }
+    const bool absent = refused || n.is == standing::away;
+    n.gone = absent ? std::min(n.gone, now) : time_point::max();
     if (!refused) {
       n.reconnect = time_point::max();
     } else if (n.reconnect == time_point::max()) {

@@ -121,7 +121,8 @@ class admission {
     std::string life{};                       ///< The nonce that it had when it was seen last.
     std::string fresh{};                      ///< A nonce to name the next loss with.
     std::string home_run{};                   ///< The server that was accepted here last,
-    std::string home_id{};                    ///< and its record's id.
+    std::string home_id{};                    ///< its record's id,
+    duration home_max_ttl{};                  ///< and for how long it may have granted.
     time_point gone{time_point::max()};       ///< away or refused: since then.
     std::string why{};                        ///< refused: what is wrong with it.
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.

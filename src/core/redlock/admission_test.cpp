@@ -241,6 +241,23 @@ TEST(admission, nodes_that_exchange_their_servers_vote_again_when_no_grant_can_c
   EXPECT_EQ(s.a.voters().size(), 5U);
 }
 
+TEST(admission, a_server_is_at_home_as_long_as_its_own_record_let_it_grant) {
+  store s;
+  for (node_facts& f : s.facts) f.record->max_ttl = 10 * max_ttl;
+  s.connect_all(t0);
+  for (const node_index i : {0U, 1U}) s.a.disconnected(i, t0);
+  const node_facts first = s.facts[0];
+  s.facts[0].master = false;
+  s.facts[0].record.reset();
+  s.connect(0, t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::refused) << "its name leads to a replica";
+  s.facts[1] = first;
+  s.connect(1, t0 + wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused) << "what node 0 granted may still count";
+  s.connect(1, t0 + takeover_after(10 * max_ttl));
+  EXPECT_EQ(s.a.standing_of(1), standing::admitted);
+}
+
 TEST(admission, a_server_that_votes_as_one_node_is_no_other_however_long) {
   store s;
   s.connect_all(t0);
