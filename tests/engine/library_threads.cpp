@@ -58,6 +58,16 @@ lock library_threads::held_by(session& other, const std::string& name) {
   return std::move(*l);
 }
 
+std::future<void> library_threads::grant_late(session& s) const {
+  auto other = open();
+  auto held = held_by(other, "a");
+  const auto ran = std::make_shared<std::promise<void>>();
+  s.acquire(lock_name("a"), {.wait = long_enough},
+            [ran](const result<lock>&) { ran->set_value(); });
+  EXPECT_TRUE(std::move(held).release());
+  return ran->get_future();
+}
+
 void library_threads::expect_it_goes_on(const std::string& name) const {
   auto fresh = open();
   const auto l = fresh.acquire(lock_name(name), {.wait = long_enough});
@@ -150,17 +160,12 @@ TEST_P(library_threads, an_observer_may_close_its_session) {
     std::promise<result<void>> closed;
     std::promise<void> over;
   };
-  auto other = open();
-  auto held = held_by(other, "a");
   const auto watcher = std::make_shared<closing>();
   auto closed = watcher->closed.get_future();
   auto over = watcher->over.get_future();
   auto s = open({.watcher = watcher});
   watcher->of = &s;
-  std::promise<void> ran;
-  auto answered = ran.get_future();
-  s.acquire(lock_name("a"), {.wait = long_enough}, [&](const result<lock>&) { ran.set_value(); });
-  EXPECT_TRUE(std::move(held).release());
+  auto answered = grant_late(s);
   ASSERT_EQ(closed.wait_for(long_enough), std::future_status::ready) << "close() hangs";
   const auto said = closed.get();
   EXPECT_TRUE(said || said.error() == errc::outcome_unknown) << said.error().message();
@@ -183,16 +188,12 @@ TEST_P(library_threads, an_observer_that_would_wait_for_another_lock_is_refused)
     std::promise<result<lock>> said;
   };
   auto other = open();
-  auto held = held_by(other, "a");
   const auto kept = held_by(other, "kept");
   const auto watcher = std::make_shared<greedy>();
   auto said = watcher->said.get_future();
   auto s = open({.watcher = watcher});
   watcher->of = &s;
-  std::promise<void> ran;
-  auto answered = ran.get_future();
-  s.acquire(lock_name("a"), {.wait = long_enough}, [&](const result<lock>&) { ran.set_value(); });
-  EXPECT_TRUE(std::move(held).release());
+  auto answered = grant_late(s);
   ASSERT_EQ(said.wait_for(long_enough), std::future_status::ready) << "acquire() hangs";
   const auto got = said.get();
   EXPECT_TRUE(got ? got->name() == lock_name("free") : was_refused(got.error()));

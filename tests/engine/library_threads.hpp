@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <ostream>
 #include <string>
 
@@ -29,6 +30,9 @@ class library_threads : public testing::TestWithParam<callback_store> {
   session open(session_options options = {}) const;
   /// Somebody else's; once it is released, whoever waits is granted on a thread of the library.
   static lock held_by(session& other, const std::string& name);
+  /// `s` waits for "a" and is granted it on a thread of the library; comes when its completion has
+  /// run.
+  std::future<void> grant_late(session& s) const;
   /// A fresh session opens, and whoever awaits this name gets it.
   void expect_it_goes_on(const std::string& name) const;
 

@@ -134,6 +134,14 @@ void child::end() {
   pid_ = 0;
 }
 
+int in_a_fork(const std::function<int()>& body) {
+  const pid_t made = ::fork();
+  if (made == 0) ::_exit(body());
+  int status = 0;
+  ::waitpid(made, &status, 0);
+  return code_of(status);
+}
+
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
 bool all_gone(std::chrono::milliseconds limit, pid_t but) {

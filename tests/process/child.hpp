@@ -56,6 +56,10 @@ class child {
   pid_t pid_{};
 };
 
+/// Runs `body` in a child that is forked as a program forks, with all that this process has and no
+/// care for its threads; the exit code, or 128 + the signal.
+int in_a_fork(const std::function<int()>& body);
+
 /// Makes this process the one that orphans of its children are given to.
 void adopt_orphans();
 /// True when every descendant has ended within `limit`, but for the child `but` if it is not zero.

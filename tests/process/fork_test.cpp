@@ -15,15 +15,6 @@ using namespace std::chrono_literals;
 
 class forked : public process_test {};
 
-/// Runs `body` in a forked child of a process that holds a lock; its exit code.
-int in_a_fork(const std::function<int()>& body) {
-  const pid_t made = ::fork();
-  if (made == 0) ::_exit(body());
-  int status = 0;
-  ::waitpid(made, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 int child_of_a_holder(session& s, lock& l) {
   if (const auto r = l.check(); r || !(r.error() == errc::lost)) return 1;
   if (l.remaining() != duration::zero()) return 2;

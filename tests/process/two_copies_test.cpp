@@ -22,14 +22,6 @@ namespace {
 
 constexpr int refused = static_cast<int>(errc::invalid_argument);
 
-int in_a_fork(const std::function<int()>& body) {
-  const pid_t made = ::fork();
-  if (made == 0) ::_exit(body());
-  int status = 0;
-  ::waitpid(made, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
 class two_copies : public testing::Test {
  protected:
   void SetUp() override {
