@@ -237,7 +237,7 @@ result<void> session_core::close() {
   if (s.changed) {
     alarm_->run([self = shared_from_this(), c = *s.changed] { self->tell(c, {}); }, tell_limit);
   } else if (telling_) {
-    alarm_->run([] {}, tell_limit);
+    alarm_->run([] {}, tell_limit);  // Behind what a thread of the library left it to tell.
   }
   result<void> closed;
   if (s.remove_record) {

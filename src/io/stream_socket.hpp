@@ -23,10 +23,9 @@ struct socket_address {
 /// The number of the host, without its port: "127.0.0.1". Of a unix socket its path.
 std::string text_of(const socket_address& address);
 
-/// Every address of a node, in the order of getaddrinfo(3), none
-/// twice. A number or a path is answered at once
-/// on the calling thread, a name later on a thread of its own: the system's resolver cannot be
-/// bounded or cancelled.
+/// Every address of a node, in the order of getaddrinfo(3), none twice. A number or a path is
+/// answered at once on the calling thread, a name later on a thread of its own: the system's
+/// resolver cannot be bounded or cancelled.
 /// Errors: `unavailable`.
 void look_up(const node_address& node,
              std::function<void(result<std::vector<socket_address>>)> found);

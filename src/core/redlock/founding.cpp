@@ -52,11 +52,12 @@ bool is_of_other_list(const founding::config& c, const node& n) {
 
 /// Two stores may be live: each loses the nodes that the other one takes.
 result<void> all_ours(const founding::config& c, std::span<const node> nodes) {
+  if (c.other_list) return {};
   std::string names;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (is_of_other_list(c, nodes[i])) names += (names.empty() ? "" : ", ") + name_of(nodes[i], i);
   }
-  if (c.other_list || names.empty()) return {};
+  if (names.empty()) return {};
   return error(errc::invalid_argument,
                "these nodes belong to a store with another list of nodes: " + names +
                    ". That store would lose them and what they granted; nothing was written. Is "

@@ -273,18 +273,17 @@ result<void> directory::lock_setup() {
   lock_ = std::move(*file);
   auto got = io::lock_byte(lock_.get(), setup_byte, io::share::alone, setup_limit);
   if (!got) return got.error();
-  if (*got) {
-    // The kernel does not tell whose a lock of this kind is. Best effort: a disk may be full.
-    const std::string note = note_of_opener();
-    if (may_write(note.size())) {
-      (void)io::write_at(lock_.get(), std::as_bytes(std::span(note)), 0, where_.at(file::lock));
-    }
-    return {};
+  if (!*got) {
+    return error(errc::unavailable,
+                 opener_named_in(lock_.get()) + " has been opening " + where_.path +
+                     " for more than 5 s; it may be stopped: continue or end it");
   }
-  return error(errc::unavailable, opener_named_in(lock_.get()) + " has been opening " +
-                                      where_.path +
-                                      " for more than 5 s; it may be stopped: continue or end "
-                                      "it");
+  // The kernel does not tell whose a lock of this kind is. Best effort: a disk may be full.
+  const std::string note = note_of_opener();
+  if (may_write(note.size())) {
+    (void)io::write_at(lock_.get(), std::as_bytes(std::span(note)), 0, where_.at(file::lock));
+  }
+  return {};
 }
 
 result<void> directory::keep_other_copies_out() {
