@@ -4,6 +4,7 @@
 #include "io/background.hpp"
 #include "io/loop.hpp"
 #include "io/random.hpp"
+#include "io/redis_batch.hpp"
 #include "io/redis_trouble.hpp"
 #include "io/redis_url.hpp"
 #include "io/stream.hpp"
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <limits>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -23,6 +23,8 @@ namespace {
 using outcome = redis_answer::outcome;
 
 constexpr std::size_t read_bytes = 16 * 1024;
+/// Some thirty commands: more of them share nothing that costs.
+constexpr std::size_t batch_bytes = 4 * 1024;
 
 // What SUBSCRIBE and its relatives are answered with.
 bool confirms_subscription(const wire::reply& r) {
@@ -55,9 +57,13 @@ class redis_connection::state final : public stream::owner,
     {
       const std::lock_guard hold(mutex_);
       if (phase_ != phase::up) return why_down_;
-      if (is_full(*stream_, c)) return too_much();
-      inbox_.push_back(request_of(c, stream_->append(c.bytes)));
+      if (is_full(*stream_, c, behind_.size())) return too_much();
       add_to(sent_elsewhere_, 1);
+      if (batch_.waits()) {
+        behind_.add(request_of(c, 0), c.bytes);
+        return {};
+      }
+      inbox_.push_back(request_of(c, stream_->append(c.bytes)));
       arm(c.deadline);
       to = stream_;
     }
@@ -134,6 +140,8 @@ class redis_connection::state final : public stream::owner,
     current_->flush();
   }
 
+  void turn_ends() override { place_batch(); }
+
   std::span<char> space() override { return reader_->space(read_bytes); }
 
   void received(std::size_t count) override {
@@ -168,30 +176,36 @@ class redis_connection::state final : public stream::owner,
 
   // ---- sending ----
 
-  // On the loop's thread, which alone ends a connection: without the mutex, unless another thread
-  // has sent something since the last time.
+  // On the loop's thread, which alone ends a connection: without the mutex, as nothing of it leaves
+  // before the turn ends.
   result<void> send_here(const command& c) {
     if (!is_up_) return *trouble();
-    if (is_full(*current_, c)) {
+    // What another thread has sent since stands before it.
+    if (behind_.waits()) place_batch();
+    if (is_full(*current_, c, batch_.size())) {
       const std::lock_guard hold(mutex_);
       return too_much();
     }
-    const auto place = current_->append(c.bytes);
-    // What stands between is in the inbox, or comes there before that thread unlocks the mutex;
-    // what stands behind may be there, too.
-    if (place != seen_until_) {
-      const std::lock_guard hold(mutex_);
-      take_inbox(place);
-    }
-    seen_until_ = place + c.bytes.size();
-    requests_.add(request_of(c, place));
+    const bool is_first = batch_.empty();
+    batch_.add(request_of(c, 0), c.bytes);
     add_to(sent_here_, 1);
-    if (c.deadline < timer_at_.load(std::memory_order_relaxed)) {
-      const std::lock_guard hold(mutex_);
-      arm(c.deadline);
-    }
-    current_->flush();
+    const bool is_much = batch_.size() >= batch_bytes;
+    if (is_much) place_batch();
+    if (is_first || is_much) current_->flush();
     return {};
+  }
+
+  // In the stream, and among the requests, all stand in the order in which they were sent.
+  void place_batch() {
+    if (batch_.empty()) return;
+    const std::lock_guard hold(mutex_);
+    const auto place = current_->append(batch_.text());
+    take_inbox();
+    auto due = batch_.take(requests_, place);
+    if (!behind_.empty()) {
+      due = std::min(due, behind_.take(requests_, current_->append(behind_.text())));
+    }
+    arm(due);
   }
 
   static redis_request request_of(const command& c, std::uint64_t place) {
@@ -219,10 +233,10 @@ class redis_connection::state final : public stream::owner,
     return static_cast<std::size_t>(commands() - done);
   }
 
-  bool is_full(const stream& to, const command& c) const {
+  bool is_full(const stream& to, const command& c, std::size_t more = 0) const {
     const std::size_t share = c.is_release ? 1 : 2;
-    return unanswered() >= options_.unanswered_max / share ||
-           to.backlog() + c.bytes.size() > options_.queued_bytes_max / share;
+    return unanswered() * share >= options_.unanswered_max ||
+           (to.backlog() + more + c.bytes.size()) * share > options_.queued_bytes_max;
   }
 
   // Under the mutex, as the next two.
@@ -244,11 +258,16 @@ class redis_connection::state final : public stream::owner,
     });
   }
 
-  // What stands before `until` in the stream.
-  void take_inbox(std::uint64_t until = std::numeric_limits<std::uint64_t>::max()) {
-    auto at = inbox_.begin();
-    for (; at != inbox_.end() && at->place < until; ++at) requests_.add(std::move(*at));
-    inbox_.erase(inbox_.begin(), at);
+  void take_inbox() {
+    for (auto& r : inbox_) requests_.add(std::move(r));
+    inbox_.clear();
+  }
+
+  // What has no place yet stands behind all that the peer may have seen.
+  void take_sent(std::uint64_t handed) {
+    take_inbox();
+    batch_.take(requests_, handed);
+    behind_.take(requests_, handed);
   }
 
   // ---- answers ----
@@ -307,7 +326,6 @@ class redis_connection::state final : public stream::owner,
   bool come_up() {
     pause_.reset();
     is_subscribed_ = false;
-    seen_until_ = 0;  // The handshake stands there.
     const std::lock_guard hold(mutex_);
     if (phase_ != phase::down) return false;
     phase_ = phase::up;
@@ -356,7 +374,7 @@ class redis_connection::state final : public stream::owner,
     const error why = named(plain);
     {
       const std::lock_guard hold(mutex_);
-      take_inbox();
+      take_sent(old->handed());
       stream_ = nullptr;
       if (phase_ != phase::closing) {
         phase_ = phase::down;
@@ -399,7 +417,7 @@ class redis_connection::state final : public stream::owner,
   }
 
   void end_if_idle() {
-    if (current_ && !is_owed()) end();
+    if (current_ && batch_.empty() && !is_owed()) end();
   }
 
   void end() {
@@ -409,7 +427,7 @@ class redis_connection::state final : public stream::owner,
       old->close();
       {
         const std::lock_guard hold(mutex_);
-        take_inbox();
+        take_sent(old->handed());
         stream_ = nullptr;
       }
       tell_all(old->handed(), why_down_);
@@ -432,8 +450,7 @@ class redis_connection::state final : public stream::owner,
   std::optional<wire::resp_reader> reader_;
   std::optional<redis_handshake> handshake_;
   redis_requests requests_;
-  /// Behind what this thread sent last; what another one sends next has this place.
-  std::uint64_t seen_until_{0};
+  redis_batch batch_;                        ///< Sent in this turn. Taken under the mutex.
   std::atomic<std::uint64_t> sent_here_{0};  ///< Read by others.
   std::atomic<std::uint64_t> done_{0};       ///< The same, of all that were sent.
   bool is_subscribed_{false};
@@ -448,6 +465,7 @@ class redis_connection::state final : public stream::owner,
   error why_down_;
   std::shared_ptr<stream> stream_;    ///< While up.
   std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.
+  redis_batch behind_;  ///< Sent by others while batch_ waits: what it holds was sent earlier.
   std::atomic<std::uint64_t> sent_elsewhere_{0};
   std::uint64_t connects_{0};
   std::atomic<time_point> timer_at_{time_point::max()};

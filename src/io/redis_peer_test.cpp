@@ -97,6 +97,31 @@ TEST(redis_peer, an_answer_to_no_command_ends_the_connection) {
   EXPECT_TRUE(contains(client.events->wait_down(), "answer to no command"));
 }
 
+TEST(redis_peer, has_not_seen_what_was_sent_in_the_turn_that_lost_it) {
+  peer server([](const peer::client& c, int number) {
+    if (number > 0 || !c.greet()) return;
+    c.read();
+    c.write("+OK\r\n$-7\r\n");
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  struct asks_again final : redis_receiver {
+    explicit asks_again(redis_client& c) : client(c) {}
+    void answered(std::uint64_t, const redis_answer&) override {
+      EXPECT_TRUE(client.send(2, bytes_of("PING")));
+      std::thread([&] { EXPECT_TRUE(client.send(3, bytes_of("PING"))); }).join();
+    }
+    redis_client& client;
+  };
+  const auto ping = bytes_of("PING");
+  ASSERT_TRUE(client.connection->send(
+      {.bytes = ping, .receiver = std::make_shared<asks_again>(client), .tag = 1}));
+  EXPECT_EQ(client.answers->wait(2).what, outcome::not_sent);
+  EXPECT_EQ(client.answers->wait(3).what, outcome::not_sent);
+  EXPECT_EQ(client.connection->count().unanswered, 0U);
+}
+
 TEST(redis_peer, pushes_and_pieces_of_one_byte_change_no_answer) {
   peer server([](const peer::client& c, int) {
     if (!c.greet()) return;

@@ -225,7 +225,9 @@ class stream::state final : public one_write::writer,
     if (std::exchange(flush_follows_, true)) return;
     asio::post(context_, [self = shared_from_this()] {
       self->flush_follows_ = false;
-      if (!self->closed_) self->write_queued();
+      if (self->closed_) return;
+      if (const auto o = self->owner_.lock()) o->turn_ends();
+      self->write_queued();
     });
   }
 

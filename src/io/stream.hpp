@@ -47,6 +47,8 @@ class stream {
     /// Where to receive; never empty.
     virtual std::span<char> space() = 0;
     virtual void received(std::size_t count) = 0;
+    /// A turn in which something was flushed is over: what is appended now leaves with it.
+    virtual void turn_ends() {}
     /// The end, told once; nothing follows. Not told after close().
     virtual void lost(const error& why) = 0;
   };

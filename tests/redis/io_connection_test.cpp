@@ -112,6 +112,48 @@ TEST(redis_connection, the_loop_and_other_threads_get_each_its_own_answers) {
   EXPECT_EQ(client.connection->count().unanswered, 0U);
 }
 
+TEST(redis_connection, the_loop_and_other_threads_that_take_turns_keep_their_order) {
+  redis_tests::server server;
+  redis_client client(address_of(server));
+  client.events->wait_up();
+  constexpr std::uint64_t count = 200;
+  const auto send = [&](std::uint64_t i) {
+    ASSERT_TRUE(client.send(i, bytes_of("RPUSH", "l", std::to_string(i))));
+  };
+  client.in_one_turn([&] {
+    for (std::uint64_t i = 0; i < count; ++i) {
+      if (i % 3 == 0) {
+        send(i);
+      } else {
+        std::thread(send, i).join();
+      }
+    }
+  });
+  client.answers->wait_for_count(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    ASSERT_EQ(client.answers->wait(i).reply.integer, static_cast<std::int64_t>(i) + 1);
+  }
+}
+
+TEST(redis_connection, deadlines_of_one_turn_are_kept_whoever_sent_the_commands) {
+  redis_tests::server server;
+  redis_client client(address_of(server));
+  client.events->wait_up();
+  server.stop();
+  for (const bool others_are_first : {true, false}) {
+    const std::uint64_t tag = others_are_first ? 1 : 3;
+    client.in_one_turn([&] {
+      ASSERT_TRUE(client.send(tag, bytes_of("PING"), others_are_first ? 60s : 30ms));
+      std::thread([&] {
+        ASSERT_TRUE(client.send(tag + 1, bytes_of("PING"), others_are_first ? 30ms : 60s));
+      }).join();
+    });
+    EXPECT_EQ(client.answers->wait(others_are_first ? 2 : 3).what, outcome::unknown);
+    EXPECT_FALSE(client.answers->has(others_are_first ? 1 : 4));
+  }
+  server.resume();
+}
+
 TEST(redis_connection, large_values_pass_in_both_directions) {
   redis_tests::server server;
   redis_client client(address_of(server));
