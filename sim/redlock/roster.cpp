@@ -90,6 +90,7 @@ void roster::serve(const step& s) {
   for (const rl::write& w : s.writes) write(w);
   for (const rl::seal& x : s.seals) seal(x);
   rl::for_each(s.look, [&](node_index i) { look(i); });
+  rl::for_each(s.reconnect, [&](node_index i) { of_.disconnect(i); });
   tick_at(s.wake);
   open_where_missing();
 }

@@ -29,6 +29,7 @@ constexpr std::array switches{
     rule_switch{"drop_lost_nodes", &rules::drop_lost_nodes, nullptr, "gaps"},
     rule_switch{"per_node_deadlines", &rules::per_node_deadlines, nullptr, "slow"},
     rule_switch{"repair_with_majority", &rules::repair_with_majority, nullptr, "gaps"},
+    rule_switch{"count_servers_once", &rules::count_servers_once, nullptr, "proxies"},
     rule_switch{"step_like_restart", &rules::step_like_restart, nullptr, "clocks"},
     rule_switch{"compare_nonce", nullptr, &script_rules::compare_nonce, "proxies"},
     rule_switch{"keep_floor", nullptr, &script_rules::keep_floor, "calm"},

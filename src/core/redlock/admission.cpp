@@ -17,6 +17,10 @@ constexpr const char* take_out = "take it out of the list of nodes";
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = std::chrono::seconds{5};
 
+homes::server server_of(const node_facts& f) {
+  return {f.run_id, f.record ? f.record->id : std::string()};
+}
+
 time_point wait_over(time_point since, duration max_ttl) noexcept {
   if (!active.wait_before_rejoin) return time_point::min();
   return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
@@ -27,6 +31,7 @@ time_point wait_over(time_point since, duration max_ttl) noexcept {
 admission::admission(config c, first_sights sights)
     : config_(std::move(c)),
       sights_(std::move(sights)),
+      homes_(config_.max_ttl),
       nodes_(config_.nodes),
       clocks_(config_.nodes, clock_watch(config_.max_ttl)),
       catch_up_(config_.timeout * 8, config_.timeout * 8) {
@@ -51,12 +56,9 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
     return finish({}, now);
   }
   step s;
-  const std::string id = f.record ? f.record->id : std::string();
   // Who was taken for the server that was here may be itself after all.
-  if (!n.home_run.empty() && (n.home_run != f.run_id || n.home_id != id)) s.look = refused();
-  n.home_run = f.run_id;
-  n.home_id = id;
-  if (f.record) n.home_max_ttl = f.record->max_ttl;
+  const duration ttl = f.record ? f.record->max_ttl : duration::zero();
+  if (homes_.settle(i, server_of(f), ttl, now)) s.look = refused();
   s.writes = (config_.tokens ? judge(i, now) : judge_without_record(i, now)).writes;
   // The first record that is seen shows that the blank nodes have lost theirs.
   for (node_index other = 0; f.record && other < config_.nodes; ++other) {
@@ -80,13 +82,11 @@ std::string admission::misfit(node_index i, time_point now) const {
   const node_facts& f = nodes_[i].facts;
   if (!f.master) return "is a replica; Redlock needs independent masters: " + std::string(take_out);
   if (!f.standalone) return "is a sentinel or a node of a Redis Cluster: " + std::string(take_out);
-  for (node_index other = 0; other < config_.nodes; ++other) {
-    const node_state& o = nodes_[other];
-    if (other == i || !is_home(other, now)) continue;
-    // Whatever became of it since: behind this address may be its server, and count twice.
-    const bool twin = f.record && !o.home_id.empty() && o.home_id == f.record->id;
-    if (o.home_run == f.run_id) return "is the same server as " + o.facts.address + ": " + take_out;
-    if (twin) return "is a copy of " + o.facts.address + ", with its node record: " + take_out;
+  const auto home = homes_.elsewhere(i, server_of(f), now);
+  if (home && active.count_servers_once) {
+    const std::string& there = nodes_[home->node].facts.address;
+    if (!home->is_copy) return "is the same server as " + there + ": " + take_out;
+    return "is a copy of " + there + ", with its node record: " + take_out;
   }
   if (!config_.tokens || !f.record) return {};
   if (f.record->config_hash != config_.config_hash) {
@@ -95,13 +95,6 @@ std::string admission::misfit(node_index i, time_point now) const {
            "clients (host names are compared as text)";
   }
   return {};
-}
-
-/// Whether what the server that was accepted here granted may still count as this node's.
-bool admission::is_home(node_index i, time_point now) const noexcept {
-  const node_state& n = nodes_[i];
-  if (n.gone == time_point::max()) return true;
-  return now < n.gone + takeover_after(std::max(n.home_max_ttl, config_.max_ttl));
 }
 
 admission::step admission::judge(node_index i, time_point now) {
@@ -387,8 +380,7 @@ void admission::note_absence(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     const bool refused = n.is == standing::refused;
-    const bool absent = refused || n.is == standing::away;
-    n.gone = absent ? std::min(n.gone, now) : time_point::max();
+    if (refused || n.is == standing::away) homes_.leave(i, now);
     if (!refused) {
       n.reconnect = time_point::max();
     } else if (n.reconnect == time_point::max()) {

@@ -3,6 +3,7 @@
 #include "core/backoff.hpp"
 #include "core/redlock/clock_watch.hpp"
 #include "core/redlock/first_sights.hpp"
+#include "core/redlock/homes.hpp"
 #include "core/redlock/node_record.hpp"
 #include "core/redlock/quorum.hpp"
 #include "core/redlock/rejoin.hpp"
@@ -39,8 +40,7 @@ namespace holdfast::core::redlock {
 /// clients see it at the same time, and each that seals puts nodes behind for all others.
 ///
 /// Who is refused is connected to anew every few seconds: its name may have led elsewhere only for
-/// a moment. A server that was accepted as one node is no other node until nothing that it granted
-/// as the first can count any more, a longest ttl after that node was there last.
+/// a moment. A server that was accepted as one node is no other one for a while: see homes.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
 /// durable or `assume_fresh`.
@@ -120,10 +120,6 @@ class admission {
     node_facts facts{};
     std::string life{};                       ///< The nonce that it had when it was seen last.
     std::string fresh{};                      ///< A nonce to name the next loss with.
-    std::string home_run{};                   ///< The server that was accepted here last,
-    std::string home_id{};                    ///< its record's id,
-    duration home_max_ttl{};                  ///< and for how long it may have granted.
-    time_point gone{time_point::max()};       ///< away or refused: since then.
     std::string why{};                        ///< refused: what is wrong with it.
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
     time_point ready{};                       ///< waiting: until then.
@@ -139,7 +135,6 @@ class admission {
   step judge(node_index i, time_point now);
   step judge_without_record(node_index i, time_point now);
   std::string misfit(node_index i, time_point now) const;
-  bool is_home(node_index i, time_point now) const noexcept;
   void note_absence(step& s, time_point now);
   node_set refused() const noexcept;
   void admit(node_index i);
@@ -166,6 +161,7 @@ class admission {
 
   config config_;
   first_sights sights_;
+  homes homes_;
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;
   std::uint64_t epoch_{};

@@ -258,6 +258,40 @@ TEST(admission, a_server_is_at_home_as_long_as_its_own_record_let_it_grant) {
   EXPECT_EQ(s.a.standing_of(1), standing::admitted);
 }
 
+TEST(admission, a_server_is_at_home_where_it_was_though_another_one_is_there_now) {
+  store s;
+  s.connect_all(t0);
+  s.a.disconnected(1, t0);
+  s.a.disconnected(0, t0 + wait);
+  std::swap(s.facts[0], s.facts[1]);
+  s.connect(0, t0 + wait);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "node 1 was there a longest ttl ago";
+  s.connect(1, t0 + wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused) << "it granted as node 0 a moment ago";
+  s.connect(1, t0 + 2 * wait - 1ns);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused);
+  s.connect(1, t0 + 2 * wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::admitted);
+}
+
+TEST(admission, a_server_that_comes_home_is_there_as_ever) {
+  store s;
+  s.connect_all(t0);
+  const node_facts own = s.facts[0];
+  s.a.disconnected(0, t0);
+  s.facts[0].record->id = "another";
+  s.facts[0].run_id = s.facts[0].record->run_id = "run9";
+  s.connect(0, t0);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  s.a.disconnected(0, t0);
+  s.facts[0] = own;
+  s.connect(0, t0);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "what it granted was granted as node 0";
+  s.facts[1] = own;
+  s.connect(1, t0 + 9 * wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused) << "it is there still";
+}
+
 TEST(admission, a_server_that_votes_as_one_node_is_no_other_however_long) {
   store s;
   s.connect_all(t0);

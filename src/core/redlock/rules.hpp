@@ -22,6 +22,7 @@ struct rules {
   bool drop_lost_nodes = true;     ///< A node that lost the key or session stops counting.
   bool per_node_deadlines = true;  ///< Key and session hold on the same majority of nodes.
   bool repair_with_majority = true;  ///< A lost node is re-added only while a majority confirms.
+  bool count_servers_once = true;    ///< A server that grants as one node is no other node.
   bool step_like_restart = true;     ///< A node whose clock stepped is put out like a restart.
 };
 

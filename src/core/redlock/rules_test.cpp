@@ -160,6 +160,12 @@ bool no_repair_before_a_majority_confirmed() {
   return x.r.answered(x.number, 0, ours(false), t0 + 10s).repairs.empty();
 }
 
+bool a_server_under_two_names_is_one_node() {
+  admission a = of_three();
+  for (node_index i = 0; i < 2; ++i) a.found(i, facts(0), "x", t0);
+  return a.voters() == node_set::only(0);
+}
+
 struct guarded {
   const char* name;
   bool rules::*rule;
@@ -184,6 +190,7 @@ constexpr guarded all[] = {
     {"drop_lost_nodes", &rules::drop_lost_nodes, a_node_that_lost_the_key_stops_counting},
     {"per_node_deadlines", &rules::per_node_deadlines, session_and_key_count_on_the_same_nodes},
     {"repair_with_majority", &rules::repair_with_majority, no_repair_before_a_majority_confirmed},
+    {"count_servers_once", &rules::count_servers_once, a_server_under_two_names_is_one_node},
     {"step_like_restart", &rules::step_like_restart, a_stepped_clock_puts_the_node_out}};
 
 constexpr std::size_t of_scripts = 3;  // raise_ and acquire_checks_epoch, renew_by_compare.
