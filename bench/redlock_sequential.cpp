@@ -1,6 +1,6 @@
 #include "bench/bare_redlock.hpp"
 #include "bench/delay_proxy.hpp"
-#include "bench/measure.hpp"
+#include "bench/one_caller.hpp"
 #include "bench/redlock_rows.hpp"
 
 #include <holdfast/session.hpp>
@@ -18,28 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 using goal = figure::goal;
-
-class stretch {
- public:
-  explicit stretch(double seconds) : end_(now_us() + seconds * 1e6) {}
-  bool is_over() const { return now_us() >= end_; }
-
- private:
-  double end_;
-};
-
-double our_p50(session& s, double seconds) {
-  std::vector<double> took;
-  for (const stretch t(seconds); !t.is_over();) {
-    lock_name name("ours:" + std::to_string(took.size() % 1'000));
-    const double begin = now_us();
-    auto l = s.acquire(std::move(name));
-    took.push_back(now_us() - begin);
-    if (!l) throw std::runtime_error(l.error().message());
-    if (auto r = std::move(*l).release(); !r) throw std::runtime_error(r.error().message());
-  }
-  return median(std::move(took));
-}
 
 double bare_p50(bare_nodes& nodes, const bare_texts& texts, double seconds) {
   static std::uint64_t number = 0;
