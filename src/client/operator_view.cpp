@@ -30,8 +30,8 @@ error no_such_session(const session_id& id, const std::string& url) {
   return {errc::invalid_argument, "there is no session " + id.str() + " in " + url};
 }
 
-error refusal(const core::session_record& r, life seen) {
-  const auto until = "; its locks fall within " + print_duration(core::free_after(r.ttl)) +
+error refusal(const core::session_record& r, life seen, duration free_after) {
+  const auto until = "; its locks fall within " + print_duration(free_after) +
                      " after its last heartbeat, or after a deny";
   if (seen == life::alive) {
     return {errc::busy,
@@ -108,7 +108,7 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
     seen.note(id, record->at, record->ttl, clock::now());
     store_->notes().keep(seen);
   }
-  return denial{reply.already, core::free_after(reply.ttl)};
+  return denial{reply.already, store_->free_after(reply.ttl)};
 }
 
 result<void> operator_view::break_session(const session_id& id) {
@@ -121,7 +121,7 @@ result<void> operator_view::break_session(const session_id& id) {
   const auto seen = directory.empty() || record->where.inode == 0
                         ? life::unknown
                         : io::probe_life(directory, id, record->where);
-  if (seen != life::dead) return refusal(*record, seen);
+  if (seen != life::dead) return refusal(*record, seen, store_->free_after(record->ttl));
   return take(*record);
 }
 

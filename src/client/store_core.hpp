@@ -1,6 +1,7 @@
 #pragma once
 
 #include "client/sighting_notes.hpp"
+#include "core/lease.hpp"
 #include "core/store_url.hpp"
 #include "engines/opened.hpp"
 #include "io/loop.hpp"
@@ -43,6 +44,11 @@ class store_core {
   duration ttl_limit() const noexcept { return limit_; }
   /// Refuses a session's ttl that is shorter than the store's floor, or longer than its limit.
   result<duration> fitting(duration ttl) const;
+  /// When the locks of a session that stopped are the next one's, at the latest: from its last
+  /// heartbeat, or from a denial.
+  duration free_after(duration ttl) const noexcept {
+    return opened_.ends_by_itself ? core::takeover_after(ttl) : core::free_after(ttl);
+  }
   sighting_notes& notes() noexcept { return notes_; }
   bool forked() const noexcept;
   /// The program is ending, and the engine answers nothing any more.

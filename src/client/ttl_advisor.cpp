@@ -73,7 +73,7 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
           "With a ttl of " +
           print_duration(ttl) +
           ", the lock of a holder that hangs or is cut off goes to the next " + "within " +
-          rounded(core::free_after(ttl));
+          rounded(store->free_after(ttl));
   text += opened.life_directory.empty()
               ? ", and so does that of one that crashed"
               : "; that of one that crashed on this host at once, to whoever waits on this host";

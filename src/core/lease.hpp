@@ -31,8 +31,8 @@ constexpr duration look_every(duration ttl) noexcept {
   return std::clamp<duration>(ttl / 4, std::chrono::milliseconds{250}, std::chrono::seconds{4});
 }
 
-/// When the locks of a session that stopped are the next one's, at the latest: from its last
-/// heartbeat, or from a denial.
+/// When the locks of a session that stopped are the next one's, at the latest, where others have to
+/// look on until then: from its last heartbeat, or from a denial.
 constexpr duration free_after(duration ttl) noexcept {
   return look_every(ttl) + takeover_after(ttl);
 }

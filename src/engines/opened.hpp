@@ -48,6 +48,8 @@ struct opened {
   /// The loop on which the engine answers: sessions run on it, too, so that what one answer causes
   /// needs no other thread. Null: the engine has none.
   std::shared_ptr<io::loop> loop{};
+  /// Its servers end what is not renewed: nobody has to look on until a ttl has passed.
+  bool ends_by_itself{};
   /// Why no session of this store can be broken, for people; empty: those proven dead can.
   std::string cannot_break{};
   /// What holds on this store and what does not, two sentences for people.

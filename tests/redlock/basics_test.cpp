@@ -1,3 +1,4 @@
+#include "core/lease.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
 
@@ -262,6 +263,7 @@ TEST_F(redlock_basics, a_denied_session_loses_its_locks_with_the_reason) {
   EXPECT_EQ(listing->locks[0].entries.at(0).order, l->token());
   auto denied = view->deny(s.id(), "an operator", "a test");
   ASSERT_TRUE(denied) << denied.error().message();
+  EXPECT_EQ(denied->free_within, core::takeover_after(2s)) << "no waiter has to look on for it";
   EXPECT_TRUE(eventually([&] { return why != 0; }));
   EXPECT_EQ(why, static_cast<int>(errc::denied));
   EXPECT_EQ(s.try_acquire(lock_name("b")).error(), errc::denied);
