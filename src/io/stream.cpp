@@ -2,6 +2,7 @@
 
 #include "io/dial.hpp"
 #include "io/loop.hpp"
+#include "io/name_watch.hpp"
 #include "io/one_write.hpp"
 #include "io/stream_socket.hpp"
 
@@ -64,6 +65,7 @@ class stream::state final : public one_write::writer,
   void close() {
     closed_ = true;
     dial_.reset();
+    name_watch_.reset();
     // The descriptor itself stays until no thread writes to it any more: its number would be
     // given to somebody else.
     if (!descriptor_) return;
@@ -108,16 +110,17 @@ class stream::state final : public one_write::writer,
                        {.host = to_.address.is_unix() ? to_.address.path : to_.address.host,
                         .addresses = std::move(addresses),
                         .silence_max = to_.silence_max},
-                       [self = weak_from_this()](result<unique_fd> ended) {
+                       [self = weak_from_this(), post_to = std::weak_ptr(l)](auto ended) {
                          const auto s = self.lock();
-                         if (s && !s->closed_) s->connected(std::move(ended));
+                         if (s && !s->closed_) s->connected(post_to.lock(), std::move(ended));
                        });
     dial_->start();
   }
 
-  void connected(result<unique_fd> fd) {
+  void connected(const std::shared_ptr<loop>& l, result<unique_fd> fd) {
     if (!fd) return lose(fd.error());
     dial_.reset();
+    if (l && is_name(to_.address)) watch_name(l, peer_of(fd->get()));
     descriptor_.emplace(context_, fd->release());
     if (to_.tls == nullptr) {
       open();
@@ -126,6 +129,16 @@ class stream::state final : public one_write::writer,
     }
     tls_.emplace(to_.tls->current(), to_.address.host);
     if (shake_hands()) receive_encrypted();
+  }
+
+  void watch_name(const std::shared_ptr<loop>& l, std::string address) {
+    if (address.empty()) return;  // It is broken already.
+    name_watch_ = name_watch::start(
+        l, {.name = to_.address.host, .address = std::move(address), .every = to_.name_every},
+        [node = to_.address](auto found) { look_up(node, std::move(found)); },
+        [self = weak_from_this()](const error& why) {
+          if (const auto s = self.lock()) s->lose(why);
+        });
   }
 
   void open() {
@@ -327,9 +340,10 @@ class stream::state final : public one_write::writer,
   const target to_;
   const std::weak_ptr<owner> owner_;
   const std::shared_ptr<counters> counters_;
-  bool closed_{false};  // The loop's thread only, as the next five.
+  bool closed_{false};  // The loop's thread only, as the next six.
   bool flush_follows_{false};
   std::shared_ptr<dial> dial_;
+  std::shared_ptr<name_watch> name_watch_;
   std::optional<tls_session> tls_;
   std::array<char, encrypted_bytes> encrypted_in_;
   std::optional<socket_descriptor> descriptor_;

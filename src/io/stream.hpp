@@ -7,6 +7,7 @@
 #include <holdfast/error.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -32,7 +33,9 @@ class stream {
     node_address address{};
     std::shared_ptr<tls_source> tls{};  ///< Null: not encrypted.
     duration silence_max{};  ///< After this long without a sign of the peer's host it is lost.
-    unsigned attempt{};      ///< Chooses which of a name's addresses is tried first.
+    /// How often it is asked whether the name still leads there; it is lost when not.
+    duration name_every{std::chrono::seconds{30}};
+    unsigned attempt{};  ///< Chooses which of a name's addresses is tried first.
   };
 
   /// Who is told, always on the loop's thread.

@@ -108,14 +108,19 @@ assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
   the_same_lines
 }
 
-# A fresh Debian's hosts file: the first address of localhost is one that no server here has.
-two_addresses() {
+# names LINE...: of the hosts file that holdfast has.
+names() {
   bwrap --dev-bind / / true || skip "NOT TESTED: bwrap does not work here"
-  printf '127.0.0.1\tlocalhost\n::1\tlocalhost ip6-localhost ip6-loopback\n' >hosts
+  printf '%s\n' "$@" >hosts
   holdfast() {
-    RUNMARK=$MARK timeout 60 bwrap --die-with-parent --dev-bind / / \
+    RUNMARK=$MARK timeout 120 bwrap --die-with-parent --dev-bind / / \
       --ro-bind "$BATS_TEST_TMPDIR/hosts" /etc/hosts "$HOLDFAST" "$@"
   }
+}
+
+# A fresh Debian's hosts file: the first address of localhost is one that no server here has.
+two_addresses() {
+  names '127.0.0.1 localhost' '::1 localhost ip6-localhost ip6-loopback'
   [[ $(bwrap --dev-bind / / --ro-bind hosts /etc/hosts getent ahosts localhost) == ::1* ]]
 }
 
@@ -156,4 +161,29 @@ two_addresses() {
   on "zookeeper://localhost:$(<"$BATS_FILE_TMPDIR/zookeeper/port")/names"
   expect 3 holdfast run x --ttl 10s -- sh -c 'exit 3'
   expect 0 holdfast doctor
+}
+
+# clients I HOST: how many connections of holdfast the server has.
+clients() { redis-cli -h "$2" -p "$(port_of "$1")" CLIENT LIST | grep -vc 'cmd=client|list'; }
+
+@test "redlock: a name that leads elsewhere is followed, though the old server answers" {
+  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
+  names '127.0.0.1 node'
+  start_server 5 "$(port_of 4)" --bind 127.0.0.2
+  on "redlock://node:$(port_of 4),127.0.0.1:$(port_of 1),127.0.0.1:$(port_of 2)"
+  for i in 1 2 4; do cli "$i" FLUSHALL >/dev/null; done
+  expect 0 holdfast redlock init
+  holdfast run x -- sh -c 'until [ -e enough ]; do sleep 0.1; done' 3>&- &
+  pid=$!
+  until_true eval '(($(clients 4 127.0.0.1) == 1))'
+  echo '127.0.0.2 node' >hosts
+  for ((tries = 0; tries < 60 && $(clients 5 127.0.0.2) == 0; tries++)); do sleep 1; done
+  (($(clients 5 127.0.0.2) == 1))
+  (($(clients 4 127.0.0.1) == 0))
+  expect 75 holdfast run x --no-wait -- true
+  expect 0 holdfast redlock status
+  says '2 of 3 nodes vote'
+  : >enough
+  wait "$pid"
+  stop_server 5
 }
