@@ -127,6 +127,7 @@ void add_mixtures(std::vector<scenario>& all) {
                  .restarts = 1s,
                  .outages = 2s,
                  .cuts = 1s,
+                 .misroutes = 500ms,
                  .pauses = 1s,
                  .crashes = 2s});
 }
