@@ -4,6 +4,8 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <thread>
 
@@ -119,6 +121,33 @@ TEST(redis_peer, has_not_seen_what_was_sent_in_the_turn_that_lost_it) {
       {.bytes = ping, .receiver = std::make_shared<asks_again>(client), .tag = 1}));
   EXPECT_EQ(client.answers->wait(2).what, outcome::not_sent);
   EXPECT_EQ(client.answers->wait(3).what, outcome::not_sent);
+  EXPECT_EQ(client.connection->count().unanswered, 0U);
+}
+
+TEST(redis_peer, gets_a_turn_that_began_behind_a_full_socket) {
+  latch may_read;
+  peer server([&](const peer::client& c, int number) {
+    if (number > 0 || !c.greet()) return;
+    may_read.wait();
+    for (std::string all; all.find("PING") == std::string::npos;) {
+      const auto got = c.read();
+      if (got.empty()) return;
+      all = all.substr(all.size() - std::min<std::size_t>(all.size(), 8)) + got;
+    }
+    c.write("+OK\r\n+OK\r\n+PONG\r\n+PONG\r\n");
+    c.read();
+  });
+  redis_client client(
+      redis_options{.address = server.address(), .queued_bytes_max = 64 * 1024 * 1024});
+  client.events->wait_up();
+  const auto big = bytes_of("SET", "k", std::string(8'000'000, 'v'));
+  for (const std::uint64_t tag : {1, 2}) EXPECT_TRUE(client.send(tag, big));
+  EXPECT_GT(client.connection->count().queued_bytes, 1'000'000U) << "the socket is full";
+  client.in_one_turn([&] { EXPECT_TRUE(client.send(3, bytes_of("ECHO", "x"), 30ms)); });
+  EXPECT_EQ(client.answers->wait(3).what, outcome::unknown) << "its deadline";
+  EXPECT_TRUE(client.send(4, bytes_of("PING")));
+  may_read.open();
+  EXPECT_EQ(client.answers->wait(4).reply.text, "PONG");
   EXPECT_EQ(client.connection->count().unanswered, 0U);
 }
 

@@ -85,8 +85,10 @@ class stream::state final : public one_write::writer,
 
   void flush() override {
     if (context_.get_executor().running_in_this_thread()) {
-      if (backlog() >= worth_sending && !closed_) return write_queued();
-      return flush_after_this_turn();
+      // In any case: the owner may have more, which it gives when the turn ends.
+      flush_after_this_turn();
+      if (backlog() >= worth_sending && !closed_) write_queued();
+      return;
     }
     if (to_.tls == nullptr) return write_queued();
     flush_on_loop();
@@ -119,8 +121,8 @@ class stream::state final : public one_write::writer,
 
   void connected(const std::shared_ptr<loop>& l, result<unique_fd> fd) {
     if (!fd) return lose(fd.error());
+    if (l && is_name(to_.address)) watch_name(l, dial_->reached());
     dial_.reset();
-    if (l && is_name(to_.address)) watch_name(l, peer_of(fd->get()));
     descriptor_.emplace(context_, fd->release());
     if (to_.tls == nullptr) {
       open();
@@ -131,10 +133,9 @@ class stream::state final : public one_write::writer,
     if (shake_hands()) receive_encrypted();
   }
 
-  void watch_name(const std::shared_ptr<loop>& l, std::string address) {
-    if (address.empty()) return;  // It is broken already.
+  void watch_name(const std::shared_ptr<loop>& l, const socket_address& in_use) {
     name_watch_ = name_watch::start(
-        l, {.name = to_.address.host, .address = std::move(address), .every = to_.name_every},
+        l, {.name = to_.address.host, .in_use = in_use, .every = to_.name_every},
         [node = to_.address](auto found) { look_up(node, std::move(found)); },
         [self = weak_from_this()](const error& why) {
           if (const auto s = self.lock()) s->lose(why);
