@@ -246,6 +246,7 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
     if (r != write_reply::written) return doubted(i, now);
     n.life = n.facts.record->nonce;
     n.stepped = false;
+    homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
     if (n.facts.record->epoch > 0) {
       admit(i);
     } else {

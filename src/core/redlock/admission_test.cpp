@@ -53,6 +53,43 @@ TEST(admission, a_flush_is_seen_by_the_missing_record) {
   EXPECT_EQ(s.a.standing_of(1), standing::admitted);
 }
 
+/// Node 0 loses its record, this client names that, and it votes again.
+time_point rejoined(store& s, duration how_long) {
+  s.facts[0].record.reset();
+  s.serve(s.a.doubted(0, t0), t0);
+  s.tick(t0 + how_long);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  return t0 + how_long;
+}
+
+TEST(admission, a_copy_of_a_record_that_this_client_wrote_is_refused) {
+  for (const bool restarted : {false, true}) {
+    store s;
+    for (auto& f : s.facts) f.durable = f.record->durable = true;
+    s.connect_all(t0);
+    const auto now = rejoined(s, wait);
+    if (restarted) s.a.disconnected(0, now);
+    s.a.disconnected(1, now);
+    s.facts[1] = s.facts[0];
+    s.facts[1].run_id = "run9";
+    s.connect(1, now);
+    for (int i = 0; i < 20; ++i) s.tick(now + i * 50ms);
+    EXPECT_EQ(s.a.standing_of(1), standing::refused);
+  }
+}
+
+TEST(admission, a_server_is_at_home_for_the_max_ttl_that_this_client_wrote) {
+  store s;
+  for (auto& f : s.facts) f.record->max_ttl = 10 * max_ttl;
+  s.connect_all(t0);
+  const auto now = rejoined(s, takeover_after(10 * max_ttl));
+  s.a.disconnected(0, now);
+  s.a.disconnected(1, now);
+  s.facts[1] = s.facts[0];
+  s.connect(1, now + wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused) << "what node 0 granted may still count";
+}
+
 TEST(admission, a_second_loss_waits_anew) {
   store s;
   s.facts[0].record.reset();

@@ -261,8 +261,9 @@ bool cluster::told_time(node_index i, core::redlock::server_time at, time_point 
   {
     const std::lock_guard hold(mutex_);
     s = admission_.told_time(i, at, sent, received);
-    if (s.seals.empty() && s.writes.empty() && s.look.empty() &&
-        admission_.voters().has(i) == now_voting()->voters.has(i)) {
+    const bool asks = !s.seals.empty() || !s.writes.empty() || !s.look.empty() ||
+                      !s.reconnect.empty() || s.wake != time_point::max();
+    if (!asks && admission_.voters().has(i) == now_voting()->voters.has(i)) {
       return admission_.voters().has(i);
     }
   }
