@@ -89,6 +89,7 @@ void dial::answered(std::size_t number) {
     return next();
   }
   tries_->clear();
+  reached_ = number;
   std::exchange(ended_, nullptr)(std::move(fd));
 }
 

@@ -40,6 +40,8 @@ class dial : public std::enable_shared_from_this<dial> {
 
   /// Tells its end once, perhaps before it returns.
   void start();
+  /// The address that it is connected to, once it is.
+  const socket_address& reached() const noexcept { return to_.addresses[reached_]; }
 
  private:
   struct failure {
@@ -58,6 +60,7 @@ class dial : public std::enable_shared_from_this<dial> {
   on_end ended_;
   const std::unique_ptr<tries> tries_;
   std::size_t next_{0};
+  std::size_t reached_{0};
   std::vector<failure> failures_;
 };
 

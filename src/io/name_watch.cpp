@@ -8,6 +8,13 @@
 
 namespace holdfast::io {
 
+namespace {
+
+/// How much sooner than usual a missing address is asked for again.
+constexpr int confirm_divisor = 16;
+
+}  // namespace
+
 name_watch::name_watch(const std::shared_ptr<loop>& l, target of, question ask,
                        std::function<void(const error&)> moved)
     : loop_(l), of_(std::move(of)), ask_(std::move(ask)), moved_(std::move(moved)) {}
@@ -21,15 +28,15 @@ std::shared_ptr<name_watch> name_watch::start(const std::shared_ptr<loop>& l, ta
                                               std::function<void(const error&)> moved) {
   auto made = std::shared_ptr<name_watch>(
       new name_watch(l, std::move(of), std::move(ask), std::move(moved)));
-  made->look_later();
+  made->look_after(made->of_.every);
   return made;
 }
 
-void name_watch::look_later() {
+void name_watch::look_after(duration pause) {
   const auto l = loop_.lock();
   if (!l) return;
-  const auto more = random_bits() % static_cast<std::uint64_t>(of_.every.count() / 4 + 1);
-  timer_ = l->at(clock::now() + of_.every + duration(more), [weak = weak_from_this()] {
+  const auto more = random_bits() % static_cast<std::uint64_t>(pause.count() / 4 + 1);
+  timer_ = l->at(clock::now() + pause + duration(more), [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->look();
   });
 }
@@ -46,10 +53,19 @@ void name_watch::look() {
 }
 
 void name_watch::found(const result<addresses>& all) {
-  const auto in_use = [&](const socket_address& a) { return text_of(a) == of_.address; };
-  if (!all || all->empty() || std::ranges::any_of(*all, in_use)) return look_later();
+  const auto host = text_of(of_.in_use);
+  const auto is_like_it = [&](const socket_address& a) {
+    return a.bytes.ss_family == of_.in_use.bytes.ss_family;
+  };
+  const auto is_it = [&](const socket_address& a) { return text_of(a) == host; };
+  const bool is_missing =
+      all && std::ranges::any_of(*all, is_like_it) && std::ranges::none_of(*all, is_it);
+  if (!is_missing || !std::exchange(was_missing_, true)) {
+    was_missing_ = is_missing;
+    return look_after(is_missing ? of_.every / confirm_divisor : of_.every);
+  }
   moved_(error(errc::unavailable, "the name '" + of_.name + "' leads to " + text_of(all->front()) +
-                                      " now, and no longer to " + of_.address));
+                                      " now, and no longer to " + host));
 }
 
 }  // namespace holdfast::io

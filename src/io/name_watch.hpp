@@ -16,11 +16,15 @@ namespace holdfast::io {
 class loop;
 
 /// Looks the name of a connected node up again from time to time, and tells when the address that
-/// the connection has is no longer one of the name's: a machine was replaced under its name, and
-/// the old one still answers. Other clients are with the new one by then.
+/// was connected to is no longer one of the name's: a machine was replaced under its name, and the
+/// old one still answers. Other clients are with the new one by then.
 ///
-/// A name that cannot be looked up changes nothing. Does not promise that all clients notice before
-/// the new server takes part: that is up to what their resolvers remember.
+/// A name that cannot be looked up changes nothing, nor does an answer without any address of the
+/// same family: getaddrinfo(3) gives what it has when one of its two questions fails. A missing
+/// address is asked for twice, for a name may give some of its addresses at a time.
+///
+/// Does not promise that all clients notice before the new server takes part: that is up to what
+/// their resolvers remember.
 ///
 /// Destroying it ends it. Thread safety: the loop's thread only.
 class name_watch : public std::enable_shared_from_this<name_watch> {
@@ -31,8 +35,8 @@ class name_watch : public std::enable_shared_from_this<name_watch> {
 
   struct target {
     std::string name{};
-    std::string address{};  ///< text_of() the one in use.
-    duration every{};       ///< Up to a quarter more, by chance: many clients start together.
+    socket_address in_use{};
+    duration every{};  ///< Up to a quarter more, by chance: many clients start together.
   };
 
   /// Tells `moved` once, with `unavailable`, when it is so.
@@ -45,7 +49,7 @@ class name_watch : public std::enable_shared_from_this<name_watch> {
  private:
   name_watch(const std::shared_ptr<loop>& l, target of, question ask,
              std::function<void(const error&)> moved);
-  void look_later();
+  void look_after(duration pause);
   void look();
   void found(const result<addresses>& all);
 
@@ -54,6 +58,7 @@ class name_watch : public std::enable_shared_from_this<name_watch> {
   const question ask_;
   const std::function<void(const error&)> moved_;
   std::uint64_t timer_{0};
+  bool was_missing_{false};
 };
 
 }  // namespace holdfast::io

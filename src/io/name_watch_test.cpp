@@ -56,9 +56,9 @@ class resolver {
 };
 
 struct watched {
-  explicit watched(resolver& names, std::string address, duration every = 1ms) {
-    l->post([&, address, every] {
-      watch = name_watch::start(l, {.name = "node", .address = address, .every = every},
+  explicit watched(resolver& names, const std::string& address, duration every = 1ms) {
+    l->post([&, in_use = numbers({address}).front(), every] {
+      watch = name_watch::start(l, {.name = "node", .in_use = in_use, .every = every},
                                 names.question(), [this](const error& why) {
                                   told = why;
                                   done.open();
@@ -88,16 +88,25 @@ TEST(name_watch, tells_when_a_name_leads_elsewhere) {
   EXPECT_EQ(w.told->code(), errc::unavailable);
   EXPECT_EQ(w.told->message(),
             "the name 'node' leads to 127.0.0.2 now, and no longer to 127.0.0.1");
-  EXPECT_EQ(names.asked(), 3);
+  EXPECT_EQ(names.asked(), 4) << "it is asked for once more";
+}
+
+TEST(name_watch, bears_that_an_address_is_missing_now_and_then) {
+  resolver names({numbers({"127.0.0.2"}), numbers({"127.0.0.1"}), numbers({"127.0.0.3"}),
+                  numbers({"127.0.0.1"}), numbers({"127.0.0.4"})});
+  watched w(names, "127.0.0.1");
+  w.done.wait();
+  EXPECT_EQ(w.told->message(),
+            "the name 'node' leads to 127.0.0.4 now, and no longer to 127.0.0.1");
 }
 
 TEST(name_watch, leaves_a_connection_while_the_name_cannot_be_looked_up) {
-  resolver names({error(errc::unavailable, "no DNS"), addresses{}, numbers({"::1"}),
-                  error(errc::unavailable, "no DNS"), numbers({"127.0.0.1"})});
+  resolver names({error(errc::unavailable, "no DNS"), addresses{}, numbers({"127.0.0.1"}),
+                  numbers({"127.0.0.1"}), error(errc::unavailable, "no DNS"), numbers({"::2"})});
   watched w(names, "::1");
   w.done.wait();
-  EXPECT_EQ(w.told->message(), "the name 'node' leads to 127.0.0.1 now, and no longer to ::1");
-  EXPECT_EQ(names.asked(), 5);
+  EXPECT_EQ(w.told->message(), "the name 'node' leads to ::2 now, and no longer to ::1");
+  EXPECT_EQ(names.asked(), 7) << "half of the resolver's answer is none";
 }
 
 TEST(name_watch, asks_no_earlier_than_it_was_told_to) {

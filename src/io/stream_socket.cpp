@@ -120,12 +120,6 @@ bool is_name(const node_address& node) {
   return !node.is_unix() && !ask_system(node, AI_NUMERICHOST);
 }
 
-std::string peer_of(int fd) {
-  socket_address peer{.bytes = {}, .size = sizeof peer.bytes};
-  const bool leads = ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer.bytes), &peer.size) == 0;
-  return leads ? text_of(peer) : std::string();
-}
-
 result<unique_fd> start_connecting(const socket_address& to, duration silence_max) {
   const int family = to.bytes.ss_family;
   unique_fd fd(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));

@@ -33,9 +33,6 @@ void look_up(const node_address& node,
 /// Whether look_up() asks somebody else: it is no number and no path.
 bool is_name(const node_address& node);
 
-/// text_of() the address that a connected socket leads to; empty when it leads nowhere any more.
-std::string peer_of(int fd);
-
 /// A socket that does not block, closed on exec, which is being connected: it can be written when
 /// that has ended. Over TCP without Nagle's delay, and given up by the kernel when the peer's host
 /// confirms nothing for `silence_max`.
