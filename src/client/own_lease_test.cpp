@@ -49,8 +49,8 @@ TEST_F(own_lease, that_passes_is_told_with_what_the_last_heartbeat_failed_with) 
   engine_->drop_beats = true;
   auto s = open_session({}, 3s);
   engine_->own_ttl = 1500ms;
+  auto found = must_acquire(s, "y");  // First: it has passed when the other one has.
   auto heard = must_acquire(s, "x");
-  auto found = must_acquire(s, "y");
   std::promise<std::string> told;
   heard.on_lost([&](const error& e) { told.set_value(e.message()); });
   const auto text = told.get_future().get();
