@@ -1,7 +1,7 @@
 #include "bench/bare_etcd.hpp"
 #include "bench/etcd_rows.hpp"
 #include "bench/etcd_store.hpp"
-#include "bench/measure.hpp"
+#include "bench/one_caller.hpp"
 #include "io/latch.hpp"
 
 #include <holdfast/session.hpp>
@@ -15,19 +15,6 @@ namespace holdfast::bench {
 namespace {
 
 using goal = figure::goal;
-
-double our_p50(session& s, double seconds) {
-  std::vector<double> took;
-  for (const double end = now_us() + seconds * 1e6; now_us() < end;) {
-    lock_name name("ours:" + std::to_string(took.size() % 1'000));
-    const double begin = now_us();
-    auto l = s.acquire(std::move(name));
-    took.push_back(now_us() - begin);
-    if (!l) throw std::runtime_error(l.error().message());
-    if (auto r = std::move(*l).release(); !r) throw std::runtime_error(r.error().message());
-  }
-  return median(std::move(took));
-}
 
 /// On the loop's thread from one answer to the next question: no thread wakes another.
 class bare_caller {

@@ -5,7 +5,7 @@
 #include "bench/callers.hpp"
 #include "bench/figures.hpp"
 #include "bench/many_sessions.hpp"
-#include "bench/measure.hpp"
+#include "bench/one_caller.hpp"
 #include "bench/zookeeper_store.hpp"
 #include "tests/zookeeper/server.hpp"
 
@@ -27,19 +27,6 @@ using goal = figure::goal;
 
 constexpr std::size_t callers = 256;
 
-double our_p50(session& s, double seconds) {
-  std::vector<double> took;
-  for (const double end = now_us() + seconds * 1e6; now_us() < end;) {
-    lock_name name("one:" + std::to_string(took.size() % callers));
-    const double began = now_us();
-    auto l = s.acquire(std::move(name));
-    took.push_back(now_us() - began);
-    if (!l) throw std::runtime_error(l.error().message());
-    if (auto r = std::move(*l).release(); !r) throw std::runtime_error(r.error().message());
-  }
-  return median(std::move(took));
-}
-
 figures measure_callers(zookeeper_tests::servers& servers, const effort& e) {
   auto s = holdfast::open(servers.url("bench") + "?node_timeout=20s");
   if (!s) throw std::runtime_error(s.error().message());
@@ -52,7 +39,7 @@ figures measure_callers(zookeeper_tests::servers& servers, const effort& e) {
   // The first turn of both is Java's, which compiles what it runs.
   for (int i = -1; i < e.rounds; ++i) {
     const double bare_one = median(bare.run_one(e.seconds));
-    const double our_one = our_p50(*s, e.seconds);
+    const double our_one = our_p50(*s, e.seconds, callers);
     const double bare_all = per_second(bare.run_all(e.seconds));
     const double our_all = per_second(our_callers(*s, callers).run(e.seconds));
     if (i < 0) continue;
