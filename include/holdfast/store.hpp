@@ -28,7 +28,9 @@ class operator_view;
 struct denial {
   bool already{};          ///< It was denied before; nothing was changed.
   duration free_within{};  ///< Its locks are free at the latest this long after the first waiter,
-                           ///< or this call, has seen the denied record.
+                           ///< or this call, has seen the denied record. On Redlock with an even
+                           ///< number of nodes, or some away, up to a ttl later: the nodes that
+                           ///< were not denied at are renewed until its lease ends.
 };
 
 /// One line of a diagnosis.

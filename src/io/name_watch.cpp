@@ -60,12 +60,13 @@ void name_watch::found(const result<addresses>& all) {
   const auto is_it = [&](const socket_address& a) { return text_of(a) == host; };
   const bool is_missing =
       all && std::ranges::any_of(*all, is_like_it) && std::ranges::none_of(*all, is_it);
-  if (!is_missing || !std::exchange(was_missing_, true)) {
-    was_missing_ = is_missing;
-    return look_after(is_missing ? of_.every / confirm_divisor : of_.every);
+  if (is_missing && was_missing_) {
+    return moved_(error(errc::unavailable, "the name '" + of_.name + "' leads to " +
+                                               text_of(all->front()) + " now, and no longer to " +
+                                               host));
   }
-  moved_(error(errc::unavailable, "the name '" + of_.name + "' leads to " + text_of(all->front()) +
-                                      " now, and no longer to " + host));
+  was_missing_ = is_missing;
+  look_after(is_missing ? of_.every / confirm_divisor : of_.every);
 }
 
 }  // namespace holdfast::io

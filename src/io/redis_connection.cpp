@@ -176,8 +176,8 @@ class redis_connection::state final : public stream::owner,
 
   // ---- sending ----
 
-  // On the loop's thread, which alone ends a connection: without the mutex, as nothing of it leaves
-  // before the turn ends.
+  // On the loop's thread, which alone ends a connection: without the mutex, until the turn ends or
+  // the batch is long.
   result<void> send_here(const command& c) {
     if (!is_up_) return *trouble();
     // What another thread has sent since stands before it.

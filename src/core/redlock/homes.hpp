@@ -31,7 +31,7 @@ class homes {
     bool is_copy{};  ///< By its record alone: it is another process.
   };
 
-  /// `max_ttl`: of servers whose records do not say.
+  /// `max_ttl`: the least that any server is taken to have granted for, whatever its record says.
   explicit homes(duration max_ttl) noexcept : max_ttl_(max_ttl) {}
 
   /// `s` is accepted as this node; `max_ttl` as its record says, zero without. True: another one
