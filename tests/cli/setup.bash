@@ -122,8 +122,18 @@ break_takes_the_dead_alone() {
   expect 0 holdfast run x --no-wait -- true
 }
 
-# The guardian and all that it guards.
+# The guardian and all that it guards: dead, and their files closed, when this returns.
 kill_all_marked() {
-  kill -KILL $(marked)
+  local pids pid
+  pids=$(marked)
+  kill -KILL $pids
   wait "$holder" || true
+  for pid in $pids; do until_true has_ended "$pid"; done
+}
+
+# A killed process is without an environment before its files are closed.
+has_ended() {
+  local state
+  state=$(sed -n 's/^State:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null) || true
+  [[ -z $state || $state == [ZX]* ]]
 }
