@@ -97,8 +97,10 @@ TEST(etcd_cluster, a_server_that_answers_without_a_leader_is_named_as_such) {
   client c(s.url() + "?node_timeout=1s");
   const auto r = c.ask().open(conformance::draft_of(conformance::fresh_id()));
   ASSERT_EQ(r.what, status::unavailable) << r.text;
-  EXPECT_NE(r.text.find(s.at(2).address() + " answers, but"), std::string::npos) << r.text;
-  EXPECT_NE(r.text.find("leader"), std::string::npos) << r.text;
+  // On a busy machine etcd itself says first that the request has timed out.
+  const auto at = r.text.find(s.at(2).address());
+  ASSERT_NE(at, std::string::npos) << r.text;
+  EXPECT_NE(r.text.find("has it a leader?", at), std::string::npos) << r.text;
 }
 
 TEST(etcd_cluster, a_server_that_is_cut_off_from_its_cluster_holds_nobody_up) {

@@ -46,6 +46,7 @@ std::string advice(unsigned code, std::string_view text, const settings& set) {
   }
   if (code == unimplemented) return "; is it etcd, 3.4 or later?";
   if (has(text, "too many requests")) return "; it is overloaded";
+  if (has(text, "request timed out") || has(text, "no leader")) return "; has it a leader?";
   return {};
 }
 
