@@ -105,12 +105,17 @@ bool names(const std::string& message, const std::string& url) {
 
 }  // namespace
 
+fault fault_in_opening(const settings& s, const error& e, std::initializer_list<key> causes) {
+  const std::string url = shown_url(s);
+  fault f = fault_of(s, e, causes, "store " + harmless(url));
+  if (names(e.message(), url) && f.name == name_of(e.code())) f.text = harmless(e.message());
+  return f;
+}
+
 int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
                  const report& out) {
-  const std::string url = shown_url(s);
-  const fault f = fault_of(s, e, causes, "store " + harmless(url));
-  const bool said_once = names(e.message(), url) && f.name == name_of(e.code());
-  return out.fail(f.code, f.name, said_once ? harmless(e.message()) : f.text);
+  const fault f = fault_in_opening(s, e, causes);
+  return out.fail(f.code, f.name, f.text);
 }
 
 int fail_in(const std::string& url, const error& e, const report& out) {

@@ -71,7 +71,9 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
 /// What an open store answered with; says it, with the store's URL once, and gives the exit code.
 int fail_in(const std::string& url, const error& e, const report& out);
 
-/// The same for the store that `s` names; says it and gives the exit code.
+/// The same for the store that `s` names, which could not be opened.
+fault fault_in_opening(const settings& s, const error& e, std::initializer_list<key> causes);
+/// Says it and gives the exit code.
 int fail_to_open(const settings& s, const error& e, std::initializer_list<key> causes,
                  const report& out);
 

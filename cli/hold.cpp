@@ -36,8 +36,9 @@ struct typed {
           ->required()
           ->type_name("TEXT");
     }
-    auto* limit =
-        app.add_option("--wait", wait, "Wait at most this long, or forever (the default)");
+    auto* limit = app.add_option("--wait", wait,
+                                 "Wait at most this long, or forever (the default). Who gives it\n"
+                                 "waits also for a store that does not answer yet");
     limit->type_name("DURATION")->not_empty(leave_out);
     app.add_flag("-n,--no-wait", no_wait, "Give up at once when somebody else holds it")
         ->excludes(limit);

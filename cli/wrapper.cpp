@@ -1,6 +1,5 @@
 #include "cli/wrapper.hpp"
 
-#include "cli/command_line.hpp"
 #include "cli/exit_on_signal.hpp"
 #include "cli/run_events.hpp"
 
@@ -26,6 +25,8 @@ namespace {
 
 /// Between two looks through a store that does not tell who is in the way: each is work for it.
 constexpr duration look_pause = 30s;
+/// Between two attempts to open the store.
+constexpr duration open_pause = 1s;
 
 }  // namespace
 
@@ -61,30 +62,63 @@ int wrapper::run() {
 int wrapper::open_and_run() {
   waiting_line line(printable_, harmless(without_password(options_.store)), out_);
   events_ = std::make_shared<run_events>(line);
-  const std::string& command = options_.command.front();
-  std::optional<exit_on_signal> while_opening(std::in_place);
-  auto st = store::open(options_.store);
-  if (!st) {
-    const auto ended = end_of_wait(nullptr);
-    return ended ? *ended : fail_to_open(settings_, st.error(), {key::store}, out_);
+  auto opened = open_in_time();
+  if (const int* code = std::get_if<int>(&opened)) {
+    events_->detach();
+    return *code;
   }
+  auto& [st, s] = std::get<opening>(opened);
+  const int code = run_in(st, s, line);
+  if (const auto closed = s.close(); !closed && code == 0) {
+    out_.warn("the session was not closed in the store: " + closed.error().message());
+  }
+  events_->detach();
+  return code;
+}
+
+/// Who asked for a wait gets it for a store that does not answer yet, too, and is told once.
+std::variant<opening, int> wrapper::open_in_time() {
+  const time_point began = clock::now();
+  wait_left_ = options_.wait;
+  for (bool told = false;; told = true) {
+    auto opened = open_once();
+    if (auto* good = std::get_if<opening>(&opened)) return std::move(*good);
+    if (const auto ended = end_of_wait(nullptr)) return *ended;
+    const not_opened& failed = std::get<not_opened>(opened);
+    if (options_.wait != forever) wait_left_ = options_.wait - (clock::now() - began) - open_pause;
+    if (failed.code != errc::unavailable || !may_open_again()) {
+      const std::string tried = told ? "; tried for " + rounded(clock::now() - began) : "";
+      return out_.fail(failed.why.code, failed.why.name, failed.why.text + tried);
+    }
+    if (!told) {
+      const std::string most = options_.wait == forever ? "" : " for " + rounded(options_.wait);
+      out_.warn(failed.why.text + "; trying again" + most);
+    }
+    poll_for(open_pause);
+    if (const auto ended = end_of_wait(nullptr)) return *ended;
+  }
+}
+
+/// Without a wait that was asked for, a mistyped server would be waited for in silence, for ever.
+bool wrapper::may_open_again() const {
+  return settings_[key::wait].given() && wait_left_ > duration::zero();
+}
+
+std::variant<opening, wrapper::not_opened> wrapper::open_once() {
+  const auto failed = [this](const error& e, std::initializer_list<key> causes) {
+    return not_opened{e.code(), fault_in_opening(settings_, e, causes)};
+  };
+  const exit_on_signal while_opening;
+  auto st = store::open(options_.store);
+  if (!st) return failed(st.error(), {key::store});
+  const std::string& command = options_.command.front();
   auto s = st->open_session({.ttl = options_.ttl,
                              .program = command.substr(command.rfind('/') + 1),
                              .instance = options_.instance,
                              .label = options_.label,
                              .watcher = events_});
-  while_opening.reset();
-  if (!s) {
-    events_->detach();
-    if (const auto ended = end_of_wait(nullptr)) return *ended;
-    return fail_to_open(settings_, s.error(), {key::ttl, key::label, key::instance}, out_);
-  }
-  const int code = run_in(*st, *s, line);
-  if (const auto closed = s->close(); !closed && code == 0) {
-    out_.warn("the session was not closed in the store: " + closed.error().message());
-  }
-  events_->detach();
-  return code;
+  if (!s) return failed(s.error(), {key::ttl, key::label, key::instance});
+  return opening{std::move(*st), std::move(*s)};
 }
 
 int wrapper::run_in(store& st, session& s, waiting_line& line) {
@@ -114,7 +148,7 @@ int wrapper::grace_does_not_fit() {
 std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_line& line) {
   std::stop_source cancel;
   s.acquire(lock_name(options_.name),
-            {.mode = options_.how, .wait = options_.wait, .stop = cancel.get_token()},
+            {.mode = options_.how, .wait = wait_left_, .stop = cancel.get_token()},
             [events = events_](result<lock> r) { events->acquired(std::move(r)); });
   std::optional<int> ended;
   std::optional<result<lock>> answer;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "cli/command_line.hpp"
 #include "cli/descriptor.hpp"
 #include "cli/guardian_link.hpp"
 #include "cli/report.hpp"
@@ -21,6 +22,12 @@ namespace holdfast::cli {
 
 class run_events;
 
+/// What has to be open before a lock can be asked for; the session is closed first.
+struct opening {
+  store from;
+  session in;
+};
+
 /// The process that the user started: it owns the session, reads the signals and gives the
 /// guardian its deadlines. One poll loop on the main thread; the library's threads only wake it.
 class wrapper {
@@ -33,7 +40,15 @@ class wrapper {
   int run();
 
  private:
+  struct not_opened {
+    errc code;
+    fault why;
+  };
+
   int open_and_run();
+  std::variant<opening, int> open_in_time();
+  bool may_open_again() const;
+  std::variant<opening, not_opened> open_once();
   int run_in(store& st, session& s, waiting_line& line);
   int grace_does_not_fit();
   std::variant<lock, int> wait_for_lock(store& st, session& s, waiting_line& line);
@@ -67,6 +82,7 @@ class wrapper {
   std::shared_ptr<run_events> events_;
   duration ttl_{};
   duration grace_{};
+  duration wait_left_{};  ///< For the lock, after what the store's opening took of it.
   pid_t command_{};
   int start_errno_{};
   time_point look_again_{};       ///< Where the store does not tell: at the holders, not before.

@@ -41,6 +41,42 @@ is_waiting() {
   expect 0 holdfast run x --store "redis://$node" -- true
 }
 
+@test "a wait that was asked for is also for a store that does not grant yet" {
+  expect 0 holdfast run x --wait 20s --store "redis://$node?max_ttl=2s" -- echo done
+  says 'nothing is granted for another' 'trying again for 20s' done
+  [[ $(grep -c 'trying again' <<<"$output") == 1 ]]
+}
+
+@test "a wait that was asked for outlasts a server that is away, and ends with 69" {
+  stop_server 1
+  in_background run x --wait 20s -- echo done >said 2>&1
+  until_true grep -q 'cannot connect.*trying again for 20s' said
+  start_server 1 "${node#*:}"
+  code=0
+  wait "$pid" || code=$?
+  [[ $code == 0 && $(tail -n 1 said) == done ]]
+
+  stop_server 1
+  expect 69 env HOLDFAST_WAIT=3s "$HOLDFAST" run x -- true
+  says 'cannot connect' 'trying again for 3s' 'tried for '
+  for limit in '' --no-wait '--wait 0s'; do
+    expect 69 holdfast run x $limit -- true
+    says 'cannot connect'
+    [[ $output != *'trying again'* ]]
+  done
+}
+
+@test "a signal ends the pause between two attempts to open the store" {
+  stop_server 1
+  in_background run x --wait forever -- true 2>said
+  until_true grep -q 'trying again$' said
+  kill -TERM "$pid"
+  code=0
+  wait "$pid" || code=$?
+  [[ $code == 143 ]]
+  is_gone
+}
+
 @test "a signal ends whatever waits for a server that hangs, and its number is the code" {
   hang 1
   failed=''
