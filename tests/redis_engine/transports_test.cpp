@@ -2,6 +2,7 @@
 #include "tests/redis/certificate.hpp"
 #include "tests/redis_engine/contested.hpp"
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 
@@ -10,6 +11,7 @@
 namespace holdfast::redis_engine_tests {
 namespace {
 
+using namespace std::chrono_literals;
 using redis_tests::contest;
 
 class transports : public contested {

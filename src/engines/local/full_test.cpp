@@ -1,5 +1,6 @@
 #include "engines/local/diagnose.hpp"
 #include "engines/local/engine.hpp"
+#include "engines/local/keys.hpp"
 #include "engines/local/store_fixture.hpp"
 #include "io/life.hpp"
 
