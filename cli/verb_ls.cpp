@@ -10,20 +10,22 @@ namespace holdfast::cli {
 
 namespace {
 
-std::string locks_text(const snapshot& all) {
+/// `told`: the store keeps who waits.
+std::string locks_text(const snapshot& all, bool told) {
   std::vector<std::vector<std::string>> rows{
       {"NAME", "MODE", "TOKEN", "HOLDER", "HELD FOR", "WAITERS"}};
   for (const lock_info& l : all.locks) {
-    const auto waiters = std::count_if(l.entries.begin(), l.entries.end(),
+    const auto waiting = std::count_if(l.entries.begin(), l.entries.end(),
                                        [](const entry_info& e) { return !e.granted; });
+    const std::string waiters = told ? std::to_string(waiting) : "?";
     bool first = true;
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;
       rows.push_back({first ? l.name.printable() : "", mode_text(e.how), token_text(e.order),
-                      owner_of(e, all), age(e.since), first ? std::to_string(waiters) : ""});
+                      owner_of(e, all), age(e.since), first ? waiters : ""});
       first = false;
     }
-    if (first) rows.push_back({l.name.printable(), "-", "-", "-", "-", std::to_string(waiters)});
+    if (first) rows.push_back({l.name.printable(), "-", "-", "-", "-", waiters});
   }
   return rows.size() == 1 ? "" : table(rows);
 }
@@ -76,7 +78,7 @@ int verb_ls(const std::vector<std::string>& after_verb) {
   const std::string head =
       fmt::format("store {}: {}, {}\n", harmless(url), counted(all.locks.size(), "lock"),
                   counted(all.sessions.size(), "session"));
-  return print(head + (sessions ? sessions_text(all) : locks_text(all)), out);
+  return print(head + (sessions ? sessions_text(all) : locks_text(all, !is_redlock(url))), out);
 }
 
 }  // namespace holdfast::cli

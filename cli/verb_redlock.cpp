@@ -60,8 +60,9 @@ struct typed {
 };
 
 constexpr const char* given_up =
-    "`recover` writes new records on every node that answers, because a majority lost theirs and "
-    "with\nthem what they had granted. It gives up:\n"
+    "`recover` writes new records on every node that answers. It is for a store of which a "
+    "majority lost\ntheirs, and with them what they had granted; where a majority votes it is "
+    "refused (75). It gives up:\n"
     "  - mutual exclusion, for locks that are held now: such a lock may be granted again, unless "
     "its\n    ttl has passed since the loss. Wait for max_ttl first, or stop all holders, to be "
     "sure.\n"
@@ -87,7 +88,8 @@ std::string about_action(const std::string& action) {
            "servers or the list of nodes are wrong.";
   }
   return std::string(given_up) +
-         "Also for another list of nodes (--other-list) and another max_ttl. A majority has to "
+         "Also for another list of nodes (--other-list) and another max_ttl, where a majority "
+         "may vote. A majority has to "
          "answer. It asks on "
          "the terminal; without one it needs --yes.";
 }

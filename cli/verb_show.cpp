@@ -53,6 +53,13 @@ int show_lock(const std::string& url, const snapshot& all, const std::string& na
     json.update(json_of(l, all));
     return print(json_line(json), out);
   }
+  if (found == nullptr && is_redlock(url)) {
+    // The key may be there: another program's, of whatever form.
+    return print(
+        fmt::format("lock \"{}\": no session of holdfast has it in {}; what other programs "
+                    "keep under that name is not shown\n",
+                    l.name.printable(), harmless(url)));
+  }
   if (found == nullptr) {
     return print(fmt::format("lock \"{}\" is free in {}\n", l.name.printable(), harmless(url)));
   }

@@ -252,12 +252,17 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
   const std::string token = held.token().value == 0 ? "" : std::to_string(held.token().value);
   const auto fencing = held.fencing_token();
   if (!fencing && !token.empty()) out_.note(harmless(fencing.error().message()));
+  // A password that the user keeps in this variable stays there, or no holdfast below could log in;
+  // one from elsewhere does not get into it.
+  const bool kept = settings_[key::store].from == origin::environment &&
+                    without_password(options_.store) != options_.store;
+  const std::string url = kept ? options_.store : s.url();
   return {"HOLDFAST_LOCK=" + options_.name,
           "HOLDFAST_TOKEN=" + token,
           "HOLDFAST_FENCING_TOKEN=" + (fencing ? fencing->str() : ""),
           "HOLDFAST_SESSION=" + s.id().str(),
           "HOLDFAST_OUTER=" + events_->own_runs(),
-          "HOLDFAST_STORE=" + s.url()};
+          "HOLDFAST_STORE=" + url};
 }
 
 /// The fence knows the holder before the command writes: older ones are refused from then on, and

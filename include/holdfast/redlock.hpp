@@ -76,9 +76,11 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {
 /// Writes new records on every node that answers, after a majority lost its state. What it gives
 /// up: a lock that is still held may be granted again, unless its ttl has passed since the loss;
 /// and a token may repeat, if clocks were set back by more than the store's age. It is also how a
-/// store gets another list of nodes, with `other_list`.
+/// store gets another list of nodes, with `other_list`, or another `max_ttl`. Where all nodes vote
+/// and neither changes, nothing is written.
 /// Errors: as init(); it needs a majority of the nodes. `invalid_argument` also: a node belongs to
-/// a store with another list.
+/// a store with another list. `busy`: a majority votes, so nothing is lost that it could bring
+/// back; a node that does not vote yet does so by itself when what it lost has ended.
 HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
 
 }  // namespace holdfast::redlock

@@ -240,12 +240,45 @@ assert e["owner"]["program"] == "sh", a'
   done
 }
 
+@test "recover leaves alone what a majority holds" {
+  initialised
+  expect 0 holdfast redlock recover --yes
+  says '5 of 5 nodes vote'
+  hang 4
+  hang 5
+  hold_it
+  cli 1 FLUSHALL
+  go_on 4
+  go_on 5
+  until_true sh -c "'$HOLDFAST' redlock status | grep -q '4 of 5 nodes vote'"
+  expect 75 holdfast run x --no-wait -- true
+  [[ $output != *'not connected'* ]]
+  expect 75 holdfast redlock recover --yes
+  says '4 of 5 nodes vote' 'nothing was written' "127.0.0.1:$(port_of 1)" 'by itself'
+  expect 75 holdfast run x --no-wait -- true
+  release
+}
+
+@test "a key of another program is no free lock, and no lock" {
+  initialised
+  for i in 1 2 3 4 5; do cli "$i" SET backup data; done
+  expect 75 holdfast run backup --no-wait -- true
+  says 'that key has no ttl'
+  expect 0 holdfast show backup
+  says 'what other programs keep under that name is not shown'
+  [[ $output != *free* ]]
+  hold_it
+  expect 0 holdfast ls
+  [[ $(tail -n 1 <<<"$output") == *'?' ]]
+  release
+}
+
 @test "a majority that lost its state comes back by recover, which asks" {
   initialised
   before=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
   for i in 1 2 3; do cli "$i" FLUSHALL; done
   expect 69 holdfast run x -- true
-  says 'Waiting does not help' 'Run: holdfast redlock recover'
+  says 'Waiting alone brings none back' 'wait until max_ttl has passed' 'holdfast redlock recover'
   [[ $output != *'does not vote for'* ]]
   expect 64 holdfast redlock recover </dev/null
   says 'may be granted again' '--yes'
@@ -287,7 +320,7 @@ T
   says 'none can be denied'
   release
   expect 69 holdfast run x --store "redlock://$nodes?tokens=off" -- true
-  says 'for the first time by this user' 'it votes in' 'assume_fresh=yes'
+  says 'has not seen before' 'may have granted what is still held' 'it votes in' 'assume_fresh=yes'
 }
 
 # The ACL file of docs/redlock.md.
@@ -301,7 +334,7 @@ acl_file() {
   [[ $(wc -l <users.acl) -ge 2 ]]
   mkdir -p "$BATS_FILE_TMPDIR/6"
   start_server 6 '' --aclfile "$PWD/users.acl"
-  echo secret >password
+  echo secret | tee password >right
   one=redlock://holdfast@127.0.0.1:$(port_of 6)
   expect 0 holdfast redlock init --store "$one?password_file=$PWD/password"
   export HOLDFAST_STORE="$one?password_file=$PWD/password"
@@ -312,6 +345,11 @@ acl_file() {
   release
   expect 0 holdfast doctor
   echo wrong >password
+  export HOLDFAST_STORE="redlock://holdfast:secret@127.0.0.1:$(port_of 6)"
+  expect 0 holdfast run x -- "$HOLDFAST" run y -- true
+  expect 0 holdfast run x --store "$one?password_file=$PWD/right" -- \
+    sh -c '[ "${HOLDFAST_STORE#*secret}" = "$HOLDFAST_STORE" ]'
+  export HOLDFAST_STORE="$one?password_file=$PWD/password"
   expect 69 holdfast run x -- true
   says WRONGPASS
   expect 69 holdfast redlock init

@@ -63,9 +63,9 @@ std::string admission::explain_wait(const node_state& n, time_point now) const {
   const std::string left = left_until(n.ready, now);
   if (config_.tokens) return "lost its state and does not vote for " + left + " more";
   if (n.out_until >= n.ready) return "had its clock set; it votes in " + left;
-  return "is seen for the first time by this user on this host, and may have restarted just "
-         "before; it votes in " +
-         left + ". assume_fresh=yes in the URL skips that";
+  return "runs a server that this user on this host has not seen before: a new one, or one that "
+         "restarted and may have granted what is still held; it votes in " +
+         left + ". Only where nothing can be held, assume_fresh=yes in the URL skips that";
 }
 
 /// What was missing when it was tried last may have come since.
@@ -124,9 +124,9 @@ result<void> admission::verdict(time_point now, std::span<const std::string> awa
   }
   if (unfit == 0 && beyond_waiting()) {
     text +=
-        ". Waiting does not help: too few nodes kept their state to bring the others back. Stop "
-        "the holders, then let every node that answers begin anew: a lock that is held may be "
-        "granted again. Run: holdfast redlock recover";
+        ". Waiting alone brings none back: too few nodes kept their state. Stop the holders, or "
+        "wait until max_ttl has passed since the loss, for a lock that is held may be granted "
+        "again; then let every node that answers begin anew: holdfast redlock recover";
   }
   return error(errc::unavailable, std::move(text));
 }

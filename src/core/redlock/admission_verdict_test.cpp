@@ -25,7 +25,7 @@ TEST(admission, a_majority_without_state_needs_an_operator) {
   ASSERT_FALSE(s.a.verdict(t0 + wait));
   const std::string text = s.a.verdict(t0).error().message();
   EXPECT_NE(text.find("host0, host1 and host2 each lost its state. Waiting"), std::string::npos);
-  EXPECT_NE(text.find("Run: holdfast redlock recover"), std::string::npos);
+  EXPECT_NE(text.find("begin anew: holdfast redlock recover"), std::string::npos);
   EXPECT_EQ(s.a.explain(0, t0), "lost its state") << "no time that seems worth waiting for";
 }
 

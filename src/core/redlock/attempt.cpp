@@ -16,7 +16,7 @@ attempt::attempt(config c, node_set asked, time_point sent)
   HOLDFAST_ASSERT((asked - node_set::all(c.nodes)).empty());
   HOLDFAST_ASSERT(c.timeout > duration::zero() && c.timeout < usable(c.ttl));
   for_each(node_set::all(c.nodes) - asked,
-           [&](node_index i) { votes_[i] = node_vote::of(fault::unreachable); });
+           [&](node_index i) { votes_[i] = node_vote::of(fault::not_asked); });
 }
 
 std::size_t attempt::needed() const noexcept {
@@ -186,6 +186,13 @@ error attempt::failure(std::string_view subject, std::span<const std::string> ad
     text += "granted by " + std::to_string(granted_.size()) + of_all + ", held by somebody else " +
             "on " + std::to_string(taken_.size()) + ", needed are " +
             std::to_string(majority(config_.nodes));
+  }
+  bool endless = false;
+  for_each(taken_, [&](node_index i) { endless = endless || votes_[i].endless; });
+  if (endless) {
+    text +=
+        "; that key has no ttl: it is no lock of a Redlock client, and stays until somebody "
+        "deletes it";
   }
   if (too_late_) text += "; the answers took longer than a ttl of " + print_duration(config_.ttl);
   for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {

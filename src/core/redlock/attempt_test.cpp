@@ -87,6 +87,16 @@ TEST(attempt, fails_as_soon_as_a_majority_is_impossible) {
   EXPECT_EQ(r.last.release, set_of({3, 4})) << "who did not answer may still take it";
 }
 
+TEST(attempt, names_a_key_that_nobody_will_ever_release) {
+  round r(5, false);
+  r.taken(0).taken(1);
+  auto v = node_vote::taken();
+  v.endless = true;
+  r.last = r.a.answered(2, v, r.at);
+  EXPECT_NE(r.why().message().find("no ttl: it is no lock"), std::string::npos)
+      << r.why().message();
+}
+
 TEST(attempt, releases_where_it_was_granted_unknown_or_failed_but_not_where_it_was_taken) {
   round r(5, false);
   r.granted(0).taken(1).fails(2, fault::silent).fails(3, fault::disk_error);

@@ -65,6 +65,28 @@ result<void> all_ours(const founding::config& c, std::span<const node> nodes) {
                    "--other-list");
 }
 
+/// Whether recover() has a reason; an error where it would only make nodes vote too early.
+result<bool> has_a_reason(const founding::config& c, std::span<const node> nodes) {
+  std::size_t votes = 0;
+  std::string others;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const node& n = nodes[i];
+    if (is_of_other_list(c, n)) return true;
+    if (n.answered && n.facts.record && n.facts.record->max_ttl != c.max_ttl) return true;
+    if (n.votes) ++votes;
+    if (!n.votes) others += (others.empty() ? "" : ", ") + name_of(nodes[i], i);
+  }
+  if (votes < majority(nodes.size())) return true;
+  if (others.empty()) return false;
+  return error(errc::busy,
+               std::to_string(votes) + " of " + std::to_string(nodes.size()) +
+                   " nodes vote, which is a majority: there is nothing to recover, and nothing was "
+                   "written. A new record would let what " +
+                   others +
+                   " has lost be granted again while it is held. It comes back by "
+                   "itself; holdfast redlock status tells when");
+}
+
 /// Above every token that any node remembers, and above what a clock that only grew ever gave.
 std::uint64_t first_floor(std::span<const node> nodes) {
   std::uint64_t floor = 0;
@@ -127,8 +149,11 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
 result<std::vector<write>> founding::recover(const config& c, std::span<const node> nodes) {
   if (const auto fit = all_fit(nodes); !fit) return fit.error();
   if (const auto ours = all_ours(c, nodes); !ours) return ours.error();
-  std::uint64_t epoch = 0;
   std::vector<write> writes;
+  const auto reason = has_a_reason(c, nodes);
+  if (!reason) return reason.error();
+  if (!*reason) return writes;
+  std::uint64_t epoch = 0;
   for (const node& n : nodes) {
     if (!n.answered || !n.facts.record) continue;
     // No store gets there by seals: after the last epoch every record would be unreadable for good.

@@ -16,6 +16,7 @@ namespace holdfast::core::redlock {
 struct founding {
   struct node {
     bool answered{};
+    bool votes{};  ///< By what its record says now.
     node_facts facts{};
     server_time at{};     ///< Its TIME.
     std::string fresh{};  ///< A nonce from the kernel.
@@ -35,7 +36,9 @@ struct founding {
   /// `holdfast redlock recover`: a majority answers; whatever they have left counts. What is given
   /// up: locks that are held now may be granted again, and a token that was given before stays
   /// smaller only if no clock was ever set back by more than the store's age. A node that belongs
-  /// to another list of nodes is taken from that store, and only where that is asked for.
+  /// to another list of nodes is taken from that store, and only where that is asked for. Where a
+  /// majority votes and nothing is to be changed, a node that does not vote would lose the lock it
+  /// had from those that count it: `busy`; when all vote there is nothing to write.
   static result<std::vector<write>> recover(const config& c, std::span<const node> nodes);
 };
 

@@ -122,6 +122,39 @@ TEST(founding, recover_needs_a_majority) {
   EXPECT_EQ(founding::recover(settings, nodes).error(), errc::unavailable);
 }
 
+TEST(founding, recover_leaves_alone_what_a_majority_holds) {
+  auto nodes = blank(5);
+  for (auto& n : nodes) {
+    n.facts.record = old_record(7, 1);
+    n.facts.record->max_ttl = settings.max_ttl;
+  }
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].votes = true;
+  const auto refused = founding::recover(settings, nodes);
+  ASSERT_FALSE(refused) << "what hosts 3 and 4 lost would be granted again";
+  EXPECT_EQ(refused.error(), errc::busy);
+  EXPECT_TRUE(says(refused.error(), "3 of 5")) << refused.error().message();
+  EXPECT_TRUE(says(refused.error(), "host3, host4")) << refused.error().message();
+  nodes[4].facts.record.reset();
+  EXPECT_EQ(founding::recover(settings, nodes).error(), errc::busy) << "a new machine, too";
+  nodes[2].votes = false;
+  EXPECT_TRUE(founding::recover(settings, nodes)) << "no majority votes";
+}
+
+TEST(founding, recover_writes_nothing_where_all_vote_and_nothing_changes) {
+  auto nodes = blank(3);
+  for (auto& n : nodes) {
+    n.votes = true;
+    n.facts.record = old_record(7, 1);
+    n.facts.record->max_ttl = settings.max_ttl;
+  }
+  const auto plan = founding::recover(settings, nodes);
+  ASSERT_TRUE(plan);
+  EXPECT_TRUE(plan->empty());
+  auto longer = settings;
+  longer.max_ttl = 2 * settings.max_ttl;
+  EXPECT_EQ(founding::recover(longer, nodes)->size(), 3U) << "that is how max_ttl is changed";
+}
+
 TEST(founding, recover_leaves_epochs_for_all_seals_to_come) {
   auto nodes = blank(3);
   nodes[0].facts.record = old_record(5, token_max.value);

@@ -34,6 +34,7 @@ constexpr std::array<fault_action, faults> actions{{
     {vote::failed, true, false, "has set its clock back"},
     {vote::failed, false, true, "has no larger token left"},
     {vote::failed, false, false, "is not connected"},
+    {vote::failed, false, false, "does not vote: it is away or lost its state"},
     {vote::unknown, false, false, "did not answer in time"},
     {vote::unknown, true, false, "closed the connection before it answered"},
     {vote::unknown, true, true, "sent an answer that cannot be read"},

@@ -40,6 +40,7 @@ enum class fault : std::uint8_t {
   clock_went_back,   ///< Its TIME is before the record's last TIME.
   counter_full,      ///< The next token would be above token_max.
   unreachable,       ///< It could not be sent: certainly not done.
+  not_asked,         ///< It had no vote when the others were asked.
   silent,            ///< No answer in time.
   connection_lost,   ///< The connection ended before the answer.
   garbled,           ///< An answer of no known form.
@@ -66,6 +67,7 @@ struct node_vote {
   std::uint64_t counter{};         ///< granted, with tokens: the value the node gave.
   std::uint64_t epoch{};           ///< epoch_moved: what the node has.
   duration left{duration::max()};  ///< taken: how long the other's key has to live, if told.
+  bool endless{};                  ///< taken: its key has no ttl, and no Redlock client makes one.
 
   static node_vote granted(std::uint64_t counter = 0) noexcept;
   static node_vote taken(duration left = duration::max()) noexcept;

@@ -62,8 +62,8 @@ admission::verdict admission::wait_out(const sight& s, time_point now) {
                   "nothing is granted for another " +
                   print_duration(std::chrono::ceil<std::chrono::seconds>(until - now)) +
                   " (max_ttl " + print_duration(r.max_ttl) +
-                  " and a margin since it was first seen). At the very first use nothing can be "
-                  "held: ?assume_fresh=yes skips the wait"};
+                  " and a margin since it was first seen). Only where nothing can be held, as at "
+                  "the very first use, ?assume_fresh=yes skips the wait"};
 }
 
 }  // namespace holdfast::engines::redis

@@ -90,6 +90,7 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
     founding::node n;
     n.answered = p.trouble.empty() && p.judged && times[i].count() > 0 &&
                  p.standing != core::redlock::admission::standing::away;
+    n.votes = n.answered && c->now_voting()->voters.has(i);
     n.facts = p.facts;
     n.facts.address = c->addresses()[i];
     n.at = times[i];
@@ -159,6 +160,7 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
   }
   const auto writes = plan(config, *nodes);
   if (!writes) return writes.error();
+  if (writes->empty()) return look_over(c);
   const std::size_t written = write_all(c, *writes);
   for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
   wait_ready(c);

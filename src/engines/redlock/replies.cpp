@@ -88,7 +88,9 @@ std::optional<timed_vote> taken_in(const reply& r) noexcept {
   const bool for_ever = is_integer(r.elements[2], -1);
   const auto left = number_in(r.elements[2], 0, std::numeric_limits<std::int64_t>::max());
   if (!at || !(left || for_ever)) return std::nullopt;
-  return timed_vote{node_vote::taken(left ? milliseconds(*left) : duration::max()), at};
+  auto v = node_vote::taken(left ? milliseconds(*left) : duration::max());
+  v.endless = for_ever;
+  return timed_vote{v, at};
 }
 
 timed_vote without_time(const node_vote& v) noexcept { return {.vote = v, .time = std::nullopt}; }
