@@ -168,12 +168,11 @@ std::optional<int> read_options(const typed& t, run_options& into, const report&
   return std::nullopt;
 }
 
-/// Says in the label where it is fenced, after a look whether the fence can be used.
+/// Says in the label where it is fenced.
 std::optional<int> read_fence(const typed& t, run_options& into, const report& out) {
   if (t.fenced.empty()) return std::nullopt;
   const auto marked = fenced_at(t.fenced, {.label = into.label});
   if (!marked) return out.fail(marked.error(), "--fenced");
-  if (const auto f = fence::open(t.fenced, t.name); !f) return out.fail(f.error(), "--fenced");
   into.label = marked->label;
   into.fenced = t.fenced;
   return std::nullopt;

@@ -130,6 +130,19 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   [[ ! -e floors ]]
 }
 
+@test "run --fenced names a fence that cannot be used, and does not wait for it" {
+  for where in "file:$PWD/none/floors" file:floors; do
+    code=69
+    [[ $where == *none* ]] || code=64
+    expect "$code" timeout 20 "$HOLDFAST" run x --wait 1h --fenced "$where" -- touch ran
+    says '--fenced: '
+  done
+  echo notes >floors
+  expect 65 holdfast run x --fenced "file:$PWD/floors" -- touch ran
+  says '--fenced: ' 'not a floor file'
+  [[ ! -e none && ! -e ran ]]
+}
+
 @test "a damaged file is 65 and is not touched" {
   setup_fence
   echo notes >floors
