@@ -180,6 +180,17 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
   wait "$holder" || [[ $? == 76 ]]
 }
 
+@test "the reason of deny --raise-fence is in the audit log, as its help says" {
+  setup_fence
+  hold_it --fenced "$at" --ttl 3s 2>said
+  expect 0 holdfast deny x --raise-fence "$at" --audit audit --why 'hangs since noon'
+  grep -q '"why":"hangs since noon"' audit
+  : >go
+  wait "$holder" || [[ $? == 76 ]]
+  expect 0 holdfast deny --help
+  [[ $output =~ 'with --raise-fence'[[:space:]]+'it is in the audit log, and seldom shown' ]]
+}
+
 @test "deny --raise-fence --dry-run changes nothing" {
   setup_fence
   hold_it --fenced "$at" --ttl 30s
