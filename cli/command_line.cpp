@@ -165,11 +165,12 @@ std::optional<int> target::check(const report& out) const {
   return std::nullopt;
 }
 
-result<duration> duration_of(const setting& s, const char* what) {
-  auto d = parse_duration(s.value);
+result<duration> duration_of(const settings& s, key which) {
+  auto d = read_duration(which, s[which].value);
   if (d) return d;
+  const std::string name = all_keys()[static_cast<std::size_t>(which)].name;
   return error(d.error().code(),
-               std::string(what) + " (" + s.origin_text() + "): " + d.error().message());
+               name + " (" + s[which].origin_text() + "): " + d.error().message());
 }
 
 }  // namespace holdfast::cli

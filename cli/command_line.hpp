@@ -90,7 +90,7 @@ struct target {
   std::optional<int> check(const report& out) const;
 };
 
-/// A value of a duration setting: the text it came as is named in the error.
-result<duration> duration_of(const setting& s, const char* what);
+/// The value of a duration setting; the error names where it comes from.
+result<duration> duration_of(const settings& s, key which);
 
 }  // namespace holdfast::cli

@@ -2,8 +2,6 @@
 
 #include "cli/near_match.hpp"
 
-#include <holdfast/duration.hpp>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -83,9 +81,8 @@ std::optional<config_fault> config_reader::read(const std::string& file, setting
     if (k->which == key::store && text->empty()) {
       return fault_at(file, value.source(), "store is empty: take it out, or name a store");
     }
-    const bool endless = k->which == key::wait && *text == "forever";
-    if (is_duration(k->which) && !endless) {
-      if (const auto d = parse_duration(*text); !d) {
+    if (is_duration(k->which)) {
+      if (const auto d = read_duration(k->which, *text); !d) {
         return fault_at(file, value.source(), std::string(k->name) + ": " + d.error().message());
       }
     }

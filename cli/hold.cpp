@@ -93,10 +93,10 @@ std::optional<int> read_mode(const typed& t, run_options& into, const report& ou
 }
 
 /// One duration setting; the exit code when it is no duration.
-std::optional<int> read_duration(const settings& s, key which, const char* what,
-                                 std::optional<duration>& into, const report& out) {
+std::optional<int> take_duration(const settings& s, key which, std::optional<duration>& into,
+                                 const report& out) {
   if (!s[which].given()) return std::nullopt;
-  const auto d = duration_of(s[which], what);
+  const auto d = duration_of(s, which);
   if (!d) return out.fail(exit_code::usage, d.error().message());
   into = *d;
   return std::nullopt;
@@ -105,11 +105,9 @@ std::optional<int> read_duration(const settings& s, key which, const char* what,
 std::optional<int> read_durations(const typed& t, const settings& s, run_options& into,
                                   const report& out) {
   std::optional<duration> wait;
-  if (auto code = read_duration(s, key::ttl, "ttl", into.ttl, out)) return code;
-  if (auto code = read_duration(s, key::grace, "grace", into.grace, out)) return code;
-  if (s[key::wait].value != "forever") {
-    if (auto code = read_duration(s, key::wait, "wait", wait, out)) return code;
-  }
+  if (auto code = take_duration(s, key::ttl, into.ttl, out)) return code;
+  if (auto code = take_duration(s, key::grace, into.grace, out)) return code;
+  if (auto code = take_duration(s, key::wait, wait, out)) return code;
   into.wait = t.no_wait ? duration::zero() : wait.value_or(forever);
   return std::nullopt;
 }
@@ -170,12 +168,11 @@ std::optional<int> read_options(const typed& t, run_options& into, const report&
   return std::nullopt;
 }
 
-/// Says in the label where it is fenced, after a look whether the fence can be used.
+/// Says in the label where it is fenced.
 std::optional<int> read_fence(const typed& t, run_options& into, const report& out) {
   if (t.fenced.empty()) return std::nullopt;
   const auto marked = fenced_at(t.fenced, {.label = into.label});
   if (!marked) return out.fail(marked.error(), "--fenced");
-  if (const auto f = fence::open(t.fenced, t.name); !f) return out.fail(f.error(), "--fenced");
   into.label = marked->label;
   into.fenced = t.fenced;
   return std::nullopt;

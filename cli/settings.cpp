@@ -2,6 +2,8 @@
 
 #include "cli/config_reader.hpp"
 
+#include <holdfast/duration.hpp>
+
 #include <unistd.h>
 
 #include <cstdlib>
@@ -59,6 +61,14 @@ const std::array<key_info, 6>& all_keys() noexcept {
       {key::instance, "instance", "HOLDFAST_INSTANCE", "none"},
   }};
   return keys;
+}
+
+result<duration> read_duration(key which, std::string_view text) {
+  if (which != key::wait) return parse_duration(text);
+  if (text == "forever") return forever;
+  auto d = parse_duration(text);
+  if (!d) return error(d.error().code(), d.error().message() + ", or forever");
+  return d;
 }
 
 std::optional<config_fault> settings::load(settings& into) {

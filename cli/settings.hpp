@@ -1,5 +1,6 @@
 #pragma once
 
+#include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 
 #include <array>
@@ -60,6 +61,9 @@ class settings {
   std::array<setting, 6> values_{};
   std::vector<std::string> files_{};
 };
+
+/// As parse_duration(), for the value of `which`: `wait` may be `forever`, and the error says so.
+result<duration> read_duration(key which, std::string_view text);
 
 /// `url` without a password, for messages before the store has been opened.
 std::string without_password(std::string_view url);

@@ -51,7 +51,10 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   replace_holder replace;
   std::string why = "no reason given";
   which.add_to(app);
-  app.add_option("--why", why, "The reason, shown to the one who is denied")->type_name("TEXT");
+  app.add_option("--why", why,
+                 "The reason, shown to the one who is denied; with --raise-fence\n"
+                 "it is in the audit log, and seldom shown")
+      ->type_name("TEXT");
   replace.add_to(app);
   common.add_to(app);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;

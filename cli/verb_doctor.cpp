@@ -50,7 +50,7 @@ void add_machine(diagnosis& d) {
 void add_advice(diagnosis& d, store& st, const settings& s) {
   std::optional<duration> intended;
   if (s[key::ttl].given()) {
-    if (const auto ttl = duration_of(s[key::ttl], "ttl")) intended = *ttl;
+    if (const auto ttl = duration_of(s, key::ttl)) intended = *ttl;
   }
   auto advice = st.advise_ttl(intended);
   d.found.push_back(advice ? std::move(*advice)
@@ -62,8 +62,8 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
 void add_settings(diagnosis& d, const settings& s) {
   for (const auto& [which, name] :
        {std::pair(key::ttl, "ttl"), std::pair(key::grace, "grace"), std::pair(key::wait, "wait")}) {
-    if (!s[which].given() || (which == key::wait && s[which].value == "forever")) continue;
-    const auto read = duration_of(s[which], name);
+    if (!s[which].given()) continue;
+    const auto read = duration_of(s, which);
     if (read) continue;
     d.found.push_back({finding::level::fault, name, read.error().message()});
     if (d.code == 0) d.code = to_int(exit_code::usage);

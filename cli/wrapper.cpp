@@ -86,7 +86,7 @@ std::variant<opening, int> wrapper::open_in_time() {
     if (const auto ended = end_of_wait(nullptr)) return *ended;
     const not_opened& failed = std::get<not_opened>(opened);
     if (options_.wait != forever) wait_left_ = options_.wait - (clock::now() - began) - open_pause;
-    if (failed.code != errc::unavailable || !may_open_again()) {
+    if (!failed.passes || !may_open_again()) {
       const std::string tried = told ? "; tried for " + rounded(clock::now() - began) : "";
       return out_.fail(failed.why.code, failed.why.name, failed.why.text + tried);
     }
@@ -106,11 +106,12 @@ bool wrapper::may_open_again() const {
 
 std::variant<opening, wrapper::not_opened> wrapper::open_once() {
   const auto failed = [this](const error& e, std::initializer_list<key> causes) {
-    return not_opened{e.code(), fault_in_opening(settings_, e, causes)};
+    return not_opened{fault_in_opening(settings_, e, causes), e == errc::unavailable};
   };
   const exit_on_signal while_opening;
   auto st = store::open(options_.store);
   if (!st) return failed(st.error(), {key::store});
+  if (auto lacking = fault_of_needs(*st)) return not_opened{std::move(*lacking), false};
   const std::string& command = options_.command.front();
   auto s = st->open_session({.ttl = options_.ttl,
                              .program = command.substr(command.rfind('/') + 1),
@@ -119,6 +120,30 @@ std::variant<opening, wrapper::not_opened> wrapper::open_once() {
                              .watcher = events_});
   if (!s) return failed(s.error(), {key::ttl, key::label, key::instance});
   return opening{std::move(*st), std::move(*s)};
+}
+
+/// What would make the command impossible once the lock was waited for, perhaps for hours: tokens
+/// that are not there, and then a fence that cannot be used, which is made where it is missing.
+std::optional<fault> wrapper::fault_of_needs(const store& st) const {
+  const auto of = [](errc code, const std::string& text) {
+    return fault{to_int(exit_for(code)), name_of(code), harmless(text)};
+  };
+  if (options_.elects && !st.gives_tokens()) {
+    return of(errc::unsupported,
+              fmt::format("elect {} in {}: without tokens the store keeps no value that a leader "
+                          "publishes; leave tokens=off out of the URL",
+                          printable_, st.url()));
+  }
+  if (is_fenced() && !st.gives_tokens()) {
+    return of(errc::unsupported,
+              fmt::format("{} gives no tokens, so that no storage can refuse a stale holder of {}; "
+                          "leave tokens=off out of the URL",
+                          st.url(), printable_));
+  }
+  if (options_.fenced.empty()) return std::nullopt;
+  const auto f = fence::open(options_.fenced, options_.name);
+  if (f) return std::nullopt;
+  return of(f.error().code(), "--fenced: " + f.error().message());
 }
 
 int wrapper::run_in(store& st, session& s, waiting_line& line) {
@@ -265,10 +290,15 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
           "HOLDFAST_STORE=" + url};
 }
 
+/// Others may hold a shared lock too, and no token of theirs is to be refused.
+bool wrapper::is_fenced() const noexcept {
+  return !options_.fenced.empty() && options_.how.is_exclusive();
+}
+
 /// The fence knows the holder before the command writes: older ones are refused from then on, and
 /// whoever raises the floor for this holder can see that it is the right fence.
 result<void> wrapper::admit_at_fence(const lock& held) const {
-  if (options_.fenced.empty() || !held.how().is_exclusive()) return {};
+  if (!is_fenced()) return {};
   const auto token = held.fencing_token();
   if (!token) return token.error();
   auto f = fence::open(options_.fenced, options_.name);
@@ -278,12 +308,6 @@ result<void> wrapper::admit_at_fence(const lock& held) const {
 }
 
 int wrapper::run_under(session& s, lock held) {
-  if (options_.elects && held.token().value == 0) {
-    return refused(error(errc::unsupported,
-                         fmt::format("elect {} in {}: without tokens the store keeps no value that "
-                                     "a leader publishes; leave tokens=off out of the URL",
-                                     printable_, s.url())));
-  }
   if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
   if (auto admitted = admit_at_fence(held); !admitted) return not_granted(s, admitted.error());
   const std::string id = s.id().str();

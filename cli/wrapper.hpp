@@ -41,14 +41,15 @@ class wrapper {
 
  private:
   struct not_opened {
-    errc code;
     fault why;
+    bool passes{};  ///< Trying again may help.
   };
 
   int open_and_run();
   std::variant<opening, int> open_in_time();
   bool may_open_again() const;
   std::variant<opening, not_opened> open_once();
+  std::optional<fault> fault_of_needs(const store& st) const;
   int run_in(store& st, session& s, waiting_line& line);
   int grace_does_not_fit();
   std::variant<lock, int> wait_for_lock(store& st, session& s, waiting_line& line);
@@ -57,6 +58,7 @@ class wrapper {
   std::optional<bool> only_own_runs_hold(store& st);
   int not_granted(session& s, const error& e);
   int refused(const error& e);
+  bool is_fenced() const noexcept;
   result<void> admit_at_fence(const lock& held) const;
   int run_under(session& s, lock held);
   int finish(session& s, lock held, const message& ended);

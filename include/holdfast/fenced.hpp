@@ -54,7 +54,9 @@ HOLDFAST_EXPORT const char* name_of(replacing step) noexcept;
 
 /// How to replace a holder.
 struct replace_options {
-  std::string by{};   ///< Shown to the one who is denied; at most 256 bytes, like `why`.
+  /// Kept with the denied session for as long as its record is there: a holder that beats meanwhile
+  /// reads it, others find their record gone. At most 256 bytes, like `why`.
+  std::string by{};
   std::string why{};  ///< The reason.
   /// How long to wait, at each lock, for writes of older tokens to end.
   enter_options wait{};

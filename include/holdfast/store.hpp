@@ -86,6 +86,10 @@ class HOLDFAST_EXPORT store {
   /// Errors: `unavailable` when it has to be asked for and nobody answers in time.
   result<store_identity> identity() const;
 
+  /// Whether its locks have tokens, which storage that refuses stale holders needs, and elections:
+  /// false of `redlock://` with `tokens=off` alone. Asks nobody.
+  bool gives_tokens() const noexcept;
+
   /// Opens a session on this store; it does not need the store object afterwards.
   /// Errors: as holdfast::open, without those of the URL.
   result<session> open_session(session_options options = {});

@@ -48,6 +48,8 @@ result<store_identity> store::identity() const {
   return view_->store()->identity();
 }
 
+bool store::gives_tokens() const noexcept { return view_->store()->opened().gives_tokens; }
+
 result<session> store::open_session(session_options options) {
   auto core = client::session_core::open(view_->store(), std::move(options));
   if (!core) return core.error();

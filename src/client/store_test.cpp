@@ -73,6 +73,10 @@ TEST(store, denies_and_breaks_only_what_is_there_and_provably_dead) {
   EXPECT_NE(refused.error().message().find("cannot be judged"), std::string::npos);
 }
 
+TEST(store, tells_whether_it_gives_tokens) {
+  EXPECT_TRUE(store::open("memory:tokens")->gives_tokens());
+}
+
 TEST(store, diagnoses_the_clock) {
   auto ops = store::open("memory:store4");
   ASSERT_TRUE(ops);

@@ -373,8 +373,8 @@ class grpc_connection::state final : public stream::owner,
     if (!current_ || is_up_ || goes_away_) return;
     const char* why = options_.tls == nullptr ? "it does not speak HTTP/2 without TLS"
                                               : "it does not speak TLS on this port";
-    lose(error(errc::unavailable, "it is not ready " + in_ms(options_.connect_limit) +
-                                      " after connecting began; it hangs, or " + why));
+    lose(error(errc::timed_out, "it is not ready " + in_ms(options_.connect_limit) +
+                                    " after connecting began; it hangs, or " + why));
   }
 
   // A peer that does not understand us says nothing and goes.

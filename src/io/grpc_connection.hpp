@@ -41,7 +41,7 @@ class grpc_watcher {
   grpc_watcher& operator=(const grpc_watcher&) = delete;
   virtual ~grpc_watcher() = default;
   virtual void up() {}
-  /// After up(), and after each try that failed.
+  /// After up(), and after each try that failed; `timed_out`: nobody answered to that.
   virtual void down(const error& /*why*/) {}
 };
 

@@ -49,6 +49,8 @@ class hearing {
   std::string* outer_;
 };
 
+constexpr const char* no_zookeeper = "does not answer like ZooKeeper; is this its port?";
+
 /// `greeted`: the server has said something on this connection.
 std::string trouble_in(const std::string& line, bool greeted) {
   const auto part = [&line](std::string_view from, std::string_view to) -> std::string {
@@ -71,9 +73,16 @@ std::string trouble_in(const std::string& line, bool greeted) {
     }
     break;
   }
-  if (reason == "Connection timed out") reason = "does not answer; is it ZooKeeper?";
+  if (reason == "Connection timed out") reason = no_zookeeper;
   if (reason == "Connection refused") reason = "refuses the connection; does it run there?";
   return part("Socket ", " zk retcode") + " " + reason;
+}
+
+/// Whoever closes a connection may be ZooKeeper without a leader; who is silent may be busy.
+bool says_nobody_is_there(std::string_view line) {
+  const auto has = [line](std::string_view part) { return line.find(part) != line.npos; };
+  return has("(Connection refused)") || has("(No route to host)") ||
+         has("(Network is unreachable)");
 }
 
 /// Which socket a descriptor is; zero: none.
@@ -95,7 +104,10 @@ unique_fd ended_socket() {
 class zookeeper_connection::driver : public std::enable_shared_from_this<driver> {
  public:
   driver(std::shared_ptr<loop> l, options o, std::weak_ptr<owner> told)
-      : loop_(std::move(l)), options_(std::move(o)), told_(std::move(told)) {}
+      : loop_(std::move(l)),
+        options_(std::move(o)),
+        servers_(1 + static_cast<std::size_t>(std::ranges::count(options_.servers, ','))),
+        told_(std::move(told)) {}
   ~driver();
 
   /// Runs it soon, unless this is gone by then.
@@ -133,6 +145,7 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
 
   const std::shared_ptr<loop> loop_;
   const options options_;
+  const std::size_t servers_;
   const std::uint64_t generation_{process_generation()};
   std::weak_ptr<owner> told_;
   zhandle_t* handle_{};
@@ -144,7 +157,8 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
   time_point wakes_at_{time_point::max()};
   std::size_t outstanding_{};
   std::string line_;  ///< The library's last one.
-  std::string trouble_{"it was not connected yet"};
+  std::string trouble_;
+  std::size_t absent_{};  ///< So many servers in a row were not there.
   bool reading_{};
   bool writing_{};
   bool inside_{};
@@ -343,8 +357,12 @@ bool zookeeper_connection::driver::greeted_wrongly() {
 }
 
 void zookeeper_connection::driver::note_trouble() {
-  const auto trouble = trouble_in(std::exchange(line_, {}), greeted_);
-  if (!trouble.empty() && !std::exchange(misled_, false)) trouble_ = trouble;
+  const std::string line = std::exchange(line_, {});
+  const auto trouble = trouble_in(line, greeted_);
+  if (trouble.empty()) return;
+  const bool misled = std::exchange(misled_, false);
+  if (!misled) trouble_ = trouble;
+  absent_ = misled || says_nobody_is_there(line) ? absent_ + 1 : 0;
 }
 
 void zookeeper_connection::driver::note_state() {
@@ -362,8 +380,13 @@ void zookeeper_connection::driver::note_state() {
   if (!was && now) o->connected();
   if (is_unrecoverable(handle_) != 0) {
     told_.reset();
-    o->ended();
+    return o->ended();
   }
+  if (now) absent_ = 0;
+  if (absent_ < servers_) return;
+  absent_ = 0;
+  // Last: it may close this.
+  o->none_there();
 }
 
 // ---- the end ----

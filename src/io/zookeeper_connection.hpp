@@ -104,6 +104,8 @@ class zookeeper_connection : public std::enable_shared_from_this<zookeeper_conne
     virtual void connected() = 0;
     /// All requests under way were answered `connection_lost`.
     virtual void disconnected() = 0;
+    /// All servers were tried in a row, and none is there: refused, or no ZooKeeper.
+    virtual void none_there() = 0;
     /// It is of no use any more: make another one. Its watches are gone.
     virtual void ended() = 0;
     /// A watched node was changed or removed, or may have been.
@@ -134,9 +136,9 @@ class zookeeper_connection : public std::enable_shared_from_this<zookeeper_conne
   /// Ends the session; nothing is told from here on but the answers of what is under way. Where
   /// the server has answered everything, it is told of the end, which may take it 1.5 s.
   void close();
-  /// Why it is not connected, for people.
+  /// Why it is not connected, for people; empty while the first server has said nothing.
   const std::string& trouble() const noexcept;
-  /// "address:port" of the server that it is connected to.
+  /// "address:port" of the server that it is connected to, or tries.
   std::string server() const;
 
  private:

@@ -57,6 +57,22 @@ is_damaged() {
   [[ $(ls -A store) == thesis.txt ]]
 }
 
+@test "a shared directory that is no store is not to be changed, whatever its mode" {
+  mkdir shared
+  : >shared/notes
+  chmod 1777 shared
+  for words in 'run x -- true' ls doctor; do
+    expect 65 holdfast ${words%% *} --store "local:$PWD/shared" ${words#"${words%% *}"}
+    says 'is not empty (it has notes)' "such as local:$PWD/shared/holdfast"
+    [[ $output != *chmod* ]]
+  done
+  [[ $(ls -A shared) == notes ]]
+  rm shared/notes
+  expect 69 holdfast run x --store "local:$PWD/shared" -- true
+  says 'mode 1777' "such as local:$PWD/shared/holdfast"
+  [[ $output != *chmod* && -z $(ls -A shared) ]]
+}
+
 @test "damage is an error object with --json, and a fault for doctor" {
   expect 0 holdfast run x -- true
   head -c 32768 /dev/urandom >store/data.mdb

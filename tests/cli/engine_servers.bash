@@ -64,3 +64,15 @@ zookeeper_answers() {
 
 runs_in() { [[ $(ps -o stat= -p "$(<"$1/pid")") == [!Z]* ]]; }
 stop_in() { [[ ! -e $1/pid ]] || kill -KILL "$(<"$1/pid")" 2>/dev/null || true; }
+
+# start_silent DIRECTORY: takes connections and says nothing.
+start_silent() {
+  mkdir -p "$1"
+  setpriv --pdeathsig KILL python3 -c 'import os, socket, sys, time
+s = socket.create_server(("127.0.0.1", 0))
+open(sys.argv[1] + "/port.new", "w").write(str(s.getsockname()[1]))
+os.rename(sys.argv[1] + "/port.new", sys.argv[1] + "/port")
+time.sleep(600)' "$1" 3>&- &
+  echo $! >"$1/pid"
+  until_true test -e "$1/port"
+}

@@ -130,6 +130,19 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   [[ ! -e floors ]]
 }
 
+@test "run --fenced names a fence that cannot be used, and does not wait for it" {
+  for where in "file:$PWD/none/floors" file:floors; do
+    code=69
+    [[ $where == *none* ]] || code=64
+    expect "$code" timeout 20 "$HOLDFAST" run x --wait 1h --fenced "$where" -- touch ran
+    says '--fenced: '
+  done
+  echo notes >floors
+  expect 65 holdfast run x --fenced "file:$PWD/floors" -- touch ran
+  says '--fenced: ' 'not a floor file'
+  [[ ! -e none && ! -e ran ]]
+}
+
 @test "a damaged file is 65 and is not touched" {
   setup_fence
   echo notes >floors
@@ -165,6 +178,17 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
   [[ $(steps) == 'begun denied raised freed' ]]
   : >go
   wait "$holder" || [[ $? == 76 ]]
+}
+
+@test "the reason of deny --raise-fence is in the audit log, as its help says" {
+  setup_fence
+  hold_it --fenced "$at" --ttl 3s 2>said
+  expect 0 holdfast deny x --raise-fence "$at" --audit audit --why 'hangs since noon'
+  grep -q '"why":"hangs since noon"' audit
+  : >go
+  wait "$holder" || [[ $? == 76 ]]
+  expect 0 holdfast deny --help
+  [[ $output =~ 'with --raise-fence'[[:space:]]+'it is in the audit log, and seldom shown' ]]
 }
 
 @test "deny --raise-fence --dry-run changes nothing" {

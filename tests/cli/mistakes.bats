@@ -126,6 +126,22 @@ as_nobody() {
   HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast run x -- true
 }
 
+@test "what is said of a bad wait names forever, and of nothing else" {
+  expect 64 holdfast run x --wait forevr -- true
+  says '1.5h, or forever'
+  HOLDFAST_WAIT=forevr expect 64 holdfast run x -- true
+  says '1.5h, or forever'
+  HOLDFAST_WAIT=forevr expect 64 holdfast doctor
+  says '1.5h, or forever'
+  printf 'wait = "forevr"\n' >c.toml
+  HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast run x -- true
+  says '1.5h, or forever'
+  expect 64 holdfast run x --ttl forevr -- true
+  [[ $output != *'or forever'* ]]
+  expect 64 holdfast deny x --raise-fence file:/floors --wait forevr
+  [[ $output != *'or forever'* ]]
+}
+
 @test "the one who is denied reads who did it and why" {
   hold_it --ttl 3s 2>said
   expect 0 holdfast deny x --why 'maintenance of db7'

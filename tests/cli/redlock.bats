@@ -323,6 +323,17 @@ T
   says 'has not seen before' 'may have granted what is still held' 'it votes in' 'assume_fresh=yes'
 }
 
+@test "what needs tokens is refused by a store without them before it waits" {
+  plain="redlock://$nodes?tokens=off&assume_fresh=yes"
+  hold_it --store "$plain"
+  expect 69 holdfast run x --wait 2s --store "$plain" --fenced "file:$PWD/floors" -- touch ran
+  says 'gives no tokens' 'a stale holder of x' '[unsupported]'
+  expect 69 holdfast elect x --wait 2s --store "$plain" --value here -- touch ran
+  says 'keeps no value' 'leave tokens=off out' '[unsupported]'
+  [[ ! -e floors && ! -e ran ]]
+  release
+}
+
 # The ACL file of docs/redlock.md.
 acl_file() {
   sed -n '/^<!-- acl file -->$/,/^$/p' "$BATS_TEST_DIRNAME/../../docs/redlock.md" |

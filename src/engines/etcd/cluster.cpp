@@ -76,6 +76,7 @@ struct cluster::exchange {
   std::string message{};
   repeat how{};
   on_txn done{};
+  time_point began{time_point::min()};
   time_point deadline{};
   std::size_t outstanding{};
   std::size_t refused{};  ///< How often it was not sent.
@@ -140,6 +141,8 @@ void cluster::txn(const wire::etcd::txn& t, repeat how, on_txn done) {
   e->message = encode(t);
   e->how = how;
   e->done = std::move(done);
+  // The servers may have been tried before the first question came.
+  if (std::exchange(was_asked_, true)) e->began = clock::now();
   e->deadline = clock::now() + (how == repeat::always ? 2 * set_.node_timeout : set_.node_timeout);
   send(e);
 }
@@ -277,13 +280,21 @@ void cluster::wait(const exchange_ptr& e) {
     if (const auto c = self.lock()) c->fail_waiting();
   });
   if (closed_) fail_waiting();
+  if (is_hopeless(*e)) failed();
+}
+
+// A wrong URL is told at once. A cluster that was up is waited for: it may be restarting.
+bool cluster::is_hopeless(const exchange& e) const {
+  return !was_up_ && std::ranges::all_of(members_, [&e](const auto& m) {
+    return m->failed_at() && *m->failed_at() >= e.began;
+  });
 }
 
 void cluster::fail_waiting() {
   const auto now = clock::now();
   std::vector<exchange_ptr> late;
   std::erase_if(waiting_, [&](const exchange_ptr& e) {
-    if (!closed_ && e->deadline > now) return false;
+    if (!closed_ && e->deadline > now && !is_hopeless(*e)) return false;
     late.push_back(e);
     return true;
   });
@@ -306,8 +317,15 @@ void cluster::move_from(std::size_t index) {
 
 // ---- servers ----
 
+void cluster::failed() {
+  loop_->post([self = weak_from_this()] {
+    if (const auto c = self.lock()) c->fail_waiting();
+  });
+}
+
 void cluster::came_up(std::size_t index) {
   if (closed_) return;
+  was_up_ = true;
   const auto cluster_of = members_[index]->cluster();
   if (epoch_known_ && cluster_of == epoch_.value.cluster) {
     drain();

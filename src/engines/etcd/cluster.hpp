@@ -91,6 +91,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
 
   void came_up(std::size_t index) override;
   void went_down(std::size_t index) override;
+  void failed() override;
 
  private:
   struct exchange;
@@ -106,6 +107,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   void finish(const exchange_ptr& e, txn_result r);
   void tell_trouble(const std::string& text);
   void wait(const exchange_ptr& e);
+  bool is_hopeless(const exchange& e) const;
   void fail_waiting();
   void drain();
   void move_from(std::size_t index);
@@ -128,6 +130,8 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   cluster_epoch newest_{};  ///< The last one that was used: no token of it is to be given again.
   mutable std::mutex identity_mutex_;  // Guards the next one.
   session_id identity_{};
+  bool was_up_{};  ///< Some server, some time.
+  bool was_asked_{};
   bool epoch_known_{};
   bool epoch_asked_{};
   std::uint64_t epoch_questions_{};

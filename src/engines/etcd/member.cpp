@@ -68,15 +68,20 @@ std::uint64_t member::open_stream(std::string_view path, std::string_view first,
 
 void member::up() {
   connected_ = true;
+  failed_at_.reset();
   log_in();
 }
 
 void member::down(const error& why) {
   trouble_ = why.message();
   token_.clear();
-  connected_ = false;
-  if (!std::exchange(ready_, false)) return;
-  if (const auto o = owner_.lock()) o->went_down(index_);
+  const bool served = std::exchange(connected_, false);
+  const bool was_ready = std::exchange(ready_, false);
+  failed_at_.reset();
+  if (!served && why != errc::timed_out) failed_at_ = clock::now();
+  const auto o = owner_.lock();
+  if (was_ready && o) o->went_down(index_);
+  if (failed_at_ && o) o->failed();
 }
 
 void member::refuse(std::string why) {

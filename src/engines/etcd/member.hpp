@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,6 +29,8 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
     virtual ~owner() = default;
     virtual void came_up(std::size_t index) = 0;
     virtual void went_down(std::size_t index) = 0;
+    /// Nobody serves at its address; see failed_at().
+    virtual void failed() = 0;
   };
 
   member(std::size_t index, const settings& set, std::weak_ptr<owner> told);
@@ -39,6 +42,9 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   bool was_tried() const noexcept { return ready_ || !trouble_.empty(); }
   /// Why it is not ready.
   std::string trouble() const;
+  /// When the last try to connect was answered, but by no server: refused, say. None: it was not,
+  /// for somebody was silent or served.
+  std::optional<time_point> failed_at() const noexcept { return failed_at_; }
   std::string name() const { return set_.servers[index_].text(); }
   std::uint64_t cluster() const noexcept { return cluster_; }
   const std::string& version() const noexcept { return version_; }
@@ -74,6 +80,7 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   std::string version_;
   std::uint64_t cluster_{};
   std::string trouble_;  ///< Empty: nothing is known yet.
+  std::optional<time_point> failed_at_;
   std::uint64_t timer_{};
   bool connected_{};
   bool ready_{};

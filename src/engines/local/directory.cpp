@@ -165,6 +165,12 @@ result<directory> directory::open(const request& asked) {
   d.where_ = {d.fd_.get(), std::move(*real)};
 
   auto done = d.check_access(asked, group);
+  if (!done && done.error() == errc::unavailable) {
+    // Whoever named a folder with other things in it must not be told to change its mode.
+    if (const auto found = d.is_store(); !found && found.error() == errc::damaged) {
+      return found.error();
+    }
+  }
   if (done) done = d.check_format(false);
   if (done) done = d.lock_setup();
   if (done) done = d.check_format(true);
@@ -198,6 +204,18 @@ std::string directory::obstacle(const std::string& path) {
   return io::file_failure("create anything in", there, errno).message();
 }
 
+std::string directory::folder_below() const {
+  const bool may_be_made = is_sticky() || facts_.owner == ::geteuid();
+  if (!may_be_made) return {};
+  return ", such as local:" + (where_.path == "/" ? "" : where_.path) + "/holdfast" +
+         (grouped() ? "?group=" + group_ : "");
+}
+
+std::string directory::advice(const std::string& change) const {
+  if (is_sticky()) return "leave it so, others need it; use a folder below it" + folder_below();
+  return (facts_.owner == ::geteuid() ? "" : "its owner may ") + change;
+}
+
 result<void> directory::check_access(const request& asked, std::optional<gid_t> group) {
   const std::string& path = where_.path;
   auto fs = io::file_system_of(fd_.get(), path);
@@ -207,14 +225,14 @@ result<void> directory::check_access(const request& asked, std::optional<gid_t> 
   if (!facts) return facts.error();
   facts_ = *facts;
   if (group && facts_.group != *group) {
-    return error(errc::unavailable, path + " does not belong to the group " + asked.group +
-                                        "; chgrp and chmod 2770 it, or leave ?group= out");
+    return error(errc::unavailable, path + " does not belong to the group " + asked.group + "; " +
+                                        advice("chgrp and chmod 2770 it, or leave ?group= out"));
   }
   if (group && (facts_.mode & 02000) == 0) {
     // Files would belong to the first group of whoever makes them, and be closed to all others.
     return error(errc::unavailable, path + " has mode " + octal(facts_.mode) +
                                         ", so new files in it do not belong to the group " +
-                                        asked.group + "; chmod 2770 it");
+                                        asked.group + "; " + advice("chmod 2770 it"));
   }
   if (!group && (facts_.mode & 02020) == 02020) {
     const std::string name = group_name(facts_.group);
@@ -224,13 +242,14 @@ result<void> directory::check_access(const request& asked, std::optional<gid_t> 
   if (!group && facts_.owner != ::geteuid()) {
     return error(errc::unavailable, path + " belongs to user " + std::to_string(facts_.owner) +
                                         ", not to you (" + std::to_string(::geteuid()) +
-                                        "); use a store of your own or one with ?group=");
+                                        "); use a store of your own" + folder_below() +
+                                        ", or one with ?group=");
   }
   const mode_t forbidden = group ? 0002 : 0022;
   if ((facts_.mode & forbidden) != 0) {
-    return error(errc::unavailable, path + " has mode " + octal(facts_.mode) +
-                                        ", so others may write to it; chmod " +
-                                        (group ? "2770 it" : "0700 it, or open it with ?group="));
+    return error(errc::unavailable,
+                 path + " has mode " + octal(facts_.mode) + ", so others may write to it; " +
+                     advice(group ? "chmod 2770 it" : "chmod 0700 it, or open it with ?group="));
   }
   return {};
 }
@@ -247,21 +266,26 @@ result<bool> directory::has_format() const {
   return damaged(where_.at(file::format) + " is not of a holdfast store; it was not touched");
 }
 
-result<void> directory::check_format(bool may_create) {
+result<bool> directory::is_store() const {
   auto found = has_format();
-  if (!found) return found.error();
-  if (*found) return {};
+  if (!found || *found) return found;
   auto names = io::names_in(fd_.get(), where_.path);
   if (!names) return names.error();
   // Before we have the lock somebody else may be making the store: the format comes first in it.
   found = has_format();
-  if (!found) return found.error();
-  if (*found) return {};
+  if (!found || *found) return found;
   for (const std::string& name : *names) {
     if (name == file::lock || name == std::string(file::format) + ".new") continue;
     return damaged(where_.path + " is not empty (it has " + name + ") and is not a holdfast " +
-                   "store; it was not touched. Choose another directory");
+                   "store; it was not touched. Choose another directory" + folder_below());
   }
+  return false;
+}
+
+result<void> directory::check_format(bool may_create) {
+  const auto found = is_store();
+  if (!found) return found.error();
+  if (*found) return {};
   if (what_ == missing::refuse) return no_store(where_.path);
   if (!may_create) return {};
   return io::replace_text(where_, file::format, format_text(), file_mode());

@@ -7,6 +7,7 @@
 #include <holdfast/error.hpp>
 #include <holdfast/store.hpp>
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -83,7 +84,14 @@ class directory {
  private:
   directory() = default;
   result<void> check_access(const request& asked, std::optional<gid_t> group);
+  bool is_sticky() const noexcept { return (facts_.mode & S_ISVTX) != 0; }
+  /// Where a store could be instead, as a clause; empty where we may make nothing.
+  std::string folder_below() const;
+  /// `change`, or what else to do where that would harm whoever relies on the folder as it is.
+  std::string advice(const std::string& change) const;
   result<bool> has_format() const;
+  /// False: it is empty, or somebody is making the store. Error: it is not ours.
+  result<bool> is_store() const;
   result<void> check_format(bool may_create);
   result<void> lock_setup();
   result<void> enter_boot();

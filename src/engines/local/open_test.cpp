@@ -243,6 +243,38 @@ TEST_F(local_open, refuses_a_directory_that_others_may_write_to) {
   EXPECT_TRUE(fs::is_empty(path()));
 }
 
+TEST_F(local_open, what_is_no_store_is_said_before_its_mode) {
+  ASSERT_TRUE(fs::create_directory(path()));
+  write(file("thesis.txt"), "precious");
+  for (const mode_t mode : {0777U, 01777U, 02770U}) {
+    ASSERT_EQ(::chmod(path().c_str(), mode), 0);
+    expect_refused(errc::damaged, "thesis.txt");
+    const auto o = open_at(path());
+    const std::string& said = o.error().message();
+    EXPECT_EQ(said.find("chmod"), std::string::npos) << said;
+    EXPECT_NE(said.find("such as local:" + path() + "/holdfast"), std::string::npos) << said;
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(path()), fs::directory_iterator()), 1);
+}
+
+TEST_F(local_open, nobody_is_told_to_change_the_mode_of_a_shared_directory) {
+  const group* own = ::getgrgid(::getegid());
+  ASSERT_NE(own, nullptr);
+  const std::string query = std::string("group=") + own->gr_name;
+  ASSERT_TRUE(fs::create_directory(path()));
+  ASSERT_EQ(::chmod(path().c_str(), 01777), 0);
+  for (const std::string& asked : {std::string(), query}) {
+    const auto o = open_at(path(), asked);
+    ASSERT_EQ(o.error(), errc::unavailable);
+    const std::string& said = o.error().message();
+    EXPECT_EQ(said.find("chmod"), std::string::npos) << said;
+    const std::string better = path() + "/holdfast" + (asked.empty() ? "" : "?" + asked);
+    EXPECT_NE(said.find("such as local:" + better), std::string::npos) << said;
+  }
+  EXPECT_TRUE(fs::is_empty(path()));
+  EXPECT_TRUE(open_at(path() + "/holdfast"));
+}
+
 TEST_F(local_open, refuses_somebody_elses_directory) {
   if (::geteuid() != 0) GTEST_SKIP() << "NOT TESTED: needs root to give a directory away";
   ASSERT_TRUE(fs::create_directory(path()));

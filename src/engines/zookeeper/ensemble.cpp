@@ -89,6 +89,7 @@ struct ensemble::flight {
   std::vector<zoo_request> requests{};
   repeat how{};
   on_landing done{};
+  time_point began{time_point::min()};
   time_point deadline{};  ///< Of all tries.
   time_point sent{};      ///< This one was.
   std::vector<zoo_reply> replies{};
@@ -120,8 +121,10 @@ void ensemble::close() {
 std::string ensemble::trouble() const {
   if (!refusal_.empty()) return refusal_;
   if (!connection_) return names_trouble_.empty() ? "not connected yet" : names_trouble_;
-  if (connection_->trouble().empty()) return "server " + server() + " has not answered yet";
-  return connection_->trouble();
+  if (!connection_->trouble().empty()) return connection_->trouble();
+  if (connection_->connected()) return "server " + server() + " has not answered yet";
+  if (server().empty()) return "not connected yet";
+  return server() + " does not answer like ZooKeeper; is this its port?";
 }
 
 std::string ensemble::told_trouble() const {
@@ -177,7 +180,10 @@ void ensemble::resolve() {
 }
 
 void ensemble::connect(const std::string& servers) {
-  if (servers.empty()) return reconnect_later();
+  if (servers.empty()) {
+    none_there();
+    return reconnect_later();
+  }
   connection_ = std::make_shared<io::zookeeper_connection>(
       loop_,
       io::zookeeper_connection::options{
@@ -202,7 +208,15 @@ void ensemble::reconnect_later() {
             });
 }
 
-void ensemble::connected() { prepare(); }
+void ensemble::connected() {
+  was_connected_ = true;
+  prepare();
+}
+
+void ensemble::none_there() {
+  none_there_at_ = clock::now();
+  fail_waiting();
+}
 
 void ensemble::disconnected() {
   lost_at_ = clock::now();
@@ -304,6 +318,8 @@ ensemble::flight_ptr ensemble::flight_of(std::vector<zoo_request> requests, repe
 
 void ensemble::fly(std::vector<zoo_request> requests, repeat how, on_landing done) {
   const auto f = flight_of(std::move(requests), how, std::move(done));
+  // The servers may have been tried before the first question came.
+  if (std::exchange(was_asked_, true)) f->began = clock::now();
   if (ready_ && connection_ && connection_->connected()) return launch(f);
   wait(f);
   if (connection_ && connection_->connected()) prepare();
@@ -395,9 +411,16 @@ void ensemble::wait(const flight_ptr& f) {
   loop_->at(soon, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->drain();
   });
-  loop_->at(f->deadline, [weak = weak_from_this()] {
+  const auto fail = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->fail_waiting();
-  });
+  };
+  loop_->at(f->deadline, fail);
+  if (is_hopeless(*f)) loop_->post(fail);
+}
+
+// A wrong URL is told at once. An ensemble that was connected is waited for: it may be restarting.
+bool ensemble::is_hopeless(const flight& f) const {
+  return !was_connected_ && none_there_at_ && *none_there_at_ >= f.began;
 }
 
 void ensemble::drain() {
@@ -413,7 +436,7 @@ void ensemble::fail_waiting() {
   const auto now = clock::now();
   std::vector<flight_ptr> late;
   std::erase_if(waiting_, [&](const flight_ptr& f) {
-    if (f->deadline > now) return false;
+    if (f->deadline > now && !is_hopeless(*f)) return false;
     late.push_back(f);
     return true;
   });

@@ -12,6 +12,7 @@
 #include <list>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -82,6 +83,7 @@ class ensemble final : public io::zookeeper_connection::owner,
 
   void connected() override;
   void disconnected() override;
+  void none_there() override;
   void ended() override;
   void node_changed(const std::string& path) override;
 
@@ -107,6 +109,7 @@ class ensemble final : public io::zookeeper_connection::owner,
   void finish(const flight_ptr& f, core::status what, std::string text);
   void wait(const flight_ptr& f);
   void drain();
+  bool is_hopeless(const flight& f) const;
   void fail_waiting();
   void watch_the_time();
   time_point silent_since() const;
@@ -125,8 +128,11 @@ class ensemble final : public io::zookeeper_connection::owner,
   mutable std::mutex mutex_;
   std::string told_trouble_{"not connected yet"};  ///< Under the mutex.
   time_point lost_at_{};
+  std::optional<time_point> none_there_at_;
   time_point last_answer_{};
   std::uint64_t flights_{};
+  bool was_connected_{};
+  bool was_asked_{};
   bool ready_{};  ///< The store's nodes are there, and of a format that is known.
   bool preparing_{};
   bool watches_the_time_{};
