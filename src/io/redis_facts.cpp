@@ -1,5 +1,7 @@
 #include "io/redis_facts.hpp"
 
+#include "core/server_life.hpp"
+
 #include <array>
 #include <charconv>
 #include <string>
@@ -46,6 +48,15 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
     return error(errc::unavailable, "the server is loading its data");
   }
   return {};
+}
+
+std::string life_of(const redis_facts& server) {
+  const auto promoted = server.info.find("second_repl_offset");
+  const auto named = server.info.find("master_replid");
+  if (promoted == server.info.end() || promoted->second == "-1" || named == server.info.end()) {
+    return core::server_life(server.run_id, {});
+  }
+  return core::server_life(server.run_id, named->second);
 }
 
 bool keeps_every_write(const redis_facts& server, const wire::reply& config) {

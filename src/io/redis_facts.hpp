@@ -5,6 +5,7 @@
 
 #include <holdfast/error.hpp>
 
+#include <string>
 #include <string_view>
 
 namespace holdfast::io {
@@ -13,6 +14,9 @@ namespace holdfast::io {
 /// which a restart would not be seen. `engine` is who needs that, for the message.
 /// Errors: `unavailable`, without naming the node.
 result<void> check_redis(const redis_facts& server, std::string_view engine);
+
+/// Its core::server_life(), from INFO.
+std::string life_of(const redis_facts& server);
 
 /// Whether whatever is found at this address later has every write that was answered. The server
 /// syncs each before it answers (`appendonly yes`, `appendfsync always`, no exception while it

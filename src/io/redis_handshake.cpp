@@ -133,11 +133,17 @@ void redis_handshake::on_info(const wire::reply& r) {
     facts_.info_refused = "INFO: " + printable(r.text);
     return;
   }
-  facts_.info = lines_of(r.text);
-  facts_.version = value_in(facts_.info, "redis_version", facts_.version);
-  facts_.mode = value_in(facts_.info, "redis_mode", facts_.mode);
-  facts_.role = value_in(facts_.info, "role", facts_.role == "replica" ? "slave" : facts_.role);
-  facts_.run_id = value_in(facts_.info, "run_id", {});
+  facts_.run_id.clear();
+  if (facts_.role == "replica") facts_.role = "slave";
+  take_info(facts_, r);
+}
+
+void take_info(redis_facts& server, const wire::reply& info) {
+  server.info = lines_of(info.text);
+  server.version = value_in(server.info, "redis_version", server.version);
+  server.mode = value_in(server.info, "redis_mode", server.mode);
+  server.role = value_in(server.info, "role", server.role);
+  server.run_id = value_in(server.info, "run_id", server.run_id);
 }
 
 redis_handshake::step redis_handshake::after(step s) const {

@@ -30,6 +30,9 @@ struct redis_facts {
   std::string info_refused;  ///< Why INFO was not answered; empty when it was.
 };
 
+/// Takes the answer to INFO over; what it does not say stays as it was.
+void take_info(redis_facts& server, const wire::reply& info);
+
 /// The first commands of a connection: HELLO 3 with the password, or AUTH where the server knows no
 /// HELLO, then SELECT, CLIENT SETNAME and INFO. Pure: bytes and replies, no socket.
 ///

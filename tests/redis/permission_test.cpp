@@ -135,5 +135,21 @@ TEST_F(permission, a_lock_is_not_left_behind_when_its_last_command_is_refused) {
   EXPECT_EQ(n.command({"EXISTS", "a"}), integer(0));
 }
 
+TEST_F(permission, no_record_of_a_session_stays_that_could_not_be_given_an_end) {
+  const answer before = n.command({"DBSIZE"});
+  const std::vector<std::vector<std::string_view>> users{
+      {"hmget", "hget", "hset", "time"},         // Redis 7 tells before the record is made.
+      {"hmget", "hget", "hset", "time", "del"},  // Before that it is taken back.
+  };
+  for (const auto& commands : users) {
+    connection by = user(commands);
+    for (const example& e : examples()) {
+      if (e.run != &scripts::open && e.run != &scripts::deny) continue;
+      EXPECT_EQ(n.run(by, *e.run, e.keys, e.arguments).error_word(), "NOPERM") << e.run->name;
+      EXPECT_EQ(n.command({"DBSIZE"}), before) << e.run->name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::redis_tests

@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 #include "core/lease.hpp"
 #include "core/redlock/rules.hpp"
+#include "core/server_life.hpp"
 #include "core/splitmix.hpp"
 
 #include <algorithm>
@@ -14,11 +15,16 @@ namespace {
 
 constexpr const char* take_out = "take it out of the list of nodes";
 
+/// Between two looks at a node that refuses what has to be written there.
+constexpr duration refusals_first = std::chrono::milliseconds{100};
+constexpr duration refusals_most = std::chrono::seconds{5};
+
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = std::chrono::seconds{5};
 
+/// The process, whatever data it has now.
 homes::server server_of(const node_facts& f) {
-  return {f.run_id, f.record ? f.record->id : std::string()};
+  return {std::string(process_of(f.run_id)), f.record ? f.record->id : std::string()};
 }
 
 time_point wait_over(time_point since, duration max_ttl) noexcept {
@@ -49,6 +55,7 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   if (n.facts.run_id != f.run_id) clocks_[i].restart();
   n.facts = f;
   n.fresh = fresh;
+  n.look_at = time_point::max();
   stop_join(i);
   n.why = misfit(i, now);
   if (!n.why.empty()) {
@@ -100,14 +107,16 @@ std::string admission::misfit(node_index i, time_point now) const {
 admission::step admission::judge(node_index i, time_point now) {
   node_state& n = nodes_[i];
   const auto& record = n.facts.record;
+  const bool same = record && is_same_life(record->run_id, n.facts.run_id);
   step s;
   if (!record && !any_record()) {
     n.is = standing::blank;
   } else if (record && n.stepped) {
     s.writes.push_back(mark(i));
-  } else if (record && record->run_id == n.facts.run_id && record->epoch > 0) {
+  } else if (same && record->epoch > 0) {
     admit(i);
-  } else if (record && record->run_id == n.facts.run_id) {
+    if (record->durable != n.facts.durable) s.writes.push_back(durability_of(i));
+  } else if (same) {
     wait_from_first_sight(i, now);
   } else if (record && record->epoch > 0 && record->durable && n.facts.durable) {
     n.is = standing::joining;
@@ -130,6 +139,7 @@ admission::step admission::judge_without_record(node_index i, time_point now) {
 
 void admission::admit(node_index i) {
   nodes_[i].is = standing::admitted;
+  nodes_[i].refusals = 0;
   nodes_[i].join.reset();
 }
 
@@ -178,8 +188,17 @@ write admission::mark(node_index i) {
   return w;
 }
 
+/// The next process is judged by what the record says then: it must not say of an older file that
+/// it has every write. It may fail; the next look sees that, and how it is then.
+write admission::durability_of(node_index i) const {
+  node_record r = *nodes_[i].facts.record;
+  r.durable = nodes_[i].facts.durable;
+  return {i, r.nonce, r.epoch, r};
+}
+
 admission::step admission::disconnected(node_index i, time_point now) {
   leave(i);
+  nodes_[i].look_at = time_point::max();
   return finish({}, now);
 }
 
@@ -243,7 +262,7 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
   step s;
   node_state& n = nodes_.at(i);
   if (n.is == standing::marking) {
-    if (r != write_reply::written) return doubted(i, now);
+    if (r != write_reply::written) return not_written(i, r, now);
     n.life = n.facts.record->nonce;
     n.stepped = false;
     homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
@@ -253,7 +272,7 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
       wait_from_first_sight(i, now);
     }
   } else if (n.adopting) {
-    if (r != write_reply::written) return doubted(i, now);
+    if (r != write_reply::written) return not_written(i, r, now);
     n.facts.record->run_id = n.facts.run_id;
     stop_join(i);
     admit(i);
@@ -261,6 +280,18 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
     take(i, n.join->written(r, now), s);
   }
   return finish(std::move(s), now);
+}
+
+/// Somebody else was first: that is looked at now. A server that refuses the write (full, without
+/// the replicas it wants, without the right) does so again: it is asked more and more rarely.
+admission::step admission::not_written(node_index i, write_reply r, time_point now) {
+  node_state& n = nodes_[i];
+  if (r == write_reply::changed) return doubted(i, now);
+  leave(i);
+  n.look_at =
+      now + std::min<duration>(refusals_first * (1U << std::min(n.refusals, 6U)), refusals_most);
+  ++n.refusals;
+  return finish({}, now);
 }
 
 /// What a rejoin wants done, and its end.
@@ -368,11 +399,15 @@ admission::step admission::finish(step s, time_point now) {
   go_on(s, now);
   settle_epoch(now);
   note_absence(s, now);
-  for (const node_state& n : nodes_) {
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
     if (n.join && n.is == standing::joining && !n.adopting && n.alone_at > now) {
       s.wake = std::min(s.wake, n.alone_at);
     }
     if (!config_.tokens && n.is == standing::waiting) s.wake = std::min(s.wake, n.ready);
+    if (now >= n.look_at) s.look.add(i);
+    if (now >= n.look_at) n.look_at = time_point::max();
+    s.wake = std::min(s.wake, n.look_at);
   }
   return s;
 }

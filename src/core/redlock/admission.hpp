@@ -36,6 +36,9 @@ namespace holdfast::core::redlock {
 /// seals and writes without a wait; when too few others can be sealed for four node timeouts it
 /// only writes its run_id: what it has is all there is, and it would be the same after a seal.
 ///
+/// A node that does not sync every write any more, or does again, has that written down: after a
+/// restart the record is all there is to tell whether an older file may have been loaded.
+///
 /// A lagging node is brought up after some node timeouts, when all were looked at once more: many
 /// clients see it at the same time, and each that seals puts nodes behind for all others.
 ///
@@ -129,6 +132,8 @@ class admission {
     bool adopting{};        ///< A write of its run_id alone is under way.
     time_point catch_up{time_point::max()};  ///< lagging: when it is looked at, then brought up.
     bool looked_again{};
+    time_point look_at{time_point::max()};  ///< It refused a write: when it is looked at again.
+    unsigned refusals{};                    ///< In a row.
     std::optional<rejoin> join{};
   };
 
@@ -141,6 +146,8 @@ class admission {
   void wait_from_first_sight(node_index i, time_point now);
   void begin_join(node_index i, time_point ready);
   write mark(node_index i);
+  write durability_of(node_index i) const;
+  step not_written(node_index i, write_reply r, time_point now);
   time_point alone_after(time_point now) const noexcept;
   void go_on(step& s, time_point now);
   void take(node_index i, const rejoin::step& from, step& s);

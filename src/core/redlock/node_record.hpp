@@ -18,19 +18,19 @@ struct node_record {
   std::string id{};       ///< Of the node, given by init; two nodes never share one.
   std::string nonce{};    ///< Of this life of its data. Every script compares it.
   std::uint64_t epoch{};  ///< Zero: it waits, and no script grants or extends.
-  std::string run_id{};   ///< Of the process that was admitted.
+  std::string run_id{};   ///< Of the process that was admitted; its core::server_life().
   std::uint64_t floor{};  ///< No token of any lock was above it.
   duration max_ttl{};
   server_time last_time{};
   std::string config_hash{};  ///< Of the list of nodes.
-  bool durable{};             ///< It was verified to sync every write when it was admitted.
+  bool durable{};             ///< It was verified to sync every write when it was last looked at.
   friend bool operator==(const node_record&, const node_record&) = default;
 };
 
 /// What a client reads of a node when it connects, before the node may vote.
 struct node_facts {
   std::string address{};  ///< For messages.
-  std::string run_id{};
+  std::string run_id{};   ///< As in the record.
   bool master{true};
   bool standalone{true};  ///< Neither a sentinel nor of a cluster.
   bool durable{};         ///< `appendfsync always` and nothing that weakens it, verified now.

@@ -1,6 +1,7 @@
 #include "engines/redis/admission.hpp"
 
 #include "core/lease.hpp"
+#include "core/server_life.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -28,7 +29,7 @@ admission::verdict admission::judge(const sight& s, time_point now) {
     return error(errc::unsupported, "the store there has format " + r.format +
                                         ", this program knows format 1: use a newer holdfast");
   }
-  const bool restarted = r.run_id != s.run_id;
+  const bool restarted = !core::is_same_life(r.run_id, s.run_id);
   const bool lost = !r.whole || (restarted && !(r.durable && s.durable)) || r.floor < s.known;
   if (lost) {
     auto w = replacement(s);

@@ -52,6 +52,15 @@ TEST(admission, a_server_without_a_record_gets_one_that_waits) {
   EXPECT_EQ(w->record.max_ttl, 5s) << "the URL's";
 }
 
+TEST(admission, a_server_that_was_promoted_has_the_data_of_another_one) {
+  const auto v = judge().judge(sight(record(), "run-1#data-2"), start);
+  const auto* w = written(v);
+  ASSERT_NE(w, nullptr) << "the same process, and not what it had granted";
+  EXPECT_EQ(w->record.nonce, "fresh");
+  EXPECT_FALSE(w->record.admitted);
+  EXPECT_EQ(w->record.run_id, "run-1#data-2");
+}
+
 TEST(admission, another_process_that_may_have_lost_writes_begins_a_new_life) {
   for (const bool was : {false, true}) {
     for (const bool is : {false, true}) {

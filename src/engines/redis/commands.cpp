@@ -99,6 +99,8 @@ std::string load(const script& s) { return plain("SCRIPT", "LOAD", s.text); }
 
 std::string persistence() { return plain("CONFIG", "GET", "*append*"); }
 
+std::string info() { return plain("INFO"); }
+
 std::string role() { return plain("ROLE"); }
 
 std::string await_replicas(std::uint32_t count, duration limit) {

@@ -35,6 +35,8 @@ std::string clean(std::string_view nonce, std::string_view cursor);
 std::string load(const script& s);
 /// The settings that io::keeps_every_write() reads.
 std::string persistence();
+/// INFO, whole: a server before 7.0 gives one section or all.
+std::string info();
 std::string role();
 /// WAIT: how many replicas have what this connection wrote.
 std::string await_replicas(std::uint32_t count, duration limit);

@@ -229,6 +229,10 @@ void master::inspect() {
     q->connection = connects_;
   }
   const auto self = shared_from_this();
+  // What the handshake read may be over: it may have been a replica since.
+  ask(commands::info(), [q](const wire::reply* r) {
+    if (r != nullptr && r->is(wire::reply_kind::text)) io::take_info(q->server, *r);
+  });
   ask(commands::persistence(), [q](const wire::reply* r) {
     q->synced = r != nullptr && io::keeps_every_write(q->server, *r);
   });
@@ -245,6 +249,10 @@ void master::inspect() {
 }
 
 std::optional<error> master::unfit(const inquiry& q) const {
+  if (q.server.role != "master") {
+    return error(errc::unavailable,
+                 "the server has become a replica (role " + q.server.role + "); name its master");
+  }
   const std::string attached = std::to_string(q.replicas.value_or(0));
   switch (settings_.with_replicas) {
     case settings::replication::ignored:
@@ -283,7 +291,7 @@ void master::inspected(const inquiry& q) {
     settle({}, {status_of(why->code()), node + why->message()});
     return inspect_later(look_later);
   }
-  admission::sight s{.run_id = q.server.run_id,
+  admission::sight s{.run_id = io::life_of(q.server),
                      .durable = is_durable(q),
                      .record = *q.record,
                      .known = known_.load(),

@@ -235,7 +235,9 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
     members_[i]->load_refusal.clear();
     members_[i]->refuses = false;
   }
-  look(i);
+  // The handshake has just read INFO.
+  load_scripts(i);
+  examine(i, occasion::needed);
   for_listeners([i](link_listener& l) { l.connected(i); });
 }
 

@@ -203,7 +203,11 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   void went_up(node_index i, const io::redis_facts& facts);
   void went_down(node_index i);
+  /// Why a node is looked at: in passing silence says nothing.
+  enum class occasion : std::uint8_t { needed, passing };
   void look(node_index i);
+  void read_again(node_index i, occasion why);
+  void examine(node_index i, occasion why);
   void load_scripts(node_index i);
   void script_loaded(node_index i, const script& s, const io::redis_answer& a);
   void reconnect(node_index i);
@@ -217,7 +221,9 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void carry_out(step s);
   void send_seal(const core::redlock::seal& what);
   void send_write(const core::redlock::write& what);
+  void heed_write(node_index i, const io::redis_answer& a);
   void poll_clocks();
+  void read_one_again();
   void refresh();
   void wake_at(time_point when);
   void tell_ready(time_point now);
@@ -239,6 +245,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::vector<waiter> waiters_;
   std::vector<std::weak_ptr<link_listener>> listeners_;
   std::size_t sweep_at_{16};
+  node_index turn_{};  ///< Of read_one_again(); on the loop's thread.
   std::uint64_t timer_{};
   time_point timer_at_{time_point::max()};
   bool closed_{};

@@ -57,13 +57,35 @@ void cluster::load_again(node_index i) {
 void cluster::look(node_index i) {
   // Each time: one that loads its data refuses the scripts, too.
   load_scripts(i);
+  read_again(i, occasion::needed);
+}
+
+/// What it said of itself when it was connected to may be over: it may have been a replica since.
+void cluster::read_again(node_index i, occasion why) {
+  const std::uint64_t connection = connection_of(i);
+  std::string bytes;
+  commands::info(bytes);
+  ask(i, bytes, clock::now() + inquiry_limit,
+      [self = weak_from_this(), i, connection, why](const io::redis_answer& a) {
+        const auto c = self.lock();
+        if (!c || connection == 0 || connection != c->connection_of(i)) return;
+        if (a.reply == nullptr && why == occasion::passing) return;
+        if (a.reply != nullptr && a.reply->is(wire::reply_kind::text)) {
+          const std::lock_guard hold(c->mutex_);
+          io::take_info(*c->members_[i]->server, *a.reply);
+        }
+        c->examine(i, why);
+      });
+}
+
+void cluster::examine(node_index i, occasion why) {
   const std::uint64_t connection = connection_of(i);
   std::string bytes;
   commands::persistence(bytes);
   ask(i, bytes, clock::now() + inquiry_limit,
-      [self = weak_from_this(), i, connection](const io::redis_answer& a) {
+      [self = weak_from_this(), i, connection, why](const io::redis_answer& a) {
         const auto c = self.lock();
-        if (!c) return;
+        if (!c || (a.reply == nullptr && why == occasion::passing)) return;
         // Silence is not the answer that it syncs nothing.
         if (a.reply == nullptr) return c->looked(i, connection, false, a, a.at);
         const bool durable = c->is_durable(i, *a.reply);
@@ -72,7 +94,8 @@ void cluster::look(node_index i) {
         c->settings_.tokens ? commands::look(again) : commands::time(again);
         const time_point sent = clock::now();
         c->ask(i, again, sent + inquiry_limit,
-               [self, i, connection, durable, sent](const io::redis_answer& b) {
+               [self, i, connection, durable, sent, why](const io::redis_answer& b) {
+                 if (b.reply == nullptr && why == occasion::passing) return;
                  if (const auto d = self.lock()) d->looked(i, connection, durable, b, sent);
                });
       });
@@ -163,8 +186,21 @@ void cluster::poll_clocks() {
         if (d && at) d->told_time(i, *at, sent, a.at);
       });
     }
+    c->read_one_again();
     c->poll_clocks();
   });
+}
+
+/// In turn, with each poll one: a node that votes may have been a replica for a moment, or sync its
+/// writes no longer.
+void cluster::read_one_again() {
+  const node_index i = turn_;
+  turn_ = (turn_ + 1) % static_cast<node_index>(size());
+  {
+    const std::lock_guard hold(mutex_);
+    if (admission_.standing_of(i) != admission::standing::admitted) return;
+  }
+  if (connection_of(i) != 0) read_again(i, occasion::passing);
 }
 
 /// The server closes the connection behind its answer, and then the name is looked up anew.
@@ -197,6 +233,14 @@ void cluster::send_write(const write& what) {
   });
 }
 
+/// Until the next look: who asks why the node does not vote is told what it refused.
+void cluster::heed_write(node_index i, const io::redis_answer& a) {
+  if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
+  const std::lock_guard hold(mutex_);
+  members_[i]->unreadable =
+      addresses_[i] + ": its record cannot be written: " + wire::printable(a.reply->text);
+}
+
 void cluster::write_record(const write& what, std::function<void(write_reply)> then) {
   // Connections are replaced on the loop's thread: there the comparison holds until it is sent.
   loop_->post([self = weak_from_this(), what, then = std::move(then)] {
@@ -207,12 +251,14 @@ void cluster::write_record(const write& what, std::function<void(write_reply)> t
       const std::lock_guard hold(c->mutex_);
       facts_of = c->members_[what.node]->facts_of;
     }
-    if (facts_of != c->connection_of(what.node)) return then(write_reply::failed);
+    if (facts_of != c->connection_of(what.node)) return then(write_reply::changed);
     std::string bytes;
     commands::write(bytes, what);
-    c->ask(what.node, bytes, clock::now() + inquiry_limit, [then](const io::redis_answer& a) {
-      then(a.reply == nullptr ? write_reply::failed : replies::write(*a.reply));
-    });
+    c->ask(what.node, bytes, clock::now() + inquiry_limit,
+           [self, i = what.node, then](const io::redis_answer& a) {
+             if (const auto d = self.lock()) d->heed_write(i, a);
+             then(a.reply == nullptr ? write_reply::failed : replies::write(*a.reply));
+           });
   });
 }
 

@@ -175,6 +175,8 @@ void time(std::string& out) { resp_writer(out).command("TIME"); }
 
 void persistence(std::string& out) { resp_writer(out).command("CONFIG", "GET", "*append*"); }
 
+void info(std::string& out) { resp_writer(out).command("INFO"); }
+
 void subscribe(std::string& out, std::string_view channel) {
   resp_writer(out).command("SUBSCRIBE", channel);
 }

@@ -76,6 +76,8 @@ void load(std::string& out, const script& s);
 void time(std::string& out);
 /// The settings that facts::is_durable() reads.
 void persistence(std::string& out);
+/// INFO, whole: a server before 7.0 gives one section or all.
+void info(std::string& out);
 /// On RESP3 the answer is a push.
 void subscribe(std::string& out, std::string_view channel);
 void unsubscribe(std::string& out, std::string_view channel);

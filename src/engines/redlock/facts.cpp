@@ -8,7 +8,7 @@ result<void> check(const io::redis_facts& server) { return io::check_redis(serve
 
 core::redlock::node_facts of(const io::redis_facts& server) {
   core::redlock::node_facts f;
-  f.run_id = server.run_id;
+  f.run_id = io::life_of(server);
   // A sentinel has no role, and is told by its mode.
   f.master = server.role == "master" || server.mode == "sentinel";
   f.standalone = server.mode == "standalone";

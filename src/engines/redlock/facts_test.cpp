@@ -52,6 +52,11 @@ TEST(facts, tell_a_master_from_all_that_redlock_cannot_use) {
   f.role = "slave";
   EXPECT_FALSE(facts::of(f).master);
   f = a_server();
+  f.info["master_replid"] = "data-1";
+  EXPECT_EQ(facts::of(f).run_id, "run-1") << "it was never promoted";
+  f.info["second_repl_offset"] = "17";
+  EXPECT_EQ(facts::of(f).run_id, "run-1#data-1") << "it has the data of the server it followed";
+  f = a_server();
   f.mode = "cluster";
   EXPECT_FALSE(facts::of(f).standalone);
   f.mode = f.role = "sentinel";

@@ -7,11 +7,12 @@ return answer(function()
   if denied and denied ~= '0' then
     denied_session(KEYS[2])
   end
+  check_ending(KEYS[2], ARGV[2])
   local record = {unpack(ARGV, 3)}
   for _, text in ipairs({'ttl', ARGV[2], 'denied', '0'}) do
     record[#record + 1] = text
   end
   run('HSET', KEYS[2], unpack(record))
-  run('PEXPIRE', KEYS[2], ARGV[2])
+  end_new_record(KEYS[2], ARGV[2])
   return 1
 end)

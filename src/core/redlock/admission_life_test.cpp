@@ -1,0 +1,111 @@
+#include "core/redlock/admission_test.hpp"
+
+#include <gtest/gtest.h>
+
+/// What a node says of itself may change while its process lives.
+
+namespace holdfast::core::redlock {
+namespace {
+
+TEST(admission_life, a_server_that_was_promoted_has_lost_what_it_granted) {
+  store s(3);
+  s.connect_all(t0);
+  ASSERT_EQ(s.a.voters().size(), 3U);
+  s.facts[0].run_id = "run0#data-1";
+  s.connect(0, t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+  ASSERT_EQ(s.writes.size(), 1U);
+  EXPECT_NE(s.writes[0].record.nonce, "nonce0") << "no client counts what the old nonce grants";
+  EXPECT_EQ(s.writes[0].record.epoch, 0U);
+  EXPECT_EQ(s.writes[0].record.run_id, "run0#data-1");
+  s.tick(t0 + 1s + wait);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+
+  s.facts[0].run_id = "run0#data-2";
+  s.connect(0, t0 + 200s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "each promotion";
+}
+
+TEST(admission_life, a_promotion_that_is_forgotten_is_no_loss) {
+  store s(3);
+  s.facts[0].run_id = s.facts[0].record->run_id = "run0#data-1";
+  s.connect_all(t0);
+  ASSERT_EQ(s.a.voters().size(), 3U);
+  s.facts[0].run_id = "run0";
+  s.connect(0, t0 + 1s);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+  EXPECT_TRUE(s.writes.empty());
+}
+
+TEST(admission_life, a_node_that_no_longer_syncs_has_it_in_its_record) {
+  store s(3);
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  s.connect_all(t0);
+  ASSERT_TRUE(s.writes.empty());
+  s.facts[0].durable = false;
+  s.connect(0, t0 + 1s);
+  ASSERT_EQ(s.writes.size(), 1U);
+  EXPECT_FALSE(s.writes[0].record.durable);
+  EXPECT_EQ(s.writes[0].record.nonce, "nonce0") << "what it granted stays";
+  EXPECT_EQ(s.writes[0].record.epoch, 3U);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+
+  // Its file is older than what it granted since, whatever it is set to now.
+  s.facts[0].run_id = "run9";
+  s.facts[0].durable = true;
+  s.connect(0, t0 + 2s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission_life, a_node_that_syncs_again_votes_at_once_after_a_restart) {
+  store s(3);
+  for (auto& f : s.facts) f.durable = true;
+  s.connect_all(t0);
+  EXPECT_EQ(s.writes.size(), 3U);
+  EXPECT_TRUE(s.facts[0].record->durable);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 1s);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
+TEST(admission_life, while_its_durability_is_written_it_votes_on) {
+  store s(3);
+  s.connect_all(t0);
+  auto f = s.facts[0];
+  f.durable = true;
+  const auto step = s.a.found(0, f, "fresh", t0 + 1s);
+  ASSERT_EQ(step.writes.size(), 1U);
+  EXPECT_TRUE(s.a.voters().has(0));
+  EXPECT_TRUE(s.a.written(0, write_reply::failed, t0 + 1s).look.empty());
+  EXPECT_TRUE(s.a.voters().has(0)) << "a full node extends and releases, too";
+  EXPECT_EQ(s.a.found(0, f, "fresh", t0 + 6s).writes.size(), 1U) << "tried again";
+}
+
+TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rarely) {
+  store s(3);
+  s.connect_all(t0);
+  auto f = s.facts[0];
+  f.run_id = "run9";
+  time_point now = t0 + 1s;
+  duration last{};
+  for (int tries = 0; tries < 10; ++tries) {
+    ASSERT_EQ(s.a.found(0, f, s.fresh(), now).writes.size(), 1U);
+    const auto refused = s.a.written(0, write_reply::failed, now);
+    EXPECT_TRUE(refused.look.empty()) << "at once it would refuse again";
+    const duration pause = refused.wake - now;
+    EXPECT_GE(pause, 100ms);
+    EXPECT_LE(pause, 5s);
+    EXPECT_TRUE(pause > last || pause == 5s);
+    last = pause;
+    EXPECT_TRUE(s.a.tick(now + pause - 1ms).look.empty());
+    now += pause;
+    EXPECT_TRUE(s.a.tick(now).look.has(0));
+  }
+  EXPECT_EQ(last, 5s);
+  s.a.found(0, f, s.fresh(), now);
+  EXPECT_TRUE(s.a.written(0, write_reply::changed, now).look.has(0)) << "somebody else was first";
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
