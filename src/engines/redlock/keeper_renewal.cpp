@@ -4,6 +4,7 @@
 #include "engines/redlock/replies.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -17,6 +18,15 @@ using core::redlock::renewal;
 
 /// A node that is silent for longer is asked again by the next batch.
 duration batch_limit(duration ttl) { return ttl / 6; }
+
+/// What extends these with tokens off: the same for every node.
+void write_plain(std::string& bytes, duration ttl, std::span<const held_key> locks) {
+  if (locks.empty()) {
+    commands::time(bytes);
+  } else {
+    commands::renew_plain(bytes, ttl, locks);
+  }
+}
 
 }  // namespace
 
@@ -121,14 +131,12 @@ void keeper::send_batch(const renewal::batch& b) {
   io::redis_connection::command c;
   c.deadline = now + batch_limit(draft_.ttl);
   c.receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
+  // Only a nonce makes the bytes another node's: most of this function's time is their writing.
+  if (!cluster_->set().tokens) write_plain(bytes, draft_.ttl, locks);
   for_each(voting->keepers, [&](node_index i) {
-    bytes.clear();
     if (cluster_->set().tokens) {
+      bytes.clear();
       commands::renew(bytes, draft_.id, draft_.ttl, voting->nonces[i], locks);
-    } else if (locks.empty()) {
-      commands::time(bytes);
-    } else {
-      commands::renew_plain(bytes, draft_.ttl, locks);
     }
     // One that cannot be sent is like one that is not answered.
     c.bytes = bytes;
