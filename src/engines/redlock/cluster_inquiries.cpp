@@ -237,6 +237,7 @@ void cluster::send_write(const write& what) {
 void cluster::heed_write(node_index i, const io::redis_answer& a) {
   if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
   const std::lock_guard hold(mutex_);
+  if (admission_.voters().has(i)) return;
   members_[i]->unreadable =
       addresses_[i] + ": its record cannot be written: " + wire::printable(a.reply->text);
 }
