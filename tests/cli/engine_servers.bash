@@ -76,3 +76,36 @@ time.sleep(600)' "$1" 3>&- &
   echo $! >"$1/pid"
   until_true test -e "$1/port"
 }
+
+# took COMMAND: how many milliseconds, in $took.
+took() {
+  local began
+  began=$(date +%s%3N)
+  "$@"
+  took=$(($(date +%s%3N) - began))
+}
+
+# absent_servers_are_told_at_once SCHEME SERVER: which is up.
+absent_servers_are_told_at_once() {
+  local at i
+  for at in 127.0.0.1:1 127.0.0.1:1,127.0.0.1:2 nosuch.invalid; do
+    took expect 69 holdfast run -n x --store "$1://$at/t?node_timeout=10s" -- true
+    says "${at%%,*}"
+    ((took < 5000)) || { echo "$at: $took ms"; return 1; }
+  done
+  for i in 1 2 3 4 5; do
+    expect 0 holdfast run x --store "$1://127.0.0.1:1,$2,127.0.0.1:2/t" -- true
+  done
+}
+
+# silence_is_waited_for SCHEME [WORDS]: what is said behind the server's address.
+silence_is_waited_for() {
+  local at
+  start_silent silent
+  at=127.0.0.1:$(<silent/port)
+  took expect 69 holdfast run -n x --store "$1://$at,127.0.0.1:1/t?node_timeout=3s" -- true
+  ((took > 2800)) || { echo "$took ms"; return 1; }
+  took expect 69 holdfast run -n x --store "$1://$at/t?node_timeout=1s" -- true
+  says "$at${2:-}"
+  stop_in silent
+}

@@ -94,32 +94,10 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
   expect 69 holdfast doctor --store "etcd://127.0.0.1:1/t?node_timeout=300ms"
 }
 
-# took COMMAND: how many milliseconds, in $took.
-took() {
-  local began
-  began=$(date +%s%3N)
-  "$@"
-  took=$(($(date +%s%3N) - began))
-}
-
 @test "servers that are all not there are told at once, and one that is up is found" {
-  for at in 127.0.0.1:1 127.0.0.1:1,127.0.0.1:2 nosuch.invalid; do
-    took expect 69 holdfast run -n x --store "etcd://$at/t?node_timeout=10s" -- true
-    says "${at%%,*}"
-    ((took < 5000)) || { echo "$at: $took ms"; return 1; }
-  done
-  for i in 1 2 3 4 5; do
-    expect 0 holdfast run x --store "etcd://127.0.0.1:1,$server,127.0.0.1:2/t" -- true
-  done
+  absent_servers_are_told_at_once etcd "$server"
 }
 
 @test "a server that is silent is waited for" {
-  start_silent silent
-  port=$(<silent/port)
-  at=127.0.0.1:$port,127.0.0.1:1
-  took expect 69 holdfast run -n x --store "etcd://$at/t?node_timeout=3s" -- true
-  ((took > 2800)) || { echo "$took ms"; return 1; }
-  took expect 69 holdfast run -n x --store "etcd://127.0.0.1:$port/t?node_timeout=1s" -- true
-  says "127.0.0.1:$port"
-  stop_in silent
+  silence_is_waited_for etcd
 }
