@@ -73,8 +73,11 @@ result<bool> has_a_reason(const founding::config& c, std::span<const node> nodes
     const node& n = nodes[i];
     if (is_of_other_list(c, n)) return true;
     if (n.answered && n.facts.record && n.facts.record->max_ttl != c.max_ttl) return true;
-    if (n.votes) ++votes;
-    if (!n.votes) others += (others.empty() ? "" : ", ") + name_of(nodes[i], i);
+    if (n.votes) {
+      ++votes;
+    } else {
+      others += (others.empty() ? "" : ", ") + name_of(n, i);
+    }
   }
   if (votes < majority(nodes.size())) return true;
   if (others.empty()) return false;

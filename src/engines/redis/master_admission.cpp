@@ -222,17 +222,20 @@ void master::subscribe() {
 
 void master::inspect() {
   const auto q = std::make_shared<inquiry>();
+  bool was_judged{};
   {
     const std::lock_guard hold(mutex_);
     if (!server_) return;
+    was_judged = judged_;
     q->server = *server_;
     q->connection = connects_;
   }
   const auto self = shared_from_this();
-  // What the handshake read may be over: it may have been a replica since.
-  ask(commands::info(), [q](const wire::reply* r) {
+  // What the handshake read may be over by then: it may have been a replica since.
+  const auto take = [q](const wire::reply* r) {
     if (r != nullptr && r->is(wire::reply_kind::text)) io::take_info(q->server, *r);
-  });
+  };
+  if (was_judged) ask(commands::info(), take);
   ask(commands::persistence(), [q](const wire::reply* r) {
     q->synced = r != nullptr && io::keeps_every_write(q->server, *r);
   });

@@ -131,7 +131,7 @@ void keeper::send_batch(const renewal::batch& b) {
   io::redis_connection::command c;
   c.deadline = now + batch_limit(draft_.ttl);
   c.receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
-  // Only a nonce makes the bytes another node's: most of this function's time is their writing.
+  // Only a nonce makes the bytes another node's.
   if (!cluster_->set().tokens) write_plain(bytes, draft_.ttl, locks);
   for_each(voting->keepers, [&](node_index i) {
     if (cluster_->set().tokens) {
