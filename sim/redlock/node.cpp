@@ -262,9 +262,11 @@ node::answer node::write(const core::redlock::write& w) {
     out.refused = fault::counter_full;
     return out;
   }
+  const bool goes_on = seen && seen->nonce == w.record.nonce && seen->epoch == w.record.epoch;
+  const server_time newest = goes_on ? std::max(seen->last_time, wall_) : wall_;
   data_.record = w.record;
   data_.record->floor = floor;
-  data_.record->last_time = wall_;
+  data_.record->last_time = newest;
   out.number = 1;
   return out;
 }

@@ -44,7 +44,9 @@ void roster::look(node_index i) {
       [&w](world::host& h) {
         h.server.load_scripts();
         const auto index = static_cast<node_index>(&h - &w.at(0));
-        return sight{w.facts_of(index), w.wall_of(h)};
+        sight s{w.facts_of(index), w.wall_of(h)};
+        s.facts.at = s.at;
+        return s;
       },
       [this, i, sent](const sight* s, std::uint64_t connection) {
         if (of_.connection(i) != connection || !of_.up(i)) return;

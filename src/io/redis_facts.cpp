@@ -1,9 +1,11 @@
 #include "io/redis_facts.hpp"
 
 #include "core/server_life.hpp"
+#include "wire/server_error.hpp"
 
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -13,9 +15,11 @@ namespace {
 
 constexpr int version_min = 6;
 
-bool info_says(const redis_facts& server, std::string_view key, std::string_view value) {
+/// `missing`: what it counts as when the server does not tell.
+bool info_says(const redis_facts& server, std::string_view key, std::string_view value,
+               std::string_view missing = {}) {
   const auto found = server.info.find(key);
-  return found != server.info.end() && found->second == value;
+  return (found == server.info.end() ? missing : found->second) == value;
 }
 
 bool config_says(const wire::reply& config, std::string_view key, std::string_view value) {
@@ -23,12 +27,61 @@ bool config_says(const wire::reply& config, std::string_view key, std::string_vi
   return found != nullptr && found->is(wire::reply_kind::text) && found->text == value;
 }
 
+/// All that keeps_every_write() asks for but what a rewrite of the file says.
+bool is_set_to_keep(const redis_facts& server, const wire::reply& config) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> wanted{{
+      {"appendonly", "yes"},
+      {"appendfsync", "always"},
+      {"no-appendfsync-on-rewrite", "no"},
+  }};
+  for (const auto& [key, value] : wanted) {
+    if (!config_says(config, key, value)) return false;
+  }
+  // Replicas are copied to behind the answers: what one that was promoted has synced is not all
+  // that was answered, and its master's clients may find it next.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 4> signs{{
+      {"connected_slaves", "0"},
+      {"second_repl_offset", "-1"},
+      {"aof_enabled", "1"},
+      {"aof_last_write_status", "ok"},
+  }};
+  for (const auto& [key, value] : signs) {
+    if (!info_says(server, key, value)) return false;
+  }
+  return true;
+}
+
+enum class file_state : std::uint8_t { unknown, settled, rewritten };
+
+/// After CONFIG SET appendonly yes nothing is safe before the first rewrite has ended, and INFO
+/// does not tell that one from any other.
+file_state file_of(const redis_facts& server) {
+  auto state = file_state::settled;
+  for (const char* sign : {"aof_rewrite_in_progress", "aof_rewrite_scheduled"}) {
+    if (info_says(server, sign, "0")) continue;
+    if (!info_says(server, sign, "1")) return file_state::unknown;
+    state = file_state::rewritten;
+  }
+  return state;
+}
+
+std::string advice_on_info(std::string_view refused) {
+  const auto said = wire::server_error_of(refused);
+  if (said == wire::server_error::noperm) return "allow it with ACL SETUSER <user> +info";
+  if (refused.starts_with("ERR unknown command")) {
+    return "INFO was renamed or disabled there (rename-command), and is needed to see a restart; "
+           "give it its name back";
+  }
+  return "each new connection asks again";
+}
+
 }  // namespace
 
 result<void> check_redis(const redis_facts& server, std::string_view engine) {
   if (!server.info_refused.empty()) {
-    return error(errc::unavailable, "the server does not say who it is: " + server.info_refused +
-                                        "; allow it with ACL SETUSER <user> +info");
+    return error(errc::unavailable,
+                 "the server does not say who it is: INFO: " + server.info_refused + "; " +
+                     advice_on_info(server.info_refused));
   }
   int major{};
   const std::string& v = server.version;
@@ -51,39 +104,20 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
 }
 
 std::string life_of(const redis_facts& server) {
-  const auto promoted = server.info.find("second_repl_offset");
   const auto named = server.info.find("master_replid");
-  if (promoted == server.info.end() || promoted->second == "-1" || named == server.info.end()) {
-    return core::server_life(server.run_id, {});
-  }
-  return core::server_life(server.run_id, named->second);
+  const bool promoted = !info_says(server, "second_repl_offset", "-1", "-1");
+  // That is forgotten an hour after its last replica has left; what it read as a replica is not.
+  const bool copied = !info_says(server, "total_net_repl_input_bytes", "0", "0");
+  const bool has_name = named != server.info.end();
+  return core::server_life(server.run_id, has_name && (promoted || copied) ? named->second : "");
 }
 
 bool keeps_every_write(const redis_facts& server, const wire::reply& config) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> wanted{{
-      {"appendonly", "yes"},
-      {"appendfsync", "always"},
-      {"no-appendfsync-on-rewrite", "no"},
-  }};
-  for (const auto& [key, value] : wanted) {
-    if (!config_says(config, key, value)) return false;
-  }
-  // After CONFIG SET appendonly yes nothing is safe before the first rewrite has ended, and INFO
-  // does not tell that one from any other. Replicas are copied to behind the answers: what one that
-  // was promoted has synced is not all that was answered, and its master's clients may find it
-  // next.
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> signs{{
-      {"connected_slaves", "0"},
-      {"second_repl_offset", "-1"},
-      {"aof_enabled", "1"},
-      {"aof_last_write_status", "ok"},
-      {"aof_rewrite_in_progress", "0"},
-      {"aof_rewrite_scheduled", "0"},
-  }};
-  for (const auto& [key, value] : signs) {
-    if (!info_says(server, key, value)) return false;
-  }
-  return true;
+  return is_set_to_keep(server, config) && file_of(server) == file_state::settled;
+}
+
+bool keeps_every_write_but_rewrites(const redis_facts& server, const wire::reply& config) {
+  return file_of(server) == file_state::rewritten && is_set_to_keep(server, config);
 }
 
 }  // namespace holdfast::io

@@ -25,4 +25,8 @@ std::string life_of(const redis_facts& server);
 /// `CONFIG GET *append*`; a user without CONFIG proves nothing.
 bool keeps_every_write(const redis_facts& server, const wire::reply& config);
 
+/// Whether it would be true but for a rewrite of the file that is under way or will be: INFO does
+/// not tell one of a file that has every write, as servers begin by themselves, from the first one.
+bool keeps_every_write_but_rewrites(const redis_facts& server, const wire::reply& config);
+
 }  // namespace holdfast::io

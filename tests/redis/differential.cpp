@@ -249,7 +249,7 @@ std::string twins::change_real(const operation& o) {
     case kind::write:
       return words(real_.run(scripts::write, {node_key},
                              {seen, number(o.epoch), r.id, r.nonce, number(r.epoch), r.run_id,
-                              number(r.floor), "60000", r.config_hash, "0"}),
+                              number(r.floor), "60000", r.config_hash, "0", "0"}),
                    o.what);
     case kind::acquire_plain:
       return words(real_.command({"SET", lock, value_of(o), "NX", "PX", "30000"}), o.what);

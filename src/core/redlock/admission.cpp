@@ -4,10 +4,8 @@
 #include "core/lease.hpp"
 #include "core/redlock/rules.hpp"
 #include "core/server_life.hpp"
-#include "core/splitmix.hpp"
 
 #include <algorithm>
-#include <map>
 
 namespace holdfast::core::redlock {
 
@@ -18,6 +16,9 @@ constexpr const char* take_out = "take it out of the list of nodes";
 /// Between two looks at a node that refuses what has to be written there.
 constexpr duration refusals_first = std::chrono::milliseconds{100};
 constexpr duration refusals_most = std::chrono::seconds{5};
+
+/// Between two looks at a node whose clock is behind.
+constexpr duration behind_pause = std::chrono::seconds{1};
 
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = std::chrono::seconds{5};
@@ -52,8 +53,9 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   if (new_life) n.stepped = false;
   if (new_life) n.life = f.record->nonce;
   if (new_life) clocks_[i].begin_anew(f.record->last_time, now);
-  if (n.facts.run_id != f.run_id) clocks_[i].restart();
+  const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
+  n.facts.durable = durable;
   n.fresh = fresh;
   n.look_at = time_point::max();
   stop_join(i);
@@ -74,6 +76,14 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
     s.writes.insert(s.writes.end(), more.writes.begin(), more.writes.end());
   }
   return finish(std::move(s), now);
+}
+
+/// Whether this very process was seen to sync every write: by us, or as the notes say.
+bool admission::knows_as_durable(node_index i, const node_facts& f) const {
+  const node_facts& before = nodes_[i].facts;
+  if (is_same_life(before.run_id, f.run_id)) return before.durable;
+  if (!config_.tokens) return sights_.is_durable(f.address, f.run_id);
+  return f.record && is_same_life(f.record->run_id, f.run_id) && f.record->durable;
 }
 
 node_set admission::refused() const noexcept {
@@ -114,14 +124,15 @@ admission::step admission::judge(node_index i, time_point now) {
   } else if (record && n.stepped) {
     s.writes.push_back(mark(i));
   } else if (same && record->epoch > 0) {
-    admit(i);
+    admit_in_time(i, now);
     if (record->durable != n.facts.durable) s.writes.push_back(durability_of(i));
   } else if (same) {
     wait_from_first_sight(i, now);
   } else if (record && record->epoch > 0 && record->durable && n.facts.durable) {
     n.is = standing::joining;
+    n.ready = time_point::min();
     n.alone_at = alone_after(now);
-    begin_join(i, time_point::min());
+    begin_join(i, n.ready);
   } else {
     s.writes.push_back(mark(i));
   }
@@ -130,8 +141,9 @@ admission::step admission::judge(node_index i, time_point now) {
 
 admission::step admission::judge_without_record(node_index i, time_point now) {
   node_state& n = nodes_[i];
-  const bool known = n.facts.durable || config_.assume_fresh || !active.refuse_lost_state;
-  const time_point since = sights_.note(n.facts.run_id, now);
+  const bool known = config_.assume_fresh || !active.refuse_lost_state;
+  const node_facts& f = n.facts;
+  const time_point since = sights_.note_process(f.address, f.run_id, f.durable, now);
   n.ready = std::max(n.out_until, known ? time_point::min() : wait_over(since, config_.max_ttl));
   n.is = now >= n.ready ? standing::admitted : standing::waiting;
   return {};
@@ -143,11 +155,22 @@ void admission::admit(node_index i) {
   nodes_[i].join.reset();
 }
 
+/// Its scripts refuse while its TIME is further back than their margin.
+void admission::admit_in_time(node_index i, time_point now) {
+  node_state& n = nodes_[i];
+  admit(i);
+  const duration late = n.facts.record->last_time - n.facts.at;
+  if (n.facts.at == server_time{} || late <= margin) return;
+  n.is = standing::behind;
+  n.ready = now + late;
+  n.look_at = now + std::min(late, behind_pause);
+}
+
 void admission::wait_from_first_sight(node_index i, time_point now) {
   node_state& n = nodes_[i];
   n.is = standing::waiting;
   n.ready = wait_over(sights_.note(n.facts.record->nonce, now), n.facts.record->max_ttl);
-  n.alone_at = time_point::max();
+  n.alone_at = only_stepped(i) ? std::max(alone_after(now), n.ready) : time_point::max();
   begin_join(i, n.ready);
 }
 
@@ -163,6 +186,15 @@ void admission::begin_join(node_index i, time_point ready) {
   c.timeout = config_.timeout;
   c.seed = config_.seed + i;
   n.join.emplace(std::move(c));
+}
+
+/// What a node is in, or was before its clock was seen to step; zero when it lost more than that.
+std::uint64_t admission::kept_epoch_of(node_index i) const {
+  const node_facts& f = nodes_[i].facts;
+  if (!f.record) return 0;
+  const bool same = is_same_life(f.record->run_id, f.run_id);
+  if (!same && !(f.record->durable && f.durable)) return 0;
+  return std::max(f.record->epoch, f.record->kept_epoch);
 }
 
 /// Names the loss: from now on no script there grants or extends, and the wait can begin.
@@ -182,6 +214,7 @@ write admission::mark(node_index i) {
   w.record.nonce = n.fresh;
   w.record.run_id = n.facts.run_id;
   w.record.durable = n.facts.durable;
+  w.record.kept_epoch = kept_epoch_of(i);
   w.record.epoch = active.refuse_lost_state ? 0 : newest_epoch();
   n.facts.record = w.record;
   n.fresh.clear();
@@ -273,7 +306,7 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
     }
   } else if (n.adopting) {
     if (r != write_reply::written) return not_written(i, r, now);
-    n.facts.record->run_id = n.facts.run_id;
+    n.facts.record = alone_record(i);
     stop_join(i);
     admit(i);
   } else if (n.join) {
@@ -325,74 +358,6 @@ admission::step admission::tick(time_point now) {
   return finish({}, now);
 }
 
-/// Until when a durable node that restarts waits for others, of which there must be too few all the
-/// time: they may show that an older state was restored.
-time_point admission::alone_after(time_point now) const noexcept {
-  return config_.nodes == 1 ? now : now + 4 * config_.timeout;
-}
-
-/// Moves on every rejoin that may; one seals at a time.
-void admission::go_on(step& s, time_point now) {
-  for (node_index i = 0; i < config_.nodes; ++i) {
-    node_state& n = nodes_[i];
-    if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
-    const auto others = others_of(i);
-    const bool enough = others.size() >= seal_count(config_.nodes);
-    if (enough && n.alone_at != time_point::max()) n.alone_at = alone_after(now);
-    if (!enough && now >= n.alone_at) {
-      n.adopting = true;
-      node_record r = *n.facts.record;
-      r.run_id = n.facts.run_id;
-      s.writes.push_back({i, r.nonce, r.epoch, r});
-      continue;
-    }
-    take(i, n.join->tick(others, now), s);
-  }
-}
-
-/// One epoch for all: who is behind is brought up by a rejoin that needs no wait.
-void admission::settle_epoch(time_point now) {
-  if (!config_.tokens) return;
-  const std::uint64_t newest = newest_epoch();
-  std::map<std::uint64_t, std::size_t> sizes;
-  for (node_index i = 0; i < config_.nodes; ++i) {
-    node_state& n = nodes_[i];
-    if (n.is != standing::admitted && n.is != standing::lagging) continue;
-    ++sizes[n.facts.record->epoch];
-    const bool behind = n.facts.record->epoch < newest;
-    n.is = behind ? standing::lagging : standing::admitted;
-    if (!behind) stop_join(i);
-    if (!behind) n.catch_up = time_point::max();
-    // Somebody else may be about to bring it up: each seal of ours puts others behind.
-    if (behind && !n.join && n.catch_up == time_point::max()) {
-      n.catch_up = now + catch_up_.next(splitmix(config_.seed));
-      n.looked_again = false;
-    }
-  }
-  epoch_ = 0;
-  for (const auto& [epoch, size] : sizes) {
-    if (epoch_ == 0 || size >= sizes[epoch_]) epoch_ = epoch;
-  }
-}
-
-/// Brings up who is still behind when its pause is over and all were looked at once more.
-void admission::catch_up(step& s, time_point now) {
-  for (node_index i = 0; i < config_.nodes; ++i) {
-    node_state& n = nodes_[i];
-    if (n.is != standing::lagging || n.join) continue;
-    if (now >= n.catch_up && n.looked_again) begin_join(i, time_point::min());
-    if (now >= n.catch_up && !n.looked_again) {
-      n.looked_again = true;
-      n.catch_up = now + config_.timeout;
-      for (node_index other = 0; other < config_.nodes; ++other) {
-        const auto is = nodes_[other].is;
-        if (is == standing::lagging || is == standing::admitted) s.look.add(other);
-      }
-    }
-    if (!n.join) s.wake = std::min(s.wake, n.catch_up);
-  }
-}
-
 admission::step admission::finish(step s, time_point now) {
   settle_epoch(now);
   catch_up(s, now);
@@ -401,7 +366,7 @@ admission::step admission::finish(step s, time_point now) {
   note_absence(s, now);
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    if (n.join && n.is == standing::joining && !n.adopting && n.alone_at > now) {
+    if (n.join && !n.adopting && n.alone_at > now) {
       s.wake = std::min(s.wake, n.alone_at);
     }
     if (!config_.tokens && n.is == standing::waiting) s.wake = std::min(s.wake, n.ready);
@@ -453,16 +418,14 @@ bool admission::intact(node_index i) const noexcept {
     return true;
   }
   const bool durable_restart = n.is == standing::joining && n.facts.record->epoch > 0;
-  return n.is == standing::admitted || n.is == standing::lagging || durable_restart;
+  const bool votes = n.is == standing::admitted || n.is == standing::lagging;
+  return votes || n.is == standing::behind || durable_restart;
 }
 
-std::vector<rejoin::other> admission::others_of(node_index i) const {
-  std::vector<rejoin::other> all;
-  for (node_index other = 0; other < config_.nodes; ++other) {
-    if (other == i || !intact(other)) continue;
-    all.push_back({other, nodes_[other].facts.record->nonce, nodes_[other].facts.record->epoch});
-  }
-  return all;
+/// It is out because its clock stepped, and has lost nothing else.
+bool admission::only_stepped(node_index i) const noexcept {
+  const auto& record = nodes_[i].facts.record;
+  return record && record->kept_epoch > 0;
 }
 
 std::optional<node_record> admission::any_record() const {
@@ -473,16 +436,6 @@ std::optional<node_record> admission::any_record() const {
 }
 
 bool admission::busy() const noexcept { return joining_ || count(standing::marking) > 0; }
-
-std::uint64_t admission::newest_epoch() const noexcept {
-  std::uint64_t newest = 0;
-  for (const node_state& n : nodes_) {
-    if (n.is != standing::away && n.is != standing::refused && n.facts.record) {
-      newest = std::max(newest, n.facts.record->epoch);
-    }
-  }
-  return newest;
-}
 
 std::size_t admission::count(standing what) const noexcept {
   return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(),

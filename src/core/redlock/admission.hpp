@@ -27,6 +27,7 @@ namespace holdfast::core::redlock {
 /// | waiting  | the loss is named; rejoin waits                      | no    |
 /// | joining  | rejoin seals and writes                              | no    |
 /// | lagging  | intact, but in an older epoch: rejoins after a pause | no    |
+/// | behind   | its clock is before the newest time that it recorded | no    |
 /// | blank    | no record, and no other node has one: not set up     | no    |
 /// | refused  | a replica, a sentinel, a duplicate, another list     | no    |
 ///
@@ -34,7 +35,8 @@ namespace holdfast::core::redlock {
 /// lost state. The loss gets a name first: a compare-and-write of a fresh nonce with epoch zero,
 /// which also stops every script there, for all clients. A durable node with its record intact
 /// seals and writes without a wait; when too few others can be sealed for four node timeouts it
-/// only writes its run_id: what it has is all there is, and it would be the same after a seal.
+/// only writes its run_id: what it has is all there is, and it would be the same after a seal. So
+/// does one whose clock alone stepped, after its wait, and goes back to the epoch that it had.
 ///
 /// A node that does not sync every write any more, or does again, has that written down: after a
 /// restart the record is all there is to tell whether an older file may have been loaded.
@@ -42,11 +44,14 @@ namespace holdfast::core::redlock {
 /// A lagging node is brought up after some node timeouts, when all were looked at once more: many
 /// clients see it at the same time, and each that seals puts nodes behind for all others.
 ///
+/// A node whose clock was set back while nobody looked has lost nothing; its scripts refuse until
+/// the clock is there again. It is not asked before, and looked at while that lasts.
+///
 /// Who is refused is connected to anew every few seconds: its name may have led elsewhere only for
 /// a moment. A server that was accepted as one node is no other one for a while: see homes.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
-/// durable or `assume_fresh`.
+/// durable and follows one that was, or `assume_fresh`.
 ///
 /// When a majority has no state, nothing here brings it back: verdict() says which command does.
 ///
@@ -60,6 +65,7 @@ class admission {
     waiting,
     joining,
     lagging,
+    behind,
     blank,
     refused
   };
@@ -125,9 +131,9 @@ class admission {
     std::string fresh{};                      ///< A nonce to name the next loss with.
     std::string why{};                        ///< refused: what is wrong with it.
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
-    time_point ready{};                       ///< waiting: until then.
+    time_point ready{};                       ///< waiting, behind: until then.
     time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.
-    time_point alone_at{};  ///< joining without a wait: then it need not be sealed.
+    time_point alone_at{};  ///< Nothing was lost: from then on others need not be sealed.
     bool stepped{};         ///< Its clock did, and that is not recorded there yet.
     bool adopting{};        ///< A write of its run_id alone is under way.
     time_point catch_up{time_point::max()};  ///< lagging: when it is looked at, then brought up.
@@ -142,9 +148,13 @@ class admission {
   std::string misfit(node_index i, time_point now) const;
   void note_absence(step& s, time_point now);
   node_set refused() const noexcept;
+  bool knows_as_durable(node_index i, const node_facts& f) const;
   void admit(node_index i);
+  void admit_in_time(node_index i, time_point now);
   void wait_from_first_sight(node_index i, time_point now);
   void begin_join(node_index i, time_point ready);
+  std::uint64_t kept_epoch_of(node_index i) const;
+  node_record alone_record(node_index i) const;
   write mark(node_index i);
   write durability_of(node_index i) const;
   step not_written(node_index i, write_reply r, time_point now);
@@ -156,11 +166,13 @@ class admission {
   void settle_epoch(time_point now);
   void catch_up(step& s, time_point now);
   bool intact(node_index i) const noexcept;
+  bool only_stepped(node_index i) const noexcept;
   bool beyond_waiting() const noexcept;
-  std::string explain_wait(const node_state& n, time_point now) const;
+  std::string explain_wait(node_index i, time_point now) const;
   std::string explain_return(node_index i) const;
   std::string those_without_vote(time_point now, std::span<const std::string> away) const;
   std::vector<rejoin::other> others_of(node_index i) const;
+  std::size_t missing_others(node_index i) const;
   std::optional<node_record> any_record() const;
   std::uint64_t newest_epoch() const noexcept;
   std::size_t count(standing what) const noexcept;

@@ -69,6 +69,36 @@ TEST(admission_life, a_node_that_syncs_again_votes_at_once_after_a_restart) {
   EXPECT_EQ(s.a.voters().size(), 3U);
 }
 
+TEST(admission_life, a_rewrite_of_its_file_says_nothing_new_of_a_node) {
+  store s(3);
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  s.connect(0, t0);
+  s.facts[0].durable = s.facts[1].durable = s.facts[2].durable = false;
+  s.facts[0].rewriting = s.facts[1].rewriting = s.facts[2].rewriting = true;
+  s.facts[2].record->durable = false;
+  s.connect_all(t0 + 1s);
+  EXPECT_TRUE(s.a.facts_of(0).durable) << "it was seen to be";
+  EXPECT_TRUE(s.a.facts_of(1).durable) << "its record says so of this process";
+  EXPECT_FALSE(s.a.facts_of(2).durable);
+  EXPECT_TRUE(s.writes.empty());
+  // Whether another process has read all that was answered is not told while it rewrites.
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 2s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission_life, with_tokens_off_a_rewrite_says_nothing_new_either) {
+  store s(1, false);
+  s.facts[0].record.reset();
+  s.facts[0].durable = true;
+  s.connect(0, t0);
+  admission later({.nodes = 1, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.a.sights());
+  s.facts[0].durable = false;
+  s.facts[0].rewriting = true;
+  later.found(0, s.facts[0], "", t0 + 1s);
+  EXPECT_TRUE(later.facts_of(0).durable);
+}
+
 TEST(admission_life, while_its_durability_is_written_it_votes_on) {
   store s(3);
   s.connect_all(t0);

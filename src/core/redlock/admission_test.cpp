@@ -363,79 +363,6 @@ TEST(admission, a_node_that_is_behind_is_brought_up_without_a_wait) {
   EXPECT_EQ(s.a.epoch(), 4U);
 }
 
-TEST(admission, a_clock_step_puts_the_node_out_like_a_restart) {
-  store s;
-  s.connect_all(t0);
-  const server_time wall{1'700'000'000s};
-  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
-  EXPECT_EQ(s.a.voters().size(), 3U);
-  s.serve(s.a.told_time(0, wall + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
-  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
-  EXPECT_EQ(s.facts[0].record->floor, 100U) << "it lost no counters";
-  s.tick(t0 + 1s + 1ms + wait);
-  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
-  // The name that this connection had to give is used; the next step still puts it out.
-  const time_point t1 = t0 + 100s;
-  s.serve(s.a.told_time(0, wall + 3600s + 99s, t1, t1 + 1ms), t1);
-  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
-  s.serve(s.a.told_time(0, wall, t1 + 1s, t1 + 1s + 1ms), t1 + 1s);
-  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
-}
-
-TEST(admission, a_clock_step_is_remembered_until_it_is_recorded) {
-  store s;
-  s.connect_all(t0);
-  const server_time wall{1'700'000'000s};
-  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
-  // Somebody's seal comes before the write, which then finds another epoch.
-  s.facts[0].record->epoch = 4;
-  s.serve(s.a.told_time(0, wall + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
-  EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "looked at again, and then recorded";
-  EXPECT_EQ(s.writes.size(), 2U);
-}
-
-TEST(admission, a_clock_step_of_a_node_that_is_away_counts_when_it_is_back) {
-  store s;
-  s.connect_all(t0);
-  const server_time wall{1'700'000'000s};
-  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
-  s.a.doubted(0, t0 + 1s);
-  // The answer to an earlier request comes before the node was looked at.
-  s.serve(s.a.told_time(0, wall + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
-  s.connect(0, t0 + 1s);
-  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
-}
-
-TEST(admission, a_clock_step_that_somebody_else_recorded_is_not_recorded_again) {
-  store s;
-  s.connect_all(t0);
-  const server_time wall{1'700'000'000s};
-  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
-  s.a.disconnected(0, t0 + 1s);
-  // Meanwhile its clock stepped, another client saw it, waited, and brought it back.
-  s.facts[0].record->nonce = "by another";
-  s.facts[0].record->epoch = 4;
-  s.facts[0].record->last_time = wall + 3600s + 150s;
-  s.connect(0, t0 + 200s);
-  s.serve(s.a.told_time(0, wall + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
-  EXPECT_TRUE(s.writes.empty()) << "a second loss of the same step, perhaps that of a majority";
-  s.serve(s.a.told_time(0, wall + 9999s, t0 + 201s, t0 + 201s + 1ms), t0 + 201s);
-  EXPECT_EQ(s.writes.size(), 1U) << "the next step is another";
-}
-
-TEST(admission, a_clock_step_after_the_recorded_one_is_seen_at_the_first_look) {
-  store s;
-  s.connect_all(t0);
-  const server_time wall{1'700'000'000s};
-  s.serve(s.a.told_time(0, wall, t0, t0 + 1ms), t0);
-  s.a.disconnected(0, t0 + 1s);
-  s.facts[0].record->nonce = "by another";
-  s.facts[0].record->last_time = wall + 150s;
-  s.connect(0, t0 + 200s);
-  s.serve(s.a.told_time(0, wall + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
-  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
-}
-
 TEST(admission, with_tokens_off_a_new_process_waits_from_its_first_sight) {
   store s(3, false);
   for (auto& f : s.facts) f.record.reset();
@@ -449,10 +376,6 @@ TEST(admission, with_tokens_off_a_new_process_waits_from_its_first_sight) {
   s.facts[1].run_id = "run9";
   s.connect(1, t0 + 100s);
   EXPECT_EQ(s.a.voters().size(), 2U);
-  s.facts[2].run_id = "run8";
-  s.facts[2].durable = true;
-  s.connect(2, t0 + 100s);
-  EXPECT_EQ(s.a.voters().size(), 2U) << "durable: its keys are there";
   EXPECT_TRUE(s.writes.empty());
   store fresh(3, false);
   fresh.a = admission(
@@ -461,18 +384,28 @@ TEST(admission, with_tokens_off_a_new_process_waits_from_its_first_sight) {
   EXPECT_EQ(fresh.a.voters().size(), 3U);
 }
 
-TEST(admission, with_tokens_off_a_clock_step_waits) {
-  store s(1, false);
-  s.facts[0].durable = true;
+TEST(admission, with_tokens_off_a_durable_process_keeps_the_locks_of_a_durable_one) {
+  store s(3, false);
+  for (auto& f : s.facts) f.record.reset();
+  s.facts[2].durable = true;
   s.connect_all(t0);
-  s.a.told_time(0, server_time{0}, t0, t0 + 1ms);
-  s.a.told_time(0, 3600s, t0 + 1s, t0 + 1s);
-  EXPECT_TRUE(s.a.voters().empty());
-  EXPECT_EQ(s.a.explain(0, t0 + 2s).find("assume_fresh"), std::string::npos) << "no help here";
-  s.connect(0, t0 + 2s);
-  EXPECT_TRUE(s.a.voters().empty()) << "a reconnection does not forget it";
-  s.tick(t0 + 1s + wait);
-  EXPECT_EQ(s.a.voters().size(), 1U);
+  EXPECT_TRUE(s.a.voters().empty()) << "nobody knows what was there before";
+  s.tick(t0 + wait);
+  const auto restart = [&](node_index i, const char* run_id, bool durable, time_point now) {
+    s.facts[i].run_id = run_id;
+    s.facts[i].durable = durable;
+    s.connect(i, now);
+  };
+  restart(1, "run9", true, t0 + 100s);
+  restart(2, "run8", true, t0 + 100s);
+  EXPECT_FALSE(s.a.voters().has(1)) << "the one before synced nothing";
+  EXPECT_TRUE(s.a.voters().has(2));
+  restart(1, "run7", true, t0 + 101s);
+  EXPECT_FALSE(s.a.voters().has(1)) << "it has no more than the one that waited";
+  s.tick(t0 + 100s + wait);
+  EXPECT_TRUE(s.a.voters().has(1));
+  restart(2, "run6", false, t0 + 300s);
+  EXPECT_FALSE(s.a.voters().has(2));
 }
 
 }  // namespace

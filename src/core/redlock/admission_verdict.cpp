@@ -26,12 +26,19 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > 1 ? text + " each" : text;
 }
 
+std::string more_nodes(std::size_t missing) {
+  return missing == 1 ? "1 more node that kept its state answers"
+                      : std::to_string(missing) + " more nodes that kept their state answer";
+}
+
 }  // namespace
 
 /// So many lost their state that the others cannot bring them back, whoever still connects.
 bool admission::beyond_waiting() const noexcept {
   std::size_t hope = count(standing::away) + count(standing::refused);
-  for (node_index i = 0; i < config_.nodes; ++i) hope += intact(i) ? 1U : 0U;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    hope += intact(i) || only_stepped(i) ? 1U : 0U;
+  }
   return config_.tokens && hope < seal_count(config_.nodes);
 }
 
@@ -47,10 +54,13 @@ std::string admission::explain(node_index i, time_point now) const {
       return "lost its state; that is being recorded there";
     case standing::waiting:
       if (beyond_waiting()) return "lost its state";
-      return now < n.ready ? explain_wait(n, now) : explain_return(i);
+      return now < n.ready ? explain_wait(i, now) : explain_return(i);
     case standing::joining:
     case standing::lagging:
       return explain_return(i);
+    case standing::behind:
+      return "has its clock " + left_until(n.ready, now) +
+             " behind the newest time that it recorded, and grants nothing until it is there again";
     case standing::blank:
       return "has no node record";
     case standing::refused:
@@ -59,9 +69,15 @@ std::string admission::explain(node_index i, time_point now) const {
   return {};
 }
 
-std::string admission::explain_wait(const node_state& n, time_point now) const {
+std::string admission::explain_wait(node_index i, time_point now) const {
+  const node_state& n = nodes_[i];
   const std::string left = left_until(n.ready, now);
-  if (config_.tokens) return "lost its state and does not vote for " + left + " more";
+  if (only_stepped(i)) return "had its clock set and does not vote for " + left + " more";
+  if (config_.tokens) {
+    const std::string text = "lost its state and does not vote for " + left + " more";
+    const std::size_t missing = missing_others(i);
+    return missing == 0 ? text : text + ", nor before " + more_nodes(missing);
+  }
   if (n.out_until >= n.ready) return "had its clock set; it votes in " + left;
   return "runs a server that this user on this host has not seen before: a new one, or one that "
          "restarted and may have granted what is still held; it votes in " +
@@ -71,15 +87,11 @@ std::string admission::explain_wait(const node_state& n, time_point now) const {
 /// What was missing when it was tried last may have come since.
 std::string admission::explain_return(node_index i) const {
   const node_state& n = nodes_[i];
-  const std::size_t others = others_of(i).size();
-  const std::size_t needed = seal_count(config_.nodes);
-  // A durable node that finds too few others soon votes with what it has.
-  const bool alone = n.is == standing::joining && n.alone_at != time_point::max();
-  if (others >= needed || n.adopting || alone) return "is being brought back";
-  const std::size_t missing = needed - others;
-  return missing == 1 ? "rejoins when 1 more node that kept its state answers"
-                      : "rejoins when " + std::to_string(missing) +
-                            " more nodes that kept their state answer";
+  const std::size_t missing = missing_others(i);
+  // A node that lost nothing and finds too few others soon votes with what it has.
+  const bool alone = n.join && n.alone_at != time_point::max();
+  if (missing == 0 || n.adopting || alone) return "is being brought back";
+  return "rejoins when " + more_nodes(missing);
 }
 
 /// Nodes that say the same are named together.
@@ -120,7 +132,16 @@ result<void> admission::verdict(time_point now, std::span<const std::string> awa
   if (config_.tokens && blank >= majority(n)) {
     text += blank == n ? ". Run: holdfast redlock init"
                        : ". When all of them answer, run: holdfast redlock init";
+    text +=
+        ". Only if the store was in use, and so has lost its state: stop the holders, or wait "
+        "until max_ttl has passed since, for a lock that is held would be granted again; then "
+        "run: holdfast redlock recover";
     return error(errc::not_initialised, std::move(text));
+  }
+  if (count(standing::behind) > n - majority(n)) {
+    text +=
+        ". Set the clocks right. Where they are right, and were wrong before: wait, or stop the "
+        "holders and then run: holdfast redlock recover";
   }
   if (unfit == 0 && beyond_waiting()) {
     text +=

@@ -83,7 +83,21 @@ TEST(admission, a_store_without_any_record_is_not_set_up) {
   EXPECT_TRUE(s.writes.empty()) << "init must find it blank";
   EXPECT_EQ(s.a.standing_of(1), standing::blank);
   EXPECT_EQ(s.a.verdict(t0).error().code(), errc::not_initialised);
-  EXPECT_NE(s.a.verdict(t0).error().message().find("redlock init"), std::string::npos);
+  const std::string text = s.a.verdict(t0).error().message();
+  EXPECT_NE(text.find(". Run: holdfast redlock init."), std::string::npos);
+  EXPECT_NE(text.find("stop the holders"), std::string::npos) << "it may have lost everything";
+}
+
+TEST(admission, a_wait_that_others_must_end_says_so_from_the_start) {
+  store s;
+  s.connect_all(t0);
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0);
+  EXPECT_EQ(s.a.explain(0, t0).find("nor before"), std::string::npos);
+  s.a.disconnected(1, t0);
+  EXPECT_NE(s.a.explain(0, t0).find("nor before 1 more node that kept its state answers"),
+            std::string::npos)
+      << s.a.explain(0, t0);
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace holdfast::core::redlock {
 /// read its clock somewhere between `sent` and `received`; two samples bound how far it can have
 /// moved. More than elapsed * (1 + rho) + margin is a step forward, less than elapsed * (1 - rho) -
 /// margin one back. A sample is compared with several earlier ones of the last `window` (max_ttl),
-/// so that many small steps within one lease are found as well.
+/// so that many small steps within one lease are found as well. A process that restarts goes on
+/// with the same clock.
 ///
 /// Thread safety: none; one owner.
 class clock_watch {
@@ -24,8 +25,6 @@ class clock_watch {
   explicit clock_watch(duration window) noexcept;
 
   verdict sample(server_time at, time_point sent, time_point received) noexcept;
-  /// Another process answers now: its clock starts anew.
-  void restart() noexcept { count_ = 0; }
   /// Somebody else saw a step and recorded it; the largest TIME of its scripts since is `written`,
   /// which is no older than the newest reading. Only what steps from there on counts.
   void begin_anew(server_time written, time_point now) noexcept;

@@ -75,13 +75,5 @@ TEST(clock_watch, a_slow_answer_is_no_step) {
   EXPECT_EQ(x.at(10s), verdict::steady);
 }
 
-TEST(clock_watch, another_process_starts_anew) {
-  watched x;
-  x.at(0s);
-  x.ahead = 1h;
-  x.w.restart();
-  EXPECT_EQ(x.at(1s), verdict::steady);
-}
-
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -72,7 +72,8 @@ result<bool> has_a_reason(const founding::config& c, std::span<const node> nodes
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const node& n = nodes[i];
     if (is_of_other_list(c, n)) return true;
-    if (n.answered && n.facts.record && n.facts.record->max_ttl != c.max_ttl) return true;
+    const bool another = n.facts.record && n.facts.record->max_ttl != c.max_ttl;
+    if (c.changes_max_ttl && n.answered && another) return true;
     if (n.votes) {
       ++votes;
     } else {

@@ -26,7 +26,8 @@ struct founding {
   struct config {
     std::string config_hash{};
     duration max_ttl{};
-    bool other_list{};  ///< recover: nodes of a store with another list are taken over.
+    bool changes_max_ttl{};  ///< recover: it was asked for, and is a reason of its own.
+    bool other_list{};       ///< recover: nodes of a store with another list are taken over.
   };
 
   /// `holdfast redlock init`: every node answers and none has a record. Other keys are no obstacle.

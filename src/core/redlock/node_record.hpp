@@ -23,7 +23,9 @@ struct node_record {
   duration max_ttl{};
   server_time last_time{};
   std::string config_hash{};  ///< Of the list of nodes.
-  bool durable{};             ///< It was verified to sync every write when it was last looked at.
+  /// Epoch zero after a step of its clock alone: the epoch that it had, for all else is there.
+  std::uint64_t kept_epoch{};
+  bool durable{};  ///< It was verified to sync every write when it was last looked at.
   friend bool operator==(const node_record&, const node_record&) = default;
 };
 
@@ -34,7 +36,11 @@ struct node_facts {
   bool master{true};
   bool standalone{true};  ///< Neither a sentinel nor of a cluster.
   bool durable{};         ///< `appendfsync always` and nothing that weakens it, verified now.
+  /// So it would be, but for a rewrite of its file, in which nothing tells: what was known of this
+  /// process before counts.
+  bool rewriting{};
   std::optional<node_record> record{};
+  server_time at{};  ///< Its TIME with the record; zero when it was not read with one.
 };
 
 }  // namespace holdfast::core::redlock

@@ -86,6 +86,7 @@ rejoin::step rejoin::write_now(time_point now) {
   deadline_ = now + config_.timeout;
   record_ = config_.seen;
   record_.epoch = epoch_;
+  record_.kept_epoch = 0;
   record_.floor = floor_;
   record_.run_id = config_.run_id;
   record_.durable = config_.durable;

@@ -204,10 +204,7 @@ void renewal::extended(sent_batch& b, node_index i, const answer& a, time_point 
 
 void renewal::missing(const sent_batch& b, node_index i, time_point now, step& s) {
   missing_.add(i);
-  if (b.locks.empty() && !reopening_.has(i)) {
-    s.reopen.add(i);
-    reopening_.add(i);
-  }
+  if (b.locks.empty()) reopen(i, s);
   for (const handle& h : b.locks) {
     if (!lives(h)) continue;
     if (active.drop_lost_nodes) row(h.slot)[i] = never;
@@ -280,6 +277,20 @@ renewal::step renewal::repaired(std::uint64_t number, bool done, time_point now)
     found(sent.lock, sent.node, from + usable(config_.ttl));
     apply(sent.lock.slot, now, s);
   }
+  return finish(std::move(s));
+}
+
+void renewal::reopen(node_index i, step& s) {
+  if (reopening_.has(i) || denied_by_.has(i)) return;
+  s.reopen.add(i);
+  reopening_.add(i);
+}
+
+renewal::step renewal::session_missing(node_index i) {
+  step s;
+  if (over_ || i >= config_.nodes) return finish(std::move(s));
+  missing_.add(i);
+  reopen(i, s);
   return finish(std::move(s));
 }
 

@@ -115,6 +115,9 @@ class renewal {
   step beat(time_point now);
   step answered(std::uint64_t number, node_index i, const answer& a, time_point now);
   step repaired(std::uint64_t number, bool done, time_point now);
+  /// A node refused a lock because it has no record of the session: it was away when that was
+  /// written, and the next batch may be far.
+  step session_missing(node_index i);
   /// The session's record is on `i` again, or could not be written there.
   void reopened(node_index i, bool done);
 
@@ -176,6 +179,7 @@ class renewal {
   void expire(std::uint32_t g, time_point now, step& s);
   void extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s);
   void missing(const sent_batch& b, node_index i, time_point now, step& s);
+  void reopen(node_index i, step& s);
   void deny_all(step& s);
   void apply(std::uint32_t slot, time_point now, step& s);
   duration period() const noexcept;

@@ -227,6 +227,25 @@ TEST(renewal, a_missing_session_drops_the_node_and_is_written_again_by_a_majorit
   EXPECT_EQ(s.repairs.size(), 1U);
 }
 
+TEST(renewal, a_session_that_a_refused_lock_finds_missing_is_written_again_once) {
+  held_locks x(3);
+  const handle h = x.add();
+  EXPECT_EQ(x.r.session_missing(2).reopen, node_set::only(2));
+  EXPECT_TRUE(x.r.session_missing(2).reopen.empty()) << "it is on its way";
+  EXPECT_TRUE(x.r.nodes_of(h).has(2)) << "the answer was about another lock";
+  x.r.reopened(2, false);
+  EXPECT_EQ(x.r.session_missing(2).reopen, node_set::only(2));
+}
+
+TEST(renewal, a_session_that_is_denied_somewhere_is_not_written_again_there) {
+  held_locks x(5);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 2, says({}, there::denied), t0 + 2s);
+  EXPECT_TRUE(x.r.session_missing(2).reopen.empty());
+  EXPECT_EQ(x.r.session_missing(3).reopen, node_set::only(3));
+}
+
 TEST(renewal, a_session_missing_on_a_majority_ends_its_locks) {
   held_locks x(3);
   x.add();

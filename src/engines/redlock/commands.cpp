@@ -153,7 +153,7 @@ void write(std::string& out, const core::redlock::write& w) {
   const core::redlock::node_record& r = w.record;
   resp_writer(out).command("EVALSHA", scripts::write.sha1, 1, node_key, w.nonce_seen, w.epoch_seen,
                            r.id, r.nonce, r.epoch, r.run_id, r.floor, milliseconds_of(r.max_ttl),
-                           r.config_hash, r.durable ? 1 : 0);
+                           r.config_hash, r.durable ? 1 : 0, r.kept_epoch);
 }
 
 void set_plain(std::string& out, std::string_view name, std::string_view value, duration ttl) {

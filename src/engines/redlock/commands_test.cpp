@@ -125,7 +125,7 @@ TEST(commands, the_node_record_is_read_sealed_and_written) {
               .durable = true};
   EXPECT_EQ(written([&](std::string& out) { commands::write(out, w); }),
             (strings{"EVALSHA", sha1_of(scripts::write), "1", std::string(node_key), "old", "3",
-                     "id", "new", "9", "run", "44", "60000", "cafe", "1"}));
+                     "id", "new", "9", "run", "44", "60000", "cafe", "1", "0"}));
 }
 
 TEST(commands, a_page_of_the_listing_has_a_cursor_and_a_count) {

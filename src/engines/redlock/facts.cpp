@@ -19,4 +19,8 @@ bool is_durable(const io::redis_facts& server, const wire::reply& config) {
   return io::keeps_every_write(server, config);
 }
 
+bool is_rewriting(const io::redis_facts& server, const wire::reply& config) {
+  return io::keeps_every_write_but_rewrites(server, config);
+}
+
 }  // namespace holdfast::engines::redlock::facts

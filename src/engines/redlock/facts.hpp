@@ -20,5 +20,7 @@ core::redlock::node_facts of(const io::redis_facts& server);
 
 /// See io::keeps_every_write(). `config` answers commands::persistence().
 bool is_durable(const io::redis_facts& server, const wire::reply& config);
+/// See io::keeps_every_write_but_rewrites().
+bool is_rewriting(const io::redis_facts& server, const wire::reply& config);
 
 }  // namespace holdfast::engines::redlock::facts

@@ -57,6 +57,12 @@ TEST(facts, tell_a_master_from_all_that_redlock_cannot_use) {
   f.info["second_repl_offset"] = "17";
   EXPECT_EQ(facts::of(f).run_id, "run-1#data-1") << "it has the data of the server it followed";
   f = a_server();
+  f.info["master_replid"] = "data-2";
+  f.info["total_net_repl_input_bytes"] = "0";
+  EXPECT_EQ(facts::of(f).run_id, "run-1");
+  f.info["total_net_repl_input_bytes"] = "175";
+  EXPECT_EQ(facts::of(f).run_id, "run-1#data-2") << "its promotion is forgotten, not what it read";
+  f = a_server();
   f.mode = "cluster";
   EXPECT_FALSE(facts::of(f).standalone);
   f.mode = f.role = "sentinel";
@@ -68,10 +74,26 @@ TEST(facts, tell_a_master_from_all_that_redlock_cannot_use) {
 
 TEST(facts, a_server_that_does_not_say_who_it_is_is_refused_with_what_to_do) {
   io::redis_facts f = a_server();
-  f.info_refused = "INFO: NOPERM this user has no permissions";
-  ASSERT_FALSE(facts::check(f));
-  EXPECT_NE(facts::check(f).error().message().find("+info"), std::string::npos);
-  EXPECT_NE(facts::check(f).error().message().find("NOPERM"), std::string::npos);
+  struct refusal {
+    const char* said;
+    const char* advice;
+  };
+  const refusal all[]{
+      {"NOPERM this user has no permissions", "allow it with ACL SETUSER <user> +info"},
+      {"ERR unknown command 'INFO', with args beginning with: ", "renamed or disabled"},
+      {"BUSY Redis is busy running a script.", "each new connection asks again"},
+      {"ERR something else", "each new connection asks again"},
+  };
+  for (const refusal& r : all) {
+    f.info_refused = r.said;
+    ASSERT_FALSE(facts::check(f));
+    const std::string told = facts::check(f).error().message();
+    EXPECT_NE(told.find(std::string("INFO: ") + r.said), std::string::npos) << told;
+    for (const refusal& other : all) {
+      const bool gives = told.find(other.advice) != std::string::npos;
+      EXPECT_EQ(gives, std::string(r.advice) == other.advice) << told;
+    }
+  }
   f = a_server();
   f.run_id.clear();
   EXPECT_FALSE(facts::check(f));
@@ -132,6 +154,19 @@ TEST(facts, a_user_without_config_and_a_hostile_answer_prove_nothing) {
   reply odd = config_of(safe, reply_kind::array);
   odd.elements.erase(odd.elements.begin());
   EXPECT_FALSE(is_durable(odd));
+}
+
+TEST(facts, a_rewrite_is_told_only_where_it_is_the_only_doubt) {
+  const reply config = config_of(safe, reply_kind::map);
+  EXPECT_FALSE(facts::is_rewriting(a_server(), config));
+  for (const char* key : {"aof_rewrite_in_progress", "aof_rewrite_scheduled"}) {
+    io::redis_facts f = a_server();
+    f.info[key] = "1";
+    EXPECT_TRUE(facts::is_rewriting(f, config)) << key;
+    f.info["connected_slaves"] = "1";
+    EXPECT_FALSE(facts::is_rewriting(f, config)) << key;
+  }
+  EXPECT_FALSE(facts::is_rewriting(a_server(), {}));
 }
 
 TEST(facts, durable_ends_where_info_shows_a_doubt) {

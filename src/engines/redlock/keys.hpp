@@ -21,6 +21,7 @@ inline constexpr std::string_view reserved_prefix{"holdfast:"};
 /// | last_time   | microseconds: the largest TIME at which a script wrote                      |
 /// | config_hash | of the list of nodes                                                        |
 /// | durable     | 1 when it was verified to sync every write, else 0                          |
+/// | kept_epoch  | in epoch 0 after a step of its clock alone: the epoch before it; else 0     |
 inline constexpr std::string_view node_key{"holdfast:node"};
 
 inline constexpr std::string_view token_prefix{"holdfast:token:"};

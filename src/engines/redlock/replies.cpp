@@ -175,6 +175,8 @@ std::optional<node_record> record_in(const std::vector<reply>& parts) {
   if (!whole) return r;
   r.run_id = text(4);
   r.durable = *durable == 1;
+  // Read only where it means something; a record may be without.
+  r.kept_epoch = r.epoch == 0 ? number_of(parts[10]).value_or(0) : 0;
   return r;
 }
 
@@ -279,7 +281,7 @@ reading<page> list(const reply& r) {
 }
 
 reading<looked> look(const reply& r) {
-  if (!is_array(r, 1) && !is_array(r, 10)) return fault_in(r);
+  if (!is_array(r, 1) && !is_array(r, 11)) return fault_in(r);
   const auto at = time_in(r.elements[0]);
   if (!at) return fault::garbled;
   looked l{.time = *at, .record = std::nullopt};

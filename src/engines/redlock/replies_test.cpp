@@ -270,11 +270,12 @@ struct stored_record {
   std::string last_time{text("1700000000000000")};
   std::string config_hash{text("cafe")};
   std::string durable{text("1")};
+  std::string kept_epoch{text("0")};
 };
 
 reading<looked> look_at(const stored_record& r) {
   return replies::look(read_one(array(now, r.id, r.nonce, r.epoch, r.run_id, r.floor, r.max_ttl,
-                                      r.last_time, r.config_hash, r.durable)));
+                                      r.last_time, r.config_hash, r.durable, r.kept_epoch)));
 }
 
 TEST(replies, look_reads_the_whole_record) {
@@ -291,6 +292,14 @@ TEST(replies, look_reads_the_whole_record) {
                                             .config_hash = "cafe",
                                             .durable = true};
   EXPECT_EQ(r->record, expected);
+}
+
+TEST(replies, an_epoch_is_kept_only_while_there_is_none) {
+  EXPECT_EQ(look_at({.epoch = text("0"), .kept_epoch = text("7")})->record->kept_epoch, 7U);
+  EXPECT_EQ(look_at({.epoch = text("8"), .kept_epoch = text("7")})->record->kept_epoch, 0U);
+  for (const auto& odd : {text("x"), text("-1"), text(above), std::string("$-1\r\n"), now}) {
+    EXPECT_EQ(look_at({.epoch = text("0"), .kept_epoch = odd})->record->kept_epoch, 0U) << odd;
+  }
 }
 
 TEST(replies, look_tells_a_node_without_a_record) {

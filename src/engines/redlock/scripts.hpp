@@ -138,7 +138,7 @@ extern const script list;
 ///     KEYS  node_key
 ///     reply array [time] when there is none, else
 ///           array [time; id, nonce, epoch, run_id, floor, max_ttl, last_time, config_hash,
-///           durable], each a text as it is stored, null where the field is missing
+///           durable, kept_epoch], each a text as it is stored, null where the field is missing
 extern const script look;
 
 /// Lifts the epoch of an admitted node, after which acquires and raises of earlier ones are
@@ -151,13 +151,15 @@ extern const script look;
 extern const script seal;
 
 /// Replaces the node record if it has the nonce and epoch that were seen, or, with an empty nonce,
-/// if there is none. The larger of both floors stays; last_time becomes the node's TIME. This is
-/// how a node is initialised and recovered (an operator's commands), how the loss of its state is
-/// named (a fresh nonce, epoch 0), how it rejoins after the seal, and how a durable one that
-/// restarted is accepted (the same nonce, the new run_id).
+/// if there is none. The larger of both floors stays; last_time becomes the node's TIME, or while
+/// nonce and epoch stay the larger of both. This is how a node is initialised and recovered (an
+/// operator's commands), how the loss of its state is named (a fresh nonce, epoch 0), how it
+/// rejoins after the seal, and how a durable one that restarted is accepted (the same nonce, the
+/// new run_id).
 ///
 ///     KEYS  node_key
-///     ARGV  nonce seen, epoch seen, id, nonce, epoch, run_id, floor, max_ttl, config_hash, durable
+///     ARGV  nonce seen, epoch seen, id, nonce, epoch, run_id, floor, max_ttl, config_hash,
+///           durable, kept_epoch
 ///     reply 1 written; 0 changed: there is another record, or none
 ///           counter (the floor)
 extern const script write;

@@ -6,7 +6,7 @@ return answer(function()
     return {now}
   end
   local record = run('HMGET', KEYS[1], 'id', 'nonce', 'epoch', 'run_id', 'floor', 'max_ttl',
-                     'last_time', 'config_hash', 'durable')
+                     'last_time', 'config_hash', 'durable', 'kept_epoch')
   table.insert(record, 1, now)
   return record
 end)

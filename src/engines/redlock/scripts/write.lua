@@ -1,7 +1,8 @@
 -- KEYS node
--- ARGV nonce seen, epoch seen, id, nonce, epoch, run_id, floor, max_ttl, config_hash, durable
+-- ARGV nonce seen, epoch seen, id, nonce, epoch, run_id, floor, max_ttl, config_hash, durable,
+--      kept_epoch
 return answer(function()
-  local seen = run('HMGET', KEYS[1], 'nonce', 'epoch', 'floor')
+  local seen = run('HMGET', KEYS[1], 'nonce', 'epoch', 'floor', 'last_time')
   local there = run('EXISTS', KEYS[1]) == 1
   if ARGV[1] == '' and there then
     return 0
@@ -14,9 +15,14 @@ return answer(function()
     refuse('HFCOUNTER ' .. digits(floor) .. ' is not from 0 to 2^53 - 1')
   end
   local time = run('TIME')
+  local now = time[1] * 1000000 + time[2]
+  -- Nothing began anew: a clock that went back is still behind.
+  if ARGV[4] == seen[1] and ARGV[5] == seen[2] then
+    now = math.max(now, tonumber(seen[4]) or 0)
+  end
   run('HSET', KEYS[1], 'id', ARGV[3], 'nonce', ARGV[4], 'epoch', ARGV[5], 'run_id', ARGV[6],
       'floor', digits(floor), 'max_ttl', ARGV[8],
-      'last_time', digits(time[1] * 1000000 + time[2]),
-      'config_hash', ARGV[9], 'durable', ARGV[10])
+      'last_time', digits(now),
+      'config_hash', ARGV[9], 'durable', ARGV[10], 'kept_epoch', ARGV[11])
   return 1
 end)

@@ -1,0 +1,230 @@
+#include "core/redlock/admission_test.hpp"
+
+#include <gtest/gtest.h>
+
+/// Nodes whose clocks step, or were set back.
+
+namespace holdfast::core::redlock {
+namespace {
+
+constexpr server_time clock_before{1'700'000'000s};
+
+/// Three nodes that vote; the clock of node 0 was read, and was `clock_before`.
+store a_watched_store() {
+  store s;
+  s.connect_all(t0);
+  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  return s;
+}
+
+TEST(admission_clock, a_clock_step_puts_the_node_out_like_a_restart) {
+  store s = a_watched_store();
+  EXPECT_EQ(s.a.voters().size(), 3U);
+  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+  EXPECT_EQ(s.facts[0].record->floor, 100U) << "it lost no counters";
+  s.tick(t0 + 1s + 1ms + wait);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  // The name that this connection had to give is used; the next step still puts it out.
+  const time_point t1 = t0 + 100s;
+  s.serve(s.a.told_time(0, clock_before + 3600s + 99s, t1, t1 + 1ms), t1);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  s.serve(s.a.told_time(0, clock_before, t1 + 1s, t1 + 1s + 1ms), t1 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission_clock, a_clock_step_across_a_restart_is_seen) {
+  store s;
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  s.connect_all(t0);
+  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  s.a.disconnected(0, t0 + 1s);
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 2s);
+  ASSERT_EQ(s.a.voters().size(), 3U) << "its locks are there";
+  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 2s, t0 + 2s + 1ms), t0 + 2s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "and have ended early";
+}
+
+TEST(admission_clock, a_clock_step_is_remembered_until_it_is_recorded) {
+  store s = a_watched_store();
+  // Somebody's seal comes before the write, which then finds another epoch.
+  s.facts[0].record->epoch = 4;
+  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "looked at again, and then recorded";
+  EXPECT_EQ(s.writes.size(), 2U);
+}
+
+TEST(admission_clock, a_clock_step_of_a_node_that_is_away_counts_when_it_is_back) {
+  store s = a_watched_store();
+  s.a.doubted(0, t0 + 1s);
+  // The answer to an earlier request comes before the node was looked at.
+  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  s.connect(0, t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission_clock, a_clock_step_that_somebody_else_recorded_is_not_recorded_again) {
+  store s = a_watched_store();
+  s.a.disconnected(0, t0 + 1s);
+  // Meanwhile its clock stepped, another client saw it, waited, and brought it back.
+  s.facts[0].record->nonce = "by another";
+  s.facts[0].record->epoch = 4;
+  s.facts[0].record->last_time = clock_before + 3600s + 150s;
+  s.connect(0, t0 + 200s);
+  s.serve(s.a.told_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+  EXPECT_TRUE(s.writes.empty()) << "a second loss of the same step, perhaps that of a majority";
+  s.serve(s.a.told_time(0, clock_before + 9999s, t0 + 201s, t0 + 201s + 1ms), t0 + 201s);
+  EXPECT_EQ(s.writes.size(), 1U) << "the next step is another";
+}
+
+TEST(admission_clock, a_clock_step_after_the_recorded_one_is_seen_at_the_first_look) {
+  store s = a_watched_store();
+  s.a.disconnected(0, t0 + 1s);
+  s.facts[0].record->nonce = "by another";
+  s.facts[0].record->last_time = clock_before + 150s;
+  s.connect(0, t0 + 200s);
+  s.serve(s.a.told_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission_clock, with_tokens_off_a_clock_step_waits) {
+  store s(1, false);
+  s.connect_all(t0);
+  s.tick(t0 + wait);
+  const time_point began = t0 + wait;
+  s.a.told_time(0, server_time{0}, began, began + 1ms);
+  ASSERT_EQ(s.a.voters().size(), 1U);
+  s.a.told_time(0, 3600s, began + 1s, began + 1s);
+  EXPECT_TRUE(s.a.voters().empty());
+  EXPECT_EQ(s.a.explain(0, began + 2s).find("assume_fresh"), std::string::npos) << "no help here";
+  s.connect(0, began + 2s);
+  EXPECT_TRUE(s.a.voters().empty()) << "a reconnection does not forget it";
+  s.tick(began + 1s + wait);
+  EXPECT_EQ(s.a.voters().size(), 1U);
+}
+
+TEST(admission_clock, a_node_whose_clock_was_set_back_is_not_asked_until_it_is_there_again) {
+  store s(3);
+  for (auto& f : s.facts) f.record->last_time = f.at = server_time{2h};
+  s.facts[0].at = server_time{1h};
+  s.connect_all(t0);
+  EXPECT_EQ(s.a.standing_of(0), standing::behind);
+  EXPECT_EQ(s.a.voters().size(), 2U);
+  EXPECT_TRUE(s.writes.empty()) << "it has lost nothing";
+  EXPECT_EQ(s.a.explain(0, t0),
+            "has its clock 1h behind the newest time that it recorded, and "
+            "grants nothing until it is there again");
+  EXPECT_EQ(s.wake, t0 + 1s) << "somebody may set it right";
+  EXPECT_TRUE(s.a.tick(t0 + 999ms).look.empty());
+  s.facts[0].at = server_time{2h + 1s};
+  s.tick(t0 + 1s);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
+TEST(admission_clock, a_clock_that_is_behind_by_the_margin_is_not) {
+  store s(1);
+  s.facts[0].record->last_time = server_time{2h};
+  s.facts[0].at = server_time{2h} - std::chrono::duration_cast<server_time>(margin);
+  s.connect_all(t0);
+  EXPECT_EQ(s.a.voters().size(), 1U);
+  s.facts[0].at -= server_time{1};
+  s.connect(0, t0 + 1s);
+  EXPECT_TRUE(s.a.voters().empty());
+  EXPECT_LE(s.wake, t0 + 1s + 3ms);
+}
+
+TEST(admission_clock, whose_clock_is_behind_is_sealed_for_others) {
+  store s(3);
+  for (auto& f : s.facts) f.record->last_time = f.at = server_time{2h};
+  s.facts[0].at = server_time{1h};
+  s.facts[1].run_id = "run9";
+  s.connect_all(t0);
+  s.tick(t0 + wait);
+  EXPECT_EQ(s.a.voters().size(), 2U) << "node 0 and node 2 keep what they recorded";
+  EXPECT_TRUE(s.a.voters().has(1));
+  s.facts[0].at = server_time{3h};
+  s.connect(0, t0 + wait + 1s);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
+TEST(admission_clock, when_all_clocks_were_set_back_it_says_so_and_what_to_do) {
+  store s(3);
+  for (auto& f : s.facts) f.record->last_time = server_time{2h};
+  for (auto& f : s.facts) f.at = server_time{1h};
+  s.connect_all(t0);
+  const auto v = s.a.verdict(t0);
+  ASSERT_FALSE(v);
+  EXPECT_EQ(v.error().code(), errc::unavailable);
+  EXPECT_NE(v.error().message().find("host0, host1 and host2 each has its clock 1h behind"),
+            std::string::npos)
+      << v.error().message();
+  EXPECT_NE(v.error().message().find("Set the clocks right"), std::string::npos);
+  EXPECT_EQ(v.error().message().find("lost its state"), std::string::npos);
+}
+
+/// The clock of node `i` is seen to step at `now`.
+void step_clock(store& s, node_index i, time_point now) {
+  s.serve(s.a.told_time(i, clock_before, now - 1ms, now), now);
+  s.serve(s.a.told_time(i, clock_before + 3600s, now, now + 1ms), now);
+}
+
+TEST(admission_clock, nodes_that_only_stepped_come_back_by_themselves) {
+  for (const std::size_t nodes : {1U, 3U, 5U}) {
+    store s(nodes);
+    s.connect_all(t0);
+    for (node_index i = 0; i < nodes; ++i) step_clock(s, i, t0 + 1s);
+    EXPECT_TRUE(s.a.voters().empty());
+    EXPECT_EQ(s.a.verdict(t0 + 2s).error().message().find("recover"), std::string::npos);
+    EXPECT_NE(s.a.explain(0, t0 + 2s).find("had its clock set"), std::string::npos);
+    s.tick(t0 + 1s + wait - 1ms);
+    EXPECT_TRUE(s.a.voters().empty()) << "what they granted may be held by others";
+    for (int i = 0; i < 40; ++i) s.tick(t0 + 1s + wait + i * 50ms);
+    EXPECT_EQ(s.a.voters().size(), nodes);
+    for (const auto& f : s.facts) EXPECT_EQ(f.record->kept_epoch, 0U);
+    EXPECT_TRUE(nodes > 1 || s.a.epoch() == 3) << "as before: nothing else was lost";
+  }
+}
+
+TEST(admission_clock, the_wait_is_kept_though_others_come_and_go) {
+  store s(3);
+  s.connect_all(t0);
+  step_clock(s, 0, t0 + 1s);
+  s.tick(t0 + 2s);
+  s.a.disconnected(1, t0 + 3s);
+  s.a.disconnected(2, t0 + 3s);
+  for (int i = 0; i < 50; ++i) s.tick(t0 + 3s + i * 1s);
+  EXPECT_EQ(s.facts[0].record->epoch, 0U);
+  s.tick(t0 + 1s + 1ms + wait + 1s);
+  EXPECT_EQ(s.facts[0].record->epoch, 3U);
+}
+
+TEST(admission_clock, a_node_that_lost_more_than_time_needs_others) {
+  store s(1);
+  s.connect_all(t0);
+  step_clock(s, 0, t0 + 1s);
+  ASSERT_EQ(s.facts[0].record->kept_epoch, 3U);
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 2s);
+  EXPECT_EQ(s.facts[0].record->kept_epoch, 0U) << "what it loaded may be older";
+  s.tick(t0 + 10 * wait);
+  EXPECT_TRUE(s.a.voters().empty());
+  EXPECT_NE(s.a.verdict(t0 + 10 * wait).error().message().find("recover"), std::string::npos);
+}
+
+TEST(admission_clock, a_durable_restart_within_the_wait_loses_nothing_either) {
+  store s(1);
+  s.facts[0].durable = s.facts[0].record->durable = true;
+  s.connect_all(t0);
+  step_clock(s, 0, t0 + 1s);
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 2s);
+  EXPECT_EQ(s.facts[0].record->kept_epoch, 3U);
+  s.tick(t0 + 2s + wait - 1ms);
+  EXPECT_TRUE(s.a.voters().empty());
+  s.tick(t0 + 2s + wait);
+  EXPECT_EQ(s.a.voters().size(), 1U);
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock

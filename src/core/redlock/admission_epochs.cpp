@@ -1,0 +1,113 @@
+#include "core/redlock/admission.hpp"
+#include "core/splitmix.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+/// How nodes come back and meet in one epoch.
+
+namespace holdfast::core::redlock {
+
+/// Until when a durable node that restarts waits for others, of which there must be too few all the
+/// time: they may show that an older state was restored.
+time_point admission::alone_after(time_point now) const noexcept {
+  return config_.nodes == 1 ? now : now + 4 * config_.timeout;
+}
+
+/// What is written for a node that goes on with all that it had.
+node_record admission::alone_record(node_index i) const {
+  node_record r = *nodes_[i].facts.record;
+  r.run_id = nodes_[i].facts.run_id;
+  if (r.epoch == 0) r.epoch = std::exchange(r.kept_epoch, 0);
+  return r;
+}
+
+/// Moves on every rejoin that may; one seals at a time.
+void admission::go_on(step& s, time_point now) {
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
+    const auto others = others_of(i);
+    const bool enough = others.size() >= seal_count(config_.nodes);
+    if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);
+    if (!enough && now >= n.alone_at) {
+      n.adopting = true;
+      const node_record& seen = *n.facts.record;
+      s.writes.push_back({i, seen.nonce, seen.epoch, alone_record(i)});
+      continue;
+    }
+    take(i, n.join->tick(others, now), s);
+  }
+}
+
+/// One epoch for all: who is behind is brought up by a rejoin that needs no wait.
+void admission::settle_epoch(time_point now) {
+  if (!config_.tokens) return;
+  const std::uint64_t newest = newest_epoch();
+  std::map<std::uint64_t, std::size_t> sizes;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    if (n.is != standing::admitted && n.is != standing::lagging) continue;
+    ++sizes[n.facts.record->epoch];
+    const bool behind = n.facts.record->epoch < newest;
+    n.is = behind ? standing::lagging : standing::admitted;
+    if (!behind) stop_join(i);
+    if (!behind) n.catch_up = time_point::max();
+    // Somebody else may be about to bring it up: each seal of ours puts others behind.
+    if (behind && !n.join && n.catch_up == time_point::max()) {
+      n.catch_up = now + catch_up_.next(splitmix(config_.seed));
+      n.looked_again = false;
+    }
+  }
+  epoch_ = 0;
+  for (const auto& [epoch, size] : sizes) {
+    if (epoch_ == 0 || size >= sizes[epoch_]) epoch_ = epoch;
+  }
+}
+
+/// Brings up who is still behind when its pause is over and all were looked at once more.
+void admission::catch_up(step& s, time_point now) {
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    if (n.is != standing::lagging || n.join) continue;
+    if (now >= n.catch_up && n.looked_again) begin_join(i, time_point::min());
+    if (now >= n.catch_up && !n.looked_again) {
+      n.looked_again = true;
+      n.catch_up = now + config_.timeout;
+      for (node_index other = 0; other < config_.nodes; ++other) {
+        const auto is = nodes_[other].is;
+        if (is == standing::lagging || is == standing::admitted) s.look.add(other);
+      }
+    }
+    if (!n.join) s.wake = std::min(s.wake, n.catch_up);
+  }
+}
+
+std::vector<rejoin::other> admission::others_of(node_index i) const {
+  std::vector<rejoin::other> all;
+  for (node_index other = 0; other < config_.nodes; ++other) {
+    if (other == i || !intact(other)) continue;
+    all.push_back({other, nodes_[other].facts.record->nonce, nodes_[other].facts.record->epoch});
+  }
+  return all;
+}
+
+/// How many more could be sealed for it, for it to rejoin.
+std::size_t admission::missing_others(node_index i) const {
+  const std::size_t others = others_of(i).size();
+  const std::size_t needed = seal_count(config_.nodes);
+  return needed > others ? needed - others : 0;
+}
+
+std::uint64_t admission::newest_epoch() const noexcept {
+  std::uint64_t newest = 0;
+  for (const node_state& n : nodes_) {
+    if (n.is != standing::away && n.is != standing::refused && n.facts.record) {
+      newest = std::max(newest, n.facts.record->epoch);
+    }
+  }
+  return newest;
+}
+
+}  // namespace holdfast::core::redlock
