@@ -42,7 +42,7 @@ struct typed {
     if (only != "status") {
       app.add_option("--max-ttl", max_ttl,
                      "init, recover: the longest ttl of any lock, 100ms to 1h\n"
-                     "(default: the URL's, that of the nodes, or 60s)")
+                     "(default: that of the nodes, the URL's, or 60s)")
           ->type_name("DURATION");
       app.add_flag("--unsafe", accept_unsafe,
                    "init, recover: accept servers that may drop keys\n"
@@ -77,15 +77,16 @@ constexpr const char* about_all =
 std::string about_action(const std::string& action) {
   if (action == "init") {
     return "Writes the first node record on every node of a redlock:// store; once in the life of "
-           "a store. Every node has to answer, and none may have a record. 64 when the store is "
-           "set "
-           "up already or a server may not be a node, 69 when a node cannot be used: then nothing "
-           "was written.";
+           "a store (one that lost everything may still have holders: see recover). Every node has "
+           "to answer, and none may have a record. 64 when the store is set up already or a server "
+           "may not be a node, 69 when a node cannot be used. Nothing was written then, "
+           "unless it tells how many nodes confirmed their record.";
   }
   if (action == "status") {
     return "Every node of a redlock:// store, whether it votes, and why not. 0 when locks can be "
            "granted, 78 when the store was never set up, 69 when too few nodes vote, 64 when the "
-           "servers or the list of nodes are wrong.";
+           "servers or the list of nodes are wrong. It writes nothing, so that it cannot tell "
+           "whether nodes take writes; doctor can.";
   }
   return std::string(given_up) +
          "Also for another list of nodes (--other-list) and another max_ttl, where a majority "
@@ -244,6 +245,9 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   const auto seen = carry_out(t, url, how);
   if (!seen) return fail_to_open(s, seen.error(), {key::store}, out);
   const int printed = print(t.common.json ? json_text(*seen) : plain_text(*seen), out);
+  if (printed == 0 && !seen->trouble && !seen->advice.empty() && !out.json()) {
+    out.warn("redlock " + t.action + ": " + seen->advice);
+  }
   if (printed != 0 || !seen->trouble) return printed;
   return out.fail(error(*seen->trouble, seen->advice), "store " + harmless(seen->url));
 }

@@ -46,13 +46,13 @@ struct overview {
   std::size_t needed{};  ///< How many must, for locks to be granted.
   /// What opening a session would answer; nothing when locks can be granted.
   std::optional<errc> trouble;
-  std::string advice;  ///< Why, and what to do; empty when nothing needs to be done.
+  std::string advice;  ///< Why, and what to do; without trouble why nothing was done, if so.
 };
 
 /// How a store is set up.
 struct setup {
   /// The longest ttl of any lock, from 100 ms to 1 h; a node that lost its state waits for as long.
-  /// Zero: the URL's `max_ttl`, which is 60 s unless given.
+  /// Zero: what the nodes have, else the URL's `max_ttl`, which is 60 s unless given.
   duration max_ttl{};
   /// Accept servers that may drop keys (an eviction policy with a memory limit).
   bool accept_unsafe{};
@@ -70,7 +70,9 @@ HOLDFAST_EXPORT result<overview> status(std::string_view url);
 /// and `appendonly no` are accepted. Locks can be taken when it returns.
 /// Errors: `invalid_argument` (set up already, a replica, the same server twice, an unsafe
 /// setting), `unavailable` (a node cannot be used; nothing was written), `outcome_unknown` (some
-/// records may have been written: run recover()), `unsupported`.
+/// records may have been written; the message names the nodes that did not confirm theirs, what
+/// they said, and whether a majority votes, which brings in the others when they take writes),
+/// `unsupported`.
 HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {});
 
 /// Writes new records on every node that answers, after a majority lost its state. What it gives

@@ -138,6 +138,54 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   stop_server 5
 }
 
+# Whether nodes take writes: refuse_writes 1 NODE...; refuse_writes 0 NODE...
+refuse_writes() {
+  local i
+  for i in "${@:2}"; do cli "$i" CONFIG SET min-replicas-to-write "$1" >/dev/null; done
+}
+
+@test "init names the nodes that do not confirm, and what is to be done for them" {
+  refuse_writes 1 5
+  expect 69 holdfast redlock init --max-ttl 1s
+  one_left=$output
+  expect 0 holdfast run x --ttl 1s -- true
+  refuse_writes 0 5
+  until_true sh -c "'$HOLDFAST' redlock status | grep -q '5 of 5 nodes vote'"
+
+  for i in 1 2 3 4 5; do cli "$i" FLUSHALL >/dev/null; done
+  refuse_writes 1 1 2 3 4 5
+  expect 69 holdfast redlock init
+  none=$output
+  refuse_writes 0 4 5
+  expect 69 holdfast redlock init
+  some=$output
+  refuse_writes 0 1 2 3
+  expect 64 holdfast redlock init
+  expect 0 holdfast redlock recover --yes
+
+  output=$one_left
+  says '4 of 5 nodes confirmed' "127.0.0.1:$(port_of 5): NOREPLICAS" 'Locks can be granted' \
+    '4 of 5 nodes vote' 'max_ttl (1s)'
+  [[ $output != *recover* && $output != *"127.0.0.1:$(port_of 1): "* ]]
+  output=$none
+  says '0 of 5 nodes confirmed' NOREPLICAS 'then run: holdfast redlock init'
+  output=$some
+  says '2 of 5 nodes confirmed' NOREPLICAS 'then run: holdfast redlock recover'
+}
+
+@test "that all nodes refuse writes is a fault for doctor, and cannot be seen by status" {
+  initialised
+  refuse_writes 1 1 2 3 4 5
+  run holdfast doctor
+  said=$output code=$status
+  expect 0 holdfast redlock status
+  refuse_writes 0 1 2 3 4 5
+  output=$said
+  says fault NOREPLICAS 'recorded by 0 of 5 nodes'
+  [[ $code == 69 ]]
+  expect 0 holdfast doctor
+}
+
 @test "another list of nodes is refused, and so is a ttl above max_ttl" {
   initialised --max-ttl 20s
   expect 64 holdfast run x --store "redlock://${nodes%,*}" -- true
@@ -243,7 +291,7 @@ assert e["owner"]["program"] == "sh", a'
 @test "recover leaves alone what a majority holds" {
   initialised
   expect 0 holdfast redlock recover --yes
-  says '5 of 5 nodes vote'
+  says '5 of 5 nodes vote' 'nothing to recover' 'nothing was written'
   hang 4
   hang 5
   hold_it

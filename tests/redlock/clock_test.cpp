@@ -15,20 +15,25 @@ using testing::IsEmpty;
 namespace {
 
 /// Servers whose wall clocks can be stepped.
-class redlock_clock : public testing::TestWithParam<const char*> {
+class redlock_clocks : public testing::Test {
  protected:
-  redlock_clock() : nodes(all()) {}
+  redlock_clocks() : nodes(all()) {}
 
   std::vector<server::options> all() {
     std::vector<server::options> each(clocks.size());
     for (std::size_t i = 0; i < each.size(); ++i) each[i].environment = clocks[i].environment();
     return each;
   }
-  std::string query() const { return std::string("ttl=1s&max_ttl=1s") + GetParam(); }
-  bool tokens() const { return std::string(GetParam()).empty(); }
 
+  static constexpr const char* short_ttl = "ttl=1s&max_ttl=1s";
   std::array<redis_tests::wall_clock, 5> clocks;
   five_nodes nodes;
+};
+
+class redlock_clock : public redlock_clocks, public testing::WithParamInterface<const char*> {
+ protected:
+  std::string query() const { return std::string(short_ttl) + GetParam(); }
+  bool tokens() const { return std::string(GetParam()).empty(); }
 };
 
 /// Fault matrix: wall clocks of 2 of 5 nodes step by +1 h or -1 h and back | no two hold; the nodes
@@ -62,6 +67,48 @@ TEST_P(redlock_clock, a_held_lock_survives_the_step_of_one_node) {
   EXPECT_TRUE(nodes.comes_to("a", 5));
   EXPECT_TRUE(l->check());
   EXPECT_LE(nodes.longest("a"), 1s);
+}
+
+/// Fault matrix: all wall clocks are set back by 1 h while no client is there | nothing is granted,
+/// and status says why; set right again, all nodes vote
+TEST_F(redlock_clocks, all_set_back_unseen_is_told) {
+  nodes.init(1s);
+  {
+    session s = nodes.open(short_ttl);
+    ASSERT_TRUE(s.try_acquire(lock_name("a")));
+  }
+  for (const auto& c : clocks) c.step(-1h);
+  const auto status = nodes.look(short_ttl);
+  EXPECT_EQ(status.votes, 0U);
+  EXPECT_THAT(status.advice, testing::HasSubstr("behind the newest time"));
+  EXPECT_THAT(status.advice, testing::HasSubstr("Set the clocks right"));
+  const auto refused = open(nodes.url(short_ttl));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), testing::HasSubstr("behind the newest time"));
+  for (const auto& c : clocks) c.step(0h);
+  EXPECT_TRUE(nodes.votes_come_to(5, short_ttl));
+  session s = nodes.open(short_ttl);
+  EXPECT_TRUE(s.try_acquire(lock_name("a")));
+}
+
+/// Fault matrix: all wall clocks step by +1 h under the eyes of a client | nothing is granted for
+/// max_ttl; then all nodes vote by themselves, and tokens have grown
+TEST_F(redlock_clocks, all_that_step_vote_again_by_themselves) {
+  nodes.init(2s);
+  const std::string query = "ttl=2s&max_ttl=2s";
+  session s = nodes.open(query);
+  const auto before = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(before) << before.error().message();
+  const auto began = clock::now();
+  for (const auto& c : clocks) c.step(1h);
+  ASSERT_TRUE(nodes.votes_come_to(0, query));
+  EXPECT_THAT(nodes.look(query).advice, testing::HasSubstr("had its clock set"));
+  ASSERT_TRUE(nodes.votes_come_to(5, query));
+  EXPECT_GE(clock::now() - began, 2s);
+  session later = nodes.open(query);
+  const auto again = later.acquire(lock_name("a"), {.wait = 10s});
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_GT(again->token(), before->token());
 }
 
 INSTANTIATE_TEST_SUITE_P(tokens, redlock_clock,

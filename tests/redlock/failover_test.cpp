@@ -85,6 +85,26 @@ TEST(redlock_failover, a_single_node_with_the_data_of_another_one_grants_nothing
   EXPECT_FALSE(connected.try_acquire(lock_name("a")));
 }
 
+/// Fault matrix: the same, and the server has forgotten it when the next client comes | nothing is
+/// granted until `recover`
+TEST(redlock_failover, a_promotion_that_the_server_has_forgotten_is_seen) {
+  five_nodes nodes(1, {.settings = {"--repl-diskless-sync-delay", "0", "--repl-backlog-ttl", "1"}});
+  nodes.init(2s);
+  old_copy copy(nodes[0]);
+  {
+    session s = nodes.open(with_tokens);
+    ASSERT_TRUE(s.try_acquire(lock_name("a")));
+  }
+  copy.put_back_to(nodes[0]);
+  ASSERT_TRUE(eventually([&] {
+    const auto told = nodes[0].command({"INFO", "replication"}).text;
+    return told.find("second_repl_offset:-1\r\n") != std::string::npos;
+  }));
+  const auto opened = holdfast::open(nodes.url(with_tokens));
+  ASSERT_FALSE(opened) << "it would give a token that was given before";
+  EXPECT_THAT(opened.error().message(), HasSubstr("holdfast redlock recover"));
+}
+
 /// Fault matrix: the same, seen by connected clients alone | they see it within some seconds
 TEST(redlock_failover, a_connected_client_looks_at_its_nodes_from_time_to_time) {
   five_nodes nodes(1, {.settings = {"--repl-diskless-sync-delay", "0"}});

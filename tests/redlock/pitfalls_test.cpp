@@ -12,6 +12,7 @@
 
 #include <cstdlib>
 #include <optional>
+#include <thread>
 
 /// \file
 /// What existing Redlock clients get wrong.
@@ -260,10 +261,16 @@ TEST(redlock_pitfalls, waiters_over_resp2_leave_the_holders_of_their_process_alo
 
 std::string as_bob(std::string url) { return url.insert(url.find("//") + 2, "bob:secret@"); }
 
+/// An ACL file: bob may do all, but for one command.
+std::string bob_without(const std::string& command = {}) {
+  return "user default on nopass ~* &* +@all\n"
+         "user bob on >secret ~* &* +@all" +
+         (command.empty() ? "" : " -" + command) + "\n";
+}
+
 /// Fault matrix: an ACL without a needed command | the message names the command
 TEST(redlock_pitfalls, a_missing_permission_is_named) {
-  five_nodes nodes(1, {.users = "user default on nopass ~* &* +@all\n"
-                                "user bob on >secret ~* &* +@all -hset\n"});
+  five_nodes nodes(1, {.users = bob_without("hset")});
   const std::string at = nodes[0].address();
   ASSERT_TRUE(redlock::init("redlock://" + at));
   const auto s = holdfast::open(as_bob("redlock://" + at));
@@ -274,8 +281,7 @@ TEST(redlock_pitfalls, a_missing_permission_is_named) {
 /// Fault matrix: the same, but only a lock needs it | the message of the acquire names it, and says
 /// of nobody who was not waited for that it was too slow
 TEST(redlock_pitfalls, a_permission_that_only_a_lock_needs_is_named) {
-  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
-                                "user bob on >secret ~* &* +@all -set\n"});
+  five_nodes nodes(3, {.users = bob_without("set")});
   nodes.init();
   auto s = holdfast::open(as_bob(nodes.url()));
   ASSERT_TRUE(s) << s.error().message();
@@ -290,8 +296,7 @@ TEST(redlock_pitfalls, a_permission_that_only_a_lock_needs_is_named) {
 /// Fault matrix: a permission is taken away while a session lives | its end names what the nodes
 /// said
 TEST(redlock_pitfalls, a_permission_that_is_taken_away_is_named) {
-  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
-                                "user bob on >secret ~* &* +@all\n"});
+  five_nodes nodes(3, {.users = bob_without()});
   nodes.init();
   auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
   ASSERT_TRUE(s) << s.error().message();
@@ -302,11 +307,66 @@ TEST(redlock_pitfalls, a_permission_that_is_taken_away_is_named) {
   })) << s->status().reason;
 }
 
+/// Takes from bob, on all nodes, the right to look at their records, which no lock needs, and waits
+/// until his connected client was refused at each.
+void let_nobody_look(five_nodes& nodes) {
+  nodes.everywhere({"ACL", "SETUSER", "bob", "-exists"});
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    EXPECT_TRUE(eventually([&] { return !nodes[i].command({"ACL", "LOG"}).elements.empty(); }));
+  }
+}
+
+/// Fault matrix: nodes may no longer be looked at, and nothing else changes there | a lock is kept
+TEST(redlock_pitfalls, a_permission_that_no_lock_needs_costs_none) {
+  five_nodes nodes(3, {.users = bob_without()});
+  nodes.init();
+  auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
+  ASSERT_TRUE(s) << s.error().message();
+  auto l = s->try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  let_nobody_look(nodes);
+  std::this_thread::sleep_for(1500ms);
+  EXPECT_TRUE(l->check());
+  EXPECT_TRUE(std::move(*l).release());
+  const auto next = holdfast::open(as_bob(nodes.url()));
+  ASSERT_FALSE(next) << "it knows nothing of them";
+  EXPECT_THAT(next.error().message(), HasSubstr("'exists'"));
+}
+
+/// Fault matrix: the same, and they sync no longer, or were replicas, or refuse INFO, too | they do
+/// not vote, and the end of the session names why
+TEST(redlock_pitfalls, a_node_that_changes_and_may_not_be_looked_at_does_not_vote) {
+  struct change {
+    bool durable;
+    std::vector<std::vector<std::string>> commands;
+  };
+  const change all[]{
+      {true, {{"CONFIG", "SET", "appendonly", "no"}}},
+      {false, {{"REPLICAOF", "127.0.0.1", "1"}, {"REPLICAOF", "NO", "ONE"}}},
+      {false, {{"ACL", "SETUSER", "bob", "-info"}}},
+  };
+  for (const change& its : all) {
+    SCOPED_TRACE(its.commands.front().front());
+    five_nodes nodes(1, {.append_only = its.durable,
+                         .fsync = its.durable ? "always" : "everysec",
+                         .users = bob_without()});
+    nodes.init();
+    auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
+    ASSERT_TRUE(s) << s.error().message();
+    let_nobody_look(nodes);
+    EXPECT_TRUE(s->try_acquire(lock_name("a")));
+    for (const auto& command : its.commands) nodes[0].command(command);
+    EXPECT_TRUE(eventually([&] { return s->status().state == session_state::expired; }));
+    EXPECT_TRUE(eventually([&] {
+      return s->status().reason.find("its state cannot be read: NOPERM") != std::string::npos;
+    })) << s->status().reason;
+  }
+}
+
 /// Fault matrix: SCRIPT LOAD is not allowed | it is named when nobody else loaded the scripts, and
 /// by `doctor` at any time
 TEST(redlock_pitfalls, a_script_load_that_is_refused_is_named) {
-  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
-                                "user bob on >secret ~* &* +@all -script|load\n"});
+  five_nodes nodes(3, {.users = bob_without("script|load")});
   nodes.init();
   auto st = store::open(as_bob(nodes.url()));
   ASSERT_TRUE(st) << st.error().message();
@@ -326,8 +386,7 @@ TEST(redlock_pitfalls, a_script_load_that_is_refused_is_named) {
 
 /// Fault matrix: a release is not allowed | its error names what the nodes said
 TEST(redlock_pitfalls, a_release_that_is_refused_is_not_called_unanswered) {
-  five_nodes nodes(3, {.users = "user default on nopass ~* &* +@all\n"
-                                "user bob on >secret ~* &* +@all -del\n"});
+  five_nodes nodes(3, {.users = bob_without("del")});
   nodes.init();
   auto s = holdfast::open(as_bob(nodes.url()));
   ASSERT_TRUE(s) << s.error().message();

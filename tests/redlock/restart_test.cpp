@@ -2,6 +2,8 @@
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -98,12 +100,15 @@ TEST(redlock_restarts, a_majority_that_lost_its_state_needs_recover) {
 class redlock_durable : public testing::TestWithParam<const char*> {};
 
 /// Fault matrix: kill -9 of all nodes with `appendfsync always` | locks and tokens are kept; all
-/// vote at once
+/// vote at once (with `tokens=off` where this user has seen before that they sync every write)
 TEST_P(redlock_durable, nodes_that_sync_every_write_keep_locks_and_vote_at_once) {
   const std::string query = GetParam();
   five_nodes nodes(5, {.append_only = true, .fsync = "always"});
   const bool tokens = query.find("tokens=off") == std::string::npos;
   if (tokens) nodes.init();
+  // With tokens=off nobody can know what was there before the first look.
+  ASSERT_TRUE(nodes.votes_come_to(5, query));
+  const duration max_ttl = tokens ? 60s : 10s;
   session s = nodes.open(query);
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
@@ -113,7 +118,7 @@ TEST_P(redlock_durable, nodes_that_sync_every_write_keep_locks_and_vote_at_once)
   for (std::size_t i = 0; i < 5; ++i) nodes.restart(i, server::data::keep);
   EXPECT_EQ(nodes.count("a"), 5U);
   EXPECT_TRUE(nodes.votes_come_to(5, query, 25s));
-  EXPECT_LT(clock::now() - began, 40s) << "no wait for max_ttl, which is 60 s";
+  EXPECT_LT(clock::now() - began, max_ttl);
   std::optional<session> by;
   EXPECT_EQ(try_once(nodes, query, 1, by).error(), errc::busy);
   EXPECT_TRUE(l->check());
@@ -124,7 +129,71 @@ TEST_P(redlock_durable, nodes_that_sync_every_write_keep_locks_and_vote_at_once)
   EXPECT_TRUE(!tokens || again->token() > old);
 }
 
-INSTANTIATE_TEST_SUITE_P(tokens, redlock_durable, testing::Values("ttl=40s", "ttl=40s&tokens=off"));
+INSTANTIATE_TEST_SUITE_P(tokens, redlock_durable,
+                         testing::Values("ttl=40s", "ttl=10s&max_ttl=10s&tokens=off"));
+
+/// Fault matrix: kill -9 of all nodes with `appendfsync always` while they rewrite their files | as
+/// without
+TEST(redlock_restarts, nodes_that_die_while_they_rewrite_their_files_vote_at_once) {
+  five_nodes nodes(3, {.append_only = true, .fsync = "always"});
+  nodes.init();
+  session s = nodes.open("ttl=40s");
+  const auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  nodes.everywhere({"CONFIG", "SET", "rdb-key-save-delay", "2000000"});
+  nodes.everywhere({"BGREWRITEAOF"});
+  ASSERT_NE(nodes[0].command({"INFO"}).text.find("aof_rewrite_in_progress:1"), std::string::npos);
+  // Clients that are connected look at one of them each second.
+  std::this_thread::sleep_for(4s);
+  nodes.everywhere({"CONFIG", "SET", "rdb-key-save-delay", "0"});
+  for (std::size_t i = 0; i < 3; ++i) nodes.kill(i);
+  const auto began = clock::now();
+  for (std::size_t i = 0; i < 3; ++i) nodes.restart(i, server::data::keep);
+  // A client of its own: the processes that rewrite keep the others' connections open for a while.
+  EXPECT_TRUE(nodes.votes_come_to(3, "ttl=40s&node_timeout=700ms", 25s));
+  EXPECT_LT(clock::now() - began, 40s) << "no wait for max_ttl, which is 60 s";
+}
+
+/// Fault matrix: kill -9 of 2 of 5 nodes, a session is opened, and others die when these are back |
+/// the session has new locks at once, and not only from its next heartbeat on
+TEST(redlock_restarts, a_session_takes_locks_on_nodes_that_were_away_when_it_was_opened) {
+  five_nodes nodes(5, {.append_only = true, .fsync = "always"});
+  nodes.init(300s);
+  nodes.kill(0);
+  nodes.kill(1);
+  session s = nodes.open("ttl=300s");
+  const auto began = clock::now();
+  nodes.restart(0, server::data::keep);
+  nodes.restart(1, server::data::keep);
+  ASSERT_TRUE(nodes.votes_come_to(5));
+  nodes.kill(3);
+  nodes.kill(4);
+  EXPECT_TRUE(eventually([&] {
+    const auto l = s.try_acquire(lock_name("a"));
+    EXPECT_TRUE(l || l.error().message().find("no record") == std::string::npos)
+        << l.error().message();
+    return l.has_value();
+  }));
+  EXPECT_LT(clock::now() - began, 100s) << "a heartbeat writes the session's record, too";
+}
+
+/// Fault matrix: CONFIG GET is not allowed on a durable node | `doctor` says that it counts as one
+/// that is not, and names the right
+TEST(redlock_restarts, a_node_that_does_not_tell_how_it_syncs_is_advised_to) {
+  const std::string users = "user default on nopass ~* &* +@all -config|get\n";
+  five_nodes nodes(1, {.append_only = true, .fsync = "always", .users = users});
+  nodes.init();
+  auto st = store::open(nodes.url());
+  ASSERT_TRUE(st) << st.error().message();
+  const auto told = st->diagnose();
+  ASSERT_TRUE(told) << told.error().message();
+  std::string all;
+  for (const finding& f : *told) all += f.text + "\n";
+  EXPECT_THAT(all, HasSubstr("whether every write is synced is not told"));
+  EXPECT_THAT(all, HasSubstr("refuses CONFIG GET: NOPERM"));
+  EXPECT_THAT(all, HasSubstr("Allow +config|get"));
+  EXPECT_THAT(all, testing::Not(HasSubstr("set appendonly yes")));
+}
 
 /// Fault matrix: clean SHUTDOWN of all nodes with `appendfsync always` | as after kill -9
 TEST(redlock_restarts, nodes_that_were_shut_down_cleanly_keep_locks_and_vote_at_once) {

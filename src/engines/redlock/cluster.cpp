@@ -233,6 +233,8 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
     members_[i]->server = facts;
     members_[i]->refusal.clear();
     members_[i]->load_refusal.clear();
+    members_[i]->look_refusal.clear();
+    members_[i]->informed = true;
     members_[i]->refuses = false;
   }
   // The handshake has just read INFO.
@@ -374,28 +376,15 @@ std::string cluster::silent() const {
   for (node_index i = 0; i < size(); ++i) {
     const auto why = members_[i]->connection->trouble();
     const std::lock_guard hold(mutex_);
-    std::string more = why ? why->message() : members_[i]->refusal;
+    const member& m = *members_[i];
+    std::string more = why ? why->message() : m.refusal;
+    if (more.empty()) more = m.unreadable.empty() ? m.look_refusal : m.unreadable;
     if (more.empty() && admission_.standing_of(i) == admission::standing::refused) {
       more = addresses_[i] + " " + admission_.explain(i, clock::now());
     }
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   }
   return text;
-}
-
-void cluster::heed(node_index i, fault why, const wire::reply* r) {
-  member& m = *members_[i];
-  if (why == fault::none && !m.refuses.load(std::memory_order_relaxed)) return;
-  // Which command, and on which key, only the server knows.
-  const bool tells = r != nullptr && (why == fault::permission || why == fault::refused);
-  std::string text;
-  if (why != fault::none) {
-    text = addresses_[i] + (tells ? " said: " + wire::printable(r->text)
-                                  : std::string(" ") + core::redlock::action_on(why).text);
-  }
-  const std::lock_guard hold(mutex_);
-  m.refuses = !text.empty();
-  m.refusal = std::move(text);
 }
 
 /// Under the mutex. That enough vote for a majority is for tell_ready().
@@ -492,6 +481,8 @@ cluster::picture cluster::look_at(node_index i) const {
   p.facts = admission_.facts_of(i);
   p.trouble = trouble ? trouble->message() : members_[i]->unreadable;
   p.load_refusal = members_[i]->load_refusal;
+  p.config_refusal = members_[i]->config_refusal;
+  p.look_refusal = members_[i]->look_refusal;
   return p;
 }
 

@@ -130,8 +130,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// Why no majority can vote now, or success.
   result<void> verdict() const;
-  /// The nodes that cannot be used, each with what its connection says or what the node refuses
-  /// with; empty when all can.
+  /// The nodes that cannot be used, each with what its connection says, why its state cannot be
+  /// read or what the node refuses with; empty when all can.
   std::string silent() const;
   /// What is waited for.
   enum class readiness : std::uint8_t {
@@ -154,14 +154,17 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     bool judged{};  ///< It was looked at, or could not be connected to.
     core::redlock::node_facts facts{};
     std::optional<io::redis_facts> server{};
-    std::string trouble{};       ///< Why it is not connected, or cannot be looked at.
-    std::string load_refusal{};  ///< What it refuses SCRIPT LOAD with.
+    std::string trouble{};         ///< Why it is not connected, or cannot be looked at.
+    std::string load_refusal{};    ///< What it refuses SCRIPT LOAD with.
+    std::string config_refusal{};  ///< What it refuses to tell how it syncs its writes with.
+    std::string look_refusal{};    ///< A voter: what it refuses to tell its state with.
   };
   picture look_at(node_index i) const;
 
-  /// Sends a record on the connection that its node's facts came from; `then` on the loop's thread.
+  /// Sends a record on the connection that its node's facts came from; `then` on the loop's thread,
+  /// with what was said where it was not written, if anything was.
   void write_record(const core::redlock::write& what,
-                    std::function<void(core::redlock::write_reply)> then);
+                    std::function<void(core::redlock::write_reply, const std::string&)> then);
   /// Reads a node's facts again.
   void look_again(node_index i);
 
@@ -188,11 +191,14 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::atomic<bool> refuses{};  ///< As `refusal` says, for who only looks.
     // On the loop's thread, under the mutex.
     std::optional<io::redis_facts> server{};
-    std::uint64_t facts_of{};    ///< The connection that the admission's facts come from.
-    bool judged{};               ///< At least one look or failure to connect.
-    std::string unreadable{};    ///< Why the last look failed; empty when it did not.
-    std::string load_refusal{};  ///< What it said to the last SCRIPT LOAD; empty when it took it.
-    std::string refusal{};       ///< What heed() was told of; empty when it was nothing.
+    std::uint64_t facts_of{};      ///< The connection that the admission's facts come from.
+    bool judged{};                 ///< At least one look or failure to connect.
+    std::string unreadable{};      ///< Why the last look failed; empty when it did not.
+    std::string load_refusal{};    ///< What it said to the last SCRIPT LOAD; empty when it took it.
+    std::string config_refusal{};  ///< The same, for CONFIG GET.
+    std::string look_refusal{};    ///< What the last look in passing was refused with, if it was.
+    std::string refusal{};         ///< What heed() was told of; empty when it was nothing.
+    bool informed{};               ///< It answered the last INFO.
   };
   struct waiter {
     time_point limit{};
@@ -212,9 +218,12 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void script_loaded(node_index i, const script& s, const io::redis_answer& a);
   void reconnect(node_index i);
   void put(node_index i, std::string_view bytes, time_point deadline, answer then, bool subscribes);
-  bool is_durable(node_index i, const wire::reply& config) const;
-  void looked(node_index i, std::uint64_t connection, bool durable, const io::redis_answer& a,
-              time_point sent);
+  /// Whether a node writes down all that it answers, as far as it tells.
+  enum class syncing : std::uint8_t { no, rewriting, always };
+  syncing told_config(node_index i, const wire::reply& config);
+  void looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
+              time_point sent, occasion why);
+  bool may_vote_unseen(node_index i, syncing how) const;
   reading<redlock::looked> look_in(const io::redis_answer& a) const;
   void looked_in_vain(node_index i, const io::redis_answer& a, core::redlock::fault why);
   void advance(const std::function<step(core::redlock::admission&)>& event);

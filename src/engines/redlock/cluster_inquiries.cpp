@@ -70,9 +70,11 @@ void cluster::read_again(node_index i, occasion why) {
         const auto c = self.lock();
         if (!c || connection == 0 || connection != c->connection_of(i)) return;
         if (a.reply == nullptr && why == occasion::passing) return;
-        if (a.reply != nullptr && a.reply->is(wire::reply_kind::text)) {
+        {
           const std::lock_guard hold(c->mutex_);
-          io::take_info(*c->members_[i]->server, *a.reply);
+          member& m = *c->members_[i];
+          m.informed = a.reply != nullptr && a.reply->is(wire::reply_kind::text);
+          if (m.informed) io::take_info(*m.server, *a.reply);
         }
         c->examine(i, why);
       });
@@ -87,30 +89,42 @@ void cluster::examine(node_index i, occasion why) {
         const auto c = self.lock();
         if (!c || (a.reply == nullptr && why == occasion::passing)) return;
         // Silence is not the answer that it syncs nothing.
-        if (a.reply == nullptr) return c->looked(i, connection, false, a, a.at);
-        const bool durable = c->is_durable(i, *a.reply);
+        if (a.reply == nullptr) return c->looked(i, connection, syncing::no, a, a.at, why);
+        const syncing how = c->told_config(i, *a.reply);
         std::string again;
         // Without records a user needs no right to any key but the locks.
         c->settings_.tokens ? commands::look(again) : commands::time(again);
         const time_point sent = clock::now();
         c->ask(i, again, sent + inquiry_limit,
-               [self, i, connection, durable, sent, why](const io::redis_answer& b) {
+               [self, i, connection, how, sent, why](const io::redis_answer& b) {
                  if (b.reply == nullptr && why == occasion::passing) return;
-                 if (const auto d = self.lock()) d->looked(i, connection, durable, b, sent);
+                 if (const auto d = self.lock()) d->looked(i, connection, how, b, sent, why);
                });
       });
 }
 
-bool cluster::is_durable(node_index i, const wire::reply& config) const {
+cluster::syncing cluster::told_config(node_index i, const wire::reply& config) {
   const std::lock_guard hold(mutex_);
-  return members_[i]->server && facts::is_durable(*members_[i]->server, config);
+  const auto& server = members_[i]->server;
+  const bool refused = config.is(wire::reply_kind::error);
+  members_[i]->config_refusal = refused ? wire::printable(config.text) : "";
+  if (!server) return syncing::no;
+  if (facts::is_durable(*server, config)) return syncing::always;
+  return facts::is_rewriting(*server, config) ? syncing::rewriting : syncing::no;
 }
 
-void cluster::looked(node_index i, std::uint64_t connection, bool durable,
-                     const io::redis_answer& a, time_point sent) {
+void cluster::looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
+                     time_point sent, occasion why) {
   member& m = *members_[i];
   if (connection == 0 || connection != m.number.load() || !m.connection->is_up()) return;
   const reading<redlock::looked> read = look_in(a);
+  const bool refused = !read && read.why() == fault::permission && why == occasion::passing;
+  if (refused && may_vote_unseen(i, how)) {
+    const std::lock_guard hold(mutex_);
+    m.look_refusal =
+        addresses_[i] + ": its state cannot be read any more: " + wire::printable(a.reply->text);
+    return;
+  }
   if (!read) return looked_in_vain(i, a, read.why());
   core::redlock::node_facts f;
   {
@@ -119,13 +133,30 @@ void cluster::looked(node_index i, std::uint64_t connection, bool durable,
     m.facts_of = connection;
     m.judged = true;
     m.unreadable.clear();
+    m.look_refusal.clear();
   }
   f.address = addresses_[i];
-  f.durable = durable;
+  f.durable = how == syncing::always;
+  f.rewriting = how == syncing::rewriting;
   if (settings_.tokens) f.record = read->record;
+  f.at = read->time;
   const std::string fresh = io::random_session_id().str();
   advance([&](admission& x) { return x.found(i, f, fresh, a.at); });
   advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
+}
+
+/// Whether a voter whose record may no longer be read is what it was when it was: the same life of
+/// the same data, as durable as its record says. Whatever else changes there, the scripts compare.
+bool cluster::may_vote_unseen(node_index i, syncing how) const {
+  const std::lock_guard hold(mutex_);
+  const member& m = *members_[i];
+  if (!m.informed || !admission_.voters().has(i)) return false;
+  const auto is = facts::of(*m.server);
+  const auto& was = admission_.facts_of(i);
+  const bool durable = how == syncing::rewriting ? was.durable : how == syncing::always;
+  const bool recorded = !was.record || was.record->durable == durable;
+  return is.master && is.standalone && is.run_id == was.run_id && durable == was.durable &&
+         recorded;
 }
 
 reading<redlock::looked> cluster::look_in(const io::redis_answer& a) const {
@@ -149,6 +180,7 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
     unfit = !f.master || !f.standalone;
     m.judged = true;
     m.unreadable.clear();
+    m.look_refusal.clear();
     if (!unfit) {
       const bool not_loaded = why == fault::script_missing && !m.load_refusal.empty();
       m.unreadable = addresses_[i] + ": its state cannot be read: " +
@@ -227,10 +259,25 @@ void cluster::send_seal(const seal& what) {
 
 void cluster::send_write(const write& what) {
   const node_index i = what.node;
-  write_record(what, [self = weak_from_this(), i](write_reply r) {
+  write_record(what, [self = weak_from_this(), i](write_reply r, const std::string&) {
     const auto c = self.lock();
     if (c) c->advance([&](admission& x) { return x.written(i, r, clock::now()); });
   });
+}
+
+void cluster::heed(node_index i, fault why, const wire::reply* r) {
+  member& m = *members_[i];
+  if (why == fault::none && !m.refuses.load(std::memory_order_relaxed)) return;
+  // Which command, and on which key, only the server knows.
+  const bool tells = r != nullptr && (why == fault::permission || why == fault::refused);
+  std::string text;
+  if (why != fault::none) {
+    text = addresses_[i] + (tells ? " said: " + wire::printable(r->text)
+                                  : std::string(" ") + core::redlock::action_on(why).text);
+  }
+  const std::lock_guard hold(mutex_);
+  m.refuses = !text.empty();
+  m.refusal = std::move(text);
 }
 
 /// Until the next look: who asks why the node does not vote is told what it refused.
@@ -242,7 +289,8 @@ void cluster::heed_write(node_index i, const io::redis_answer& a) {
       addresses_[i] + ": its record cannot be written: " + wire::printable(a.reply->text);
 }
 
-void cluster::write_record(const write& what, std::function<void(write_reply)> then) {
+void cluster::write_record(const write& what,
+                           std::function<void(write_reply, const std::string&)> then) {
   // Connections are replaced on the loop's thread: there the comparison holds until it is sent.
   loop_->post([self = weak_from_this(), what, then = std::move(then)] {
     const auto c = self.lock();
@@ -252,13 +300,17 @@ void cluster::write_record(const write& what, std::function<void(write_reply)> t
       const std::lock_guard hold(c->mutex_);
       facts_of = c->members_[what.node]->facts_of;
     }
-    if (facts_of != c->connection_of(what.node)) return then(write_reply::changed);
+    if (facts_of != c->connection_of(what.node)) {
+      return then(write_reply::changed, "its connection was replaced");
+    }
     std::string bytes;
     commands::write(bytes, what);
     c->ask(what.node, bytes, clock::now() + inquiry_limit,
            [self, i = what.node, then](const io::redis_answer& a) {
              if (const auto d = self.lock()) d->heed_write(i, a);
-             then(a.reply == nullptr ? write_reply::failed : replies::write(*a.reply));
+             if (a.reply == nullptr) return then(write_reply::failed, a.why->message());
+             const bool refused = a.reply->is(wire::reply_kind::error);
+             then(replies::write(*a.reply), refused ? wire::printable(a.reply->text) : "");
            });
   });
 }

@@ -109,7 +109,7 @@ void contender::round_ended(round::result_of& r) {
     lines_->leave(order_.name, *this, false);
     return lines_->pass_on(order_.name);
   }
-  if (again_with_scripts(r)) return;
+  if (again_when_mended(r)) return;
   const core::reply reply = reply_for(r);
   bool hopeless = reply.what == status::denied || reply.what == status::invalid ||
                   reply.what == status::damaged;
@@ -122,16 +122,26 @@ void contender::round_ended(round::result_of& r) {
   rest(r);
 }
 
-/// Somebody flushed the scripts: too few were asked for the lock in this round.
-bool contender::again_with_scripts(const round::result_of& r) {
+/// Too few granted it in this round, and some that would have had lost the scripts, or had no
+/// record of the session because they were away. They get it ahead of what is sent to them next.
+bool contender::again_when_mended(const round::result_of& r) {
+  if (const auto o = told_.lock(); o && !r.unrecorded.empty()) o->unrecorded(r.unrecorded);
   {
     const std::lock_guard hold(mutex_);
-    if (!r.forgot || r.why.code() != errc::unavailable) return false;
-    if (std::exchange(forgot_, true)) return false;
+    const bool unasked = r.forgot && r.why.code() == errc::unavailable;
+    const bool loads = unasked && !std::exchange(reloaded_, true);
+    // A round ends with the first node that is one too many; others may follow in the next.
+    const bool records = !(r.unrecorded - recorded_).empty();
+    recorded_ = recorded_ | r.unrecorded;
+    if (!loads && !records) return false;
     state_ = state::resting;
   }
-  cluster_->when_ready(clock::now() + order_.timeout, [self = weak_from_this()] {
-    if (const auto c = self.lock()) c->begin_round();
+  cluster_->loop().post([self = weak_from_this()] {
+    const auto c = self.lock();
+    if (!c) return;
+    c->cluster_->when_ready(clock::now() + c->order_.timeout, [self] {
+      if (const auto still = self.lock()) still->begin_round();
+    });
   });
   return true;
 }

@@ -43,6 +43,9 @@ class contender final : public lined_up,
     virtual bool held(std::uint64_t request, round::result_of& r) = 0;
     /// A grant on one more node, after held().
     virtual void late(std::uint64_t request, node_index i) = 0;
+    /// These nodes have no record of the session. It is to be on its way to them when what is
+    /// posted to the loop afterwards runs.
+    virtual void unrecorded(node_set where) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.
     virtual void later(std::uint64_t request, core::reply what) = 0;
   };
@@ -62,7 +65,7 @@ class contender final : public lined_up,
   enum class state : std::uint8_t { lined_up, in_round, resting, over };
 
   void begin_round();
-  bool again_with_scripts(const round::result_of& r);
+  bool again_when_mended(const round::result_of& r);
   void rest(const round::result_of& r);
   void end(core::reply what);
   std::optional<duration> pause_on(cue what);
@@ -85,7 +88,8 @@ class contender final : public lined_up,
   bool called_{};    ///< By a node.
   bool lets_by_{};   ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
-  bool forgot_{};  ///< A round was made again because nodes had lost their scripts.
+  bool reloaded_{};      ///< A round was made again because nodes had lost the scripts.
+  node_set recorded_{};  ///< The same, for their record of the session.
   std::uint64_t timer_{};
 };
 

@@ -71,6 +71,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void first(std::uint64_t request, core::reply what) override;
   bool held(std::uint64_t request, round::result_of& r) override;
   void late(std::uint64_t request, node_index i) override;
+  void unrecorded(node_set where) override;
   void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   placed_key release_of(entry& e);

@@ -264,6 +264,10 @@ void keeper::reopen(node_index i) {
                          limit = batch_limit(draft_.ttl)] {
     const auto k = self.lock();
     if (!k) return;
+    {
+      const std::lock_guard hold(k->mutex_);
+      if (k->closed_) return;  // The record is being deleted.
+    }
     k->cluster_->ask(i, bytes, clock::now() + limit, [self, i](const io::redis_answer& a) {
       const auto again = self.lock();
       if (!again) return;
@@ -271,6 +275,14 @@ void keeper::reopen(node_index i) {
       const std::lock_guard hold(again->mutex_);
       if (again->renewal_) again->renewal_->reopened(i, done);
     });
+  });
+}
+
+void keeper::unrecorded(node_set where) {
+  const std::lock_guard hold(mutex_);
+  if (closed_ || denied_ || !renewal_) return;
+  for_each(where, [this](node_index i) {
+    for_each(renewal_->session_missing(i).reopen, [this](node_index j) { reopen(j); });
   });
 }
 

@@ -105,33 +105,62 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
   return nodes;
 }
 
-/// Sends the writes on the connections that their facts came from; how many were done.
-std::size_t write_all(const std::shared_ptr<cluster>& c,
-                      const std::vector<core::redlock::write>& writes) {
+/// A node that did not confirm its record, and why.
+struct unconfirmed {
+  node_index node{};
+  std::string why{};
+};
+
+/// Sends the writes on the connections that their facts came from; which were not confirmed.
+std::vector<unconfirmed> write_all(const std::shared_ptr<cluster>& c,
+                                   const std::vector<core::redlock::write>& writes) {
   struct asked {
     std::mutex mutex;
     std::size_t left{};
-    std::size_t written{};
+    std::vector<unconfirmed> failed;
     io::latch done;
   };
   const auto all = std::make_shared<asked>();
   all->left = writes.size();
   for (const auto& w : writes) {
-    c->write_record(w, [all](write_reply r) {
+    c->write_record(w, [all, i = w.node](write_reply r, const std::string& said) {
       const std::lock_guard hold(all->mutex);
-      if (r == write_reply::written) ++all->written;
+      const char* otherwise = r == write_reply::changed ? "somebody else wrote its record meanwhile"
+                                                        : "its answer cannot be read";
+      if (r != write_reply::written) all->failed.push_back({i, said.empty() ? otherwise : said});
       if (--all->left == 0) all->done.open();
     });
   }
   all->done.wait();
-  return all->written;
+  std::ranges::sort(all->failed, {}, &unconfirmed::node);
+  return all->failed;
+}
+
+/// What is known after some nodes did not confirm. Only a majority without a vote needs a person.
+error not_all_written(const cluster& c, const std::string& verb, duration max_ttl,
+                      std::size_t asked, const std::vector<unconfirmed>& failed) {
+  const std::size_t written = asked - failed.size();
+  std::string text = verb + ": " + std::to_string(written) + " of " + std::to_string(asked) +
+                     " nodes confirmed their record";
+  for (const unconfirmed& u : failed) text += "; " + c.addresses()[u.node] + ": " + u.why;
+  const auto votes = c.now_voting()->voters.size();
+  if (votes >= c.majority()) {
+    text += ". Locks can be granted: " + std::to_string(votes) + " of " + std::to_string(c.size()) +
+            " nodes vote. Any client brings in the others, max_ttl (" + print_duration(max_ttl) +
+            ") and a margin after they take writes; see holdfast redlock status";
+    return {errc::outcome_unknown, std::move(text)};
+  }
+  // One record is enough for init to call the store set up.
+  text += ". Let the nodes take writes, then run: holdfast redlock " +
+          (written == 0 ? verb : std::string("recover"));
+  return {errc::outcome_unknown, std::move(text)};
 }
 
 /// What was asked for, else what the nodes still have, else the default.
 duration max_ttl_of(const setup& how, const cluster& c) {
   if (how.max_ttl > duration::zero()) return how.max_ttl;
   duration kept{};
-  for (node_index i = 0; i < c.size() && !c.set().max_ttl_given; ++i) {
+  for (node_index i = 0; i < c.size(); ++i) {
     if (const auto p = c.look_at(i); p.facts.record) {
       kept = std::max(kept, p.facts.record->max_ttl);
     }
@@ -152,6 +181,7 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
   founding::config config;
   config.config_hash = c->set().config_hash;
   config.max_ttl = max_ttl_of(how, *c);
+  config.changes_max_ttl = how.max_ttl > duration::zero();
   config.other_list = how.other_list;
   if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
     return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
@@ -160,16 +190,17 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
   }
   const auto writes = plan(config, *nodes);
   if (!writes) return writes.error();
-  if (writes->empty()) return look_over(c);
-  const std::size_t written = write_all(c, *writes);
+  if (writes->empty()) {
+    overview all = look_over(c);
+    if (!all.trouble)
+      all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
+    return all;
+  }
+  const auto failed = write_all(c, *writes);
   for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
   wait_ready(c);
-  if (written == writes->size()) return look_over(c);
-  return error(errc::outcome_unknown,
-               std::string(verb) + ": " + std::to_string(written) + " of " +
-                   std::to_string(writes->size()) +
-                   " nodes confirmed their record. Look with: "
-                   "holdfast redlock status; then run: holdfast redlock recover");
+  if (failed.empty()) return look_over(c);
+  return not_all_written(*c, verb, config.max_ttl, writes->size(), failed);
 }
 
 node_info info_of(const cluster& c, node_index i) {
@@ -236,6 +267,7 @@ std::string offset_text(core::redlock::server_time at, wall_time here) {
 
 std::string persistence_text(const cluster::picture& p) {
   if (p.facts.durable) return "every write is synced";
+  if (!p.config_refusal.empty()) return "whether every write is synced is not told";
   if (text_of(*p.server, "aof_enabled") == "1") return "appendonly, not synced at every write";
   return "no appendonly file";
 }
@@ -276,11 +308,18 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
                         p.load_refusal + ". It works with the scripts that somebody else loaded, "
                                          "until it restarts; allow +script|load"));
   }
-  if (!p.facts.durable) {
+  if (!p.look_refusal.empty()) {
     all.push_back(
-        about(name, level::warning,
-              "loses locks when it restarts, and then does not vote for max_ttl; set "
-              "appendonly yes and appendfsync always to keep both, and attach no replica"));
+        about(name, level::fault, p.look_refusal + ". It votes until it is connected to anew"));
+  }
+  if (!p.facts.durable) {
+    const std::string after = "loses locks when it restarts, and then does not vote for max_ttl; ";
+    all.push_back(about(name, level::warning,
+                        p.config_refusal.empty()
+                            ? after + "set appendonly yes and appendfsync always to keep both, "
+                                      "and attach no replica"
+                            : "counts as one that " + after + "it refuses CONFIG GET: " +
+                                  p.config_refusal + ". Allow +config|get"));
   }
   // That it has no record is what a blank node's explanation says.
   const bool blank = p.standing == core::redlock::admission::standing::blank;

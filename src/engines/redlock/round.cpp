@@ -249,6 +249,7 @@ void round::note_failure(result_of& r) const {
     denials += f == fault::denied ? 1U : 0U;
     too_long += f == fault::ttl_too_long ? 1U : 0U;
     r.forgot = r.forgot || f == fault::script_missing;
+    if (f == fault::session_missing) r.unrecorded.add(i);
   }
   const std::size_t blocking = core::redlock::deny_count(cluster_->size());
   r.denied = denials >= blocking;

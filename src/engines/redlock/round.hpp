@@ -53,6 +53,7 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
     bool denied{};                  ///< A node says that the session is denied.
     bool refused{};                 ///< It cannot be done as asked: repeating is useless.
     bool forgot{};                  ///< A node had lost its scripts, which it gets again.
+    node_set unrecorded{};          ///< They have no record of the session.
     std::optional<duration> holder_left{};
     std::uint64_t newest_token{};  ///< The largest counter that was seen.
   };
