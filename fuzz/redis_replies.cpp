@@ -35,7 +35,6 @@ void all_others(const wire::reply& r) {
   static_cast<void>(replies::leave(r));
   static_cast<void>(replies::take(r));
   MUST(replies::deny(r).reply.ttl <= core::ttl_max);
-  static_cast<void>(replies::clean(r));
   static_cast<void>(replies::replicas(r));
   static_cast<void>(replies::woken(r));
   if (const auto record = replies::look(r)) {

@@ -66,6 +66,23 @@ is_waiting() {
   done
 }
 
+@test "a wait that was asked for is tried until its end, however short" {
+  stop_server 1
+  for limit in 700ms 2500ms; do
+    began=$(date +%s%3N)
+    expect 69 holdfast run x --wait $limit -- true
+    took=$(($(date +%s%3N) - began))
+    says 'tried for '
+    ((took >= ${limit%ms})) || { echo "$limit: $took ms"; return 1; }
+  done
+  in_background run x --wait 5s -- echo done >said 2>&1
+  sleep 4.1
+  start_server 1 "${node#*:}"
+  code=0
+  wait "$pid" || code=$?
+  [[ $code == 0 && $(tail -n 1 said) == done ]]
+}
+
 @test "a signal ends the pause between two attempts to open the store" {
   stop_server 1
   in_background run x --wait forever -- true 2>said

@@ -16,14 +16,14 @@ TEST_F(admission_scripts, look_tells_the_time_where_there_is_no_record) {
 }
 
 TEST_F(admission_scripts, look_reads_what_write_wrote) {
-  ASSERT_EQ(n.write({.floor = "9007199254740991", .durable = "1"}), integer(1));
+  ASSERT_EQ(n.write({.floor = "9007199254740991", .durable = "1", .kept_epoch = "3"}), integer(1));
   const answer a = n.look();
-  ASSERT_EQ(a.elements.size(), 10U) << a;
+  ASSERT_EQ(a.elements.size(), 11U) << a;
   const std::string last = a.elements[7].text;
-  EXPECT_EQ(
-      answer(array({a.elements[0], text("node-1"), text("life-1"), text("1"), text("run-1"),
-                    text("9007199254740991"), text("60000"), text(last), text("cafe"), text("1")})),
-      a);
+  EXPECT_EQ(answer(array({a.elements[0], text("node-1"), text("life-1"), text("1"), text("run-1"),
+                          text("9007199254740991"), text("60000"), text(last), text("cafe"),
+                          text("1"), text("3")})),
+            a);
   EXPECT_LE(std::stoll(last), a.elements[0].integer);
   EXPECT_GT(std::stoll(last), a.elements[0].integer - 10'000'000);
 }
@@ -32,7 +32,7 @@ TEST_F(admission_scripts, look_shows_fields_that_are_missing) {
   n.write({});
   n.command({"HDEL", "holdfast:node", "floor"});
   const answer a = n.look();
-  ASSERT_EQ(a.elements.size(), 10U);
+  ASSERT_EQ(a.elements.size(), 11U);
   EXPECT_EQ(a.elements[5], null());
 }
 
@@ -111,6 +111,15 @@ TEST_F(admission_scripts, write_accepts_the_clock_as_it_is) {
   n.set_field("last_time", std::to_string(token_max));
   n.write({.seen_nonce = "life-1", .seen_epoch = "1", .epoch = "2"});
   EXPECT_EQ(n.acquire("a", value(1), {.epoch = "2"}), integer(1));
+}
+
+TEST_F(admission_scripts, a_clock_that_went_back_is_still_behind_when_nothing_begins_anew) {
+  n.init();
+  const std::string ahead = std::to_string(token_max);
+  n.set_field("last_time", ahead);
+  n.write({.seen_nonce = "life-1", .seen_epoch = "1", .run_id = "run-2"});
+  EXPECT_EQ(n.field("last_time"), ahead);
+  EXPECT_EQ(n.acquire("a", value(1)).error_word(), refusal::clock_went_back);
 }
 
 TEST_F(admission_scripts, seal_lifts_the_epoch_and_reads_the_floor) {

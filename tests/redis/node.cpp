@@ -52,7 +52,7 @@ answer node::run(connection& by, const redlock::script& s, const std::vector<std
 answer node::write(const record& r) {
   return run(scripts::write, {node_key},
              {r.seen_nonce, r.seen_epoch, r.id, r.nonce, r.epoch, r.run_id, r.floor, r.max_ttl,
-              r.config_hash, r.durable});
+              r.config_hash, r.durable, r.kept_epoch});
 }
 
 void node::init(const record& r) {

@@ -44,6 +44,7 @@ struct node {
     std::string max_ttl{"60000"};
     std::string config_hash{"cafe"};
     std::string durable{"0"};
+    std::string kept_epoch{"0"};
   };
 
   explicit node(server::options o = {}) : of(std::move(o)) {}

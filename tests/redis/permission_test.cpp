@@ -36,7 +36,7 @@ std::vector<example> examples() {
       {&scripts::seal, {node_key}, {"life-1", "2"}},
       {&scripts::write,
        {node_key},
-       {"life-1", "1", "id", "life-2", "2", "run", "0", "60000", "cafe", "0"}},
+       {"life-1", "1", "id", "life-2", "2", "run", "0", "60000", "cafe", "0", "0"}},
   };
 }
 

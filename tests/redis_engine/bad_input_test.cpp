@@ -72,16 +72,6 @@ TEST_F(bad_input, foreign_data_in_a_queue) {
   EXPECT_EQ(other.enqueue("a").what, status::damaged);
 }
 
-TEST_F(bad_input, a_session_whose_record_somebody_deleted) {
-  server s;
-  const auto o = open(url(s));
-  member m(ask(o));
-  s.command({"DEL", s.command({"KEYS", "holdfast:*:session:*"}).elements.at(0).text});
-  const auto all = ask(o).list();
-  EXPECT_EQ(all.what, status::damaged) << all.text;
-  EXPECT_NE(all.text.find("has no record"), std::string::npos) << all.text;
-}
-
 TEST_F(bad_input, a_ttl_above_that_of_the_store) {
   max_ttl = "2s";
   server s;

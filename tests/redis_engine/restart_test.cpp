@@ -115,6 +115,27 @@ TEST_F(restart, flushall_is_seen_by_the_very_next_script) {
   EXPECT_EQ(m.beat().what, status::gone);
 }
 
+// As after a client that does not know the store saw the loss first.
+TEST_F(restart, a_loss_is_waited_out_by_the_longest_max_ttl_that_anybody_knows) {
+  max_ttl = "4s";
+  server s;
+  { await(open(url(s)), status::ok); }
+  const auto knows = open("redis://" + s.address());
+  await(knows, status::ok);
+  const auto run_id = s.command({"HGET", "holdfast:store", "run_id"}).text;
+  s.command({"FLUSHALL"});
+  s.command({"HSET", "holdfast:store", "format", "1", "nonce", "0123456789abcdef", "run_id", run_id,
+             "admitted", "0", "floor", "1", "max_ttl", "1000000000", "durable", "0"});
+  const auto began = steady_clock::now();
+  { await(open("redis://" + s.address() + "?max_ttl=1s"), status::unavailable); }
+  EXPECT_EQ(ask(knows).list().what, status::unavailable);
+  EXPECT_TRUE(process::eventually([&] {
+    return s.command({"HGET", "holdfast:store", "max_ttl"}).text == "4000000000";
+  }));
+  await(open("redis://" + s.address()), status::ok);
+  EXPECT_GE(steady_clock::now() - began, 4042ms);
+}
+
 TEST_F(restart, the_next_process_of_this_user_goes_on_with_the_wait) {
   max_ttl = "6s";
   server s;
@@ -152,6 +173,27 @@ TEST_F(restart, what_an_earlier_life_left_is_removed) {
   EXPECT_TRUE(process::eventually([&] {
     return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty();
   }));
+}
+
+// Who began a life may have ended before it had removed what was there, and the server may be full.
+TEST_F(restart, what_an_earlier_life_left_is_removed_by_any_later_client) {
+  server s({.users = "user default on nopass ~* &* +@all\n"
+                     "user unclean on nopass ~* &* +@all -scan\n"});
+  {
+    const auto o = open(url(s));
+    member m(ask(o), 500ms);
+    for (int i = 0; i < 2000; ++i) m.enqueue("n" + std::to_string(i));
+  }
+  const auto left = [&] { return s.command({"KEYS", "holdfast:*:x:*"}).elements.size(); };
+  s.command({"HSET", "holdfast:store", "run_id", "of another process"});
+  { await(open("redis://unclean:any@" + s.address() + "?assume_fresh=yes"), status::ok); }
+  ASSERT_EQ(left(), 2000U);
+  s.command({"CONFIG", "SET", "maxmemory", "1"});
+  for (int i = 0; i < 100 && left() > 0; ++i) {
+    const auto o = open(patient(s));
+    EXPECT_EQ(ask(o).list().what, status::ok) << "it ends at once";
+  }
+  EXPECT_EQ(left(), 0U);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <holdfast/duration.hpp>
 
+#include <algorithm>
+
 namespace holdfast::engines::redis {
 
 namespace {
@@ -13,7 +15,7 @@ constexpr duration day = std::chrono::hours{24};
 
 admission::write replacement(const admission::sight& s) {
   admission::write w;
-  w.seen = {s.record.nonce, s.record.run_id, s.record.admitted_text};
+  w.seen = {s.record.nonce, s.record.run_id, s.record.admitted_text, s.record.max_ttl_text};
   w.record = s.record;
   w.record.run_id = s.run_id;
   w.record.durable = s.durable;
@@ -23,6 +25,24 @@ admission::write replacement(const admission::sight& s) {
 
 }  // namespace
 
+/// How long earlier leases may have been, as far as this client knows it; zero: it does not. A URL
+/// counts only where no earlier record said it, for there it would be refused.
+duration admission::longest_known(const store_record& r) const noexcept {
+  const bool url_counts = config_.max_ttl_given && !r.inherited();
+  return std::max(seen_max_ttl_, url_counts ? config_.max_ttl : duration::zero());
+}
+
+admission::write admission::new_life(const sight& s) const {
+  const store_record& r = s.record;
+  auto w = replacement(s);
+  w.record.nonce = s.fresh;
+  w.record.admitted = false;
+  w.record.max_ttl_inherited = r.inherited() || seen_max_ttl_ > duration::zero();
+  w.record.max_ttl = std::max(r.whole ? r.max_ttl : duration::zero(), longest_known(r));
+  if (w.record.max_ttl == duration::zero()) w.record.max_ttl = config_.max_ttl;
+  return w;
+}
+
 admission::verdict admission::judge(const sight& s, time_point now) {
   const store_record& r = s.record;
   if (r.there && !r.format.empty() && r.format != "1") {
@@ -31,11 +51,10 @@ admission::verdict admission::judge(const sight& s, time_point now) {
   }
   const bool restarted = !core::is_same_life(r.run_id, s.run_id);
   const bool lost = !r.whole || (restarted && !(r.durable && s.durable)) || r.floor < s.known;
-  if (lost) {
+  if (lost) return new_life(s);
+  if (!r.admitted && r.max_ttl < longest_known(r)) {
     auto w = replacement(s);
-    w.record.nonce = s.fresh;
-    w.record.admitted = false;
-    if (!r.whole) w.record.max_ttl = config_.max_ttl;
+    w.record.max_ttl = longest_known(r);
     return w;
   }
   if (restarted || r.durable != s.durable) return replacement(s);
@@ -44,7 +63,9 @@ admission::verdict admission::judge(const sight& s, time_point now) {
                                              ", that of the store " + print_duration(r.max_ttl) +
                                              "; use that one, for a restart is waited out by it");
   }
-  if (r.admitted) return ready{.nonce = r.nonce};
+  // A life that is granted in has waited; in one that waits, nothing shorter may count.
+  seen_max_ttl_ = r.admitted ? r.max_ttl : std::max(seen_max_ttl_, r.max_ttl);
+  if (r.admitted) return ready{.nonce = r.nonce, .uncleaned = r.uncleaned};
   return wait_out(s, now);
 }
 

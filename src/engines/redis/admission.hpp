@@ -24,7 +24,13 @@ struct store_record {
   bool admitted{};
   std::uint64_t floor{};
   duration max_ttl{};
+  std::string max_ttl_text{};
+  bool max_ttl_inherited{};  ///< From the life before; else who wrote it went by its URL.
   bool durable{};
+  bool uncleaned{};  ///< Keys of earlier lives may be left.
+
+  /// Its max_ttl is the store's, and no URL changes it.
+  bool inherited() const noexcept { return whole && (admitted || max_ttl_inherited); }
 };
 
 /// Decides whether a server may be used: the delayed restart of DESIGN 4, done by its clients.
@@ -36,12 +42,15 @@ struct store_record {
 /// | of another process, not durable twice   | newest writes lost    | a new life, which waits |
 /// | its floor is below a token it gave      | set back: a backup    | a new life, which waits |
 /// | of another process, durable both times  | nothing was lost      | the process is recorded |
+/// | waits, with a max_ttl that is too short | its writer knew less  | the longer is written   |
 /// | waits, and was first seen long enough   | all old leases ended  | admitted                |
 ///
-/// "Long enough" is max_ttl * (1 + rho) + margin on this host. A new life has a new nonce, and with
-/// it other keys: sessions and locks of the one before are gone, and their holders are told so by
-/// their next heartbeat or by their leases' end, both before the wait is over. Nothing is concluded
-/// from a time that the server says.
+/// "Long enough" is max_ttl * (1 + rho) + margin on this host. max_ttl is lost with the record, and
+/// who writes the next may not know it: then whoever does, by its URL or by the record that was
+/// there, lengthens the wait for all, for they read it again before they admit. A new life has a
+/// new nonce, and with it other keys: sessions and locks of the one before are gone, and their
+/// holders are told so by their next heartbeat or by their leases' end, both before the wait is
+/// over. Nothing is concluded from a time that the server says.
 ///
 /// Thread safety: none; one owner.
 class admission {
@@ -59,13 +68,14 @@ class admission {
     std::string fresh{};    ///< A nonce that was never used.
   };
 
-  /// Compare the three seen texts, then replace the record.
+  /// Compare the seen texts, then replace the record.
   struct write {
-    std::array<std::string, 3> seen{};  ///< nonce, run_id, admitted
+    std::array<std::string, 4> seen{};  ///< nonce, run_id, admitted, max_ttl
     store_record record{};              ///< `floor`: at least this.
   };
   struct ready {
     std::string nonce{};
+    bool uncleaned{};
   };
   struct wait {
     time_point until{};
@@ -81,8 +91,11 @@ class admission {
 
  private:
   verdict wait_out(const sight& s, time_point now);
+  write new_life(const sight& s) const;
+  duration longest_known(const store_record& r) const noexcept;
 
   config config_;
+  duration seen_max_ttl_{};  ///< That of the store as it was used last; zero: never.
   core::redlock::first_sights sights_;
 };
 

@@ -46,7 +46,7 @@ TEST(admission, a_server_without_a_record_gets_one_that_waits) {
   const auto v = judge().judge(sight({}), start);
   const auto* w = written(v);
   ASSERT_NE(w, nullptr);
-  EXPECT_EQ(w->seen, (std::array<std::string, 3>{}));
+  EXPECT_EQ(w->seen, (std::array<std::string, 4>{}));
   EXPECT_EQ(w->record.nonce, "fresh");
   EXPECT_FALSE(w->record.admitted);
   EXPECT_EQ(w->record.max_ttl, 5s) << "the URL's";
@@ -157,6 +157,73 @@ TEST(admission, what_became_durable_or_ceased_to_be_is_recorded) {
   ASSERT_NE(written(v), nullptr);
   EXPECT_TRUE(written(v)->record.durable);
   EXPECT_EQ(written(v)->record.nonce, record().nonce);
+}
+
+// Nothing tells what max_ttl was when the record is gone; whoever writes the next may not know it.
+TEST(admission, a_new_life_has_the_max_ttl_that_the_client_saw_before) {
+  for (const duration seen : {2s, 600s}) {
+    auto r = record();
+    r.max_ttl = seen;
+    auto a = judge();
+    ASSERT_TRUE(std::holds_alternative<admission::ready>(a.judge(sight(r), start)));
+    const auto v = a.judge(sight({}), start + 1s);
+    ASSERT_NE(written(v), nullptr);
+    EXPECT_EQ(written(v)->record.max_ttl, seen);
+    EXPECT_TRUE(written(v)->record.max_ttl_inherited);
+  }
+}
+
+TEST(admission, who_saw_a_longer_max_ttl_lengthens_a_wait_that_somebody_else_began) {
+  auto before = record();
+  before.max_ttl = 600s;
+  auto a = judge();
+  a.judge(sight(before), start);
+  auto after = record();
+  after.nonce = "fedcba9876543210";
+  after.admitted = false;
+  after.max_ttl = 60s;
+  after.max_ttl_text = "60000000000";
+  for (const bool inherited : {false, true}) {
+    after.max_ttl_inherited = inherited;
+    const auto v = a.judge(sight(after), start + 1s);
+    ASSERT_NE(written(v), nullptr);
+    EXPECT_EQ(written(v)->record.max_ttl, 600s);
+    EXPECT_EQ(written(v)->record.nonce, after.nonce) << "the same life, whose first sight counts";
+    EXPECT_FALSE(written(v)->record.admitted);
+    EXPECT_EQ(written(v)->seen[3], after.max_ttl_text) << "compared: nobody admits what it was";
+  }
+}
+
+TEST(admission, a_url_lengthens_only_a_wait_whose_length_no_earlier_life_gave) {
+  auto r = record();
+  r.admitted = false;
+  admission longer({.max_ttl = 5s, .max_ttl_given = true});
+  const auto v = longer.judge(sight(r), start);
+  ASSERT_NE(written(v), nullptr);
+  EXPECT_EQ(written(v)->record.max_ttl, 5s);
+  r.max_ttl_inherited = true;
+  EXPECT_TRUE(std::holds_alternative<error>(longer.judge(sight(r), start)));
+  admission shorter({.max_ttl = 1s, .max_ttl_given = true});
+  r.max_ttl_inherited = false;
+  EXPECT_TRUE(std::holds_alternative<error>(shorter.judge(sight(r), start)));
+}
+
+TEST(admission, a_url_changes_no_max_ttl_at_a_restart) {
+  admission a({.max_ttl = 5s, .max_ttl_given = true});
+  const auto v = a.judge(sight(record(), "run-2"), start);
+  ASSERT_NE(written(v), nullptr);
+  EXPECT_EQ(written(v)->record.max_ttl, 2s);
+  EXPECT_TRUE(written(v)->record.max_ttl_inherited);
+}
+
+TEST(admission, a_life_that_is_granted_in_is_what_the_client_knows_next) {
+  auto r = record();
+  r.max_ttl = 600s;
+  auto a = judge();
+  a.judge(sight(r), start);
+  r.max_ttl = 2s;
+  a.judge(sight(r), start);
+  EXPECT_EQ(written(a.judge(sight({}), start))->record.max_ttl, 2s);
 }
 
 TEST(admission, another_format_and_another_max_ttl_are_refused) {

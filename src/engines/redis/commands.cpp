@@ -87,13 +87,12 @@ std::string look() { return call(scripts::look); }
 
 std::string write(const admission::write& w) {
   const store_record& r = w.record;
-  return call(scripts::write, w.seen[0], w.seen[1], w.seen[2], r.nonce, r.run_id, flag(r.admitted),
-              r.max_ttl.count(), flag(r.durable), r.floor);
+  return call(scripts::write, w.seen[0], w.seen[1], w.seen[2], w.seen[3], r.nonce, r.run_id,
+              flag(r.admitted), r.max_ttl.count(), flag(r.durable), r.floor,
+              flag(r.max_ttl_inherited));
 }
 
-std::string clean(std::string_view nonce, std::string_view cursor) {
-  return call(scripts::clean, nonce, cursor);
-}
+std::string clean(std::string_view nonce) { return call(scripts::clean, nonce); }
 
 std::string load(const script& s) { return plain("SCRIPT", "LOAD", s.text); }
 

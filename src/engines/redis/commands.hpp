@@ -28,8 +28,7 @@ std::string sweep_more(std::string_view nonce);
 std::string list(std::string_view nonce, std::uint64_t entries_max, std::uint64_t bytes_max);
 std::string look();
 std::string write(const admission::write& w);
-/// `cursor`: "0", and then what the last page said.
-std::string clean(std::string_view nonce, std::string_view cursor);
+std::string clean(std::string_view nonce);
 
 /// SCRIPT LOAD.
 std::string load(const script& s);

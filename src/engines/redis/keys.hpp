@@ -14,7 +14,9 @@ namespace holdfast::engines::redis {
 /// | admitted | 0: it waits until every earlier grant has ended; nothing is granted            |
 /// | floor    | no token and no incarnation was above it; every one is counted here            |
 /// | max_ttl  | nanoseconds                                                                    |
+/// | inherited| 1: max_ttl is that of the life before, else a URL's or the default             |
 /// | durable  | 1 while the server was last seen to sync every write, else 0                   |
+/// | uncleaned| where to go on with removing keys of earlier lives; not there: that is done    |
 ///
 /// All other keys begin with `holdfast:NONCE:`, so that those of an earlier life are never read:
 ///
@@ -25,7 +27,8 @@ namespace holdfast::engines::redis {
 /// | held:ID:INC      | hash   | `REQUEST:NAME` -> entry, of those that were told that they hold |
 /// | waiting:ID:INC   | hash   | the same, of all others                                         |
 /// | x:NAME           | zset   | exclusive entries by order; r: shared, p: permits               |
-/// | ended            | list   | `ID:INC` of sessions whose entries are still to be removed      |
+/// | ended            | list   | `ID:INC` of sessions whose entries are still to be removed; one |
+/// |                  |        | that is neither over nor denied names nothing                   |
 ///
 /// An entry is `ORDER:ID:INC:REQUEST:MODE:SINCE:CLIENT`. No key has a ttl.
 inline constexpr std::string_view store_key{"holdfast:store"};

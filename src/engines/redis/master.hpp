@@ -107,7 +107,7 @@ class master final : public std::enable_shared_from_this<master> {
   void inspected(const inquiry& q);
   void conclude(admission::verdict v);
   void send_write(const admission::write& w);
-  void clean(const std::string& nonce, const std::string& cursor);
+  void clean(const std::string& nonce);
   std::optional<error> unfit(const inquiry& q) const;
   static bool is_durable(const inquiry& q);
   void settle(std::string nonce, core::reply why);
@@ -136,7 +136,7 @@ class master final : public std::enable_shared_from_this<master> {
   admission admission_;
   io::first_sights_file notes_;
   int writes_in_a_row_{};
-  bool cleans_{};
+  bool cleaning_{};
 
   mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
   std::optional<io::redis_facts> server_{};

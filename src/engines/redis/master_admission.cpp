@@ -314,7 +314,7 @@ void master::conclude(admission::verdict v) {
   }
   writes_in_a_row_ = 0;
   if (const auto* r = std::get_if<admission::ready>(&v)) {
-    if (std::exchange(cleans_, false)) clean(r->nonce, "0");
+    if (r->uncleaned && !std::exchange(cleaning_, true)) clean(r->nonce);
     settle(r->nonce, {});
     return inspect_later(look_every);
   }
@@ -330,7 +330,6 @@ void master::conclude(admission::verdict v) {
 }
 
 void master::send_write(const admission::write& w) {
-  cleans_ = cleans_ || w.record.admitted;
   ask(commands::write(w), [self = shared_from_this()](const wire::reply* r) {
     if (r != nullptr && r->is(wire::reply_kind::integer)) return self->inspect();
     // Refused, say for want of memory or of the right: said as it is, and tried again.
@@ -341,11 +340,14 @@ void master::send_write(const admission::write& w) {
   });
 }
 
-/// Keys of earlier lives are never read; they only take room.
-void master::clean(const std::string& nonce, const std::string& cursor) {
-  ask(commands::clean(nonce, cursor), [self = shared_from_this(), nonce](const wire::reply* r) {
-    const auto next = r != nullptr ? replies::clean(*r) : std::nullopt;
-    if (next && *next != "0") self->clean(nonce, *next);
+/// Keys of earlier lives are never read; they only take room. One page is under way at a time, and
+/// who ends before the last one leaves the rest to the next client.
+void master::clean(const std::string& nonce) {
+  ask(commands::clean(nonce), [self = shared_from_this(), nonce](const wire::reply* r) {
+    if (r != nullptr && r->is(wire::reply_kind::integer) && r->integer == 1) {
+      return self->clean(nonce);
+    }
+    self->cleaning_ = false;
   });
 }
 

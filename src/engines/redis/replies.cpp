@@ -298,7 +298,7 @@ std::optional<bool> sweep_more(const reply& r) {
 }
 
 std::optional<store_record> look(const reply& r) {
-  if (!is_array(r, 7)) return std::nullopt;
+  if (!is_array(r, 9)) return std::nullopt;
   const auto text = [&](std::size_t i) {
     return r.elements[i].is(reply_kind::text) ? r.elements[i].text : std::string();
   };
@@ -308,6 +308,7 @@ std::optional<store_record> look(const reply& r) {
   s.nonce = text(1);
   s.run_id = text(2);
   s.admitted_text = text(3);
+  s.max_ttl_text = text(5);
   const auto admitted = flag_of(r.elements[3]);
   const auto floor = number_of(r.elements[4]);
   const auto max_ttl = length_of(text(5));
@@ -316,14 +317,11 @@ std::optional<store_record> look(const reply& r) {
   s.floor = floor.value_or(0);
   s.max_ttl = max_ttl.value_or(duration::zero());
   s.durable = durable.value_or(false);
+  s.uncleaned = !r.elements[7].is_null();
+  s.max_ttl_inherited = flag_of(r.elements[8]).value_or(false);
   s.whole = !s.format.empty() && s.nonce.size() == 16 && !s.run_id.empty() && admitted && floor &&
             *floor <= token_max.value && s.max_ttl > duration::zero() && durable;
   return s;
-}
-
-std::optional<std::string> clean(const reply& r) {
-  if (!r.is(reply_kind::text) || !number_of<std::uint64_t>(r.text)) return std::nullopt;
-  return r.text;
 }
 
 std::optional<std::size_t> replicas(const reply& role) {

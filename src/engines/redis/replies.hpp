@@ -40,8 +40,6 @@ read<core::listing> list(const wire::reply& r);
 std::optional<bool> sweep_more(const wire::reply& r);
 
 std::optional<store_record> look(const wire::reply& r);
-/// The next cursor.
-std::optional<std::string> clean(const wire::reply& r);
 /// How many replicas are attached; nothing when it is no master or was not answered.
 std::optional<std::size_t> replicas(const wire::reply& role);
 

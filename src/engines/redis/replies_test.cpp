@@ -121,13 +121,15 @@ TEST(replies, refusals_of_the_scripts) {
 
 TEST(replies, a_record_of_the_store_and_what_is_missing_in_it) {
   const std::vector<reply> all{text("1"),  text("0123456789abcdef"), text("run"), text("1"),
-                               text("99"), text("60000000000"),      text("0")};
+                               text("99"), text("60000000000"),      text("0"),   null(),
+                               null()};
   const auto whole = replies::look(array(all));
   ASSERT_TRUE(whole);
   EXPECT_TRUE(whole->there && whole->whole && whole->admitted);
   EXPECT_EQ(whole->floor, 99U);
   EXPECT_EQ(whole->max_ttl, std::chrono::seconds{60});
-  for (std::size_t i = 0; i < all.size(); ++i) {
+  EXPECT_FALSE(whole->uncleaned);
+  for (std::size_t i = 0; i < 7; ++i) {
     auto some = all;
     some[i] = null();
     const auto part = replies::look(array(some));
@@ -135,7 +137,7 @@ TEST(replies, a_record_of_the_store_and_what_is_missing_in_it) {
     EXPECT_TRUE(part->there);
     EXPECT_FALSE(part->whole) << i;
   }
-  const auto none = replies::look(array(std::vector<reply>(7)));
+  const auto none = replies::look(array(std::vector<reply>(9)));
   ASSERT_TRUE(none);
   EXPECT_FALSE(none->there);
   EXPECT_FALSE(replies::look(failure("WRONGTYPE")));

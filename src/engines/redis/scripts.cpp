@@ -17,10 +17,10 @@ constexpr string_view queues[]{"hmget",   "hget",   "hset",          "hincrby", 
 constexpr string_view buries[]{"hmget", "hget",   "hset",   "hdel",          "hexists", "hscan",
                                "zrem",  "zcount", "zrange", "zrangebyscore", "exists",  "lindex",
                                "lpop",  "rpush",  "del",    "srem",          "publish"};
-constexpr string_view lists[]{"hmget", "hget", "hgetall", "hlen", "smembers"};
+constexpr string_view lists[]{"hmget", "hget", "hgetall", "hlen", "smembers", "srem"};
 constexpr string_view looks[]{"hmget"};
 constexpr string_view writes[]{"hmget", "hset", "time"};
-constexpr string_view cleans[]{"scan", "hget", "unlink"};
+constexpr string_view cleans[]{"hmget", "scan", "unlink", "hset", "hdel"};
 
 }  // namespace
 

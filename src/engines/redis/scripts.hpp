@@ -46,7 +46,7 @@ inline constexpr std::string_view damaged{"HFDAMAGED"};  ///< Not what holdfast 
 /// | list       | [[id, record]..., (field, entry)...], each level an array                    |
 /// | look       | the store's record: the fields of keys.hpp in order, null where missing      |
 /// | write      | 1 written; 0: the record is another than was seen                            |
-/// | clean      | the cursor of the next page, "0" after the last one                          |
+/// | clean      | 1 while more is left to clean                                                |
 ///
 /// entries: those ahead, oldest first, and with 2 one's own; sessions: a text for each that has
 /// one, `id inc beat denied ttl device inode pid`; record: all fields of the oldest's session.

@@ -1,13 +1,24 @@
--- ARGV nonce, cursor
--- Deletes keys of earlier lives of the data, a page at a time. Nobody reads them.
+-- ARGV nonce
+-- Deletes keys of earlier lives of the data, a page at a time. Nobody reads them. The record says
+-- how far it is, so that whoever comes next goes on.
 return answer(function()
-  local page = run('SCAN', ARGV[2], 'MATCH', 'holdfast:*', 'COUNT', '200')
-  local now = redis.call('HGET', 'holdfast:store', 'nonce')
+  local there = run('HMGET', 'holdfast:store', 'nonce', 'uncleaned')
+  if there[1] ~= ARGV[1] or not there[2] then
+    return 0
+  end
+  local page = run('SCAN', there[2], 'MATCH', 'holdfast:*', 'COUNT', '200')
+  -- A server that is out of memory allows the HSET below when something was deleted before it.
+  run('UNLINK', 'holdfast:' .. ARGV[1] .. ':none')
   for _, key in ipairs(page[2]) do
     local nonce = string.match(key, '^holdfast:(%x+):')
-    if now == ARGV[1] and nonce and #nonce == 16 and nonce ~= now then
+    if nonce and #nonce == 16 and nonce ~= ARGV[1] then
       run('UNLINK', key)
     end
   end
-  return page[1]
+  if page[1] == '0' then
+    run('HDEL', 'holdfast:store', 'uncleaned')
+    return 0
+  end
+  run('HSET', 'holdfast:store', 'uncleaned', page[1])
+  return 1
 end)

@@ -9,11 +9,12 @@ return answer(function()
   if there[2] ~= '0' then
     return {1, there[3], run('EXISTS', P .. 'ended')}
   end
-  run('HSET', session_key(id), 'denied', '1', 'denied_by', ARGV[3], 'denied_why', ARGV[4])
-  known_sessions[id] = nil
-  -- It is never told that it holds any more: those behind its waiting entries need not wait.
+  -- It is never told that it holds any more: those behind its waiting entries need not wait. Named
+  -- before it is denied, for who is denied already is not named again.
   if run('EXISTS', entries_key('waiting', id, there[1])) == 1 then
     run('RPUSH', P .. 'ended', id .. ':' .. there[1])
   end
+  run('HSET', session_key(id), 'denied', '1', 'denied_by', ARGV[3], 'denied_why', ARGV[4])
+  known_sessions[id] = nil
   return {0, there[3], flag(sweep())}
 end)

@@ -3,8 +3,7 @@ return answer(function()
   admitted(ARGV[1])
   local id, inc, mode, name = ARGV[2], ARGV[3], ARGV[6], ARGV[11]
   local gate = usable_session(id, inc)
-  local field = field_of(ARGV[5], name)
-  local mine, is_told = own_entry(id, inc, field)
+  local mine, is_told = own_entry(id, inc, ARGV[5], name)
   local left = sweep()
   if mine then
     return answer_for(name, mine, is_told, left)
@@ -32,7 +31,9 @@ return answer(function()
   end
   local order = next_number()
   local member = table.concat({order, id, inc, ARGV[5], mode, ARGV[7], ARGV[8]}, ':')
-  run('HSET', entries_key(granted and 'held' or 'waiting', id, inc), field, member)
+  -- The hash first: by it a sweep finds the entry when the session ends.
+  local key = entries_key(granted and 'held' or 'waiting', id, inc)
+  run('HSET', key, field_of(ARGV[5], name), member)
   run('ZADD', queue_key(kind_of(mode), name), order, member)
   if granted then
     return {GRANTED, order, flag(left)}

@@ -1,7 +1,7 @@
 -- Begins every script that looks for an entry by its order or by its request.
 
 local function find_own(id, inc, order, request, name)
-  local e, is_told = own_entry(id, inc, field_of(request, name))
+  local e, is_told = own_entry(id, inc, request, name)
   if order == '0' or (e and e.order == order) then
     return e, is_told
   end
@@ -12,7 +12,7 @@ local function find_own(id, inc, order, request, name)
       if e.id ~= id or e.inc ~= inc then
         return nil
       end
-      return own_entry(id, inc, field_of(e.request, name))
+      return own_entry(id, inc, e.request, name)
     end
   end
 end

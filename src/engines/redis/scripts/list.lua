@@ -11,17 +11,12 @@ return answer(function()
       refuse('HFLARGE more than ' .. ARGV[3] .. ' bytes of')
     end
   end
-  for i = 1, #ids do
-    local record = run('HGETALL', session_key(ids[i]))
-    local inc, denied = run('HGET', session_key(ids[i]), 'inc'), false
-    if not inc then
-      refuse('HFDAMAGED session ' .. ids[i] .. ' has no record')
-    end
+  local function add(id, record, inc)
     weigh(record)
-    records[i] = {ids[i], record}
-    denied = run('HGET', session_key(ids[i]), 'denied') ~= '0'
+    records[#records + 1] = {id, record}
+    local denied = run('HGET', session_key(id), 'denied') ~= '0'
     for _, kind in ipairs({'held', 'waiting'}) do
-      local key = entries_key(kind, ids[i], inc)
+      local key = entries_key(kind, id, inc)
       count = count + run('HLEN', key)
       if count > tonumber(ARGV[2]) then
         refuse('HFLARGE more than ' .. ARGV[2])
@@ -33,6 +28,15 @@ return answer(function()
           entries[#entries + 1] = all[k]
         end
       end
+    end
+  end
+  for i = 1, #ids do
+    local inc = run('HGET', session_key(ids[i]), 'inc')
+    if inc then
+      add(ids[i], run('HGETALL', session_key(ids[i])), inc)
+    else
+      -- A refused command left its name. Who may only read is not told of it.
+      redis.pcall('SREM', P .. 'sessions', ids[i])
     end
   end
   return {records, entries}

@@ -15,8 +15,9 @@ return answer(function()
     refuse('HFTTL ' .. digits(most or 0))
   end
   local inc = next_number()
+  -- Listed first: a name without a record is passed over, a record that no list names stays.
+  run('SADD', P .. 'sessions', id)
   run('HSET', key, 'inc', inc, 'beat', '0', 'denied', '0', 'gate', '1', 'ttl', ARGV[3],
       unpack(ARGV, 4))
-  run('SADD', P .. 'sessions', id)
   return {inc, '0', '1'}
 end)

@@ -24,6 +24,9 @@ local function field_of(request, name)
   return request .. ':' .. name
 end
 
+-- Seen of a session that has no record; no beat gets as far.
+local NO_BEAT = '9007199254740991'
+
 local known_sessions = {}
 
 -- What a rival's observer must note: inc, beat, denied, ttl, device, inode, pid; or false.

@@ -4,15 +4,21 @@ local SWEEP_MAX = 100
 
 -- The lock goes over to an entry that holds it now, if the message reaches its client; else its
 -- owner looks by itself, as it does for a hint. The message names this life: who may not read that
--- gives nothing.
+-- gives nothing. It is written before it is said, for what was heard cannot be taken back; an entry
+-- that held before goes on holding, heard or not.
 local function wake(name, e, holds)
   if e.client == '' then
     return
   end
+  local held, waiting = entries_key('held', e.id, e.inc), entries_key('waiting', e.id, e.inc)
+  local field = field_of(e.request, name)
+  local is_new = holds and run('HSET', held, field, e.member) == 1
   local channel = 'holdfast:wake:' .. e.client
   local heard = redis.pcall('PUBLISH', channel, e.order .. (holds and '+' .. P or ''))
   if holds and type(heard) == 'number' and heard > 0 then
-    give(name, e)
+    run('HDEL', waiting, field)
+  elseif is_new then
+    run('HDEL', held, field)
   end
 end
 
@@ -67,6 +73,7 @@ local function wake_watchers(name, e)
 end
 
 -- ZREM and HDEL first: they are allowed when the server is out of memory, and then so is the rest.
+-- The hashes last: they are what a later sweep finds the entry by.
 local function remove(name, e)
   local field = field_of(e.request, name)
   run('ZREM', queue_key(kind_of(e.mode), name), e.member)
@@ -75,8 +82,9 @@ local function remove(name, e)
   wake_watchers(name, e)
 end
 
--- Removes up to `room` entries of one session and says how many.
-local function strip(key, room)
+-- Removes up to `room` entries of one session and says how many. `told`: the hash of entries that
+-- stay in their queues.
+local function strip(key, room, told)
   local found, cursor = {}, '0'
   repeat
     local page = run('HSCAN', key, cursor, 'COUNT', digits(room))
@@ -88,7 +96,12 @@ local function strip(key, room)
     end
   until cursor == '0' or #found >= room
   for i = 1, #found do
-    remove(string.match(found[i][1], '^%d+:(.*)$'), entry_of(found[i][2]))
+    local field, member = found[i][1], found[i][2]
+    if told and run('HEXISTS', told, field) == 1 then
+      run('HDEL', key, field)
+    else
+      remove(string.match(field, '^%d+:(.*)$'), entry_of(member))
+    end
   end
   return #found
 end
@@ -110,27 +123,36 @@ local function sweep()
       refuse('HFDAMAGED the list of ended sessions is not one of holdfast')
     end
     local waiting, held = entries_key('waiting', id, inc), entries_key('held', id, inc)
-    local is_over = run('HGET', session_key(id), 'inc') ~= inc
-    room = room - strip(waiting, room)
-    if is_over and room > 0 then
-      room = room - strip(held, room)
-    end
-    if run('EXISTS', waiting) == 0 and not (is_over and run('EXISTS', held) == 1) then
+    local there = run('HMGET', session_key(id), 'inc', 'denied')
+    local is_over = there[1] ~= inc
+    if is_over or there[2] ~= '0' then
+      room = room - strip(waiting, room, not is_over and held)
+      if is_over and room > 0 then
+        room = room - strip(held, room)
+      end
+      if run('EXISTS', waiting) == 0 and not (is_over and run('EXISTS', held) == 1) then
+        run('LPOP', P .. 'ended')
+      elseif room > 0 then
+        refuse('HFDAMAGED entries of session ' .. id .. ' cannot be removed')
+      end
+    else
+      -- It was to end, and the command that ends it was refused.
       run('LPOP', P .. 'ended')
-    elseif room > 0 then
-      refuse('HFDAMAGED entries of session ' .. id .. ' cannot be removed')
     end
   end
 end
 
 -- Deletes a session's record, which ends all its entries at once. True when some are left to sweep.
+-- What names the work is written first: a refusal later undoes nothing. Before it something is
+-- deleted, though there is nothing, for then a server that is out of memory allows the rest.
 local function bury(id, inc)
-  run('DEL', session_key(id))
-  run('SREM', P .. 'sessions', id)
-  known_sessions[id] = nil
+  run('HDEL', session_key(id), '')
   if run('EXISTS', entries_key('waiting', id, inc), entries_key('held', id, inc)) > 0 then
     run('RPUSH', P .. 'ended', id .. ':' .. inc)
   end
+  run('DEL', session_key(id))
+  run('SREM', P .. 'sessions', id)
+  known_sessions[id] = nil
   return sweep()
 end
 

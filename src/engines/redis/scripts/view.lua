@@ -26,6 +26,16 @@ local function live_members(name, before, unswept)
   return found
 end
 
+-- What an observer notes of an entry's session that has no record, say because somebody deleted it.
+-- Nobody can renew its lease any more: an incarnation never comes twice. When the longest ttl there
+-- is has passed since a first sight of that, the lease has ended, and it may be taken.
+local function without_record(e)
+  local longest = run('HGET', 'holdfast:store', 'max_ttl')
+  return {e.inc, NO_BEAT, '0', longest, '0', '0', '0'},
+         {'inc', e.inc, 'beat', NO_BEAT, 'denied', '0', 'gate', '0', 'ttl', longest,
+          'program', 'a session whose record is gone'}
+end
+
 -- [what, order, left; entries, sessions, record of the oldest's session]. `own` is nil for a try,
 -- which leaves none. One text for each session: a thousand arrays would take longer than the rest.
 local function seen(what, own, name, left)
@@ -35,15 +45,20 @@ local function seen(what, own, name, left)
     local colon = string.find(entries[i], ':', 1, true) or 0
     local id = string.sub(entries[i], colon + 1, colon + 32)
     if not told[id] then
-      local s = session_of(id)
+      local s, record = session_of(id)
       if not s then
-        refuse('HFDAMAGED an entry has no session: ' .. string.sub(entries[i], 1, 100))
+        s, record = without_record(entry_of(entries[i]))
       end
       told[id] = true
       sessions[#sessions + 1] = id .. ' ' .. table.concat(s, ' ')
+      if i == 1 then
+        first = record or run('HGETALL', session_key(id))
+      end
     end
-    if i == 1 then
-      first = run('HGETALL', session_key(id))
+    if not session_of(id) then
+      -- Whoever deleted the record may have deleted this, by which a sweep finds the entry.
+      local e = entry_of(entries[i])
+      run('HSET', entries_key('held', id, e.inc), field_of(e.request, name), e.member)
     end
   end
   if own then
@@ -52,14 +67,23 @@ local function seen(what, own, name, left)
   return {what, own and own.order or '0', flag(left), entries, sessions, first}
 end
 
--- The entry of this request, and whether its session was told that it holds.
-local function own_entry(id, inc, field)
-  local held = run('HGET', entries_key('held', id, inc), field)
-  if held then
-    return entry_of(held), true
+-- The entry of this request, and whether its session was told that it holds. One that is in no
+-- queue is none: a command was refused when it was to be added or after it was removed.
+local function own_entry(id, inc, request, name)
+  local field = field_of(request, name)
+  local held, waiting = entries_key('held', id, inc), entries_key('waiting', id, inc)
+  local told = run('HGET', held, field)
+  local member = told or run('HGET', waiting, field)
+  if not member then
+    return nil, false
   end
-  local waiting = run('HGET', entries_key('waiting', id, inc), field)
-  return waiting and entry_of(waiting), false
+  local e = entry_of(member)
+  if run('ZCOUNT', queue_key(kind_of(e.mode), name), e.order, e.order) == 0 then
+    run('HDEL', waiting, field)
+    run('HDEL', held, field)
+    return nil, false
+  end
+  return e, told and true or false
 end
 
 -- What the owner of an entry that is there is told.
