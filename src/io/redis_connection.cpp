@@ -5,6 +5,7 @@
 #include "io/loop.hpp"
 #include "io/random.hpp"
 #include "io/redis_batch.hpp"
+#include "io/redis_push.hpp"
 #include "io/redis_trouble.hpp"
 #include "io/redis_url.hpp"
 #include "io/stream.hpp"
@@ -26,18 +27,6 @@ constexpr std::size_t read_bytes = 16 * 1024;
 /// Some thirty commands: more of them share nothing that costs.
 constexpr std::size_t batch_bytes = 4 * 1024;
 
-// What SUBSCRIBE and its relatives are answered with.
-bool confirms_subscription(const wire::reply& r) {
-  return !r.elements.empty() && r.elements.front().text.ends_with("subscribe");
-}
-
-// In RESP2 a message of a channel looks like any other array.
-bool is_message(const wire::reply& r) {
-  if (!r.is(wire::reply_kind::array) || r.elements.size() < 3) return false;
-  const auto& kind = r.elements.front().text;
-  return kind == "message" || kind == "pmessage";
-}
-
 }  // namespace
 
 class redis_connection::state final : public stream::owner,
@@ -48,6 +37,7 @@ class redis_connection::state final : public stream::owner,
         options_(std::move(o)),
         watcher_(std::move(watcher)),
         pause_(options_.pause_first, options_.pause_most),
+        pause_after_up_(options_.pause_first, options_.pause_after_up_most),
         no_answer_(named(error(errc::unavailable, "no answer before the deadline"))),
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
@@ -324,7 +314,7 @@ class redis_connection::state final : public stream::owner,
   }
 
   bool come_up() {
-    pause_.reset();
+    up_since_ = clock::now();
     is_subscribed_ = false;
     const std::lock_guard hold(mutex_);
     if (phase_ != phase::down) return false;
@@ -406,7 +396,14 @@ class redis_connection::state final : public stream::owner,
   void begin_after_pause() {
     const auto l = loop_.lock();
     if (!l || is_closing()) return;
-    l->at(clock::now() + pause_.next(random_bits()), [self = weak_from_this()] {
+    const auto now = clock::now();
+    const bool was_up = up_since_ != time_point::max();
+    if (was_up) pause_.reset();
+    // Else each that is lost as soon as it is up would be followed by one more handshake at once.
+    if (now - up_since_ >= options_.lasting) pause_after_up_.reset();
+    up_since_ = time_point::max();
+    auto& pause = was_up ? pause_after_up_ : pause_;
+    l->at(now + pause.next(random_bits()), [self = weak_from_this()] {
       if (const auto s = self.lock()) s->begin();
     });
   }
@@ -444,6 +441,7 @@ class redis_connection::state final : public stream::owner,
 
   // The loop's thread only.
   core::backoff pause_;
+  core::backoff pause_after_up_;
   const error no_answer_;
   unsigned attempt_{0};
   std::shared_ptr<stream> current_;
@@ -455,6 +453,7 @@ class redis_connection::state final : public stream::owner,
   std::atomic<std::uint64_t> done_{0};       ///< The same, of all that were sent.
   bool is_subscribed_{false};
   bool ends_when_idle_{false};
+  time_point up_since_{time_point::max()};
   time_point silent_since_{time_point::max()};
 
   mutable std::mutex mutex_;

@@ -46,6 +46,10 @@ struct redis_options {
   duration silence_max{std::chrono::seconds{10}};   ///< Without any answer while some are due.
   duration pause_first{std::chrono::milliseconds{10}};  ///< Between tries to connect; it grows.
   duration pause_most{std::chrono::seconds{2}};
+  /// Between a connection that was up and the next one. It grows while none is up for `lasting`,
+  /// but not to where a short ttl would be over.
+  duration pause_after_up_most{std::chrono::milliseconds{250}};
+  duration lasting{std::chrono::seconds{1}};
   std::size_t queued_bytes_max{4 * 1024 * 1024};  ///< Not taken by the kernel yet.
   std::size_t unanswered_max{64 * 1024};
   wire::resp_limits reply_limits{};

@@ -130,7 +130,7 @@ void redis_handshake::on_select(const wire::reply& r) {
 
 void redis_handshake::on_info(const wire::reply& r) {
   if (!r.is(reply_kind::text)) {
-    facts_.info_refused = "INFO: " + printable(r.text);
+    facts_.info_refused = printable(r.text);
     return;
   }
   facts_.run_id.clear();

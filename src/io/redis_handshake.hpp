@@ -27,7 +27,7 @@ struct redis_facts {
   std::string role;     ///< "master", "slave" or "sentinel", as INFO says it.
   std::string run_id;   ///< Differs after every start of the server.
   std::map<std::string, std::string, std::less<>> info;  ///< All of INFO.
-  std::string info_refused;  ///< Why INFO was not answered; empty when it was.
+  std::string info_refused;  ///< What INFO was refused with; empty when it was answered.
 };
 
 /// Takes the answer to INFO over; what it does not say stays as it was.

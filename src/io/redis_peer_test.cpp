@@ -250,6 +250,24 @@ TEST(redis_peer, connecting_again_waits_longer_each_time) {
   EXPECT_LE(count, 8 + 12) << "at most one in 50 ms, and the first ones";
 }
 
+TEST(redis_peer, connecting_again_waits_longer_too_where_each_connection_is_soon_lost) {
+  peer server([](const peer::client& c, int) { c.greet(); });
+  const auto began = clock::now();
+  redis_client client(
+      {.address = server.address(), .pause_first = 20ms, .pause_after_up_most = 100ms});
+  client.events->wait_down(9);
+  EXPECT_GE(clock::now() - began, 10ms + 20ms + 40ms + 5 * 50ms);
+  EXPECT_GE(client.connection->count().connects, 9U);
+}
+
+TEST(redis_peer, connecting_again_is_quick_after_each_connection_that_lasted) {
+  peer server([](const peer::client& c, int) {
+    if (c.greet()) std::this_thread::sleep_for(10ms);
+  });
+  redis_client client({.address = server.address(), .pause_after_up_most = 1h, .lasting = 1ms});
+  client.events->wait_up(15);
+}
+
 TEST(redis_peer, a_name_without_an_address_is_told) {
   redis_client client(node_address{.host = "no-such-host.invalid", .port = 6379, .path = {}});
   const auto why = client.events->wait_down();
