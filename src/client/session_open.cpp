@@ -15,6 +15,10 @@ namespace {
 
 constexpr std::size_t lives_looked_at = 256;
 
+/// How long what somebody had sent before he died may be on its way to a server. Until then each
+/// session that is opened on this host asks for it, which is not cheap in a large store.
+constexpr duration on_its_way_most = std::chrono::seconds{10};
+
 constexpr std::size_t text_max = 256;
 constexpr int open_attempts = 3;
 
@@ -109,6 +113,9 @@ void session_core::bury_dead() {
           engine(), [&](auto done) { engine().take(take, std::move(done)); });
       if (reply.what != core::status::ok && reply.what != core::status::gone) continue;
       if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
+    } else if (store_->opened().loop && io::is_life_younger(directory, id, on_its_way_most)) {
+      // Its record may still come, and without the file nobody could tell that its owner is dead.
+      continue;
     }
     io::remove_life(directory, id);
   }

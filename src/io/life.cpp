@@ -1,6 +1,7 @@
 #include "io/life.hpp"
 
 #include "io/fork_mark.hpp"
+#include "io/process_identity.hpp"
 #include "io/random.hpp"
 
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <filesystem>
@@ -155,6 +157,14 @@ life probe_life(const std::string& directory, const session_id& id,
   }
   ::close(fd);
   return seen;
+}
+
+bool is_life_younger(const std::string& directory, const session_id& id, duration time) noexcept {
+  struct stat s {};
+  if (::lstat(file_of(directory, id).c_str(), &s) != 0) return true;
+  const auto made =
+      std::chrono::seconds{s.st_mtim.tv_sec} + std::chrono::nanoseconds{s.st_mtim.tv_nsec};
+  return wall_now().time_since_epoch() - made < time;
 }
 
 void remove_life(const std::string& directory, const session_id& id) noexcept {

@@ -2,6 +2,7 @@
 
 #include "core/records.hpp"
 
+#include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 #include <holdfast/session_id.hpp>
 #include <holdfast/snapshot.hpp>
@@ -50,6 +51,10 @@ class life_lock {
 /// cannot be looked at. Takes nothing and changes nothing (F_OFD_GETLK).
 life probe_life(const std::string& directory, const session_id& id,
                 const core::life_place& place) noexcept;
+
+/// Whether the file was made within the last `time`, by the wall clock; also when that cannot be
+/// told.
+bool is_life_younger(const std::string& directory, const session_id& id, duration time) noexcept;
 
 /// Removes the file of a session that was taken over. Best effort.
 void remove_life(const std::string& directory, const session_id& id) noexcept;

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -240,6 +241,17 @@ TEST_F(life_lock_file, the_living_never_hide_the_dead_for_long) {
     for (const auto& id : dead_lives(dir(), 4)) remove_life(dir(), id);
   }
   EXPECT_EQ(dead_left(), 0U);
+}
+
+TEST_F(life_lock_file, is_young_for_a_while_after_it_was_made) {
+  leave_dead(file(1));
+  EXPECT_TRUE(is_life_younger(dir(), id_of(1), std::chrono::hours{1}));
+  const auto now = std::filesystem::last_write_time(file(1));
+  std::filesystem::last_write_time(file(1), now - std::chrono::hours{2});
+  EXPECT_FALSE(is_life_younger(dir(), id_of(1), std::chrono::hours{1}));
+  std::filesystem::last_write_time(file(1), now + std::chrono::hours{2});
+  EXPECT_TRUE(is_life_younger(dir(), id_of(1), std::chrono::hours{1})) << "the clock was set back";
+  EXPECT_TRUE(is_life_younger(dir(), id_of(2), std::chrono::hours{1}));
 }
 
 TEST_F(life_lock_file, remove_life_removes_that_one_and_bears_that_it_is_gone) {
