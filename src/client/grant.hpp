@@ -70,6 +70,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   /// What removes its entry.
   core::leave_request leaving() const;
 
+  bool is_over() const noexcept { return state_.load() == state::over; }
   bool has_own_lease() const noexcept { return own_ != nullptr; }
   void lose_own_lease() noexcept;
   /// Has the alarm watch its own lease, if it has one; a second time changes nothing.

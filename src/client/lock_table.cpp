@@ -14,6 +14,12 @@ bool lock_table::add(grant& g, acquisition& taker) {
   return true;
 }
 
+bool lock_table::is_let_go(std::string_view name) const {
+  const std::lock_guard hold(mutex_);
+  const auto found = names_.find(name);
+  return found != names_.end() && found->second->taker == nullptr && found->second->is_over();
+}
+
 bool lock_table::hold(grant& g) {
   const std::lock_guard hold(mutex_);
   g.taker = nullptr;

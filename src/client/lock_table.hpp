@@ -23,6 +23,8 @@ class lock_table {
 
   /// False when the name is there already.
   bool add(grant& g, acquisition& taker);
+  /// Whether the name is there only because the store has not confirmed yet that it was let go.
+  bool is_let_go(std::string_view name) const;
   /// From acquiring to held. False when the session has ended meanwhile: it is removed then.
   bool hold(grant& g);
   /// Its taker is done with it, and its name stays taken.

@@ -56,7 +56,13 @@ result<std::shared_ptr<client::acquisition>> begin(
   auto g = io::make_recycled<client::grant>(core, std::move(name), options.mode);
   auto a = io::make_recycled<client::acquisition>(core, std::move(options));
   if (!core->locks().add(*g, *a)) {
-    return error(errc::busy, "this session holds or awaits " + g->name().printable() +
+    const std::string which = g->name().printable();
+    if (core->locks().is_let_go(g->name().str())) {
+      return error(errc::busy, "the store has not confirmed yet that this session let " + which +
+                                   " go, which is repeated; try again in a moment, or in another "
+                                   "session");
+    }
+    return error(errc::busy, "this session holds or awaits " + which +
                                  " already; users of one name need a session each");
   }
   a->start(std::move(g), std::move(done));

@@ -6,13 +6,16 @@
 #include "io/background.hpp"
 #include "io/fork_mark.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::client {
 
 namespace {
 
-constexpr duration leave_pause = std::chrono::seconds{1};
+/// The name is taken until a leave is confirmed; a store that is away is asked more rarely.
+constexpr duration leave_pause_first = std::chrono::milliseconds{100};
+constexpr duration leave_pause_most = std::chrono::seconds{1};
 /// A hundred thousand locks may be lost in one moment, for one reason.
 constexpr duration trouble_age = std::chrono::milliseconds{50};
 /// A callback of the user's may keep the alarm busy.
@@ -174,13 +177,17 @@ void session_core::ended_by_engine(const core::reply& r) {
 }
 
 void session_core::leave_later(std::shared_ptr<grant> g) {
-  loop_->at(clock::now() + leave_pause, [self = shared_from_this(), g = std::move(g)] {
+  leave_after(leave_pause_first, std::move(g));
+}
+
+void session_core::leave_after(duration pause, std::shared_ptr<grant> g) {
+  loop_->at(clock::now() + pause, [self = shared_from_this(), g = std::move(g), pause] {
     if (self->lease_.is_lost()) return;
-    self->engine().leave(g->leaving(), [self, g](const core::leave_reply& reply) {
+    self->engine().leave(g->leaving(), [self, g, pause](const core::leave_reply& reply) {
       self->raise_gate(reply.gate);
       const bool certain =
           reply.what != core::status::unavailable && reply.what != core::status::unknown;
-      if (!certain) return self->leave_later(g);
+      if (!certain) return self->leave_after(std::min(2 * pause, leave_pause_most), g);
       self->locks_.remove(*g);
     });
   });
@@ -236,8 +243,8 @@ result<void> session_core::close() {
   if (io::on_library_thread()) return close_unwaited(s);
   if (s.changed) {
     alarm_->run([self = shared_from_this(), c = *s.changed] { self->tell(c, {}); }, tell_limit);
-  } else if (telling_) {
-    alarm_->run([] {}, tell_limit);  // Behind what a thread of the library left it to tell.
+  } else {
+    alarm_->run([] {}, tell_limit);  // Behind what was left to it to tell.
   }
   result<void> closed;
   if (s.remove_record) {
@@ -251,7 +258,6 @@ result<void> session_core::close() {
 // The answer, and whom it is told, may need this very thread.
 result<void> session_core::close_unwaited(const machine::step& s) {
   if (s.changed) {
-    telling_ = true;
     const auto self = shared_from_this();
     if (!alarm_->post([self, c = *s.changed] { self->tell(c, {}); })) tell(*s.changed, {});
   }

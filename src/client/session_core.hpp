@@ -80,6 +80,7 @@ class session_core final : public io::alarm::guarded,
 
   result<void> enter();
   void bury_dead();
+  void leave_after(duration pause, std::shared_ptr<grant> g);
   core::open_reply announce(const core::open_request& r, time_point& sent);
   void tick(time_point now);
   machine::step advance(const std::function<machine::step(machine&)>& event);
@@ -109,7 +110,6 @@ class session_core final : public io::alarm::guarded,
   std::shared_ptr<io::alarm> alarm_;
   std::uint64_t watched_{};
   std::atomic<int> life_descriptor_{-1};
-  std::atomic<bool> telling_{};  ///< The alarm was given the close to tell, and nobody waited.
 
   std::mutex mutex_;  // Guards what is below.
   machine machine_;

@@ -70,8 +70,11 @@ session_machine::step session_machine::ended_by_engine(status what, time_point,
                 "the store's data");
 }
 
-session_machine::step session_machine::close(time_point) {
+session_machine::step session_machine::close(time_point now) {
   if (is_final()) return {};
+  // A process that was stopped closes what it had lost before: its log has to say so.
+  lease_.expire(now);
+  if (lease_.is_lost()) return expired(now);
   step s = finish(session_state::closed, "closed by its owner");
   s.remove_record = true;
   return s;

@@ -52,7 +52,7 @@ class session_machine {
   /// the answer's: of a deny it becomes the reason.
   step ended_by_engine(status what, time_point now, const std::string& text = {});
 
-  /// The owner closes. Loses the lease before anything is sent.
+  /// The owner closes. Loses the lease before anything is sent; one that had ended before, expired.
   step close(time_point now);
 
   session_state state() const noexcept { return state_; }

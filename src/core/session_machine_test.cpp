@@ -103,6 +103,15 @@ TEST_F(session_machine_test, a_denial_ends_it_and_leaves_the_record) {
   EXPECT_FALSE(m.close(t0 + 11s).changed);
 }
 
+TEST_F(session_machine_test, what_is_closed_behind_its_deadline_has_expired) {
+  m.opened(t0, t0);
+  const auto s = m.close(own.until());
+  ASSERT_TRUE(s.changed);
+  EXPECT_EQ(s.changed->to, session_state::expired);
+  EXPECT_NE(s.changed->reason.find("no heartbeat"), std::string::npos) << s.changed->reason;
+  EXPECT_TRUE(s.remove_record);
+}
+
 TEST_F(session_machine_test, closing_loses_the_lease_first) {
   m.opened(t0, t0);
   EXPECT_TRUE(m.close(t0 + 1s).remove_record);
