@@ -46,16 +46,21 @@ void add_machine(diagnosis& d) {
   for (finding& f : diagnose_machine()) d.found.push_back(std::move(f));
 }
 
-/// With the ttl of the settings, where one is given. Only where locks work at all.
+/// With the ttl of the settings, where one is given. Only where locks work as far as can be seen;
+/// that the servers take what a session writes is seen here.
 void add_advice(diagnosis& d, store& st, const settings& s) {
   std::optional<duration> intended;
   if (s[key::ttl].given()) {
     if (const auto ttl = duration_of(s, key::ttl)) intended = *ttl;
   }
   auto advice = st.advise_ttl(intended);
-  d.found.push_back(advice ? std::move(*advice)
-                           : finding{finding::level::warning, "ttl",
-                                     "heartbeats cannot be measured: " + advice.error().message()});
+  if (advice) {
+    d.found.push_back(std::move(*advice));
+    return;
+  }
+  d.code = fault_of(s, advice.error(), {key::store}, "store").code;
+  d.found.push_back({finding::level::fault, "session",
+                     "none can be kept, and without one no lock: " + advice.error().message()});
 }
 
 /// A variable that every run refuses. Files are refused as a whole, with the place.

@@ -25,8 +25,9 @@ namespace {
 
 /// Between two looks through a store that does not tell who is in the way: each is work for it.
 constexpr duration look_pause = 30s;
-/// Between two attempts to open the store.
-constexpr duration open_pause = 1s;
+/// Between two attempts to open the store: shorter when little is left of the wait.
+constexpr duration open_pause_most = 1s;
+constexpr duration open_pause_least = 100ms;
 
 }  // namespace
 
@@ -76,16 +77,21 @@ int wrapper::open_and_run() {
   return code;
 }
 
-/// Who asked for a wait gets it for a store that does not answer yet, too, and is told once.
+/// Who asked for a wait gets it for a store that does not answer yet, too, and is told once. The
+/// last attempt begins when the wait is over.
 std::variant<opening, int> wrapper::open_in_time() {
   const time_point began = clock::now();
+  const auto left = [&] {
+    if (options_.wait == forever) return forever;
+    return std::max(options_.wait - (clock::now() - began), duration::zero());
+  };
   wait_left_ = options_.wait;
   for (bool told = false;; told = true) {
     auto opened = open_once();
     if (auto* good = std::get_if<opening>(&opened)) return std::move(*good);
     if (const auto ended = end_of_wait(nullptr)) return *ended;
     const not_opened& failed = std::get<not_opened>(opened);
-    if (options_.wait != forever) wait_left_ = options_.wait - (clock::now() - began) - open_pause;
+    wait_left_ = left();
     if (!failed.passes || !may_open_again()) {
       const std::string tried = told ? "; tried for " + rounded(clock::now() - began) : "";
       return out_.fail(failed.why.code, failed.why.name, failed.why.text + tried);
@@ -94,8 +100,9 @@ std::variant<opening, int> wrapper::open_in_time() {
       const std::string most = options_.wait == forever ? "" : " for " + rounded(options_.wait);
       out_.warn(failed.why.text + "; trying again" + most);
     }
-    poll_for(open_pause);
+    poll_for(std::min(wait_left_, std::clamp(wait_left_ / 4, open_pause_least, open_pause_most)));
     if (const auto ended = end_of_wait(nullptr)) return *ended;
+    wait_left_ = left();
   }
 }
 
