@@ -75,6 +75,13 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// `errc::cancelled`; a lock that was granted in the same moment is either the result or given
 /// back, never both.
 ///
+/// **With g++ 12, make options that have a `stop` a variable of their own, before the co_await.**
+/// That compiler destroys an aggregate that is written within a co_await expression twice, whatever
+/// the library; `{.wait = 1s, .stop = token}` there frees the token's state while it is in use:
+///
+///     acquire_options o{.wait = 1s, .stop = token};
+///     auto l = co_await async_acquire(s, lock_name("a"), o, asio::use_awaitable);
+///
 /// Errors: as session::acquire, in the result. `s` must live until the operation has begun;
 /// closing or destroying it later completes the operation with `errc::lost`.
 template <class Token>
