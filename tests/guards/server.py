@@ -1,8 +1,11 @@
 """Servers of a test's own, on a free port of 127.0.0.1, ended with the test."""
 
+import atexit
+import ctypes
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -38,6 +41,11 @@ def unprivileged():
     return {"user": "nobody", "group": "nogroup", "extra_groups": []}, "nobody"
 
 
+def end_with_parent():
+    """Of a test that is killed nothing is left either; prctl(2), PR_SET_PDEATHSIG."""
+    ctypes.CDLL(None).prctl(1, signal.SIGKILL)
+
+
 class Server:
     """A process with a folder of its own; `ready` is asked until it answers true."""
 
@@ -49,7 +57,9 @@ class Server:
         log_path = os.path.join(self.folder, "log")
         with open(log_path, "wb") as log:
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log,
-                                             stderr=log, **how)
+                                             stderr=log, preexec_fn=end_with_parent, **how)
+        # For a test that fails before it has somebody who stops it.
+        atexit.register(self.stop)
         end = time.monotonic() + 30
         while not ready():
             if self._process.poll() is not None or time.monotonic() > end:
@@ -60,10 +70,11 @@ class Server:
 
     def stop(self):
         if self._process is not None:
-            self._process.terminate()
+            process, self._process = self._process, None
+            process.terminate()
             try:
-                self._process.wait(20)
+                process.wait(20)
             except subprocess.TimeoutExpired:
-                self._process.kill()
-                self._process.wait()
+                process.kill()
+                process.wait()
         shutil.rmtree(self.folder, ignore_errors=True)
