@@ -2,6 +2,7 @@
 #include "tests/interop/own_clients.hpp"
 #include "tests/interop/section_log.hpp"
 #include "tests/redlock/five_nodes.hpp"
+#include "tests/succeeded.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -132,8 +133,8 @@ TEST_P(interop, what_we_hold_is_taken_for_them_and_left_alone) {
   EXPECT_TRUE(refused.ends_well());
   EXPECT_TRUE(is_everywhere("a", value));
   EXPECT_LE(nodes().longest(key("a")), 10s);
-  EXPECT_TRUE(l->check());
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(l->check()));
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_TRUE(nodes().comes_to(key("a"), 0));
 
   foreign_client granted(theirs(), "try", "a", 60s, nodes(), log);

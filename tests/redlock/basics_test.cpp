@@ -1,6 +1,7 @@
 #include "core/lease.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
+#include "tests/succeeded.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -28,11 +29,11 @@ TEST_F(redlock_basics, a_lock_is_one_key_on_every_node_and_gone_after_its_releas
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   EXPECT_GT(l->token().value, 0U);
-  EXPECT_TRUE(l->check(1s));
+  EXPECT_TRUE(succeeded(l->check(1s)));
   EXPECT_LE(l->remaining(), 5s);
   EXPECT_TRUE(nodes.comes_to("a", 5));
   EXPECT_LE(nodes.longest("a"), 5s);
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
@@ -45,7 +46,7 @@ TEST_F(redlock_basics, a_held_lock_is_busy_for_every_other_session) {
   EXPECT_EQ(here.try_acquire(lock_name("a")).error(), errc::busy);
   EXPECT_EQ(elsewhere.try_acquire(lock_name("a")).error(), errc::busy);
   EXPECT_EQ(elsewhere.acquire(lock_name("a"), {.wait = 50ms}).error(), errc::timed_out);
-  EXPECT_TRUE(l->check());
+  EXPECT_TRUE(succeeded(l->check()));
   EXPECT_TRUE(nodes.comes_to("a", 5));
 }
 
@@ -73,7 +74,7 @@ TEST_F(redlock_basics, a_release_hands_over_to_a_waiter_with_a_larger_token) {
     });
     std::this_thread::sleep_for(20ms);
     EXPECT_FALSE(got);
-    EXPECT_TRUE(std::move(*l).release());
+    EXPECT_TRUE(succeeded(std::move(*l).release()));
     EXPECT_TRUE(eventually([&] { return got.load(); }));
     waits.join();
     EXPECT_GT(fresh, old);
@@ -95,8 +96,8 @@ TEST_F(redlock_basics, a_cancelled_waiter_leaves_nothing_behind) {
   stop.request_stop();
   waits.join();
   EXPECT_EQ(said, errc::cancelled);
-  EXPECT_TRUE(l->check());
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(l->check()));
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
@@ -145,7 +146,7 @@ TEST_F(redlock_basics, locks_are_extended_for_as_long_as_the_session_lives) {
     held.push_back(std::move(*l));
   }
   std::this_thread::sleep_for(2500ms);
-  for (const lock& l : held) EXPECT_TRUE(l.check());
+  for (const lock& l : held) EXPECT_TRUE(succeeded(l.check()));
   EXPECT_LE(nodes.longest("n149"), 1500ms);
 }
 
@@ -180,8 +181,8 @@ TEST_F(redlock_basics, a_try_right_after_a_script_flush_is_answered) {
     nodes.everywhere({"SCRIPT", "FLUSH"});
     const auto second = rival.try_acquire(lock_name("a"));
     EXPECT_EQ(second.error(), errc::busy) << second.error().message();
-    EXPECT_TRUE(l->check());
-    EXPECT_TRUE(std::move(*l).release());
+    EXPECT_TRUE(succeeded(l->check()));
+    EXPECT_TRUE(succeeded(std::move(*l).release()));
     EXPECT_TRUE(nodes.comes_to("a", 0));
   }
 }
@@ -219,7 +220,7 @@ TEST(redlock_max_ttl, is_that_of_the_nodes_where_the_url_gives_none) {
   five_nodes nodes(1);
   nodes.init(5min);
   session s = nodes.open("ttl=2m");
-  EXPECT_TRUE(s.try_acquire(lock_name("a")));
+  EXPECT_TRUE(succeeded(s.try_acquire(lock_name("a"))));
   const auto longer = holdfast::open(nodes.url("ttl=6m"));
   ASSERT_FALSE(longer);
   EXPECT_EQ(longer.error(), errc::invalid_argument);
@@ -233,7 +234,7 @@ TEST_F(redlock_basics, a_key_of_another_program_is_busy_on_a_majority_only) {
   EXPECT_EQ(s.try_acquire(lock_name("a")).error(), errc::busy);
   auto l = s.try_acquire(lock_name("b"));
   ASSERT_TRUE(l) << l.error().message();
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_TRUE(nodes.comes_to("a", 3));
   EXPECT_TRUE(nodes.comes_to("b", 2));
   EXPECT_EQ(nodes[0].command({"GET", "b"}).text, "theirs");
@@ -363,7 +364,7 @@ TEST(redlock_without_tokens, locks_are_plain_keys_and_deny_is_refused_by_name) {
   auto view = store::open(nodes.url(query));
   ASSERT_TRUE(view) << view.error().message();
   EXPECT_EQ(view->deny(s.id(), "me", "why").error(), errc::unsupported);
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_TRUE(nodes.comes_to("a", 0));
   EXPECT_EQ(redlock::init(nodes.url(query)).error(), errc::unsupported);
 }

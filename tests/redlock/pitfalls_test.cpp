@@ -1,6 +1,7 @@
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
+#include "tests/succeeded.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -30,7 +31,7 @@ void acquire_all(session& s, int times) {
   for (int i = 0; i < times; ++i) {
     auto l = s.try_acquire(lock_name("n" + std::to_string(i)));
     ASSERT_TRUE(l) << l.error().message();
-    EXPECT_TRUE(std::move(*l).release());
+    EXPECT_TRUE(succeeded(std::move(*l).release()));
   }
 }
 
@@ -60,12 +61,12 @@ TEST(redlock_pitfalls, a_node_that_answers_late_joins_the_lock_or_is_released) {
   ASSERT_TRUE(l) << l.error().message();
   auto given_back = s.try_acquire(lock_name("b"));
   ASSERT_TRUE(given_back) << given_back.error().message();
-  EXPECT_TRUE(std::move(*given_back).release());
+  EXPECT_TRUE(succeeded(std::move(*given_back).release()));
   nodes.resume(4);
   EXPECT_TRUE(nodes.comes_to("a", 5));
   EXPECT_TRUE(nodes.comes_to("b", 0, 2s));
   EXPECT_LE(nodes.longest("a"), 5s);
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
@@ -82,7 +83,7 @@ TEST(redlock_pitfalls, a_failed_round_leaves_nothing_behind) {
   for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
   nodes[0].command({"PING"});
   EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
-  EXPECT_TRUE(s.acquire(lock_name("a"), {.wait = 10s}));
+  EXPECT_TRUE(succeeded(s.acquire(lock_name("a"), {.wait = 10s})));
 }
 
 TEST(redlock_pitfalls, a_release_after_the_scripts_were_flushed_frees_the_lock) {
@@ -178,7 +179,7 @@ TEST_P(redlock_sizes, as_many_may_hang_as_leave_a_majority_and_no_more) {
   const auto l = s.try_acquire(lock_name("a"));
   EXPECT_EQ(l.error(), errc::unavailable) << l.error().message();
   for (std::size_t i = 0; i <= may_fail; ++i) nodes.resume(i);
-  EXPECT_TRUE(s.acquire(lock_name("a"), {.wait = 10s}));
+  EXPECT_TRUE(succeeded(s.acquire(lock_name("a"), {.wait = 10s})));
 }
 
 INSTANTIATE_TEST_SUITE_P(nodes, redlock_sizes, testing::Values(1U, 2U, 3U, 4U, 5U, 6U));
@@ -238,7 +239,7 @@ TEST(redlock_pitfalls, a_wrong_password_is_told_at_once_and_not_shown) {
   EXPECT_THAT(s.error().message(), testing::Not(HasSubstr("guess")));
   const auto made = redlock::init("redlock://ann:secret@" + at);
   ASSERT_TRUE(made) << made.error().message();
-  EXPECT_TRUE(holdfast::open("redlock://ann:secret@" + at));
+  EXPECT_TRUE(succeeded(holdfast::open("redlock://ann:secret@" + at)));
 }
 
 /// Fault matrix: servers without HELLO, so RESP2 | one connection carries subscriptions or
@@ -253,8 +254,8 @@ TEST(redlock_pitfalls, waiters_over_resp2_leave_the_holders_of_their_process_alo
   result<lock> next = errc::busy;
   std::thread waits([&] { next = waiter.acquire(lock_name("a"), {.wait = 20s}); });
   std::this_thread::sleep_for(2500ms);
-  EXPECT_TRUE(held->check());
-  EXPECT_TRUE(std::move(*held).release());
+  EXPECT_TRUE(succeeded(held->check()));
+  EXPECT_TRUE(succeeded(std::move(*held).release()));
   waits.join();
   EXPECT_TRUE(next) << next.error().message();
 }
@@ -272,7 +273,7 @@ std::string bob_without(const std::string& command = {}) {
 TEST(redlock_pitfalls, a_missing_permission_is_named) {
   five_nodes nodes(1, {.users = bob_without("hset")});
   const std::string at = nodes[0].address();
-  ASSERT_TRUE(redlock::init("redlock://" + at));
+  ASSERT_TRUE(succeeded(redlock::init("redlock://" + at)));
   const auto s = holdfast::open(as_bob("redlock://" + at));
   ASSERT_FALSE(s);
   EXPECT_THAT(s.error().message(), HasSubstr("hset"));
@@ -326,8 +327,8 @@ TEST(redlock_pitfalls, a_permission_that_no_lock_needs_costs_none) {
   ASSERT_TRUE(l) << l.error().message();
   let_nobody_look(nodes);
   std::this_thread::sleep_for(1500ms);
-  EXPECT_TRUE(l->check());
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(l->check()));
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   const auto next = holdfast::open(as_bob(nodes.url()));
   ASSERT_FALSE(next) << "it knows nothing of them";
   EXPECT_THAT(next.error().message(), HasSubstr("'exists'"));
@@ -354,7 +355,7 @@ TEST(redlock_pitfalls, a_node_that_changes_and_may_not_be_looked_at_does_not_vot
     auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
     ASSERT_TRUE(s) << s.error().message();
     let_nobody_look(nodes);
-    EXPECT_TRUE(s->try_acquire(lock_name("a")));
+    EXPECT_TRUE(succeeded(s->try_acquire(lock_name("a"))));
     for (const auto& command : its.commands) nodes[0].command(command);
     EXPECT_TRUE(eventually([&] { return s->status().state == session_state::expired; }));
     EXPECT_TRUE(eventually([&] {

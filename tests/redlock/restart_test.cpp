@@ -1,6 +1,7 @@
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
+#include "tests/succeeded.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -55,7 +56,7 @@ TEST_P(redlock_restart, a_minority_that_lost_its_state_waits_and_rejoins) {
   EXPECT_TRUE(c.more(20)) << c.troubles();
   c.end();
   EXPECT_THAT(c.violations(), IsEmpty());
-  EXPECT_TRUE(kept->check());
+  EXPECT_TRUE(succeeded(kept->check()));
   redlock::overview seen;
   EXPECT_TRUE(process::eventually([&] {
     seen = nodes.look(with_tokens);
@@ -121,9 +122,9 @@ TEST_P(redlock_durable, nodes_that_sync_every_write_keep_locks_and_vote_at_once)
   EXPECT_LT(clock::now() - began, max_ttl);
   std::optional<session> by;
   EXPECT_EQ(try_once(nodes, query, 1, by).error(), errc::busy);
-  EXPECT_TRUE(l->check());
+  EXPECT_TRUE(succeeded(l->check()));
   const token old = l->token();
-  EXPECT_TRUE(std::move(*l).release());
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
   auto again = by->acquire(lock_name("a"), {.wait = 10s});
   ASSERT_TRUE(again) << again.error().message();
   EXPECT_TRUE(!tokens || again->token() > old);
@@ -206,7 +207,7 @@ TEST(redlock_restarts, nodes_that_were_shut_down_cleanly_keep_locks_and_vote_at_
   for (std::size_t i = 0; i < 5; ++i) nodes[i].shutdown();
   for (std::size_t i = 0; i < 5; ++i) nodes[i].start();
   EXPECT_TRUE(nodes.votes_come_to(5, "ttl=40s", 25s));
-  EXPECT_TRUE(l->check());
+  EXPECT_TRUE(succeeded(l->check()));
   EXPECT_EQ(nodes.count("a"), 5U);
 }
 
@@ -287,7 +288,7 @@ TEST(redlock_restarts, first_sights_are_of_the_servers_and_not_of_the_url) {
 
 TEST(redlock_restarts, assume_fresh_skips_the_wait_and_is_for_tokens_off) {
   five_nodes nodes;
-  EXPECT_TRUE(holdfast::open(nodes.url("ttl=5s&tokens=off&assume_fresh=yes")));
+  EXPECT_TRUE(succeeded(holdfast::open(nodes.url("ttl=5s&tokens=off&assume_fresh=yes"))));
   EXPECT_EQ(holdfast::open(nodes.url("ttl=5s&assume_fresh=yes")).error(), errc::invalid_argument);
 }
 
@@ -311,7 +312,7 @@ TEST(redlock_restarts, one_durable_node_alone_votes_at_once) {
   nodes.restart(0, server::data::keep);
   EXPECT_TRUE(nodes.votes_come_to(1, "ttl=10s", 8s));
   EXPECT_EQ(nodes.open("ttl=10s&extensions=9").try_acquire(lock_name("a")).error(), errc::busy);
-  EXPECT_TRUE(l->check());
+  EXPECT_TRUE(succeeded(l->check()));
 }
 
 /// Fault matrix: nodes crash and come back empty one after the other | exclusion kept, tokens grow

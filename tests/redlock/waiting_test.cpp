@@ -1,6 +1,7 @@
 #include "engines/redlock/keys.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
+#include "tests/succeeded.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,7 +56,7 @@ class turns {
       ASSERT_TRUE(l) << l.error().message();
       if (taken_ < grants) ++shares_[me];
       ++taken_;
-      EXPECT_TRUE(std::move(*l).release());
+      EXPECT_TRUE(succeeded(std::move(*l).release()));
     }
   }
 
@@ -114,7 +115,7 @@ class busy_client {
       ASSERT_TRUE(l) << l.error().message();
       ++grants_;
       std::this_thread::sleep_for(hold);
-      EXPECT_TRUE(std::move(*l).release());
+      EXPECT_TRUE(succeeded(std::move(*l).release()));
     }
   }
 
@@ -214,7 +215,7 @@ TEST(redlock_waiting, a_subscription_that_is_confirmed_late_is_given_up) {
   try_it(4s);
   nodes.resume(post);
   EXPECT_TRUE(process::eventually([&] { return heard(nodes) == std::vector<std::size_t>(5); }));
-  EXPECT_TRUE(std::move(*held).release());
+  EXPECT_TRUE(succeeded(std::move(*held).release()));
 }
 
 TEST(redlock_waiting, waiters_of_one_client_ask_once_for_each_grant_and_call_nobody) {
@@ -251,7 +252,7 @@ TEST(redlock_waiting, who_waits_is_heard_of_at_one_node_and_leaves_it) {
     EXPECT_EQ(sum(), 2U);
     std::this_thread::sleep_for(10ms);
   }
-  EXPECT_TRUE(std::move(*held).release());
+  EXPECT_TRUE(succeeded(std::move(*held).release()));
   other.join();
   EXPECT_TRUE(process::eventually([&] { return sum() == 0; }));
 }
@@ -265,7 +266,8 @@ TEST(redlock_waiting, clients_find_the_same_node_though_they_list_them_otherwise
   std::vector<std::thread> all;
   for (std::size_t i = 1; i < 5; ++i) waiters.push_back(nodes.open(plain, i));
   for (session& s : waiters) {
-    all.emplace_back([&s] { EXPECT_TRUE(s.acquire(lock_name("wanted"), {.wait = 30s})); });
+    all.emplace_back(
+        [&s] { EXPECT_TRUE(succeeded(s.acquire(lock_name("wanted"), {.wait = 30s}))); });
   }
   const std::vector<std::string> count{"PUBSUB", "NUMSUB", engine::free_channel("wanted")};
   EXPECT_TRUE(process::eventually([&] {
@@ -274,7 +276,7 @@ TEST(redlock_waiting, clients_find_the_same_node_though_they_list_them_otherwise
     }
     return false;
   }));
-  EXPECT_TRUE(std::move(*held).release());
+  EXPECT_TRUE(succeeded(std::move(*held).release()));
   for (auto& t : all) t.join();
 }
 
