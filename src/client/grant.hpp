@@ -54,6 +54,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   /// Set while it is acquired, and while the lock table knows it: under the table's mutex.
   acquisition* taker{};
   bool listed{};
+  std::uint64_t name_hash{};
 
   /// Has the engine speak to this of what an enqueue gets; what it says of earlier ones is ignored
   /// from then on.

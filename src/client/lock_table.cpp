@@ -2,13 +2,34 @@
 
 #include "client/acquisition.hpp"
 
+#include <functional>
 #include <utility>
 
 namespace holdfast::client {
 
+namespace {
+
+std::uint64_t hash_of(std::string_view name) noexcept {
+  return std::hash<std::string_view>()(name);
+}
+
+}  // namespace
+
+/// Under the mutex, as the next one.
+grant* lock_table::find(std::string_view name, std::uint64_t hash) const {
+  return names_.find(hash, [&](const grant& g) { return g.name().str() == name; });
+}
+
+void lock_table::erase(grant& g) noexcept {
+  if (std::exchange(g.listed, false)) names_.erase(g.name_hash, g);
+}
+
 bool lock_table::add(grant& g, acquisition& taker) {
+  const std::uint64_t hash = hash_of(g.name().str());
   const std::lock_guard hold(mutex_);
-  if (!names_.emplace(g.name().str(), &g).second) return false;
+  if (find(g.name().str(), hash) != nullptr) return false;
+  names_.insert(hash, g);
+  g.name_hash = hash;
   g.taker = &taker;
   g.listed = true;
   return true;
@@ -16,8 +37,8 @@ bool lock_table::add(grant& g, acquisition& taker) {
 
 bool lock_table::is_let_go(std::string_view name) const {
   const std::lock_guard hold(mutex_);
-  const auto found = names_.find(name);
-  return found != names_.end() && found->second->taker == nullptr && found->second->is_over();
+  const grant* const g = find(name, hash_of(name));
+  return g != nullptr && g->taker == nullptr && g->is_over();
 }
 
 bool lock_table::hold(grant& g) {
@@ -26,8 +47,7 @@ bool lock_table::hold(grant& g) {
   own_leases_ = own_leases_ || g.has_own_lease();
   if (!ended_) return true;
   g.lose_own_lease();
-  g.listed = false;
-  names_.erase(g.name().str());
+  erase(g);
   return false;
 }
 
@@ -39,29 +59,28 @@ void lock_table::keep(grant& g) noexcept {
 void lock_table::remove(grant& g) noexcept {
   const std::lock_guard hold(mutex_);
   g.taker = nullptr;
-  if (!std::exchange(g.listed, false)) return;
-  names_.erase(g.name().str());
+  erase(g);
 }
 
 void lock_table::stop() noexcept {
   const std::lock_guard hold(mutex_);
   ended_ = true;
   if (!own_leases_) return;
-  for (const auto& [name, g] : names_) {
-    if (g->taker == nullptr) g->lose_own_lease();
-  }
+  names_.for_each([](grant& g) {
+    if (g.taker == nullptr) g.lose_own_lease();
+  });
 }
 
 lock_table::content lock_table::all() const {
   const std::lock_guard hold(mutex_);
   content all;
-  for (const auto& [name, g] : names_) {
-    if (g->taker != nullptr) {
-      if (auto taker = g->taker->weak_from_this().lock()) all.pending.push_back(std::move(taker));
-    } else if (auto held = g->weak_from_this().lock()) {
+  names_.for_each([&](grant& g) {
+    if (g.taker != nullptr) {
+      if (auto taker = g.taker->weak_from_this().lock()) all.pending.push_back(std::move(taker));
+    } else if (auto held = g.weak_from_this().lock()) {
       all.held.push_back(std::move(held));
     }
-  }
+  });
   return all;
 }
 

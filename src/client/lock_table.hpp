@@ -1,12 +1,11 @@
 #pragma once
 
 #include "client/grant.hpp"
-#include "io/recycled.hpp"
+#include "core/flat_table.hpp"
 
 #include <memory>
 #include <mutex>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 namespace holdfast::client {
@@ -38,12 +37,13 @@ class lock_table {
   bool empty() const;
 
  private:
+  grant* find(std::string_view name, std::uint64_t hash) const;
+  void erase(grant& g) noexcept;
+
   mutable std::mutex mutex_;
   bool ended_{};
   bool own_leases_{};  ///< Some lock here has had a lease of its own.
-  std::unordered_map<std::string_view, grant*, std::hash<std::string_view>, std::equal_to<>,
-                     io::recycling<std::pair<const std::string_view, grant*>>>
-      names_;  // The text is the grant's own.
+  core::flat_table<grant> names_;
 };
 
 }  // namespace holdfast::client

@@ -49,6 +49,31 @@ keeper::keeper(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, core::sessi
       draft_(std::move(draft)),
       timeout_(cluster_->set().timeout_for(draft_.ttl)) {}
 
+keeper::entry* keeper::entry_table::find(std::uint64_t request) const {
+  return all_.find(request, [](const entry&) { return true; });
+}
+
+keeper::entry& keeper::entry_table::add(std::uint64_t request) {
+  HOLDFAST_ASSERT(find(request) == nullptr);
+  entry* const made = new (io::take_block(sizeof(entry))) entry{.request = request};
+  all_.insert(request, *made);
+  return *made;
+}
+
+void keeper::entry_table::erase(entry& e) noexcept {
+  all_.erase(e.request, e);
+  e.~entry();
+  io::let_go_of_block(&e, sizeof(entry));
+}
+
+void keeper::entry_table::clear() noexcept {
+  all_.for_each([](entry& e) {
+    e.~entry();
+    io::let_go_of_block(&e, sizeof(entry));
+  });
+  all_.clear();
+}
+
 void keeper::run(jobs& all) {
   for (const auto& job : all) job();
   all.clear();
@@ -77,8 +102,7 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
                  .ttl = draft_.ttl,
                  .timeout = timeout_,
                  .hint = 0};
-  entry& e = entries_[request];
-  e.request = request;
+  entry& e = entries_.add(request);
   e.name = r.name.str();
   e.answer = std::move(done);
   e.listener = r.listener;
@@ -93,15 +117,15 @@ void keeper::first(std::uint64_t request, core::reply what) {
   core::on<core::queue_view> done;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = entries_.find(request);
-    if (found == entries_.end()) return;
-    done = std::exchange(found->second.answer, {});
+    entry* const e = entries_.find(request);
+    if (e == nullptr) return;
+    done = std::exchange(e->answer, {});
     if (what.what == status::ok) {
-      found->second.taker.reset();
-      v = view_of(found->second);
+      e->taker.reset();
+      v = view_of(*e);
     } else {
       v = view(std::move(what));
-      if (v.what != status::queued) entries_.erase(found);
+      if (v.what != status::queued) entries_.erase(*e);
     }
   }
   if (done) done(std::move(v));
@@ -110,9 +134,9 @@ void keeper::first(std::uint64_t request, core::reply what) {
 /// Takes the key over. False when nobody wants it any more.
 bool keeper::held(std::uint64_t request, round::result_of& r) {
   const std::lock_guard hold(mutex_);
-  const auto found = entries_.find(request);
-  if (found == entries_.end() || closed_ || denied_) return false;
-  entry& e = found->second;
+  entry* const found = entries_.find(request);
+  if (found == nullptr || closed_ || denied_) return false;
+  entry& e = *found;
   e.key = std::move(r.key);
   e.granted = r.granted;
   e.own = io::make_recycled<core::lease>(r.until);
@@ -126,9 +150,9 @@ bool keeper::held(std::uint64_t request, round::result_of& r) {
 
 void keeper::late(std::uint64_t request, node_index i) {
   const std::lock_guard hold(mutex_);
-  const auto found = entries_.find(request);
-  if (found == entries_.end() || found->second.is != state::held) return;
-  entry& e = found->second;
+  entry* const found = entries_.find(request);
+  if (found == nullptr || found->is != state::held) return;
+  entry& e = *found;
   e.key.answered.add(i);
   renewal_->found(e.handle, i, e.key.last_sent + core::usable(draft_.ttl));
 }
@@ -138,9 +162,9 @@ void keeper::later(std::uint64_t request, core::reply why) {
   std::shared_ptr<io::notice> watched;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = entries_.find(request);
-    if (found == entries_.end()) return;
-    entry& e = found->second;
+    entry* const found = entries_.find(request);
+    if (found == nullptr) return;
+    entry& e = *found;
     if (e.is == state::contending) {
       e.is = state::over;
       e.verdict = std::move(why);
@@ -176,13 +200,13 @@ void keeper::confirm(std::uint64_t request, core::on<core::queue_view> done) {
   core::queue_view v;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = entries_.find(request);
+    const entry* const found = entries_.find(request);
     if (denied_) {
       v = view(reply_of(status::denied));
-    } else if (found == entries_.end()) {
+    } else if (found == nullptr) {
       v = view(reply_of(status::gone));
     } else {
-      v = view_of(found->second);
+      v = view_of(*found);
     }
   }
   done(std::move(v));
@@ -190,10 +214,10 @@ void keeper::confirm(std::uint64_t request, core::on<core::queue_view> done) {
 
 void keeper::watch(std::uint64_t request, const std::shared_ptr<io::notice>& who) {
   const std::lock_guard hold(mutex_);
-  const auto found = entries_.find(request);
-  if (found == entries_.end()) return;
-  found->second.watched = who;
-  if (found->second.is == state::contending) return;
+  entry* const found = entries_.find(request);
+  if (found == nullptr) return;
+  found->watched = who;
+  if (found->is == state::contending) return;
   // It has news already, and a notify must not come from here.
   cluster_->loop().post([w = std::weak_ptr(who)] {
     if (const auto n = w.lock()) n->fire();
@@ -208,14 +232,12 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   std::optional<placed_key> key;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = entries_.find(request);
-    if (found != entries_.end()) {
-      entry& e = found->second;
-      taker = std::move(e.taker);
-      answer = std::move(e.answer);
-      if (e.is == state::held) renewal_->remove(e.handle);
-      if (e.is == state::held || e.is == state::lost) key = release_of(e);
-      entries_.erase(found);
+    if (entry* const e = entries_.find(request); e != nullptr) {
+      taker = std::move(e->taker);
+      answer = std::move(e->answer);
+      if (e->is == state::held) renewal_->remove(e->handle);
+      if (e->is == state::held || e->is == state::lost) key = release_of(*e);
+      entries_.erase(*e);
     }
   }
   if (taker) taker->cancel();
@@ -247,14 +269,14 @@ void keeper::close(core::on<core::reply> done) {
   {
     const std::lock_guard hold(mutex_);
     again = std::exchange(closed_, true);
-    for (auto& [request, e] : entries_) {
+    entries_.for_each([&](entry& e) {
       if (e.taker) takers.push_back(std::move(e.taker));
       if (e.is == state::held) renewal_->remove(e.handle);
       if (e.is == state::held || e.is == state::lost) keys.push_back(release_of(e));
       if (e.answer) {
         after.push_back([answer = std::move(e.answer)] { answer(view(reply_of(status::gone))); });
       }
-    }
+    });
     entries_.clear();
     cluster_->loop().cancel(std::exchange(timer_, 0));
     end_beats(status::gone, "the session is closed", after);

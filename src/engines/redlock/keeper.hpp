@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
+#include "core/flat_table.hpp"
 #include "core/lease.hpp"
 #include "core/redlock/renewal.hpp"
 #include "engines/redlock/cluster.hpp"
@@ -17,7 +18,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 namespace holdfast::engines::redlock {
@@ -62,6 +62,26 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     std::uint64_t attempt{};
     time_point since{};
     core::on<core::beat_reply> done{};
+  };
+  /// The entries by their request.
+  class entry_table {
+   public:
+    entry_table() = default;
+    entry_table(const entry_table&) = delete;
+    entry_table& operator=(const entry_table&) = delete;
+    ~entry_table() { clear(); }
+    entry* find(std::uint64_t request) const;
+    /// Of a request that has none.
+    entry& add(std::uint64_t request);
+    void erase(entry& e) noexcept;
+    template <class F>
+    void for_each(F&& f) {
+      all_.for_each(f);
+    }
+    void clear() noexcept;
+
+   private:
+    core::flat_table<entry> all_;
   };
   using jobs = std::vector<std::function<void()>>;
   using renewal = core::redlock::renewal;
@@ -110,9 +130,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::optional<renewal> renewal_;
-  std::unordered_map<std::uint64_t, entry, std::hash<std::uint64_t>, std::equal_to<>,
-                     io::recycling<std::pair<const std::uint64_t, entry>>>
-      entries_;
+  entry_table entries_;
   std::vector<std::uint64_t> by_slot_;  ///< The request of each slot of the renewal.
   std::vector<waiting_beat> beats_;
   bool denied_{};

@@ -93,9 +93,9 @@ void keeper::carry_out(renewal::step s, jobs& after) {
 
 keeper::entry* keeper::find(const renewal::handle& h) {
   if (h.slot >= by_slot_.size()) return nullptr;
-  const auto found = entries_.find(by_slot_[h.slot]);
-  if (found == entries_.end() || found->second.handle != h) return nullptr;
-  return &found->second;
+  entry* const found = entries_.find(by_slot_[h.slot]);
+  if (found == nullptr || found->handle != h) return nullptr;
+  return found;
 }
 
 void keeper::lose(const renewal::loss& l, jobs& after) {
@@ -246,8 +246,8 @@ void keeper::repaired(std::uint64_t number, std::uint64_t request, node_index i,
   {
     const std::lock_guard hold(mutex_);
     if (closed_ || !renewal_) return;
-    const auto found = entries_.find(request);
-    if (found != entries_.end() && r != nullptr) found->second.key.answered.add(i);
+    entry* const found = entries_.find(request);
+    if (found != nullptr && r != nullptr) found->key.answered.add(i);
     carry_out(renewal_->repaired(number, done, at), after);
   }
   run(after);
