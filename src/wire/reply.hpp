@@ -36,7 +36,9 @@ struct reply {
 
   bool is(reply_kind k) const noexcept { return kind == k; }
   bool is_null() const noexcept { return kind == reply_kind::null; }
-  bool is_ok() const noexcept { return kind == reply_kind::status && text == "OK"; }
+  bool is_ok() const noexcept {
+    return kind == reply_kind::status && text.size() == 2 && text[0] == 'O' && text[1] == 'K';
+  }
 
   /// The value beside `key`: in a map, or in the flat array that RESP2 sends for one; else null.
   const reply* find(std::string_view key) const noexcept;

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <utility>
 
 namespace holdfast::wire {
 namespace {
@@ -16,6 +17,8 @@ constexpr std::size_t number_bytes_max = 32;
 constexpr std::size_t element_bytes_min = 3;
 // No more than is allowed of any line.
 constexpr std::size_t short_bytes_max = number_bytes_max;
+// Fewer than could be too large for 64 bits.
+constexpr std::size_t short_digits_max = 18;
 // Capacity beyond this is given back with the message that needed it.
 constexpr std::size_t kept_text_bytes = 16 * 1024;
 constexpr std::size_t kept_elements = 256;
@@ -153,11 +156,8 @@ reply* resp_reader::next() {
   if (!started_) {
     // After a failure nothing is left to read either.
     if (unread() == 0) return nullptr;
+    if (read_short()) return &message_;
     start();
-    if (read_short()) {
-      started_ = false;
-      return &message_;
-    }
   }
   while (true) {
     const step done = bulk_ == nullptr ? read_element() : read_bulk_bytes();
@@ -170,6 +170,13 @@ reply* resp_reader::next() {
 }
 
 void resp_reader::start() {
+  clear_message();
+  is_short_ = false;
+  message_at_ = consumed_;
+  started_ = true;
+}
+
+void resp_reader::clear_message() {
   if (message_.text.capacity() > kept_text_bytes || message_.elements.capacity() > kept_elements) {
     message_ = reply{};
   }
@@ -177,31 +184,34 @@ void resp_reader::start() {
   message_.elements.clear();
   message_.integer = 0;
   message_.number = 0;
-  message_at_ = consumed_;
-  started_ = true;
 }
 
 /// Nearly all answers are one short line that came whole: those without the steps that build a
 /// message from pieces. What is not as usual in any way is left to those.
 bool resp_reader::read_short() {
-  const std::string_view in(buffer_.data() + begin_, std::min(unread(), short_bytes_max));
-  const char type = in.front();
-  if (type != ':' && type != '+') return false;
-  const std::size_t end = in.find('\r');
-  if (end == std::string_view::npos || end + 1 >= in.size() || in[end + 1] != '\n') return false;
-  if (end + 2 > limits_.message_bytes) return false;
-  const std::string_view text = in.substr(1, end - 1);
-  if (type == ':') {
-    const auto value = integer_in(text);
-    if (!value) return false;
-    message_.kind = reply_kind::integer;
-    message_.integer = *value;
+  const char* const data = buffer_.data() + begin_;
+  const std::size_t most = std::min(unread(), short_bytes_max);
+  const bool is_number = *data == ':';
+  if (!is_number && *data != '+') return false;
+  std::size_t at = 1;
+  std::int64_t value = 0;
+  if (is_number) {
+    for (; at < most && at <= short_digits_max && is_digit(data[at]); ++at) {
+      value = value * 10 + (data[at] - '0');
+    }
+    if (at == 1) return false;
   } else {
-    if (text.find('\n') != std::string_view::npos) return false;
-    message_.kind = reply_kind::status;
-    message_.text.assign(text);
+    while (at < most && data[at] != '\r' && data[at] != '\n') ++at;
   }
-  consume(end + 2);
+  if (at + 1 >= most || data[at] != '\r' || data[at + 1] != '\n') return false;
+  if (at + 2 > limits_.message_bytes) return false;
+  if (!std::exchange(is_short_, true)) clear_message();
+  const std::string_view text(data + 1, is_number ? 0 : at - 1);
+  message_.kind = is_number ? reply_kind::integer : reply_kind::status;
+  message_.integer = value;
+  // Mostly the same as before.
+  if (message_.text != text) message_.text.assign(text);
+  consume(at + 2);
   return true;
 }
 

@@ -86,6 +86,7 @@ class resp_reader {
 
   std::size_t unread() const noexcept { return end_ - begin_; }
   void start();
+  void clear_message();
   bool read_short();
   step read_element();
   step read_line_of_text(reply_kind kind);
@@ -117,6 +118,7 @@ class resp_reader {
 
   reply message_;
   bool started_{false};
+  bool is_short_{false};  ///< message_ is of read_short(): no number, no elements.
   std::vector<open_aggregate> open_;
   reply* bulk_{nullptr};  ///< The string whose bytes are coming.
   std::size_t bulk_missing_{0};

@@ -30,8 +30,12 @@ class node_set {
   constexpr bool has(node_index i) const noexcept { return (bits_ >> i & 1U) != 0; }
   constexpr void add(node_index i) noexcept { bits_ |= std::uint32_t{1} << i; }
   constexpr void remove(node_index i) noexcept { bits_ &= ~(std::uint32_t{1} << i); }
+  /// In steps: without an instruction for it, std::popcount() calls a function.
   constexpr std::size_t size() const noexcept {
-    return static_cast<std::size_t>(std::popcount(bits_));
+    std::uint32_t n = bits_ - (bits_ >> 1U & 0x5555'5555U);
+    n = (n & 0x3333'3333U) + (n >> 2U & 0x3333'3333U);
+    n = (n + (n >> 4U)) & 0x0f0f'0f0fU;
+    return n * 0x0101'0101U >> 24U;
   }
   constexpr bool empty() const noexcept { return bits_ == 0; }
   /// The lowest node; only of a set that is not empty.
