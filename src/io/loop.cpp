@@ -237,7 +237,8 @@ result<std::shared_ptr<loop>> loop::start() {
   return std::shared_ptr<loop>(new loop(std::move(made)));
 }
 
-loop::loop(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
+loop::loop(std::shared_ptr<state> s) noexcept
+    : state_(std::move(s)), context_(&state_->context()) {}
 
 loop::~loop() {
   state_->halt();
@@ -257,7 +258,6 @@ std::uint64_t loop::when_readable(int fd, task t) {
 void loop::forget(std::uint64_t reading) noexcept { state_->forget(reading); }
 bool loop::lend(core::parking& until) noexcept { return state_->lend(until); }
 bool loop::over() const noexcept { return state_->over(); }
-bool loop::on_thread() const noexcept { return state_->on_thread(); }
 asio::io_context& loop::context() noexcept { return state_->context(); }
 
 }  // namespace holdfast::io

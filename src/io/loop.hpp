@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/parking.hpp"
+#include "io/running_here.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -9,10 +10,6 @@
 #include <functional>
 #include <memory>
 #include <utility>
-
-namespace asio {
-class io_context;
-}
 
 namespace holdfast::io {
 
@@ -61,7 +58,7 @@ class loop {
   /// The program's end has stopped it: nothing runs on it any more.
   bool over() const noexcept;
   /// Whether the calling thread runs the loop now.
-  bool on_thread() const noexcept;
+  bool on_thread() const noexcept { return running_here == context_; }
   /// What the sockets of this folder run on; it lives as long as the loop.
   asio::io_context& context() noexcept;
 
@@ -71,6 +68,7 @@ class loop {
   static per_process<left_over> left_overs;
   explicit loop(std::shared_ptr<state> s) noexcept;
   std::shared_ptr<state> state_;
+  const asio::io_context* const context_;
 };
 
 }  // namespace holdfast::io

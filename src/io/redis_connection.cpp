@@ -2,9 +2,11 @@
 
 #include "core/backoff.hpp"
 #include "io/background.hpp"
+#include "io/command_counts.hpp"
 #include "io/loop.hpp"
 #include "io/random.hpp"
 #include "io/redis_batch.hpp"
+#include "io/redis_outbox.hpp"
 #include "io/redis_push.hpp"
 #include "io/redis_trouble.hpp"
 #include "io/redis_url.hpp"
@@ -24,8 +26,8 @@ namespace {
 using outcome = redis_answer::outcome;
 
 constexpr std::size_t read_bytes = 16 * 1024;
-/// Some thirty commands: more of them share nothing that costs.
-constexpr std::size_t batch_bytes = 4 * 1024;
+/// As much as a stream sends before the turn is over.
+constexpr std::size_t outbox_bytes = stream::worth_sending;
 
 }  // namespace
 
@@ -47,9 +49,9 @@ class redis_connection::state final : public stream::owner,
     {
       const std::lock_guard hold(mutex_);
       if (phase_ != phase::up) return why_down_;
-      if (is_full(*stream_, c, behind_.size())) return too_much();
-      add_to(sent_elsewhere_, 1);
-      if (batch_.waits()) {
+      if (is_full(c, stream_->backlog() + behind_.size())) return too_much();
+      counts_.sent_elsewhere();
+      if (outbox_.waits()) {
         behind_.add(request_of(c, 0), c.bytes);
         return {};
       }
@@ -71,11 +73,11 @@ class redis_connection::state final : public stream::owner,
 
   counters count() const {
     const std::lock_guard hold(mutex_);
-    return {.commands = commands(),
+    return {.commands = counts_.sent(),
             .writes = io_count_->writes.load(std::memory_order_relaxed),
             .reads = io_count_->reads.load(std::memory_order_relaxed),
             .connects = connects_,
-            .unanswered = unanswered(),
+            .unanswered = counts_.unanswered(),
             .queued_bytes = stream_ ? stream_->backlog() : 0};
   }
 
@@ -130,7 +132,7 @@ class redis_connection::state final : public stream::owner,
     current_->flush();
   }
 
-  void turn_ends() override { place_batch(); }
+  void turn_ends() override { empty_outbox(); }
 
   std::span<char> space() override { return reader_->space(read_bytes); }
 
@@ -138,12 +140,15 @@ class redis_connection::state final : public stream::owner,
     const auto now = clock::now();
     silent_since_ = time_point::max();
     reader_->received(count);
+    const auto w = watcher_.lock();
+    if (w) w->answers_begin();
     while (current_) {
       const wire::reply* r = reader_->next();
       if (r == nullptr) break;
       requests_.fetch_ahead();
       take(*r, now);
     }
+    if (w) w->answers_end();
     if (current_ && reader_->failure() != nullptr) {
       const bool greeted = handshake_->done();
       lose(redis_trouble::no_resp(reader_->failure()->message, greeted, options_.tls != nullptr));
@@ -167,31 +172,40 @@ class redis_connection::state final : public stream::owner,
   // ---- sending ----
 
   // On the loop's thread, which alone ends a connection: without the mutex, until the turn ends or
-  // the batch is long.
+  // the outbox is long.
   result<void> send_here(const command& c) {
     if (!is_up_) return *trouble();
     // What another thread has sent since stands before it.
-    if (behind_.waits()) place_batch();
-    if (is_full(*current_, c, batch_.size())) {
+    if (behind_.waits()) empty_outbox();
+    const bool is_first = outbox_.empty();
+    // It shrinks only when the turn is over, or by what other threads send.
+    if (is_first) backlog_here_ = current_->backlog();
+    if (is_full(c, backlog_here_ + outbox_.size())) {
       const std::lock_guard hold(mutex_);
       return too_much();
     }
-    const bool is_first = batch_.empty();
-    batch_.add(request_of(c, 0), c.bytes);
-    add_to(sent_here_, 1);
-    const bool is_much = batch_.size() >= batch_bytes;
-    if (is_much) place_batch();
+    if (is_first) begin_outbox();
+    requests_.add(request_of(c, outbox_.add(c.bytes, c.deadline)));
+    counts_.sent_here();
+    const bool is_much = outbox_.size() >= outbox_bytes;
+    if (is_much) empty_outbox();
     if (is_first || is_much) current_->flush();
     return {};
   }
 
-  // In the stream, and among the requests, all stand in the order in which they were sent.
-  void place_batch() {
-    if (batch_.empty()) return;
+  // From here on what other threads send stays behind it.
+  void begin_outbox() {
     const std::lock_guard hold(mutex_);
-    const auto place = current_->append(batch_.text());
     take_inbox();
-    auto due = batch_.take(requests_, place);
+    outbox_.begin(current_->appended());
+  }
+
+  // In the stream, and among the requests, all stand in the order in which they were sent.
+  void empty_outbox() {
+    if (outbox_.empty()) return;
+    const std::lock_guard hold(mutex_);
+    current_->append_all(outbox_.take());
+    auto due = outbox_.due();
     if (!behind_.empty()) {
       due = std::min(due, behind_.take(requests_, current_->append(behind_.text())));
     }
@@ -207,34 +221,18 @@ class redis_connection::state final : public stream::owner,
             .expired = false};
   }
 
-  // For a number that one thread writes at a time: a locked instruction would wait for all that was
-  // stored before it.
-  static void add_to(std::atomic<std::uint64_t>& number, std::size_t more) noexcept {
-    number.store(number.load(std::memory_order_relaxed) + more, std::memory_order_release);
-  }
-
-  std::uint64_t commands() const noexcept {
-    return sent_here_.load(std::memory_order_relaxed) +
-           sent_elsewhere_.load(std::memory_order_relaxed);
-  }
-  std::size_t unanswered() const noexcept {
-    // First: what is done was sent before, and others may read while the loop's thread goes on.
-    const auto done = done_.load(std::memory_order_acquire);
-    return static_cast<std::size_t>(commands() - done);
-  }
-
-  bool is_full(const stream& to, const command& c, std::size_t more = 0) const {
+  bool is_full(const command& c, std::size_t queued_bytes) const {
     const std::size_t share = c.is_release ? 1 : 2;
-    return unanswered() * share >= options_.unanswered_max ||
-           (to.backlog() + more + c.bytes.size()) * share > options_.queued_bytes_max;
+    return counts_.unanswered() * share >= options_.unanswered_max ||
+           (queued_bytes + c.bytes.size()) * share > options_.queued_bytes_max;
   }
 
   // Under the mutex, as the next two.
   error too_much() const {
-    return named(error(errc::unavailable, "it does not keep up: " + std::to_string(unanswered()) +
-                                              " commands are unanswered and " +
-                                              std::to_string(stream_->backlog()) +
-                                              " bytes are not sent; nothing more is queued"));
+    return named(error(errc::unavailable,
+                       "it does not keep up: " + std::to_string(counts_.unanswered()) +
+                           " commands are unanswered and " + std::to_string(stream_->backlog()) +
+                           " bytes are not sent; nothing more is queued"));
   }
 
   void arm(time_point when) {
@@ -256,7 +254,7 @@ class redis_connection::state final : public stream::owner,
   // What has no place yet stands behind all that the peer may have seen.
   void take_sent(std::uint64_t handed) {
     take_inbox();
-    batch_.take(requests_, handed);
+    outbox_.take().clear();
     behind_.take(requests_, handed);
   }
 
@@ -279,7 +277,7 @@ class redis_connection::state final : public stream::owner,
       return lose(error(errc::unavailable, "it sent an answer to no command; is it Redis?"));
     }
     const auto request = requests_.take_front();
-    add_to(done_, 1);
+    counts_.done(1);
     if (request.subscribes) is_subscribed_ = handshake_->facts().protocol == 2;
     if (request.expired) {
       request.receiver->answered_late(request.tag, &r, now);
@@ -294,7 +292,9 @@ class redis_connection::state final : public stream::owner,
       const std::lock_guard hold(mutex_);
       take_inbox();
     }
-    return !requests_.empty();
+    if (requests_.empty()) return false;
+    // Nothing is owed for what has not left yet.
+    return outbox_.empty() || requests_.front().place < outbox_.begins_at();
   }
 
   void take_greeting(const wire::reply& r) {
@@ -383,7 +383,7 @@ class redis_connection::state final : public stream::owner,
   void tell_all(std::uint64_t handed, const error& why) {
     const auto now = clock::now();
     const auto left = requests_.take_all();
-    add_to(done_, left.size());
+    counts_.done(left.size());
     for (const auto& r : left) {
       if (r.expired) {
         r.receiver->answered_late(r.tag, nullptr, now);
@@ -414,7 +414,7 @@ class redis_connection::state final : public stream::owner,
   }
 
   void end_if_idle() {
-    if (current_ && batch_.empty() && !is_owed()) end();
+    if (current_ && outbox_.empty() && !is_owed()) end();
   }
 
   void end() {
@@ -448,9 +448,9 @@ class redis_connection::state final : public stream::owner,
   std::optional<wire::resp_reader> reader_;
   std::optional<redis_handshake> handshake_;
   redis_requests requests_;
-  redis_batch batch_;                        ///< Sent in this turn. Taken under the mutex.
-  std::atomic<std::uint64_t> sent_here_{0};  ///< Read by others.
-  std::atomic<std::uint64_t> done_{0};       ///< The same, of all that were sent.
+  command_counts counts_;        ///< Read by others.
+  redis_outbox outbox_;          ///< Sent in this turn. Emptied under the mutex.
+  std::size_t backlog_here_{0};  ///< Of current_, as the outbox was begun.
   bool is_subscribed_{false};
   bool ends_when_idle_{false};
   time_point up_since_{time_point::max()};
@@ -464,8 +464,7 @@ class redis_connection::state final : public stream::owner,
   error why_down_;
   std::shared_ptr<stream> stream_;    ///< While up.
   std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.
-  redis_batch behind_;  ///< Sent by others while batch_ waits: what it holds was sent earlier.
-  std::atomic<std::uint64_t> sent_elsewhere_{0};
+  redis_batch behind_;  ///< Sent by others while the outbox waits: what it has was sent earlier.
   std::uint64_t connects_{0};
   std::atomic<time_point> timer_at_{time_point::max()};
   std::uint64_t timer_{0};

@@ -34,6 +34,9 @@ class redis_watcher {
   virtual void up(const redis_facts& /*facts*/) {}
   /// After up(), and after each try that failed.
   virtual void down(const error& /*why*/) {}
+  /// Around the answers that came together and are told one after the other.
+  virtual void answers_begin() {}
+  virtual void answers_end() {}
   /// A push of RESP3, or a message of a channel in RESP2.
   virtual void pushed(const wire::reply& /*message*/) {}
 };

@@ -99,6 +99,40 @@ TEST(redis_peer, an_answer_to_no_command_ends_the_connection) {
   EXPECT_TRUE(contains(client.events->wait_down(), "answer to no command"));
 }
 
+/// Sends one command more as soon as it is told an answer.
+class goes_on final : public redis_receiver {
+ public:
+  explicit goes_on(redis_client& with) : with_(with) {}
+  void answered(std::uint64_t tag, const redis_answer&) override {
+    sent = with_.send(tag + 1, bytes_of("PING")).has_value();
+  }
+  bool sent{};
+
+ private:
+  redis_client& with_;
+};
+
+TEST(redis_peer, an_answer_to_a_command_that_has_not_left_yet_ends_the_connection) {
+  peer server([](const peer::client& c, int number) {
+    if (number > 0 || !c.greet()) return;
+    c.read();
+    c.write("+PONG\r\n+PONG\r\n");
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  const auto first = std::make_shared<goes_on>(client);
+  ASSERT_TRUE(client.connection->send({.bytes = bytes_of("PING"),
+                                       .deadline = clock::now() + 20s,
+                                       .receiver = first,
+                                       .tag = 1,
+                                       .subscribes = false,
+                                       .is_release = false}));
+  EXPECT_TRUE(contains(client.events->wait_down(), "answer to no command"));
+  EXPECT_EQ(client.answers->wait(2).what, outcome::not_sent);
+  EXPECT_TRUE(first->sent);
+}
+
 TEST(redis_peer, has_not_seen_what_was_sent_in_the_turn_that_lost_it) {
   peer server([](const peer::client& c, int number) {
     if (number > 0 || !c.greet()) return;

@@ -20,20 +20,34 @@ constexpr std::size_t fetched_bytes = 640;
 
 }  // namespace
 
-void redis_requests::add(redis_request&& r) {
-  if (empty()) latest_ = time_point::min();
-  if (r.deadline != time_point::max()) {
-    r.in_line = r.deadline >= latest_;
-    if (r.in_line) {
-      latest_ = r.deadline;
-    } else {
-      // Answered ones are forgotten together, when they are most of all: a constant cost for each.
-      if (early_.size() >= kept_max && early_.size() > 2 * size()) forget_answered();
-      early_.emplace_back(r.deadline, number_ + all_.size());
-      std::push_heap(early_.begin(), early_.end(), std::greater<>{});
+/// Answered ones are forgotten together, when they are most of all: a constant cost for each.
+void redis_requests::add_early(time_point deadline) {
+  if (early_.size() >= kept_max && early_.size() > 2 * size()) forget_answered();
+  early_.emplace_back(deadline, number_ + all_.size());
+  std::push_heap(early_.begin(), early_.end(), std::greater<>{});
+}
+
+/// The line whose last command is due most closely before it: the others stay free for what is due
+/// sooner.
+std::uint8_t redis_requests::line_for(time_point deadline) noexcept {
+  if (empty()) {
+    for (queue& l : lines_) l.latest = time_point::min();
+  }
+  std::uint8_t best = no_line;
+  next_above_ = time_point::max();
+  for (std::uint8_t k = 0; k < line_count; ++k) {
+    if (lines_[k].latest > deadline) {
+      next_above_ = std::min(next_above_, lines_[k].latest);
+    } else if (best == no_line || lines_[k].latest > lines_[best].latest) {
+      best = k;
     }
   }
-  all_.push_back(std::move(r));
+  if (best == no_line) {
+    next_above_ = time_point::min();
+  } else {
+    last_line_ = best;
+  }
+  return best;
 }
 
 redis_request redis_requests::take_front() {
@@ -56,7 +70,7 @@ std::vector<redis_request> redis_requests::take_due(time_point now) {
   for (auto* r = next_due(); r != nullptr && r->deadline <= now; r = next_due()) {
     r->expired = true;
     taken.push_back(*r);
-    if (!r->in_line) drop_first_early();
+    if (r->line == no_line) drop_first_early();
   }
   return taken;
 }
@@ -67,16 +81,19 @@ time_point redis_requests::next_deadline() {
 }
 
 redis_request* redis_requests::next_due() {
-  redis_request* in_line = first_in_line();
-  redis_request* early = first_early();
-  if (in_line == nullptr || early == nullptr) return in_line == nullptr ? early : in_line;
-  return early->deadline < in_line->deadline ? early : in_line;
+  redis_request* next = first_early();
+  for (std::uint8_t k = 0; k < line_count; ++k) {
+    redis_request* r = first_in(k);
+    if (r != nullptr && (next == nullptr || r->deadline < next->deadline)) next = r;
+  }
+  return next;
 }
 
-redis_request* redis_requests::first_in_line() noexcept {
-  for (looked_ = std::max(looked_, number_); looked_ < number_ + size(); ++looked_) {
-    redis_request* r = waiting(looked_);
-    if (r->in_line && !r->expired) return r;
+redis_request* redis_requests::first_in(std::uint8_t which) noexcept {
+  std::uint64_t& looked = lines_[which].looked;
+  for (looked = std::max(looked, number_); looked < number_ + size(); ++looked) {
+    redis_request* r = waiting(looked);
+    if (r->line == which && !r->expired) return r;
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -50,17 +51,28 @@ struct redis_request {
   std::uint64_t place{};  ///< Of its first byte in the stream.
   bool subscribes{};      ///< Answered by a push in RESP3.
   bool expired{};         ///< Its deadline has passed, and the receiver was told.
-  bool in_line{};         ///< Due no earlier than those in line before it; set by redis_requests.
+  std::uint8_t line{};    ///< Due no earlier than those before it there; set by redis_requests.
 };
 
 /// The unanswered commands of a connection, in the order in which they were sent, and by deadline.
-/// No timer per command: nearly all are due in the order of sending, so the first that waits is the
-/// first that is due. A heap has the others, and forgets answered ones lazily.
+/// No timer per command: those with one timeout are due in the order of sending, so they stand in a
+/// line, of which the first that waits is the first that is due. Each of the timeouts that are in
+/// use at a time has a line of its own; what fits in none is in a heap, which forgets answered ones
+/// lazily.
 ///
 /// Thread safety: none; one owner.
 class redis_requests {
  public:
-  void add(redis_request&& r);
+  void add(redis_request r) {
+    const bool ends = r.deadline != time_point::max();
+    r.line = !ends ? no_line : stays_in_line(r.deadline) ? last_line_ : line_for(r.deadline);
+    if (r.line != no_line) {
+      lines_[r.line].latest = r.deadline;
+    } else if (ends) {
+      add_early(r.deadline);
+    }
+    all_.push_back(std::move(r));
+  }
   bool empty() const noexcept { return all_.empty(); }
   std::size_t size() const noexcept { return all_.size(); }
   /// The oldest one. Not when empty.
@@ -83,9 +95,23 @@ class redis_requests {
  private:
   using due = std::pair<time_point, std::uint64_t>;  ///< With the number of the command.
 
+  /// Locks, heartbeats and looks have a timeout each.
+  static constexpr std::uint8_t line_count = 3;
+  static constexpr std::uint8_t no_line = line_count;
+  struct queue {
+    time_point latest{time_point::min()};  ///< The deadline of its last command.
+    std::uint64_t looked{0};               ///< Before this number nobody here waits for his.
+  };
+
   redis_request* waiting(std::uint64_t number) noexcept;
+  /// What line_for() would say, for nearly all.
+  bool stays_in_line(time_point deadline) const noexcept {
+    return deadline >= lines_[last_line_].latest && deadline < next_above_;
+  }
+  void add_early(time_point deadline);
+  std::uint8_t line_for(time_point deadline) noexcept;
   redis_request* next_due();
-  redis_request* first_in_line() noexcept;
+  redis_request* first_in(std::uint8_t which) noexcept;
   redis_request* first_early();
   void drop_first_early();
   void forget_answered();
@@ -93,9 +119,10 @@ class redis_requests {
   /// Not in one piece: the memory of what was answered is at hand for what is sent next.
   std::deque<redis_request, recycling<redis_request>> all_;
   std::uint64_t number_{0};  ///< Of all_[0] among all commands.
-  time_point latest_{};      ///< The deadline of the last one in line.
-  std::uint64_t looked_{0};  ///< Before this number nobody in line waits for a deadline.
-  std::vector<due> early_;   ///< Of those that are due before one in line that was sent earlier.
+  std::array<queue, line_count> lines_{};
+  std::uint8_t last_line_{0};                 ///< The one that was chosen last.
+  time_point next_above_{time_point::min()};  ///< What is due before that still belongs in it.
+  std::vector<due> early_;  ///< Of those that are due before the last one of each line.
 };
 
 }  // namespace holdfast::io

@@ -102,6 +102,18 @@ TEST(redis_requests, remember_no_more_than_a_bounded_number_of_answered_ones) {
   EXPECT_EQ(all.take_due(at(2'000'000)).size(), 10U);
 }
 
+TEST(redis_requests, those_of_another_timeout_leave_the_others_in_line) {
+  redis_requests all;
+  for (int i = 0; i < 1'000; ++i) {
+    const auto tag = static_cast<std::uint64_t>(i);
+    all.add(one(tag, at(i + 50)));
+    if (i % 100 == 0) all.add(one(tag, at(i + 2'000)));
+    if (i % 30 == 0) all.add(one(tag, at(i + 500)));
+    EXPECT_EQ(all.remembered(), 0U);
+  }
+  EXPECT_EQ(all.take_due(at(549)).size(), 500U + 2U);
+}
+
 TEST(redis_requests, are_due_as_in_a_plain_list_whatever_the_order_of_their_deadlines) {
   for (unsigned seed = 0; seed < 200; ++seed) {
     std::mt19937 random(seed);
@@ -111,8 +123,8 @@ TEST(redis_requests, are_due_as_in_a_plain_list_whatever_the_order_of_their_dead
     int now = 0;
     for (std::uint64_t tag = 0; tag < 300; ++tag) {
       const bool ends = below(10) != 0;
-      // Mostly one timeout, as in life; sometimes a long or a short one.
-      const int timeout = below(5) != 0 ? 20 : below(100);
+      // Mostly one of a few timeouts, as in life; sometimes a long or a short one.
+      const int timeout = below(5) != 0 ? 20 : below(2) != 0 ? 70 : below(100);
       const auto deadline = ends ? at(now + timeout) : time_point::max();
       all.add(one(tag, deadline));
       plain.push_back(one(tag, deadline));

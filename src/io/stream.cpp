@@ -26,9 +26,6 @@ namespace holdfast::io {
 
 namespace {
 
-/// Some hundred commands: work for the server until the turn is over. Redis reads 16 KiB at once.
-constexpr std::size_t worth_sending = 24 * 1024;
-
 /// Asio's own name for it would have the executor's type erased, for each answer anew.
 using socket_descriptor = asio::posix::basic_stream_descriptor<asio::io_context::executor_type>;
 
@@ -83,6 +80,20 @@ class stream::state final : public one_write::writer,
     return at;
   }
 
+  std::uint64_t append_all(std::string& bytes) {
+    const std::lock_guard hold(mutex_);
+    const auto at = appended_;
+    appended_ += bytes.size();
+    set_backlog(backlog() + bytes.size());
+    if (queued_.empty()) {
+      queued_.swap(bytes);
+    } else {
+      queued_ += bytes;
+      bytes.clear();
+    }
+    return at;
+  }
+
   void flush() override {
     if (context_.get_executor().running_in_this_thread()) {
       // In any case: the owner may have more, which it gives when the turn ends.
@@ -94,6 +105,10 @@ class stream::state final : public one_write::writer,
     flush_on_loop();
   }
 
+  std::uint64_t appended() const {
+    const std::lock_guard hold(mutex_);
+    return appended_;
+  }
   std::uint64_t handed() const {
     const std::lock_guard hold(mutex_);
     return handed_;
@@ -373,10 +388,12 @@ std::shared_ptr<stream> stream::make(const std::shared_ptr<loop>& l, target to,
 void stream::start(const std::shared_ptr<loop>& l) { state_->start(l); }
 void stream::close() { state_->close(); }
 std::uint64_t stream::append(std::string_view bytes) { return state_->append(bytes); }
+std::uint64_t stream::append_all(std::string& bytes) { return state_->append_all(bytes); }
 void stream::flush() {
   if (!one_write::gathers()) return state_->flush();
   one_write::add(state_);
 }
+std::uint64_t stream::appended() const { return state_->appended(); }
 std::uint64_t stream::handed() const { return state_->handed(); }
 std::size_t stream::backlog() const noexcept { return state_->backlog(); }
 

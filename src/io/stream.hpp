@@ -38,6 +38,9 @@ class stream {
     unsigned attempt{};  ///< Chooses which of a name's addresses is tried first.
   };
 
+  /// Some hundred commands: work for the server until the turn is over. Redis reads 16 KiB at once.
+  static constexpr std::size_t worth_sending = 24 * 1024;
+
   /// Who is told, always on the loop's thread.
   class owner {
    public:
@@ -75,8 +78,12 @@ class stream {
   /// Queues bytes behind all others; the place of the first one in the stream. Nothing is sent
   /// before opened().
   std::uint64_t append(std::string_view bytes);
+  /// The same, for all of a buffer, which is empty afterwards and may be another one.
+  std::uint64_t append_all(std::string& bytes);
   void flush();
 
+  /// The place of what is appended next.
+  std::uint64_t appended() const;
   /// The peer has seen nothing from this place on.
   std::uint64_t handed() const;
   /// How many bytes the kernel has not taken yet.

@@ -25,12 +25,12 @@ void turn::run_own() noexcept {
     own_ = true;
     recalled_ = false;
     seen_ = lends_;
-    runner_ = std::this_thread::get_id();
+    running_here = &context_;
     hold.unlock();
     while (!wanted_ && context_.run_one() > 0) {
     }
     hold.lock();
-    runner_ = std::thread::id{};
+    running_here = nullptr;
     own_ = false;
     changed_.notify_all();
   }
@@ -85,13 +85,13 @@ bool turn::begin_lent() noexcept {
   }
   lent_ = true;
   ++lends_;
-  runner_ = std::this_thread::get_id();
+  running_here = &context_;
   return true;
 }
 
 void turn::end_lent() noexcept {
   const std::lock_guard hold(mutex_);
-  runner_ = std::thread::id{};
+  running_here = nullptr;
   lent_ = false;
   if (blocked_ > 1) recalled_ = true;
   if (recalled_ || asleep_) changed_.notify_all();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/parking.hpp"
+#include "io/running_here.hpp"
 
 #include <asio/io_context.hpp>
 
@@ -8,7 +9,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
-#include <thread>
 
 namespace holdfast::io {
 
@@ -37,7 +37,7 @@ class turn final : public core::parking::place {
   /// A word that a lent turn waits for has opened.
   void opened() noexcept override;
   /// Whether the calling thread runs the loop.
-  bool is_here() const noexcept { return runner_.load() == std::this_thread::get_id(); }
+  bool is_here() const noexcept { return running_here == &context_; }
 
  private:
   bool begin_lent() noexcept;
@@ -46,7 +46,6 @@ class turn final : public core::parking::place {
   bool may_begin(std::unique_lock<std::mutex>& hold);
 
   asio::io_context& context_;
-  std::atomic<std::thread::id> runner_{};
   std::atomic<int> blocked_{};  ///< Callers inside lend().
   std::atomic<bool> wanted_{};  ///< A caller waits for the own thread to give its turn up.
 
