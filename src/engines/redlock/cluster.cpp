@@ -91,6 +91,12 @@ class cluster::link final : public io::redis_watcher {
   void down(const error&) override {
     if (const auto c = of_.lock()) c->went_down(index_);
   }
+  void answers_begin() override {
+    if (const auto c = of_.lock()) c->stages_.begin();
+  }
+  void answers_end() override {
+    if (const auto c = of_.lock()) c->stages_.end();
+  }
   void pushed(const wire::reply& r) override {
     const auto c = of_.lock();
     const auto n = replies::freed(r);
@@ -106,6 +112,7 @@ cluster::cluster(settings s, std::shared_ptr<io::loop> l)
     : settings_(std::move(s)),
       loop_(std::move(l)),
       addresses_(texts_of(settings_.nodes)),
+      stages_(*loop_),
       ballots_(std::make_shared<const ballots>()),
       admission_(admission_config(settings_), file_for(settings_).read()),
       sights_(file_for(settings_)) {}

@@ -5,6 +5,7 @@
 #include "core/redlock/quorum.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/settings.hpp"
+#include "engines/redlock/stages.hpp"
 #include "io/first_sights_file.hpp"
 #include "io/loop.hpp"
 #include "io/redis_connection.hpp"
@@ -85,6 +86,9 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
 
   std::shared_ptr<const ballots> now_voting() const;
+
+  /// For what follows from answers.
+  stages& later() noexcept { return stages_; }
 
   /// The number of the connection that is up, or zero.
   std::uint64_t connection_of(node_index i) const noexcept;
@@ -245,6 +249,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   const std::vector<std::string> addresses_;
   std::vector<std::unique_ptr<member>> members_;
   std::atomic<std::uint64_t> newest_token_{};
+  stages stages_;
   mutable std::mutex ballots_mutex_;
   std::shared_ptr<const ballots> ballots_;
 

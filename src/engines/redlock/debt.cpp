@@ -86,13 +86,33 @@ node_set debt::up() const {
 }
 
 void debt::start(settled then) {
+  {
+    const std::lock_guard hold(mutex_);
+    then_ = std::move(then);
+  }
+  auto& later = cluster_->later();
+  later.gathers() ? later.add(stage::release, shared_from_this()) : start_at_once();
+}
+
+void debt::run(stage s) {
+  if (s == stage::release) return start_at_once();
+  settled done;
+  {
+    const std::lock_guard hold(mutex_);
+    done = take_settled();
+  }
+  if (done) tell(std::move(done), true);
+}
+
+void debt::start_at_once() {
   settled done;
   {
     const std::lock_guard hold(mutex_);
     const time_point now = clock::now();
     patience_ = now + timeout_;
-    then_ = std::move(then);
-    conclude(machine_.start(up(), now));
+    step s = machine_.start(up(), now);
+    send(s, now);
+    conclude(s);
     done = take_settled();
   }
   if (done) done(reply_of(true, *cluster_));
@@ -112,11 +132,10 @@ void debt::write_release(std::string& bytes, node_index i) const {
 }
 
 /// Under the mutex.
-void debt::send(step& s) {
+void debt::send(step& s, time_point now) {
   while (!s.send.empty()) {
     const node_set which = std::exchange(s.send, {});
     std::string bytes;
-    const time_point now = clock::now();
     io::redis_connection::command c;
     c.deadline = now + timeout_;
     c.receiver = shared_from_this();
@@ -146,7 +165,7 @@ void debt::send(step& s) {
 
 /// Under the mutex.
 void debt::conclude(step s) {
-  send(s);
+  if (!s.send.empty()) send(s, clock::now());
   over_ = over_ || s.finished;
   if (over_) return;
   // Answers, or the end of waiting for them, come by themselves; for all else somebody has to wake.
@@ -162,10 +181,20 @@ bool debt::is_free() const {
   return cluster_->size() - machine_.owed().size() >= cluster_->majority();
 }
 
-/// Under the mutex: whom to tell, outside it.
+/// Under the mutex, as the next one: somebody is to be told that it is free.
+bool debt::is_settled() const { return then_ && (over_ || is_free()); }
+
+/// Whom to tell, outside the mutex.
 debt::settled debt::take_settled() {
-  if (!then_ || !(over_ || is_free())) return {};
+  if (!is_settled()) return {};
   return std::exchange(then_, {});
+}
+
+void debt::tell(settled done, bool freed) const {
+  auto reply = reply_of(freed, *cluster_);
+  if (!how_.keeps) return done(std::move(reply));
+  // Behind the answers to the next holder, which came with this one: it is who waits for them.
+  cluster_->loop().post([done = std::move(done), r = std::move(reply)] { done(r); });
 }
 
 void debt::note_others(node_index i, const released& r) const {
@@ -179,6 +208,7 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
   settled done;
   bool freed = true;
+  bool waits = false;
   const reading<released> got = a.reply == nullptr ? fault::silent : replies::release(*a.reply);
   if (a.reply != nullptr) {
     cluster_->answered(i);
@@ -198,17 +228,15 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
     } else if (!queued) {
       settle(i, got, a.at);
     }
-    done = take_settled();
-    if (!done && then_ && a.at >= patience_) {
+    waits = is_settled() && cluster_->later().gathers();
+    if (!waits) done = take_settled();
+    if (!waits && !done && then_ && a.at >= patience_) {
       done = std::exchange(then_, {});
       freed = false;
     }
   }
-  if (!done) return;
-  auto reply = reply_of(freed, *cluster_);
-  if (!how_.keeps) return done(std::move(reply));
-  // Behind the answers to the next holder, which came with this one: it is who waits for them.
-  cluster_->loop().post([done = std::move(done), r = std::move(reply)] { done(r); });
+  if (waits) cluster_->later().add(stage::lock_is_free, shared_from_this());
+  if (done) tell(std::move(done), freed);
 }
 
 /// Under the mutex: what a node said, or that it said nothing and never will.

@@ -18,6 +18,7 @@ namespace holdfast::engines::redlock {
 /// Thread safety: start() on the thread that made it; all others on the loop's.
 class debt final : public io::redis_receiver,
                    public link_listener,
+                   public staged,
                    public std::enable_shared_from_this<debt> {
  public:
   /// `ok`: so many nodes certainly do not have it that others can have a majority.
@@ -38,6 +39,7 @@ class debt final : public io::redis_receiver,
 
   void answered(std::uint64_t tag, const io::redis_answer& a) override;
   void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override;
+  void run(stage s) override;
   void connected(node_index i) override;
   void disconnected(node_index i) override;
 
@@ -46,13 +48,16 @@ class debt final : public io::redis_receiver,
 
   node_set up() const;
   void write_release(std::string& bytes, node_index i) const;
-  void send(step& s);
+  void send(step& s, time_point now);
   void conclude(step s);
   void note_others(node_index i, const released& r) const;
   void settle(node_index i, const reading<released>& got, time_point at);
   void send_again(node_index i, time_point at);
   bool is_free() const;
+  void start_at_once();
+  bool is_settled() const;
   settled take_settled();
+  void tell(settled done, bool freed) const;
   void wake_at(time_point when);
 
   const std::shared_ptr<cluster> cluster_;

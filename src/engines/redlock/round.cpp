@@ -3,6 +3,7 @@
 #include "core/hexadecimal.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/prefetch.hpp"
 #include "io/random.hpp"
 #include "wire/server_error.hpp"
 
@@ -52,6 +53,20 @@ round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told)
       mutex_(cluster_->loop()) {}
 
 void round::start() {
+  auto& later = cluster_->later();
+  later.gathers() ? later.add(stage::acquire, shared_from_this()) : start_at_once();
+}
+
+void round::run(stage s) { s == stage::acquire ? start_at_once() : end_decided(); }
+
+/// Its owner has waited since it was sent.
+void round::fetch(stage s) const noexcept {
+  if (s != stage::round_ended) return;
+  const auto at = reinterpret_cast<std::uintptr_t>(told_.get());
+  io::prefetch(at - io::cache_line_bytes, 5 * io::cache_line_bytes);
+}
+
+void round::start_at_once() {
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);
@@ -157,6 +172,8 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   const bool is_raise = (tag >> node_bits & 1U) != 0;
   std::optional<result_of> ended;
   bool late = false;
+  const bool gathers = cluster_->later().gathers();
+  bool waits = false;
   node_vote v;
   if (a.what == io::redis_answer::outcome::reply) cluster_->answered(i);
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
@@ -175,13 +192,32 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
       note(attempt_->answered(i, v, a.at), s);
     }
     if (a.what == io::redis_answer::outcome::unknown) note(attempt_->tick(a.at), s);
-    if (s.decided || !s.raise.empty()) conclude(s, a.at, ended);
+    waits = s.decided && gathers;
+    if (waits) {
+      decided_at_ = a.at;
+      owes_ = s.release;
+    } else if (s.decided || !s.raise.empty()) {
+      conclude(s, a.at, ended);
+    }
   }
+  if (waits) cluster_->later().add(stage::round_ended, shared_from_this());
   if (core::redlock::action_on(v.why).look_again && a.what == io::redis_answer::outcome::reply) {
     cluster_->doubted(i);
   }
   if (late) told_->late(i);
   if (ended) finish(*ended);
+}
+
+void round::end_decided() {
+  std::optional<result_of> ended;
+  {
+    const std::lock_guard hold(mutex_);
+    step s;
+    s.decided = true;
+    s.release = owes_;
+    conclude(s, decided_at_, ended);
+  }
+  finish(*ended);
 }
 
 void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {

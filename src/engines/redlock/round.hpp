@@ -3,6 +3,7 @@
 #include "core/redlock/attempt.hpp"
 #include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
+#include "engines/redlock/stages.hpp"
 #include "io/redis_requests.hpp"
 #include "io/turn_mutex.hpp"
 
@@ -33,7 +34,9 @@ struct placed_key {
 /// back, and tells once how it ended.
 ///
 /// Thread safety: every function, from any thread; start() only from the one that made it.
-class round final : public io::redis_receiver, public std::enable_shared_from_this<round> {
+class round final : public io::redis_receiver,
+                    public staged,
+                    public std::enable_shared_from_this<round> {
  public:
   struct order {
     std::string name{};
@@ -77,10 +80,14 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
 
   void answered(std::uint64_t tag, const io::redis_answer& a) override;
   void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override;
+  void run(stage s) override;
+  void fetch(stage s) const noexcept override;
 
  private:
   using step = core::redlock::attempt::step;
 
+  void start_at_once();
+  void end_decided();
   void ask_all(step& s);
   void note(const step& more, step& s);
   void raise(step& s);
@@ -104,6 +111,8 @@ class round final : public io::redis_receiver, public std::enable_shared_from_th
   node_set answered_;  ///< The acquire's fate there is known.
   node_set taken_;
   time_point deadline_{};
+  time_point decided_at_{};  ///< Until its owner is told, as the next one.
+  node_set owes_{};          ///< Where it is to be released.
   std::uint64_t newest_token_{};
   std::string refusal_;  ///< What the first node said that refused the command or its user.
 };

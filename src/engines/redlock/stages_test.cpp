@@ -1,0 +1,115 @@
+#include "engines/redlock/stages.hpp"
+
+#include "io/latch.hpp"
+#include "io/loop.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+namespace {
+
+/// Writes down what is run, and then does what it was made for.
+class noting final : public staged {
+ public:
+  noting(std::vector<std::string>& to, std::string name, std::function<void()> then = {})
+      : to_(to), name_(std::move(name)), then_(std::move(then)) {}
+  void run(stage s) override {
+    to_.push_back(name_ + std::to_string(static_cast<int>(s)));
+    if (then_) then_();
+  }
+
+ private:
+  std::vector<std::string>& to_;
+  const std::string name_;
+  const std::function<void()> then_;
+};
+
+class redlock_stages : public ::testing::Test {
+ protected:
+  /// On the loop's thread, between begin() and end().
+  template <class Body>
+  void among_answers(Body body) {
+    io::latch over;
+    loop_->post([&] {
+      all_.begin();
+      body();
+      all_.end();
+      over.open();
+    });
+    over.wait();
+  }
+  void add(stage s, std::string name, std::function<void()> then = {}) {
+    all_.add(s, std::make_shared<noting>(ran_, std::move(name), std::move(then)));
+  }
+
+  std::shared_ptr<io::loop> loop_{*io::loop::start()};
+  stages all_{*loop_};
+  std::vector<std::string> ran_;
+};
+
+TEST_F(redlock_stages, run_one_stage_of_all_before_the_next_one) {
+  among_answers([&] {
+    add(stage::acquire, "a");
+    add(stage::round_ended, "b");
+    add(stage::release, "c");
+    add(stage::round_ended, "d");
+    EXPECT_TRUE(ran_.empty());
+  });
+  EXPECT_EQ(ran_, (std::vector<std::string>{"b0", "d0", "c2", "a3"}));
+}
+
+TEST_F(redlock_stages, run_what_an_earlier_stage_brought_for_a_later_one) {
+  among_answers([&] {
+    add(stage::round_ended, "a",
+        [&] { add(stage::release, "b", [&] { add(stage::acquire, "c"); }); });
+  });
+  EXPECT_EQ(ran_, (std::vector<std::string>{"a0", "b2", "c3"}));
+}
+
+TEST_F(redlock_stages, leave_nothing_behind_that_a_stage_brought_for_an_earlier_one) {
+  bool gathers = true;
+  among_answers([&] {
+    add(stage::acquire, "a",
+        [&] { add(stage::round_ended, "b", [&] { gathers = all_.gathers(); }); });
+  });
+  EXPECT_EQ(ran_, (std::vector<std::string>{"a3", "b0"}));
+  // So that whoever fails at once, again and again, keeps no other from the loop.
+  EXPECT_FALSE(gathers);
+}
+
+TEST_F(redlock_stages, gather_on_the_loop_and_among_answers_only) {
+  EXPECT_FALSE(all_.gathers());
+  bool before = true;
+  bool within = false;
+  bool elsewhere = true;
+  io::latch over;
+  loop_->post([&] {
+    before = all_.gathers();
+    over.open();
+  });
+  over.wait();
+  io::latch asked;
+  io::latch told;
+  loop_->post([&] {
+    all_.begin();
+    within = all_.gathers();
+    asked.open();
+    told.wait();
+    all_.end();
+  });
+  asked.wait();
+  elsewhere = all_.gathers();
+  told.open();
+  EXPECT_FALSE(before);
+  EXPECT_TRUE(within);
+  EXPECT_FALSE(elsewhere);
+  among_answers([] {});
+}
+
+}  // namespace
+}  // namespace holdfast::engines::redlock
