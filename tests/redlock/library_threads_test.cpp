@@ -51,6 +51,25 @@ TEST_F(redlock_callbacks, closing_when_a_heartbeat_is_answered_waits_for_nothing
   EXPECT_TRUE(succeeded(other.try_acquire(lock_name("a"))));
 }
 
+/// What follows from an answer waits until all that came with it were told; the connections do not
+/// end before.
+TEST_F(redlock_callbacks, a_key_of_a_failed_try_goes_though_the_last_owner_of_its_store_does) {
+  for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"SET", "a", "theirs", "PX", "60000"});
+  for (int round = 0; round < 10; ++round) {
+    auto s = std::make_unique<session>(nodes.open("ttl=20s&tokens=off&assume_fresh=yes"));
+    std::promise<errc> told;
+    auto gone = told.get_future();
+    s->acquire(lock_name("a"), {}, [&](const result<lock>& l) {
+      const errc why = l ? errc{} : l.error().code();
+      s.reset();
+      told.set_value(why);
+    });
+    ASSERT_EQ(gone.wait_for(20s), std::future_status::ready) << "closing hangs";
+    EXPECT_EQ(gone.get(), errc::busy);
+    EXPECT_TRUE(nodes.comes_to("a", 2, 5s)) << "ours stays for its ttl";
+  }
+}
+
 TEST_F(redlock_callbacks, nodes_are_not_asked_about_on_a_thread_of_the_library) {
   session other = nodes.open();
   session s = nodes.open();

@@ -147,8 +147,14 @@ void cluster::close(duration limit) {
     const std::lock_guard hold(mutex_);
     closed_ = true;
   }
+  // What the answers that are being told still bring is sent before.
+  if (!stages_.gathers()) return end_connections(end);
+  loop_->post([self = shared_from_this(), end] { self->end_connections(end); });
+}
+
+void cluster::end_connections(time_point limit) {
   for (const auto& m : members_) {
-    m->connection->close(std::max(duration::zero(), end - clock::now()));
+    m->connection->close(std::max(duration::zero(), limit - clock::now()));
   }
 }
 
@@ -475,22 +481,6 @@ void cluster::for_listeners(const std::function<void(link_listener&)>& f) {
   for (const auto& weak : all) {
     if (const auto l = weak.lock()) f(*l);
   }
-}
-
-cluster::picture cluster::look_at(node_index i) const {
-  const auto trouble = members_[i]->connection->trouble();
-  const std::lock_guard hold(mutex_);
-  picture p;
-  p.standing = admission_.standing_of(i);
-  p.explanation = admission_.explain(i, clock::now());
-  p.server = members_[i]->server;
-  p.judged = members_[i]->judged;
-  p.facts = admission_.facts_of(i);
-  p.trouble = trouble ? trouble->message() : members_[i]->unreadable;
-  p.load_refusal = members_[i]->load_refusal;
-  p.config_refusal = members_[i]->config_refusal;
-  p.look_refusal = members_[i]->look_refusal;
-  return p;
 }
 
 }  // namespace holdfast::engines::redlock

@@ -315,4 +315,20 @@ void cluster::write_record(const write& what,
   });
 }
 
+cluster::picture cluster::look_at(node_index i) const {
+  const auto trouble = members_[i]->connection->trouble();
+  const std::lock_guard hold(mutex_);
+  picture p;
+  p.standing = admission_.standing_of(i);
+  p.explanation = admission_.explain(i, clock::now());
+  p.server = members_[i]->server;
+  p.judged = members_[i]->judged;
+  p.facts = admission_.facts_of(i);
+  p.trouble = trouble ? trouble->message() : members_[i]->unreadable;
+  p.load_refusal = members_[i]->load_refusal;
+  p.config_refusal = members_[i]->config_refusal;
+  p.look_refusal = members_[i]->look_refusal;
+  return p;
+}
+
 }  // namespace holdfast::engines::redlock
