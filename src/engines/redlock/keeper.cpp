@@ -101,7 +101,10 @@ void keeper::first(std::uint64_t request, core::reply what) {
       v = view_of(found->second);
     } else {
       v = view(std::move(what));
-      if (v.what != status::queued) entries_.erase(found);
+      if (v.what != status::queued) {
+        forget(found->second);
+        entries_.erase(found);
+      }
     }
   }
   if (done) done(std::move(v));
@@ -119,7 +122,7 @@ bool keeper::held(std::uint64_t request, round::result_of& r) {
   e.is = state::held;
   e.handle = renewal_->add(*e.own, r.there, r.until, r.granted, cluster_->set().extensions);
   if (by_slot_.size() <= e.handle.slot) by_slot_.resize(e.handle.slot + 1);
-  by_slot_[e.handle.slot] = request;
+  by_slot_[e.handle.slot] = &e;
   wake_at(renewal_->wake());
   return true;
 }
@@ -215,6 +218,7 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
       answer = std::move(e.answer);
       if (e.is == state::held) renewal_->remove(e.handle);
       if (e.is == state::held || e.is == state::lost) key = release_of(e);
+      forget(e);
       entries_.erase(found);
     }
   }
@@ -255,6 +259,7 @@ void keeper::close(core::on<core::reply> done) {
         after.push_back([answer = std::move(e.answer)] { answer(view(reply_of(status::gone))); });
       }
     }
+    by_slot_.clear();
     entries_.clear();
     cluster_->loop().cancel(std::exchange(timer_, 0));
     end_beats(status::gone, "the session is closed", after);
