@@ -3,6 +3,8 @@
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
+#include <chrono>
 #include <vector>
 
 namespace holdfast::core::redlock {
@@ -60,6 +62,20 @@ TEST(quorum, a_majority_protects_until_its_first_node_stops) {
   const std::vector<time_point> four{t0 + 1s, t0 + 4s, t0 + 3s, t0 + 2s};
   EXPECT_EQ(majority_deadline(four), t0 + 2s);
   EXPECT_EQ(majority_deadline(std::vector{t0}), t0);
+}
+
+TEST(quorum, a_majority_protects_like_the_deadline_at_its_place_in_order) {
+  for (std::size_t n = 1; n <= 6; ++n) {
+    for (std::size_t code = 0; code < 4096; ++code) {  // Four values, in base four.
+      std::vector<time_point> all;
+      for (std::size_t i = 0; i < n; ++i) {
+        all.push_back(t0 + std::chrono::seconds(code >> 2 * i & 3));
+      }
+      std::vector<time_point> sorted = all;
+      std::sort(sorted.rbegin(), sorted.rend());
+      ASSERT_EQ(majority_deadline(all), sorted[majority(n) - 1]) << n << " " << code;
+    }
+  }
 }
 
 TEST(quorum, nodes_without_the_key_count_as_never) {

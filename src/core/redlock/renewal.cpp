@@ -32,10 +32,12 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   const std::uint32_t g = roomy_group();
   lock_state& l = locks_[slot];
   l.own = &own;
+  l.said = own.until();
   l.group = g;
   l.extensions = extensions;
   l.granted = granted;
   l.extending = false;
+  l.lacking = there != node_set::all(config_.nodes);
   l.repairing = {};
   std::fill(row(slot).begin(), row(slot).end(), never);
   for_each(there, [&](node_index i) { row(slot)[i] = until; });
@@ -44,6 +46,7 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   into.due = into.slots.empty() && g != 0 ? due : std::min(into.due, due);
   into.slots.push_back(slot);
   if (into.slots.size() == batch_max) roomy_.erase(g);
+  into.ends = std::min(into.ends, l.said);
   ++live_;
   schedule(g);
   return {slot, l.generation};
@@ -62,8 +65,8 @@ renewal::step renewal::tick(time_point now) {
   step s;
   while (!over_ && !queue_.empty() && queue_.begin()->first <= now) {
     const std::uint32_t g = queue_.begin()->second;
-    expire(g, now, s);
     group& x = groups_[g];
+    if (now >= x.ends) expire(g, now, s);
     const bool empty = x.slots.empty() && g != 0;
     if (!empty && now >= x.due && !std::exchange(x.waits, true)) {
       // The session ends with its records, and all locks with it.
@@ -81,6 +84,7 @@ void renewal::send_waiting(time_point now, step& s) {
     const std::uint32_t g = waiting_.front();
     waiting_.pop_front();
     groups_[g].waits = false;
+    expire(g, now, s);
     if (g == 0 || !groups_[g].slots.empty()) {
       s.send.push_back(send(g, now));
       under_way_.push_back({s.send.back().number, now});
@@ -128,13 +132,19 @@ renewal::batch renewal::send(std::uint32_t g, time_point now) {
 }
 
 void renewal::expire(std::uint32_t g, time_point now, step& s) {
-  const std::vector<std::uint32_t> slots = groups_[g].slots;
-  for (const std::uint32_t slot : slots) {
-    lease& own = *locks_[slot].own;
-    own.expire(now);
-    if (!own.is_lost()) continue;
-    s.lost.push_back({{slot, locks_[slot].generation}, errc::lost});
-    free_slot(slot);
+  group& x = groups_[g];
+  x.ends = time_point::max();
+  // The last first: free_slot() puts the last one into the place of what it takes out.
+  for (std::size_t k = x.slots.size(); k-- > 0;) {
+    const std::uint32_t slot = x.slots[k];
+    const lock_state& l = locks_[slot];
+    if (l.said <= now) l.own->expire(now);
+    if (l.own->is_lost()) {
+      s.lost.push_back({{slot, l.generation}, errc::lost});
+      free_slot(slot);
+    } else {
+      x.ends = std::min(x.ends, l.said);
+    }
   }
 }
 
@@ -173,33 +183,43 @@ void renewal::extended(sent_batch& b, node_index i, const answer& a, time_point 
   session_until_[i] = std::max(session_until_[i], until);
   const std::size_t enough = majority(config_.nodes);
   bool all = b.answered.size() >= enough;
+  std::array<std::uint8_t, batch_max> moved;
+  std::size_t count = 0;
   for (std::size_t k = 0; k < b.locks.size(); ++k) {
     if (!lives(b.locks[k])) continue;
     const std::uint32_t slot = b.locks[k].slot;
     time_point& there = row(slot)[i];
-    const bool ours = a.ours.test(k);
-    if (ours) {
+    if (a.ours[k]) {
       ++b.confirmations[k];
       there = std::max(there, until);
     } else if (active.drop_lost_nodes) {
       there = never;
+      locks_[slot].lacking = true;
     }
     all = all && b.confirmations[k] >= enough;
-    apply(slot, now, s);
-    repair_after(b, k, now, s);
+    if (a.ours[k] && !may_extend(slot, until, now) && !locks_[slot].lacking) continue;
+    moved[count++] = static_cast<std::uint8_t>(k);
+    // One write to a lease waits for the one before it, and each would wait for its memory, too.
+    __builtin_prefetch(locks_[slot].own, 1);
   }
-  if (all && !b.confirmed) {
-    b.confirmed = true;
-    for (const handle& h : b.locks) {
-      if (lives(h)) locks_[h.slot].extending = false;
-    }
-    group& g = groups_[b.number & ((std::uint64_t{1} << group_bits) - 1)];
-    g.due = std::max(g.due, b.at + period());
+  for (const std::uint8_t k : std::span(moved).first(count)) {
+    apply(b.locks[k].slot, now, s);
+    if (locks_[b.locks[k].slot].lacking) repair_after(b, k, now, s);
   }
+  if (all && !b.confirmed) confirm(b);
   if (b.confirmed) {
     s.reopen = missing_ - reopening_ - denied_by_;
     reopening_ = reopening_ | s.reopen;
   }
+}
+
+void renewal::confirm(sent_batch& b) {
+  b.confirmed = true;
+  for (const handle& h : b.locks) {
+    if (lives(h)) locks_[h.slot].extending = false;
+  }
+  group& g = groups_[b.number & ((std::uint64_t{1} << group_bits) - 1)];
+  g.due = std::max(g.due, b.at + period());
 }
 
 void renewal::missing(const sent_batch& b, node_index i, time_point now, step& s) {
@@ -207,7 +227,10 @@ void renewal::missing(const sent_batch& b, node_index i, time_point now, step& s
   if (b.locks.empty()) reopen(i, s);
   for (const handle& h : b.locks) {
     if (!lives(h)) continue;
-    if (active.drop_lost_nodes) row(h.slot)[i] = never;
+    if (active.drop_lost_nodes) {
+      row(h.slot)[i] = never;
+      locks_[h.slot].lacking = true;
+    }
     apply(h.slot, now, s);
   }
 }
@@ -223,20 +246,34 @@ void renewal::deny_all(step& s) {
   }
 }
 
+/// Whether apply() has anything to do after one node's deadline rose to `until`. Of a majority's
+/// answers only the last one moves the lock's deadline, and to see that costs less than to look for
+/// the deadline.
+bool renewal::may_extend(std::uint32_t slot, time_point until, time_point now) const noexcept {
+  const time_point said = locks_[slot].said;
+  if (said <= now || !active.per_node_deadlines) return true;
+  if (until <= said) return false;
+  std::size_t later = 0;
+  for (const time_point t : row(slot)) later += t > said ? 1 : 0;
+  return later >= majority(config_.nodes);
+}
+
 /// Writes the lock's deadline to its lease.
 void renewal::apply(std::uint32_t slot, time_point now, step& s) {
-  lease& own = *locks_[slot].own;
+  lock_state& l = locks_[slot];
   const time_point until = deadline(slot);
   if (until <= now) {
-    own.lose();
-  } else if (until > own.until()) {
-    own.extend(until, now);
-  } else if (until < own.until()) {
-    own.shorten(until);
-    s.shortened.push_back({slot, locks_[slot].generation});
+    l.own->lose();
+  } else if (until > l.said) {
+    l.own->extend(until, now);
+  } else if (until < l.said) {
+    l.own->shorten(until);
+    s.shortened.push_back({slot, l.generation});
+    groups_[l.group].ends = std::min(groups_[l.group].ends, until);
   }
-  if (!own.is_lost()) return;
-  s.lost.push_back({{slot, locks_[slot].generation}, errc::lost});
+  l.said = until;
+  if (!l.own->is_lost()) return;
+  s.lost.push_back({{slot, l.generation}, errc::lost});
   free_slot(slot);
 }
 
@@ -250,12 +287,14 @@ time_point renewal::deadline(std::uint32_t slot) const {
 }
 
 void renewal::repair_after(const sent_batch& b, std::size_t k, time_point now, step& s) {
-  const bool confirmed = b.confirmations[k] >= majority(config_.nodes);
-  if (!lives(b.locks[k]) || (active.repair_with_majority && !confirmed)) return;
+  if (!lives(b.locks[k])) return;
+  const auto there = row(b.locks[k].slot);
   lock_state& l = locks_[b.locks[k].slot];
-  if (l.own->until() <= now) return;
+  l.lacking = std::find(there.begin(), there.end(), never) != there.end();
+  const bool confirmed = b.confirmations[k] >= majority(config_.nodes);
+  if (!l.lacking || (active.repair_with_majority && !confirmed) || l.own->until() <= now) return;
   for_each(b.answered - l.repairing - missing_ - denied_by_, [&](node_index i) {
-    if (row(b.locks[k].slot)[i] != never) return;
+    if (there[i] != never) return;
     l.repairing.add(i);
     repairs_.push_back({++numbers_, b.locks[k], i, now});
     s.repairs.push_back({numbers_, b.locks[k], i, l.granted});
@@ -351,6 +390,7 @@ void renewal::free_slot(std::uint32_t slot) {
   auto& slots = groups_[l.group].slots;
   *std::find(slots.begin(), slots.end(), slot) = slots.back();
   slots.pop_back();
+  if (slots.empty()) groups_[l.group].ends = time_point::max();
   roomy_.insert(l.group);
   l.own = nullptr;
   ++l.generation;
@@ -358,12 +398,11 @@ void renewal::free_slot(std::uint32_t slot) {
   --live_;
 }
 
-/// Puts a group where its next event is: a lease that ends, or the next send.
+/// Puts a group where its next event is: a lease that may end, or the next send.
 void renewal::schedule(std::uint32_t g) {
   group& x = groups_[g];
   const bool sends = !x.waits && (g == 0 || !x.slots.empty());
-  time_point key = sends ? x.due : time_point::max();
-  for (const std::uint32_t slot : x.slots) key = std::min(key, locks_[slot].own->until());
+  const time_point key = std::min(x.ends, sends ? x.due : time_point::max());
   if (key == x.key) return;  // Mostly: a new grant ends after the others.
   queue_.erase({x.key, g});
   x.key = key;

@@ -132,11 +132,13 @@ class renewal {
 
  private:
   struct lock_state {
-    lease* own{};  ///< Null: the slot is free.
+    lease* own{};       ///< Null: the slot is free.
+    time_point said{};  ///< The lease's deadline, unless somebody lost it.
     std::uint32_t generation{};
     std::uint32_t group{};
     std::uint32_t extensions{};  ///< How many may still begin.
     bool extending{};            ///< One began and no majority confirmed it.
+    bool lacking{};              ///< False: every node of the store has it.
     token granted{};
     node_set repairing{};
   };
@@ -151,6 +153,9 @@ class renewal {
   struct group {
     std::vector<std::uint32_t> slots{};
     time_point due{time_point::max()};  ///< When it is sent again.
+    /// No lease of it ends earlier. Extensions leave it where it is: to look at all leases again
+    /// with each answer costs more than to look in vain now and then.
+    time_point ends{time_point::max()};
     bool waits{};                       ///< It is due, and others are under way.
     time_point key{time_point::max()};  ///< Its place in queue_.
     std::vector<sent_batch> sent{};     ///< The newest last; a few.
@@ -178,9 +183,11 @@ class renewal {
   batch send(std::uint32_t g, time_point now);
   void expire(std::uint32_t g, time_point now, step& s);
   void extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s);
+  void confirm(sent_batch& b);
   void missing(const sent_batch& b, node_index i, time_point now, step& s);
   void reopen(node_index i, step& s);
   void deny_all(step& s);
+  bool may_extend(std::uint32_t slot, time_point until, time_point now) const noexcept;
   void apply(std::uint32_t slot, time_point now, step& s);
   duration period() const noexcept;
   void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);

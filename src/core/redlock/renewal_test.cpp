@@ -124,6 +124,22 @@ TEST(renewal, a_node_that_lost_it_shortens_the_deadline_to_what_the_others_prote
   EXPECT_EQ(x.leases[0].until(), t0 + usable(ttl)) << "1, 2 and one of 3 and 4";
 }
 
+TEST(renewal, a_shortened_deadline_is_told_when_it_ends_though_the_next_batch_is_later) {
+  held_locks x(5);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  for (node_index i = 0; i < 3; ++i) x.r.answered(b.number, i, says({true}), t0 + 2s);
+  const auto late = x.r.beat(t0 + 3s).send.at(0);
+  const auto c = x.send(t0 + 4s);
+  for (node_index i = 0; i < 3; ++i) x.r.answered(c.number, i, says({true}), t0 + 4s);
+  EXPECT_EQ(x.r.wake(), t0 + 6s);
+  const auto s = x.r.answered(late.number, 0, says({false}), t0 + 4s);
+  EXPECT_EQ(s.shortened.size(), 1U);
+  ASSERT_EQ(x.leases[0].until(), t0 + usable(ttl)) << "1, 2 and one of 3 and 4";
+  EXPECT_EQ(s.wake, t0 + usable(ttl));
+  EXPECT_EQ(x.r.tick(t0 + usable(ttl)).lost.size(), 1U);
+}
+
 TEST(renewal, an_error_or_silence_keeps_what_was_proven_until_it_ends) {
   held_locks x(3);
   const handle h = x.add();

@@ -94,8 +94,8 @@ void call_next(std::string& out, std::string_view name, unsigned seat) {
   resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, "", seat, 0, 0);
 }
 
-void renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
-           std::span<const held_key> locks) {
+std::size_t renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
+                  std::span<const held_key> locks) {
   HOLDFAST_ASSERT(locks.size() <= core::redlock::renewal::batch_max);
   const digits_of id(session);
   resp_writer to(out);
@@ -104,8 +104,11 @@ void renew(std::string& out, const session_id& session, duration ttl, std::strin
   to.argument(joined{session_prefix, id.view()});
   put_names(to, locks);
   to.argument(nonce);
+  constexpr std::size_t line_end = 2;
+  const std::size_t nonce_at = out.size() - line_end - nonce.size();
   to.argument(milliseconds_of(ttl));
   put_values(to, locks);
+  return nonce_at;
 }
 
 void open(std::string& out, const session_id& session, duration ttl, std::string_view nonce,

@@ -7,6 +7,7 @@
 #include <holdfast/session_id.hpp>
 #include <holdfast/token.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -48,9 +49,9 @@ void release(std::string& out, std::string_view name, std::string_view value, co
 /// For somebody who was called and does not want it: the next one behind that seat.
 void call_next(std::string& out, std::string_view name, unsigned seat);
 
-/// `locks`: up to 100.
-void renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
-           std::span<const held_key> locks);
+/// `locks`: up to 100. Gives where in `out` the nonce is: nothing else in it is of one node.
+std::size_t renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
+                  std::span<const held_key> locks);
 void open(std::string& out, const session_id& session, duration ttl, std::string_view nonce,
           std::span<const std::pair<std::string_view, std::string_view>> fields);
 void close(std::string& out, const session_id& session);

@@ -83,6 +83,15 @@ TEST(commands, renewals_name_all_keys_before_all_values) {
             (strings{"EVALSHA", sha1_of(scripts::renew_plain), "2", "a", "b", "9000", "1", "2"}));
 }
 
+TEST(commands, a_renewal_is_another_nodes_with_its_nonce_in_its_place) {
+  const std::vector<held_key> locks{{"life", "1"}, {"b", "2"}};
+  std::string first = "before";
+  const std::size_t at = commands::renew(first, session, 9s, "life", locks);
+  std::string second = "before";
+  EXPECT_EQ(commands::renew(second, session, 9s, "next", locks), at);
+  EXPECT_EQ(first.replace(at, 4, "next"), second);
+}
+
 TEST(commands_death, more_than_a_hundred_locks_in_one_renewal_are_a_broken_invariant) {
   std::vector<held_key> locks(core::redlock::renewal::batch_max, held_key{"a", "1"});
   EXPECT_EQ(

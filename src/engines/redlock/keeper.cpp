@@ -125,7 +125,10 @@ void keeper::first(std::uint64_t request, core::reply what) {
       v = view_of(*e);
     } else {
       v = view(std::move(what));
-      if (v.what != status::queued) entries_.erase(*e);
+      if (v.what != status::queued) {
+        forget(*e);
+        entries_.erase(*e);
+      }
     }
   }
   if (done) done(std::move(v));
@@ -143,7 +146,7 @@ bool keeper::held(std::uint64_t request, round::result_of& r) {
   e.is = state::held;
   e.handle = renewal_->add(*e.own, r.there, r.until, r.granted, cluster_->set().extensions);
   if (by_slot_.size() <= e.handle.slot) by_slot_.resize(e.handle.slot + 1);
-  by_slot_[e.handle.slot] = request;
+  by_slot_[e.handle.slot] = &e;
   wake_at(renewal_->wake());
   return true;
 }
@@ -237,6 +240,7 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
       answer = std::move(e->answer);
       if (e->is == state::held) renewal_->remove(e->handle);
       if (e->is == state::held || e->is == state::lost) key = release_of(*e);
+      forget(*e);
       entries_.erase(*e);
     }
   }
@@ -277,6 +281,7 @@ void keeper::close(core::on<core::reply> done) {
         after.push_back([answer = std::move(e.answer)] { answer(view(reply_of(status::gone))); });
       }
     });
+    by_slot_.clear();
     entries_.clear();
     cluster_->loop().cancel(std::exchange(timer_, 0));
     end_beats(status::gone, "the session is closed", after);

@@ -5,6 +5,7 @@
 #include "core/lease.hpp"
 #include "core/redlock/renewal.hpp"
 #include "engines/redlock/cluster.hpp"
+#include "engines/redlock/commands.hpp"
 #include "engines/redlock/contender.hpp"
 #include "engines/redlock/lines.hpp"
 #include "engines/redlock/replies.hpp"
@@ -51,10 +52,10 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     std::shared_ptr<contender> taker{};
     core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
     core::reply verdict{};                ///< over: what confirm says.
-    placed_key key{};
+    core::redlock::renewal::handle handle{};
+    placed_key key{};  ///< Begins with what a renewal reads, as does the handle before it.
     token granted{};
     std::shared_ptr<core::lease> own{};
-    core::redlock::renewal::handle handle{};
     std::shared_ptr<core::lock_listener> listener{};
     std::weak_ptr<io::notice> watched{};
   };
@@ -107,6 +108,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
 
   void carry_out(renewal::step s, jobs& after);
   void send_batch(const renewal::batch& b);
+  void write_batch(std::string_view nonce, const std::vector<held_key>& locks);
   void send_repair(const renewal::repair& r, jobs& after);
   void reopen(node_index i);
   void batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
@@ -119,7 +121,9 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void end_beats(core::status what, const std::string& text, jobs& after);
   void end_old_beats(time_point now, jobs& after);
   void wake_at(time_point when);
-  entry* find(const renewal::handle& h);
+  entry* find(const renewal::handle& h) noexcept;
+  void forget(const entry& e) noexcept;
+  std::vector<held_key> keys_of(const renewal::batch& b);
   void advance(const std::function<renewal::step(renewal&)>& event);
   static void run(jobs& all);
 
@@ -131,12 +135,15 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::optional<renewal> renewal_;
   entry_table entries_;
-  std::vector<std::uint64_t> by_slot_;  ///< The request of each slot of the renewal.
+  std::vector<entry*> by_slot_;  ///< Of each slot of the renewal; null where it was erased.
   std::vector<waiting_beat> beats_;
   bool denied_{};
   bool closed_{};
   std::string denied_text_{};
   time_point last_renewal_{};
+  std::string batch_{};     ///< What is sent; its memory is used again for the next one.
+  std::size_t nonce_at_{};  ///< In batch_, and how long it is.
+  std::size_t nonce_size_{};
   time_point timer_at_{time_point::max()};
   std::uint64_t timer_{};
 };

@@ -2,9 +2,11 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/keeper.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/prefetch.hpp"
 
 #include <algorithm>
-#include <span>
+#include <cstdint>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -16,17 +18,12 @@ using core::redlock::fault;
 using core::redlock::for_each;
 using core::redlock::renewal;
 
+/// The handle and the two texts of a key.
+constexpr std::size_t entry_read_bytes =
+    sizeof(renewal::handle) + sizeof(placed_key::name) + sizeof(placed_key::value);
+
 /// A node that is silent for longer is asked again by the next batch.
 duration batch_limit(duration ttl) { return ttl / 6; }
-
-/// What extends these with tokens off: the same for every node.
-void write_plain(std::string& bytes, duration ttl, std::span<const held_key> locks) {
-  if (locks.empty()) {
-    commands::time(bytes);
-  } else {
-    commands::renew_plain(bytes, ttl, locks);
-  }
-}
 
 }  // namespace
 
@@ -91,11 +88,16 @@ void keeper::carry_out(renewal::step s, jobs& after) {
   wake_at(s.wake);
 }
 
-keeper::entry* keeper::find(const renewal::handle& h) {
+keeper::entry* keeper::find(const renewal::handle& h) noexcept {
   if (h.slot >= by_slot_.size()) return nullptr;
-  entry* const found = entries_.find(by_slot_[h.slot]);
-  if (found == nullptr || found->handle != h) return nullptr;
-  return found;
+  entry* const e = by_slot_[h.slot];
+  return e != nullptr && e->handle == h ? e : nullptr;
+}
+
+/// Before it is erased. The slot of a lost one may be another's by now.
+void keeper::forget(const entry& e) noexcept {
+  const std::size_t slot = e.handle.slot;
+  if (slot < by_slot_.size() && by_slot_[slot] == &e) by_slot_[slot] = nullptr;
 }
 
 void keeper::lose(const renewal::loss& l, jobs& after) {
@@ -115,31 +117,58 @@ void keeper::lose(const renewal::loss& l, jobs& after) {
   after.push_back([lines = lines_, name = e->name] { lines->lost(name); });
 }
 
+/// Of a hundred thousand locks none is in a cache: they are all asked for before any is waited for.
+std::vector<held_key> keeper::keys_of(const renewal::batch& b) {
+  for (const auto& h : b.locks) {
+    HOLDFAST_ASSERT(h.slot < by_slot_.size() && by_slot_[h.slot] != nullptr);
+    io::prefetch(reinterpret_cast<std::uintptr_t>(&by_slot_[h.slot]->handle), entry_read_bytes);
+  }
+  std::vector<held_key> keys;
+  keys.reserve(b.locks.size());
+  for (const auto& h : b.locks) {
+    const entry* e = find(h);
+    HOLDFAST_ASSERT(e != nullptr);
+    keys.push_back({e->key.name, e->key.value});
+    io::prefetch(reinterpret_cast<std::uintptr_t>(e->key.value.data()), e->key.value.size());
+  }
+  return keys;
+}
+
+/// The next node's text of a batch into batch_. Only a nonce makes it another node's.
+void keeper::write_batch(std::string_view nonce, const std::vector<held_key>& locks) {
+  const bool tokens = cluster_->set().tokens;
+  if (!batch_.empty()) {
+    if (!tokens) return;
+    if (nonce.size() == nonce_size_) {
+      batch_.replace(nonce_at_, nonce_size_, nonce);
+      return;
+    }
+    batch_.clear();
+  }
+  if (tokens) {
+    nonce_at_ = commands::renew(batch_, draft_.id, draft_.ttl, nonce, locks);
+    nonce_size_ = nonce.size();
+  } else if (locks.empty()) {
+    commands::time(batch_);
+  } else {
+    commands::renew_plain(batch_, draft_.ttl, locks);
+  }
+}
+
 /// Under the mutex: one script of up to a hundred keys to every node that may extend.
 void keeper::send_batch(const renewal::batch& b) {
   const time_point now = clock::now();
   last_renewal_ = now;
   const auto voting = cluster_->now_voting();
-  std::vector<held_key> locks;
-  locks.reserve(b.locks.size());
-  for (const auto& h : b.locks) {
-    const entry* e = find(h);
-    HOLDFAST_ASSERT(e != nullptr);
-    locks.push_back({e->key.name, e->key.value});
-  }
-  std::string bytes;
+  const std::vector<held_key> locks = keys_of(b);
   io::redis_connection::command c;
   c.deadline = now + batch_limit(draft_.ttl);
   c.receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
-  // Only a nonce makes the bytes another node's.
-  if (!cluster_->set().tokens) write_plain(bytes, draft_.ttl, locks);
+  batch_.clear();
   for_each(voting->keepers, [&](node_index i) {
-    if (cluster_->set().tokens) {
-      bytes.clear();
-      commands::renew(bytes, draft_.id, draft_.ttl, voting->nonces[i], locks);
-    }
+    write_batch(voting->nonces[i], locks);
     // One that cannot be sent is like one that is not answered.
-    c.bytes = bytes;
+    c.bytes = batch_;
     c.tag = i;
     (void)cluster_->send(i, c).has_value();
   });

@@ -109,9 +109,21 @@ namespace {
 /// One character for each lock.
 std::optional<core::redlock::renewal::answer> extended_in(const reply& r, std::size_t locks) {
   core::redlock::renewal::answer a;
-  const bool fits = locks <= a.ours.size() && r.is(reply_kind::text) && r.text.size() == locks;
-  if (!fits || r.text.find_first_not_of("01") != std::string::npos) return std::nullopt;
-  for (std::size_t i = 0; i < locks; ++i) a.ours[i] = r.text[i] == '1';
+  if (locks > a.ours.size() || !r.is(reply_kind::text) || r.text.size() != locks) {
+    return std::nullopt;
+  }
+  constexpr std::size_t word_bits = 64;
+  bool well_formed = true;
+  for (std::size_t first = 0; first < locks; first += word_bits) {
+    const auto part = std::string_view(r.text).substr(first, word_bits);
+    std::uint64_t word = 0;
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      well_formed &= part[i] == '0' || part[i] == '1';
+      word |= std::uint64_t{part[i] == '1'} << i;
+    }
+    a.ours |= decltype(a.ours)(word) << first;
+  }
+  if (!well_formed) return std::nullopt;
   return a;
 }
 
