@@ -6,6 +6,7 @@
 #include "core/engine.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/scripts.hpp"
+#include "wire/resp_writer.hpp"
 
 #include <holdfast/session.hpp>
 
@@ -17,6 +18,10 @@
 #include <thread>
 
 /// One session extends all of its 100,000 locks once, beside a loop that sends scripts of 100 keys.
+///
+/// A server finds both sides' keys and values alike: each side has a database, for of keys in one
+/// table the younger ones are found first, and the loop's locks have a value each, for Lua keeps
+/// one copy of equal strings.
 
 namespace holdfast::bench {
 
@@ -52,18 +57,24 @@ class stop_watch {
 class bare_renewal {
  public:
   explicit bare_renewal(const std::vector<int>& ports) : nodes_(ports) {
-    for (std::size_t i = 0; i < locks_held; ++i) names_.push_back("bare:" + std::to_string(i));
-    value_ = std::string(40, 'b');
+    for (std::size_t i = 0; i < locks_held; ++i) {
+      const std::string number = std::to_string(i);
+      names_.push_back("bare:" + number);
+      values_.push_back(std::string(40 - number.size(), 'b') + number);
+    }
     std::string bytes;
     for (std::size_t n = 0; n < nodes_.size(); ++n) {
       bytes.clear();
       redlock::commands::load(bytes, redlock::scripts::renew_plain);
       nodes_.ask(n, bytes);
+      bytes.clear();
+      wire::resp_writer(bytes).command("SELECT", 1);
+      nodes_.ask(n, bytes);
     }
     run(
         [this](std::string& out, std::size_t first) {
           for (std::size_t k = first; k < first + keys_a_script; ++k) {
-            redlock::commands::set_plain(out, names_[k], value_, ttl);
+            redlock::commands::set_plain(out, names_[k], values_[k], ttl);
           }
         },
         keys_a_script);
@@ -75,7 +86,7 @@ class bare_renewal {
         [this](std::string& out, std::size_t first) {
           std::vector<redlock::held_key> keys;
           for (std::size_t k = first; k < first + keys_a_script; ++k) {
-            keys.push_back({names_[k], value_});
+            keys.push_back({names_[k], values_[k]});
           }
           redlock::commands::renew_plain(out, ttl, keys);
         },
@@ -108,7 +119,7 @@ class bare_renewal {
 
   bare_nodes nodes_;
   std::vector<std::string> names_;
-  std::string value_;
+  std::vector<std::string> values_;
 };
 
 /// 1,024 at a time.
