@@ -147,14 +147,8 @@ void cluster::close(duration limit) {
     const std::lock_guard hold(mutex_);
     closed_ = true;
   }
-  // What the answers that are being told still bring is sent before.
-  if (!stages_.gathers()) return end_connections(end);
-  loop_->post([self = shared_from_this(), end] { self->end_connections(end); });
-}
-
-void cluster::end_connections(time_point limit) {
   for (const auto& m : members_) {
-    m->connection->close(std::max(duration::zero(), limit - clock::now()));
+    m->connection->close(std::max(duration::zero(), end - clock::now()));
   }
 }
 

@@ -87,7 +87,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   std::shared_ptr<const ballots> now_voting() const;
 
-  /// For what follows from answers.
+  /// For who is told what follows from answers.
   stages& later() noexcept { return stages_; }
 
   /// The number of the connection that is up, or zero.
@@ -239,7 +239,6 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void read_one_again();
   void refresh();
   void wake_at(time_point when);
-  void end_connections(time_point limit);
   void tell_ready(time_point now);
   bool is_so(readiness how) const;
   void await_idle(time_point limit);

@@ -85,17 +85,7 @@ node_set debt::up() const {
   return s;
 }
 
-void debt::start(settled then) {
-  {
-    const std::lock_guard hold(mutex_);
-    then_ = std::move(then);
-  }
-  auto& later = cluster_->later();
-  later.gathers() ? later.add(stage::release, shared_from_this()) : start_at_once();
-}
-
-void debt::run(stage s) {
-  if (s == stage::release) return start_at_once();
+void debt::run(stage /*s*/) {
   settled done;
   {
     const std::lock_guard hold(mutex_);
@@ -104,12 +94,13 @@ void debt::run(stage s) {
   if (done) tell(std::move(done), true);
 }
 
-void debt::start_at_once() {
+void debt::start(settled then) {
   settled done;
   {
     const std::lock_guard hold(mutex_);
     const time_point now = clock::now();
     patience_ = now + timeout_;
+    then_ = std::move(then);
     step s = machine_.start(up(), now);
     send(s, now);
     conclude(s);

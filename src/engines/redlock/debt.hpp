@@ -54,7 +54,6 @@ class debt final : public io::redis_receiver,
   void settle(node_index i, const reading<released>& got, time_point at);
   void send_again(node_index i, time_point at);
   bool is_free() const;
-  void start_at_once();
   bool is_settled() const;
   settled take_settled();
   void tell(settled done, bool freed) const;

@@ -52,21 +52,13 @@ round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told)
       told_(std::move(told)),
       mutex_(cluster_->loop()) {}
 
-void round::start() {
-  auto& later = cluster_->later();
-  later.gathers() ? later.add(stage::acquire, shared_from_this()) : start_at_once();
-}
-
-void round::run(stage s) { s == stage::acquire ? start_at_once() : end_decided(); }
-
 /// Its owner has waited since it was sent.
-void round::fetch(stage s) const noexcept {
-  if (s != stage::round_ended) return;
+void round::fetch(stage /*s*/) const noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(told_.get());
   io::prefetch(at - io::cache_line_bytes, 5 * io::cache_line_bytes);
 }
 
-void round::start_at_once() {
+void round::start() {
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);
@@ -208,7 +200,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (ended) finish(*ended);
 }
 
-void round::end_decided() {
+void round::run(stage /*s*/) {
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);

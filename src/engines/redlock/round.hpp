@@ -86,8 +86,6 @@ class round final : public io::redis_receiver,
  private:
   using step = core::redlock::attempt::step;
 
-  void start_at_once();
-  void end_decided();
   void ask_all(step& s);
   void note(const step& more, step& s);
   void raise(step& s);

@@ -12,7 +12,7 @@ namespace {
 /// Long enough for memory to answer, and not so long that it is gone again.
 constexpr std::size_t ahead = 2;
 
-constexpr std::array all{stage::round_ended, stage::lock_is_free, stage::release, stage::acquire};
+constexpr std::array all{stage::lock_is_free, stage::round_ended};
 
 }  // namespace
 
@@ -24,7 +24,6 @@ void stages::add(stage s, std::shared_ptr<staged> who) {
 }
 
 void stages::end() {
-  for (const stage s : all) run(s);
   is_gathering_ = false;
   for (const stage s : all) run(s);
 }

@@ -12,12 +12,10 @@ class loop;
 
 namespace holdfast::engines::redlock {
 
-/// In this order.
+/// In this order, so that whoever released a lock hears of it before the next one has it.
 enum class stage : std::uint8_t {
-  round_ended,   ///< Its owner is told, who may release.
   lock_is_free,  ///< Whoever released it is told, and may acquire.
-  release,       ///< A release is sent.
-  acquire,       ///< A round is sent.
+  round_ended,   ///< Its owner is told, and may release.
 };
 
 /// Who has work for a stage.
@@ -32,16 +30,17 @@ class staged {
   virtual void fetch(stage /*s*/) const noexcept {}
 };
 
-/// What follows from answers that came together, done stage by stage and not lock by lock: all that
-/// is run for one lock is more code than the processor keeps at hand, so that each of a hundred
-/// locks would wait for all of it, and for one stage it is not.
+/// Tells what follows from answers that came together stage by stage, and not lock by lock: all
+/// that is run for one lock is more code than the processor keeps at hand, so that each of a
+/// hundred locks would wait for all of it, and for one stage it is not.
+///
+/// Only the telling waits. What is sent is sent at once, so that it stands in the order in which
+/// callers asked for it, whatever thread they are on.
 ///
 /// | state     | add()                                   | how it ends                          |
 /// |-----------|-----------------------------------------|--------------------------------------|
 /// | idle      | not allowed: do it at once              | begin()                              |
-/// | gathering | kept                                    | end() runs the stages, each once     |
-///
-/// What the stages themselves bring for an earlier one is run behind them, without stages.
+/// | gathering | kept                                    | end() runs the stages                |
 ///
 /// Thread safety: gathers() from any thread, the rest on the loop's.
 class stages {
@@ -55,7 +54,7 @@ class stages {
   void add(stage s, std::shared_ptr<staged> who);
 
  private:
-  static constexpr std::size_t count = 4;
+  static constexpr std::size_t count = 2;
   void run(stage s);
 
   io::loop& loop_;
