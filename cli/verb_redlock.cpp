@@ -62,7 +62,8 @@ struct typed {
 constexpr const char* given_up =
     "`recover` writes new records on every node that answers. It is for a store of which a "
     "majority lost\ntheirs, and with them what they had granted; where a majority votes it is "
-    "refused (75). It gives up:\n"
+    "refused (75), unless\n--max-ttl or --other-list changes the store: then stop all holders "
+    "first. It gives up:\n"
     "  - mutual exclusion, for locks that are held now: such a lock may be granted again, unless "
     "its\n    ttl has passed since the loss. Wait for max_ttl first, or stop all holders, to be "
     "sure.\n"
@@ -71,7 +72,8 @@ constexpr const char* given_up =
 constexpr const char* about_all =
     "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
     "locks which are held now stay exclusive: do it only when a majority lost its state. "
-    "status: 78 when the store was never set up, 69 when no locks can be granted.";
+    "status: 78 when the store was never set up, 69 when no locks can be granted, 64 when the "
+    "servers or the list of nodes are wrong. recover: 75 where a majority votes.";
 
 /// What the help of one action begins with.
 std::string about_action(const std::string& action) {
@@ -89,9 +91,9 @@ std::string about_action(const std::string& action) {
            "whether nodes take writes; doctor can.";
   }
   return std::string(given_up) +
-         "Also for another list of nodes (--other-list) and another max_ttl, where a majority "
-         "may vote. A majority has to "
-         "answer. It asks on "
+         "For another max_ttl all nodes that answer have to vote, if a majority does. A majority "
+         "has "
+         "to answer. It asks on "
          "the terminal; without one it needs --yes.";
 }
 
@@ -148,7 +150,8 @@ std::optional<int> confirm(const typed& t, const std::string& url, const report&
                     "no terminal to ask on; read holdfast redlock recover --help, then add --yes");
   }
   const std::string question =
-      fmt::format("{}store {}\nRecover it? Type yes: ", given_up, harmless(url));
+      fmt::format("{}store {}\n{} Type yes: ", given_up, harmless(url),
+                  t.max_ttl.empty() ? "Recover it?" : "Give it a max_ttl of " + t.max_ttl + "?");
   std::fwrite(question.data(), 1, question.size(), stderr);
   char answer[16]{};
   const char* read = std::fgets(answer, sizeof answer, stdin);

@@ -303,6 +303,8 @@ assert e["owner"]["program"] == "sh", a'
   [[ $output != *'not connected'* ]]
   expect 75 holdfast redlock recover --yes
   says '4 of 5 nodes vote' 'nothing was written' "127.0.0.1:$(port_of 1)" 'by itself'
+  expect 75 holdfast redlock recover --yes --max-ttl 5m
+  says 'max_ttl is changed when' 'nothing was written' "127.0.0.1:$(port_of 1)"
   expect 75 holdfast run x --no-wait -- true
   release
 }

@@ -65,30 +65,46 @@ result<void> all_ours(const founding::config& c, std::span<const node> nodes) {
                    "--other-list");
 }
 
+/// Why nothing is written although `waiting` (nodes that answer) and `away` do not vote.
+error too_early(std::size_t votes, std::size_t all, const std::string& waiting,
+                const std::string& away, bool changes_max_ttl) {
+  const std::string both = waiting + (waiting.empty() || away.empty() ? "" : ", ") + away;
+  std::string text = std::to_string(votes) + " of " + std::to_string(all) +
+                     " nodes vote, which is a majority: " +
+                     (changes_max_ttl ? "max_ttl is changed when all that answer vote"
+                                      : "there is nothing to recover") +
+                     ", and nothing was written. A new record would let what " + both +
+                     " has lost be granted again while it is held";
+  if (!waiting.empty()) {
+    text += ". " + waiting + " comes back by itself; holdfast redlock status tells when";
+  }
+  if (!away.empty()) text += ". " + away + " does not answer; it comes back once it does";
+  return {errc::busy, std::move(text)};
+}
+
 /// Whether recover() has a reason; an error where it would only make nodes vote too early.
 result<bool> has_a_reason(const founding::config& c, std::span<const node> nodes) {
   std::size_t votes = 0;
-  std::string others;
+  bool changes = false;
+  std::string waiting;
+  std::string away;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     const node& n = nodes[i];
     if (is_of_other_list(c, n)) return true;
     const bool another = n.facts.record && n.facts.record->max_ttl != c.max_ttl;
-    if (c.changes_max_ttl && n.answered && another) return true;
+    changes = changes || (c.changes_max_ttl && n.answered && another);
     if (n.votes) {
       ++votes;
     } else {
-      others += (others.empty() ? "" : ", ") + name_of(n, i);
+      std::string& names = n.answered ? waiting : away;
+      names += (names.empty() ? "" : ", ") + name_of(n, i);
     }
   }
   if (votes < majority(nodes.size())) return true;
-  if (others.empty()) return false;
-  return error(errc::busy,
-               std::to_string(votes) + " of " + std::to_string(nodes.size()) +
-                   " nodes vote, which is a majority: there is nothing to recover, and nothing was "
-                   "written. A new record would let what " +
-                   others +
-                   " has lost be granted again while it is held. It comes back by "
-                   "itself; holdfast redlock status tells when");
+  // Who is away is given no record now, and waits by itself when it has lost its own.
+  if (changes && waiting.empty()) return true;
+  if (waiting.empty() && away.empty()) return false;
+  return too_early(votes, nodes.size(), waiting, away, changes);
 }
 
 /// Above every token that any node remembers, and above what a clock that only grew ever gave.

@@ -38,8 +38,9 @@ struct founding {
   /// up: locks that are held now may be granted again, and a token that was given before stays
   /// smaller only if no clock was ever set back by more than the store's age. A node that belongs
   /// to another list of nodes is taken from that store, and only where that is asked for. Where a
-  /// majority votes and nothing is to be changed, a node that does not vote would lose the lock it
-  /// had from those that count it: `busy`; when all vote there is nothing to write.
+  /// majority votes, what a node that does not vote has lost would be granted again while others
+  /// count it: `busy`, also when max_ttl is to be changed and that node answers. When all vote and
+  /// nothing is to be changed there is nothing to write.
   static result<std::vector<write>> recover(const config& c, std::span<const node> nodes);
 };
 

@@ -157,6 +157,28 @@ TEST(founding, recover_writes_nothing_where_all_vote_and_nothing_changes) {
   EXPECT_EQ(founding::recover(longer, nodes)->size(), 3U) << "that is how max_ttl is changed";
 }
 
+TEST(founding, recover_changes_max_ttl_only_where_all_that_answer_vote) {
+  auto nodes = blank(5);
+  for (auto& n : nodes) {
+    n.votes = true;
+    n.facts.record = old_record(7, 1);
+  }
+  auto longer = settings;
+  longer.max_ttl = 2 * settings.max_ttl;
+  longer.changes_max_ttl = true;
+  EXPECT_EQ(founding::recover(longer, nodes)->size(), 5U);
+  nodes[3].votes = false;
+  const auto refused = founding::recover(longer, nodes);
+  ASSERT_FALSE(refused) << "what host 3 lost would be granted again while it is held";
+  EXPECT_EQ(refused.error(), errc::busy);
+  EXPECT_TRUE(says(refused.error(), "host3 comes back by itself")) << refused.error().message();
+  nodes[3].answered = false;
+  EXPECT_EQ(founding::recover(longer, nodes)->size(), 4U) << "it has no new record to vote by";
+  longer.changes_max_ttl = false;
+  for (auto& n : nodes) n.facts.record->max_ttl = longer.max_ttl;
+  EXPECT_TRUE(says(founding::recover(longer, nodes).error(), "host3 does not answer"));
+}
+
 TEST(founding, recover_leaves_epochs_for_all_seals_to_come) {
   auto nodes = blank(3);
   nodes[0].facts.record = old_record(5, token_max.value);
