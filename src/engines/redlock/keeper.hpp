@@ -10,7 +10,6 @@
 #include "engines/redlock/lines.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/notice.hpp"
-#include "io/recycled.hpp"
 
 #include <cstdint>
 #include <functional>
