@@ -17,7 +17,7 @@ teardown_file() { stop_server 1; stop_server 2; }
 setup() {
   command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
   bare_surroundings
-  server_runs 1 || start_server 1 "$(port_of 1)"
+  revive_server 1
   cli 1 FLUSHALL >/dev/null
   store=redis://$node?assume_fresh=yes
   export HOLDFAST_STORE=$store

@@ -27,7 +27,7 @@ setup() {
   store="local:$BATS_TEST_TMPDIR/store"
   local i
   for i in 1 2 3 4 5; do
-    server_runs "$i" || start_server "$i" "$(port_of "$i")"
+    revive_server "$i"
     cli "$i" FLUSHALL >/dev/null
   done
   export HOLDFAST_STORE=redlock://$nodes

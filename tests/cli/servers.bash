@@ -11,6 +11,7 @@ start_server() {
     setpriv --pdeathsig KILL redis-server --port "$(<"$directory/port")" --bind 127.0.0.1 \
       --dir "$directory" --save '' "$@" >"$directory/log" 2>&1 3>&- &
     echo $! >"$directory/pid"
+    echo "${BATS_TEST_NUMBER:-}" >"$directory/test"
     # An answer might be that of another server, which has the port already.
     until_true eval "grep -q 'Ready to accept' '$directory/log' || ! server_runs $i" || return
     server_runs "$i" && return
@@ -20,8 +21,15 @@ start_server() {
 
 stop_server() {
   [[ -e $BATS_FILE_TMPDIR/$1/pid ]] || return 0
-  kill -KILL "$(<"$BATS_FILE_TMPDIR/$1/pid")" 2>/dev/null
+  kill -KILL "$(<"$BATS_FILE_TMPDIR/$1/pid")" 2>/dev/null || true
   until_true eval "! server_runs $1"
+}
+
+# Before each test: a server that an earlier test started dies with that one, but perhaps not yet.
+revive_server() {
+  [[ $(<"$BATS_FILE_TMPDIR/$1/test") == '' ]] && server_runs "$1" && return
+  stop_server "$1"
+  start_server "$1" "$(port_of "$1")"
 }
 
 # One that died with its test is a zombie where nobody reaps.
