@@ -38,12 +38,23 @@ result<void> all_fit(std::span<const node> nodes) {
     return error(errc::invalid_argument, "a Redlock store has 1 to " + std::to_string(nodes_max) +
                                              " nodes, not " + std::to_string(nodes.size()));
   }
+  std::string all;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].answered) continue;
     const std::string why = misfit(nodes, i);
-    if (!why.empty()) return error(errc::invalid_argument, name_of(nodes[i], i) + " " + why);
+    if (!why.empty()) all += (all.empty() ? "" : "; ") + name_of(nodes[i], i) + " " + why;
   }
-  return {};
+  if (all.empty()) return {};
+  return error(errc::invalid_argument, std::move(all));
+}
+
+/// All that did not answer, and why; empty when there is none.
+std::string missing(std::span<const node> nodes) {
+  std::string all;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].answered) all += (all.empty() ? "" : "; ") + without(nodes[i], i);
+  }
+  return all;
 }
 
 bool is_of_other_list(const founding::config& c, const node& n) {
@@ -144,13 +155,7 @@ write write_for(const founding::config& c, const node& n, std::size_t i, std::ui
 
 result<std::vector<write>> founding::init(const config& c, std::span<const node> nodes) {
   if (const auto fit = all_fit(nodes); !fit) return fit.error();
-  std::vector<write> writes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].answered) {
-      return error(errc::unavailable, without(nodes[i], i) +
-                                          ". init needs every node, because one that is missing " +
-                                          "may belong to a store already");
-    }
     if (is_of_other_list(c, nodes[i])) {
       return error(errc::invalid_argument,
                    name_of(nodes[i], i) + " has a node record of a store with another list of " +
@@ -161,6 +166,13 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
                    name_of(nodes[i], i) + " has a node record: the store is set up already. " +
                        "If a majority lost its state, run: holdfast redlock recover");
     }
+  }
+  if (const std::string gone = missing(nodes); !gone.empty()) {
+    return error(errc::unavailable, gone + ". init needs every node, because one that is missing " +
+                                        "may belong to a store already");
+  }
+  std::vector<write> writes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
     writes.push_back(write_for(c, nodes[i], i, 1, first_floor(nodes)));
   }
   return writes;
@@ -185,12 +197,10 @@ result<std::vector<write>> founding::recover(const config& c, std::span<const no
     writes.push_back(write_for(c, nodes[i], i, epoch + 1, first_floor(nodes)));
   }
   if (writes.size() < majority(nodes.size())) {
-    std::string text = std::to_string(writes.size()) + " of " + std::to_string(nodes.size()) +
-                       " nodes can be used, needed are " + std::to_string(majority(nodes.size()));
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      if (!nodes[i].answered) text += "; " + without(nodes[i], i);
-    }
-    return error(errc::unavailable, std::move(text));
+    return error(errc::unavailable,
+                 std::to_string(writes.size()) + " of " + std::to_string(nodes.size()) +
+                     " nodes can be used, needed are " + std::to_string(majority(nodes.size())) +
+                     "; " + missing(nodes));
   }
   return writes;
 }

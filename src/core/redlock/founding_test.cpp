@@ -58,6 +58,22 @@ TEST(founding, init_refuses_a_store_that_is_there_or_not_complete) {
   nodes[2].answered = false;
   EXPECT_EQ(founding::init(settings, nodes).error(), errc::unavailable);
   EXPECT_TRUE(says(founding::init(settings, nodes).error(), "host2 did not answer"));
+  nodes[0].facts.record = old_record(5, 1);
+  EXPECT_TRUE(says(founding::init(settings, nodes).error(), "set up already"))
+      << "the nearer cause";
+}
+
+TEST(founding, all_nodes_that_cannot_be_used_are_named_at_once) {
+  auto nodes = blank(5);
+  nodes[0].facts.master = nodes[3].facts.standalone = false;
+  for (const auto plan : {&founding::init, &founding::recover}) {
+    const error e = plan(settings, nodes).error();
+    EXPECT_TRUE(says(e, "host0 is a replica") && says(e, "host3 is a sentinel")) << e.message();
+  }
+  nodes = blank(5);
+  nodes[1].answered = nodes[4].answered = false;
+  const error e = founding::init(settings, nodes).error();
+  EXPECT_TRUE(says(e, "host1 did not answer; host4 did not answer. init needs")) << e.message();
 }
 
 TEST(founding, a_node_that_refuses_us_is_not_said_to_be_silent) {

@@ -85,6 +85,7 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
   wait_ready(c);
   const auto times = times_of(c);
   std::vector<founding::node> nodes;
+  std::string unsafe;
   for (node_index i = 0; i < c->size(); ++i) {
     const auto p = c->look_at(i);
     founding::node n;
@@ -96,11 +97,12 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
     n.at = times[i];
     n.trouble = p.trouble;
     n.fresh = io::random_session_id().str();
-    const std::string unsafe = n.answered && p.server ? unsafe_setting(*p.server) : "";
-    if (!unsafe.empty() && !how.accept_unsafe) {
-      return error(errc::invalid_argument, c->addresses()[i] + " " + unsafe);
-    }
+    const std::string why = n.answered && p.server ? unsafe_setting(*p.server) : "";
+    if (!why.empty()) unsafe += (unsafe.empty() ? "" : "; ") + c->addresses()[i] + " " + why;
     nodes.push_back(std::move(n));
+  }
+  if (!unsafe.empty() && !how.accept_unsafe) {
+    return error(errc::invalid_argument, std::move(unsafe));
   }
   return nodes;
 }
@@ -334,6 +336,21 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
             blank ? p.explanation : p.explanation + "; " + record_text(p, c.set().tokens)));
 }
 
+/// With tokens a URL's max_ttl only makes this client's limit lower.
+void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
+  if (!c.set().tokens || !c.set().max_ttl_given) return;
+  for (node_index i = 0; i < c.size(); ++i) {
+    const auto p = c.look_at(i);
+    if (!p.facts.record || p.facts.record->max_ttl == c.set().max_ttl) continue;
+    all.push_back(about("max_ttl", finding::level::warning,
+                        "the URL says " + print_duration(c.set().max_ttl) + ", the record of " +
+                            c.addresses()[i] + " " + print_duration(p.facts.record->max_ttl) +
+                            ": the records decide, the URL only forbids its clients a longer ttl. "
+                            "Let both say the same; recover --max-ttl changes the records"));
+    return;
+  }
+}
+
 }  // namespace
 
 std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
@@ -342,6 +359,7 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
   wait_ready(c);
   const auto times = times_of(c);
   for (node_index i = 0; i < c->size(); ++i) judge_node(*c, i, times[i], all);
+  judge_max_ttl(*c, all);
   if (auto v = c->verdict(); v) {
     all.push_back(about("majority", level::good,
                         std::to_string(c->now_voting()->voters.size()) + " of " +
