@@ -135,9 +135,10 @@ std::optional<int> refuse_others(const settings& s, const report& out) {
   const std::string url = store_url(s);
   const std::string scheme = scheme_of(url);
   if (scheme.empty() || is_redlock(url)) return std::nullopt;
-  const error e(errc::invalid_argument, "this is a " + harmless(scheme) +
-                                            ": store; redlock needs --store redlock://... or "
-                                            "HOLDFAST_STORE");
+  const error e(errc::invalid_argument,
+                "redlock needs --store redlock://HOST,HOST,... or HOLDFAST_STORE; this URL begins "
+                "with " +
+                    harmless(scheme) + ":");
   return fail_to_open(s, e, {key::store}, out);
 }
 

@@ -247,6 +247,12 @@ std::optional<bool> wrapper::only_own_runs_hold(store& st) {
 
 /// Nothing was run yet, so a lease that was lost is no more than a store that cannot be used.
 int wrapper::not_granted(session& s, const error& e) {
+  const bool taken = exit_for(e.code()) == exit_code::not_obtained;
+  if (taken && is_redlock(options_.store)) {
+    // Its nodes do not say to whom they granted it: that takes a look at all they keep.
+    const std::string look = shell_line({"holdfast", "show", options_.name});
+    return refused(error(e.code(), e.message() + "; who has it: " + look));
+  }
   if (e != errc::lost) return refused(e);
   const std::string reason = s.status().reason;
   return refused(

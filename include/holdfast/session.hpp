@@ -30,8 +30,9 @@ class session_core;
 /// replaced at once whatever the ttl is; on `redlock://` only its ttl ends what it held.
 struct session_options {
   /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
-  /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s. From 100 ms to 1 h, else
-  /// `invalid_argument`; zero is not a time to live and is refused in the same way.
+  /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s, or the store's max_ttl where
+  /// that is shorter. From 100 ms to 1 h, else `invalid_argument`; zero is not a time to live and
+  /// is refused in the same way.
   std::optional<duration> ttl{};
 
   std::string program{};   ///< Shown to people; empty: the file name of this program.

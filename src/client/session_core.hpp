@@ -97,6 +97,7 @@ class session_core final : public io::alarm::guarded,
   const std::shared_ptr<store_core> store_;
   const session_options options_;
   const duration ttl_;
+  duration ttl_limit_{};  ///< What the store takes, when it refused ours as too long.
   const std::uint64_t generation_;
   session_id id_;
   std::uint64_t inc_{};

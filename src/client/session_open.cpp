@@ -45,8 +45,16 @@ result<std::shared_ptr<session_core>> session_core::open(std::shared_ptr<store_c
   if (auto may = store->may_wait("opening a session"); !may) return may.error();
   const auto ttl = check_options(*store, options);
   if (!ttl) return ttl.error();
-  auto made = std::make_shared<session_core>(std::move(store), std::move(options), *ttl);
-  if (auto entered = made->enter(); !entered) return entered.error();
+  auto made = std::make_shared<session_core>(store, options, *ttl);
+  auto entered = made->enter();
+  if (!entered && made->ttl_limit_ > duration::zero() && !options.ttl && !store->names_ttl()) {
+    // Nobody chose the ttl that is refused.
+    const auto shorter = store->fitting(std::min(*ttl, made->ttl_limit_));
+    if (!shorter) return entered.error();
+    made = std::make_shared<session_core>(std::move(store), std::move(options), *shorter);
+    entered = made->enter();
+  }
+  if (!entered) return entered.error();
   return made;
 }
 
@@ -85,6 +93,7 @@ result<void> session_core::enter() {
   const auto reply = announce(r, sent);
   if (reply.what != core::status::ok) {
     if (reply.what != core::status::unknown) life_ = io::life_lock{};
+    ttl_limit_ = reply.ttl_limit;
     return failure(reply, "opening a session", store_->url());
   }
   inc_ = reply.at.inc;

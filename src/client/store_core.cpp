@@ -54,15 +54,17 @@ std::string reason_of_floor(const engines::opened& what) {
 
 }  // namespace
 
-store_core::store_core(engines::opened what, duration ttl, duration limit)
+store_core::store_core(engines::opened what, duration ttl, duration limit, bool named)
     : opened_(std::move(what)),
       ttl_(std::max(std::min(ttl, opened_.ttl_limit.value_or(ttl)), opened_.ttl_floor)),
       limit_(std::min(limit, opened_.ttl_limit.value_or(limit))),
+      names_ttl_(named),
       generation_(io::process_generation()),
       notes_(file_for(opened_)) {}
 
-std::shared_ptr<store_core> store_core::on(engines::opened what, duration ttl, duration limit) {
-  return std::make_shared<store_core>(std::move(what), ttl, limit);
+std::shared_ptr<store_core> store_core::on(engines::opened what, duration ttl, duration limit,
+                                           bool named) {
+  return std::make_shared<store_core>(std::move(what), ttl, limit, named);
 }
 
 result<store_core::request> store_core::read(std::string_view text) {
@@ -110,7 +112,7 @@ result<std::shared_ptr<store_core>> store_core::open(std::string_view url, missi
   if (!opened) return opened.error();
   if (auto fits = check_ttl(asked->ttl, *opened); !fits) return fits.error();
   const auto ttl = asked->ttl.value_or(std::min(core::ttl_default, asked->limit));
-  return on(std::move(*opened), ttl, asked->limit);
+  return on(std::move(*opened), ttl, asked->limit, asked->ttl.has_value());
 }
 
 result<presence> store_core::find(std::string_view url) {

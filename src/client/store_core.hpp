@@ -27,12 +27,14 @@ class store_core {
   static result<presence> find(std::string_view url);
   /// On an engine that is open already; `ttl` and `limit` as in the URL's query, at most the
   /// store's own limit.
-  static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit);
+  /// `named`: the URL says this ttl, so it is not changed in silence.
+  static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit,
+                                        bool named = false);
 
   /// Whether a ttl that the URL names is within the store's own limits.
   static result<void> check_ttl(std::optional<duration> named, const engines::opened& what);
 
-  explicit store_core(engines::opened what, duration ttl, duration limit);
+  store_core(engines::opened what, duration ttl, duration limit, bool named);
 
   core::engine& engine() const noexcept { return *opened_.engine; }
   const engines::opened& opened() const noexcept { return opened_; }
@@ -40,6 +42,8 @@ class store_core {
   /// Does not ask the store once a session was opened on it.
   result<store_identity> identity() const;
   duration default_ttl() const noexcept { return ttl_; }
+  /// Whether the URL names it.
+  bool names_ttl() const noexcept { return names_ttl_; }
   /// The longest ttl a session may ask for.
   duration ttl_limit() const noexcept { return limit_; }
   /// Refuses a session's ttl that is shorter than the store's floor, or longer than its limit.
@@ -75,6 +79,7 @@ class store_core {
   engines::opened opened_;
   duration ttl_;
   duration limit_;
+  bool names_ttl_;
   std::uint64_t generation_;
   sighting_notes notes_;
 };

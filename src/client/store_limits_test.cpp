@@ -42,6 +42,41 @@ TEST(store_limits, a_ttl_that_the_url_names_is_refused_rather_than_made_shorter)
   EXPECT_TRUE(store_core::check_ttl(1h, testing::memory("limits_none")));
 }
 
+/// Its records know a limit that nobody reads before a session is opened.
+class limiting_engine final : public testing::wrapped_engine {
+ public:
+  using wrapped_engine::wrapped_engine;
+  void open(const core::open_request& r, core::on<core::open_reply> d) override {
+    if (r.draft.ttl <= 4s) return wrapped_engine::open(r, std::move(d));
+    core::open_reply no;
+    no.what = core::status::invalid;
+    no.text = "the records say 4s";
+    no.ttl_limit = 4s;
+    d(no);
+  }
+};
+
+engines::opened limiting(const std::string& name) {
+  auto opened = testing::memory("limits_" + name);
+  opened.engine = std::make_shared<limiting_engine>(opened.engine);
+  return opened;
+}
+
+TEST(store_limits, a_ttl_that_nobody_chose_becomes_the_longest_that_the_records_allow) {
+  const auto store = store_core::on(limiting("records"), 30s, 1h);
+  const auto s = session_core::open(store, {});
+  ASSERT_TRUE(s) << s.error().message();
+  EXPECT_EQ((*s)->ttl(), 4s);
+  const auto chosen = session_core::open(store, {.ttl = 5s});
+  ASSERT_EQ(code(chosen), errc::invalid_argument);
+  EXPECT_NE(chosen.error().message().find("the records say 4s"), std::string::npos);
+  const auto named = store_core::on(limiting("named_too"), 30s, 1h, true);
+  EXPECT_EQ(code(session_core::open(named, {})), errc::invalid_argument) << "by the URL";
+  auto floor = limiting("floor_too");
+  floor.ttl_floor = 6s;
+  EXPECT_EQ(code(session_core::open(store_core::on(floor, 30s, 1h), {})), errc::invalid_argument);
+}
+
 TEST(store_limits, a_ttl_below_the_floor_of_the_store_is_refused_with_the_reason) {
   auto opened = testing::memory("limits_floor");
   opened.ttl_floor = 4s;

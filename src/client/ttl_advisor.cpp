@@ -31,10 +31,20 @@ std::string rounded(duration d) {
                                  : duration(std::chrono::ceil<std::chrono::milliseconds>(d)));
 }
 
-result<std::vector<duration>> measure(const std::shared_ptr<store_core>& store) {
-  const auto ttl = std::min(std::max(store->default_ttl(), own_ttl), store->ttl_limit());
-  auto own = session_core::open(store, {.ttl = ttl, .label = "measures heartbeats"});
+/// Sorted times of heartbeats, and the ttl of sessions that do not set their own.
+struct measurement {
+  std::vector<duration> took;
+  duration default_ttl{};
+};
+
+result<measurement> measure(const std::shared_ptr<store_core>& store) {
+  session_options how{.label = "measures heartbeats"};
+  // Else the default, which the store may know better.
+  const bool needs_more = store->default_ttl() < own_ttl;
+  if (needs_more) how.ttl = std::min(own_ttl, store->ttl_limit());
+  auto own = session_core::open(store, std::move(how));
   if (!own) return own.error();
+  const duration ttl = (*own)->ttl();
   std::vector<duration> took;
   const auto end = clock::now() + std::min(beats_time, ttl / 6);
   do {
@@ -47,24 +57,24 @@ result<std::vector<duration>> measure(const std::shared_ptr<store_core>& store) 
   } while (took.size() < beats_max && clock::now() < end);
   if (const auto closed = (*own)->close(); !closed) return closed.error();
   std::ranges::sort(took);
-  return took;
+  return measurement{std::move(took), needs_more ? store->default_ttl() : ttl};
 }
 
 }  // namespace
 
 result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
                            std::optional<duration> intended) {
-  const auto took = measure(store);
-  if (!took) return took.error();
+  const auto measured = measure(store);
+  if (!measured) return measured.error();
+  const auto& took = measured->took;
   const auto& opened = store->opened();
   const auto silent = opened.longest_failover ? opened.longest_failover() : engines::failover{};
   const duration least =
-      std::max(opened.ttl_floor, core::smallest_ttl(silent.silence, worse_moments * took->back()));
-  const duration ttl = intended.value_or(store->default_ttl());
+      std::max(opened.ttl_floor, core::smallest_ttl(silent.silence, worse_moments * took.back()));
+  const duration ttl = intended.value_or(measured->default_ttl);
 
-  std::string text = "a heartbeat took " + rounded((*took)[took->size() / 2]) +
-                     ", the slowest of " + std::to_string(took->size()) + " " +
-                     rounded(took->back()) + "; ";
+  std::string text = "a heartbeat took " + rounded(took[took.size() / 2]) + ", the slowest of " +
+                     std::to_string(took.size()) + " " + rounded(took.back()) + "; ";
   if (silent.silence > 0ns) {
     text += "a failover may take " + print_duration(silent.silence) + " (" + silent.why + "); ";
   }

@@ -46,6 +46,7 @@ struct open_request {
 struct open_reply : reply {
   version at{};
   std::uint64_t gate{};
+  duration ttl_limit{};  ///< invalid: the longest ttl that the store takes; zero: not its fault.
 };
 
 struct beat_request {

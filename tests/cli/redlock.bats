@@ -85,9 +85,9 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   expect 64 holdfast redlock init --store "redlock://$nodes?colour=red"
   need_local
   expect 64 holdfast redlock status --store "$store"
-  says 'this is a local: store' 'redlock needs --store redlock://'
+  says 'this URL begins with local:' 'redlock needs --store redlock://'
   expect 64 holdfast redlock recover --yes --store local:/is/not/there
-  says 'this is a local: store'
+  says 'this URL begins with local:'
   expect 64 holdfast ls --store "redlock://${nodes/,/, }"
   says 'has a blank in'
   expect 69 holdfast redlock init --store "redlock://$nodes?tokens=off"
@@ -98,6 +98,10 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   stop_server 5
   expect 69 holdfast redlock init
   says 'init needs every node' 'cannot be used'
+  stop_server 4
+  expect 69 holdfast redlock init
+  says "127.0.0.1:$(port_of 4): cannot connect" "127.0.0.1:$(port_of 5): cannot connect"
+  start_server 4 "$(port_of 4)"
   start_server 5 "$(port_of 5)" --cluster-enabled yes \
     --cluster-port $(($(port_of 5) + 2000)) --cluster-config-file cluster.conf
   expect 64 holdfast redlock init
@@ -108,8 +112,11 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   says "127.0.0.1:$(port_of 5) is a replica"
   stop_server 5
   start_server 5 "$(port_of 5)" --maxmemory 100mb --maxmemory-policy allkeys-lru
+  cli 4 CONFIG SET maxmemory 100mb >/dev/null
+  cli 4 CONFIG SET maxmemory-policy volatile-lru >/dev/null
   expect 64 holdfast redlock init
-  says 'maxmemory-policy noeviction'
+  says 'maxmemory-policy noeviction' "127.0.0.1:$(port_of 4) drops keys"
+  says "127.0.0.1:$(port_of 5) drops keys"
   expect 0 holdfast redlock init --unsafe
   expect 69 holdfast doctor
   says fault 'drops keys when its memory limit is reached'
@@ -199,7 +206,15 @@ refuse_writes() {
   says 'another list of nodes: 127.0.0.1' 'nothing was written' 'add --other-list'
   expect 64 holdfast run x --ttl 30s -- true
   says 'max_ttl' '20s' 'recover --max-ttl'
+  expect 64 holdfast run x --store "$HOLDFAST_STORE?ttl=25s" -- true
+  expect 0 holdfast run x -- true
+  expect 0 holdfast doctor
+  says 'With a ttl of 20s'
   expect 0 holdfast run x --ttl 15s -- true
+  expect 0 holdfast doctor --store "redlock://$nodes?max_ttl=30s"
+  says 'max_ttl' 'the URL says 30s' "the record of 127.0.0.1:$(port_of 1) 20s" 'recover --max-ttl'
+  expect 0 holdfast doctor --store "redlock://$nodes?max_ttl=20s"
+  [[ $output != *'the URL says'* ]]
   expect 0 holdfast redlock recover --yes --other-list --store "redlock://${nodes%,*}"
   expect 0 holdfast run x --ttl 15s --store "redlock://${nodes%,*}" -- true
   expect 0 holdfast redlock recover --yes --other-list
@@ -212,7 +227,11 @@ refuse_writes() {
   initialised
   hold_it --ttl 2s
   expect 75 holdfast run x --no-wait -- true
+  says 'held by somebody else' 'who has it: holdfast show x'
+  expect 0 holdfast show x
+  says 'held' 'sh'
   expect 75 holdfast run x --wait 100ms -- true
+  says 'who has it: holdfast show x'
   [[ $output != *'granted by 0'* ]]
   expect 0 holdfast ls --json
   json 'e = a["locks"][0]["entries"][0]; assert e["state"] == "held" and e["token"] > 0, a

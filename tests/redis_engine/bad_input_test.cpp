@@ -78,6 +78,7 @@ TEST_F(bad_input, a_ttl_above_that_of_the_store) {
   const auto o = open(url(s));
   const auto r = ask(o).open(conformance::draft_of(conformance::fresh_id(), 3s));
   EXPECT_EQ(r.what, status::invalid);
+  EXPECT_EQ(r.ttl_limit, 2s);
   expect(r, "2s");
 }
 

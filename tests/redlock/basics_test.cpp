@@ -227,6 +227,16 @@ TEST(redlock_max_ttl, is_that_of_the_nodes_where_the_url_gives_none) {
   EXPECT_NE(longer.error().message().find("5m"), std::string::npos) << longer.error().message();
 }
 
+TEST(redlock_max_ttl, below_the_default_ttl_is_the_default) {
+  five_nodes nodes(1);
+  nodes.init(20s);
+  EXPECT_EQ(nodes.open("tokens=on").ttl(), 20s);
+  EXPECT_EQ(nodes.open("max_ttl=60s").ttl(), 20s);
+  EXPECT_EQ(nodes.open("max_ttl=10s").ttl(), 10s);
+  EXPECT_EQ(holdfast::open(nodes.url("ttl=30s")).error(), errc::invalid_argument);
+  EXPECT_EQ(holdfast::open(nodes.url("tokens=on"), {.ttl = 30s}).error(), errc::invalid_argument);
+}
+
 TEST_F(redlock_basics, a_key_of_another_program_is_busy_on_a_majority_only) {
   session s = nodes.open();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"SET", "a", "theirs"});

@@ -176,8 +176,8 @@ error attempt::failure(std::string_view subject, std::span<const std::string> ad
   std::string text = std::string(subject) + ": ";
   // Decided early: nodes that were not waited for any more would say the same or nothing.
   if (why_ == errc::busy && granted_.empty()) {
-    text +=
-        "held by somebody else (at least " + std::to_string(taken_.size()) + of_all + " said so)";
+    text += "held by somebody else (so say " + std::to_string(taken_.size()) + of_all +
+            (taken_.size() == config_.nodes ? ")" : "; more need not be heard)");
   } else if (why_ == errc::busy) {
     text += "somebody else has or tries to get it: " + std::to_string(taken_.size()) + of_all +
             " said so, " + std::to_string(granted_.size()) + " granted it, needed are " +

@@ -83,7 +83,8 @@ TEST(attempt, fails_as_soon_as_a_majority_is_impossible) {
   r.taken(2);
   EXPECT_TRUE(r.last.decided);
   EXPECT_EQ(r.why(), errc::busy);
-  EXPECT_EQ(r.why().message(), "lock \"x\": held by somebody else (at least 3 of 5 nodes said so)");
+  EXPECT_EQ(r.why().message(),
+            "lock \"x\": held by somebody else (so say 3 of 5 nodes; more need not be heard)");
   EXPECT_EQ(r.last.release, set_of({3, 4})) << "who did not answer may still take it";
 }
 

@@ -72,6 +72,8 @@ status status_of(const reply& r) noexcept {
   }
 }
 
+duration ttl_limit_of(const reply& r) { return length_of(rest_of(r)).value_or(duration::zero()); }
+
 }  // namespace
 
 core::reply refusal_of(const reply& r) {
@@ -95,8 +97,7 @@ core::reply refusal_of(const reply& r) {
                 " hold or wait; try again when some have left, or use more names"};
   }
   if (says(r, refusal::ttl)) {
-    const auto most = length_of(rest_of(r)).value_or(duration::zero());
-    return {status::invalid, "the ttl is longer than " + print_duration(most) +
+    return {status::invalid, "the ttl is longer than " + print_duration(ttl_limit_of(r)) +
                                  ", the max_ttl that this store was made with"};
   }
   if (says(r, refusal::large)) {
@@ -195,6 +196,11 @@ bool read_ahead(const reply& r, core::queue_view& v) {
 }  // namespace
 
 read<core::open_reply> open(const reply& r) {
+  if (says(r, refusal::ttl)) {
+    auto no = refused<core::open_reply>(r);
+    no.reply.ttl_limit = ttl_limit_of(r);
+    return no;
+  }
   if (!is_array(r, 3)) return refused<core::open_reply>(r);
   const auto inc = number_of(r.elements[0]);
   const auto beat_now = number_of(r.elements[1]);

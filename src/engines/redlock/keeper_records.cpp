@@ -24,13 +24,17 @@ constexpr duration a_release = std::chrono::microseconds{250};
 
 std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().count()); }
 
-std::string too_long(duration ttl, const cluster& c) {
+duration longest_ttl(const cluster& c) {
   duration most = core::ttl_max;
   for (node_index i = 0; i < c.size(); ++i) {
     if (const auto p = c.look_at(i); p.facts.record) {
       most = std::min(most, p.facts.record->max_ttl);
     }
   }
+  return most;
+}
+
+std::string too_long(duration ttl, duration most) {
   return "the ttl is " + print_duration(ttl) +
          "; max_ttl in the records of this store's nodes is " + print_duration(most) +
          ". Take a shorter ttl, or stop all holders and raise it: holdfast redlock recover " +
@@ -159,7 +163,9 @@ void keeper::not_recorded(const tally& t, core::open_reply& r) const {
   r.text = "the session was recorded by " + std::to_string(t.done.size()) + " of " +
            std::to_string(cluster_->size()) + " nodes, needed are " +
            std::to_string(cluster_->majority()) + t.text;
-  if (r.what == status::invalid) r.text = too_long(draft_.ttl, *cluster_);
+  if (r.what != status::invalid) return;
+  r.ttl_limit = longest_ttl(*cluster_);
+  r.text = too_long(draft_.ttl, r.ttl_limit);
 }
 
 /// Deletes the record everywhere and gives every key back; answers when others can have them.
