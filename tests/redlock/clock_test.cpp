@@ -112,6 +112,27 @@ TEST_F(redlock_clocks, all_that_step_vote_again_by_themselves) {
   EXPECT_GT(again->token(), before->token());
 }
 
+/// Fault matrix: the clocks of 3 of 5 nodes step, and only commands follow that end at once | the
+/// first one after max_ttl is granted its lock
+TEST_F(redlock_clocks, a_majority_that_stepped_is_brought_back_by_whoever_comes_next) {
+  nodes.init(2s);
+  const std::string query = "ttl=2s&max_ttl=2s&node_timeout=100ms";
+  ASSERT_TRUE(succeeded(nodes.open(query).try_acquire(lock_name("a"))));
+  for (std::size_t i = 0; i < 3; ++i) {
+    // What a client writes that sees the step, and then ends.
+    const std::string epoch = nodes[i].command({"HGET", "holdfast:node", "epoch"}).text;
+    nodes[i].command({"HSET", "holdfast:node", "kept_epoch", epoch, "epoch", "0", "nonce",
+                      "step" + std::to_string(i)});
+  }
+  const auto early = open(nodes.url(query));
+  ASSERT_FALSE(early);
+  EXPECT_THAT(early.error().message(), testing::HasSubstr("had its clock set"));
+  std::this_thread::sleep_for(2500ms);
+  auto next = open(nodes.url(query));
+  ASSERT_TRUE(next) << next.error().message();
+  EXPECT_TRUE(succeeded(next->try_acquire(lock_name("a"))));
+}
+
 INSTANTIATE_TEST_SUITE_P(tokens, redlock_clock,
                          testing::Values("", "&tokens=off&assume_fresh=yes"));
 

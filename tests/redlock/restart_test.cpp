@@ -286,6 +286,32 @@ TEST(redlock_restarts, first_sights_are_of_the_servers_and_not_of_the_url) {
   EXPECT_TRUE(once("ttl=500ms&max_ttl=1s&node_timeout=200ms&tokens=off", 1));
 }
 
+/// Fault matrix: max_ttl was raised by `recover`, and a node restarts with the record from before |
+/// it waits for the longer one
+TEST(redlock_restarts, a_record_from_before_a_longer_max_ttl_does_not_shorten_the_wait) {
+  five_nodes nodes(3);
+  nodes.init(1s);
+  nodes.everywhere({"SAVE"});
+  ASSERT_TRUE(redlock::recover(nodes.url(), {.max_ttl = 4s}));
+  const auto began = clock::now();
+  nodes.restart(1, server::data::keep);
+  ASSERT_TRUE(nodes.votes_come_to(2, "ttl=4s"));
+  ASSERT_TRUE(nodes.votes_come_to(3, "ttl=4s"));
+  EXPECT_GE(clock::now() - began, 4s);
+  EXPECT_EQ(nodes.look("ttl=4s").nodes[1].max_ttl, 4s) << "or it would refuse what others grant";
+}
+
+TEST(redlock_restarts, a_store_that_is_open_goes_on_after_recover) {
+  five_nodes nodes;
+  nodes.init(3s);
+  auto open = store::open(nodes.url("ttl=3s"));
+  ASSERT_TRUE(open) << open.error().message();
+  ASSERT_TRUE(open->open_session());
+  ASSERT_TRUE(redlock::recover(nodes.url("ttl=3s", 1), {.max_ttl = 20s}));
+  const auto next = open->open_session();
+  EXPECT_TRUE(next) << next.error().message();
+}
+
 TEST(redlock_restarts, assume_fresh_skips_the_wait_and_is_for_tokens_off) {
   five_nodes nodes;
   EXPECT_TRUE(succeeded(holdfast::open(nodes.url("ttl=5s&tokens=off&assume_fresh=yes"))));

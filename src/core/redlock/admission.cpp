@@ -28,11 +28,6 @@ homes::server server_of(const node_facts& f) {
   return {std::string(process_of(f.run_id)), f.record ? f.record->id : std::string()};
 }
 
-time_point wait_over(time_point since, duration max_ttl) noexcept {
-  if (!active.wait_before_rejoin) return time_point::min();
-  return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
-}
-
 }  // namespace
 
 admission::admission(config c, first_sights sights)
@@ -114,6 +109,11 @@ std::string admission::misfit(node_index i, time_point now) const {
   return {};
 }
 
+time_point admission::wait_over(time_point since, duration max_ttl) noexcept {
+  if (!active.wait_before_rejoin) return time_point::min();
+  return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
+}
+
 admission::step admission::judge(node_index i, time_point now) {
   node_state& n = nodes_[i];
   const auto& record = n.facts.record;
@@ -169,7 +169,7 @@ void admission::admit_in_time(node_index i, time_point now) {
 void admission::wait_from_first_sight(node_index i, time_point now) {
   node_state& n = nodes_[i];
   n.is = standing::waiting;
-  n.ready = wait_over(sights_.note(n.facts.record->nonce, now), n.facts.record->max_ttl);
+  n.ready = wait_over(sights_.note(n.facts.record->nonce, now), longest_max_ttl());
   n.alone_at = only_stepped(i) ? std::max(alone_after(now), n.ready) : time_point::max();
   begin_join(i, n.ready);
 }
@@ -211,6 +211,7 @@ write admission::mark(node_index i) {
   w.record = n.facts.record ? *n.facts.record : any_record().value_or(node_record{});
   if (!n.facts.record) w.record.id = n.fresh;
   if (!n.facts.record) w.record.floor = 0;
+  if (n.facts.record || any_record()) w.record.max_ttl = longest_max_ttl();
   w.record.nonce = n.fresh;
   w.record.run_id = n.facts.run_id;
   w.record.durable = n.facts.durable;
@@ -433,6 +434,21 @@ std::optional<node_record> admission::any_record() const {
     if (n.is != standing::refused && n.facts.record) return n.facts.record;
   }
   return std::nullopt;
+}
+
+/// Of all records that are known: that of a node which lost its state may be older than a change.
+duration admission::longest_max_ttl() const {
+  duration longest{};
+  for (const node_state& n : nodes_) {
+    if (n.is == standing::refused || !n.facts.record) continue;
+    longest = std::max(longest, n.facts.record->max_ttl);
+  }
+  return longest;
+}
+
+bool admission::is_returning(node_index i, time_point now) const noexcept {
+  const node_state& n = nodes_[i];
+  return n.is == standing::waiting && n.join && only_stepped(i) && now >= n.ready;
 }
 
 bool admission::busy() const noexcept { return joining_ || count(standing::marking) > 0; }

@@ -122,6 +122,9 @@ class admission {
   /// A loss is being named, or others have been sealed for a node that is not written yet: who ends
   /// now leaves that to the next client, and nodes behind.
   bool busy() const noexcept;
+  /// Its wait is over and it lost nothing, so it votes some node timeouts from now with or without
+  /// others. Each client counts them anew: none brings it back that does not stay so long.
+  bool is_returning(node_index i, time_point now) const noexcept;
 
  private:
   struct node_state {
@@ -159,6 +162,8 @@ class admission {
   write durability_of(node_index i) const;
   step not_written(node_index i, write_reply r, time_point now);
   time_point alone_after(time_point now) const noexcept;
+  static time_point wait_over(time_point since, duration max_ttl) noexcept;
+  bool still_waits(step& s, node_index i, time_point now);
   void go_on(step& s, time_point now);
   void take(node_index i, const rejoin::step& from, step& s);
   void leave(node_index i);
@@ -174,6 +179,7 @@ class admission {
   std::vector<rejoin::other> others_of(node_index i) const;
   std::size_t missing_others(node_index i) const;
   std::optional<node_record> any_record() const;
+  duration longest_max_ttl() const;
   std::uint64_t newest_epoch() const noexcept;
   std::size_t count(standing what) const noexcept;
   step finish(step s, time_point now);

@@ -186,6 +186,35 @@ TEST(admission_clock, nodes_that_only_stepped_come_back_by_themselves) {
   }
 }
 
+TEST(admission_clock, whoever_waits_for_nodes_is_told_that_they_are_about_to_return) {
+  store s(5);
+  s.connect_all(t0);
+  for (node_index i = 0; i < 3; ++i) step_clock(s, i, t0 + 1s);
+  EXPECT_FALSE(s.a.is_returning(0, t0 + wait)) << "that takes as long as it takes";
+  for (node_index i = 0; i < 5; ++i) s.a.disconnected(i, t0 + 2s);
+  const time_point over = t0 + 2s + wait;
+  s.connect_all(over);
+  EXPECT_TRUE(s.a.is_returning(0, over));
+  EXPECT_EQ(s.a.voters().size(), 2U);
+  for (int i = 0; i < 40; ++i) s.tick(over + i * 50ms);
+  EXPECT_EQ(s.a.voters().size(), 5U);
+  EXPECT_FALSE(s.a.is_returning(0, over + 2s));
+  EXPECT_FALSE(s.a.is_returning(4, over + 2s)) << "it was never away";
+}
+
+TEST(admission_clock, nobody_waits_for_a_node_that_lost_its_state) {
+  store s(3);
+  s.connect_all(t0);
+  for (node_index i = 0; i < 3; ++i) s.facts[i].record.reset();
+  s.facts[0].record = s.a.facts_of(0).record;
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 2s);
+  for (node_index i = 1; i < 3; ++i) s.a.disconnected(i, t0 + 2s);
+  s.tick(t0 + 10 * wait);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+  EXPECT_FALSE(s.a.is_returning(0, t0 + 10 * wait)) << "others are missing";
+}
+
 TEST(admission_clock, the_wait_is_kept_though_others_come_and_go) {
   store s(3);
   s.connect_all(t0);

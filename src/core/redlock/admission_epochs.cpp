@@ -1,4 +1,5 @@
 #include "core/redlock/admission.hpp"
+#include "core/redlock/rules.hpp"
 #include "core/splitmix.hpp"
 
 #include <algorithm>
@@ -23,11 +24,24 @@ node_record admission::alone_record(node_index i) const {
   return r;
 }
 
+/// Whom it seals is known by now, and so is the longest ttl that any of them ever granted with it:
+/// a record's max_ttl changes only together with its nonce, which the seal compares.
+bool admission::still_waits(step& s, node_index i, time_point now) {
+  node_state& n = nodes_[i];
+  if (n.is != standing::waiting || !active.wait_then_seal) return false;
+  const time_point since = sights_.note(n.facts.record->nonce, now);
+  n.ready = std::max(n.ready, wait_over(since, longest_max_ttl()));
+  if (now >= n.ready) return false;
+  s.wake = std::min(s.wake, n.ready);
+  return true;
+}
+
 /// Moves on every rejoin that may; one seals at a time.
 void admission::go_on(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
+    if (still_waits(s, i, now)) continue;
     const auto others = others_of(i);
     const bool enough = others.size() >= seal_count(config_.nodes);
     if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);

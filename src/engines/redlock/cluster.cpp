@@ -398,9 +398,11 @@ std::string cluster::silent() const {
 bool cluster::is_so(readiness how) const {
   if (closed_) return true;
   if (how == readiness::idle) return !admission_.busy();
+  const time_point now = clock::now();
   for (node_index i = 0; i < size(); ++i) {
     const auto is = admission_.standing_of(i);
-    const bool under_way = is == admission::standing::marking || is == admission::standing::joining;
+    const bool under_way = is == admission::standing::marking ||
+                           is == admission::standing::joining || admission_.is_returning(i, now);
     // It votes no less for being brought up later.
     const bool later = is == admission::standing::lagging && how == readiness::settled;
     if (!members_[i]->judged || under_way || later) return false;

@@ -80,21 +80,27 @@ void keeper::open(core::on<core::open_reply> done) {
               print_duration(draft_.ttl) + "; make the ttl longer or node_timeout shorter";
     return done(no);
   }
-  const time_point limit = clock::now() + ready_limit;
+  const auto& set = cluster_->set();
+  const time_point limit =
+      clock::now() + ready_limit + return_timeouts * set.timeout_for(set.max_ttl);
   cluster_->when_ready(limit, [self = shared_from_this(), limit, done = std::move(done)] {
     self->open_records(limit, done);
   });
 }
 
-/// A majority is asked as soon as it votes; where some of it refuse, nodes that are further away
-/// may still make another one.
-void keeper::open_later(node_set asked, time_point limit, core::open_reply why,
-                        core::on<core::open_reply> done) {
+/// A majority is asked as soon as it votes; where some of it refuse, nodes that are further away,
+/// or the same with another record, may still make another one.
+void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
+                        core::open_reply why, core::on<core::open_reply> done) {
   if (clock::now() >= limit) return done(std::move(why));
   cluster_->when_ready(
       limit,
       [self = shared_from_this(), asked, why = std::move(why), done = std::move(done)] {
-        const bool more = !(self->cluster_->now_voting()->voters - asked).empty();
+        const auto now = self->cluster_->now_voting();
+        bool more = false;
+        for_each(now->voters, [&](node_index i) {
+          more = more || !asked->voters.has(i) || asked->nonces[i] != now->nonces[i];
+        });
         more ? self->open_records(time_point::min(), done) : done(why);
       },
       cluster::readiness::settled);
@@ -141,7 +147,7 @@ void keeper::open_records(time_point limit, core::on<core::open_reply> done) {
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };
-  q.done = [self = shared_from_this(), t, asked = q.to, limit, begin, done, r]() mutable {
+  q.done = [self = shared_from_this(), t, asked = b, limit, begin, done, r]() mutable {
     if (t->done.size() >= self->cluster_->majority()) {
       begin();
       r.what = status::ok;

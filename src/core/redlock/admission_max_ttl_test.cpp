@@ -1,0 +1,67 @@
+#include "core/redlock/admission_test.hpp"
+
+#include <gtest/gtest.h>
+
+/// A store whose max_ttl was changed while a node was away, or whose node loads an older record.
+
+namespace holdfast::core::redlock {
+namespace {
+
+constexpr duration raised = 10 * max_ttl;
+inline const duration longer = takeover_after(raised);
+
+/// Three nodes; max_ttl was raised at all but node 0.
+store a_raised_store() {
+  store s;
+  for (node_index i = 1; i < 3; ++i) s.facts[i].record->max_ttl = raised;
+  return s;
+}
+
+TEST(admission_max_ttl, an_older_record_does_not_shorten_the_wait) {
+  store s = a_raised_store();
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+  s.tick(t0 + longer - 1ms);
+  EXPECT_FALSE(s.a.voters().has(0)) << "what it granted may be held for as long as others allow";
+  s.tick(t0 + longer);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+TEST(admission_max_ttl, the_longest_that_anybody_knows_is_written_for_a_lost_one) {
+  store s = a_raised_store();
+  s.connect_all(t0);
+  s.facts[2].record.reset();
+  s.facts[2].run_id = "run9";
+  s.connect(2, t0 + 1s);
+  ASSERT_TRUE(s.facts[2].record);
+  EXPECT_EQ(s.facts[2].record->max_ttl, raised) << "that of node 0 is older";
+}
+
+TEST(admission_max_ttl, a_node_that_is_seen_later_lengthens_the_wait) {
+  store s = a_raised_store();
+  s.facts[1].record->max_ttl = max_ttl;
+  s.facts[1].run_id = "run9";
+  s.connect(0, t0);
+  s.connect(1, t0);
+  s.tick(t0 + wait + 1s);
+  EXPECT_EQ(s.a.standing_of(1), standing::waiting) << "one other is not enough";
+  s.connect(2, t0 + wait + 2s);
+  EXPECT_FALSE(s.a.voters().has(1)) << "now there are two, and one allowed more";
+  s.tick(t0 + longer - 1ms);
+  EXPECT_FALSE(s.a.voters().has(1));
+  for (int i = 0; i < 40; ++i) s.tick(t0 + longer + i * 50ms);
+  EXPECT_TRUE(s.a.voters().has(1));
+}
+
+TEST(admission_max_ttl, of_a_refused_node_says_nothing) {
+  store s;
+  s.facts[1].record->config_hash = "another";
+  s.facts[1].record->max_ttl = raised;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  EXPECT_EQ(s.facts[0].record->max_ttl, max_ttl);
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
