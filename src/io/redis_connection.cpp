@@ -483,7 +483,7 @@ redis_connection::redis_connection(std::shared_ptr<loop> l, std::shared_ptr<stat
 
 redis_connection::~redis_connection() { close(duration::zero()); }
 
-result<void> redis_connection::send(const command& c) { return state_->send(*loop_, c); }
+result<void> redis_connection::send(const command& c) noexcept { return state_->send(*loop_, c); }
 bool redis_connection::is_up() const noexcept { return state_->is_up(); }
 std::optional<error> redis_connection::trouble() const { return state_->trouble(); }
 redis_connection::counters redis_connection::count() const { return state_->count(); }

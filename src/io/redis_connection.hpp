@@ -102,8 +102,10 @@ class redis_connection {
 
   /// Queues a command; its receiver is told the outcome, perhaps before this returns. A failure
   /// means that nothing was sent and that the receiver is told nothing.
+  /// Memory that ends here ends the process: a command of which only a part was kept would give all
+  /// later answers to the wrong commands, and so locks to who has none.
   /// Errors: `unavailable`: down, closed, or too much is waiting already.
-  result<void> send(const command& c);
+  result<void> send(const command& c) noexcept;
 
   bool is_up() const noexcept;
   /// Why it is down; nothing while it is up.
