@@ -194,7 +194,7 @@ std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_li
   line.erase();
   // A signal that came with the grant is left in the descriptor and goes to the command.
   if (ended) return *ended;
-  if (!*answer) return not_granted(s, answer->error());
+  if (!*answer) return not_granted(s, with_advice(answer->error()));
   return std::move(**answer);
 }
 
@@ -245,14 +245,20 @@ std::optional<bool> wrapper::only_own_runs_hold(store& st) {
          });
 }
 
+/// Redlock nodes do not say to whom they granted a lock: that takes a look at all they keep.
+error wrapper::with_advice(const error& e) const {
+  const bool taken = exit_for(e.code()) == exit_code::not_obtained;
+  // A name that cannot be shown as it is cannot be typed either.
+  if (!taken || !is_redlock(options_.store) || printable_ != options_.name) return e;
+  std::vector<std::string> look{"holdfast", "show", options_.name};
+  if (settings_[key::store].from == origin::option) {
+    look.insert(look.end(), {"--store", without_password(options_.store)});
+  }
+  return error(e.code(), e.message() + "; who has it: " + shell_line(look));
+}
+
 /// Nothing was run yet, so a lease that was lost is no more than a store that cannot be used.
 int wrapper::not_granted(session& s, const error& e) {
-  const bool taken = exit_for(e.code()) == exit_code::not_obtained;
-  if (taken && is_redlock(options_.store)) {
-    // Its nodes do not say to whom they granted it: that takes a look at all they keep.
-    const std::string look = shell_line({"holdfast", "show", options_.name});
-    return refused(error(e.code(), e.message() + "; who has it: " + look));
-  }
   if (e != errc::lost) return refused(e);
   const std::string reason = s.status().reason;
   return refused(

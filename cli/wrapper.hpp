@@ -56,6 +56,7 @@ class wrapper {
   std::optional<int> end_of_wait(store* st);
   bool waits_for_itself(store& st);
   std::optional<bool> only_own_runs_hold(store& st);
+  error with_advice(const error& e) const;
   int not_granted(session& s, const error& e);
   int refused(const error& e);
   bool is_fenced() const noexcept;

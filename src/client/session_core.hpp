@@ -21,6 +21,9 @@
 
 namespace holdfast::client {
 
+/// Whether a store may shorten a ttl that it refuses. One that nobody chose it always may.
+enum class may_be_shorter : bool { no, yes };
+
 /// One open session: it drives the session machine (heartbeats on the loop, the deadline on the
 /// alarm) and owns what its locks share: lease, gate, names, observer.
 ///
@@ -30,7 +33,8 @@ class session_core final : public io::alarm::guarded,
                            public std::enable_shared_from_this<session_core> {
  public:
   static result<std::shared_ptr<session_core>> open(std::shared_ptr<store_core> store,
-                                                    session_options options);
+                                                    session_options options,
+                                                    may_be_shorter ttl_may = may_be_shorter::no);
   /// The public face of an open session.
   static session make_session(std::shared_ptr<session_core> core) noexcept;
   session_core(std::shared_ptr<store_core> store, session_options options, duration ttl);

@@ -40,15 +40,17 @@ result<duration> check_options(const store_core& store, const session_options& o
 }  // namespace
 
 result<std::shared_ptr<session_core>> session_core::open(std::shared_ptr<store_core> store,
-                                                         session_options options) {
+                                                         session_options options,
+                                                         may_be_shorter ttl_may) {
   if (auto usable = store->usable(); !usable) return usable.error();
-  if (auto may = store->may_wait("opening a session"); !may) return may.error();
+  if (auto waits = store->may_wait("opening a session"); !waits) return waits.error();
   const auto ttl = check_options(*store, options);
   if (!ttl) return ttl.error();
   auto made = std::make_shared<session_core>(store, options, *ttl);
   auto entered = made->enter();
-  if (!entered && made->ttl_limit_ > duration::zero() && !options.ttl && !store->names_ttl()) {
-    // Nobody chose the ttl that is refused.
+  const bool chosen = options.ttl || store->names_ttl();
+  const bool may = !chosen || ttl_may == may_be_shorter::yes;
+  if (!entered && made->ttl_limit_ > duration::zero() && may) {
     const auto shorter = store->fitting(std::min(*ttl, made->ttl_limit_));
     if (!shorter) return entered.error();
     made = std::make_shared<session_core>(std::move(store), std::move(options), *shorter);

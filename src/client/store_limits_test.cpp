@@ -70,6 +70,9 @@ TEST(store_limits, a_ttl_that_nobody_chose_becomes_the_longest_that_the_records_
   const auto chosen = session_core::open(store, {.ttl = 5s});
   ASSERT_EQ(code(chosen), errc::invalid_argument);
   EXPECT_NE(chosen.error().message().find("the records say 4s"), std::string::npos);
+  const auto shorter = session_core::open(store, {.ttl = 5s}, may_be_shorter::yes);
+  ASSERT_TRUE(shorter);
+  EXPECT_EQ((*shorter)->ttl(), 4s);
   const auto named = store_core::on(limiting("named_too"), 30s, 1h, true);
   EXPECT_EQ(code(session_core::open(named, {})), errc::invalid_argument) << "by the URL";
   auto floor = limiting("floor_too");

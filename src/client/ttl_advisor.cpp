@@ -31,18 +31,17 @@ std::string rounded(duration d) {
                                  : duration(std::chrono::ceil<std::chrono::milliseconds>(d)));
 }
 
-/// Sorted times of heartbeats, and the ttl of sessions that do not set their own.
 struct measurement {
-  std::vector<duration> took;
-  duration default_ttl{};
+  std::vector<duration> took;  ///< By heartbeats, sorted.
+  duration limit{};            ///< The longest ttl that the store took.
 };
 
-result<measurement> measure(const std::shared_ptr<store_core>& store) {
-  session_options how{.label = "measures heartbeats"};
-  // Else the default, which the store may know better.
-  const bool needs_more = store->default_ttl() < own_ttl;
-  if (needs_more) how.ttl = std::min(own_ttl, store->ttl_limit());
-  auto own = session_core::open(store, std::move(how));
+/// `intended`: how long the sessions are to live that somebody wants.
+result<measurement> measure(const std::shared_ptr<store_core>& store, duration intended) {
+  const auto asked =
+      std::min(std::max({intended, own_ttl, store->default_ttl()}), store->ttl_limit());
+  auto own = session_core::open(store, {.ttl = asked, .label = "measures heartbeats"},
+                                may_be_shorter::yes);
   if (!own) return own.error();
   const duration ttl = (*own)->ttl();
   std::vector<duration> took;
@@ -57,21 +56,22 @@ result<measurement> measure(const std::shared_ptr<store_core>& store) {
   } while (took.size() < beats_max && clock::now() < end);
   if (const auto closed = (*own)->close(); !closed) return closed.error();
   std::ranges::sort(took);
-  return measurement{std::move(took), needs_more ? store->default_ttl() : ttl};
+  return measurement{std::move(took), ttl < asked ? ttl : store->ttl_limit()};
 }
 
 }  // namespace
 
 result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
                            std::optional<duration> intended) {
-  const auto measured = measure(store);
+  duration ttl = intended.value_or(store->default_ttl());
+  const auto measured = measure(store, ttl);
   if (!measured) return measured.error();
+  if (!intended && !store->names_ttl()) ttl = std::min(ttl, measured->limit);
   const auto& took = measured->took;
   const auto& opened = store->opened();
   const auto silent = opened.longest_failover ? opened.longest_failover() : engines::failover{};
   const duration least =
       std::max(opened.ttl_floor, core::smallest_ttl(silent.silence, worse_moments * took.back()));
-  const duration ttl = intended.value_or(measured->default_ttl);
 
   std::string text = "a heartbeat took " + rounded(took[took.size() / 2]) + ", the slowest of " +
                      std::to_string(took.size()) + " " + rounded(took.back()) + "; ";
@@ -89,6 +89,11 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
               : "; that of one that crashed on this host at once, to whoever waits on this host";
   if (const auto fits = store->fitting(ttl); !fits) {
     text += ". No session is opened with it: " + fits.error().message();
+    return finding{finding::level::warning, "ttl", std::move(text)};
+  }
+  if (ttl > measured->limit) {
+    text += ". No session is opened with it: the store takes " + print_duration(measured->limit) +
+            " at most, its max_ttl";
     return finding{finding::level::warning, "ttl", std::move(text)};
   }
   if (ttl >= least) return finding{finding::level::good, "ttl", std::move(text)};

@@ -210,6 +210,10 @@ refuse_writes() {
   expect 0 holdfast run x -- true
   expect 0 holdfast doctor
   says 'With a ttl of 20s'
+  expect 0 holdfast doctor --store "$HOLDFAST_STORE?ttl=5s"
+  says 'With a ttl of 5s'
+  HOLDFAST_TTL=25s expect 0 holdfast doctor
+  says warning 'No session is opened with it: the store takes 20s at most'
   expect 0 holdfast run x --ttl 15s -- true
   expect 0 holdfast doctor --store "redlock://$nodes?max_ttl=30s"
   says 'max_ttl' 'the URL says 30s' "the record of 127.0.0.1:$(port_of 1) 20s" 'recover --max-ttl'
@@ -228,6 +232,10 @@ refuse_writes() {
   hold_it --ttl 2s
   expect 75 holdfast run x --no-wait -- true
   says 'held by somebody else' 'who has it: holdfast show x'
+  HOLDFAST_STORE='' expect 75 holdfast run x --no-wait --store "redlock://$nodes" -- true
+  hint=$(sed -n 's/.*who has it: holdfast \(.*\) \[busy.*/\1/p' <<<"$output")
+  HOLDFAST_STORE='' expect 0 eval "holdfast $hint"
+  says 'held' 'sh'
   expect 0 holdfast show x
   says 'held' 'sh'
   expect 75 holdfast run x --wait 100ms -- true

@@ -21,7 +21,7 @@ std::string without(const node& n, std::size_t i) {
   return n.trouble.empty() ? name_of(n, i) + " did not answer" : "cannot be used: " + n.trouble;
 }
 
-/// Why it can be no voter of any store; empty when it can.
+/// Why it can, or may, be no voter of any store; empty when it can.
 std::string misfit(std::span<const node> nodes, std::size_t i) {
   const node_facts& f = nodes[i].facts;
   if (!f.master) return "is a replica; Redlock needs independent masters: take it out of the list";
@@ -30,7 +30,16 @@ std::string misfit(std::span<const node> nodes, std::size_t i) {
     const bool same = nodes[other].answered && nodes[other].facts.run_id == f.run_id;
     if (same) return "is the same server as " + name_of(nodes[other], other);
   }
-  return {};
+  return nodes[i].unsafe;
+}
+
+/// All that did not answer, and why; empty when there is none.
+std::string missing(std::span<const node> nodes) {
+  std::string all;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (!nodes[i].answered) all += (all.empty() ? "" : "; ") + without(nodes[i], i);
+  }
+  return all;
 }
 
 result<void> all_fit(std::span<const node> nodes) {
@@ -45,16 +54,8 @@ result<void> all_fit(std::span<const node> nodes) {
     if (!why.empty()) all += (all.empty() ? "" : "; ") + name_of(nodes[i], i) + " " + why;
   }
   if (all.empty()) return {};
-  return error(errc::invalid_argument, std::move(all));
-}
-
-/// All that did not answer, and why; empty when there is none.
-std::string missing(std::span<const node> nodes) {
-  std::string all;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].answered) all += (all.empty() ? "" : "; ") + without(nodes[i], i);
-  }
-  return all;
+  const std::string gone = missing(nodes);
+  return error(errc::invalid_argument, all + (gone.empty() ? "" : "; " + gone));
 }
 
 bool is_of_other_list(const founding::config& c, const node& n) {

@@ -70,6 +70,13 @@ TEST(founding, all_nodes_that_cannot_be_used_are_named_at_once) {
     const error e = plan(settings, nodes).error();
     EXPECT_TRUE(says(e, "host0 is a replica") && says(e, "host3 is a sentinel")) << e.message();
   }
+  nodes[1].answered = false;
+  nodes[2].unsafe = "drops keys";
+  const error all = founding::init(settings, nodes).error();
+  EXPECT_EQ(all.code(), errc::invalid_argument);
+  EXPECT_TRUE(says(all, "host0 is a replica") && says(all, "host2 drops keys") &&
+              says(all, "host1 did not answer"))
+      << all.message();
   nodes = blank(5);
   nodes[1].answered = nodes[4].answered = false;
   const error e = founding::init(settings, nodes).error();

@@ -80,12 +80,10 @@ std::string unsafe_setting(const io::redis_facts& server) {
          "): a held lock can vanish. Set maxmemory-policy noeviction";
 }
 
-result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<cluster>& c,
-                                                      const setup& how) {
+std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c, const setup& how) {
   wait_ready(c);
   const auto times = times_of(c);
   std::vector<founding::node> nodes;
-  std::string unsafe;
   for (node_index i = 0; i < c->size(); ++i) {
     const auto p = c->look_at(i);
     founding::node n;
@@ -97,12 +95,8 @@ result<std::vector<founding::node>> look_for_founding(const std::shared_ptr<clus
     n.at = times[i];
     n.trouble = p.trouble;
     n.fresh = io::random_session_id().str();
-    const std::string why = n.answered && p.server ? unsafe_setting(*p.server) : "";
-    if (!why.empty()) unsafe += (unsafe.empty() ? "" : "; ") + c->addresses()[i] + " " + why;
+    if (n.answered && p.server && !how.accept_unsafe) n.unsafe = unsafe_setting(*p.server);
     nodes.push_back(std::move(n));
-  }
-  if (!unsafe.empty() && !how.accept_unsafe) {
-    return error(errc::invalid_argument, std::move(unsafe));
   }
   return nodes;
 }
@@ -179,7 +173,6 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
                  "to set up or to recover");
   }
   const auto nodes = look_for_founding(c, how);
-  if (!nodes) return nodes.error();
   founding::config config;
   config.config_hash = c->set().config_hash;
   config.max_ttl = max_ttl_of(how, *c);
@@ -190,7 +183,7 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
                                              "; it must be from " + print_duration(core::ttl_min) +
                                              " to " + print_duration(core::ttl_max));
   }
-  const auto writes = plan(config, *nodes);
+  const auto writes = plan(config, nodes);
   if (!writes) return writes.error();
   if (writes->empty()) {
     overview all = look_over(c);
@@ -338,16 +331,29 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
 
 /// With tokens a URL's max_ttl only makes this client's limit lower.
 void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
-  if (!c.set().tokens || !c.set().max_ttl_given) return;
+  if (!c.set().tokens) return;
+  const auto warn = [&all](std::string text) {
+    all.push_back(about("max_ttl", finding::level::warning, std::move(text)));
+  };
+  std::optional<duration> first;
   for (node_index i = 0; i < c.size(); ++i) {
     const auto p = c.look_at(i);
-    if (!p.facts.record || p.facts.record->max_ttl == c.set().max_ttl) continue;
-    all.push_back(about("max_ttl", finding::level::warning,
-                        "the URL says " + print_duration(c.set().max_ttl) + ", the record of " +
-                            c.addresses()[i] + " " + print_duration(p.facts.record->max_ttl) +
-                            ": the records decide, the URL only forbids its clients a longer ttl. "
-                            "Let both say the same; recover --max-ttl changes the records"));
-    return;
+    if (!p.facts.record || p.standing == core::redlock::admission::standing::refused) continue;
+    const duration its = p.facts.record->max_ttl;
+    if (!first && c.set().max_ttl_given && its != c.set().max_ttl) {
+      warn("the URL says " + print_duration(c.set().max_ttl) + ", the record of " +
+           c.addresses()[i] + " " + print_duration(its) +
+           ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
+           "same; recover --max-ttl changes the records");
+    }
+    if (first && its != *first) {
+      return warn("the records of nodes differ, " + print_duration(*first) + " and " +
+                  print_duration(its) + " at " + c.addresses()[i] +
+                  ": a longer ttl is refused by some nodes, and the longest is waited out after a "
+                  "loss. When all nodes vote and no lock is held: holdfast redlock recover "
+                  "--max-ttl");
+    }
+    if (!first) first = its;
   }
 }
 
