@@ -47,7 +47,9 @@ struct typed {
       many->type_name("N");
       app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
     }
-    app.add_option("--ttl", ttl, "How long a silent holder keeps it: 100ms to 1h (default 30s)")
+    app.add_option("--ttl", ttl,
+                   "How long a silent holder keeps it: 100ms to 1h\n"
+                   "(default: 30s, or the store's max_ttl if less)")
         ->type_name("DURATION")
         ->not_empty(leave_out);
     app.add_option("--grace", grace,

@@ -54,7 +54,7 @@ std::string setting::origin_text() const {
 const std::array<key_info, 6>& all_keys() noexcept {
   static constexpr std::array<key_info, 6> keys{{
       {key::store, "store", "HOLDFAST_STORE", "local: (this machine)"},
-      {key::ttl, "ttl", "HOLDFAST_TTL", "the store's, else 30s"},
+      {key::ttl, "ttl", "HOLDFAST_TTL", "the URL's, else 30s or a shorter max_ttl"},
       {key::grace, "grace", "HOLDFAST_GRACE", "5s, at most a quarter of the ttl"},
       {key::wait, "wait", "HOLDFAST_WAIT", "forever"},
       {key::label, "label", "HOLDFAST_LABEL", "none"},

@@ -237,6 +237,21 @@ TEST(redlock_max_ttl, below_the_default_ttl_is_the_default) {
   EXPECT_EQ(holdfast::open(nodes.url("tokens=on"), {.ttl = 30s}).error(), errc::invalid_argument);
 }
 
+TEST(redlock_max_ttl, that_differs_between_nodes_is_what_a_majority_allows) {
+  five_nodes nodes;
+  nodes.init(20s);
+  for (const std::size_t i : {3U, 4U}) {
+    nodes[i].command({"HSET", "holdfast:node", "max_ttl", "60000"});
+  }
+  nodes[2].command({"HSET", "holdfast:node", "max_ttl", "10000"});
+  nodes.kill(0);
+  session s = nodes.open("tokens=on");
+  EXPECT_EQ(s.ttl(), 20s) << "10 s is what one node says, and three allow more";
+  const auto all = store::open(nodes.url("tokens=on", 1)).value().list();
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->sessions.size(), 1U) << "that of the first try is gone";
+}
+
 TEST_F(redlock_basics, a_key_of_another_program_is_busy_on_a_majority_only) {
   session s = nodes.open();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"SET", "a", "theirs"});

@@ -98,7 +98,8 @@ core::reply refusal_of(const reply& r) {
   }
   if (says(r, refusal::ttl)) {
     return {status::invalid, "the ttl is longer than " + print_duration(ttl_limit_of(r)) +
-                                 ", the max_ttl that this store was made with"};
+                                 ", the max_ttl that this store was made with. Take a shorter one; "
+                                 "docs/redis.md says how it is changed"};
   }
   if (says(r, refusal::large)) {
     return {status::unavailable,

@@ -99,6 +99,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
 
   struct tally;
   void open_records(time_point limit, core::on<core::open_reply> done);
+  void give_up(const core::open_reply& why, const core::on<core::open_reply>& done);
   void open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
                   core::open_reply why, core::on<core::open_reply> done);
   void not_recorded(const tally& t, core::open_reply& r) const;

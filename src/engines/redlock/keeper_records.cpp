@@ -9,8 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace holdfast::engines::redlock {
 
@@ -24,14 +26,15 @@ constexpr duration a_release = std::chrono::microseconds{250};
 
 std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().count()); }
 
+/// What a majority of those that vote allows; records may differ after a change of max_ttl.
 duration longest_ttl(const cluster& c) {
-  duration most = core::ttl_max;
-  for (node_index i = 0; i < c.size(); ++i) {
-    if (const auto p = c.look_at(i); p.facts.record) {
-      most = std::min(most, p.facts.record->max_ttl);
-    }
-  }
-  return most;
+  std::vector<duration> each;
+  for_each(c.now_voting()->voters, [&](node_index i) {
+    if (const auto p = c.look_at(i); p.facts.record) each.push_back(p.facts.record->max_ttl);
+  });
+  if (each.empty()) return {};
+  std::ranges::sort(each, std::greater{});
+  return each[std::min(each.size(), c.majority()) - 1];
 }
 
 std::string too_long(duration ttl, duration most) {
@@ -92,7 +95,7 @@ void keeper::open(core::on<core::open_reply> done) {
 /// or the same with another record, may still make another one.
 void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
                         core::open_reply why, core::on<core::open_reply> done) {
-  if (clock::now() >= limit) return done(std::move(why));
+  if (clock::now() >= limit) return give_up(why, done);
   cluster_->when_ready(
       limit,
       [self = shared_from_this(), asked, why = std::move(why), done = std::move(done)] {
@@ -101,7 +104,7 @@ void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point 
         for_each(now->voters, [&](node_index i) {
           more = more || !asked->voters.has(i) || asked->nonces[i] != now->nonces[i];
         });
-        more ? self->open_records(time_point::min(), done) : done(why);
+        more ? self->open_records(time_point::min(), done) : self->give_up(why, done);
       },
       cluster::readiness::settled);
 }
@@ -154,18 +157,27 @@ void keeper::open_records(time_point limit, core::on<core::open_reply> done) {
       return done(r);
     }
     self->not_recorded(*t, r);
-    if (r.what != status::unavailable) return done(r);
+    if (r.what != status::unavailable) return self->give_up(r, done);
     self->open_later(asked, limit, std::move(r), std::move(done));
   };
   gathering::ask(cluster_, std::move(q));
 }
 
+/// What fewer than a majority recorded would be listed as a session for its ttl.
+void keeper::give_up(const core::open_reply& why, const core::on<core::open_reply>& done) {
+  end_records({}, [](const core::reply&) {});
+  done(why);
+}
+
 /// Why too few nodes have the session's record.
 void keeper::not_recorded(const tally& t, core::open_reply& r) const {
   const std::size_t blocking = core::redlock::deny_count(cluster_->size());
-  r.what = t.denied.size() >= blocking    ? status::denied
-           : t.refused.size() >= blocking ? status::invalid
-                                          : status::unavailable;
+  const bool fits_too_few =
+      t.refused.size() >= blocking ||
+      (!t.refused.empty() && t.done.size() + t.refused.size() >= cluster_->majority());
+  r.what = t.denied.size() >= blocking ? status::denied
+           : fits_too_few              ? status::invalid
+                                       : status::unavailable;
   r.text = "the session was recorded by " + std::to_string(t.done.size()) + " of " +
            std::to_string(cluster_->size()) + " nodes, needed are " +
            std::to_string(cluster_->majority()) + t.text;
