@@ -92,9 +92,7 @@ std::string about_action(const std::string& action) {
   }
   return std::string(given_up) +
          "For another max_ttl all nodes that answer have to vote, if a majority does. A majority "
-         "has "
-         "to answer. It asks on "
-         "the terminal; without one it needs --yes.";
+         "has to answer. It asks on the terminal; without one it needs --yes.";
 }
 
 /// The action whose help is asked for; empty when it is that of all, or none.

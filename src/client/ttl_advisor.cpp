@@ -87,13 +87,11 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
   text += opened.life_directory.empty()
               ? ", and so does that of one that crashed"
               : "; that of one that crashed on this host at once, to whoever waits on this host";
-  if (const auto fits = store->fitting(ttl); !fits) {
-    text += ". No session is opened with it: " + fits.error().message();
-    return finding{finding::level::warning, "ttl", std::move(text)};
-  }
-  if (ttl > measured->limit) {
-    text += ". No session is opened with it: the store takes " + print_duration(measured->limit) +
-            " at most, its max_ttl";
+  const auto fits = store->fitting(ttl);
+  if (!fits || ttl > measured->limit) {
+    text += ". No session is opened with it: " +
+            (fits ? "the store takes " + print_duration(measured->limit) + " at most, its max_ttl"
+                  : fits.error().message());
     return finding{finding::level::warning, "ttl", std::move(text)};
   }
   if (ttl >= least) return finding{finding::level::good, "ttl", std::move(text)};

@@ -28,6 +28,11 @@ homes::server server_of(const node_facts& f) {
   return {std::string(process_of(f.run_id)), f.record ? f.record->id : std::string()};
 }
 
+time_point wait_over(time_point since, duration max_ttl) noexcept {
+  if (!active.wait_before_rejoin) return time_point::min();
+  return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
+}
+
 }  // namespace
 
 admission::admission(config c, first_sights sights)
@@ -109,11 +114,6 @@ std::string admission::misfit(node_index i, time_point now) const {
   return {};
 }
 
-time_point admission::wait_over(time_point since, duration max_ttl) noexcept {
-  if (!active.wait_before_rejoin) return time_point::min();
-  return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
-}
-
 admission::step admission::judge(node_index i, time_point now) {
   node_state& n = nodes_[i];
   const auto& record = n.facts.record;
@@ -166,10 +166,15 @@ void admission::admit_in_time(node_index i, time_point now) {
   n.look_at = now + std::min(late, behind_pause);
 }
 
+/// When the wait for a node that lost state ends, by all that is known.
+time_point admission::end_of_wait(node_index i, time_point now) {
+  return wait_over(sights_.note(nodes_[i].facts.record->nonce, now), longest_max_ttl());
+}
+
 void admission::wait_from_first_sight(node_index i, time_point now) {
   node_state& n = nodes_[i];
   n.is = standing::waiting;
-  n.ready = wait_over(sights_.note(n.facts.record->nonce, now), longest_max_ttl());
+  n.ready = end_of_wait(i, now);
   n.alone_at = only_stepped(i) ? std::max(alone_after(now), n.ready) : time_point::max();
   begin_join(i, n.ready);
 }
@@ -211,7 +216,7 @@ write admission::mark(node_index i) {
   w.record = n.facts.record ? *n.facts.record : any_record().value_or(node_record{});
   if (!n.facts.record) w.record.id = n.fresh;
   if (!n.facts.record) w.record.floor = 0;
-  if (n.facts.record || any_record()) w.record.max_ttl = longest_max_ttl();
+  w.record.max_ttl = longest_max_ttl();
   w.record.nonce = n.fresh;
   w.record.run_id = n.facts.run_id;
   w.record.durable = n.facts.durable;

@@ -154,6 +154,7 @@ class admission {
   bool knows_as_durable(node_index i, const node_facts& f) const;
   void admit(node_index i);
   void admit_in_time(node_index i, time_point now);
+  time_point end_of_wait(node_index i, time_point now);
   void wait_from_first_sight(node_index i, time_point now);
   void begin_join(node_index i, time_point ready);
   std::uint64_t kept_epoch_of(node_index i) const;
@@ -162,7 +163,6 @@ class admission {
   write durability_of(node_index i) const;
   step not_written(node_index i, write_reply r, time_point now);
   time_point alone_after(time_point now) const noexcept;
-  static time_point wait_over(time_point since, duration max_ttl) noexcept;
   bool still_waits(step& s, node_index i, time_point now);
   void go_on(step& s, time_point now);
   void take(node_index i, const rejoin::step& from, step& s);

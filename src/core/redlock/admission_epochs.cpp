@@ -29,8 +29,7 @@ node_record admission::alone_record(node_index i) const {
 bool admission::still_waits(step& s, node_index i, time_point now) {
   node_state& n = nodes_[i];
   if (n.is != standing::waiting || !active.wait_then_seal) return false;
-  const time_point since = sights_.note(n.facts.record->nonce, now);
-  n.ready = std::max(n.ready, wait_over(since, longest_max_ttl()));
+  n.ready = std::max(n.ready, end_of_wait(i, now));
   if (now >= n.ready) return false;
   s.wake = std::min(s.wake, n.ready);
   return true;

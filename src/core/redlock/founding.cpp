@@ -16,6 +16,11 @@ std::string name_of(const node& n, std::size_t i) {
   return n.facts.address.empty() ? "node " + std::to_string(i + 1) : n.facts.address;
 }
 
+void append(std::string& list, const char* between, const std::string& item) {
+  if (!list.empty() && !item.empty()) list += between;
+  list += item;
+}
+
 /// A node that refuses us has answered: a wrong password is not a server that is down.
 std::string without(const node& n, std::size_t i) {
   return n.trouble.empty() ? name_of(n, i) + " did not answer" : "cannot be used: " + n.trouble;
@@ -37,7 +42,7 @@ std::string misfit(std::span<const node> nodes, std::size_t i) {
 std::string missing(std::span<const node> nodes) {
   std::string all;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].answered) all += (all.empty() ? "" : "; ") + without(nodes[i], i);
+    if (!nodes[i].answered) append(all, "; ", without(nodes[i], i));
   }
   return all;
 }
@@ -51,11 +56,11 @@ result<void> all_fit(std::span<const node> nodes) {
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].answered) continue;
     const std::string why = misfit(nodes, i);
-    if (!why.empty()) all += (all.empty() ? "" : "; ") + name_of(nodes[i], i) + " " + why;
+    if (!why.empty()) append(all, "; ", name_of(nodes[i], i) + " " + why);
   }
   if (all.empty()) return {};
-  const std::string gone = missing(nodes);
-  return error(errc::invalid_argument, all + (gone.empty() ? "" : "; " + gone));
+  append(all, "; ", missing(nodes));
+  return error(errc::invalid_argument, std::move(all));
 }
 
 bool is_of_other_list(const founding::config& c, const node& n) {
@@ -67,7 +72,7 @@ result<void> all_ours(const founding::config& c, std::span<const node> nodes) {
   if (c.other_list) return {};
   std::string names;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (is_of_other_list(c, nodes[i])) names += (names.empty() ? "" : ", ") + name_of(nodes[i], i);
+    if (is_of_other_list(c, nodes[i])) append(names, ", ", name_of(nodes[i], i));
   }
   if (names.empty()) return {};
   return error(errc::invalid_argument,
@@ -80,7 +85,8 @@ result<void> all_ours(const founding::config& c, std::span<const node> nodes) {
 /// Why nothing is written although `waiting` (nodes that answer) and `away` do not vote.
 error too_early(std::size_t votes, std::size_t all, const std::string& waiting,
                 const std::string& away, bool changes_max_ttl) {
-  const std::string both = waiting + (waiting.empty() || away.empty() ? "" : ", ") + away;
+  std::string both = waiting;
+  append(both, ", ", away);
   std::string text = std::to_string(votes) + " of " + std::to_string(all) +
                      " nodes vote, which is a majority: " +
                      (changes_max_ttl ? "max_ttl is changed when all that answer vote"
@@ -108,8 +114,7 @@ result<bool> has_a_reason(const founding::config& c, std::span<const node> nodes
     if (n.votes) {
       ++votes;
     } else {
-      std::string& names = n.answered ? waiting : away;
-      names += (names.empty() ? "" : ", ") + name_of(n, i);
+      append(n.answered ? waiting : away, ", ", name_of(n, i));
     }
   }
   if (votes < majority(nodes.size())) return true;

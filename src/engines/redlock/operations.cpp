@@ -329,32 +329,32 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
             blank ? p.explanation : p.explanation + "; " + record_text(p, c.set().tokens)));
 }
 
-/// With tokens a URL's max_ttl only makes this client's limit lower.
+/// With tokens the nodes' records decide, and are to say the same.
 void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
-  if (!c.set().tokens) return;
-  const auto warn = [&all](std::string text) {
-    all.push_back(about("max_ttl", finding::level::warning, std::move(text)));
-  };
-  std::optional<duration> first;
+  std::vector<std::pair<std::string, duration>> records;
   for (node_index i = 0; i < c.size(); ++i) {
     const auto p = c.look_at(i);
     if (!p.facts.record || p.standing == core::redlock::admission::standing::refused) continue;
-    const duration its = p.facts.record->max_ttl;
-    if (!first && c.set().max_ttl_given && its != c.set().max_ttl) {
-      warn("the URL says " + print_duration(c.set().max_ttl) + ", the record of " +
-           c.addresses()[i] + " " + print_duration(its) +
-           ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
-           "same; recover --max-ttl changes the records");
-    }
-    if (first && its != *first) {
-      return warn("the records of nodes differ, " + print_duration(*first) + " and " +
-                  print_duration(its) + " at " + c.addresses()[i] +
-                  ": a longer ttl is refused by some nodes, and the longest is waited out after a "
-                  "loss. When all nodes vote and no lock is held: holdfast redlock recover "
-                  "--max-ttl");
-    }
-    if (!first) first = its;
+    records.emplace_back(c.addresses()[i], p.facts.record->max_ttl);
   }
+  if (records.empty()) return;
+  const auto& [address, first] = records.front();
+  const auto warn = [&all](std::string text) {
+    all.push_back(about("max_ttl", finding::level::warning, std::move(text)));
+  };
+  if (c.set().max_ttl_given && c.set().max_ttl != first) {
+    warn("the URL says " + print_duration(c.set().max_ttl) + ", the record of " + address + " " +
+         print_duration(first) +
+         ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
+         "same; recover --max-ttl changes the records");
+  }
+  const auto other =
+      std::ranges::find_if(records, [first = first](const auto& r) { return r.second != first; });
+  if (other == records.end()) return;
+  warn("the records of nodes differ, " + print_duration(first) + " and " +
+       print_duration(other->second) + " at " + other->first +
+       ": a longer ttl is refused by some nodes, and the longest is waited out after a loss. When "
+       "all nodes vote and no lock is held: holdfast redlock recover --max-ttl");
 }
 
 }  // namespace
@@ -365,7 +365,7 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
   wait_ready(c);
   const auto times = times_of(c);
   for (node_index i = 0; i < c->size(); ++i) judge_node(*c, i, times[i], all);
-  judge_max_ttl(*c, all);
+  if (c->set().tokens) judge_max_ttl(*c, all);
   if (auto v = c->verdict(); v) {
     all.push_back(about("majority", level::good,
                         std::to_string(c->now_voting()->voters.size()) + " of " +
