@@ -85,7 +85,7 @@ node_set debt::up() const {
   return s;
 }
 
-void debt::run(stage /*s*/) {
+void debt::run() {
   settled done;
   {
     const std::lock_guard hold(mutex_);

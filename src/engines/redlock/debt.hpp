@@ -39,7 +39,7 @@ class debt final : public io::redis_receiver,
 
   void answered(std::uint64_t tag, const io::redis_answer& a) override;
   void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override;
-  void run(stage s) override;
+  void run() override;
   void connected(node_index i) override;
   void disconnected(node_index i) override;
 

@@ -53,7 +53,7 @@ round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told)
       mutex_(cluster_->loop()) {}
 
 /// Its owner has waited since it was sent.
-void round::fetch(stage /*s*/) const noexcept {
+void round::fetch() const noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(told_.get());
   io::prefetch(at - io::cache_line_bytes, 5 * io::cache_line_bytes);
 }
@@ -200,7 +200,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (ended) finish(*ended);
 }
 
-void round::run(stage /*s*/) {
+void round::run() {
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);

@@ -80,8 +80,8 @@ class round final : public io::redis_receiver,
 
   void answered(std::uint64_t tag, const io::redis_answer& a) override;
   void answered_late(std::uint64_t tag, const wire::reply* r, time_point at) override;
-  void run(stage s) override;
-  void fetch(stage s) const noexcept override;
+  void run() override;
+  void fetch() const noexcept override;
 
  private:
   using step = core::redlock::attempt::step;

@@ -31,8 +31,8 @@ void stages::end() {
 void stages::run(stage s) {
   running_.swap(waiting_[static_cast<std::size_t>(s)]);
   for (std::size_t i = 0; i < running_.size(); ++i) {
-    if (i + ahead < running_.size()) running_[i + ahead]->fetch(s);
-    running_[i]->run(s);
+    if (i + ahead < running_.size()) running_[i + ahead]->fetch();
+    running_[i]->run();
   }
   running_.clear();
 }

@@ -25,9 +25,9 @@ class staged {
   staged(const staged&) = delete;
   staged& operator=(const staged&) = delete;
   virtual ~staged() = default;
-  virtual void run(stage s) = 0;
+  virtual void run() = 0;
   /// Has what run() needs brought to the processor. Nothing may depend on it.
-  virtual void fetch(stage /*s*/) const noexcept {}
+  virtual void fetch() const noexcept {}
 };
 
 /// Tells what follows from answers that came together stage by stage, and not lock by lock: all

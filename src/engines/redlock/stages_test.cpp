@@ -16,10 +16,10 @@ namespace {
 /// Writes down what is run, and then does what it was made for.
 class noting final : public staged {
  public:
-  noting(std::vector<std::string>& to, std::string name, std::function<void()> then = {})
+  noting(std::vector<std::string>& to, std::string name, std::function<void()> then)
       : to_(to), name_(std::move(name)), then_(std::move(then)) {}
-  void run(stage s) override {
-    to_.push_back(name_ + std::to_string(static_cast<int>(s)));
+  void run() override {
+    to_.push_back(name_);
     if (then_) then_();
   }
 
@@ -44,6 +44,7 @@ class redlock_stages : public ::testing::Test {
     over.wait();
   }
   void add(stage s, std::string name, std::function<void()> then = {}) {
+    name += std::to_string(static_cast<int>(s));
     all_.add(s, std::make_shared<noting>(ran_, std::move(name), std::move(then)));
   }
 
