@@ -2,6 +2,8 @@
 
 #include "bench/measure.hpp"
 
+#include <sched.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -65,9 +67,24 @@ std::string load() {
   return text;
 }
 
+/// With a policy of real time (chrt -r 1) other programs of the machine count for less: ratios of
+/// two such runs may be compared, and not with those of another policy.
+const char* policy() {
+  switch (::sched_getscheduler(0)) {
+    case SCHED_RR:
+      return "SCHED_RR";
+    case SCHED_FIFO:
+      return "SCHED_FIFO";
+    case SCHED_OTHER:
+      return "SCHED_OTHER";
+    default:
+      return "another policy";
+  }
+}
+
 int run(const std::vector<row>& rows, const effort& e, const char* only) {
-  std::printf("medians of %d rounds of %.1f s a side; load of the machine %s\n", e.rounds,
-              e.seconds, load().c_str());
+  std::printf("medians of %d rounds of %.1f s a side; %s; load of the machine %s\n", e.rounds,
+              e.seconds, policy(), load().c_str());
   bool good = true;
   for (const auto& [name, measure] : rows) {
     if (std::strstr(name, only) == nullptr) continue;
