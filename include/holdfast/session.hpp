@@ -76,6 +76,10 @@ struct session_status {
 /// let go of anything once main() has returned: on stores with servers, an object with static
 /// storage leaves what it held to the ttl, and calls from there may answer `unavailable`.
 ///
+/// Nor what follows from `std::bad_alloc`: a call that ends with it may leave its lock held, and the
+/// name refused as `busy`, until the session is closed; where the library could not go on safely
+/// without memory, on its own threads and while it sends, the process ends.
+///
 /// On a thread of the library, where completions, observers and on_lost() run, nothing waits: it
 /// may be the one that brings the answers. There close() and the destructor only begin, and a call
 /// that has no answer at once is refused with `invalid_argument`: acquire() without a callback,
