@@ -76,9 +76,9 @@ struct session_status {
 /// let go of anything once main() has returned: on stores with servers, an object with static
 /// storage leaves what it held to the ttl, and calls from there may answer `unavailable`.
 ///
-/// Nor what follows from `std::bad_alloc`: a call that ends with it may leave its lock held, and the
-/// name refused as `busy`, until the session is closed; where the library could not go on safely
-/// without memory, on its own threads and while it sends, the process ends.
+/// Nor anything once memory has ended: a call that throws `std::bad_alloc` may leave its lock held,
+/// and the name refused as `busy`, until the session is closed; on the library's own threads, and
+/// while a command is sent, it ends the process.
 ///
 /// On a thread of the library, where completions, observers and on_lost() run, nothing waits: it
 /// may be the one that brings the answers. There close() and the destructor only begin, and a call
