@@ -289,7 +289,7 @@ void keeper::close(core::on<core::reply> done) {
   for (const auto& t : takers) t->cancel();
   run(after);
   if (again) return done(reply_of(status::gone));
-  end_records(std::move(keys), std::move(done));
+  end_records(std::move(keys), {}, std::move(done));
 }
 
 }  // namespace holdfast::engines::redlock

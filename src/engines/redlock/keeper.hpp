@@ -98,13 +98,13 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then);
 
   struct tally;
-  void open_records(time_point limit, core::on<core::open_reply> done);
-  void give_up(const core::open_reply& why, const core::on<core::open_reply>& done);
+  void open_records(time_point limit, node_set before, core::on<core::open_reply> done);
+  void give_up(const core::open_reply& why, node_set asked, const core::on<core::open_reply>& done);
   void open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
                   core::open_reply why, core::on<core::open_reply> done);
   void not_recorded(const tally& t, core::open_reply& r) const;
   std::string record_bytes(node_index i, const ballots& b) const;
-  void end_records(std::vector<placed_key> keys, core::on<core::reply> done);
+  void end_records(std::vector<placed_key> keys, node_set also, core::on<core::reply> done);
 
   void carry_out(renewal::step s, jobs& after);
   void send_batch(const renewal::batch& b);
