@@ -341,13 +341,23 @@ assert e["owner"]["program"] == "sh", a'
   for i in 1 2 3 4 5; do cli "$i" SET backup data; done
   expect 75 holdfast run backup --no-wait -- true
   says 'that key has no ttl'
+  expect 75 holdfast run backup --wait 300ms -- true
+  says 'held by somebody else; that key has no ttl' 'waited'
   expect 0 holdfast show backup
   says 'what other programs keep under that name is not shown'
   [[ $output != *free* ]]
   hold_it
   expect 0 holdfast ls
   [[ $(tail -n 1 <<<"$output") == *'?' ]]
-  release
+  in_background run x --wait 3s -- true 2>said
+  waiter=$pid
+  sleep 0.5
+  for i in 1 2 3 4 5; do cli "$i" SET x data; done
+  code=0
+  wait "$waiter" || code=$?
+  [[ $code == 75 ]]
+  grep 'that key has no ttl.*waited' said
+  release || true
 }
 
 @test "a majority that lost its state comes back by recover, which asks" {

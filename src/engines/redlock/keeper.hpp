@@ -50,7 +50,8 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     state is{state::contending};
     std::shared_ptr<contender> taker{};
     core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
-    core::reply verdict{};                ///< over: what confirm says.
+    core::reply verdict{};                ///< over: what confirm says; contending: its text.
+    bool unheard{};                       ///< That text is newer than what was confirmed.
     core::redlock::renewal::handle handle{};
     placed_key key{};  ///< Begins with what a renewal reads, as does the handle before it.
     token granted{};
@@ -92,6 +93,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   bool held(std::uint64_t request, round::result_of& r) override;
   void late(std::uint64_t request, node_index i) override;
   void unrecorded(node_set where) override;
+  void hindered(std::uint64_t request, std::string by) override;
   void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   placed_key release_of(entry& e);
