@@ -32,7 +32,8 @@ std::optional<core::reply> objection(const core::enqueue_request& r) {
   if (!r.how.is_exclusive()) {
     return reply_of(status::unsupported,
                     "redlock has exclusive locks only: shared mode and permits(n) are unsound over "
-                    "independent masters. A local: store (one machine) has them");
+                    "independent masters. local: (one machine), redis://, etcd:// and "
+                    "zookeeper:// stores have them");
   }
   if (r.name.str().starts_with(reserved_prefix)) {
     return reply_of(status::invalid, "names that begin with '" + std::string(reserved_prefix) +
