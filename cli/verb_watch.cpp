@@ -56,6 +56,7 @@ int print_change(const change& c, const snapshot& all, bool json) {
 int follow(store& st, bool json, const report& out) {
   auto before = st.list();
   if (!before) return fail_in(st.url(), before.error(), out);
+  warn_of_gaps(st.url(), *before, out);
   if (const int code = print_first(st.url(), *before, json); code != 0) return code;
   while (true) {
     // A session that is taken over by time alone may change the picture without a change record.

@@ -366,6 +366,10 @@ assert e["owner"]["program"] == "sh", a'
   expect 69 holdfast run x -- true
   says 'Waiting alone brings none back' 'wait until max_ttl has passed' 'holdfast redlock recover'
   [[ $output != *'does not vote for'* ]]
+  for words in ls 'ls --names' 'show x' 'ls --json'; do
+    expect 0 holdfast $words
+    says warning 'locks may be held that are not shown: ' 'lost its state' 'redlock recover'
+  done
   expect 64 holdfast redlock recover </dev/null
   says 'may be granted again' '--yes'
   cat >talk.exp <<'T'
@@ -385,6 +389,8 @@ T
   ANSWER=yes expect 0 timeout 30 expect talk.exp
   after=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
   ((after > before))
+  expect 0 holdfast ls
+  [[ $output != *warning* ]]
 }
 
 @test "tokens=off gives no token, not even that of the run around it, and denies nobody" {
