@@ -80,6 +80,10 @@ load setup
 @test "an unknown scheme is 64 and says so" {
   expect 64 holdfast run x --store nosuch://h -- true
   [[ $output == *nosuch* ]]
+  for url in nosuch:// nosuch://h?ttl=5 nosuch+tls://,; do
+    expect 64 holdfast run x --store "$url" -- true
+    says "unknown store URL scheme 'nosuch'; built in: "
+  done
 }
 
 @test "an unusable store is 69" {
