@@ -229,7 +229,7 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   typed t;
   t.add_to(app, about);
   if (const auto code = parse(app, given)) return *code;
-  const report out(t.common.json);
+  const report out = t.common.speaker();
   if (const auto code = check(t, out)) return *code;
   redlock::setup how;
   how.accept_unsafe = t.accept_unsafe;

@@ -81,7 +81,7 @@ int verb_watch(const std::vector<std::string>& after_verb) {
   common_options common;
   common.add_to(app);
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
-  const report out(common.json);
+  const report out = common.speaker();
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   return follow(std::get<store>(opened), common.json, out);
