@@ -4,36 +4,7 @@
 
 load setup
 load servers
-
-setup_file() {
-  command -v redis-server >/dev/null || return 0
-  nodes=''
-  local i
-  for i in 1 2 3 4 5; do
-    start_server "$i"
-    nodes+=${nodes:+,}127.0.0.1:$(port_of "$i")
-  done
-  export nodes
-}
-
-teardown_file() {
-  local i
-  for i in 1 2 3 4 5 6; do stop_server "$i"; done
-}
-
-setup() {
-  command -v redis-server >/dev/null || skip "NOT TESTED: no redis-server"
-  bare_surroundings
-  store="local:$BATS_TEST_TMPDIR/store"
-  local i
-  for i in 1 2 3 4 5; do
-    revive_server "$i"
-    cli "$i" FLUSHALL >/dev/null
-  done
-  export HOLDFAST_STORE=redlock://$nodes
-}
-
-initialised() { holdfast redlock init "$@" >/dev/null; }
+load redlock_servers
 
 @test "from empty servers to a fenced lock" {
   for words in 'run x -- true' ls 'show x' watch 'deny x' 'redlock status'; do
@@ -216,9 +187,10 @@ refuse_writes() {
   says warning 'No session is opened with it: the store takes 20s at most'
   expect 0 holdfast run x --ttl 15s -- true
   expect 0 holdfast doctor --store "redlock://$nodes?max_ttl=30s"
-  says 'max_ttl' 'the URL says 30s' "the record of 127.0.0.1:$(port_of 1) 20s" 'recover --max-ttl'
+  says "the URL's max_ttl is 30s" "the record of 127.0.0.1:$(port_of 1) 20s"
+  says 'recover --max-ttl'
   expect 0 holdfast doctor --store "redlock://$nodes?max_ttl=20s"
-  [[ $output != *'the URL says'* ]]
+  [[ $output != *"the URL's max_ttl"* ]]
   expect 0 holdfast redlock recover --yes --other-list --store "redlock://${nodes%,*}"
   expect 0 holdfast run x --ttl 15s --store "redlock://${nodes%,*}" -- true
   expect 0 holdfast redlock recover --yes --other-list
