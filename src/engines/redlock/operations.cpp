@@ -153,15 +153,21 @@ error not_all_written(const cluster& c, const std::string& verb, duration max_tt
   return {errc::outcome_unknown, std::move(text)};
 }
 
-/// What was asked for, else what the nodes still have, else the default.
-duration max_ttl_of(const setup& how, const cluster& c) {
-  if (how.max_ttl > duration::zero()) return how.max_ttl;
+/// The longest that a node's record says; zero: there is none.
+duration kept_max_ttl(const cluster& c) {
   duration kept{};
   for (node_index i = 0; i < c.size(); ++i) {
     if (const auto p = c.look_at(i); p.facts.record) {
       kept = std::max(kept, p.facts.record->max_ttl);
     }
   }
+  return kept;
+}
+
+/// What was asked for, else what the nodes still have, else the default.
+duration max_ttl_of(const setup& how, const cluster& c) {
+  if (how.max_ttl > duration::zero()) return how.max_ttl;
+  const duration kept = kept_max_ttl(c);
   return kept > duration::zero() ? kept : c.set().max_ttl;
 }
 
@@ -217,7 +223,9 @@ result<void> may_set(const std::shared_ptr<cluster>& c, const founding::config& 
                                              print_duration(*c->set().ttl) +
                                              " or more; nothing was written");
   }
-  return config.changes_max_ttl ? long_sessions_ended(c, config.max_ttl) : result<void>();
+  // No session has a longer ttl than the nodes allowed.
+  if (config.max_ttl >= kept_max_ttl(*c)) return {};
+  return long_sessions_ended(c, config.max_ttl);
 }
 
 result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, const char* verb,
