@@ -63,6 +63,25 @@ std::optional<std::string> name_with_dash(const CLI::App& app, const words& give
   return "NAME is required, and " + app.get_name() + " takes none that begins with a dash";
 }
 
+const CLI::Option* option_named(const CLI::App& app, const std::string& word) {
+  return word.size() > 1 && word.starts_with('-') ? app.get_option_no_throw(word) : nullptr;
+}
+
+/// CLI11 would take the option that follows for the value.
+std::optional<std::string> forgotten_value(const CLI::App& app, const words& given) {
+  const auto& all = given.ours;
+  for (std::size_t i = 0; i + 1 < all.size() && all[i] != "--"; ++i) {
+    const CLI::Option* o = option_named(app, all[i]);
+    if (o == nullptr || o->get_items_expected_min() == 0) continue;
+    if (option_named(app, all[i + 1]) != nullptr) {
+      return all[i] + " lacks its value (" + o->get_type_name() + "): after it comes the option " +
+             all[i + 1] + ". If that is the value, write " + all[i] + "=" + all[i + 1];
+    }
+    ++i;
+  }
+  return std::nullopt;
+}
+
 std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
   if (const auto said = name_with_dash(app, given)) return *said;
   if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
@@ -128,15 +147,19 @@ std::optional<int> parse(arguments& verb, const words& given) {
   CLI::App& app = verb.app();
   app.get_formatter()->column_width(28);
   app.footer("\n" + exit_code_table() + "\nSee holdfast(1).");
+  const auto wrong = [&](const std::string& what) {
+    return report(wants_json(given.ours))
+        .fail(exit_code::usage,
+              app.get_name() + ": " + what + "; see holdfast " + app.get_name() + " --help");
+  };
+  if (const auto said = forgotten_value(app, given)) return wrong(*said);
   try {
     std::vector<std::string> reversed(given.ours.rbegin(), given.ours.rend());
     app.parse(reversed);
   } catch (const CLI::CallForHelp&) {
     return print(app.help("holdfast"));
   } catch (const CLI::ParseError& e) {
-    return report(wants_json(given.ours))
-        .fail(exit_code::usage, app.get_name() + ": " + explain(app, e, given) + "; see holdfast " +
-                                    app.get_name() + " --help");
+    return wrong(explain(app, e, given));
   }
   return std::nullopt;
 }

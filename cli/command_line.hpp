@@ -40,6 +40,8 @@ struct common_options {
   bool json{};
 
   void add_to(arguments& verb);
+  /// Says what is said about the store in words that fit these options.
+  report speaker(bool verbose = false) const { return report(json, verbose, store); }
 };
 
 /// Loads files and environment and puts --store over them; an exit code on a fault. Warns about a

@@ -197,7 +197,7 @@ int hold_and_run(const std::vector<std::string>& after_verb, held_as what) {
   t.add_to(app, what);
   const words given = cut_at_dashes(after_verb);
   if (const auto code = parse(app, given)) return *code;
-  const report out(t.common.json, t.verbose);
+  const report out = t.common.speaker(t.verbose);
 
   run_options options;
   if (const auto code = read_options(t, options, out)) return *code;

@@ -17,6 +17,12 @@ std::variant<store, int> open_named(const settings& s, const report& out) {
 
 }  // namespace
 
+void warn_of_gaps(const std::string& url, const snapshot& all, const report& out) {
+  if (all.lacks.empty()) return;
+  out.warn("warning: store " + harmless(url) +
+           ": locks may be held that are not shown: " + all.lacks);
+}
+
 std::variant<store, int> open_store(const common_options& given, const report& out) {
   settings s;
   if (const auto code = load_settings(s, given, out)) return *code;
@@ -35,6 +41,7 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
   store& st = std::get<store>(opened);
   auto all = st.list();
   if (!all) return fail_in(st.url(), all.error(), out);
+  warn_of_gaps(st.url(), *all, out);
   return picture{st.url(), std::move(*all)};
 }
 

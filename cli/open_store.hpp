@@ -14,6 +14,9 @@ namespace holdfast::cli {
 /// sentence.
 std::variant<store, int> open_store(const common_options& given, const report& out);
 
+/// Says that `all` may not be all, where that is known.
+void warn_of_gaps(const std::string& url, const snapshot& all, const report& out);
+
 /// A store as it was seen once.
 struct picture {
   std::string url;

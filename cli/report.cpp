@@ -1,5 +1,7 @@
 #include "cli/report.hpp"
 
+#include "cli/settings.hpp"
+
 #include <holdfast/duration.hpp>
 
 #include <fmt/core.h>
@@ -65,7 +67,30 @@ std::size_t utf8_length(std::string_view text) {
 
 }  // namespace
 
-int report::fail(int code, const std::string& name, const std::string& text) const {
+std::string with_store(const std::string& text, const std::string& store_option) {
+  constexpr std::string_view command = "holdfast redlock ";
+  if (store_option.empty()) return text;
+  std::string quoted;
+  for (const char c : harmless(without_password(store_option))) {
+    quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  }
+  std::string out;
+  std::size_t done = 0;
+  for (std::size_t at = 0; (at = text.find(command, at)) != std::string::npos;) {
+    at += command.size();
+    const std::size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz", at);
+    const std::string action = text.substr(at, end - at);
+    if (action != "init" && action != "recover" && action != "status") continue;
+    at += action.size();
+    // In quotes always: a sentence may go on with a full stop.
+    out.append(text, done, at - done).append(" --store '").append(quoted).append("'");
+    done = at;
+  }
+  return out.append(text, done);
+}
+
+int report::fail(int code, const std::string& name, const std::string& said) const {
+  const std::string text = with_store(said, store_option_);
   if (!json_) {
     // Others have written in it: the reason of a denial, names in a store, paths.
     say(fmt::format("holdfast: {} [{}]", harmless(text), name));
@@ -85,7 +110,8 @@ int report::fail(const error& e, const std::string& what) const {
   return fail(to_int(exit_for(e.code())), name_of(e.code()), what + ": " + e.message());
 }
 
-void report::warn(const std::string& text) const {
+void report::warn(const std::string& said) const {
+  const std::string text = with_store(said, store_option_);
   if (json_) {
     say(nlohmann::json{{"version", 1}, {"warning", text}}.dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace holdfast::cli {
@@ -17,7 +18,9 @@ namespace holdfast::cli {
 /// Speaks to standard error: one sentence a line, or one JSON object a line.
 class report {
  public:
-  explicit report(bool json = false, bool verbose = false) : json_(json), verbose_(verbose) {}
+  /// `store_option`: the store that was given by --store, for advice that is meant to be copied.
+  explicit report(bool json = false, bool verbose = false, std::string store_option = {})
+      : json_(json), verbose_(verbose), store_option_(std::move(store_option)) {}
 
   bool json() const noexcept { return json_; }
   bool verbose() const noexcept { return verbose_; }
@@ -34,7 +37,13 @@ class report {
  private:
   bool json_;
   bool verbose_;
+  std::string store_option_;
 };
+
+/// `text` with each `holdfast redlock ACTION` in it as it has to be typed where the store was named
+/// by the option --store alone: with that option, and never with a password. An empty
+/// `store_option` changes nothing.
+std::string with_store(const std::string& text, const std::string& store_option);
 
 /// Writes to standard output; 69 when that fails (a full disk), said to `out`, else 0.
 int print(const std::string& text, const report& out = report());

@@ -27,6 +27,17 @@ TEST(report_text, lengths_of_time_are_rounded_for_people) {
   EXPECT_EQ(rounded(76h), "3d04h");
 }
 
+TEST(report_text, a_command_that_is_advised_names_the_store_that_was_an_option) {
+  const std::string text = "run: holdfast redlock init. See holdfast redlock status, or redlock";
+  EXPECT_EQ(with_store(text, ""), text);
+  EXPECT_EQ(with_store(text, "redlock://me:secret@a,b?x=y&z"),
+            "run: holdfast redlock init --store 'redlock://me@a,b?x=y&z'. See holdfast redlock "
+            "status --store 'redlock://me@a,b?x=y&z', or redlock");
+  EXPECT_EQ(with_store("holdfast redlock ACTION", "redlock://a"), "holdfast redlock ACTION");
+  EXPECT_EQ(with_store("holdfast redlock init", "redlock://it's"),
+            R"(holdfast redlock init --store 'redlock://it'\''s')");
+}
+
 TEST(exit_codes, every_error_has_the_code_of_the_table) {
   EXPECT_EQ(exit_for(errc::busy), exit_code::not_obtained);
   EXPECT_EQ(exit_for(errc::timed_out), exit_code::not_obtained);

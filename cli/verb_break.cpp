@@ -17,7 +17,7 @@ int verb_break(const std::vector<std::string>& after_verb) {
   which.add_to(app);
   common.add_to(app);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
-  const report out(common.json);
+  const report out = common.speaker();
   if (const auto code = which.check(out)) return *code;
 
   auto opened = open_store(common, out);

@@ -58,7 +58,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   replace.add_to(app);
   common.add_to(app);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
-  const report out(common.json);
+  const report out = common.speaker();
   if (const auto code = which.check(out)) return *code;
   if (const auto code = replace.check(out)) return *code;
   if (!replace.fence.empty()) return replace.run(common, which, operator_name(), why, out);

@@ -151,11 +151,12 @@ int verb_doctor(const std::vector<std::string>& after_verb) {
   common_options common;
   common.add_to(app);
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
-  const report out(common.json);
+  const report out = common.speaker();
   settings s;
   if (const auto code = load_settings(s, common, out)) return *code;
   diagnosis d = examine(s);
   add_settings(d, s);
+  for (finding& f : d.found) f.text = with_store(f.text, common.store);
   const int printed = common.json ? print_json(s, d) : print_text(s, d);
   return printed != 0 ? printed : d.code;
 }

@@ -79,7 +79,7 @@ int verb_leader(const std::vector<std::string>& after_verb) {
   app.add_flag("--watch", watch, "Who leads, then every change, until it is interrupted");
   common.add_to(app);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
-  const report out(common.json);
+  const report out = common.speaker();
   const lock_name which(name);
   if (const auto good = which.check(); !good) {
     return out.fail(exit_code::usage, good.error().message());

@@ -64,7 +64,7 @@ int verb_ls(const std::vector<std::string>& after_verb) {
   auto* by_session = app.add_flag("--sessions", sessions, "Sessions instead of locks");
   app.add_flag("--names", names, "Only the names, one a line, unescaped")->excludes(by_session);
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
-  const report out(common.json);
+  const report out = common.speaker();
 
   const auto seen = look_at_store(common, out);
   if (const int* code = std::get_if<int>(&seen)) return *code;

@@ -73,7 +73,9 @@ constexpr const char* about_all =
     "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
     "locks which are held now stay exclusive: do it only when a majority lost its state. "
     "status: 78 when the store was never set up, 69 when no locks can be granted, 64 when the "
-    "servers or the list of nodes are wrong. recover: 75 where a majority votes.";
+    "servers or the list of nodes are wrong. recover: 75 where a majority votes, or a session has "
+    "a "
+    "longer ttl than --max-ttl.";
 
 /// What the help of one action begins with.
 std::string about_action(const std::string& action) {
@@ -91,8 +93,9 @@ std::string about_action(const std::string& action) {
            "whether nodes take writes; doctor can.";
   }
   return std::string(given_up) +
-         "For another max_ttl all nodes that answer have to vote, if a majority does. A majority "
-         "has to answer. It asks on the terminal; without one it needs --yes.";
+         "For another max_ttl all nodes that answer have to vote, if a majority does, and none may "
+         "have the record of a session with a longer ttl (75). A majority has to answer. It asks "
+         "on the terminal; without one it needs --yes.";
 }
 
 /// The action whose help is asked for; empty when it is that of all, or none.
@@ -229,7 +232,7 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   typed t;
   t.add_to(app, about);
   if (const auto code = parse(app, given)) return *code;
-  const report out(t.common.json);
+  const report out = t.common.speaker();
   if (const auto code = check(t, out)) return *code;
   redlock::setup how;
   how.accept_unsafe = t.accept_unsafe;

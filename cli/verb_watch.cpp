@@ -56,6 +56,7 @@ int print_change(const change& c, const snapshot& all, bool json) {
 int follow(store& st, bool json, const report& out) {
   auto before = st.list();
   if (!before) return fail_in(st.url(), before.error(), out);
+  warn_of_gaps(st.url(), *before, out);
   if (const int code = print_first(st.url(), *before, json); code != 0) return code;
   while (true) {
     // A session that is taken over by time alone may change the picture without a change record.
@@ -80,7 +81,7 @@ int verb_watch(const std::vector<std::string>& after_verb) {
   common_options common;
   common.add_to(app);
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
-  const report out(common.json);
+  const report out = common.speaker();
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   return follow(std::get<store>(opened), common.json, out);

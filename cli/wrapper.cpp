@@ -457,8 +457,11 @@ int wrapper::finish(session& s, lock held, const message& ended) {
                                                   printable_, s.url(), why, what));
   }
   if (!released) {
-    out_.warn(fmt::format("lock \"{}\": not released in the store, free after {}: {}", printable_,
-                          rounded(ttl_), released.error().message()));
+    // Not when others get it: a server that lost its state may grant nothing for longer.
+    out_.warn(
+        fmt::format("lock \"{}\": not released in the store, where it ends with its ttl "
+                    "({}): {}",
+                    printable_, rounded(ttl_), released.error().message()));
   }
   if (WIFSIGNALED(status)) return exit_of_signal(WTERMSIG(status));
   return WEXITSTATUS(status);

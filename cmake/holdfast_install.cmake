@@ -18,6 +18,11 @@ install(EXPORT holdfast_targets NAMESPACE holdfast:: DESTINATION ${package_dir}
 install(FILES LICENSE README.md CHANGELOG.md CONTRIBUTING.md DESTINATION ${CMAKE_INSTALL_DOCDIR}
   COMPONENT development)
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+# What the documentation links to besides; see tests/install/links.py.
+install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development
+  USE_SOURCE_PERMISSIONS PATTERN CMakeLists.txt EXCLUDE)
+install(FILES tests/guards/contract.py DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/guards
+  COMPONENT development)
 # To be copied into the stores that they are for: docs/guards.md.
 install(FILES guards/etcd_fence.sh guards/http_fence.py guards/object_fence.py
   guards/postgresql.sql guards/redis.lua guards/sqlite.sql

@@ -46,7 +46,9 @@ struct overview {
   std::size_t needed{};  ///< How many must, for locks to be granted.
   /// What opening a session would answer; nothing when locks can be granted.
   std::optional<errc> trouble;
-  std::string advice;  ///< Why, and what to do; without trouble why nothing was done, if so.
+  /// Why, and what to do. Without trouble: why nothing was done, or what the URL says that does not
+  /// fit the nodes; mostly empty.
+  std::string advice;
 };
 
 /// How a store is set up.
@@ -69,10 +71,10 @@ HOLDFAST_EXPORT result<overview> status(std::string_view url);
 /// Writes the first node records. Every node has to answer, and none may have a record; other keys
 /// and `appendonly no` are accepted. Locks can be taken when it returns.
 /// Errors: `invalid_argument` (set up already, a replica, the same server twice, an unsafe
-/// setting), `unavailable` (a node cannot be used; nothing was written), `outcome_unknown` (some
-/// records may have been written; the message names the nodes that did not confirm theirs, what
-/// they said, and whether a majority votes, which brings in the others when they take writes),
-/// `unsupported`.
+/// setting, a ttl of the URL that would be longer than `max_ttl`), `unavailable` (a node cannot be
+/// used; nothing was written), `outcome_unknown` (some records may have been written; the message
+/// names the nodes that did not confirm theirs, what they said, and whether a majority votes, which
+/// brings in the others when they take writes), `unsupported`.
 HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {});
 
 /// Writes new records on every node that answers, after a majority lost its state. What it gives
@@ -82,7 +84,8 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {
 /// and neither changes, nothing is written.
 /// Errors: as init(); it needs a majority of the nodes. `invalid_argument` also: a node belongs to
 /// a store with another list. `busy`: a majority votes, so nothing is lost that it could bring
-/// back; a node that does not vote yet does so by itself when what it lost has ended.
+/// back; a node that does not vote yet does so by itself when what it lost has ended. `busy` also:
+/// another `max_ttl` is to be set, and the nodes have records of sessions with a longer ttl.
 HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
 
 }  // namespace holdfast::redlock

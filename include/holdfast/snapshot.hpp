@@ -73,6 +73,9 @@ struct lock_info {
 struct snapshot {
   std::vector<lock_info> locks;        ///< By name, byte order.
   std::vector<session_info> sessions;  ///< By id.
+  /// For people: why locks may be held that are not in it, as on a Redlock store without a majority
+  /// that votes; empty when nothing is known to be missing.
+  std::string lacks{};
 };
 
 }  // namespace holdfast

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <holdfast/export.hpp>
+
 #include <compare>
 #include <cstdint>
 

@@ -69,16 +69,16 @@ std::string built_in() {
   return text.empty() ? "none" : text;
 }
 
-result<row> row_of(const core::store_url& url) {
+result<row> row_of(const std::string& scheme) {
   for (const auto& r : rows) {
-    if (r.open != nullptr && r.scheme == url.scheme) return r;
+    if (r.open != nullptr && r.scheme == scheme) return r;
   }
-  if (std::ranges::find(known, url.scheme) != known.end()) {
-    return error(errc::unsupported, "the engine '" + url.scheme +
-                                        "' is not part of this build; built in: " + built_in());
+  if (std::ranges::find(known, scheme) != known.end()) {
+    return error(errc::unsupported,
+                 "the engine '" + scheme + "' is not part of this build; built in: " + built_in());
   }
   return error(errc::invalid_argument,
-               "unknown store URL scheme '" + url.scheme + "'; built in: " + built_in());
+               "unknown store URL scheme '" + scheme + "'; built in: " + built_in());
 }
 
 core::store_url for_engine(core::store_url url, const row& r) {
@@ -90,13 +90,18 @@ core::store_url for_engine(core::store_url url, const row& r) {
 
 }  // namespace
 
+result<void> check_scheme(const std::string& scheme) {
+  const auto r = row_of(scheme);
+  return r ? result<void>() : r.error();
+}
+
 result<engines::opened> open_engine(const core::store_url& url, missing what) {
-  const auto r = row_of(url);
+  const auto r = row_of(url.scheme);
   return r ? r->open(for_engine(url, *r), what) : r.error();
 }
 
 result<presence> find_store(const core::store_url& url) {
-  const auto r = row_of(url);
+  const auto r = row_of(url.scheme);
   return r ? r->find(for_engine(url, *r)) : r.error();
 }
 

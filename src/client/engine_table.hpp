@@ -5,7 +5,12 @@
 
 #include <holdfast/error.hpp>
 
+#include <string>
+
 namespace holdfast::client {
+
+/// Whether a URL may begin with it. Errors: `invalid_argument`, `unsupported`, as open_engine().
+result<void> check_scheme(const std::string& scheme);
 
 /// Opens the engine that the URL's scheme names; `ttl` and `max_ttl` were checked by the caller.
 /// Errors: `invalid_argument` for an unknown scheme, `unsupported` for a known one that was not

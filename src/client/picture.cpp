@@ -45,6 +45,7 @@ snapshot shown(const core::listing& l, const engines::opened& store) {
   std::ranges::sort(
       picture.locks, {}, [](const lock_info& i) -> const auto& { return i.name; });
   std::ranges::sort(picture.sessions, {}, &session_info::id);
+  picture.lacks = l.text;
   return picture;
 }
 

@@ -162,9 +162,12 @@ TEST(session, a_ttl_out_of_bounds_is_refused) {
 }
 
 TEST(session, an_unknown_scheme_is_named_and_so_are_those_built_in) {
-  const auto unknown = open("nosuch://host");
-  ASSERT_EQ(code(unknown), errc::invalid_argument);
-  EXPECT_NE(unknown.error().message().find("memory:"), std::string::npos);
+  for (const char* url : {"nosuch://host", "nosuch://", "nosuch://h?ttl=5", "NoSuch+tls:%"}) {
+    const auto unknown = open(url);
+    ASSERT_EQ(code(unknown), errc::invalid_argument);
+    EXPECT_NE(unknown.error().message().find("'nosuch'; built in: "), std::string::npos) << url;
+    EXPECT_NE(unknown.error().message().find("memory:"), std::string::npos);
+  }
 }
 
 TEST(session, modes_are_respected) {

@@ -68,6 +68,10 @@ std::shared_ptr<store_core> store_core::on(engines::opened what, duration ttl, d
 }
 
 result<store_core::request> store_core::read(std::string_view text) {
+  // What follows a scheme that nobody knows may be anything: the scheme is what is wrong.
+  if (const auto scheme = core::store_url::scheme_of(text)) {
+    if (auto known = check_scheme(*scheme); !known) return known.error();
+  }
   auto url = core::store_url::parse(text);
   if (!url) return url.error();
   const auto limit = bounded(*url, "max_ttl", core::ttl_max, core::ttl_max);

@@ -185,6 +185,7 @@ struct listed_lock {
   lock_name name{""};
   std::vector<entry> entries;  ///< Live ones, in order.
 };
+/// With `ok` its text says why entries may be missing, if any may.
 struct listing : reply {
   std::vector<session_record> sessions;
   std::vector<listed_lock> locks;

@@ -3,6 +3,7 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::core {
 
@@ -73,6 +74,21 @@ result<void> read_scheme(store_url& url, std::string_view scheme) {
   if (lower.empty()) return bad(0, "no scheme; write it like local:/var/lib/holdfast");
   url.scheme = std::move(lower);
   return {};
+}
+
+/// Where the scheme that it has read ends.
+result<std::size_t> scheme_end(store_url& url, std::string_view text) {
+  if (text.size() > text_max) return bad(text_max, "longer than 4096 bytes");
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) return bad(i, "a control character");
+  }
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos) {
+    return bad(0, "no scheme; write it like local:/var/lib/holdfast");
+  }
+  if (auto ok = read_scheme(url, text.substr(0, colon)); !ok) return ok.error();
+  return colon;
 }
 
 result<void> read_hosts(store_url& url, std::string_view list, std::size_t at) {
@@ -147,18 +163,17 @@ result<void> read_query(store_url& url, std::string_view text, std::size_t at) {
 
 }  // namespace
 
-result<store_url> store_url::parse(std::string_view text) {
-  if (text.size() > text_max) return bad(text_max, "longer than 4096 bytes");
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7f) return bad(i, "a control character");
-  }
-  const std::size_t colon = text.find(':');
-  if (colon == std::string_view::npos) {
-    return bad(0, "no scheme; write it like local:/var/lib/holdfast");
-  }
+result<std::string> store_url::scheme_of(std::string_view text) {
   store_url url;
-  if (auto ok = read_scheme(url, text.substr(0, colon)); !ok) return ok.error();
+  if (const auto read = scheme_end(url, text); !read) return read.error();
+  return std::move(url.scheme);
+}
+
+result<store_url> store_url::parse(std::string_view text) {
+  store_url url;
+  const auto read = scheme_end(url, text);
+  if (!read) return read.error();
+  const std::size_t colon = *read;
   const std::size_t question = std::min(text.find('?', colon), text.size());
   const auto body = text.substr(colon + 1, question - colon - 1);
   if (body.starts_with("//") && url.scheme != "local" && url.scheme != "memory") {

@@ -24,6 +24,8 @@ struct store_url {
 
   /// `invalid_argument` with what is wrong and at which byte.
   static result<store_url> parse(std::string_view text);
+  /// The scheme alone, whatever follows it.
+  static result<std::string> scheme_of(std::string_view text);
 
   /// The URL again, without password, query keys in alphabetical order.
   std::string str() const;

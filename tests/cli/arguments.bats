@@ -26,6 +26,18 @@ load setup
   [[ $output == *'did you mean "--ttl"?'* ]]
 }
 
+@test "an option whose value was forgotten is named" {
+  expect 64 holdfast run x --ttl --no-wait -- true
+  says 'run: --ttl lacks its value (DURATION)' 'the option --no-wait' 'write --ttl=--no-wait'
+  expect 64 holdfast run x -E -n -- true
+  says '-E lacks its value (N)'
+  expect 64 holdfast redlock recover --max-ttl --yes --store redlock://127.0.0.1:1
+  says 'redlock: --max-ttl lacks its value (DURATION)' 'the option --yes'
+  [[ $output != *negative* ]]
+  expect 0 holdfast run x --label=--ttl -- true
+  expect 0 holdfast show -- --session
+}
+
 @test "options after -- belong to the command" {
   expect 0 holdfast run x -- echo --help --ttl -- -n
   [[ $output == "--help --ttl -- -n" ]]
@@ -80,6 +92,10 @@ load setup
 @test "an unknown scheme is 64 and says so" {
   expect 64 holdfast run x --store nosuch://h -- true
   [[ $output == *nosuch* ]]
+  for url in nosuch:// nosuch://h?ttl=5 nosuch+tls://,; do
+    expect 64 holdfast run x --store "$url" -- true
+    says "unknown store URL scheme 'nosuch'; built in: "
+  done
 }
 
 @test "an unusable store is 69" {

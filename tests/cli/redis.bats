@@ -115,6 +115,19 @@ is_waiting() {
   ((first > 0 && second > first && third > second))
 }
 
+@test "a holder whose server lost its state is told so, and not what a newcomer may assume" {
+  holdfast run x -- true
+  lose="redis-cli -p ${node#*:} FLUSHALL"
+  expect 0 holdfast run x --ttl 6s --store "redis://$node" -- sh -c "$lose; sleep 3"
+  says 'not released in the store, where it ends with its ttl (6s)' 'it lost its state'
+  says 'nothing is granted for another'
+  [[ $output != *'free after'* && $output != *assume_fresh* ]]
+  holdfast run x -- true
+  expect 76 holdfast run x --ttl 2s --store "redis://$node" -- sh -c "$lose; sleep 10"
+  says 'the lease was lost' 'it lost its state'
+  [[ $output != *assume_fresh* ]]
+}
+
 @test "what is wrong with the URL is 64 and says what to write" {
   expect 64 holdfast run x --store redis:// -- true
   says 'an empty host'

@@ -66,6 +66,7 @@ find_package() {
   cmake --install "$build" --prefix "$work/first"
   # An installed tree may be moved.
   mv "$work/first" "$work/stage"
+  python3 "$here/links.py" "$work/stage" || fail "links of the installed files lead nowhere"
   use_find_package "$work/stage"
   runs "$work/user/program" "local:$work/store"
   runs "$work/user/program_without_exceptions" "local:$work/store"

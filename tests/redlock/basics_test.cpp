@@ -252,6 +252,26 @@ TEST(redlock_max_ttl, that_differs_between_nodes_is_what_a_majority_allows) {
   EXPECT_EQ(all->sessions.size(), 1U) << "that of the first try is gone";
 }
 
+TEST_F(redlock_basics, the_record_of_a_session_that_was_not_opened_is_deleted) {
+  nodes.stop(3);
+  nodes.kill(4);
+  session s = nodes.open("ttl=60s");
+  for (const std::size_t i : {1U, 2U}) nodes[i].command({"DEL", "holdfast:node"});
+  // Three nodes are asked, and one of them records it. Then one more votes, and still too few do.
+  std::thread later([&] {
+    std::this_thread::sleep_for(300ms);
+    nodes.resume(3);
+  });
+  const auto no = holdfast::open(nodes.url("ttl=60s"));
+  later.join();
+  ASSERT_FALSE(no);
+  EXPECT_EQ(no.error(), errc::unavailable);
+  EXPECT_THAT(no.error().message(), HasSubstr("2 of 5 nodes vote"));
+  EXPECT_TRUE(eventually([&] {
+    return nodes[0].command({"KEYS", "holdfast:session:*"}).elements.size() == 1;
+  })) << "that of the session that is open";
+}
+
 TEST_F(redlock_basics, a_key_of_another_program_is_busy_on_a_majority_only) {
   session s = nodes.open();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"SET", "a", "theirs"});

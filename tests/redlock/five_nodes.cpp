@@ -28,7 +28,8 @@ std::string five_nodes::url(const std::string& query, std::size_t first) const {
 }
 
 void five_nodes::init(duration max_ttl) {
-  const auto done = redlock::init(url(), {.max_ttl = max_ttl});
+  // The URL's ttl has to fit.
+  const auto done = redlock::init(max_ttl < 5s ? url("tokens=on") : url(), {.max_ttl = max_ttl});
   if (!done) throw std::runtime_error(done.error().message());
 }
 

@@ -170,6 +170,12 @@ std::optional<duration> attempt::holder_left() const noexcept {
   return longest;
 }
 
+bool attempt::meets_endless() const noexcept {
+  bool endless = false;
+  for_each(taken_, [&](node_index i) { endless = endless || votes_[i].endless; });
+  return endless;
+}
+
 error attempt::failure(std::string_view subject, std::span<const std::string> addresses) const {
   if (why_ == errc::cancelled) return {why_, std::string(subject) + ": cancelled by the caller"};
   const std::string of_all = " of " + std::to_string(config_.nodes) + " nodes";
@@ -187,13 +193,7 @@ error attempt::failure(std::string_view subject, std::span<const std::string> ad
             "on " + std::to_string(taken_.size()) + ", needed are " +
             std::to_string(majority(config_.nodes));
   }
-  bool endless = false;
-  for_each(taken_, [&](node_index i) { endless = endless || votes_[i].endless; });
-  if (endless) {
-    text +=
-        "; that key has no ttl: it is no lock of a Redlock client, and stays until somebody "
-        "deletes it";
-  }
+  if (meets_endless()) text.append("; ").append(endless_key);
   if (too_late_) text += "; the answers took longer than a ttl of " + print_duration(config_.ttl);
   for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {
     const bool silent = votes_[i].why == fault::none;

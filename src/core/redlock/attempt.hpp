@@ -84,6 +84,10 @@ class attempt {
   holdfast::error failure(std::string_view subject, std::span<const std::string> addresses) const;
   /// The longest that a node said the holder's key has to live; nothing when none told.
   std::optional<duration> holder_left() const noexcept;
+  /// A node that has a key in the way says that it has no ttl; endless_key is what is said then.
+  bool meets_endless() const noexcept;
+  static constexpr std::string_view endless_key =
+      "that key has no ttl: it is no lock of a Redlock client, and stays until somebody deletes it";
   /// A larger epoch than the attempt's that a node answered with, else zero.
   std::uint64_t newer_epoch() const noexcept { return newer_epoch_; }
   const node_vote& vote_of(node_index i) const noexcept { return votes_[i]; }

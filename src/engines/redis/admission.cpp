@@ -65,6 +65,7 @@ admission::verdict admission::judge(const sight& s, time_point now) {
   }
   // A life that is granted in has waited; in one that waits, nothing shorter may count.
   seen_max_ttl_ = r.admitted ? r.max_ttl : std::max(seen_max_ttl_, r.max_ttl);
+  was_ready_ = was_ready_ || r.admitted;
   if (r.admitted) return ready{.nonce = r.nonce, .uncleaned = r.uncleaned};
   return wait_out(s, now);
 }
@@ -78,14 +79,17 @@ admission::verdict admission::wait_out(const sight& s, time_point now) {
     w.record.admitted = true;
     return w;
   }
-  return wait{.until = until,
-              .why =
-                  "it is new or lost its state, so locks that nobody remembers may be held: "
-                  "nothing is granted for another " +
-                  print_duration(std::chrono::ceil<std::chrono::seconds>(until - now)) +
-                  " (max_ttl " + print_duration(r.max_ttl) +
-                  " and a margin since it was first seen). Only where nothing can be held, as at "
-                  "the very first use, ?assume_fresh=yes skips the wait"};
+  std::string why = was_ready_ ? "it lost its state" : "it is new or lost its state";
+  why += ", so locks that nobody remembers may be held: nothing is granted for another " +
+         print_duration(std::chrono::ceil<std::chrono::seconds>(until - now)) + " (max_ttl " +
+         print_duration(r.max_ttl) + " and a margin since it was first seen)";
+  // Whoever was served before may be the very one who holds something.
+  if (!was_ready_) {
+    why +=
+        ". Only where nothing can be held, as at the very first use, ?assume_fresh=yes skips "
+        "the wait";
+  }
+  return wait{.until = until, .why = std::move(why)};
 }
 
 }  // namespace holdfast::engines::redis

@@ -95,6 +95,7 @@ class admission {
   duration longest_known(const store_record& r) const noexcept;
 
   config config_;
+  bool was_ready_{};         ///< What was taken here may be held, though the server forgot it.
   duration seen_max_ttl_{};  ///< That of the store as it was used last; zero: never.
   core::redlock::first_sights sights_;
 };

@@ -173,6 +173,20 @@ TEST(admission, a_new_life_has_the_max_ttl_that_the_client_saw_before) {
   }
 }
 
+TEST(admission, who_was_served_before_is_not_advised_to_assume_that_nothing_is_held) {
+  auto lost = record();
+  lost.admitted = false;
+  lost.nonce = "fedcba9876543210";
+  auto a = judge();
+  const auto before = a.judge(sight(lost), start);
+  EXPECT_NE(std::get<admission::wait>(before).why.find("assume_fresh"), std::string::npos);
+  auto b = judge();
+  ASSERT_TRUE(std::holds_alternative<admission::ready>(b.judge(sight(record()), start)));
+  const auto after = b.judge(sight(lost), start);
+  EXPECT_EQ(std::get<admission::wait>(after).why.find("assume_fresh"), std::string::npos);
+  EXPECT_EQ(std::get<admission::wait>(after).why.find("new"), std::string::npos);
+}
+
 TEST(admission, who_saw_a_longer_max_ttl_lengthens_a_wait_that_somebody_else_began) {
   auto before = record();
   before.max_ttl = 600s;

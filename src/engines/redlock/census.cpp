@@ -152,6 +152,7 @@ core::listing census::result() {
     return all;
   }
   all.what = status::ok;
+  if (!verdict) all.text = verdict.error().message();
   std::uint64_t seen = 0xcbf29ce484222325U;
   const auto mix = [&seen](const std::string& text) {
     seen = (seen ^ std::hash<std::string>{}(text)) * 0x100000001b3U;

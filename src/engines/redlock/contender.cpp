@@ -15,6 +15,7 @@ using namespace std::chrono_literals;
 using core::status;
 
 constexpr duration held_here_poll = 1s;
+constexpr std::string_view held_by_whom = "held by somebody else; ";
 /// For programs that poll: some do every 100 or 200 ms.
 constexpr duration strangers_gap = 10ms;
 
@@ -160,11 +161,15 @@ void contender::begin_after(duration wait) {
 
 void contender::rest(const round::result_of& r) {
   bool tell = false;
+  bool changed = false;
+  std::string by;
+  if (r.endless) by.append(held_by_whom).append(core::redlock::attempt::endless_key);
   {
     const std::lock_guard hold(mutex_);
     if (cancelled_) return;
     state_ = state::resting;
     tell = !std::exchange(answered_, true);
+    changed = std::exchange(endless_, r.endless) != r.endless;
     const std::uint64_t dice = io::random_bits();
     // Whoever got nothing at all met a holder; others may have split the votes with somebody.
     const bool told = r.there.empty() && lines_->hears(order_.name);
@@ -172,10 +177,14 @@ void contender::rest(const round::result_of& r) {
                 : told ? pause_.next_when_told(dice, r.holder_left)
                        : pause_.next(dice, r.holder_left));
   }
-  if (tell) {
+  const auto o = tell || changed ? told_.lock() : nullptr;
+  if (o && tell) {
     core::reply queued;
     queued.what = status::queued;
-    if (const auto o = told_.lock()) o->first(request_, std::move(queued));
+    queued.text = std::move(by);
+    o->first(request_, std::move(queued));
+  } else if (o) {
+    o->hindered(request_, std::move(by));
   }
   lines_->listen_for(order_.name);
 }

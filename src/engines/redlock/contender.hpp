@@ -46,6 +46,9 @@ class contender final : public lined_up,
     /// These nodes have no record of the session. It is to be on its way to them when what is
     /// posted to the loop afterwards runs.
     virtual void unrecorded(node_set where) = 0;
+    /// After first() said `queued`, while it waits: what stands in the way is `by`, and was not
+    /// when it was told last; empty: somebody, of whom nothing is known.
+    virtual void hindered(std::uint64_t request, std::string by) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.
     virtual void later(std::uint64_t request, core::reply what) = 0;
   };
@@ -88,6 +91,7 @@ class contender final : public lined_up,
   bool called_{};    ///< By a node.
   bool lets_by_{};   ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
+  bool endless_{};       ///< It was told of a key without a ttl.
   bool reloaded_{};      ///< A round was made again because nodes had lost the scripts.
   node_set recorded_{};  ///< The same, for their record of the session.
   std::uint64_t timer_{};

@@ -32,7 +32,8 @@ std::optional<core::reply> objection(const core::enqueue_request& r) {
   if (!r.how.is_exclusive()) {
     return reply_of(status::unsupported,
                     "redlock has exclusive locks only: shared mode and permits(n) are unsound over "
-                    "independent masters. A local: store (one machine) has them");
+                    "independent masters. local: (one machine), redis://, etcd:// and "
+                    "zookeeper:// stores have them");
   }
   if (r.name.str().starts_with(reserved_prefix)) {
     return reply_of(status::invalid, "names that begin with '" + std::string(reserved_prefix) +
@@ -125,7 +126,9 @@ void keeper::first(std::uint64_t request, core::reply what) {
       v = view_of(*e);
     } else {
       v = view(std::move(what));
-      if (v.what != status::queued) {
+      if (v.what == status::queued) {
+        e->verdict.text = v.text;
+      } else {
         forget(*e);
         entries_.erase(*e);
       }
@@ -160,6 +163,19 @@ void keeper::late(std::uint64_t request, node_index i) {
   renewal_->found(e.handle, i, e.key.last_sent + core::usable(draft_.ttl));
 }
 
+void keeper::hindered(std::uint64_t request, std::string by) {
+  std::shared_ptr<io::notice> watched;
+  {
+    const std::lock_guard hold(mutex_);
+    entry* const found = entries_.find(request);
+    if (found == nullptr || found->is != state::contending) return;
+    found->verdict.text = std::move(by);
+    watched = found->watched.lock();
+    found->unheard = watched == nullptr;
+  }
+  if (watched) watched->fire();
+}
+
 /// A waiter's end that was not told by the enqueue's answer.
 void keeper::later(std::uint64_t request, core::reply why) {
   std::shared_ptr<io::notice> watched;
@@ -183,6 +199,7 @@ core::queue_view keeper::view_of(const entry& e) {
   switch (e.is) {
     case state::contending:
       v.what = status::queued;
+      v.text = e.verdict.text;
       break;
     case state::held:
       v.what = status::ok;
@@ -220,7 +237,7 @@ void keeper::watch(std::uint64_t request, const std::shared_ptr<io::notice>& who
   entry* const found = entries_.find(request);
   if (found == nullptr) return;
   found->watched = who;
-  if (found->is == state::contending) return;
+  if (found->is == state::contending && !std::exchange(found->unheard, false)) return;
   // It has news already, and a notify must not come from here.
   cluster_->loop().post([w = std::weak_ptr(who)] {
     if (const auto n = w.lock()) n->fire();
@@ -289,7 +306,7 @@ void keeper::close(core::on<core::reply> done) {
   for (const auto& t : takers) t->cancel();
   run(after);
   if (again) return done(reply_of(status::gone));
-  end_records(std::move(keys), std::move(done));
+  end_records(std::move(keys), {}, std::move(done));
 }
 
 }  // namespace holdfast::engines::redlock

@@ -50,7 +50,8 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     state is{state::contending};
     std::shared_ptr<contender> taker{};
     core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
-    core::reply verdict{};                ///< over: what confirm says.
+    core::reply verdict{};                ///< over: what confirm says; contending: its text.
+    bool unheard{};                       ///< That text is newer than what was confirmed.
     core::redlock::renewal::handle handle{};
     placed_key key{};  ///< Begins with what a renewal reads, as does the handle before it.
     token granted{};
@@ -92,19 +93,20 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   bool held(std::uint64_t request, round::result_of& r) override;
   void late(std::uint64_t request, node_index i) override;
   void unrecorded(node_set where) override;
+  void hindered(std::uint64_t request, std::string by) override;
   void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   placed_key release_of(entry& e);
   void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then);
 
   struct tally;
-  void open_records(time_point limit, core::on<core::open_reply> done);
-  void give_up(const core::open_reply& why, const core::on<core::open_reply>& done);
+  void open_records(time_point limit, node_set before, core::on<core::open_reply> done);
+  void give_up(const core::open_reply& why, node_set asked, const core::on<core::open_reply>& done);
   void open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
                   core::open_reply why, core::on<core::open_reply> done);
   void not_recorded(const tally& t, core::open_reply& r) const;
   std::string record_bytes(node_index i, const ballots& b) const;
-  void end_records(std::vector<placed_key> keys, core::on<core::reply> done);
+  void end_records(std::vector<placed_key> keys, node_set also, core::on<core::reply> done);
 
   void carry_out(renewal::step s, jobs& after);
   void send_batch(const renewal::batch& b);

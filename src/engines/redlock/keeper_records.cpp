@@ -87,7 +87,7 @@ void keeper::open(core::on<core::open_reply> done) {
   const time_point limit =
       clock::now() + ready_limit + return_timeouts * set.timeout_for(set.max_ttl);
   cluster_->when_ready(limit, [self = shared_from_this(), limit, done = std::move(done)] {
-    self->open_records(limit, done);
+    self->open_records(limit, {}, done);
   });
 }
 
@@ -95,7 +95,7 @@ void keeper::open(core::on<core::open_reply> done) {
 /// or the same with another record, may still make another one.
 void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
                         core::open_reply why, core::on<core::open_reply> done) {
-  if (clock::now() >= limit) return give_up(why, done);
+  if (clock::now() >= limit) return give_up(why, asked->voters, done);
   cluster_->when_ready(
       limit,
       [self = shared_from_this(), asked, why = std::move(why), done = std::move(done)] {
@@ -104,18 +104,20 @@ void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point 
         for_each(now->voters, [&](node_index i) {
           more = more || !asked->voters.has(i) || asked->nonces[i] != now->nonces[i];
         });
-        more ? self->open_records(time_point::min(), done) : self->give_up(why, done);
+        more ? self->open_records(time_point::min(), asked->voters, done)
+             : self->give_up(why, asked->voters, done);
       },
       cluster::readiness::settled);
 }
 
-void keeper::open_records(time_point limit, core::on<core::open_reply> done) {
+/// `before`: who was asked already, and may have the record.
+void keeper::open_records(time_point limit, node_set before, core::on<core::open_reply> done) {
   core::open_reply r;
   r.at.inc = 1;
   if (auto v = cluster_->verdict(); !v) {
     r.what = status_of(v.error());
     r.text = v.error().message();
-    return done(r);
+    return give_up(r, before, done);
   }
   const time_point sent = clock::now();
   const auto begin = [self = shared_from_this(), sent] {
@@ -150,22 +152,24 @@ void keeper::open_records(time_point limit, core::on<core::open_reply> done) {
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };
-  q.done = [self = shared_from_this(), t, asked = b, limit, begin, done, r]() mutable {
+  q.done = [self = shared_from_this(), t, asked = b, before, limit, begin, done, r]() mutable {
     if (t->done.size() >= self->cluster_->majority()) {
       begin();
       r.what = status::ok;
       return done(r);
     }
     self->not_recorded(*t, r);
-    if (r.what != status::unavailable) return self->give_up(r, done);
+    if (r.what != status::unavailable) return self->give_up(r, asked->voters | before, done);
     self->open_later(asked, limit, std::move(r), std::move(done));
   };
   gathering::ask(cluster_, std::move(q));
 }
 
-/// What fewer than a majority recorded would be listed as a session for its ttl.
-void keeper::give_up(const core::open_reply& why, const core::on<core::open_reply>& done) {
-  end_records({}, [](const core::reply&) {});
+/// What fewer than a majority recorded would be listed as a session for its ttl. Who was asked may
+/// vote no more, or be away by now, and have it all the same.
+void keeper::give_up(const core::open_reply& why, node_set asked,
+                     const core::on<core::open_reply>& done) {
+  if (!asked.empty()) end_records({}, asked, [](const core::reply&) {});
   done(why);
 }
 
@@ -186,8 +190,9 @@ void keeper::not_recorded(const tally& t, core::open_reply& r) const {
   r.text = too_long(draft_.ttl, r.ttl_limit);
 }
 
-/// Deletes the record everywhere and gives every key back; answers when others can have them.
-void keeper::end_records(std::vector<placed_key> keys, core::on<core::reply> done) {
+/// Deletes the record everywhere, at the nodes `also` too, and gives every key back; answers when
+/// others can have them.
+void keeper::end_records(std::vector<placed_key> keys, node_set also, core::on<core::reply> done) {
   struct ending {
     std::atomic<std::size_t> left;
     std::atomic<bool> all_free{true};
@@ -213,7 +218,7 @@ void keeper::end_records(std::vector<placed_key> keys, core::on<core::reply> don
   if (!cluster_->set().tokens) return part(true);
   const auto closed = std::make_shared<node_set>();
   gathering::question q;
-  q.to = cluster_->now_voting()->keepers;
+  q.to = cluster_->now_voting()->keepers | also;
   q.limit = timeout;
   q.bytes = [id = draft_.id](node_index) {
     std::string bytes;

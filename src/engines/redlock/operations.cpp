@@ -2,6 +2,7 @@
 
 #include "core/lease.hpp"
 #include "core/redlock/founding.hpp"
+#include "engines/redlock/census.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/replies.hpp"
@@ -152,16 +153,79 @@ error not_all_written(const cluster& c, const std::string& verb, duration max_tt
   return {errc::outcome_unknown, std::move(text)};
 }
 
-/// What was asked for, else what the nodes still have, else the default.
-duration max_ttl_of(const setup& how, const cluster& c) {
-  if (how.max_ttl > duration::zero()) return how.max_ttl;
+/// The longest that a node's record says; zero: there is none.
+duration kept_max_ttl(const cluster& c) {
   duration kept{};
   for (node_index i = 0; i < c.size(); ++i) {
     if (const auto p = c.look_at(i); p.facts.record) {
       kept = std::max(kept, p.facts.record->max_ttl);
     }
   }
+  return kept;
+}
+
+/// What was asked for, else what the nodes still have, else the default.
+duration max_ttl_of(const setup& how, const cluster& c) {
+  if (how.max_ttl > duration::zero()) return how.max_ttl;
+  const duration kept = kept_max_ttl(c);
   return kept > duration::zero() ? kept : c.set().max_ttl;
+}
+
+/// A ttl that is named is never shortened; empty when it fits.
+std::string ttl_above(const settings& s, duration max_ttl) {
+  if (!s.ttl || *s.ttl <= max_ttl) return {};
+  return "the URL's ttl is " + print_duration(*s.ttl) + ", above the max_ttl of " +
+         print_duration(max_ttl) + ": no session can be opened with this URL";
+}
+
+/// What to do about a URL with another max_ttl than the nodes; empty when it has none.
+std::string other_max_ttl(const settings& s, duration recorded, const std::string& where) {
+  if (!s.max_ttl_given || s.max_ttl == recorded) return {};
+  return "the URL's max_ttl is " + print_duration(s.max_ttl) + ", that of " + where + " " +
+         print_duration(recorded) +
+         ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
+         "same";
+}
+
+/// A node that loses its state after the change waits for the new max_ttl alone. Who holds with a
+/// longer ttl has a record of his session, unless he uses no tokens or another program.
+result<void> long_sessions_ended(const std::shared_ptr<cluster>& c, duration max_ttl) {
+  const auto seen = std::make_shared<core::listing>();
+  const auto done = std::make_shared<io::latch>();
+  std::make_shared<census>(c, [seen, done](core::listing l) {
+    *seen = std::move(l);
+    done->open();
+  })->start();
+  done->wait();
+  duration longest{};
+  std::size_t count = 0;
+  for (const auto& s : seen->sessions) {
+    longest = std::max(longest, s.ttl);
+    count += s.ttl > max_ttl ? 1U : 0U;
+  }
+  if (count == 0) return {};
+  const bool one = count == 1;
+  return error(errc::busy,
+               std::to_string(count) + (one ? " session has" : " sessions have") + " a ttl above " +
+                   print_duration(max_ttl) + ", up to " + print_duration(longest) +
+                   ": a node that loses its state after the change would grant too early what " +
+                   (one ? "it holds" : "they hold") +
+                   ". Stop the holders first (ls --sessions names them); what is left of one that "
+                   "was killed ends with its ttl. Nothing was written");
+}
+
+/// What has to be so before `max_ttl` is written.
+result<void> may_set(const std::shared_ptr<cluster>& c, const founding::config& config,
+                     std::string_view verb) {
+  // For recover it is no reason to leave a store as it is: others may have another URL.
+  if (const auto misfit = ttl_above(c->set(), config.max_ttl); verb == "init" && !misfit.empty()) {
+    return error(errc::invalid_argument, misfit + ". Take a shorter ttl in it, or --max-ttl " +
+                                             print_duration(*c->set().ttl) +
+                                             " or more; nothing was written");
+  }
+  // No session has a longer ttl than the nodes allowed.
+  if (config.max_ttl >= kept_max_ttl(*c)) return {};
+  return long_sessions_ended(c, config.max_ttl);
 }
 
 result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, const char* verb,
@@ -191,10 +255,19 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
       all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
     return all;
   }
+  if (auto may = may_set(c, config, verb); !may) return may.error();
   const auto failed = write_all(c, *writes);
   for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
   wait_ready(c);
-  if (failed.empty()) return look_over(c);
+  if (failed.empty()) {
+    overview all = look_over(c);
+    if (all.trouble) return all;
+    all.advice = ttl_above(c->set(), config.max_ttl);
+    if (all.advice.empty()) {
+      all.advice = other_max_ttl(c->set(), config.max_ttl, "the nodes' records");
+    }
+    return all;
+  }
   return not_all_written(*c, verb, config.max_ttl, writes->size(), failed);
 }
 
@@ -342,11 +415,8 @@ void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
   const auto warn = [&all](std::string text) {
     all.push_back(about("max_ttl", finding::level::warning, std::move(text)));
   };
-  if (c.set().max_ttl_given && c.set().max_ttl != first) {
-    warn("the URL says " + print_duration(c.set().max_ttl) + ", the record of " + address + " " +
-         print_duration(first) +
-         ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
-         "same; recover --max-ttl changes the records");
+  if (const auto text = other_max_ttl(c.set(), first, "the record of " + address); !text.empty()) {
+    warn(text + "; recover --max-ttl changes the records");
   }
   const auto other =
       std::ranges::find_if(records, [first = first](const auto& r) { return r.second != first; });

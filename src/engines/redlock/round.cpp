@@ -282,6 +282,7 @@ void round::note_failure(result_of& r) const {
   const std::size_t blocking = core::redlock::deny_count(cluster_->size());
   r.denied = denials >= blocking;
   r.refused = too_long >= blocking;
+  r.endless = attempt_->meets_endless();
   r.why = attempt_->failure("lock \"" + lock_name(order_.name).printable() + "\"",
                             cluster_->addresses());
   if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);

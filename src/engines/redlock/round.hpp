@@ -57,6 +57,7 @@ class round final : public io::redis_receiver,
     bool refused{};                 ///< It cannot be done as asked: repeating is useless.
     bool forgot{};                  ///< A node had lost its scripts, which it gets again.
     node_set unrecorded{};          ///< They have no record of the session.
+    bool endless{};                 ///< What has the name is a key without a ttl.
     std::optional<duration> holder_left{};
     std::uint64_t newest_token{};  ///< The largest counter that was seen.
   };

@@ -59,6 +59,9 @@ result<void> read_times(const core::store_url& url, settings& s) {
     return wrong("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
                  print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));
   }
+  const auto ttl = url.time("ttl");
+  if (!ttl) return ttl.error();
+  s.ttl = *ttl;
   const auto timeout = url.time("node_timeout");
   if (!timeout) return timeout.error();
   s.node_timeout = *timeout;

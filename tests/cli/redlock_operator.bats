@@ -1,0 +1,52 @@
+#!/usr/bin/env bats
+
+# What an operator of a redlock:// store is told about its settings.
+
+load setup
+load servers
+load redlock_servers
+
+@test "a URL that does not fit the max_ttl of the nodes is refused, or told" {
+  expect 64 holdfast redlock init --max-ttl 10s --store "redlock://$nodes?ttl=20s"
+  says "the URL's ttl is 20s, above the max_ttl of 10s" '--max-ttl 20s or more'
+  says 'nothing was written'
+  expect 64 holdfast redlock init --store "redlock://$nodes?ttl=5m"
+  says "the URL's ttl is 5m, above the max_ttl of 1m"
+  expect 0 holdfast redlock init --max-ttl 10s --store "redlock://$nodes?max_ttl=30s&ttl=5s"
+  says "the URL's max_ttl is 30s, that of the nodes' records 10s" 'Let both say the same'
+  expect 0 holdfast redlock recover --yes --max-ttl 9s --store "redlock://$nodes?ttl=10s"
+  says "the URL's ttl is 10s, above the max_ttl of 9s" 'no session can be opened with this URL'
+  expect 0 holdfast redlock recover --yes --max-ttl 30s --store "redlock://$nodes?max_ttl=30s"
+  [[ $output != *"the URL's"* ]]
+}
+
+@test "a shorter max_ttl is refused while sessions with a longer ttl are there" {
+  initialised
+  hold_it --ttl 20s
+  holdfast run y --ttl 15s -- sh -c 'until [ -e go ]; do sleep 0.05; done' &
+  until_true eval "holdfast ls | grep -q '^y '"
+  expect 75 holdfast redlock recover --yes --max-ttl 10s
+  says '2 sessions have a ttl above 10s, up to 20s' 'Stop the holders first' 'Nothing was written'
+  expect 75 holdfast redlock recover --yes --max-ttl 15s
+  says '1 session has a ttl above 15s, up to 20s'
+  release
+  wait
+  expect 0 holdfast redlock recover --yes --max-ttl 10s
+  expect 0 holdfast run x -- true
+}
+
+@test "advice names the store where it was an option, so that it can be copied" {
+  unset HOLDFAST_STORE
+  url="redlock://$nodes?node_timeout=1s"
+  for words in ls doctor 'redlock status' 'deny x' watch; do
+    expect 78 holdfast $words --store "$url"
+    says "Run: holdfast redlock init --store '$url'." "run: holdfast redlock recover --store '$url'"
+  done
+  advice=$(sed -n "s/.*Run: \(holdfast redlock init --store '[^']*'\).*/\1/p" <<<"$output")
+  expect 0 eval "$advice"
+  expect 64 holdfast run x --ttl 5m --store "$url" -- true
+  says "holdfast redlock recover --store '$url' --max-ttl"
+  for i in 1 2 3; do cli "$i" FLUSHALL; done
+  HOLDFAST_STORE=$url expect 69 holdfast run x -- true
+  says 'holdfast redlock recover ['
+}
