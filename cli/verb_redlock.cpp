@@ -73,9 +73,8 @@ constexpr const char* about_all =
     "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
     "locks which are held now stay exclusive: do it only when a majority lost its state. "
     "status: 78 when the store was never set up, 69 when no locks can be granted, 64 when the "
-    "servers or the list of nodes are wrong. recover: 75 where a majority votes, or a session has "
-    "a "
-    "longer ttl than --max-ttl.";
+    "servers or the list of nodes are wrong. recover: 75 where a majority votes, or a "
+    "session has a longer ttl than --max-ttl.";
 
 /// What the help of one action begins with.
 std::string about_action(const std::string& action) {
