@@ -106,7 +106,7 @@ void contender::acquired(node_index i, const node::answer* a, time_point) {
   }
   if (v.what == rl::vote::granted) heard(i, true);
   follow(round_->answered(i, v, of_.local()));
-  if (held_ && v.what == rl::vote::granted) of_.held().found(*held_, i, round_->until());
+  if (held_ && v.what == rl::vote::granted) of_.held().found(*held_, i);
 }
 
 void contender::send_raise(node_index i) {

@@ -21,7 +21,7 @@ class keeper {
   void start();
   void stop() noexcept { stopped_ = true; }
   handle add(contender& c);
-  void found(handle h, node_index i, time_point until) { renewal_.found(h, i, until); }
+  void found(handle h, node_index i) { renewal_.found(h, i); }
   void remove(handle h) { renewal_.remove(h); }
 
  private:

@@ -33,6 +33,7 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   lock_state& l = locks_[slot];
   l.own = &own;
   l.said = own.until();
+  l.first = until;
   l.group = g;
   l.extensions = extensions;
   l.granted = granted;
@@ -52,7 +53,11 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   return {slot, l.generation};
 }
 
-void renewal::found(handle h, node_index i, time_point until) {
+void renewal::found(handle h, node_index i) {
+  if (lives(h)) protects(h, i, locks_[h.slot].first);
+}
+
+void renewal::protects(handle h, node_index i, time_point until) {
   if (!lives(h)) return;
   row(h.slot)[i] = std::max(row(h.slot)[i], until);
 }
@@ -313,7 +318,7 @@ renewal::step renewal::repaired(std::uint64_t number, bool done, time_point now)
   locks_[sent.lock.slot].repairing.remove(sent.node);
   if (done) {
     const time_point from = active.count_from_send ? sent.at : now;
-    found(sent.lock, sent.node, from + usable(config_.ttl));
+    protects(sent.lock, sent.node, from + usable(config_.ttl));
     apply(sent.lock.slot, now, s);
   }
   return finish(std::move(s));

@@ -105,8 +105,9 @@ class renewal {
   /// often it may be extended.
   handle add(lease& own, node_set there, time_point until, token granted,
              std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max());
-  /// A late grant of its attempt: the node has it, too.
-  void found(handle h, node_index i, time_point until);
+  /// A late grant of its attempt: the node has it, too, until when those of add() do. Nothing that
+  /// was sent to other nodes since makes it live longer there.
+  void found(handle h, node_index i);
   /// Its release starts, or it was lost. Afterwards the lease is not touched any more.
   void remove(handle h);
 
@@ -133,7 +134,8 @@ class renewal {
  private:
   struct lock_state {
     lease* own{};       ///< Null: the slot is free.
-    time_point said{};  ///< The lease's deadline, unless somebody lost it.
+    time_point said{};   ///< The lease's deadline, unless somebody lost it.
+    time_point first{};  ///< What a grant of its attempt is worth.
     std::uint32_t generation{};
     std::uint32_t group{};
     std::uint32_t extensions{};  ///< How many may still begin.
@@ -188,6 +190,7 @@ class renewal {
   void reopen(node_index i, step& s);
   void deny_all(step& s);
   bool may_extend(std::uint32_t slot, time_point until, time_point now) const noexcept;
+  void protects(handle h, node_index i, time_point until);
   void apply(std::uint32_t slot, time_point now, step& s);
   duration period() const noexcept;
   void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);

@@ -220,8 +220,28 @@ TEST(renewal, a_repair_counts_from_its_sending_and_a_refused_one_not_at_all) {
 TEST(renewal, a_late_grant_of_the_attempt_counts) {
   held_locks x(3);
   const handle h = x.add_on(node_set::only(0) | node_set::only(1));
-  x.r.found(h, 2, t0 + usable(ttl));
+  x.r.found(h, 2);
   EXPECT_EQ(x.r.nodes_of(h), node_set::all(3));
+}
+
+TEST(renewal, a_late_grant_counts_from_the_attempt_whatever_was_sent_since) {
+  held_locks x(5);
+  const handle h = x.add_on(node_set::only(0) | node_set::only(1) | node_set::only(2));
+  // Node 3 has somebody else's key, and gets a repair that was sent long after the attempt.
+  const auto b = x.send(t0 + 2s);
+  for (const node_index i : {0, 1, 2}) x.r.answered(b.number, i, says({true}), t0 + 2s);
+  const auto s = x.r.answered(b.number, 3, says({false}), t0 + 3s);
+  ASSERT_EQ(s.repairs.size(), 1U);
+  x.r.repaired(s.repairs[0].number, false, t0 + 3s);
+  const auto c = x.send(t0 + 4s);
+  x.r.answered(c.number, 0, says({true}), t0 + 4s);
+  x.r.answered(c.number, 1, says({true}), t0 + 4s);
+  // Node 4 was granted it at t0, and said so only now: there it ends with the attempt.
+  x.r.found(h, 4);
+  EXPECT_EQ(x.r.deadline_of(h), t0 + 2s + usable(ttl)) << "of 0, 1 and 2";
+  const auto d = x.send(t0 + 5s);
+  x.r.answered(d.number, 2, says({false}), t0 + 5s);
+  EXPECT_EQ(x.r.deadline_of(h), t0 + usable(ttl)) << "of 0, 1 and 4";
 }
 
 TEST(renewal, a_missing_session_drops_the_node_and_is_written_again_by_a_majority) {
