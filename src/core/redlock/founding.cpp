@@ -124,17 +124,42 @@ result<bool> has_a_reason(const founding::config& c, std::span<const node> nodes
   return too_early(votes, nodes.size(), waiting, away, changes);
 }
 
+/// Half of what there is: neither a clock that is far off nor a damaged record may use up all
+/// tokens, or all epochs.
+constexpr std::uint64_t believable = token_max.value / 2;
+
+std::uint64_t latest_clock(std::span<const node> nodes) {
+  std::uint64_t latest = 0;
+  for (const node& n : nodes) {
+    const auto wall = static_cast<std::uint64_t>(std::max(n.at, server_time{}).count());
+    if (n.answered && wall < believable) latest = std::max(latest, wall);
+  }
+  return latest;
+}
+
 /// Above every token that any node remembers, and above what a clock that only grew ever gave.
 std::uint64_t first_floor(std::span<const node> nodes) {
-  std::uint64_t floor = 0;
+  std::uint64_t floor = latest_clock(nodes);
   for (const node& n : nodes) {
-    if (!n.answered) continue;
-    const auto wall = static_cast<std::uint64_t>(std::max(n.at, server_time{}).count());
-    // A clock that is far off must not use up all tokens.
-    if (wall < token_max.value / 2) floor = std::max(floor, wall);
-    if (n.facts.record) floor = std::max(floor, n.facts.record->floor);
+    if (n.answered && n.facts.record) floor = std::max(floor, n.facts.record->floor);
   }
   return floor;
+}
+
+/// One that no counter on any node has, be it restored from an older file: a script believes a
+/// counter of its epoch rather than the floor. Where records were lost the number of the last epoch
+/// was, too, so that like the floor it comes from the clock.
+std::uint64_t first_epoch(std::span<const node> nodes) {
+  std::uint64_t epoch = std::max<std::uint64_t>(latest_clock(nodes), 1);
+  for (const node& n : nodes) {
+    if (!n.answered || !n.facts.record) continue;
+    const node_record& r = *n.facts.record;
+    if (r.floor < believable) epoch = std::max(epoch, r.floor);
+    for (const std::uint64_t its : {r.epoch, r.kept_epoch}) {
+      if (its < believable) epoch = std::max(epoch, its + 1);
+    }
+  }
+  return epoch;
 }
 
 write write_for(const founding::config& c, const node& n, std::size_t i, std::uint64_t epoch,
@@ -179,7 +204,7 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
   }
   std::vector<write> writes;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    writes.push_back(write_for(c, nodes[i], i, 1, first_floor(nodes)));
+    writes.push_back(write_for(c, nodes[i], i, first_epoch(nodes), first_floor(nodes)));
   }
   return writes;
 }
@@ -191,16 +216,9 @@ result<std::vector<write>> founding::recover(const config& c, std::span<const no
   const auto reason = has_a_reason(c, nodes);
   if (!reason) return reason.error();
   if (!*reason) return writes;
-  std::uint64_t epoch = 0;
-  for (const node& n : nodes) {
-    if (!n.answered || !n.facts.record) continue;
-    // No store gets there by seals: after the last epoch every record would be unreadable for good.
-    const std::uint64_t its = n.facts.record->epoch;
-    if (its < token_max.value / 2) epoch = std::max(epoch, its);
-  }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (!nodes[i].answered) continue;
-    writes.push_back(write_for(c, nodes[i], i, epoch + 1, first_floor(nodes)));
+    writes.push_back(write_for(c, nodes[i], i, first_epoch(nodes), first_floor(nodes)));
   }
   if (writes.size() < majority(nodes.size())) {
     return error(errc::unavailable,

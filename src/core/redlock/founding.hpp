@@ -32,16 +32,18 @@ struct founding {
   };
 
   /// `holdfast redlock init`: every node answers and none has a record. Other keys are no obstacle.
-  /// Tokens start at wall-clock microseconds, above those of a store that was here before.
+  /// Tokens and epochs start at wall-clock microseconds, above those of a store that was here
+  /// before.
   static result<std::vector<write>> init(const config& c, std::span<const node> nodes);
 
   /// `holdfast redlock recover`: a majority answers; whatever they have left counts. What is given
   /// up: locks that are held now may be granted again, and a token that was given before stays
-  /// smaller only if no clock was ever set back by more than the store's age. A node that belongs
-  /// to another list of nodes is taken from that store, and only where that is asked for. Where a
-  /// majority votes, what a node that does not vote has lost would be granted again while others
-  /// count it: `busy`, also when max_ttl is to be changed and that node answers. When all vote and
-  /// nothing is to be changed there is nothing to write.
+  /// smaller only if no clock was ever set back by more than the store's age. The epoch is a new
+  /// one by the same clocks, so that counters which older files bring back count for nothing. A
+  /// node that belongs to another list of nodes is taken from that store, and only where that is
+  /// asked for. Where a majority votes, what a node that does not vote has lost would be granted
+  /// again while others count it: `busy`, also when max_ttl is to be changed and that node answers.
+  /// When all vote and nothing is to be changed there is nothing to write.
   static result<std::vector<write>> recover(const config& c, std::span<const node> nodes);
 };
 

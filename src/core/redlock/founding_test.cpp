@@ -42,7 +42,7 @@ TEST(founding, init_writes_every_node_in_one_epoch_from_the_latest_clock) {
   ASSERT_EQ(plan->size(), 3U);
   for (const write& w : *plan) {
     EXPECT_TRUE(w.nonce_seen.empty()) << "only while there is no record";
-    EXPECT_EQ(w.record.epoch, 1U);
+    EXPECT_EQ(w.record.epoch, 1'700'000'000'000'002U) << "above all of a store that was here";
     EXPECT_EQ(w.record.floor, 1'700'000'000'000'002U);
     EXPECT_EQ(w.record.run_id, "run" + std::to_string(w.node));
     EXPECT_EQ(w.record.max_ttl, 60s);
@@ -114,7 +114,7 @@ TEST(founding, recover_goes_above_everything_that_is_left) {
   ASSERT_EQ(plan->size(), 4U);
   for (const write& w : *plan) {
     EXPECT_EQ(w.record.floor, 1'900'000'000'000'000U);
-    EXPECT_EQ(w.record.epoch, 8U);
+    EXPECT_EQ(w.record.epoch, 1'900'000'000'000'000U);
   }
   EXPECT_EQ((*plan)[0].nonce_seen, "nonce");
   EXPECT_EQ((*plan)[0].record.nonce, "fresh0") << "what was under way there is refused";
@@ -202,13 +202,28 @@ TEST(founding, recover_changes_max_ttl_only_where_all_that_answer_vote) {
   EXPECT_TRUE(says(founding::recover(longer, nodes).error(), "host3 does not answer"));
 }
 
+TEST(founding, recover_takes_an_epoch_that_no_restored_counter_has) {
+  auto nodes = blank(5);
+  // What all of them came back with was named as lost: the epochs are gone, older counters are not.
+  for (auto& n : nodes) n.facts.record = old_record(5, 0);
+  for (const write& w : *founding::recover(settings, nodes)) {
+    EXPECT_EQ(w.record.epoch, 1'700'000'000'000'004U);
+  }
+  // A clock that was behind an epoch, or a step of a clock that was not written yet.
+  nodes[1].facts.record->epoch = 1'700'000'000'000'009;
+  nodes[2].facts.record->kept_epoch = 1'700'000'000'000'010;
+  for (const write& w : *founding::recover(settings, nodes)) {
+    EXPECT_EQ(w.record.epoch, 1'700'000'000'000'011U);
+  }
+}
+
 TEST(founding, recover_leaves_epochs_for_all_seals_to_come) {
   auto nodes = blank(3);
-  nodes[0].facts.record = old_record(5, token_max.value);
+  nodes[0].facts.record = old_record(token_max.value - 1, token_max.value);
   nodes[1].facts.record = old_record(5, 7);
   const auto plan = founding::recover(settings, nodes);
   ASSERT_TRUE(plan);
-  for (const write& w : *plan) EXPECT_EQ(w.record.epoch, 8U);
+  for (const write& w : *plan) EXPECT_EQ(w.record.epoch, 1'700'000'000'000'002U);
   EXPECT_EQ((*plan)[0].epoch_seen, token_max.value) << "or the write would not replace it";
 }
 
@@ -218,6 +233,7 @@ TEST(founding, a_clock_in_the_far_future_does_not_use_up_the_tokens) {
   const auto plan = founding::init(settings, nodes);
   ASSERT_TRUE(plan);
   EXPECT_EQ((*plan)[0].record.floor, 0U);
+  EXPECT_EQ((*plan)[0].record.epoch, 1U) << "zero is none";
 }
 
 }  // namespace
