@@ -52,7 +52,9 @@ void roster::look(node_index i) {
         if (of_.connection(i) != connection || !of_.up(i)) return;
         if (s == nullptr) return of_.disconnect(i);
         const std::string fresh = "n" + std::to_string(of_.of().fresh());
-        serve(admission_.found(i, s->facts, fresh, of_.local()));
+        rl::node_facts facts = s->facts;
+        facts.asked = sent;
+        serve(admission_.found(i, facts, fresh, of_.local()));
         told_time(i, s->at, sent);
       });
 }

@@ -133,6 +133,44 @@ TEST_F(redlock_clocks, a_majority_that_stepped_is_brought_back_by_whoever_comes_
   EXPECT_TRUE(succeeded(next->try_acquire(lock_name("a"))));
 }
 
+/// Fault matrix: `recover --max-ttl` under three clients that only look on | none of them takes the
+/// new records for a step of a clock
+TEST_F(redlock_clocks, new_records_are_no_step_to_clients_that_look_on) {
+  nodes.init(5s);
+  const std::string query = "ttl=5s";
+  const session a = nodes.open(query);
+  const session b = nodes.open(query, 1);
+  const session c = nodes.open(query, 2);
+  // Long enough for each to have read the clocks a few times since its last look at a record.
+  std::this_thread::sleep_for(3s);
+  const auto done = redlock::recover(nodes.url(query), {.max_ttl = 6s});
+  ASSERT_TRUE(done) << done.error().message();
+  const auto nonces = [this] {
+    std::vector<std::string> all;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      all.push_back(nodes[i].command({"HGET", "holdfast:node", "nonce"}).text);
+    }
+    return all;
+  };
+  const auto written = nonces();
+  std::this_thread::sleep_for(6s);
+  EXPECT_EQ(nonces(), written);
+  EXPECT_EQ(nodes.look(query).votes, 5U);
+}
+
+/// Fault matrix: the clock of one node steps under three clients | it votes again after max_ttl
+TEST_F(redlock_clocks, a_step_that_many_clients_see_puts_the_node_out_once) {
+  nodes.init(2s);
+  const std::string query = "ttl=2s&max_ttl=2s";
+  const session a = nodes.open(query);
+  const session b = nodes.open(query, 1);
+  const session c = nodes.open(query, 2);
+  std::this_thread::sleep_for(1500ms);
+  clocks[0].step(1h);
+  ASSERT_TRUE(nodes.votes_come_to(4, query));
+  EXPECT_TRUE(nodes.votes_come_to(5, query, 10s));
+}
+
 INSTANTIATE_TEST_SUITE_P(tokens, redlock_clock,
                          testing::Values("", "&tokens=off&assume_fresh=yes"));
 

@@ -52,7 +52,8 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   const bool new_life = f.record && n.life != f.record->nonce;
   if (new_life) n.stepped = false;
   if (new_life) n.life = f.record->nonce;
-  if (new_life) clocks_[i].begin_anew(f.record->last_time, now);
+  if (new_life) clocks_[i].begin_anew(f.record->last_time, n.life_asked, now);
+  n.life_asked = f.asked;
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
   n.facts.durable = durable;

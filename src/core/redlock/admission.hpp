@@ -130,9 +130,10 @@ class admission {
   struct node_state {
     standing is{standing::away};
     node_facts facts{};
-    std::string life{};                       ///< The nonce that it had when it was seen last.
-    std::string fresh{};                      ///< A nonce to name the next loss with.
-    std::string why{};                        ///< refused: what is wrong with it.
+    std::string life{};       ///< The nonce that it had when it was seen last.
+    time_point life_asked{};  ///< When it was asked last: that nonce was there later.
+    std::string fresh{};      ///< A nonce to name the next loss with.
+    std::string why{};        ///< refused: what is wrong with it.
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
     time_point ready{};                       ///< waiting, behind: until then.
     time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.

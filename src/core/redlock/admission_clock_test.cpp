@@ -255,5 +255,24 @@ TEST(admission_clock, a_durable_restart_within_the_wait_loses_nothing_either) {
   EXPECT_EQ(s.a.voters().size(), 1U);
 }
 
+TEST(admission_clock, a_record_that_another_wrote_while_time_was_read_is_no_step) {
+  store s = a_watched_store();
+  for (int k = 1; k <= 10; ++k) {
+    const time_point t = t0 + std::chrono::seconds(k);
+    s.serve(s.a.told_time(0, clock_before + std::chrono::seconds(k), t, t + 1ms), t);
+  }
+  ASSERT_TRUE(s.writes.empty());
+  // An operator's new record, four seconds old; no script ran since.
+  s.facts[0].record->nonce = "by another";
+  s.facts[0].record->epoch = 4;
+  s.facts[0].record->last_time = clock_before + 7s;
+  s.connect(0, t0 + 11s);
+  s.serve(s.a.told_time(0, clock_before + 11s, t0 + 11s, t0 + 11s + 1ms), t0 + 11s);
+  EXPECT_TRUE(s.writes.empty()) << "no clock stepped";
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "now one does";
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -43,7 +43,10 @@ struct store {
            .seed = 5}) {
     for (node_index i = 0; i < nodes; ++i) facts.push_back(healthy(i));
   }
-  void connect(node_index i, time_point now) { serve(a.found(i, facts[i], fresh(), now), now); }
+  void connect(node_index i, time_point now) {
+    facts[i].asked = now;
+    serve(a.found(i, facts[i], fresh(), now), now);
+  }
   void connect_all(time_point now) {
     for (node_index i = 0; i < facts.size(); ++i) connect(i, now);
   }

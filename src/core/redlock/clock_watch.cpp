@@ -25,9 +25,9 @@ clock_watch::verdict clock_watch::sample(server_time at, time_point sent,
   return verdict::steady;
 }
 
-void clock_watch::begin_anew(server_time written, time_point now) noexcept {
+void clock_watch::begin_anew(server_time written, time_point since, time_point now) noexcept {
   if (count_ == 0) return;
-  readings_[0] = {written, readings_[count_ - 1].sent, now};
+  readings_[0] = {written, since, now};
   count_ = 1;
 }
 

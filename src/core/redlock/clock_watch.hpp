@@ -25,9 +25,10 @@ class clock_watch {
   explicit clock_watch(duration window) noexcept;
 
   verdict sample(server_time at, time_point sent, time_point received) noexcept;
-  /// Somebody else saw a step and recorded it; the largest TIME of its scripts since is `written`,
-  /// which is no older than the newest reading. Only what steps from there on counts.
-  void begin_anew(server_time written, time_point now) noexcept;
+  /// Somebody else saw a step and recorded it, after `since` and before `now`; the largest TIME of
+  /// its scripts, that of the record among them, is `written`. It may stand still for long while
+  /// TIME goes on. Only what steps from there on counts.
+  void begin_anew(server_time written, time_point since, time_point now) noexcept;
   /// How far the node's clock was off at the last step, as far as it is certain.
   duration step() const noexcept { return step_; }
 

@@ -40,7 +40,8 @@ struct node_facts {
   /// process before counts.
   bool rewriting{};
   std::optional<node_record> record{};
-  server_time at{};  ///< Its TIME with the record; zero when it was not read with one.
+  server_time at{};    ///< Its TIME with the record; zero when it was not read with one.
+  time_point asked{};  ///< When that was asked for: the record was there later.
 };
 
 }  // namespace holdfast::core::redlock

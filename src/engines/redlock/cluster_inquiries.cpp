@@ -140,6 +140,7 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
   f.rewriting = how == syncing::rewriting;
   if (settings_.tokens) f.record = read->record;
   f.at = read->time;
+  f.asked = sent;
   const std::string fresh = io::random_session_id().str();
   advance([&](admission& x) { return x.found(i, f, fresh, a.at); });
   advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
