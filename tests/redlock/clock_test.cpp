@@ -137,11 +137,13 @@ TEST_F(redlock_clocks, a_majority_that_stepped_is_brought_back_by_whoever_comes_
 /// new records for a step of a clock
 TEST_F(redlock_clocks, new_records_are_no_step_to_clients_that_look_on) {
   nodes.init(5s);
-  const std::string query = "ttl=5s";
-  const session a = nodes.open(query);
-  const session b = nodes.open(query, 1);
-  const session c = nodes.open(query, 2);
-  // Long enough for each to have read the clocks a few times since its last look at a record.
+  const std::string query = "ttl=3s&max_ttl=5s";
+  std::vector<session> clients;
+  for (std::size_t first = 0; first < 3; ++first) {
+    clients.push_back(nodes.open(query, first));
+    // Each reads the clocks once a second, at another moment.
+    std::this_thread::sleep_for(370ms);
+  }
   std::this_thread::sleep_for(3s);
   const auto done = redlock::recover(nodes.url(query), {.max_ttl = 6s});
   ASSERT_TRUE(done) << done.error().message();
@@ -168,7 +170,10 @@ TEST_F(redlock_clocks, a_step_that_many_clients_see_puts_the_node_out_once) {
   std::this_thread::sleep_for(1500ms);
   clocks[0].step(1h);
   ASSERT_TRUE(nodes.votes_come_to(4, query));
+  const std::vector<std::string> nonce{"HGET", "holdfast:node", "nonce"};
+  const std::string marked = nodes[0].command(nonce).text;
   EXPECT_TRUE(nodes.votes_come_to(5, query, 10s));
+  EXPECT_EQ(nodes[0].command(nonce).text, marked) << "its loss was named once";
 }
 
 INSTANTIATE_TEST_SUITE_P(tokens, redlock_clock,
