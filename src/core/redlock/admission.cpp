@@ -347,6 +347,9 @@ void admission::take(node_index i, const rejoin::step& from, step& s) {
   } else if (joining_ == i) {
     joining_.reset();
   }
+  // Before it seals again, what is known of the others by then counts.
+  const bool waited = n.is == standing::joining && n.facts.record->epoch == 0;
+  if (waited && is == rejoin::state::pausing) n.is = standing::waiting;
   if (is == rejoin::state::done) {
     n.facts.record = n.join->result();
     sights_.forget(n.facts.record->nonce);

@@ -54,6 +54,25 @@ TEST(admission_max_ttl, a_node_that_is_seen_later_lengthens_the_wait) {
   EXPECT_TRUE(s.a.voters().has(1));
 }
 
+TEST(admission_max_ttl, a_change_that_a_refused_seal_shows_lengthens_the_wait) {
+  store s;
+  s.connect_all(t0);
+  for (node_index i = 1; i < 3; ++i) {
+    s.facts[i].record->nonce += " of recover";
+    s.facts[i].record->max_ttl = raised;
+  }
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0);
+  s.tick(t0 + wait);
+  EXPECT_FALSE(s.seals.empty()) << "nobody has looked at the others since";
+  for (int i = 0; i < 40; ++i) s.tick(t0 + wait + i * 50ms);
+  EXPECT_FALSE(s.a.voters().has(0)) << "it is known by now what the others allow";
+  s.tick(t0 + longer - 1ms);
+  EXPECT_FALSE(s.a.voters().has(0));
+  for (int i = 0; i < 40; ++i) s.tick(t0 + longer + i * 50ms);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
 TEST(admission_max_ttl, of_a_refused_node_says_nothing) {
   store s;
   s.facts[1].record->config_hash = "another";
