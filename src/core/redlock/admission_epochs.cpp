@@ -84,7 +84,10 @@ void admission::catch_up(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     if (n.is != standing::lagging || n.join) continue;
-    if (now >= n.catch_up && n.looked_again) begin_join(i, time_point::min());
+    if (now >= n.catch_up && n.looked_again) {
+      n.alone_at = time_point::max();
+      begin_join(i, time_point::min());
+    }
     if (now >= n.catch_up && !n.looked_again) {
       n.looked_again = true;
       n.catch_up = now + config_.timeout;
