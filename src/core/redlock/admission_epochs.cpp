@@ -41,6 +41,8 @@ void admission::go_on(step& s, time_point now) {
     node_state& n = nodes_[i];
     if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
     if (still_waits(s, i, now)) continue;
+    // Else what `recover` gave a majority would be worn away by losses, one after the other.
+    if (n.is == standing::waiting) n.join->allow(longest_max_ttl());
     const auto others = others_of(i);
     const bool enough = others.size() >= seal_count(config_.nodes);
     if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);

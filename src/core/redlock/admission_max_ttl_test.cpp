@@ -52,6 +52,7 @@ TEST(admission_max_ttl, a_node_that_is_seen_later_lengthens_the_wait) {
   EXPECT_FALSE(s.a.voters().has(1));
   for (int i = 0; i < 40; ++i) s.tick(t0 + longer + i * 50ms);
   EXPECT_TRUE(s.a.voters().has(1));
+  EXPECT_EQ(s.facts[1].record->max_ttl, raised) << "or a majority may refuse what it allowed";
 }
 
 TEST(admission_max_ttl, a_change_that_a_refused_seal_shows_lengthens_the_wait) {
