@@ -1,6 +1,7 @@
 #include "sim/redlock/world.hpp"
 
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/recovery.hpp"
 
 #include <algorithm>
 
@@ -24,6 +25,7 @@ world::world(const scenario& s, std::uint64_t seed)
     client_clocks_.emplace_back(dice.between(100s, 200s), dice.between(-rate_error, rate_error));
   }
   clients_.resize(static_cast<std::size_t>(s.clients));
+  operator_ = std::make_unique<recovery>(*this);
 }
 
 world::~world() = default;
@@ -57,8 +59,8 @@ void world::start_client(int place) {
   rl::first_sights sights;
   if (clients_[p]) sights = clients_[p]->nodes().sights();
   if (clients_[p]) ended_.push_back(std::move(clients_[p]));
-  clients_[p] =
-      std::make_unique<client>(*this, place, sessions_++, client_clocks_[p], std::move(sights));
+  clients_[p] = std::make_unique<client>(*this, place, sessions_++, client_clocks_[p],
+                                         std::move(sights), operator_->ttl_of_next());
   clients_[p]->start();
 }
 

@@ -18,6 +18,7 @@ namespace holdfast::sim::redlock {
 
 class client;
 class contender;
+class recovery;
 
 /// In ppm: two clocks differ by less than rho then.
 constexpr int rate_error = 4000;
@@ -54,6 +55,7 @@ class world {
   };
 
   host& at(core::redlock::node_index i) { return hosts_[i]; }
+  const host& at(core::redlock::node_index i) const { return hosts_[i]; }
   std::size_t nodes() const noexcept { return hosts_.size(); }
   server_time wall_of(const host& h) const;
   core::redlock::node_facts facts_of(core::redlock::node_index i) const;
@@ -96,13 +98,16 @@ class world {
   void restore_backup();
   void unload_scripts();
   void step_clock();
+  void power_cut();
   void outage();
+  void outage_of(core::redlock::node_index i);
   void cut();
   void misroute();
   void evict();
   void pause();
   void crash();
   void deny();
+  void recover();
   void change_rates();
   void heal();
   bool everybody_was_granted() const;
@@ -114,6 +119,7 @@ class world {
   std::vector<host_clock> client_clocks_;
   std::vector<std::unique_ptr<client>> clients_;
   std::vector<std::unique_ptr<client>> ended_;  ///< Their messages are still under way.
+  std::unique_ptr<recovery> operator_;
   std::uint32_t sessions_{};
   std::uint64_t names_{};
   std::uint64_t rejoins_{};

@@ -168,7 +168,7 @@ void admission::admit_in_time(node_index i, time_point now) {
 
 /// When the wait for a node that lost state ends, by all that is known.
 time_point admission::end_of_wait(node_index i, time_point now) {
-  return wait_over(sights_.note(nodes_[i].facts.record->nonce, now), longest_max_ttl());
+  return wait_over(sights_.note(nodes_[i].facts.record->nonce, now), max_ttl_for(i));
 }
 
 void admission::wait_from_first_sight(node_index i, time_point now) {
@@ -216,7 +216,7 @@ write admission::mark(node_index i) {
   w.record = n.facts.record ? *n.facts.record : any_record().value_or(node_record{});
   if (!n.facts.record) w.record.id = n.fresh;
   if (!n.facts.record) w.record.floor = 0;
-  w.record.max_ttl = longest_max_ttl();
+  w.record.max_ttl = max_ttl_for(i);
   w.record.nonce = n.fresh;
   w.record.run_id = n.facts.run_id;
   w.record.durable = n.facts.durable;
@@ -444,7 +444,14 @@ std::optional<node_record> admission::any_record() const {
   return std::nullopt;
 }
 
-/// Of all records that are known: that of a node which lost its state may be older than a change.
+/// For a node that lost its state: its own record may be older than a change.
+duration admission::max_ttl_for(node_index i) const {
+  if (active.wait_by_longest) return longest_max_ttl();
+  const auto& own = nodes_[i].facts.record;
+  return (own ? own : any_record()).value_or(node_record{}).max_ttl;
+}
+
+/// Of all records that are known.
 duration admission::longest_max_ttl() const {
   duration longest{};
   for (const node_state& n : nodes_) {

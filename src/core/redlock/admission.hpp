@@ -179,6 +179,7 @@ class admission {
   std::vector<rejoin::other> others_of(node_index i) const;
   std::size_t missing_others(node_index i) const;
   std::optional<node_record> any_record() const;
+  duration max_ttl_for(node_index i) const;
   duration longest_max_ttl() const;
   std::uint64_t newest_epoch() const noexcept;
   std::size_t count(standing what) const noexcept;

@@ -29,7 +29,7 @@ node_record admission::alone_record(node_index i) const {
 bool admission::still_waits(step& s, node_index i, time_point now) {
   node_state& n = nodes_[i];
   if (n.is != standing::waiting || !active.wait_then_seal) return false;
-  n.ready = std::max(n.ready, end_of_wait(i, now));
+  if (active.wait_by_seen_later) n.ready = std::max(n.ready, end_of_wait(i, now));
   if (now >= n.ready) return false;
   s.wake = std::min(s.wake, n.ready);
   return true;
@@ -42,7 +42,8 @@ void admission::go_on(step& s, time_point now) {
     if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
     if (still_waits(s, i, now)) continue;
     // Else what `recover` gave a majority would be worn away by losses, one after the other.
-    if (n.is == standing::waiting) n.join->allow(longest_max_ttl());
+    const bool lost = n.is == standing::waiting;
+    if (lost && active.rejoin_with_longest) n.join->allow(longest_max_ttl());
     const auto others = others_of(i);
     const bool enough = others.size() >= seal_count(config_.nodes);
     if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);
