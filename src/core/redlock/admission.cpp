@@ -293,7 +293,7 @@ admission::step admission::sealed(const seal& asked, const seal_reply& r, time_p
     s.look.add(asked.node);
   }
   auto& join = nodes_.at(asked.target).join;
-  if (join) take(asked.target, join->sealed(asked, r, now), s);
+  if (join) take(asked.target, join->sealed(asked, r, now), s, now);
   return finish(std::move(s), now);
 }
 
@@ -316,7 +316,7 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
     stop_join(i);
     admit(i);
   } else if (n.join) {
-    take(i, n.join->written(r, now), s);
+    take(i, n.join->written(r, now), s, now);
   }
   return finish(std::move(s), now);
 }
@@ -334,7 +334,7 @@ admission::step admission::not_written(node_index i, write_reply r, time_point n
 }
 
 /// What a rejoin wants done, and its end.
-void admission::take(node_index i, const rejoin::step& from, step& s) {
+void admission::take(node_index i, const rejoin::step& from, step& s, time_point now) {
   node_state& n = nodes_[i];
   s.seals.insert(s.seals.end(), from.seals.begin(), from.seals.end());
   if (from.record) s.writes.push_back(*from.record);
@@ -352,6 +352,7 @@ void admission::take(node_index i, const rejoin::step& from, step& s) {
   if (waited && is == rejoin::state::pausing) n.is = standing::waiting;
   if (is == rejoin::state::done) {
     n.facts.record = n.join->result();
+    homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
     sights_.forget(n.facts.record->nonce);
     admit(i);
   } else if (is == rejoin::state::overtaken) {

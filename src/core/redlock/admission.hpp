@@ -165,7 +165,7 @@ class admission {
   time_point alone_after(time_point now) const noexcept;
   bool still_waits(step& s, node_index i, time_point now);
   void go_on(step& s, time_point now);
-  void take(node_index i, const rejoin::step& from, step& s);
+  void take(node_index i, const rejoin::step& from, step& s, time_point now);
   void leave(node_index i);
   void stop_join(node_index i);
   void settle_epoch(time_point now);

@@ -25,7 +25,8 @@ node_record admission::alone_record(node_index i) const {
 }
 
 /// Whom it seals is known by now, and so is the longest ttl that any of them ever granted with it:
-/// a record's max_ttl changes only together with its nonce, which the seal compares.
+/// a record's max_ttl changes only together with its nonce, which the seal compares, or when the
+/// node comes back from epoch zero, in which it is not sealed.
 bool admission::still_waits(step& s, node_index i, time_point now) {
   node_state& n = nodes_[i];
   if (n.is != standing::waiting || !active.wait_then_seal) return false;
@@ -53,7 +54,7 @@ void admission::go_on(step& s, time_point now) {
       s.writes.push_back({i, seen.nonce, seen.epoch, alone_record(i)});
       continue;
     }
-    take(i, n.join->tick(others, now), s);
+    take(i, n.join->tick(others, now), s, now);
   }
 }
 
