@@ -106,8 +106,9 @@ void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done
   of_.ask(
       w.node, of.setup.node_timeout,
       [w, &of](world::host& h) {
+        const auto before = h.server.record();
         const node::answer a = h.server.write(w);
-        if (a.number == 1) of.wrote(h);
+        if (a.number == 1) of.wrote(h, before);
         return a;
       },
       [this, i = w.node, done = std::move(done)](const node::answer* a, std::uint64_t connection) {

@@ -14,6 +14,7 @@ namespace {
 
 constexpr duration turn_limit = 60s;  ///< After the last fault, for everybody's next grant.
 constexpr duration drain_limit = 10s;
+constexpr unsigned rewrites_most = 20;  ///< Each client may do the same once.
 
 }  // namespace
 
@@ -105,8 +106,12 @@ duration world::way() {
   return dice.between(100us, slow ? setup.ttl : setup.way_most);
 }
 
-void world::wrote(host& h) {
+void world::wrote(host& h, const std::optional<node_record>& before) {
   const auto& record = h.server.record();
+  node_record same = *record;
+  if (before) same.last_time = before->last_time;
+  h.rewrites = before == same ? h.rewrites + 1 : 0;
+  if (h.rewrites > rewrites_most) judge.violated("a record is written again and again");
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
   if (h.lost) ++rejoins_;
   events.note(time.now(), "rejoined: node, epoch, floor", &h - hosts_.data(),

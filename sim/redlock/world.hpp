@@ -49,6 +49,7 @@ class world {
     duration offset{};
     moment unreachable_until{};
     bool lost{};                  ///< It lost state and has not rejoined.
+    unsigned rewrites{};          ///< In a row, of a record that was there.
     bool stepped{};               ///< Its clock did, and it has not rejoined.
     std::string nonce_stepped{};  ///< What it had when its clock stepped.
     std::deque<node::data> older{};
@@ -62,7 +63,7 @@ class world {
   std::uint64_t fresh() { return ++names_; }
   duration way();
   /// A node's record was written: it may have rejoined.
-  void wrote(host& h);
+  void wrote(host& h, const std::optional<node_record>& before);
   /// A node granted a lock; its answer is not sent yet.
   void granted_by(host& h);
   void judge_grant(const contender& c);
