@@ -7,22 +7,23 @@ namespace holdfast::sim::redlock {
 using namespace std::chrono_literals;
 
 client::client(world& w, int place, std::uint32_t session, host_clock& clock,
-               core::redlock::first_sights sights)
+               core::redlock::first_sights sights, duration ttl)
     : world_(w),
       place_(place),
       session_(session),
+      ttl_(ttl),
       clock_(clock),
       links_(w.nodes()),
       roster_(*this, std::move(sights)),
       keeper_(*this) {
-  for (int lock = 0; lock < w.setup.locks; ++lock) {
+  for (int lock = 0; lock < w.setup.locks && ttl > duration::zero(); ++lock) {
     contenders_.push_back(std::make_unique<contender>(*this, static_cast<std::uint32_t>(lock)));
   }
 }
 
 void client::start() {
   for (node_index i = 0; i < links_.size(); ++i) connect(i);
-  keeper_.start();
+  if (ttl_ > duration::zero()) keeper_.start();
   for (auto& c : contenders_) c->again(world_.dice.between(0ms, 20ms));
 }
 
@@ -52,6 +53,13 @@ void client::node_ended(node_index i) {
   post(world_.time.now() + world_.way(), [this, i] {
     if (links_[i].life != world_.at(i).life) disconnect(i);
   });
+}
+
+void client::heal() {
+  for (node_index i = 0; i < links_.size(); ++i) {
+    cut_off(i, {});
+    disconnect(i);
+  }
 }
 
 void client::close() {

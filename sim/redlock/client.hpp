@@ -18,8 +18,9 @@ class client {
  public:
   using node_index = core::redlock::node_index;
 
+  /// `ttl`: of its session; without one it has none and wants no lock, like an operator's command.
   client(world& w, int place, std::uint32_t session, host_clock& clock,
-         core::redlock::first_sights sights);
+         core::redlock::first_sights sights, duration ttl);
 
   void start();
   /// The process is gone: what it sent goes on, and nothing here happens any more.
@@ -33,10 +34,13 @@ class client {
   void carry_to(node_index i, node_index other) noexcept { links_[i].leads_to = other; }
   void disconnect(node_index i);
   void close();
+  /// Nothing keeps it from any node any more.
+  void heal();
 
   world& of() noexcept { return world_; }
   int place() const noexcept { return place_; }
   std::uint32_t session() const noexcept { return session_; }
+  duration ttl() const noexcept { return ttl_; }
   roster& nodes() noexcept { return roster_; }
   keeper& held() noexcept { return keeper_; }
   contender& of_lock(std::uint32_t lock) { return *contenders_[lock]; }
@@ -71,6 +75,7 @@ class client {
   world& world_;
   int place_;
   std::uint32_t session_;
+  duration ttl_;
   host_clock& clock_;
   bool dead_{};
   moment paused_{};

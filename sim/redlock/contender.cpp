@@ -51,7 +51,7 @@ void contender::begin() {
   last_sent_ = of_.local();
   if (!of_.of().healed() && of_.of().dice.chance(s.splits)) split();
   const node_set voters = of_.nodes().voters();
-  round_.emplace(rl::attempt::config{of_.of().nodes(), s.ttl, s.node_timeout, s.tokens}, voters,
+  round_.emplace(rl::attempt::config{of_.of().nodes(), of_.ttl(), s.node_timeout, s.tokens}, voters,
                  last_sent_);
   rl::for_each(voters, [&](node_index i) { send_acquire(i); });
   follow(round_->start(of_.local()));
@@ -76,10 +76,10 @@ void contender::send_acquire(node_index i) {
   a.lock = lock_;
   a.session = of_.session();
   a.value = value_;
-  a.ttl = in_ms(w.setup.ttl);
+  a.ttl = in_ms(of_.ttl());
   a.with = of_.nodes().ballot_of(i);
   of_.ask(
-      i, w.setup.ttl,
+      i, of_.ttl(),
       [a, &w](world::host& h) {
         if (w.dice.chance(w.setup.forget)) h.server.forget_counter(a.lock);
         const node::answer given =
@@ -114,7 +114,7 @@ void contender::send_raise(node_index i) {
   node::ballot with = of_.nodes().ballot_of(i);
   with.epoch = epoch_;
   of_.ask(
-      i, of_.of().setup.ttl,
+      i, of_.ttl(),
       [with, to, lock = lock_, value = value_](world::host& h) {
         return h.server.raise(lock, value, to.value, with);
       },
@@ -185,12 +185,13 @@ void contender::sent_again() { last_sent_ = of_.local(); }
 bool contender::valid() const { return held_ && !own_->is_lost() && of_.local() < own_->until(); }
 
 oracle::holder contender::as_holder() const {
-  return {of_.place(), of_.session(), lock_, round_->chosen().value, granted_at_, there_.size()};
+  return {of_.place(), of_.session(), lock_,        round_->chosen().value,
+          granted_at_, of_.ttl(),     there_.size()};
 }
 
 void contender::release(node_set to) {
   const scenario& s = of_.of().setup;
-  rl::owed_release::config c{s.ttl, s.node_timeout, of_.of().fresh()};
+  rl::owed_release::config c{of_.ttl(), s.node_timeout, of_.of().fresh()};
   auto d = std::make_shared<debt>(debt{rl::owed_release(c, to, last_sent_), value_});
   node_set up;
   rl::for_each(to, [&](node_index i) {

@@ -1,5 +1,6 @@
 // What a world does to its nodes, its network and its clients.
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/recovery.hpp"
 #include "sim/redlock/world.hpp"
 
 #include "core/redlock/quorum.hpp"
@@ -30,6 +31,8 @@ void world::start_faults() {
   after(setup.pauses, &world::pause);
   after(setup.crashes, &world::crash);
   after(setup.denials, &world::deny);
+  after(setup.recovers, &world::recover);
+  after(setup.power_cuts, &world::power_cut);
   after(1s, &world::change_rates);
   after(setup.ttl / 4, &world::keep_any);
 }
@@ -68,6 +71,7 @@ void world::end_life(rl::node_index i) {
   ++at(i).life;
   at(i).run_id = "r" + std::to_string(fresh());
   for (const auto& c : clients_) c->node_ended(i);
+  operator_->node_ended(i);
 }
 
 void world::lose_state() { lose_state_of(any_node()); }
@@ -142,8 +146,17 @@ void world::step_clock() {
   events.note(time.now(), "clock stepped", i);
 }
 
-void world::outage() {
+void world::power_cut() {
   const rl::node_index i = any_node();
+  if (!may_lose(at(i), false)) return;
+  lose_state_of(i);
+  outage_of(static_cast<rl::node_index>((i + 1 + dice.index(hosts_.size() - 1)) % hosts_.size()));
+  crash();
+}
+
+void world::outage() { outage_of(any_node()); }
+
+void world::outage_of(rl::node_index i) {
   const auto out = std::count_if(hosts_.begin(), hosts_.end(),
                                  [&](const host& h) { return h.unreachable_until > time.now(); });
   if (static_cast<std::size_t>(out) >= rl::spare(hosts_.size())) return;
@@ -154,7 +167,7 @@ void world::outage() {
 void world::cut() {
   client& c = any_client();
   const rl::node_index i = any_node();
-  c.cut_off(i, time.now() + dice.between(setup.ttl / 8, 2 * setup.ttl));
+  c.cut_off(i, time.now() + dice.between(setup.ttl / 8, setup.cut_most_in_ttls * setup.ttl));
   events.note(time.now(), "cut off: client, node", c.place(), i);
 }
 
@@ -201,6 +214,8 @@ void world::deny() {
   events.note(time.now(), "denied", c.place());
 }
 
+void world::recover() { operator_->run(); }
+
 void world::change_rates() {
   for (host& h : hosts_) h.wall.set_rate(time.now(), dice.between(-rate_error, rate_error));
   for (auto& c : client_clocks_) {
@@ -212,12 +227,8 @@ void world::heal() {
   healed_ = true;
   events.note(time.now(), "healed", 0);
   for (host& h : hosts_) h.unreachable_until = {};
-  for (const auto& c : clients_) {
-    for (rl::node_index i = 0; i < hosts_.size(); ++i) {
-      c->cut_off(i, {});
-      c->disconnect(i);
-    }
-  }
+  for (const auto& c : clients_) c->heal();
+  operator_->heal();
 }
 
 }  // namespace holdfast::sim::redlock

@@ -8,7 +8,7 @@ namespace holdfast::sim::redlock {
 
 namespace rl = core::redlock;
 
-keeper::keeper(client& of) : of_(of), renewal_({of.of().nodes(), of.of().setup.ttl}, of.local()) {}
+keeper::keeper(client& of) : of_(of), renewal_({of.of().nodes(), of.ttl()}, of.local()) {}
 
 void keeper::start() { tick_at(renewal_.wake()); }
 
@@ -28,8 +28,7 @@ void keeper::follow(const step& s) {
   }
   if (s.denied) {
     // The program does not notice at once, and goes on trying with the same session.
-    of_.post(of_.of().time.now() + 3 * of_.of().setup.ttl,
-             [this] { of_.of().replace(of_.place()); });
+    of_.post(of_.of().time.now() + 3 * of_.ttl(), [this] { of_.of().replace(of_.place()); });
   }
   judge();
   tick_at(s.wake);
@@ -58,11 +57,11 @@ void keeper::send(const rl::renewal::batch& b) {
     locks.emplace_back(c->lock(), c->value());
   }
   const bool tokens = of_.of().setup.tokens;
-  const milliseconds ttl = in_ms(of_.of().setup.ttl);
+  const milliseconds ttl = in_ms(of_.ttl());
   rl::for_each(of_.nodes().intact(), [&](node_index i) {
     if (!tokens && locks.empty()) return;
     of_.ask(
-        i, of_.of().setup.ttl,
+        i, of_.ttl(),
         [locks, ttl, tokens, session = of_.session(),
          nonce = of_.nodes().ballot_of(i).nonce](world::host& h) {
           return tokens ? h.server.renew(session, locks, ttl, nonce)
@@ -83,7 +82,8 @@ void keeper::answered(const rl::renewal::batch& b, node_index i, const node::ans
   if (a.refused == fault::session_missing) said.session = there::missing;
   if (a.refused == fault::denied) said.session = there::denied;
   if (a.refused != fault::none && said.session == there::holds) {
-    if (of_.nodes().intact().has(i)) of_.nodes().doubted(i);
+    const bool doubt = rl::action_on(a.refused).look_again;
+    if (doubt && of_.nodes().intact().has(i)) of_.nodes().doubted(i);
     return;
   }
   if (said.session != there::denied) {
@@ -103,10 +103,10 @@ void keeper::send(const rl::renewal::repair& r) {
   a.lock = c->lock();
   a.session = of_.session();
   a.value = c->value();
-  a.ttl = in_ms(of_.of().setup.ttl);
+  a.ttl = in_ms(of_.ttl());
   a.with = of_.nodes().ballot_of(r.node);
   of_.ask(
-      r.node, of_.of().setup.ttl,
+      r.node, of_.ttl(),
       [a, to = r.at_least.value, tokens = of_.of().setup.tokens](world::host& h) {
         return tokens ? h.server.repair(a, to) : h.server.acquire_plain(a.lock, a.value, a.ttl);
       },
@@ -121,7 +121,7 @@ void keeper::send(const rl::renewal::repair& r) {
 void keeper::reopen(node_index i) {
   of_.ask(
       i, of_.of().setup.node_timeout,
-      [session = of_.session(), ttl = in_ms(of_.of().setup.ttl),
+      [session = of_.session(), ttl = in_ms(of_.ttl()),
        nonce = of_.nodes().ballot_of(i).nonce](world::host& h) {
         h.server.load_scripts();
         return h.server.open(session, ttl, nonce);

@@ -46,7 +46,7 @@ void oracle::granted(const holder& h, const beginning& began, std::size_t others
 }
 
 void oracle::goes_on(const holder& h) {
-  const duration over = core::takeover_after(setup_.ttl);
+  const duration over = core::takeover_after(h.ttl);
   const auto denied = denied_.find(h.session);
   if (denied != denied_.end() && h.granted < denied->second && now_() > denied->second + over) {
     violated(words(h) + ": its session was denied a ttl ago");

@@ -33,6 +33,7 @@ class oracle {
     std::uint32_t lock{};
     std::uint64_t token{};
     moment granted{};
+    duration ttl{};
     std::size_t there{};  ///< Nodes whose last word was that the lock is there.
   };
   struct beginning {

@@ -100,21 +100,26 @@ void roster::serve(const step& s) {
 }
 
 void roster::write(const rl::write& w) {
+  write(w, [this, i = w.node](rl::write_reply r) { serve(admission_.written(i, r, of_.local())); });
+}
+
+void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done) {
   world& of = of_.of();
   of_.ask(
       w.node, of.setup.node_timeout,
       [w, &of](world::host& h) {
+        const auto before = h.server.record();
         const node::answer a = h.server.write(w);
-        if (a.number == 1) of.wrote(h);
+        if (a.number == 1) of.wrote(h, before);
         return a;
       },
-      [this, i = w.node](const node::answer* a, std::uint64_t connection) {
+      [this, i = w.node, done = std::move(done)](const node::answer* a, std::uint64_t connection) {
         if (of_.connection(i) != connection) return;
         const bool failed = a == nullptr || a->refused != fault::none;
         const auto r = failed           ? rl::write_reply::failed
                        : a->number == 1 ? rl::write_reply::written
                                         : rl::write_reply::changed;
-        serve(admission_.written(i, r, of_.local()));
+        done(r);
       });
 }
 
@@ -131,15 +136,15 @@ void roster::seal(const rl::seal& s) {
 }
 
 void roster::open_where_missing() {
-  if (!of_.of().setup.tokens) return;
+  if (!of_.of().setup.tokens || of_.ttl() <= duration::zero()) return;
   rl::for_each(voters() - opened_, [&](node_index i) {
     opened_.add(i);
     of_.ask(
         i, of_.of().setup.node_timeout,
-        [session = of_.session(), ttl = of_.of().setup.ttl,
+        [session = of_.session(), ttl = in_ms(of_.ttl()),
          nonce = ballot_of(i).nonce](world::host& h) {
           h.server.load_scripts();
-          return h.server.open(session, std::chrono::duration_cast<milliseconds>(ttl), nonce);
+          return h.server.open(session, ttl, nonce);
         },
         [](const node::answer*, std::uint64_t) {});
   });

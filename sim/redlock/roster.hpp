@@ -4,6 +4,8 @@
 #include "sim/redlock/node.hpp"
 #include "sim/schedule.hpp"
 
+#include <functional>
+
 namespace holdfast::sim::redlock {
 
 class client;
@@ -30,6 +32,12 @@ class roster {
   node::ballot ballot_of(node_index i) const { return admission_.ballot_of(i); }
   const core::redlock::first_sights& sights() const noexcept { return admission_.sights(); }
   std::string explain(node_index i) const;
+  core::redlock::admission::standing standing_of(node_index i) const noexcept {
+    return admission_.standing_of(i);
+  }
+  const core::redlock::node_facts& facts_of(node_index i) const { return admission_.facts_of(i); }
+  /// Of somebody else than admission; `done` is not called once the connection is another one.
+  void write(const core::redlock::write& w, std::function<void(core::redlock::write_reply)> done);
 
  private:
   using step = core::redlock::admission::step;

@@ -59,7 +59,8 @@ void add_losses(std::vector<scenario>& all) {
                  .forget = 20'000,
                  .losses = 300ms,
                  .cuts = 200ms,
-                 .pauses = 1s});
+                 .pauses = 1s,
+                 .recovers = 2s});
   all.push_back({.name = "outages",
                  .about = "some nodes lose their state while others are away",
                  .nodes = 5,
@@ -76,7 +77,8 @@ void add_losses(std::vector<scenario>& all) {
                  .reset = 10'000,
                  .losses = 500ms,
                  .outages = 1s,
-                 .cuts = 300ms});
+                 .cuts = 300ms,
+                 .recovers = 2s});
   all.push_back({.name = "late_after_loss",
                  .about = "losses just after a grant, while other answers are late",
                  .clients = 2,
@@ -104,6 +106,20 @@ void add_losses(std::vector<scenario>& all) {
                  .cuts = 300ms});
 }
 
+/// max_ttl is changed, and nodes come back with what they had before.
+void add_changes(std::vector<scenario>& all) {
+  all.push_back({.name = "max_ttl",
+                 .about = "an operator who changes max_ttl while nodes lose their state",
+                 .ttl = 200ms,
+                 .length = 10s,
+                 .hold_most = 4s,
+                 .outage_most = 500ms,
+                 .power_cuts = 600ms,
+                 .cuts = 300ms,
+                 .cut_most_in_ttls = 4,
+                 .recovers = 800ms});
+}
+
 /// Some of everything.
 void add_mixtures(std::vector<scenario>& all) {
   all.push_back({.name = "plain",
@@ -129,7 +145,8 @@ void add_mixtures(std::vector<scenario>& all) {
                  .cuts = 1s,
                  .misroutes = 500ms,
                  .pauses = 1s,
-                 .crashes = 2s});
+                 .crashes = 2s,
+                 .recovers = 1s});
 }
 
 /// More than exclusion is promised for: only the tokens are.
@@ -171,6 +188,7 @@ std::vector<scenario> all_scenarios() {
   std::vector<scenario> all;
   add_network_faults(all);
   add_losses(all);
+  add_changes(all);
   add_mixtures(all);
   add_beyond_exclusion(all);
   return all;

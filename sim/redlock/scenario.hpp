@@ -17,7 +17,8 @@ struct scenario {
   int clients{3};
   int locks{2};
   bool tokens{true};
-  duration ttl{std::chrono::milliseconds{400}};  ///< Of all sessions; the nodes' max_ttl as well.
+  /// Of all sessions, and the nodes' max_ttl; the shortest of both where recovers change them.
+  duration ttl{std::chrono::milliseconds{400}};
   duration node_timeout{std::chrono::milliseconds{20}};
   duration length{std::chrono::seconds{6}};  ///< Of the faulty phase.
   duration hold_least{std::chrono::milliseconds{1}};
@@ -39,12 +40,16 @@ struct scenario {
   duration clock_steps{};  ///< Of a node's wall clock.
   duration outages{};      ///< A node is unreachable for all, up to outage_most.
   duration outage_most{std::chrono::milliseconds{800}};
-  duration cuts{};       ///< One client does not reach one node, up to two ttls.
+  /// A node loses its state while another one is away and a client is replaced.
+  duration power_cuts{};
+  duration cuts{};  ///< One client does not reach one node, up to so many ttls:
+  int cut_most_in_ttls{2};
   duration misroutes{};  ///< A proxy carries a connection to another node, up to a ttl.
   duration evictions{};  ///< A lock's key disappears from one node.
   duration pauses{};     ///< A client stands still for up to two ttls.
   duration crashes{};    ///< A client dies and another process takes its place.
   duration denials{};    ///< Somebody denies a session.
+  duration recovers{};   ///< An operator changes max_ttl: `holdfast redlock recover --max-ttl`.
 
   /// False where the faults go beyond what exclusion is promised for, as with evictions: then only
   /// the tokens are judged.

@@ -1,6 +1,7 @@
 #include "sim/redlock/world.hpp"
 
 #include "sim/redlock/client.hpp"
+#include "sim/redlock/recovery.hpp"
 
 #include <algorithm>
 
@@ -13,6 +14,7 @@ namespace {
 
 constexpr duration turn_limit = 60s;  ///< After the last fault, for everybody's next grant.
 constexpr duration drain_limit = 10s;
+constexpr unsigned rewrites_most = 20;  ///< Each client may do the same once.
 
 }  // namespace
 
@@ -24,6 +26,7 @@ world::world(const scenario& s, std::uint64_t seed)
     client_clocks_.emplace_back(dice.between(100s, 200s), dice.between(-rate_error, rate_error));
   }
   clients_.resize(static_cast<std::size_t>(s.clients));
+  operator_ = std::make_unique<recovery>(*this);
 }
 
 world::~world() = default;
@@ -57,8 +60,8 @@ void world::start_client(int place) {
   rl::first_sights sights;
   if (clients_[p]) sights = clients_[p]->nodes().sights();
   if (clients_[p]) ended_.push_back(std::move(clients_[p]));
-  clients_[p] =
-      std::make_unique<client>(*this, place, sessions_++, client_clocks_[p], std::move(sights));
+  clients_[p] = std::make_unique<client>(*this, place, sessions_++, client_clocks_[p],
+                                         std::move(sights), operator_->ttl_of_next());
   clients_[p]->start();
 }
 
@@ -103,8 +106,12 @@ duration world::way() {
   return dice.between(100us, slow ? setup.ttl : setup.way_most);
 }
 
-void world::wrote(host& h) {
+void world::wrote(host& h, const std::optional<node_record>& before) {
   const auto& record = h.server.record();
+  node_record same = *record;
+  if (before) same.last_time = before->last_time;
+  h.rewrites = before == same ? h.rewrites + 1 : 0;
+  if (h.rewrites > rewrites_most) judge.violated("a record is written again and again");
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
   if (h.lost) ++rejoins_;
   events.note(time.now(), "rejoined: node, epoch, floor", &h - hosts_.data(),

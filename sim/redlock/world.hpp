@@ -18,6 +18,7 @@ namespace holdfast::sim::redlock {
 
 class client;
 class contender;
+class recovery;
 
 /// In ppm: two clocks differ by less than rho then.
 constexpr int rate_error = 4000;
@@ -48,19 +49,21 @@ class world {
     duration offset{};
     moment unreachable_until{};
     bool lost{};                  ///< It lost state and has not rejoined.
+    unsigned rewrites{};          ///< In a row, of a record that was there.
     bool stepped{};               ///< Its clock did, and it has not rejoined.
     std::string nonce_stepped{};  ///< What it had when its clock stepped.
     std::deque<node::data> older{};
   };
 
   host& at(core::redlock::node_index i) { return hosts_[i]; }
+  const host& at(core::redlock::node_index i) const { return hosts_[i]; }
   std::size_t nodes() const noexcept { return hosts_.size(); }
   server_time wall_of(const host& h) const;
   core::redlock::node_facts facts_of(core::redlock::node_index i) const;
   std::uint64_t fresh() { return ++names_; }
   duration way();
   /// A node's record was written: it may have rejoined.
-  void wrote(host& h);
+  void wrote(host& h, const std::optional<node_record>& before);
   /// A node granted a lock; its answer is not sent yet.
   void granted_by(host& h);
   void judge_grant(const contender& c);
@@ -96,13 +99,16 @@ class world {
   void restore_backup();
   void unload_scripts();
   void step_clock();
+  void power_cut();
   void outage();
+  void outage_of(core::redlock::node_index i);
   void cut();
   void misroute();
   void evict();
   void pause();
   void crash();
   void deny();
+  void recover();
   void change_rates();
   void heal();
   bool everybody_was_granted() const;
@@ -114,6 +120,7 @@ class world {
   std::vector<host_clock> client_clocks_;
   std::vector<std::unique_ptr<client>> clients_;
   std::vector<std::unique_ptr<client>> ended_;  ///< Their messages are still under way.
+  std::unique_ptr<recovery> operator_;
   std::uint32_t sessions_{};
   std::uint64_t names_{};
   std::uint64_t rejoins_{};

@@ -169,7 +169,7 @@ void admission::admit_in_time(node_index i, time_point now) {
 
 /// When the wait for a node that lost state ends, by all that is known.
 time_point admission::end_of_wait(node_index i, time_point now) {
-  return wait_over(sights_.note(nodes_[i].facts.record->nonce, now), longest_max_ttl());
+  return wait_over(sights_.note(nodes_[i].facts.record->nonce, now), max_ttl_for(i));
 }
 
 void admission::wait_from_first_sight(node_index i, time_point now) {
@@ -217,7 +217,7 @@ write admission::mark(node_index i) {
   w.record = n.facts.record ? *n.facts.record : any_record().value_or(node_record{});
   if (!n.facts.record) w.record.id = n.fresh;
   if (!n.facts.record) w.record.floor = 0;
-  w.record.max_ttl = longest_max_ttl();
+  w.record.max_ttl = max_ttl_for(i);
   w.record.nonce = n.fresh;
   w.record.run_id = n.facts.run_id;
   w.record.durable = n.facts.durable;
@@ -294,7 +294,7 @@ admission::step admission::sealed(const seal& asked, const seal_reply& r, time_p
     s.look.add(asked.node);
   }
   auto& join = nodes_.at(asked.target).join;
-  if (join) take(asked.target, join->sealed(asked, r, now), s);
+  if (join) take(asked.target, join->sealed(asked, r, now), s, now);
   return finish(std::move(s), now);
 }
 
@@ -317,7 +317,7 @@ admission::step admission::written(node_index i, write_reply r, time_point now) 
     stop_join(i);
     admit(i);
   } else if (n.join) {
-    take(i, n.join->written(r, now), s);
+    take(i, n.join->written(r, now), s, now);
   }
   return finish(std::move(s), now);
 }
@@ -335,7 +335,7 @@ admission::step admission::not_written(node_index i, write_reply r, time_point n
 }
 
 /// What a rejoin wants done, and its end.
-void admission::take(node_index i, const rejoin::step& from, step& s) {
+void admission::take(node_index i, const rejoin::step& from, step& s, time_point now) {
   node_state& n = nodes_[i];
   s.seals.insert(s.seals.end(), from.seals.begin(), from.seals.end());
   if (from.record) s.writes.push_back(*from.record);
@@ -348,8 +348,12 @@ void admission::take(node_index i, const rejoin::step& from, step& s) {
   } else if (joining_ == i) {
     joining_.reset();
   }
+  // Before it seals again, what is known of the others by then counts.
+  const bool waited = n.is == standing::joining && n.facts.record->epoch == 0;
+  if (waited && is == rejoin::state::pausing) n.is = standing::waiting;
   if (is == rejoin::state::done) {
     n.facts.record = n.join->result();
+    homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
     sights_.forget(n.facts.record->nonce);
     admit(i);
   } else if (is == rejoin::state::overtaken) {
@@ -442,7 +446,14 @@ std::optional<node_record> admission::any_record() const {
   return std::nullopt;
 }
 
-/// Of all records that are known: that of a node which lost its state may be older than a change.
+/// For a node that lost its state: its own record may be older than a change.
+duration admission::max_ttl_for(node_index i) const {
+  if (active.wait_by_longest) return longest_max_ttl();
+  const auto& own = nodes_[i].facts.record;
+  return (own ? own : any_record()).value_or(node_record{}).max_ttl;
+}
+
+/// Of all records that are known.
 duration admission::longest_max_ttl() const {
   duration longest{};
   for (const node_state& n : nodes_) {

@@ -166,7 +166,7 @@ class admission {
   time_point alone_after(time_point now) const noexcept;
   bool still_waits(step& s, node_index i, time_point now);
   void go_on(step& s, time_point now);
-  void take(node_index i, const rejoin::step& from, step& s);
+  void take(node_index i, const rejoin::step& from, step& s, time_point now);
   void leave(node_index i);
   void stop_join(node_index i);
   void settle_epoch(time_point now);
@@ -180,6 +180,7 @@ class admission {
   std::vector<rejoin::other> others_of(node_index i) const;
   std::size_t missing_others(node_index i) const;
   std::optional<node_record> any_record() const;
+  duration max_ttl_for(node_index i) const;
   duration longest_max_ttl() const;
   std::uint64_t newest_epoch() const noexcept;
   std::size_t count(standing what) const noexcept;

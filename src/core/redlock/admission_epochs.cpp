@@ -25,11 +25,12 @@ node_record admission::alone_record(node_index i) const {
 }
 
 /// Whom it seals is known by now, and so is the longest ttl that any of them ever granted with it:
-/// a record's max_ttl changes only together with its nonce, which the seal compares.
+/// a record's max_ttl changes only together with its nonce, which the seal compares, or when the
+/// node comes back from epoch zero, in which it is not sealed.
 bool admission::still_waits(step& s, node_index i, time_point now) {
   node_state& n = nodes_[i];
   if (n.is != standing::waiting || !active.wait_then_seal) return false;
-  n.ready = std::max(n.ready, end_of_wait(i, now));
+  if (active.wait_by_seen_later) n.ready = std::max(n.ready, end_of_wait(i, now));
   if (now >= n.ready) return false;
   s.wake = std::min(s.wake, n.ready);
   return true;
@@ -41,6 +42,9 @@ void admission::go_on(step& s, time_point now) {
     node_state& n = nodes_[i];
     if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
     if (still_waits(s, i, now)) continue;
+    // Else what `recover` gave a majority would be worn away by losses, one after the other.
+    const bool lost = n.is == standing::waiting;
+    if (lost && active.rejoin_with_longest) n.join->allow(longest_max_ttl());
     const auto others = others_of(i);
     const bool enough = others.size() >= seal_count(config_.nodes);
     if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);
@@ -50,7 +54,7 @@ void admission::go_on(step& s, time_point now) {
       s.writes.push_back({i, seen.nonce, seen.epoch, alone_record(i)});
       continue;
     }
-    take(i, n.join->tick(others, now), s);
+    take(i, n.join->tick(others, now), s, now);
   }
 }
 
@@ -84,7 +88,10 @@ void admission::catch_up(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     if (n.is != standing::lagging || n.join) continue;
-    if (now >= n.catch_up && n.looked_again) begin_join(i, time_point::min());
+    if (now >= n.catch_up && n.looked_again) {
+      n.alone_at = time_point::max();
+      begin_join(i, time_point::min());
+    }
     if (now >= n.catch_up && !n.looked_again) {
       n.looked_again = true;
       n.catch_up = now + config_.timeout;

@@ -52,6 +52,44 @@ TEST(admission_max_ttl, a_node_that_is_seen_later_lengthens_the_wait) {
   EXPECT_FALSE(s.a.voters().has(1));
   for (int i = 0; i < 40; ++i) s.tick(t0 + longer + i * 50ms);
   EXPECT_TRUE(s.a.voters().has(1));
+  EXPECT_EQ(s.facts[1].record->max_ttl, raised) << "or a majority may refuse what it allowed";
+}
+
+TEST(admission_max_ttl, a_change_that_a_refused_seal_shows_lengthens_the_wait) {
+  store s;
+  s.connect_all(t0);
+  for (node_index i = 1; i < 3; ++i) {
+    s.facts[i].record->nonce += " of recover";
+    s.facts[i].record->max_ttl = raised;
+  }
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0);
+  s.tick(t0 + wait);
+  EXPECT_FALSE(s.seals.empty()) << "nobody has looked at the others since";
+  for (int i = 0; i < 40; ++i) s.tick(t0 + wait + i * 50ms);
+  EXPECT_FALSE(s.a.voters().has(0)) << "it is known by now what the others allow";
+  s.tick(t0 + longer - 1ms);
+  EXPECT_FALSE(s.a.voters().has(0));
+  for (int i = 0; i < 40; ++i) s.tick(t0 + longer + i * 50ms);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+TEST(admission_max_ttl, a_server_that_rejoined_with_a_longer_one_is_at_home_for_as_long) {
+  store s;
+  s.facts[2].record->max_ttl = raised;
+  s.facts[1].run_id = "run9";
+  s.connect_all(t0);
+  ASSERT_EQ(s.facts[1].record->max_ttl, max_ttl) << "marked before node 2 was seen";
+  for (int i = 0; i < 40; ++i) s.tick(t0 + longer + i * 50ms);
+  ASSERT_TRUE(s.a.voters().has(1));
+  const time_point gone = t0 + longer + 3s;
+  s.a.disconnected(0, gone);
+  s.a.disconnected(1, gone);
+  s.facts[0] = s.facts[1];
+  s.connect(0, gone + longer - 1ms);
+  EXPECT_EQ(s.a.standing_of(0), standing::refused) << "what it granted as node 1 may be held";
+  s.connect(0, gone + longer);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
 }
 
 TEST(admission_max_ttl, of_a_refused_node_says_nothing) {

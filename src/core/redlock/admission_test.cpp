@@ -363,6 +363,19 @@ TEST(admission, a_node_that_is_behind_is_brought_up_without_a_wait) {
   EXPECT_EQ(s.a.epoch(), 4U);
 }
 
+TEST(admission, a_node_that_is_behind_is_left_alone_while_too_few_others_are_there) {
+  store s;
+  s.facts[0].record->epoch = 2;
+  s.connect(0, t0);
+  s.connect(1, t0);
+  for (int i = 0; i < 40; ++i) s.tick(t0 + i * 50ms);
+  EXPECT_TRUE(s.writes.empty()) << "nothing that could be written brings it up";
+  EXPECT_EQ(s.a.explain(0, t0 + 2s), "rejoins when 1 more node that kept its state answers");
+  s.connect(2, t0 + 2s);
+  for (int i = 40; i < 100; ++i) s.tick(t0 + i * 50ms);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
 TEST(admission, with_tokens_off_a_new_process_waits_from_its_first_sight) {
   store s(3, false);
   for (auto& f : s.facts) f.record.reset();

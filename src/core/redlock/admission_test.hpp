@@ -66,8 +66,9 @@ struct store {
     for (const seal& x : s.seals) {
       seals.push_back(x);
       auto& there = *facts[x.node].record;
-      seal_reply r{seal_reply::result::refused, 0, there.epoch};
-      if (there.nonce == x.nonce && there.epoch < x.epoch) {
+      const bool same = there.nonce == x.nonce;
+      seal_reply r{seal_reply::result::refused, 0, same ? there.epoch : 0};
+      if (same && there.epoch < x.epoch) {
         r = {seal_reply::result::sealed, there.floor, 0};
         there.epoch = x.epoch;
       }

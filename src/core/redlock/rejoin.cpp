@@ -36,6 +36,10 @@ rejoin::step rejoin::tick(const std::vector<other>& others, time_point now) {
   return rest();
 }
 
+void rejoin::allow(duration max_ttl) noexcept {
+  config_.seen.max_ttl = std::max(config_.seen.max_ttl, max_ttl);
+}
+
 rejoin::step rejoin::begin(const std::vector<other>& others, time_point now) {
   const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
   missing_ = others.size() < enough ? enough - others.size() : 0;

@@ -82,6 +82,8 @@ class rejoin {
 
   explicit rejoin(config c);
 
+  /// What others allow: the record that is written does so, too.
+  void allow(duration max_ttl) noexcept;
   /// `others` as they are now; asked again with every tick.
   step tick(const std::vector<other>& others, time_point now);
   step sealed(const seal& asked, const seal_reply& r, time_point now);

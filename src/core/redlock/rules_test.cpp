@@ -106,6 +106,46 @@ time_point waits_until() {
 bool the_wait_is_there() { return waits_until() > t0 + 10s; }
 bool the_wait_is_all_of_it() { return waits_until() == t0 + takeover_after(60s); }
 
+node_facts allowing(node_index i, duration max_ttl) {
+  node_facts f = facts(i);
+  f.record->max_ttl = max_ttl;
+  return f;
+}
+
+/// Node 0 lost its state and its record is older than a change that node 1 has.
+admission with_an_older_record() {
+  admission a = of_three();
+  a.found(1, allowing(1, 600s), "x", t0);
+  node_facts f = facts(0);
+  f.record->epoch = 0;
+  a.found(0, f, "y", t0);
+  return a;
+}
+
+bool the_wait_is_by_the_longest_of_all_records() {
+  return with_an_older_record().tick(t0).wake == t0 + takeover_after(600s);
+}
+
+bool a_record_that_is_seen_later_lengthens_the_wait() {
+  admission a = of_three();
+  a.found(1, facts(1), "x", t0);
+  node_facts f = facts(0);
+  f.record->epoch = 0;
+  a.found(0, f, "y", t0);
+  return a.found(2, allowing(2, 600s), "z", t0 + takeover_after(60s)).seals.empty();
+}
+
+bool a_rejoin_writes_the_longest_of_all_records() {
+  admission a = with_an_older_record();
+  a.found(2, facts(2), "z", t0);
+  const time_point then = t0 + takeover_after(600s);
+  std::vector<write> writes;
+  for (const seal& s : a.tick(then).seals) {
+    writes = a.sealed(s, {seal_reply::result::sealed, 1, 0}, then).writes;
+  }
+  return writes.at(0).record.max_ttl == 600s;
+}
+
 bool a_node_that_lost_state_is_not_sealed() {
   admission a = of_three();
   for (node_index i = 0; i < 2; ++i) {
@@ -184,6 +224,11 @@ constexpr guarded all[] = {
     {"refuse_lost_state", &rules::refuse_lost_state, a_node_without_its_record_is_stopped},
     {"wait_before_rejoin", &rules::wait_before_rejoin, the_wait_is_there},
     {"wait_full_time", &rules::wait_full_time, the_wait_is_all_of_it},
+    {"wait_by_longest", &rules::wait_by_longest, the_wait_is_by_the_longest_of_all_records},
+    {"wait_by_seen_later", &rules::wait_by_seen_later,
+     a_record_that_is_seen_later_lengthens_the_wait},
+    {"rejoin_with_longest", &rules::rejoin_with_longest,
+     a_rejoin_writes_the_longest_of_all_records},
     {"wait_then_seal", &rules::wait_then_seal, floors_are_read_after_the_wait},
     {"seal_enough_others", &rules::seal_enough_others, one_other_is_too_few_to_learn_from},
     {"seal_only_admitted", &rules::seal_only_admitted, a_node_that_lost_state_is_not_sealed},
