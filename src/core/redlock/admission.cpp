@@ -41,7 +41,7 @@ admission::admission(config c, first_sights sights)
       homes_(config_.max_ttl),
       nodes_(config_.nodes),
       clocks_(config_.nodes, clock_watch(config_.max_ttl)),
-      catch_up_(config_.timeout * 8, config_.timeout * 8) {
+      catch_up_(config_.timeout * 8, config_.timeout * 128) {
   HOLDFAST_ASSERT(config_.nodes > 0 && config_.nodes <= nodes_max);
 }
 
@@ -54,6 +54,7 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   if (new_life) n.life = f.record->nonce;
   if (new_life) clocks_[i].begin_anew(f.record->last_time, n.life_asked, now);
   n.life_asked = f.asked;
+  if (f.record) clocks_[i].cover(f.record->max_ttl);
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
   n.facts.durable = durable;

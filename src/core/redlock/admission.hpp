@@ -42,7 +42,8 @@ namespace holdfast::core::redlock {
 /// restart the record is all there is to tell whether an older file may have been loaded.
 ///
 /// A lagging node is brought up after some node timeouts, when all were looked at once more: many
-/// clients see it at the same time, and each that seals puts nodes behind for all others.
+/// clients see it at the same time, and each that seals puts nodes behind for all others. The pause
+/// begins anew, and twice as long, with each epoch that one of them brings.
 ///
 /// A node whose clock was set back while nobody looked has lost nothing; its scripts refuse until
 /// the clock is there again. It is not asked before, and looked at while that lasts.
@@ -170,6 +171,7 @@ class admission {
   void leave(node_index i);
   void stop_join(node_index i);
   void settle_epoch(time_point now);
+  void pause_for(std::uint64_t newest, time_point now);
   void catch_up(step& s, time_point now);
   bool intact(node_index i) const noexcept;
   bool only_stepped(node_index i) const noexcept;
@@ -192,7 +194,10 @@ class admission {
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;
   std::uint64_t epoch_{};
+  std::uint64_t newest_{};  ///< Epoch that was seen last.
+  time_point newest_since_{};
   backoff catch_up_;
+  duration catch_up_pause_{};            ///< While that is the newest.
   std::optional<node_index> joining_{};  ///< One node at a time is sealed for.
 };
 

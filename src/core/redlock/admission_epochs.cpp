@@ -58,10 +58,25 @@ void admission::go_on(step& s, time_point now) {
   }
 }
 
+/// Many clients that paused alike would overtake each other for as long as there are many.
+void admission::pause_for(std::uint64_t newest, time_point now) {
+  if (newest <= newest_) return;
+  const bool calm = now - newest_since_ > config_.timeout * 256;
+  if (calm) catch_up_.reset();
+  if (calm || count(standing::lagging) > 0)
+    catch_up_pause_ = catch_up_.next(splitmix(config_.seed));
+  newest_ = newest;
+  newest_since_ = now;
+  for (node_state& n : nodes_) {
+    if (!n.join) n.catch_up = time_point::max();
+  }
+}
+
 /// One epoch for all: who is behind is brought up by a rejoin that needs no wait.
 void admission::settle_epoch(time_point now) {
   if (!config_.tokens) return;
   const std::uint64_t newest = newest_epoch();
+  pause_for(newest, now);
   std::map<std::uint64_t, std::size_t> sizes;
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
@@ -73,7 +88,7 @@ void admission::settle_epoch(time_point now) {
     if (!behind) n.catch_up = time_point::max();
     // Somebody else may be about to bring it up: each seal of ours puts others behind.
     if (behind && !n.join && n.catch_up == time_point::max()) {
-      n.catch_up = now + catch_up_.next(splitmix(config_.seed));
+      n.catch_up = now + catch_up_pause_;
       n.looked_again = false;
     }
   }

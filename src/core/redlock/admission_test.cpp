@@ -246,6 +246,21 @@ TEST(admission, a_node_that_somebody_else_brings_up_is_not_sealed_for) {
   EXPECT_EQ(s.a.epoch(), 3U);
 }
 
+TEST(admission, pauses_for_longer_where_others_move_the_epoch_meanwhile) {
+  store s(5);
+  s.facts[4].record->epoch = 2;
+  s.connect_all(t0);
+  const time_point moved = t0 + 190ms;
+  for (node_index i = 0; i < 4; ++i) {
+    s.facts[i].record->epoch = 4;
+    s.connect(i, moved);
+  }
+  for (time_point t = moved; t < moved + 400ms; t += 10ms) s.tick(t);
+  EXPECT_TRUE(s.seals.empty()) << "whoever moved it is bringing it up";
+  for (time_point t = moved + 400ms; t < moved + 1s; t += 10ms) s.tick(t);
+  EXPECT_EQ(s.a.voters().size(), 5U) << "nobody did";
+}
+
 TEST(admission, a_server_that_is_known_by_another_address_is_not_counted_twice) {
   for (const bool restarted : {false, true}) {
     store s;

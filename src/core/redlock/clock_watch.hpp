@@ -2,6 +2,7 @@
 
 #include "core/redlock/node_record.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <optional>
@@ -25,6 +26,8 @@ class clock_watch {
   explicit clock_watch(duration window) noexcept;
 
   verdict sample(server_time at, time_point sent, time_point received) noexcept;
+  /// Leases may be longer than the window.
+  void cover(duration lease) noexcept { window_ = std::max(window_, lease); }
   /// Somebody else saw a step and recorded it, after `since` and before `now`; the largest TIME of
   /// its scripts, that of the record among them, is `written`. It may stand still for long while
   /// TIME goes on. Only what steps from there on counts.

@@ -66,6 +66,20 @@ TEST(clock_watch, small_steps_within_one_window_add_up) {
   EXPECT_LT(steps, 10);
 }
 
+TEST(clock_watch, small_steps_within_one_lease_add_up_though_the_window_was_shorter) {
+  for (const duration lease : {duration(1s), duration(60s)}) {
+    clock_watch w(1s);
+    w.cover(lease);
+    // 0.2 ms a second above rho: within the margin for some seconds, and not for a minute.
+    bool stepped = false;
+    for (int i = 0; i < 60; ++i) {
+      const server_time server = i * 1'010'200us;
+      stepped = stepped || w.sample(wall + server, t0 + i * 1s, t0 + i * 1s) != verdict::steady;
+    }
+    EXPECT_EQ(stepped, lease > 1s);
+  }
+}
+
 TEST(clock_watch, a_slow_answer_is_no_step) {
   watched x;
   x.at(0s);

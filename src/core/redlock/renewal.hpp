@@ -133,7 +133,7 @@ class renewal {
 
  private:
   struct lock_state {
-    lease* own{};       ///< Null: the slot is free.
+    lease* own{};        ///< Null: the slot is free.
     time_point said{};   ///< The lease's deadline, unless somebody lost it.
     time_point first{};  ///< What a grant of its attempt is worth.
     std::uint32_t generation{};
