@@ -20,6 +20,7 @@ class backoff {
   duration next(std::uint64_t random) noexcept;
   /// Starts again with the first pause.
   void reset() noexcept { step_ = 0; }
+  duration most() const noexcept { return most_; }
 
  private:
   duration first_;

@@ -11,17 +11,26 @@ namespace holdfast::core::redlock {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr const char* take_out = "take it out of the list of nodes";
 
 /// Between two looks at a node that refuses what has to be written there.
-constexpr duration refusals_first = std::chrono::milliseconds{100};
-constexpr duration refusals_most = std::chrono::seconds{5};
+constexpr duration refusals_first = 100ms;
+constexpr duration refusals_most = 5s;
 
 /// Between two looks at a node whose clock is behind.
-constexpr duration behind_pause = std::chrono::seconds{1};
+constexpr duration behind_pause = 1s;
+
+/// In node timeouts: the first pause before a node that lags is brought up.
+constexpr int catch_up_first = 8;
+
+duration catch_up_most(duration timeout) noexcept {
+  return std::max(catch_up_first * timeout, admission::catch_up_long);
+}
 
 /// Between two connections to a node that is refused.
-constexpr duration refused_pause = std::chrono::seconds{5};
+constexpr duration refused_pause = 5s;
 
 /// The process, whatever data it has now.
 homes::server server_of(const node_facts& f) {
@@ -41,7 +50,7 @@ admission::admission(config c, first_sights sights)
       homes_(config_.max_ttl),
       nodes_(config_.nodes),
       clocks_(config_.nodes, clock_watch(config_.max_ttl)),
-      catch_up_(config_.timeout * 8, config_.timeout * 128) {
+      catch_up_(catch_up_first * config_.timeout, catch_up_most(config_.timeout)) {
   HOLDFAST_ASSERT(config_.nodes > 0 && config_.nodes <= nodes_max);
 }
 

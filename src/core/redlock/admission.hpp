@@ -79,6 +79,8 @@ class admission {
     std::string config_hash{};
     std::uint64_t seed{};
   };
+  /// A node that lags does not vote: how far a pause grows, and is put off at once.
+  static constexpr duration catch_up_long = std::chrono::seconds{2};
   struct step {
     std::vector<seal> seals{};
     std::vector<write> writes{};  ///< Marks and admissions alike.

@@ -61,14 +61,19 @@ void admission::go_on(step& s, time_point now) {
 /// Many clients that paused alike would overtake each other for as long as there are many.
 void admission::pause_for(std::uint64_t newest, time_point now) {
   if (newest <= newest_) return;
-  const bool calm = now - newest_since_ > config_.timeout * 256;
+  const bool calm = now - newest_since_ > 8 * catch_up_.most();
   if (calm) catch_up_.reset();
-  if (calm || count(standing::lagging) > 0)
+  if (calm || count(standing::lagging) > 0) {
     catch_up_pause_ = catch_up_.next(splitmix(config_.seed));
+  }
   newest_ = newest;
   newest_since_ = now;
+  // Whoever moved it brings them up, unless it is gone by now.
+  const time_point then = now + std::min(catch_up_pause_, catch_up_long);
   for (node_state& n : nodes_) {
-    if (!n.join) n.catch_up = time_point::max();
+    if (n.join || n.catch_up == time_point::max()) continue;
+    n.catch_up = std::max(n.catch_up, then);
+    n.looked_again = false;
   }
 }
 
