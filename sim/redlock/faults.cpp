@@ -33,6 +33,7 @@ void world::start_faults() {
   after(setup.denials, &world::deny);
   after(setup.recovers, &world::recover);
   after(setup.power_cuts, &world::power_cut);
+  after(setup.disasters, &world::lose_majority);
   after(1s, &world::change_rates);
   after(setup.ttl / 4, &world::keep_any);
 }
@@ -86,7 +87,7 @@ void world::lose_state_of(rl::node_index i) {
   const bool flushed = setup.tokens && dice.chance(300'000);
   const bool older = !flushed && dice.chance(500'000);
   if (older) {
-    h.server.restore(h.older[static_cast<std::size_t>(dice.index(h.older.size()))]);
+    restore_older(h);
   } else {
     h.server.flush();
   }
@@ -97,10 +98,35 @@ void world::lose_state_of(rl::node_index i) {
   if (!setup.tokens) time.at(time.now() + 2 * setup.ttl, [&h] { h.lost = false; });
 }
 
+void world::restore_older(host& h) {
+  h.server.restore(h.older[static_cast<std::size_t>(dice.index(h.older.size()))]);
+}
+
+/// A power cut for all, or for so many that the others cannot say what was lost. Mostly the newest
+/// state that was saved is there again, whose counters have not ended yet.
+void world::lose_majority() {
+  const bool all = dice.chance(500'000);
+  const std::size_t enough = all ? hosts_.size() : rl::majority(hosts_.size());
+  const rl::node_index first = any_node();
+  for (std::size_t k = 0; k < enough; ++k) {
+    const auto i = static_cast<rl::node_index>((first + k) % hosts_.size());
+    host& h = at(i);
+    if (dice.chance(700'000)) {
+      h.server.restore(h.older.back());
+    } else {
+      restore_older(h);
+    }
+    events.note(time.now(), "restored with most", i);
+    h.lost = true;
+    end_life(i);
+  }
+  operator_->bring_back();
+}
+
 void world::restore_backup_of(rl::node_index i) {
   host& h = at(i);
   if (!may_lose(h, true)) return;
-  h.server.restore(h.older[static_cast<std::size_t>(dice.index(h.older.size()))]);
+  restore_older(h);
   events.note(time.now(), "restored", i);
   h.lost = true;
   end_life(i);

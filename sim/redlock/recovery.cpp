@@ -37,7 +37,7 @@ recovery::recovery(world& w) : world_(w), wanted_(w.setup.ttl), allowed_(w.setup
 recovery::~recovery() = default;
 
 void recovery::run() {
-  if (now_) return;
+  if (now_ || lost_most_) return;
   const duration first = world_.setup.ttl;
   // What is not everywhere may stay so for long.
   if (all_have(wanted_) || world_.dice.chance(500'000)) {
@@ -47,11 +47,26 @@ void recovery::run() {
   begin();
 }
 
+void recovery::bring_back() {
+  lost_most_ = true;
+  // A command that runs saw the nodes before.
+  if (now_) return leave();
+  try_later();
+}
+
+/// Mostly after the clients have named what was lost.
+void recovery::try_later() {
+  const duration ttl = world_.setup.ttl;
+  world_.time.at(world_.time.now() + world_.dice.between(0s, ttl / 2), [this] {
+    if (lost_most_ && !now_) begin();
+  });
+}
+
 void recovery::begin() {
   const auto place = static_cast<int>(world_.setup.clients);
   now_ = std::make_unique<client>(world_, place, ++runs_, clock_, rl::first_sights{}, 0s);
   const duration timeout = world_.setup.node_timeout;
-  if (world_.dice.chance(800'000)) {
+  if (!world_.healed() && world_.dice.chance(800'000)) {
     const auto away = static_cast<rl::node_index>(world_.dice.index(world_.nodes()));
     now_->cut_off(away, world_.time.now() + 10 * timeout);
   }
@@ -62,14 +77,19 @@ void recovery::begin() {
 
 void recovery::write() {
   const auto nodes = nodes_of(*now_);
-  const auto votes =
-      std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.votes; });
+  const auto votes = static_cast<std::size_t>(
+      std::count_if(nodes.begin(), nodes.end(), [](const auto& n) { return n.votes; }));
+  const bool most_vote = votes >= rl::majority(nodes.size());
   rl::founding::config c;
   c.config_hash = "list";
   c.max_ttl = wanted_;
-  c.changes_max_ttl = true;
+  c.changes_max_ttl = !lost_most_;
   const auto writes = rl::founding::recover(c, nodes);
-  if (!writes || static_cast<std::size_t>(votes) < rl::majority(nodes.size())) return leave();
+  if (most_vote == lost_most_) {
+    lost_most_ = false;
+    return leave();
+  }
+  if (!writes) return leave();
   world_.events.note(world_.time.now(), "recover: max_ttl in ms, nodes", in_ms(wanted_).count(),
                      static_cast<std::int64_t>(writes->size()));
   if (is_shorter()) stop_holders();
@@ -89,9 +109,10 @@ void recovery::stop_holders() {
 }
 
 void recovery::end() {
-  const bool longer = written_ >= rl::majority(world_.nodes()) && wanted_ > allowed_;
+  const bool most = written_ >= rl::majority(world_.nodes());
+  const bool restarts = most && (lost_most_ || wanted_ > allowed_);
   leave();
-  if (!longer) return;
+  if (!restarts) return;
   allowed_ = wanted_;
   for (int place = 0; place < world_.setup.clients; ++place) {
     if (world_.dice.chance(600'000)) world_.replace(place);
@@ -109,6 +130,7 @@ void recovery::heal() {
 void recovery::leave() {
   now_->die();
   ended_.push_back(std::move(now_));
+  if (lost_most_) try_later();
 }
 
 bool recovery::all_have(duration max_ttl) const {

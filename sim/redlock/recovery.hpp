@@ -11,9 +11,11 @@ namespace holdfast::sim::redlock {
 
 class client;
 
-/// An operator who changes max_ttl by `holdfast redlock recover --max-ttl`, while nodes are away
-/// and others lose their state: the program's own machines, which are a roster and `founding`.
-/// Nothing is written where no majority votes: exclusion would be given up.
+/// An operator of `holdfast redlock recover`, while nodes are away and others lose their state: the
+/// program's own machines, which are a roster and `founding`.
+///
+/// Without a majority that votes it gives all nodes new records, and exclusion up. With one it
+/// changes max_ttl (`--max-ttl`), and writes nothing where none votes.
 ///
 /// A longer one is given while locks are held, and used by sessions that begin when a majority has
 /// it. A shorter one is given only when all holders were stopped, as the documentation says.
@@ -22,10 +24,12 @@ class recovery {
   explicit recovery(world& w);
   ~recovery();
 
-  /// Runs the command once, unless it runs.
+  /// Changes max_ttl once, unless the command runs.
   void run();
+  /// A majority lost its state: runs the command until one votes again.
+  void bring_back();
   void node_ended(core::redlock::node_index i);
-  /// Nobody changes anything any more.
+  /// Nobody changes anything any more; what was lost is still brought back.
   void heal();
   /// Of a session that begins now.
   duration ttl_of_next();
@@ -34,6 +38,7 @@ class recovery {
   bool all_have(duration max_ttl) const;
   bool is_shorter() const noexcept { return wanted_ < allowed_; }
   void begin();
+  void try_later();
   void write();
   void stop_holders();
   void end();
@@ -43,6 +48,7 @@ class recovery {
   host_clock clock_{std::chrono::seconds{150}, 0};
   duration wanted_;
   duration allowed_;  ///< The longest ttl of sessions that begin.
+  bool lost_most_{};
   std::uint32_t runs_{};
   std::size_t written_{};
   std::unique_ptr<client> now_;

@@ -50,6 +50,9 @@ struct scenario {
   duration crashes{};    ///< A client dies and another process takes its place.
   duration denials{};    ///< Somebody denies a session.
   duration recovers{};   ///< An operator changes max_ttl: `holdfast redlock recover --max-ttl`.
+  /// A majority of nodes or all have older states again, until an operator runs `recover`.
+  duration disasters{};
+  duration clocks_apart{std::chrono::seconds{1000}};  ///< The nodes' wall clocks, at first.
 
   /// False where the faults go beyond what exclusion is promised for, as with evictions: then only
   /// the tokens are judged.

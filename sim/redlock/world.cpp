@@ -36,8 +36,8 @@ void world::found_nodes() {
     const auto i = static_cast<int>(&h - hosts_.data());
     h.run_id = "r" + std::to_string(fresh());
     h.durable = i < setup.durable;
-    h.wall =
-        host_clock(1'000'000s + dice.between(0s, 1000s), dice.between(-rate_error, rate_error));
+    h.wall = host_clock(1'000'000s + dice.between(0s, setup.clocks_apart),
+                        dice.between(-rate_error, rate_error));
     keep_older(h);
     if (!setup.tokens) continue;
     node_record r;

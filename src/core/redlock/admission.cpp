@@ -29,6 +29,9 @@ duration catch_up_most(duration timeout) noexcept {
   return std::max(catch_up_first * timeout, admission::catch_up_long);
 }
 
+/// Between two looks at a node that only an operator brings back: nothing else tells when he did.
+constexpr duration lost_pause = std::chrono::seconds{1};
+
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = 5s;
 
@@ -391,6 +394,7 @@ admission::step admission::finish(step s, time_point now) {
       s.wake = std::min(s.wake, n.alone_at);
     }
     if (!config_.tokens && n.is == standing::waiting) s.wake = std::min(s.wake, n.ready);
+    if (n.look_at == time_point::max() && needs_operator(i)) n.look_at = now + lost_pause;
     if (now >= n.look_at) s.look.add(i);
     if (now >= n.look_at) n.look_at = time_point::max();
     s.wake = std::min(s.wake, n.look_at);
@@ -476,6 +480,14 @@ duration admission::longest_max_ttl() const {
 bool admission::is_returning(node_index i, time_point now) const noexcept {
   const node_state& n = nodes_[i];
   return n.is == standing::waiting && n.join && only_stepped(i) && now >= n.ready;
+}
+
+/// Its loss is named, and too few others kept their state. More may come, or `recover` writes.
+bool admission::needs_operator(node_index i) const {
+  const node_state& n = nodes_[i];
+  if (!config_.tokens) return false;
+  const bool lost = n.is == standing::waiting && !only_stepped(i) && missing_others(i) > 0;
+  return lost || n.is == standing::blank;
 }
 
 bool admission::busy() const noexcept { return joining_ || count(standing::marking) > 0; }

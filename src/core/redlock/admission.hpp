@@ -177,6 +177,7 @@ class admission {
   void catch_up(step& s, time_point now);
   bool intact(node_index i) const noexcept;
   bool only_stepped(node_index i) const noexcept;
+  bool needs_operator(node_index i) const;
   bool beyond_waiting() const noexcept;
   std::string explain_wait(node_index i, time_point now) const;
   std::string explain_return(node_index i) const;

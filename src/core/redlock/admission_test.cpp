@@ -436,5 +436,23 @@ TEST(admission, with_tokens_off_a_durable_process_keeps_the_locks_of_a_durable_o
   EXPECT_FALSE(s.a.voters().has(2));
 }
 
+TEST(admission, a_majority_that_recover_brought_back_is_seen_by_who_stayed_connected) {
+  store s;
+  s.connect_all(t0);
+  for (node_index i = 0; i < 3; ++i) {
+    s.a.disconnected(i, t0);
+    s.facts[i].run_id += "b";
+    s.connect(i, t0);
+  }
+  EXPECT_EQ(s.facts[0].record->epoch, 0U) << "its loss is named";
+  // What `recover` writes nobody is told.
+  for (node_index i = 0; i < 3; ++i) {
+    s.facts[i].record->nonce = "recovered" + std::to_string(i);
+    s.facts[i].record->epoch = 1'000'000;
+  }
+  for (duration d = 0s; d < 3s; d += 1s) s.tick(t0 + d);
+  EXPECT_EQ(s.a.voters(), node_set::all(3));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -1,6 +1,7 @@
 #include "core/redlock/founding.hpp"
 
 #include "core/redlock/quorum.hpp"
+#include "core/redlock/rules.hpp"
 
 #include <holdfast/token.hpp>
 
@@ -150,11 +151,11 @@ std::uint64_t first_floor(std::span<const node> nodes) {
 /// counter of its epoch rather than the floor. Where records were lost the number of the last epoch
 /// was, too, so that like the floor it comes from the clock.
 std::uint64_t first_epoch(std::span<const node> nodes) {
-  std::uint64_t epoch = std::max<std::uint64_t>(latest_clock(nodes), 1);
+  std::uint64_t epoch = active.fresh_epoch ? std::max<std::uint64_t>(latest_clock(nodes), 1) : 1;
   for (const node& n : nodes) {
     if (!n.answered || !n.facts.record) continue;
     const node_record& r = *n.facts.record;
-    if (r.floor < believable) epoch = std::max(epoch, r.floor);
+    if (active.fresh_epoch && r.floor < believable) epoch = std::max(epoch, r.floor);
     for (const std::uint64_t its : {r.epoch, r.kept_epoch}) {
       if (its < believable) epoch = std::max(epoch, its + 1);
     }

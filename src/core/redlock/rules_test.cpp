@@ -5,6 +5,7 @@
 #include "core/lease.hpp"
 #include "core/redlock/admission.hpp"
 #include "core/redlock/attempt.hpp"
+#include "core/redlock/founding.hpp"
 #include "core/redlock/renewal.hpp"
 #include "core/start_test.hpp"
 
@@ -157,6 +158,17 @@ bool a_node_that_lost_state_is_not_sealed() {
   return a.tick(t0 + takeover_after(60s)).seals.empty();
 }
 
+bool recover_begins_an_epoch_of_its_own() {
+  std::vector<founding::node> nodes(3);
+  for (node_index i = 0; i < 3; ++i) {
+    nodes[i].answered = true;
+    nodes[i].facts = facts(i);
+    nodes[i].facts.record->epoch = 0;  // Its loss was named; the counters are of epochs before.
+    nodes[i].at = 1'700'000'000s;
+  }
+  return founding::recover({.config_hash = "list", .max_ttl = 60s}, nodes)->at(0).record.epoch > 1;
+}
+
 bool a_stepped_clock_puts_the_node_out() {
   admission a = of_three();
   a.found(0, facts(0), "x", t0);
@@ -232,6 +244,7 @@ constexpr guarded all[] = {
     {"wait_then_seal", &rules::wait_then_seal, floors_are_read_after_the_wait},
     {"seal_enough_others", &rules::seal_enough_others, one_other_is_too_few_to_learn_from},
     {"seal_only_admitted", &rules::seal_only_admitted, a_node_that_lost_state_is_not_sealed},
+    {"fresh_epoch", &rules::fresh_epoch, recover_begins_an_epoch_of_its_own},
     {"drop_lost_nodes", &rules::drop_lost_nodes, a_node_that_lost_the_key_stops_counting},
     {"per_node_deadlines", &rules::per_node_deadlines, session_and_key_count_on_the_same_nodes},
     {"repair_with_majority", &rules::repair_with_majority, no_repair_before_a_majority_confirmed},
