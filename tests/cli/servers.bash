@@ -8,6 +8,8 @@ start_server() {
   mkdir -p "$directory"
   for ((tries = 0; tries < 20; tries++)); do
     echo "${port:-$((27000 + (RANDOM * 32768 + RANDOM) % 2000))}" >"$directory/port"
+    # Else the log of the one before is read for a moment, which was ready, too.
+    : >"$directory/log"
     setpriv --pdeathsig KILL redis-server --port "$(<"$directory/port")" --bind 127.0.0.1 \
       --dir "$directory" --save '' "$@" >"$directory/log" 2>&1 3>&- &
     echo $! >"$directory/pid"
