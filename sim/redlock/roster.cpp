@@ -100,7 +100,7 @@ void roster::serve(const step& s) {
 }
 
 void roster::write(const rl::write& w) {
-  write(w, [this, i = w.node](rl::write_reply r) { serve(admission_.written(i, r, of_.local())); });
+  write(w, [this, w](rl::write_reply r) { serve(admission_.written(w, r, of_.local())); });
 }
 
 void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done) {

@@ -15,10 +15,6 @@ using namespace std::chrono_literals;
 
 constexpr const char* take_out = "take it out of the list of nodes";
 
-/// Between two looks at a node that refuses what has to be written there.
-constexpr duration refusals_first = 100ms;
-constexpr duration refusals_most = 5s;
-
 /// Between two looks at a node whose clock is behind.
 constexpr duration behind_pause = 1s;
 
@@ -35,11 +31,6 @@ constexpr duration lost_pause = std::chrono::seconds{1};
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = 5s;
 
-/// The process, whatever data it has now.
-homes::server server_of(const node_facts& f) {
-  return {std::string(process_of(f.run_id)), f.record ? f.record->id : std::string()};
-}
-
 time_point wait_over(time_point since, duration max_ttl) noexcept {
   if (!active.wait_before_rejoin) return time_point::min();
   return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
@@ -55,6 +46,11 @@ admission::admission(config c, first_sights sights)
       clocks_(config_.nodes, clock_watch(config_.max_ttl)),
       catch_up_(catch_up_first * config_.timeout, catch_up_most(config_.timeout)) {
   HOLDFAST_ASSERT(config_.nodes > 0 && config_.nodes <= nodes_max);
+}
+
+/// The process, whatever data it has now.
+homes::server admission::server_of(const node_facts& f) {
+  return {std::string(process_of(f.run_id)), f.record ? f.record->id : std::string()};
 }
 
 admission::step admission::found(node_index i, const node_facts& f, const std::string& fresh,
@@ -207,48 +203,6 @@ void admission::begin_join(node_index i, time_point ready) {
   n.join.emplace(std::move(c));
 }
 
-/// What a node is in, or was before its clock was seen to step; zero when it lost more than that.
-std::uint64_t admission::kept_epoch_of(node_index i) const {
-  const node_facts& f = nodes_[i].facts;
-  if (!f.record) return 0;
-  const bool same = is_same_life(f.record->run_id, f.run_id);
-  if (!same && !(f.record->durable && f.durable)) return 0;
-  return std::max(f.record->epoch, f.record->kept_epoch);
-}
-
-/// Names the loss: from now on no script there grants or extends, and the wait can begin.
-write admission::mark(node_index i) {
-  node_state& n = nodes_[i];
-  n.is = standing::marking;
-  HOLDFAST_ASSERT(!n.fresh.empty());
-  write w;
-  w.node = i;
-  if (n.facts.record) {
-    w.nonce_seen = n.facts.record->nonce;
-    w.epoch_seen = n.facts.record->epoch;
-  }
-  w.record = n.facts.record ? *n.facts.record : any_record().value_or(node_record{});
-  if (!n.facts.record) w.record.id = n.fresh;
-  if (!n.facts.record) w.record.floor = 0;
-  w.record.max_ttl = max_ttl_for(i);
-  w.record.nonce = n.fresh;
-  w.record.run_id = n.facts.run_id;
-  w.record.durable = n.facts.durable;
-  w.record.kept_epoch = kept_epoch_of(i);
-  w.record.epoch = active.refuse_lost_state ? 0 : newest_epoch();
-  n.facts.record = w.record;
-  n.fresh.clear();
-  return w;
-}
-
-/// The next process is judged by what the record says then: it must not say of an older file that
-/// it has every write. It may fail; the next look sees that, and how it is then.
-write admission::durability_of(node_index i) const {
-  node_record r = *nodes_[i].facts.record;
-  r.durable = nodes_[i].facts.durable;
-  return {i, r.nonce, r.epoch, r};
-}
-
 admission::step admission::disconnected(node_index i, time_point now) {
   leave(i);
   nodes_[i].look_at = time_point::max();
@@ -311,47 +265,14 @@ admission::step admission::sealed(const seal& asked, const seal_reply& r, time_p
   return finish(std::move(s), now);
 }
 
-admission::step admission::written(node_index i, write_reply r, time_point now) {
-  step s;
-  node_state& n = nodes_.at(i);
-  if (n.is == standing::marking) {
-    if (r != write_reply::written) return not_written(i, r, now);
-    n.life = n.facts.record->nonce;
-    n.stepped = false;
-    homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
-    if (n.facts.record->epoch > 0) {
-      admit(i);
-    } else {
-      wait_from_first_sight(i, now);
-    }
-  } else if (n.adopting) {
-    if (r != write_reply::written) return not_written(i, r, now);
-    n.facts.record = alone_record(i);
-    stop_join(i);
-    admit(i);
-  } else if (n.join) {
-    take(i, n.join->written(r, now), s, now);
-  }
-  return finish(std::move(s), now);
-}
-
-/// Somebody else was first: that is looked at now. A server that refuses the write (full, without
-/// the replicas it wants, without the right) does so again: it is asked more and more rarely.
-admission::step admission::not_written(node_index i, write_reply r, time_point now) {
-  node_state& n = nodes_[i];
-  if (r == write_reply::changed) return doubted(i, now);
-  leave(i);
-  n.look_at =
-      now + std::min<duration>(refusals_first * (1U << std::min(n.refusals, 6U)), refusals_most);
-  ++n.refusals;
-  return finish({}, now);
-}
-
 /// What a rejoin wants done, and its end.
 void admission::take(node_index i, const rejoin::step& from, step& s, time_point now) {
   node_state& n = nodes_[i];
   s.seals.insert(s.seals.end(), from.seals.begin(), from.seals.end());
-  if (from.record) s.writes.push_back(*from.record);
+  if (from.record) {
+    s.writes.push_back(*from.record);
+    n.writing = from.record->record;
+  }
   s.wake = std::min(s.wake, from.wake);
   const auto is = n.join->current();
   const bool busy = is == rejoin::state::sealing || is == rejoin::state::writing;

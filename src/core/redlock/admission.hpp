@@ -106,7 +106,7 @@ class admission {
   /// that this puts out is not counted.
   step told_time(node_index i, server_time at, time_point sent, time_point received);
   step sealed(const seal& asked, const seal_reply& r, time_point now);
-  step written(node_index i, write_reply r, time_point now);
+  step written(const write& w, write_reply r, time_point now);
   step tick(time_point now);
 
   /// The nodes that an attempt may ask, all in one epoch.
@@ -143,6 +143,7 @@ class admission {
     time_point alone_at{};  ///< Nothing was lost: from then on others need not be sealed.
     bool stepped{};         ///< Its clock did, and that is not recorded there yet.
     bool adopting{};        ///< A write of its run_id alone is under way.
+    std::optional<node_record> writing{};    ///< What was sent last, of what changes its standing.
     time_point catch_up{time_point::max()};  ///< lagging: when it is looked at, then brought up.
     bool looked_again{};
     time_point look_at{time_point::max()};  ///< It refused a write: when it is looked at again.
@@ -165,6 +166,7 @@ class admission {
   node_record alone_record(node_index i) const;
   write mark(node_index i);
   write durability_of(node_index i) const;
+  static homes::server server_of(const node_facts& f);
   step not_written(node_index i, write_reply r, time_point now);
   time_point alone_after(time_point now) const noexcept;
   bool still_waits(step& s, node_index i, time_point now);

@@ -50,8 +50,9 @@ void admission::go_on(step& s, time_point now) {
     if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);
     if (!enough && now >= n.alone_at) {
       n.adopting = true;
+      n.writing = alone_record(i);
       const node_record& seen = *n.facts.record;
-      s.writes.push_back({i, seen.nonce, seen.epoch, alone_record(i)});
+      s.writes.push_back({i, seen.nonce, seen.epoch, *n.writing});
       continue;
     }
     take(i, n.join->tick(others, now), s, now);

@@ -107,7 +107,7 @@ TEST(admission_life, while_its_durability_is_written_it_votes_on) {
   const auto step = s.a.found(0, f, "fresh", t0 + 1s);
   ASSERT_EQ(step.writes.size(), 1U);
   EXPECT_TRUE(s.a.voters().has(0));
-  EXPECT_TRUE(s.a.written(0, write_reply::failed, t0 + 1s).look.empty());
+  EXPECT_TRUE(s.a.written(step.writes[0], write_reply::failed, t0 + 1s).look.empty());
   EXPECT_TRUE(s.a.voters().has(0)) << "a full node extends and releases, too";
   EXPECT_EQ(s.a.found(0, f, "fresh", t0 + 6s).writes.size(), 1U) << "tried again";
 }
@@ -120,8 +120,9 @@ TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rare
   time_point now = t0 + 1s;
   duration last{};
   for (int tries = 0; tries < 10; ++tries) {
-    ASSERT_EQ(s.a.found(0, f, s.fresh(), now).writes.size(), 1U);
-    const auto refused = s.a.written(0, write_reply::failed, now);
+    const auto mark = s.a.found(0, f, s.fresh(), now).writes;
+    ASSERT_EQ(mark.size(), 1U);
+    const auto refused = s.a.written(mark[0], write_reply::failed, now);
     EXPECT_TRUE(refused.look.empty()) << "at once it would refuse again";
     const duration pause = refused.wake - now;
     EXPECT_GE(pause, 100ms);
@@ -133,8 +134,9 @@ TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rare
     EXPECT_TRUE(s.a.tick(now).look.has(0));
   }
   EXPECT_EQ(last, 5s);
-  s.a.found(0, f, s.fresh(), now);
-  EXPECT_TRUE(s.a.written(0, write_reply::changed, now).look.has(0)) << "somebody else was first";
+  const auto mark = s.a.found(0, f, s.fresh(), now).writes;
+  EXPECT_TRUE(s.a.written(mark.at(0), write_reply::changed, now).look.has(0))
+      << "somebody else was first";
 }
 
 }  // namespace

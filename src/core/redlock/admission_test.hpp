@@ -61,7 +61,7 @@ struct store {
       const bool same = there ? there->nonce == w.nonce_seen && there->epoch == w.epoch_seen
                               : w.nonce_seen.empty();
       if (same) there = w.record;
-      serve(a.written(w.node, same ? write_reply::written : write_reply::changed, now), now);
+      serve(a.written(w, same ? write_reply::written : write_reply::changed, now), now);
     }
     for (const seal& x : s.seals) {
       seals.push_back(x);

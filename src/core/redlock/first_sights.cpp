@@ -45,6 +45,8 @@ time_point first_sights::note_process(const std::string& node, const std::string
   const bool follows = last && last->run_id != run_id && last->durable && durable;
   if (follows) recall(run_id, note(last->run_id, now));
   if (last && last != is) forget(word_of(node, *last));
+  // It is gone; the notes have a place for so many only.
+  if (last && last->run_id != run_id) forget(last->run_id);
   if (last != is) note(word_of(node, is), now);
   return note(run_id, now);
 }

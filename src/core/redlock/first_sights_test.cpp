@@ -46,6 +46,12 @@ TEST(first_sights, a_process_is_as_old_as_the_one_it_follows_only_if_both_sync_e
   EXPECT_EQ(s.note_process("a", "r5", false, t0 + 12s), t0 + 12s);
 }
 
+TEST(first_sights, of_a_node_that_restarts_again_and_again_one_process_is_noted) {
+  first_sights s;
+  for (int i = 0; i < 300; ++i) s.note_process("host", "run" + std::to_string(i), false, t0);
+  EXPECT_EQ(s.all().size(), 2U) << "its name, and when it was seen first";
+}
+
 TEST(first_sights, the_notes_of_processes_are_kept_like_the_others) {
   first_sights s;
   s.note_process("a=b:1", "r1", true, t0);

@@ -259,10 +259,9 @@ void cluster::send_seal(const seal& what) {
 }
 
 void cluster::send_write(const write& what) {
-  const node_index i = what.node;
-  write_record(what, [self = weak_from_this(), i](write_reply r, const std::string&) {
+  write_record(what, [self = weak_from_this(), what](write_reply r, const std::string&) {
     const auto c = self.lock();
-    if (c) c->advance([&](admission& x) { return x.written(i, r, clock::now()); });
+    if (c) c->advance([&](admission& x) { return x.written(what, r, clock::now()); });
   });
 }
 

@@ -1,0 +1,64 @@
+#include "core/redlock/admission_test.hpp"
+
+#include <gtest/gtest.h>
+
+/// Answers that belong to an earlier write than the one that is waited for.
+
+namespace holdfast::core::redlock {
+namespace {
+
+/// The nodes do what is asked of them later, in the order in which it was asked.
+struct slow_store : store {
+  void keep(const admission::step& s) {
+    under_way.insert(under_way.end(), s.writes.begin(), s.writes.end());
+  }
+  write_reply execute(const write& w) {
+    auto& there = facts[w.node].record;
+    if (there->nonce != w.nonce_seen || there->epoch != w.epoch_seen) return write_reply::changed;
+    there = w.record;
+    return write_reply::written;
+  }
+  void answer_all(time_point now) {
+    for (const write& w : std::exchange(under_way, {})) serve(a.written(w, execute(w), now), now);
+  }
+
+  std::vector<write> under_way;
+};
+
+TEST(admission_writes, of_two_marks_the_one_that_was_written_counts) {
+  slow_store s;
+  s.connect(1, t0);
+  s.connect(2, t0);
+  s.facts[0].run_id = "run9";
+  // Two looks were under way; both read the record of before.
+  s.keep(s.a.found(0, s.facts[0], s.fresh(), t0));
+  s.keep(s.a.found(0, s.facts[0], s.fresh(), t0 + 1ms));
+  ASSERT_EQ(s.under_way.size(), 2U);
+  s.answer_all(t0 + 2ms);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+  EXPECT_EQ(s.a.facts_of(0).record->nonce, s.facts[0].record->nonce);
+  for (int i = 0; i < 40; ++i) s.tick(t0 + 2ms + wait + i * 50ms);
+  EXPECT_TRUE(s.a.voters().has(0)) << "after one wait";
+}
+
+TEST(admission_writes, a_step_that_is_seen_while_a_rejoin_is_written_is_recorded) {
+  slow_store s;
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  s.facts[0].run_id = "run9";
+  s.connect(1, t0);
+  s.connect(2, t0);
+  constexpr server_time wall{1'700'000'000s};
+  s.a.told_time(0, wall, t0 - 1s, t0 - 1s + 1ms);
+  const auto seals = s.a.found(0, s.facts[0], s.fresh(), t0).seals;
+  ASSERT_EQ(seals.size(), 2U);
+  for (const seal& x : seals) s.keep(s.a.sealed(x, {seal_reply::result::sealed, 100, 0}, t0));
+  ASSERT_EQ(s.under_way.size(), 1U) << "the rejoin's";
+  s.keep(s.a.told_time(0, wall + 3600s, t0, t0 + 1ms));
+  ASSERT_EQ(s.under_way.size(), 2U);
+  s.answer_all(t0 + 2ms);
+  EXPECT_EQ(s.facts[0].record->epoch, 0U) << "so that nobody counts it";
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
