@@ -206,15 +206,13 @@ TEST(founding, recover_takes_an_epoch_that_no_restored_counter_has) {
   auto nodes = blank(5);
   // What all of them came back with was named as lost: the epochs are gone, older counters are not.
   for (auto& n : nodes) n.facts.record = old_record(5, 0);
-  for (const write& w : *founding::recover(settings, nodes)) {
-    EXPECT_EQ(w.record.epoch, 1'700'000'000'000'004U);
-  }
+  const auto first = founding::recover(settings, nodes).value();
+  for (const write& w : first) EXPECT_EQ(w.record.epoch, 1'700'000'000'000'004U);
   // A clock that was behind an epoch, or a step of a clock that was not written yet.
   nodes[1].facts.record->epoch = 1'700'000'000'000'009;
   nodes[2].facts.record->kept_epoch = 1'700'000'000'000'010;
-  for (const write& w : *founding::recover(settings, nodes)) {
-    EXPECT_EQ(w.record.epoch, 1'700'000'000'000'011U);
-  }
+  const auto next = founding::recover(settings, nodes).value();
+  for (const write& w : next) EXPECT_EQ(w.record.epoch, 1'700'000'000'000'011U);
 }
 
 TEST(founding, recover_leaves_epochs_for_all_seals_to_come) {
