@@ -80,8 +80,8 @@ std::string hash_of(const std::vector<io::node_address>& nodes, unsigned databas
 
 }  // namespace
 
-duration settings::timeout_for(duration ttl) const noexcept {
-  return node_timeout.value_or(std::clamp<duration>(ttl / 200, timeout_least, timeout_most));
+duration settings::timeout_for(duration lease) const noexcept {
+  return node_timeout.value_or(std::clamp<duration>(lease / 200, timeout_least, timeout_most));
 }
 
 result<settings> read_settings(const core::store_url& url) {

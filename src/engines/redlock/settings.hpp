@@ -37,7 +37,7 @@ struct settings {
   std::string identity{};              ///< Of the servers and the database, however they are used.
 
   /// The node timeout for locks of this ttl: ttl/200 between 5 and 50 ms unless the URL says.
-  duration timeout_for(duration ttl) const noexcept;
+  duration timeout_for(duration lease) const noexcept;
 };
 
 /// Reads the URL, the password file and the certificates; connects to nothing.
