@@ -26,7 +26,7 @@ duration catch_up_most(duration timeout) noexcept {
 }
 
 /// Between two looks at a node that only an operator brings back: nothing else tells when he did.
-constexpr duration lost_pause = std::chrono::seconds{1};
+constexpr duration lost_pause = 1s;
 
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = 5s;

@@ -54,7 +54,8 @@ namespace holdfast::core::redlock {
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
 /// durable and follows one that was, or `assume_fresh`.
 ///
-/// When a majority has no state, nothing here brings it back: verdict() says which command does.
+/// When a majority has no state, nothing here brings it back: verdict() says which command does,
+/// and what was lost is looked at each second, to see that it was run.
 ///
 /// Thread safety: none; one owner.
 class admission {
@@ -146,7 +147,7 @@ class admission {
     std::optional<node_record> writing{};    ///< What was sent last, of what changes its standing.
     time_point catch_up{time_point::max()};  ///< lagging: when it is looked at, then brought up.
     bool looked_again{};
-    time_point look_at{time_point::max()};  ///< It refused a write: when it is looked at again.
+    time_point look_at{time_point::max()};  ///< When it is read again, untold.
     unsigned refusals{};                    ///< In a row.
     std::optional<rejoin> join{};
   };
@@ -199,7 +200,7 @@ class admission {
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;
   std::uint64_t epoch_{};
-  std::uint64_t newest_{};  ///< Epoch that was seen last.
+  std::uint64_t newest_{};  ///< The largest epoch that was seen, and since when.
   time_point newest_since_{};
   backoff catch_up_;
   duration catch_up_pause_{};            ///< While that is the newest.

@@ -53,15 +53,18 @@ struct store {
   std::string fresh() { return "fresh" + std::to_string(++nonces); }
   void tick(time_point now) { serve(a.tick(now), now); }
 
+  write_reply execute(const write& w) {
+    auto& there = facts[w.node].record;
+    const bool same =
+        there ? there->nonce == w.nonce_seen && there->epoch == w.epoch_seen : w.nonce_seen.empty();
+    if (same) there = w.record;
+    return same ? write_reply::written : write_reply::changed;
+  }
   void serve(const admission::step& s, time_point now) {
     wake = s.wake;
     for (const write& w : s.writes) {
       writes.push_back(w);
-      auto& there = facts[w.node].record;
-      const bool same = there ? there->nonce == w.nonce_seen && there->epoch == w.epoch_seen
-                              : w.nonce_seen.empty();
-      if (same) there = w.record;
-      serve(a.written(w, same ? write_reply::written : write_reply::changed, now), now);
+      serve(a.written(w, execute(w), now), now);
     }
     for (const seal& x : s.seals) {
       seals.push_back(x);

@@ -12,12 +12,6 @@ struct slow_store : store {
   void keep(const admission::step& s) {
     under_way.insert(under_way.end(), s.writes.begin(), s.writes.end());
   }
-  write_reply execute(const write& w) {
-    auto& there = facts[w.node].record;
-    if (there->nonce != w.nonce_seen || there->epoch != w.epoch_seen) return write_reply::changed;
-    there = w.record;
-    return write_reply::written;
-  }
   void answer_all(time_point now) {
     for (const write& w : std::exchange(under_way, {})) serve(a.written(w, execute(w), now), now);
   }

@@ -183,6 +183,17 @@ write write_for(const founding::config& c, const node& n, std::size_t i, std::ui
   return w;
 }
 
+/// Of every node that answers.
+std::vector<write> writes_for(const founding::config& c, std::span<const node> nodes) {
+  const std::uint64_t epoch = first_epoch(nodes);
+  const std::uint64_t floor = first_floor(nodes);
+  std::vector<write> writes;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i].answered) writes.push_back(write_for(c, nodes[i], i, epoch, floor));
+  }
+  return writes;
+}
+
 }  // namespace
 
 result<std::vector<write>> founding::init(const config& c, std::span<const node> nodes) {
@@ -203,24 +214,16 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
     return error(errc::unavailable, gone + ". init needs every node, because one that is missing " +
                                         "may belong to a store already");
   }
-  std::vector<write> writes;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    writes.push_back(write_for(c, nodes[i], i, first_epoch(nodes), first_floor(nodes)));
-  }
-  return writes;
+  return writes_for(c, nodes);
 }
 
 result<std::vector<write>> founding::recover(const config& c, std::span<const node> nodes) {
   if (const auto fit = all_fit(nodes); !fit) return fit.error();
   if (const auto ours = all_ours(c, nodes); !ours) return ours.error();
-  std::vector<write> writes;
   const auto reason = has_a_reason(c, nodes);
   if (!reason) return reason.error();
-  if (!*reason) return writes;
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].answered) continue;
-    writes.push_back(write_for(c, nodes[i], i, first_epoch(nodes), first_floor(nodes)));
-  }
+  if (!*reason) return std::vector<write>();
+  auto writes = writes_for(c, nodes);
   if (writes.size() < majority(nodes.size())) {
     return error(errc::unavailable,
                  std::to_string(writes.size()) + " of " + std::to_string(nodes.size()) +

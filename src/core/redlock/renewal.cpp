@@ -54,12 +54,11 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
 }
 
 void renewal::found(handle h, node_index i) {
-  if (lives(h)) protects(h, i, locks_[h.slot].first);
+  if (lives(h)) protects(h.slot, i, locks_[h.slot].first);
 }
 
-void renewal::protects(handle h, node_index i, time_point until) {
-  if (!lives(h)) return;
-  row(h.slot)[i] = std::max(row(h.slot)[i], until);
+void renewal::protects(std::uint32_t slot, node_index i, time_point until) {
+  row(slot)[i] = std::max(row(slot)[i], until);
 }
 
 void renewal::remove(handle h) {
@@ -318,7 +317,7 @@ renewal::step renewal::repaired(std::uint64_t number, bool done, time_point now)
   locks_[sent.lock.slot].repairing.remove(sent.node);
   if (done) {
     const time_point from = active.count_from_send ? sent.at : now;
-    protects(sent.lock, sent.node, from + usable(config_.ttl));
+    protects(sent.lock.slot, sent.node, from + usable(config_.ttl));
     apply(sent.lock.slot, now, s);
   }
   return finish(std::move(s));

@@ -190,7 +190,7 @@ class renewal {
   void reopen(node_index i, step& s);
   void deny_all(step& s);
   bool may_extend(std::uint32_t slot, time_point until, time_point now) const noexcept;
-  void protects(handle h, node_index i, time_point until);
+  void protects(std::uint32_t slot, node_index i, time_point until);
   void apply(std::uint32_t slot, time_point now, step& s);
   duration period() const noexcept;
   void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);
