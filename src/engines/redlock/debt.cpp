@@ -70,6 +70,10 @@ void debt::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<li
                      placed_key key, duration timeout, settled then) {
   const std::string name = key.name;
   const auto how = l->part(name);
+  if (!how.seat && c->later().sends_later()) {
+    const auto later = io::make_recycled<debt>(c, std::move(key), timeout, l, how);
+    return later->start_later(std::move(then));
+  }
   const io::one_write together;
   io::make_recycled<debt>(c, std::move(key), timeout, l, how)->start(std::move(then));
   // What the next one here sends is behind the release on every connection: it need not wait for
@@ -86,6 +90,7 @@ node_set debt::up() const {
 }
 
 void debt::run() {
+  if (std::exchange(starts_later_, false)) return start(std::exchange(then_, {}));
   settled done;
   {
     const std::lock_guard hold(mutex_);
@@ -107,6 +112,12 @@ void debt::start(settled then) {
     done = take_settled();
   }
   if (done) done(reply_of(true, *cluster_));
+}
+
+void debt::start_later(settled then) {
+  starts_later_ = true;
+  then_ = std::move(then);
+  cluster_->later().add(stage::send, shared_from_this());
 }
 
 /// `bytes` has the release of another node, or nothing.

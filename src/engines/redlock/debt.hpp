@@ -46,6 +46,8 @@ class debt final : public io::redis_receiver,
  private:
   using step = core::redlock::owed_release::step;
 
+  /// As start(), in the stage in which things are sent.
+  void start_later(settled then);
   node_set up() const;
   void write_release(std::string& bytes, node_index i) const;
   void send(step& s, time_point now);
@@ -73,6 +75,7 @@ class debt final : public io::redis_receiver,
   settled then_{};
   time_point patience_{};
   time_point timer_at_{time_point::max()};
+  bool starts_later_{};
   bool listens_{};
   bool over_{};
 };

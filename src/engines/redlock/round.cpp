@@ -59,11 +59,23 @@ void round::fetch() const noexcept {
 }
 
 void round::start() {
+  stages& later = cluster_->later();
+  if (later.sends_later()) {
+    asks_later_ = true;
+    return later.add(stage::send, shared_from_this());
+  }
+  if (!cluster_->loop().on_thread() && later.holds_back()) {
+    return cluster_->loop().post([self = shared_from_this()] { self->ask(); });
+  }
+  ask();
+}
+
+void round::ask() {
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);
     ballots_ = cluster_->now_voting();
-    asked_ = cluster_->worth_asking(ballots_->voters, order_.timeout);
+    if (!cancelled_) asked_ = cluster_->worth_asking(ballots_->voters, order_.timeout);
     const time_point now = clock::now();
     deadline_ = now + order_.timeout;
     attempt_.emplace(attempt::config{.nodes = cluster_->size(),
@@ -201,6 +213,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
 }
 
 void round::run() {
+  if (std::exchange(asks_later_, false)) return ask();
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);
@@ -238,6 +251,7 @@ void round::cancel() {
   std::optional<result_of> ended;
   {
     const std::lock_guard hold(mutex_);
+    cancelled_ = true;
     if (!attempt_) return;
     const time_point now = clock::now();
     conclude(attempt_->cancel(now), now, ended);

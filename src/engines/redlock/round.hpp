@@ -87,6 +87,7 @@ class round final : public io::redis_receiver,
  private:
   using step = core::redlock::attempt::step;
 
+  void ask();
   void ask_all(step& s);
   void note(const step& more, step& s);
   void raise(step& s);
@@ -113,6 +114,8 @@ class round final : public io::redis_receiver,
   time_point decided_at_{};  ///< Until its owner is told, as the next one.
   node_set owes_{};          ///< Where it is to be released.
   std::uint64_t newest_token_{};
+  bool asks_later_{};    ///< It waits for the stage in which things are sent.
+  bool cancelled_{};     ///< Perhaps before it asked anybody.
   std::string refusal_;  ///< What the first node said that refused the command or its user.
 };
 

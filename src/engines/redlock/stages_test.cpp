@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,15 @@ class redlock_stages : public ::testing::Test {
     all_.add(s, std::make_shared<noting>(ran_, std::move(name), std::move(then)));
   }
 
+  /// From what the stages run.
+  void send(std::string name, std::function<void()> then = {}) {
+    ASSERT_TRUE(all_.sends_later());
+    add(stage::send, std::move(name), std::move(then));
+  }
+  void wait_until_sent() {
+    while (all_.holds_back()) std::this_thread::yield();
+  }
+
   std::shared_ptr<io::loop> loop_{*io::loop::start()};
   stages all_{*loop_};
   std::vector<std::string> ran_;
@@ -62,6 +72,65 @@ TEST_F(redlock_stages, run_one_stage_of_all_before_the_next_one) {
     EXPECT_TRUE(ran_.empty());
   });
   EXPECT_EQ(ran_, (std::vector<std::string>{"b0", "d0", "a1", "c1"}));
+}
+
+TEST_F(redlock_stages, send_last_in_the_order_in_which_it_was_asked_for) {
+  const auto sends = [this](std::string name) { return [this, name] { send(name); }; };
+  among_answers([&] {
+    add(stage::round_ended, "a", sends("a"));
+    add(stage::lock_is_free, "b", sends("b"));
+    add(stage::round_ended, "c", sends("c"));
+    EXPECT_FALSE(all_.sends_later());
+  });
+  EXPECT_EQ(ran_, (std::vector<std::string>{"b0", "a1", "c1", "b2", "a2", "c2"}));
+}
+
+TEST_F(redlock_stages, send_behind_what_waits_also_while_it_is_sent) {
+  // Who cannot send is called at once, and asks for more in the callback.
+  among_answers([&] {
+    add(stage::lock_is_free, "a", [this] {
+      send("a", [this] {
+        EXPECT_TRUE(all_.sends_later());
+        send("c");
+      });
+      send("b");
+    });
+  });
+  wait_until_sent();
+  EXPECT_EQ(ran_, (std::vector<std::string>{"a0", "a2", "b2", "c2"}));
+}
+
+TEST_F(redlock_stages, let_others_in_while_somebody_asks_again_and_again) {
+  std::function<void()> again = [this, &again] { send("a", again); };
+  bool came = false;
+  io::latch over;
+  loop_->post([&] {
+    all_.begin();
+    add(stage::lock_is_free, "a", again);
+    all_.end();
+    loop_->post([&] {
+      came = true;
+      again = {};
+      over.open();
+    });
+  });
+  over.wait();
+  wait_until_sent();
+  EXPECT_TRUE(came);
+}
+
+TEST_F(redlock_stages, hold_others_back_until_all_is_sent) {
+  EXPECT_FALSE(all_.holds_back());
+  std::vector<bool> seen;
+  among_answers([&] {
+    add(stage::lock_is_free, "a", [&] {
+      seen.push_back(all_.holds_back());
+      send("a", [&] { seen.push_back(all_.holds_back()); });
+      seen.push_back(all_.holds_back());
+    });
+  });
+  EXPECT_EQ(seen, (std::vector<bool>{false, true, true}));
+  EXPECT_FALSE(all_.holds_back());
 }
 
 TEST_F(redlock_stages, gather_nothing_while_they_are_run) {
