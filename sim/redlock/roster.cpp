@@ -97,6 +97,14 @@ void roster::serve(const step& s) {
   rl::for_each(s.reconnect, [&](node_index i) { of_.disconnect(i); });
   tick_at(s.wake);
   open_where_missing();
+  keep_notes();
+}
+
+/// They are there at once: what is lost of them, and what others note, no switch removes.
+void roster::keep_notes() {
+  if (of_.of().setup.tokens || admission_.sights() == kept_) return;
+  kept_ = admission_.sights();
+  serve(admission_.kept(kept_, kept_, of_.local()));
 }
 
 void roster::write(const rl::write& w) {

@@ -46,9 +46,11 @@ class roster {
   void seal(const core::redlock::seal& s);
   void open_where_missing();
   void tick_at(time_point when);
+  void keep_notes();
 
   client& of_;
   core::redlock::admission admission_;
+  core::redlock::first_sights kept_{};
   node_set opened_;
   time_point tick_{time_point::max()};
 };

@@ -31,16 +31,12 @@ constexpr duration lost_pause = 1s;
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = 5s;
 
-time_point wait_over(time_point since, duration max_ttl) noexcept {
-  if (!active.wait_before_rejoin) return time_point::min();
-  return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
-}
-
 }  // namespace
 
 admission::admission(config c, first_sights sights)
     : config_(std::move(c)),
       sights_(std::move(sights)),
+      there_(sights_),
       homes_(config_.max_ttl),
       nodes_(config_.nodes),
       clocks_(config_.nodes, clock_watch(config_.max_ttl)),
@@ -149,16 +145,6 @@ admission::step admission::judge(node_index i, time_point now) {
   return s;
 }
 
-admission::step admission::judge_without_record(node_index i, time_point now) {
-  node_state& n = nodes_[i];
-  const bool known = config_.assume_fresh || !active.refuse_lost_state;
-  const node_facts& f = n.facts;
-  const time_point since = sights_.note_process(f.address, f.run_id, f.durable, now);
-  n.ready = std::max(n.out_until, known ? time_point::min() : wait_over(since, config_.max_ttl));
-  n.is = now >= n.ready ? standing::admitted : standing::waiting;
-  return {};
-}
-
 void admission::admit(node_index i) {
   nodes_[i].is = standing::admitted;
   nodes_[i].refusals = 0;
@@ -174,6 +160,11 @@ void admission::admit_in_time(node_index i, time_point now) {
   n.is = standing::behind;
   n.ready = now + late;
   n.look_at = now + std::min(late, behind_pause);
+}
+
+time_point admission::wait_over(time_point since, duration max_ttl) noexcept {
+  if (!active.wait_before_rejoin) return time_point::min();
+  return since + takeover_after(max_ttl) / (active.wait_full_time ? 1 : 2);
 }
 
 /// When the wait for a node that lost state ends, by all that is known.
@@ -297,8 +288,10 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
 }
 
 admission::step admission::tick(time_point now) {
-  for (node_state& n : nodes_) {
-    if (!config_.tokens && n.is == standing::waiting && now >= n.ready) n.is = standing::admitted;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    const bool over = !config_.tokens && n.is == standing::waiting && now >= n.ready;
+    if (over && is_kept(i)) n.is = standing::admitted;
   }
   return finish({}, now);
 }
@@ -314,7 +307,9 @@ admission::step admission::finish(step s, time_point now) {
     if (n.join && !n.adopting && n.alone_at > now) {
       s.wake = std::min(s.wake, n.alone_at);
     }
-    if (!config_.tokens && n.is == standing::waiting) s.wake = std::min(s.wake, n.ready);
+    // When that is over and its note is not kept, kept() is what tells.
+    const bool waits = !config_.tokens && n.is == standing::waiting && n.ready > now;
+    if (waits) s.wake = std::min(s.wake, n.ready);
     if (n.look_at == time_point::max() && needs_operator(i)) n.look_at = now + lost_pause;
     if (now >= n.look_at) s.look.add(i);
     if (now >= n.look_at) n.look_at = time_point::max();

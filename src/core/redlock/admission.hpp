@@ -52,7 +52,9 @@ namespace holdfast::core::redlock {
 /// a moment. A server that was accepted as one node is no other one for a while: see homes.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
-/// durable and follows one that was, or `assume_fresh`.
+/// durable and follows one that was, or `assume_fresh`. And no process votes before the user's notes
+/// have it: else the next program, which goes by the notes, could take a process that comes later
+/// for one that follows the durable one before, and has all that was granted.
 ///
 /// When a majority has no state, nothing here brings it back: verdict() says which command does,
 /// and what was lost is looked at each second, to see that it was run.
@@ -108,6 +110,8 @@ class admission {
   step told_time(node_index i, server_time at, time_point sent, time_point received);
   step sealed(const seal& asked, const seal_reply& r, time_point now);
   step written(const write& w, write_reply r, time_point now);
+  /// An attempt to keep `asked` has ended, and the user's notes are `there` now, also by others.
+  step kept(const first_sights& asked, const first_sights& there, time_point now);
   step tick(time_point now);
 
   /// The nodes that an attempt may ask, all in one epoch.
@@ -154,12 +158,15 @@ class admission {
 
   step judge(node_index i, time_point now);
   step judge_without_record(node_index i, time_point now);
+  void settle_without_record(node_index i, time_point now);
+  bool is_kept(node_index i) const;
   std::string misfit(node_index i, time_point now) const;
   void note_absence(step& s, time_point now);
   node_set refused() const noexcept;
   bool knows_as_durable(node_index i, const node_facts& f) const;
   void admit(node_index i);
   void admit_in_time(node_index i, time_point now);
+  static time_point wait_over(time_point since, duration max_ttl) noexcept;
   time_point end_of_wait(node_index i, time_point now);
   void wait_from_first_sight(node_index i, time_point now);
   void begin_join(node_index i, time_point ready);
@@ -196,6 +203,8 @@ class admission {
 
   config config_;
   first_sights sights_;
+  first_sights asked_{};  ///< tokens off: what kept() was told last.
+  first_sights there_;
   homes homes_;
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;

@@ -40,7 +40,8 @@ struct store {
            .max_ttl = max_ttl,
            .timeout = 50ms,
            .config_hash = "list",
-           .seed = 5}) {
+           .seed = 5}),
+        keeps(!tokens) {
     for (node_index i = 0; i < nodes; ++i) facts.push_back(healthy(i));
   }
   void connect(node_index i, time_point now) {
@@ -78,6 +79,13 @@ struct store {
       serve(a.sealed(x, r, now), now);
     }
     for_each(s.look, [&](node_index i) { connect(i, now); });
+    if (keeps && a.sights() != file) keep(now);
+  }
+  /// With tokens off: the notes go to a file at once, while `keeps`.
+  void keep(time_point now) {
+    const first_sights asked = a.sights();
+    file.merge(asked);
+    serve(a.kept(asked, file, now), now);
   }
 
   admission a;
@@ -86,6 +94,8 @@ struct store {
   std::vector<seal> seals;
   time_point wake;
   int nonces{};
+  bool keeps{};
+  first_sights file;
 };
 
 }  // namespace holdfast::core::redlock

@@ -11,6 +11,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr const char* not_kept =
+    "is not used before this user's notes have its process, which is being written";
+
 /// In whole seconds where it is some: nodes that say the same then do so in the same words.
 std::string left_until(time_point then, time_point now) {
   const duration left = std::max(then - now, duration::zero());
@@ -54,6 +57,7 @@ std::string admission::explain(node_index i, time_point now) const {
       return "lost its state; that is being recorded there";
     case standing::waiting:
       if (beyond_waiting()) return "lost its state";
+      if (!config_.tokens && now >= n.ready) return not_kept;
       return now < n.ready ? explain_wait(i, now) : explain_return(i);
     case standing::joining:
     case standing::lagging:

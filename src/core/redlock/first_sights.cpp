@@ -1,18 +1,44 @@
 #include "core/redlock/first_sights.hpp"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 namespace holdfast::core::redlock {
 
 namespace {
 
 /// The note of a process is a word like the others: it begins with this.
-std::string words_of(const std::string& node) { return "at=" + node + "="; }
+constexpr std::string_view at_node = "at=";
+
+std::string words_of(const std::string& node) {
+  return std::string(at_node).append(node).append(1, '=');
+}
+
+/// One bit each for `durable` and `follows`. Who knows the first alone takes a process that follows
+/// for one that is not durable, which only makes a wait longer.
+char digit_of(const first_sights::process& p) {
+  return static_cast<char>('0' + (p.durable ? 1 : 0) + (p.follows ? 2 : 0));
+}
+
+std::optional<first_sights::process> process_in(const std::string& text) {
+  const auto end = text.find('=');
+  if (end == std::string::npos || end + 2 != text.size()) return std::nullopt;
+  const int bits = text.back() - '0';
+  if (bits < 0 || bits > 3) return std::nullopt;
+  return first_sights::process{
+      .run_id = text.substr(0, end), .durable = (bits & 1) != 0, .follows = (bits & 2) != 0};
+}
 
 }  // namespace
 
 std::string first_sights::word_of(const std::string& node, const process& p) {
-  return words_of(node) + p.run_id + (p.durable ? "=1" : "=0");
+  std::string word = words_of(node);
+  word.append(p.run_id).append(1, '=').append(1, digit_of(p));
+  return word;
 }
 
 time_point first_sights::note(const std::string& life, time_point now) {
@@ -28,12 +54,8 @@ std::optional<first_sights::process> first_sights::process_at(const std::string&
   const std::string begin = words_of(node);
   for (auto at = seen_.lower_bound(begin); at != seen_.end(); ++at) {
     if (!at->first.starts_with(begin)) break;
-    const std::string rest = at->first.substr(begin.size());
-    const auto end = rest.find('=');
     // Else it is a longer name's.
-    if (end != std::string::npos && end + 2 == rest.size()) {
-      return process{.run_id = rest.substr(0, end), .durable = rest.back() == '1'};
-    }
+    if (auto found = process_in(at->first.substr(begin.size()))) return found;
   }
   return std::nullopt;
 }
@@ -41,22 +63,116 @@ std::optional<first_sights::process> first_sights::process_at(const std::string&
 time_point first_sights::note_process(const std::string& node, const std::string& run_id,
                                       bool durable, time_point now) {
   const auto last = process_at(node);
-  const process is{.run_id = run_id, .durable = durable};
-  const bool follows = last && last->run_id != run_id && last->durable && durable;
+  const bool same = last && last->run_id == run_id;
+  const bool follows = last && !same && last->durable && durable;
+  const process is{
+      .run_id = run_id, .durable = durable, .follows = same ? last->follows : follows};
   if (follows) recall(run_id, note(last->run_id, now));
   if (last && last != is) forget(word_of(node, *last));
   // It is gone; the notes have a place for so many only.
-  if (last && last->run_id != run_id) forget(last->run_id);
+  if (last && !same) forget(last->run_id);
   if (last != is) note(word_of(node, is), now);
   return note(run_id, now);
 }
 
 bool first_sights::is_durable(const std::string& node, const std::string& run_id) const {
-  return process_at(node) == process{.run_id = run_id, .durable = true};
+  const auto last = process_at(node);
+  return last && last->run_id == run_id && last->durable;
 }
 
 void first_sights::forget_before(time_point then) {
   std::erase_if(seen_, [&](const auto& sight) { return sight.second < then; });
+}
+
+std::map<std::string, first_sights::noted> first_sights::nodes() const {
+  std::map<std::string, noted> all;
+  for (const auto& [word, at] : seen_) {
+    if (!word.starts_with(at_node) || word.size() < at_node.size() + 4) continue;
+    const auto run = word.rfind('=', word.size() - 3);
+    if (run == std::string::npos || run < at_node.size()) continue;
+    auto is = process_in(word.substr(run + 1));
+    if (!is) continue;
+    const auto sight = seen_.find(is->run_id);
+    const time_point since = sight == seen_.end() ? at : sight->second;
+    all.emplace(word.substr(at_node.size(), run - at_node.size()),
+                noted{.is = std::move(*is), .at = at, .since = since});
+  }
+  return all;
+}
+
+/// Two notes about one node, each from a process that may have missed what the other saw. All of
+/// them read one clock, and the processes of a node follow each other: the later note is of the
+/// later state.
+first_sights::noted first_sights::safer_of(const noted& a, const noted& b) {
+  // At one moment, nobody knows which was first: what was synced less is believed.
+  const bool b_is_newer = a.at != b.at ? b.at > a.at : a.is.durable && !b.is.durable;
+  noted newer = b_is_newer ? b : a;
+  const noted& older = b_is_newer ? a : b;
+  if (newer.is.run_id == older.is.run_id) {
+    // Both saw it, and it was there when the first did. But one that follows is as old as the
+    // process before it only for who missed nothing in between: that may be the other.
+    const bool later = newer.is.follows || older.is.follows;
+    newer.is.follows = newer.since == older.since ? later
+                       : later ? (newer.since > older.since ? newer : older).is.follows
+                               : false;
+    newer.since = later ? std::max(newer.since, older.since) : std::min(newer.since, older.since);
+    return newer;
+  }
+  // The older one came before all that it follows, or was missed by who says that it follows.
+  if (!newer.is.follows || older.at <= newer.since) return newer;
+  if (older.is.durable) {
+    newer.since = std::max(newer.since, older.since);
+  } else {
+    newer.since = newer.at;
+    newer.is.follows = false;
+  }
+  return newer;
+}
+
+void first_sights::merge(const first_sights& other) {
+  auto all = nodes();
+  const auto theirs = other.nodes();
+  const auto take_out = [this](const std::map<std::string, noted>& side) {
+    for (const auto& [node, what] : side) {
+      forget(word_of(node, what.is));
+      forget(what.is.run_id);
+    }
+  };
+  take_out(all);
+  // A life has one sight, and both are true: it was there when the first of them saw it.
+  for (const auto& [life, since] : other.seen_) recall(life, since);
+  take_out(theirs);
+  for (const auto& [node, what] : theirs) {
+    const auto [there, added] = all.emplace(node, what);
+    if (!added) there->second = safer_of(there->second, what);
+  }
+  for (const auto& [node, what] : all) {
+    seen_.insert_or_assign(word_of(node, what.is), what.at);
+    // One server may be known by two names.
+    const auto [there, added] = seen_.emplace(what.is.run_id, what.since);
+    if (!added) there->second = std::max(there->second, what.since);
+  }
+}
+
+bool first_sights::overstate(const first_sights& other) const {
+  return std::ranges::any_of(nodes(), [&other](const auto& one) {
+    const auto is = other.process_at(one.first);
+    const bool agreed = is && is->durable && is->run_id == one.second.is.run_id;
+    return one.second.is.durable && !agreed;
+  });
+}
+
+void first_sights::keep_newest(std::size_t most) {
+  if (seen_.size() <= most) return;
+  std::set<std::string> last;
+  for (const auto& [node, what] : nodes()) {
+    last.insert(word_of(node, what.is));
+    last.insert(what.is.run_id);
+  }
+  std::vector<std::tuple<bool, time_point, std::string>> order;
+  for (const auto& [word, since] : seen_) order.emplace_back(last.contains(word), since, word);
+  std::ranges::sort(order);
+  for (std::size_t i = 0; i + most < order.size(); ++i) forget(std::get<std::string>(order[i]));
 }
 
 }  // namespace holdfast::core::redlock

@@ -2,6 +2,7 @@
 
 #include <holdfast/clock.hpp>
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
@@ -16,11 +17,20 @@ namespace holdfast::core::redlock {
 /// write: nothing else tells whether a server that says so now has all that was granted there.
 ///
 /// The owner keeps the notes with the boot id in the user's state directory, and drops them when
-/// the boot id changes.
+/// the boot id changes. Several processes of the user do so at once: see merge().
 ///
 /// Thread safety: none; one owner.
 class first_sights {
  public:
+  /// What a node was when it was seen last.
+  struct process {
+    std::string run_id{};
+    bool durable{};
+    /// Its first sight is that of a process before it, of which nothing was lost since.
+    bool follows{};
+    friend bool operator==(const process&, const process&) = default;
+  };
+
   /// The first time `life` was seen; `now` when it is new.
   time_point note(const std::string& life, time_point now);
   /// Takes over a note of an earlier process of this boot. The earlier of two counts.
@@ -31,20 +41,32 @@ class first_sights {
                           time_point now);
   /// Whether that process is the one that was seen last, and synced every write.
   bool is_durable(const std::string& node, const std::string& run_id) const;
+  std::optional<process> process_at(const std::string& node) const;
+  /// Takes over what another process of this boot has noted meanwhile. No wait that either of the
+  /// two sees ends sooner for it, but that of a life or process that the other saw earlier.
+  void merge(const first_sights& other);
+  /// Whether they say of a node that all was synced there, and `other`, which knows more, does not
+  /// say so of the same process.
+  bool overstate(const first_sights& other) const;
   void forget(const std::string& life) { seen_.erase(life); }
   /// Forgets everything that was first seen before `then`: its wait is long over.
   void forget_before(time_point then);
+  /// Forgets the oldest when there are more; what nodes were is forgotten last.
+  void keep_newest(std::size_t most);
 
   const std::map<std::string, time_point>& all() const noexcept { return seen_; }
+  friend bool operator==(const first_sights&, const first_sights&) = default;
 
  private:
-  struct process {
-    std::string run_id{};
-    bool durable{};
-    friend bool operator==(const process&, const process&) = default;
+  /// One node's note with the sight that belongs to it.
+  struct noted {
+    process is{};
+    time_point at{};
+    time_point since{};
   };
   static std::string word_of(const std::string& node, const process& p);
-  std::optional<process> process_at(const std::string& node) const;
+  static noted safer_of(const noted& a, const noted& b);
+  std::map<std::string, noted> nodes() const;
 
   std::map<std::string, time_point> seen_;
 };

@@ -3,6 +3,8 @@
 
 #include "gtest/gtest.h"
 
+#include <string>
+
 namespace holdfast::core::redlock {
 namespace {
 
@@ -59,6 +61,151 @@ TEST(first_sights, the_notes_of_processes_are_kept_like_the_others) {
   for (const auto& [word, since] : s.all()) later.recall(word, since);
   EXPECT_EQ(later.note_process("a", "r2", true, t0 + 9s), t0 + 9s) << "no note of this node";
   EXPECT_EQ(later.note_process("a=b:1", "r3", true, t0 + 19s), t0);
+}
+
+first_sights merged(first_sights a, const first_sights& b) {
+  first_sights other = b;
+  other.merge(a);
+  a.merge(b);
+  EXPECT_EQ(a, other) << "whoever writes first";
+  const first_sights once = a;
+  a.merge(b);
+  EXPECT_EQ(a, once) << "again";
+  return a;
+}
+
+std::string is_at(const first_sights& s, const std::string& node) {
+  const auto p = s.process_at(node);
+  if (!p) return "unknown";
+  return p->run_id + (p->durable ? " durable" : "") + (p->follows ? " follows" : "");
+}
+
+TEST(first_sights, of_a_life_that_two_saw_the_earlier_sight_counts) {
+  first_sights a;
+  first_sights b;
+  a.note("n1", t0);
+  b.note("n1", t0 + 5s);
+  b.note("n2", t0 + 6s);
+  auto both = merged(a, b);
+  EXPECT_EQ(both.note("n1", t0 + 9s), t0);
+  EXPECT_EQ(both.note("n2", t0 + 9s), t0 + 6s);
+}
+
+TEST(first_sights, of_a_process_that_two_saw_the_earlier_sight_counts) {
+  first_sights a;
+  first_sights b;
+  a.note_process("a", "r1", false, t0);
+  b.note_process("a", "r1", false, t0 + 5s);
+  auto both = merged(a, b);
+  EXPECT_EQ(both.note("r1", t0 + 9s), t0);
+  EXPECT_EQ(both.all().size(), 2U);
+}
+
+TEST(first_sights, of_two_processes_at_a_node_the_one_that_was_seen_later_is_there) {
+  first_sights a;
+  first_sights b;
+  a.note_process("a", "r1", true, t0);
+  b.note_process("a", "r2", false, t0 + 5s);
+  auto both = merged(a, b);
+  EXPECT_EQ(is_at(both, "a"), "r2");
+  EXPECT_EQ(both.all().size(), 2U) << "the one before is forgotten";
+  EXPECT_EQ(both.note_process("a", "r3", true, t0 + 9s), t0 + 9s);
+}
+
+TEST(first_sights, a_process_follows_none_across_one_that_another_saw_to_sync_less) {
+  first_sights a;
+  a.note_process("a", "r1", true, t0);
+  first_sights b = a;
+  b.note_process("a", "r2", false, t0 + 5s);
+  a.note_process("a", "r3", true, t0 + 9s);
+  ASSERT_EQ(is_at(a, "a"), "r3 durable follows");
+  auto both = merged(a, b);
+  EXPECT_EQ(is_at(both, "a"), "r3 durable");
+  EXPECT_EQ(both.note("r3", t0 + 20s), t0 + 9s);
+}
+
+TEST(first_sights, nor_across_a_process_that_turned_to_sync_less) {
+  first_sights a;
+  a.note_process("a", "r1", true, t0);
+  first_sights b = a;
+  b.note_process("a", "r1", false, t0 + 5s);
+  a.note_process("a", "r3", true, t0 + 9s);
+  EXPECT_EQ(merged(a, b).note("r3", t0 + 20s), t0 + 9s);
+}
+
+TEST(first_sights, a_process_is_no_older_than_one_in_between_that_another_saw) {
+  first_sights a;
+  a.note_process("a", "r1", true, t0);
+  first_sights b = a;
+  b.note_process("a", "r2", false, t0 + 1s);
+  b.note_process("a", "r3", true, t0 + 2s);
+  a.note_process("a", "r4", true, t0 + 9s);
+  auto both = merged(a, b);
+  EXPECT_EQ(is_at(both, "a"), "r4 durable follows");
+  EXPECT_EQ(both.note("r4", t0 + 20s), t0 + 2s);
+}
+
+TEST(first_sights, of_a_process_that_follows_for_one_of_two_the_later_sight_counts) {
+  first_sights a;
+  a.note_process("a", "r1", true, t0);
+  first_sights b = a;
+  b.note_process("a", "r2", false, t0 + 1s);
+  a.note_process("a", "r3", true, t0 + 9s);
+  b.note_process("a", "r3", true, t0 + 10s);
+  auto both = merged(a, b);
+  EXPECT_EQ(is_at(both, "a"), "r3 durable");
+  EXPECT_EQ(both.note("r3", t0 + 20s), t0 + 10s);
+  auto agreed = merged(a, a);
+  EXPECT_EQ(is_at(agreed, "a"), "r3 durable follows");
+  EXPECT_EQ(agreed.note("r3", t0 + 20s), t0) << "nobody missed anything";
+}
+
+TEST(first_sights, whether_a_process_syncs_is_what_was_seen_last) {
+  first_sights a;
+  first_sights b;
+  a.note_process("a", "r1", true, t0);
+  b.note_process("a", "r1", false, t0 + 5s);
+  EXPECT_EQ(is_at(merged(a, b), "a"), "r1");
+  a.note_process("a", "r1", false, t0 + 6s);
+  a.note_process("a", "r1", true, t0 + 7s);
+  EXPECT_EQ(is_at(merged(a, b), "a"), "r1 durable");
+  first_sights c;
+  c.note_process("a", "r1", false, t0 + 7s);
+  EXPECT_EQ(is_at(merged(a, c), "a"), "r1") << "at one moment the worse is believed";
+}
+
+TEST(first_sights, names_that_look_like_each_other_are_kept_apart) {
+  first_sights a;
+  first_sights b;
+  a.note_process("a", "r1", true, t0);
+  b.note_process("a=b", "r2", true, t0 + 1s);
+  auto both = merged(a, b);
+  EXPECT_EQ(is_at(both, "a"), "r1 durable");
+  EXPECT_EQ(is_at(both, "a=b"), "r2 durable");
+}
+
+TEST(first_sights, that_say_too_much_of_a_node_are_told) {
+  first_sights old;
+  old.note_process("a", "r1", true, t0);
+  first_sights now = old;
+  EXPECT_FALSE(old.overstate(now));
+  EXPECT_TRUE(old.overstate({}));
+  now.note_process("a", "r1", false, t0 + 1s);
+  EXPECT_TRUE(old.overstate(now));
+  EXPECT_FALSE(now.overstate(old));
+  now.note_process("a", "r2", true, t0 + 2s);
+  EXPECT_TRUE(old.overstate(now));
+}
+
+TEST(first_sights, the_oldest_are_forgotten_and_what_nodes_were_last_of_all) {
+  first_sights s;
+  s.note_process("a", "r1", true, t0);
+  for (int i = 1; i <= 9; ++i) s.note("n" + std::to_string(i), t0 + i * 1s);
+  s.keep_newest(4);
+  EXPECT_EQ(s.all().size(), 4U);
+  EXPECT_EQ(is_at(s, "a"), "r1 durable");
+  EXPECT_EQ(s.note("r1", t0 + 20s), t0);
+  EXPECT_TRUE(s.all().contains("n8") && s.all().contains("n9"));
 }
 
 }  // namespace

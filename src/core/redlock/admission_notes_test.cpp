@@ -1,0 +1,114 @@
+#include "core/redlock/admission_test.hpp"
+
+#include "gtest/gtest.h"
+
+/// With tokens off: what waits for this user's notes, and what does not.
+
+namespace holdfast::core::redlock {
+namespace {
+
+/// Nothing is kept before keep() is called.
+store without_records() {
+  store s(3, false);
+  for (auto& f : s.facts) f.record.reset();
+  s.keeps = false;
+  return s;
+}
+
+/// All nodes were seen to sync every write, and vote.
+store of_durable_nodes() {
+  store s = without_records();
+  for (auto& f : s.facts) f.durable = true;
+  s.connect_all(t0);
+  s.keep(t0);
+  s.tick(t0 + wait);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+  return s;
+}
+
+void restart(store& s, node_index i, bool durable, time_point now) {
+  s.facts[i].run_id += "x";
+  s.facts[i].durable = durable;
+  s.connect(i, now);
+}
+
+TEST(admission_notes, no_process_votes_before_it_is_noted) {
+  store s = without_records();
+  s.connect_all(t0);
+  s.tick(t0 + wait);
+  EXPECT_TRUE(s.a.voters().empty());
+  EXPECT_NE(s.a.explain(0, t0 + wait).find("being written"), std::string::npos);
+  EXPECT_EQ(s.wake, time_point::max()) << "nothing but the notes is waited for";
+  s.keep(t0 + wait + 1s);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
+TEST(admission_notes, one_that_follows_a_durable_one_votes_when_it_is_noted) {
+  store s = of_durable_nodes();
+  restart(s, 0, true, t0 + 100s);
+  EXPECT_FALSE(s.a.voters().has(0));
+  EXPECT_EQ(s.a.voters().size(), 2U) << "nobody else waits for that";
+  s.keep(t0 + 101s);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+/// What it grants is lost with it; and who reads the notes then would find the one before it.
+TEST(admission_notes, the_next_program_does_not_take_over_what_a_process_that_was_not_noted_lost) {
+  store s = of_durable_nodes();
+  restart(s, 0, false, t0 + 100s);
+  s.tick(t0 + 100s + wait);
+  const bool granted = s.a.voters().has(0);
+  store next(3, false);
+  next.a = admission({.nodes = 3, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.file);
+  next.facts = s.facts;
+  next.file = s.file;
+  restart(next, 0, true, t0 + 101s + wait);
+  EXPECT_FALSE(granted && next.a.voters().has(0));
+}
+
+TEST(admission_notes, an_old_note_counts_for_no_other_process) {
+  store s = of_durable_nodes();
+  const first_sights before = s.a.sights();
+  restart(s, 0, false, t0 + 100s);
+  s.serve(s.a.kept(before, s.file, t0 + 100s + wait), t0 + 100s + wait);
+  EXPECT_FALSE(s.a.voters().has(0)) << "another attempt has ended";
+}
+
+TEST(admission_notes, another_client_may_have_seen_what_was_missed_here) {
+  store s = of_durable_nodes();
+  first_sights theirs = s.file;
+  theirs.note_process("host0", "run0y", false, t0 + 90s);
+  s.file = theirs;
+  restart(s, 0, true, t0 + 100s);
+  s.keep(t0 + 101s);
+  EXPECT_FALSE(s.a.voters().has(0)) << "one in between synced nothing";
+  s.tick(t0 + 100s + wait);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+TEST(admission_notes, what_another_client_saw_later_is_looked_at) {
+  store s = of_durable_nodes();
+  s.file.note_process("host1", "run1", false, t0 + 90s);
+  s.facts[1].durable = false;
+  restart(s, 0, false, t0 + 100s);
+  s.keep(t0 + 101s);
+  EXPECT_FALSE(s.a.sights().is_durable("host1", "run1"));
+  EXPECT_TRUE(s.a.voters().has(1)) << "it lost nothing";
+}
+
+TEST(admission_notes, that_cannot_be_kept_keep_out_only_who_they_say_too_much_of) {
+  store s = of_durable_nodes();
+  const first_sights old = s.file;
+  restart(s, 0, false, t0 + 100s);
+  s.facts[1].durable = false;
+  s.connect(1, t0 + 100s);
+  EXPECT_TRUE(s.a.voters().has(1)) << "so long as that is being written";
+  const time_point later = t0 + 100s + wait;
+  s.serve(s.a.kept(s.a.sights(), old, later), later);
+  EXPECT_EQ(s.a.voters(), node_set::only(2));
+  s.serve(s.a.kept(s.a.sights(), {}, later), later);
+  EXPECT_EQ(s.a.voters(), node_set::all(3)) << "who has no notes waits";
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
