@@ -2,16 +2,19 @@
 
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
+#include "io/file_lock.hpp"
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
+
+#include <holdfast/duration.hpp>
 
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <sstream>
 #include <utility>
-#include <vector>
 
 namespace holdfast::io {
 
@@ -20,6 +23,9 @@ namespace {
 using core::redlock::first_sights;
 
 constexpr std::size_t bytes_max = 64 * 1024;
+
+/// Somebody else's disk may hang as well.
+constexpr duration lock_limit = std::chrono::seconds{10};
 
 std::string name_of(const std::string& url) {
   return "first-sights-" + core::hexadecimal(core::fnv1a(url));
@@ -69,33 +75,62 @@ first_sights first_sights_file::read() const {
   return notes;
 }
 
-void first_sights_file::keep(const first_sights& notes) {
-  std::vector<std::pair<time_point, std::string>> newest;
-  for (const auto& [life, since] : notes.all()) {
-    if (is_one_word(life)) newest.emplace_back(since, life);
-  }
-  std::ranges::sort(newest, std::greater<>());
-  if (newest.size() > notes_max) newest.resize(notes_max);
-  std::ostringstream text;
-  text << head_;
-  for (const auto& [since, life] : newest) {
-    text << life << ' ' << since.time_since_epoch().count() << '\n';
-  }
-  if (text.str() == written_) return;
-  written_ = text.str();
-  const auto kept = write(written_);
-  trouble_ = kept ? ""
-                  : "this user's next process will begin to wait anew, for the first sight cannot "
-                    "be kept: " +
-                        kept.error().message() + "; set XDG_STATE_HOME to a directory of this user";
+first_sights_file::outcome first_sights_file::keep(const first_sights& notes) const {
+  auto kept = add(notes);
+  if (kept) return {std::move(*kept), {}};
+  return {without_overstatement(notes),
+          "this user's next process will begin to wait anew, for the first sight cannot be kept: " +
+              kept.error().message() + "; set XDG_STATE_HOME to a directory of this user"};
 }
 
-result<void> first_sights_file::write(const std::string& text) const {
+/// The lock is on a file of its own: the notes are another file after each writing.
+result<first_sights> first_sights_file::add(const first_sights& notes) const {
   if (directory_.empty()) return error(errc::unavailable, "there is no home directory");
   if (auto made = make_directories(directory_, 0700); !made) return made.error();
   const auto directory = open_directory(directory_);
   if (!directory) return directory.error();
-  return replace_text({directory->get(), directory_}, name_.c_str(), text, 0600);
+  const place where{directory->get(), directory_};
+  const std::string lock = name_ + ".lock";
+  const auto file = open_or_create(where, lock.c_str(), 0600);
+  if (!file) return file.error();
+  const auto got = lock_byte(file->get(), 0, share::alone, lock_limit);
+  if (!got) return error(errc::unavailable, where.at(lock) + ": " + got.error().message());
+  if (!*got) {
+    return error(errc::unavailable, "another process has had " + where.at(lock) + " locked for " +
+                                        print_duration(lock_limit));
+  }
+  const locked_byte held(file->get(), 0);
+  first_sights all = read();
+  all.merge(notes);
+  return replace(all);
+}
+
+result<first_sights> first_sights_file::replace(const first_sights& notes) const {
+  first_sights kept;
+  for (const auto& [life, since] : notes.all()) {
+    if (is_one_word(life)) kept.recall(life, since);
+  }
+  kept.keep_newest(notes_max);
+  if (kept == read()) return kept;
+  std::ostringstream text;
+  text << head_;
+  for (const auto& [life, since] : kept.all()) {
+    text << life << ' ' << since.time_since_epoch().count() << '\n';
+  }
+  const auto directory = open_directory(directory_);
+  if (!directory) return directory.error();
+  const place where{directory->get(), directory_};
+  if (auto done = replace_text(where, name_.c_str(), text.str(), 0600); !done) return done.error();
+  return kept;
+}
+
+/// No notes only make a wait longer.
+first_sights first_sights_file::without_overstatement(const first_sights& truth) const {
+  first_sights there = read();
+  if (!there.overstate(truth)) return there;
+  const auto directory = open_directory(directory_);
+  if (directory) (void)::unlinkat(directory->get(), name_.c_str(), 0);
+  return read();
 }
 
 }  // namespace holdfast::io

@@ -17,29 +17,39 @@ namespace holdfast::io {
 /// Programs that always end before it is over need the notes: what keeps them from being written
 /// has to be told.
 ///
-/// Thread safety: none; one owner. Processes may use one file at once: the last writer wins.
+/// Any disk may hang: keep() is for a thread that nobody waits for; see first_sights_writer.
+///
+/// Thread safety: every function, from any thread. Processes may use one file at once: each adds to
+/// what the others wrote.
 class first_sights_file {
  public:
+  using first_sights = core::redlock::first_sights;
   static constexpr std::size_t notes_max = 256;
 
   /// The file for the store with this canonical URL; an empty directory: nothing is kept.
   first_sights_file(std::string directory, std::string url);
 
-  /// What earlier processes of this boot have noted.
-  core::redlock::first_sights read() const;
-  /// Writes the newest notes, unless they are the same as at the last call.
-  void keep(const core::redlock::first_sights& notes);
-  /// Why the next process will not have the notes, and what to do; empty when it will.
-  const std::string& trouble() const noexcept { return trouble_; }
+  /// False: there is no home directory, and there will be none.
+  bool has_place() const noexcept { return !directory_.empty(); }
+  /// What processes of this boot have noted.
+  first_sights read() const;
+
+  struct outcome {
+    first_sights there{};   ///< What the file has now.
+    std::string trouble{};  ///< Why the next process will not have the notes, and what to do.
+  };
+  /// Merges the notes into the file, which keeps the newest. Where that fails, notes that would
+  /// tell the next process of durable nodes what these do not are removed.
+  outcome keep(const first_sights& notes) const;
 
  private:
-  result<void> write(const std::string& text) const;
+  result<first_sights> add(const first_sights& notes) const;
+  result<first_sights> replace(const first_sights& notes) const;
+  first_sights without_overstatement(const first_sights& truth) const;
 
   std::string directory_;
   std::string head_;
   std::string name_;
-  std::string written_{};
-  std::string trouble_{};
 };
 
 }  // namespace holdfast::io

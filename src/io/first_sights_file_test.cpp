@@ -3,7 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -42,16 +46,89 @@ TEST(first_sights_file, tells_why_the_next_process_will_not_have_them) {
   std::ofstream(file) << "no directory";
   core::redlock::first_sights notes;
   notes.recall("life", clock::now());
-  first_sights_file good(directory.path() + "/new", "redis://a");
-  good.keep(notes);
-  EXPECT_EQ(good.trouble(), "");
-  first_sights_file bad(file + "/state", "redis://a");
-  bad.keep(notes);
-  EXPECT_NE(bad.trouble().find(file), std::string::npos) << bad.trouble();
-  EXPECT_NE(bad.trouble().find("XDG_STATE_HOME"), std::string::npos) << bad.trouble();
-  first_sights_file homeless("", "redis://a");
-  homeless.keep(notes);
-  EXPECT_NE(homeless.trouble(), "");
+  const first_sights_file good(directory.path() + "/new", "redis://a");
+  EXPECT_EQ(good.keep(notes).trouble, "");
+  const auto bad = first_sights_file(file + "/state", "redis://a").keep(notes);
+  EXPECT_NE(bad.trouble.find(file), std::string::npos) << bad.trouble;
+  EXPECT_NE(bad.trouble.find("XDG_STATE_HOME"), std::string::npos) << bad.trouble;
+  EXPECT_TRUE(bad.there.all().empty());
+  EXPECT_NE(first_sights_file("", "redis://a").keep(notes).trouble, "");
+}
+
+TEST(first_sights_file, adds_to_what_others_wrote) {
+  const tests::temporary_directory directory;
+  const time_point seen = clock::now() - 1s;
+  core::redlock::first_sights mine;
+  mine.recall("mine", seen);
+  mine.recall("both", seen);
+  core::redlock::first_sights theirs;
+  theirs.recall("theirs", seen);
+  theirs.recall("both", seen - 1s);
+  const first_sights_file file(directory.path(), "redlock://a");
+  EXPECT_EQ(file.keep(theirs).there, theirs);
+  const auto all = file.keep(mine).there;
+  EXPECT_EQ(all.all().size(), 3U);
+  EXPECT_EQ(all.all().at("both"), seen - 1s);
+  EXPECT_EQ(file.read(), all);
+}
+
+/// Forks a process that adds forty notes, one by one.
+pid_t writer_of(const first_sights_file& file, const std::string& name) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  bool kept = true;
+  for (int i = 0; i < 40; ++i) {
+    core::redlock::first_sights notes;
+    notes.recall(name + std::to_string(i), clock::now());
+    kept = kept && file.keep(notes).trouble.empty();
+  }
+  ::_exit(kept ? 0 : 1);
+}
+
+TEST(first_sights_file, two_processes_that_write_at_once_lose_nothing) {
+  const tests::temporary_directory directory;
+  const first_sights_file file(directory.path(), "redlock://a");
+  for (const pid_t child : {writer_of(file, "one"), writer_of(file, "two")}) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(file.read().all().size(), 80U);
+}
+
+TEST(first_sights_file, what_a_node_was_stays_when_there_are_too_many) {
+  const tests::temporary_directory directory;
+  const time_point seen = clock::now() - 3600s;
+  core::redlock::first_sights notes;
+  notes.note_process("a", "r1", true, seen);
+  for (int i = 0; i < 300; ++i) notes.recall("n" + std::to_string(i), seen + i * 1ms + 1ms);
+  const first_sights_file file(directory.path(), "redlock://a");
+  EXPECT_EQ(file.keep(notes).there.all().size(), first_sights_file::notes_max);
+  EXPECT_TRUE(file.read().is_durable("a", "r1"));
+}
+
+/// Else the next program would take what comes after it for a process that follows a durable one.
+TEST(first_sights_file, notes_that_say_too_much_and_cannot_be_replaced_are_removed) {
+  const tests::temporary_directory directory;
+  const first_sights_file file(directory.path(), "redlock://a");
+  core::redlock::first_sights notes;
+  notes.note_process("a", "r1", true, clock::now() - 2s);
+  ASSERT_EQ(file.keep(notes).trouble, "");
+  // Where the new file would be written there is something that cannot be removed.
+  for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
+    const std::string path = entry.path();
+    if (!path.ends_with(".lock")) std::filesystem::create_directories(path + ".new/full");
+  }
+  core::redlock::first_sights more = notes;
+  more.recall("life", clock::now());
+  auto kept = file.keep(more);
+  EXPECT_NE(kept.trouble, "");
+  EXPECT_EQ(kept.there, notes) << "they are as true as before";
+  more.note_process("a", "r2", false, clock::now());
+  kept = file.keep(more);
+  EXPECT_NE(kept.trouble, "");
+  EXPECT_TRUE(kept.there.all().empty());
+  EXPECT_TRUE(file.read().all().empty());
 }
 
 }  // namespace

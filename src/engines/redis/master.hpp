@@ -4,7 +4,7 @@
 #include "engines/redis/admission.hpp"
 #include "engines/redis/mailbox.hpp"
 #include "engines/redis/settings.hpp"
-#include "io/first_sights_file.hpp"
+#include "io/first_sights_writer.hpp"
 #include "io/loop.hpp"
 #include "io/redis_connection.hpp"
 
@@ -106,6 +106,7 @@ class master final : public std::enable_shared_from_this<master> {
   void inspect();
   void inspected(const inquiry& q);
   void conclude(admission::verdict v);
+  void wait_out(const admission::wait& w);
   void send_write(const admission::write& w);
   void clean(const std::string& nonce);
   std::optional<error> unfit(const inquiry& q) const;
@@ -134,7 +135,8 @@ class master final : public std::enable_shared_from_this<master> {
 
   // The loop's thread only.
   admission admission_;
-  io::first_sights_file notes_;
+  std::shared_ptr<io::first_sights_writer> notes_;
+  time_point notes_until_{};  ///< Until then it is waited for what becomes of the notes.
   int writes_in_a_row_{};
   bool cleaning_{};
 

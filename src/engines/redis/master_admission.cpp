@@ -23,6 +23,11 @@ constexpr duration look_every = 5s;
 constexpr duration look_soon = 200ms;
 constexpr duration look_later = 1s;
 constexpr int writes_most = 8;
+/// How long who ends waits for the notes to be written, which the next program goes by.
+constexpr duration notes_limit = 2s;
+/// How long a wait is not told of while the notes are written, and how often that is looked at.
+constexpr duration trouble_limit = 500ms;
+constexpr duration trouble_pause = 5ms;
 
 /// A listing is one reply; see list_entries_max in engine.cpp.
 constexpr wire::resp_limits reply_limits{.line_bytes = 64 * 1024,
@@ -129,13 +134,16 @@ master::master(settings s, std::shared_ptr<io::loop> l)
       client_(sixteen_digits()),
       box_(std::make_shared<mailbox>(loop_)),
       admission_(admission_for(settings_)),
-      notes_(notes_for(settings_)),
       why_{status::unavailable, "redis node " + settings_.node.text() + ": not connected yet"} {}
 
 master::~master() = default;
 
 void master::start() {
   link_ = std::make_shared<link>(weak_from_this());
+  // The record on the server decides, and not what is noted here: nothing waits for that.
+  notes_ = std::make_shared<io::first_sights_writer>(
+      notes_for(settings_), admission_.sights(), loop_,
+      [](const core::redlock::first_sights&, const core::redlock::first_sights&) {});
   // On the loop's thread, so that nothing is told of the connection before it can be used.
   const auto begun = std::make_shared<io::latch>();
   loop_->post([this, begun] {
@@ -152,6 +160,7 @@ void master::close(duration limit) {
     loop_->cancel(timer_);
   }
   tell_waiters(true);
+  notes_->wait(notes_limit);
   connection_->close(limit);
 }
 
@@ -300,7 +309,8 @@ void master::inspected(const inquiry& q) {
                      .known = known_.load(),
                      .fresh = sixteen_digits()};
   auto verdict = admission_.judge(s, clock::now());
-  notes_.keep(admission_.sights());
+  notes_->keep(admission_.sights());
+  notes_until_ = clock::now() + trouble_limit;
   conclude(std::move(verdict));
 }
 
@@ -318,15 +328,26 @@ void master::conclude(admission::verdict v) {
     settle(r->nonce, {});
     return inspect_later(look_every);
   }
-  if (const auto* w = std::get_if<admission::wait>(&v)) {
-    const auto& forgets = notes_.trouble();
-    settle({}, {status::unavailable, node + w->why + (forgets.empty() ? "" : "; ") + forgets});
-    const duration left = w->until - clock::now();
-    return inspect_later(std::clamp<duration>(left, 1ms, look_later));
-  }
+  if (const auto* w = std::get_if<admission::wait>(&v)) return wait_out(*w);
   const auto& why = std::get<error>(v);
   settle({}, {status_of(why.code()), node + why.message()});
   inspect_later(look_every);
+}
+
+/// Who is told of a wait is told as well that it begins anew for the next program.
+void master::wait_out(const admission::wait& w) {
+  if (notes_->is_busy() && clock::now() < notes_until_) {
+    loop_->at(clock::now() + trouble_pause, [weak = weak_from_this(), w] {
+      const auto self = weak.lock();
+      if (self && self->connection_->is_up()) self->wait_out(w);
+    });
+    return;
+  }
+  const std::string forgets = notes_->trouble();
+  settle({}, {status::unavailable, "redis node " + settings_.node.text() + ": " + w.why +
+                                       (forgets.empty() ? "" : "; ") + forgets});
+  const duration left = w.until - clock::now();
+  inspect_later(std::clamp<duration>(left, 1ms, look_later));
 }
 
 void master::send_write(const admission::write& w) {

@@ -25,6 +25,9 @@ using core::redlock::for_each;
 /// on the first that were connected.
 constexpr duration stragglers_limit = 20ms;
 
+/// How long who ends waits for the notes to be written, which the next program goes by.
+constexpr duration notes_limit = 2s;
+
 /// After the first deadline that passed: three node timeouts from the first unanswered command.
 constexpr int silent_timeouts = 2;
 
@@ -114,12 +117,22 @@ cluster::cluster(settings s, std::shared_ptr<io::loop> l)
       addresses_(texts_of(settings_.nodes)),
       stages_(*loop_),
       ballots_(std::make_shared<const ballots>()),
-      admission_(admission_config(settings_), file_for(settings_).read()),
-      sights_(file_for(settings_)) {}
+      admission_(admission_config(settings_), file_for(settings_).read()) {}
 
 cluster::~cluster() = default;
 
+void cluster::begin_notes() {
+  using core::redlock::first_sights;
+  notes_ = std::make_shared<io::first_sights_writer>(
+      file_for(settings_), admission_.sights(), loop_,
+      [self = weak_from_this()](const first_sights& asked, const first_sights& there) {
+        const auto c = self.lock();
+        if (c) c->advance([&](admission& a) { return a.kept(asked, there, clock::now()); });
+      });
+}
+
 void cluster::start() {
+  begin_notes();
   for (node_index i = 0; i < size(); ++i) {
     members_.push_back(std::make_unique<member>());
     members_[i]->watcher = std::make_shared<link>(weak_from_this(), i);
@@ -143,6 +156,7 @@ void cluster::start() {
 void cluster::close(duration limit) {
   const time_point end = clock::now() + limit;
   await_idle(end);
+  notes_->wait(notes_limit);
   {
     const std::lock_guard hold(mutex_);
     closed_ = true;
@@ -290,7 +304,7 @@ void cluster::advance(const std::function<step(admission&)>& event) {
     const std::lock_guard hold(mutex_);
     s = event(admission_);
     refresh();
-    sights_.keep(admission_.sights());
+    notes_->keep(admission_.sights());
   }
   carry_out(std::move(s));
   // Whoever is told may call anything, and the caller here may hold a mutex.
@@ -374,8 +388,9 @@ result<void> cluster::verdict() const {
   for (node_index i = 0; i < size(); ++i) {
     waits = waits || admission_.standing_of(i) == admission::standing::waiting;
   }
-  if (v || !waits || sights_.trouble().empty()) return v;
-  return error(v.error().code(), v.error().message() + "; " + sights_.trouble());
+  const std::string forgets = notes_->trouble();
+  if (v || !waits || forgets.empty()) return v;
+  return error(v.error().code(), v.error().message() + "; " + forgets);
 }
 
 std::string cluster::silent() const {
@@ -398,6 +413,8 @@ std::string cluster::silent() const {
 bool cluster::is_so(readiness how) const {
   if (closed_) return true;
   if (how == readiness::idle) return !admission_.busy();
+  // Nodes may vote when they are noted, and who leaves now would leave no notes.
+  if (notes_->is_busy()) return false;
   const time_point now = clock::now();
   for (node_index i = 0; i < size(); ++i) {
     const auto is = admission_.standing_of(i);

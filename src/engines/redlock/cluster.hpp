@@ -6,7 +6,7 @@
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/settings.hpp"
 #include "engines/redlock/stages.hpp"
-#include "io/first_sights_file.hpp"
+#include "io/first_sights_writer.hpp"
 #include "io/loop.hpp"
 #include "io/redis_connection.hpp"
 
@@ -244,12 +244,14 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void tell_ready(time_point now);
   bool is_so(readiness how) const;
   void await_idle(time_point limit);
+  void begin_notes();
   void for_listeners(const std::function<void(link_listener&)>& f);
 
   const settings settings_;
   const std::shared_ptr<io::loop> loop_;
   const std::vector<std::string> addresses_;
   std::vector<std::unique_ptr<member>> members_;
+  std::shared_ptr<io::first_sights_writer> notes_;
   std::atomic<std::uint64_t> newest_token_{};
   stages stages_;
   mutable std::mutex ballots_mutex_;
@@ -257,7 +259,6 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
   core::redlock::admission admission_;
-  io::first_sights_file sights_;
   std::vector<waiter> waiters_;
   std::vector<std::weak_ptr<link_listener>> listeners_;
   std::size_t sweep_at_{16};

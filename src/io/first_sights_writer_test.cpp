@@ -1,0 +1,136 @@
+#include "io/first_sights_writer.hpp"
+
+#include "io/file_lock.hpp"
+#include "io/loop.hpp"
+#include "io/unique_fd.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fcntl.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+using core::redlock::first_sights;
+
+first_sights notes_of(const std::string& life) {
+  first_sights notes;
+  notes.recall(life, clock::now() - 1s);
+  return notes;
+}
+
+class first_sights_writers : public testing::Test {
+ protected:
+  std::shared_ptr<first_sights_writer> writer_for(const std::string& directory) {
+    return std::make_shared<first_sights_writer>(
+        first_sights_file(directory, "redlock://a"), first_sights{}, loop_,
+        [this](const first_sights& asked, const first_sights& there) {
+          const std::lock_guard hold(mutex_);
+          asked_.push_back(asked);
+          there_ = there;
+        });
+  }
+  /// As a disk that hangs: no writing ends before it is let go.
+  unique_fd hang() const {
+    const first_sights_file file(directory_.path(), "redlock://a");
+    EXPECT_EQ(file.keep(notes_of("first")).trouble, "");
+    for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
+      if (entry.path().extension() != ".lock") continue;
+      unique_fd fd(::open(entry.path().c_str(), O_RDWR | O_CLOEXEC));
+      EXPECT_TRUE(try_lock_byte(fd.get(), 0, share::alone).value());
+      return fd;
+    }
+    return {};
+  }
+  void loop_turns() const {
+    std::promise<void> turned;
+    loop_->post([&turned] { turned.set_value(); });
+    EXPECT_EQ(turned.get_future().wait_for(5s), std::future_status::ready) << "the loop hangs";
+  }
+  std::vector<first_sights> asked() {
+    const std::lock_guard hold(mutex_);
+    return asked_;
+  }
+
+  const tests::temporary_directory directory_;
+  std::mutex mutex_;
+  std::vector<first_sights> asked_;
+  first_sights there_;
+  const std::shared_ptr<loop> loop_ = loop::start().value();
+};
+
+TEST_F(first_sights_writers, tell_when_the_notes_are_there) {
+  const auto w = writer_for(directory_.path());
+  const auto notes = notes_of("life");
+  w->keep(notes);
+  w->wait(20s);
+  loop_turns();
+  EXPECT_EQ(asked(), std::vector{notes});
+  EXPECT_EQ(there_, notes);
+  EXPECT_EQ(first_sights_file(directory_.path(), "redlock://a").read(), notes);
+  EXPECT_FALSE(w->is_busy());
+  w->keep(notes);
+  EXPECT_FALSE(w->is_busy()) << "they are the same";
+}
+
+TEST_F(first_sights_writers, hold_up_nobody_while_the_disk_hangs_and_write_the_newest_then) {
+  auto disk = hang();
+  const auto w = writer_for(directory_.path());
+  const auto first = notes_of("n1");
+  const auto last = notes_of("n3");
+  loop_->post([&] { w->keep(first); });
+  loop_turns();
+  EXPECT_TRUE(w->is_busy());
+  const auto began = clock::now();
+  w->wait(100ms);
+  EXPECT_GE(clock::now() - began, 100ms);
+  loop_->post([&] {
+    w->keep(notes_of("n2"));
+    w->keep(last);
+  });
+  loop_turns();
+  EXPECT_TRUE(asked().empty());
+  EXPECT_TRUE(w->is_busy());
+  disk = unique_fd();
+  w->wait(20s);
+  loop_turns();
+  ASSERT_FALSE(asked().empty());
+  EXPECT_LE(asked().size(), 2U) << "of those that came meanwhile only the newest";
+  EXPECT_EQ(asked().back(), last);
+  EXPECT_TRUE(there_.all().contains("first")) << "what others wrote";
+}
+
+TEST_F(first_sights_writers, may_be_gone_before_the_disk_answers) {
+  auto disk = hang();
+  auto w = writer_for(directory_.path());
+  w->keep(notes_of("life"));
+  w.reset();
+  loop_turns();
+  disk = unique_fd();
+}
+
+TEST_F(first_sights_writers, tell_why_nothing_is_kept_and_what_is_there) {
+  const std::string file = directory_.path() + "/file";
+  std::ofstream(file) << "no directory";
+  const auto w = writer_for(file);
+  w->keep(notes_of("life"));
+  w->wait(20s);
+  loop_turns();
+  EXPECT_EQ(asked().size(), 1U);
+  EXPECT_TRUE(there_.all().empty());
+  EXPECT_NE(w->trouble().find(file), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::io
