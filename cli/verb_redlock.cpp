@@ -177,14 +177,14 @@ nlohmann::ordered_json json_of(const node_info& n) {
   return out;
 }
 
-std::string json_text(const overview& all) {
+std::string json_text(const overview& all, const std::string& store_option) {
   auto json = json_head(all.url);
   json["tokens"] = all.tokens;
   json["votes"] = all.votes;
   json["needed"] = all.needed;
   json["trouble"] = nullptr;
   if (all.trouble) json["trouble"] = name_of(*all.trouble);
-  json["advice"] = all.advice;
+  json["advice"] = with_store(all.advice, store_option);
   json["nodes"] = nlohmann::ordered_json::array();
   for (const node_info& n : all.nodes) json["nodes"].push_back(json_of(n));
   return json_line(json);
@@ -248,7 +248,8 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   if (const auto code = confirm(t, without_password(url), out)) return *code;
   const auto seen = carry_out(t, url, how);
   if (!seen) return fail_to_open(s, seen.error(), {key::store}, out);
-  const int printed = print(t.common.json ? json_text(*seen) : plain_text(*seen), out);
+  const int printed =
+      print(t.common.json ? json_text(*seen, t.common.store) : plain_text(*seen), out);
   if (printed == 0 && !seen->trouble && !seen->advice.empty() && !out.json()) {
     out.warn("redlock " + t.action + ": " + seen->advice);
   }

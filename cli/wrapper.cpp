@@ -29,6 +29,16 @@ constexpr duration look_pause = 30s;
 constexpr duration open_pause_most = 1s;
 constexpr duration open_pause_least = 100ms;
 
+/// What a message about a store says behind its URL, without numbers: how long something lasts is
+/// another one a moment later.
+std::string reason_in(const std::string& message, const std::string& url) {
+  const std::string before = "in " + url + ": ";
+  const auto at = message.find(before);
+  std::string reason = at == std::string::npos ? message : message.substr(at + before.size());
+  std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
+  return reason;
+}
+
 }  // namespace
 
 wrapper::wrapper(const run_options& options, const settings& s, const report& out)
@@ -70,11 +80,21 @@ int wrapper::open_and_run() {
   }
   auto& [st, s] = std::get<opening>(opened);
   const int code = run_in(st, s, line);
+  const std::string url = s.url();
   if (const auto closed = s.close(); !closed && code == 0) {
-    out_.warn("the session was not closed in the store: " + closed.error().message());
+    tell_unclosed(url, closed.error().message());
   }
   events_->detach();
   return code;
+}
+
+/// What keeps a lock from being released mostly keeps its session from being closed, and was told.
+void wrapper::tell_unclosed(const std::string& url, const std::string& why) {
+  if (!unreleased_.empty() && reason_in(why, url) == reason_in(unreleased_, url)) {
+    out_.warn("the session was not closed in the store either, for the same reason");
+  } else {
+    out_.warn("the session was not closed in the store: " + why);
+  }
 }
 
 /// Who asked for a wait gets it for a store that does not answer yet, too, and is told once. The
@@ -457,11 +477,12 @@ int wrapper::finish(session& s, lock held, const message& ended) {
                                                   printable_, s.url(), why, what));
   }
   if (!released) {
+    unreleased_ = released.error().message();
     // Not when others get it: a server that lost its state may grant nothing for longer.
     out_.warn(
         fmt::format("lock \"{}\": not released in the store, where it ends with its ttl "
                     "({}): {}",
-                    printable_, rounded(ttl_), released.error().message()));
+                    printable_, rounded(ttl_), unreleased_));
   }
   if (WIFSIGNALED(status)) return exit_of_signal(WTERMSIG(status));
   return WEXITSTATUS(status);

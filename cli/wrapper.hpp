@@ -63,6 +63,7 @@ class wrapper {
   result<void> admit_at_fence(const lock& held) const;
   int run_under(session& s, lock held);
   int finish(session& s, lock held, const message& ended);
+  void tell_unclosed(const std::string& url, const std::string& why);
   bool lease_fits(const lock& held);
   bool publish(const lock& held);
   std::vector<std::string> environment(const session& s, const lock& held) const;
@@ -78,6 +79,7 @@ class wrapper {
   const settings& settings_;
   const report& out_;
   std::string printable_;
+  std::string unreleased_{};  ///< Why the lock was not released in the store, if that was told.
   start_state signals_;
   descriptor signal_fd_;
   terminal terminal_;

@@ -42,6 +42,9 @@ load redlock_servers
     expect 78 holdfast $words --store "$url"
     says "Run: holdfast redlock init --store '$url'." "run: holdfast redlock recover --store '$url'"
   done
+  expect 78 holdfast redlock status --json --store "$url"
+  json "assert \"Run: holdfast redlock init --store '$url'.\" in a['advice'], a"
+  expect 78 holdfast ls --store "$url"
   advice=$(sed -n "s/.*Run: \(holdfast redlock init --store '[^']*'\).*/\1/p" <<<"$output")
   expect 0 eval "$advice"
   expect 64 holdfast run x --ttl 5m --store "$url" -- true
