@@ -387,6 +387,20 @@ T
   says 'has not seen before' 'may have granted what is still held' 'it votes in' 'assume_fresh=yes'
 }
 
+@test "tokens=off: who holds a lock is not told what a newcomer may assume" {
+  plain="redlock://$nodes?tokens=off&assume_fresh=yes"
+  hold_it --store "$plain"
+  for i in 1 2 3; do
+    port=$(port_of "$i")
+    stop_server "$i"
+    start_server "$i" "$port"
+  done
+  expect 69 holdfast run y --store "redlock://$nodes?tokens=off" -- true
+  says 'restarted, or another server is there now' 'votes again in' 'restart none of them before'
+  [[ $output != *'Only where nothing'* ]]
+  release || true
+}
+
 @test "what needs tokens is refused by a store without them before it waits" {
   plain="redlock://$nodes?tokens=off&assume_fresh=yes"
   hold_it --store "$plain"

@@ -24,7 +24,8 @@ class hanging_disk {
   explicit hanging_disk(const five_nodes& nodes) {
     const std::string directory = nodes.state() + "/holdfast-state";
     for (const auto& entry : std::filesystem::directory_iterator(directory)) {
-      if (entry.path().extension() == ".lock") fd_ = ::open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
+      if (entry.path().extension() == ".lock")
+        fd_ = ::open(entry.path().c_str(), O_RDWR | O_CLOEXEC);
     }
     struct flock all {};
     all.l_type = F_WRLCK;

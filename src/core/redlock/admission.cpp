@@ -302,6 +302,7 @@ admission::step admission::finish(step s, time_point now) {
   go_on(s, now);
   settle_epoch(now);
   note_absence(s, now);
+  served_ = served_ || voters().size() >= majority(config_.nodes);
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     if (n.join && !n.adopting && n.alone_at > now) {

@@ -52,9 +52,9 @@ namespace holdfast::core::redlock {
 /// a moment. A server that was accepted as one node is no other one for a while: see homes.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
-/// durable and follows one that was, or `assume_fresh`. And no process votes before the user's notes
-/// have it: else the next program, which goes by the notes, could take a process that comes later
-/// for one that follows the durable one before, and has all that was granted.
+/// durable and follows one that was, or `assume_fresh`. And no process votes before the user's
+/// notes have it: else the next program, which goes by the notes, could take a process that comes
+/// later for one that follows the durable one before, and has all that was granted.
 ///
 /// When a majority has no state, nothing here brings it back: verdict() says which command does,
 /// and what was lost is looked at each second, to see that it was run.
@@ -191,6 +191,7 @@ class admission {
   bool beyond_waiting() const noexcept;
   std::string explain_wait(node_index i, time_point now) const;
   std::string explain_return(node_index i) const;
+  std::string explain_unseen(node_index i, const std::string& left) const;
   std::string those_without_vote(time_point now, std::span<const std::string> away) const;
   std::vector<rejoin::other> others_of(node_index i) const;
   std::size_t missing_others(node_index i) const;
@@ -203,6 +204,7 @@ class admission {
 
   config config_;
   first_sights sights_;
+  bool served_{};         ///< A majority voted once: what was taken then may be held.
   first_sights asked_{};  ///< tokens off: what kept() was told last.
   first_sights there_;
   homes homes_;

@@ -110,5 +110,32 @@ TEST(admission_notes, that_cannot_be_kept_keep_out_only_who_they_say_too_much_of
   EXPECT_EQ(s.a.voters(), node_set::all(3)) << "who has no notes waits";
 }
 
+/// Who was served, or whose user was, may hold what the node granted.
+TEST(admission_notes, a_newcomer_alone_is_advised_to_assume_that_nothing_is_held) {
+  store s = without_records();
+  const auto advised = [](const store& of, node_index i, time_point now) {
+    return of.a.explain(i, now).find("assume_fresh") != std::string::npos;
+  };
+  s.connect(0, t0);
+  s.connect(1, t0);
+  s.keep(t0);
+  EXPECT_TRUE(advised(s, 0, t0));
+  s.tick(t0 + wait);
+  ASSERT_EQ(s.a.voters().size(), 2U);
+  s.connect(2, t0 + 100s);
+  EXPECT_FALSE(advised(s, 2, t0 + 100s)) << "it was served by the others";
+  restart(s, 0, false, t0 + 100s);
+  EXPECT_NE(s.a.explain(0, t0 + 100s).find("votes again"), std::string::npos);
+  EXPECT_FALSE(advised(s, 0, t0 + 100s));
+  store next = without_records();
+  next.a =
+      admission({.nodes = 3, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.a.sights());
+  next.facts = s.facts;
+  next.connect(0, t0 + 101s);
+  next.connect(2, t0 + 101s);
+  EXPECT_FALSE(advised(next, 0, t0 + 101s)) << "this user was";
+  EXPECT_FALSE(advised(next, 2, t0 + 101s));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -83,9 +83,27 @@ std::string admission::explain_wait(node_index i, time_point now) const {
     return missing == 0 ? text : text + ", nor before " + more_nodes(missing);
   }
   if (n.out_until >= n.ready) return "had its clock set; it votes in " + left;
-  return "runs a server that this user on this host has not seen before: a new one, or one that "
-         "restarted and may have granted what is still held; it votes in " +
-         left + ". Only where nothing can be held, assume_fresh=yes in the URL skips that";
+  return explain_unseen(i, left);
+}
+
+/// Whoever was served before may be the very one who holds something: what a newcomer may assume is
+/// nothing for him, and a restart of another node could cost him his lock.
+std::string admission::explain_unseen(node_index i, const std::string& left) const {
+  const auto replaces = [this](const node_state& n) {
+    const auto is = sights_.process_at(n.facts.address);
+    return is && is->replaces;
+  };
+  const bool used = served_ || std::ranges::any_of(nodes_, replaces);
+  const std::string who =
+      replaces(nodes_[i])
+          ? "restarted, or another server is there now: what was granted there may still be held, "
+            "so it votes again in "
+          : "runs a server that this user on this host has not seen before: a new one, or one that "
+            "restarted and may have granted what is still held; it votes in ";
+  return who + left +
+         (used ? ", by itself. A lock that a majority of the others has goes on: restart none of "
+                 "them before"
+               : ". Only where nothing can be held, assume_fresh=yes in the URL skips that");
 }
 
 /// What was missing when it was tried last may have come since.

@@ -18,19 +18,21 @@ std::string words_of(const std::string& node) {
   return std::string(at_node).append(node).append(1, '=');
 }
 
-/// One bit each for `durable` and `follows`. Who knows the first alone takes a process that follows
-/// for one that is not durable, which only makes a wait longer.
+/// One bit each for `durable`, `follows` and `replaces`. Who knows the first alone takes a process
+/// that follows for one that is not durable, which only makes a wait longer.
 char digit_of(const first_sights::process& p) {
-  return static_cast<char>('0' + (p.durable ? 1 : 0) + (p.follows ? 2 : 0));
+  return static_cast<char>('0' + (p.durable ? 1 : 0) + (p.follows ? 2 : 0) + (p.replaces ? 4 : 0));
 }
 
 std::optional<first_sights::process> process_in(const std::string& text) {
   const auto end = text.find('=');
   if (end == std::string::npos || end + 2 != text.size()) return std::nullopt;
   const int bits = text.back() - '0';
-  if (bits < 0 || bits > 3) return std::nullopt;
-  return first_sights::process{
-      .run_id = text.substr(0, end), .durable = (bits & 1) != 0, .follows = (bits & 2) != 0};
+  if (bits < 0 || bits > 7) return std::nullopt;
+  return first_sights::process{.run_id = text.substr(0, end),
+                               .durable = (bits & 1) != 0,
+                               .follows = (bits & 2) != 0,
+                               .replaces = (bits & 4) != 0};
 }
 
 }  // namespace
@@ -65,8 +67,10 @@ time_point first_sights::note_process(const std::string& node, const std::string
   const auto last = process_at(node);
   const bool same = last && last->run_id == run_id;
   const bool follows = last && !same && last->durable && durable;
-  const process is{
-      .run_id = run_id, .durable = durable, .follows = same ? last->follows : follows};
+  const process is{.run_id = run_id,
+                   .durable = durable,
+                   .follows = same ? last->follows : follows,
+                   .replaces = same ? last->replaces : last.has_value()};
   if (follows) recall(run_id, note(last->run_id, now));
   if (last && last != is) forget(word_of(node, *last));
   // It is gone; the notes have a place for so many only.
@@ -108,6 +112,7 @@ first_sights::noted first_sights::safer_of(const noted& a, const noted& b) {
   const bool b_is_newer = a.at != b.at ? b.at > a.at : a.is.durable && !b.is.durable;
   noted newer = b_is_newer ? b : a;
   const noted& older = b_is_newer ? a : b;
+  newer.is.replaces |= older.is.replaces || newer.is.run_id != older.is.run_id;
   if (newer.is.run_id == older.is.run_id) {
     // Both saw it, and it was there when the first did. But one that follows is as old as the
     // process before it only for who missed nothing in between: that may be the other.

@@ -28,6 +28,7 @@ class first_sights {
     bool durable{};
     /// Its first sight is that of a process before it, of which nothing was lost since.
     bool follows{};
+    bool replaces{};  ///< Another one was seen there before.
     friend bool operator==(const process&, const process&) = default;
   };
 

@@ -200,12 +200,12 @@ TEST(first_sights, that_say_too_much_of_a_node_are_told) {
 TEST(first_sights, the_oldest_are_forgotten_and_what_nodes_were_last_of_all) {
   first_sights s;
   s.note_process("a", "r1", true, t0);
-  for (int i = 1; i <= 9; ++i) s.note("n" + std::to_string(i), t0 + i * 1s);
+  for (int i = 1; i <= 9; ++i) s.note("life" + std::to_string(i), t0 + i * 1s);
   s.keep_newest(4);
   EXPECT_EQ(s.all().size(), 4U);
   EXPECT_EQ(is_at(s, "a"), "r1 durable");
   EXPECT_EQ(s.note("r1", t0 + 20s), t0);
-  EXPECT_TRUE(s.all().contains("n8") && s.all().contains("n9"));
+  EXPECT_TRUE(s.all().contains("life8") && s.all().contains("life9"));
 }
 
 }  // namespace
