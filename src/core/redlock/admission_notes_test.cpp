@@ -88,12 +88,13 @@ TEST(admission_notes, another_client_may_have_seen_what_was_missed_here) {
 
 TEST(admission_notes, what_another_client_saw_later_is_looked_at) {
   store s = of_durable_nodes();
-  s.file.note_process("host1", "run1", false, t0 + 90s);
-  s.facts[1].durable = false;
+  s.file.note_process("host1", "other", true, t0 + 90s);
   restart(s, 0, false, t0 + 100s);
   s.keep(t0 + 101s);
-  EXPECT_FALSE(s.a.sights().is_durable("host1", "run1"));
-  EXPECT_TRUE(s.a.voters().has(1)) << "it lost nothing";
+  EXPECT_TRUE(s.a.sights().is_durable("host1", "run1")) << "it is there still, or again";
+  EXPECT_FALSE(s.a.voters().has(1)) << "and that is not noted yet";
+  s.keep(t0 + 102s);
+  EXPECT_EQ(s.a.voters(), node_set::only(2) | node_set::only(1));
 }
 
 TEST(admission_notes, that_cannot_be_kept_keep_out_only_who_they_say_too_much_of) {
