@@ -396,7 +396,7 @@ T
     start_server "$i" "$port"
   done
   expect 69 holdfast run y --store "redlock://$nodes?tokens=off" -- true
-  says 'restarted, or another server is there now' 'votes again in' 'restart none of them before'
+  says 'restarted, or another server is there now' 'votes again in' 'restart no other node before'
   [[ $output != *'Only where nothing'* ]]
   release || true
 }

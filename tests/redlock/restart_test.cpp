@@ -269,7 +269,7 @@ TEST(redlock_restarts, without_tokens_a_majority_works_again_after_max_ttl) {
   std::optional<session> by;
   const auto refused = try_once(nodes, without_tokens, 1, by);
   EXPECT_EQ(refused.error(), errc::unavailable);
-  EXPECT_THAT(refused.error().message(), HasSubstr("it votes in"));
+  EXPECT_THAT(refused.error().message(), HasSubstr("it votes again in"));
   result<lock> fresh = errc::unavailable;
   EXPECT_TRUE(eventually([&] {
     const bool held = l->check().has_value();

@@ -96,13 +96,12 @@ std::string admission::explain_unseen(node_index i, const std::string& left) con
   const bool used = served_ || std::ranges::any_of(nodes_, replaces);
   const std::string who =
       replaces(nodes_[i])
-          ? "restarted, or another server is there now: what was granted there may still be held, "
-            "so it votes again in "
+          ? "restarted, or another server is there now, and what was granted there may still be "
+            "held; it votes again in "
           : "runs a server that this user on this host has not seen before: a new one, or one that "
             "restarted and may have granted what is still held; it votes in ";
   return who + left +
-         (used ? ", by itself. A lock that a majority of the others has goes on: restart none of "
-                 "them before"
+         (used ? " by itself (restart no other node before)"
                : ". Only where nothing can be held, assume_fresh=yes in the URL skips that");
 }
 
