@@ -53,6 +53,8 @@ TEST(redlock_names, a_name_that_led_elsewhere_for_a_moment_costs_no_node) {
   far_nodes far(3);
   const std::string query = "ttl=1s&max_ttl=1s";
   const session s = far.nodes.open(query);
+  const std::vector<std::string> nonce{"HGET", "holdfast:node", "nonce"};
+  const std::string before = far.nodes[1].command(nonce).text;
   lead(far, 1, 0);
   ASSERT_TRUE(eventually([&] {
     return far.nodes.look(query).nodes[1].standing.find("is the same server as") !=
@@ -60,6 +62,7 @@ TEST(redlock_names, a_name_that_led_elsewhere_for_a_moment_costs_no_node) {
   }));
   far.links[1]->lead_to(far.nodes[1].port());
   EXPECT_TRUE(far.nodes.votes_come_to(3, query));
+  EXPECT_EQ(far.nodes[1].command(nonce).text, before) << "its clock did not step";
 }
 
 /// Fault matrix: two names exchange their servers | both nodes are out until no grant can count

@@ -52,13 +52,6 @@ homes::server admission::server_of(const node_facts& f) {
 admission::step admission::found(node_index i, const node_facts& f, const std::string& fresh,
                                  time_point now) {
   node_state& n = nodes_.at(i);
-  // A life of its data that somebody else began: the step of its clock was seen and waited for.
-  const bool new_life = f.record && n.life != f.record->nonce;
-  if (new_life) n.stepped = false;
-  if (new_life) n.life = f.record->nonce;
-  if (new_life) clocks_[i].begin_anew(f.record->last_time, n.life_asked, now);
-  n.life_asked = f.asked;
-  if (f.record) clocks_[i].cover(f.record->max_ttl);
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
   n.facts.durable = durable;
@@ -70,6 +63,7 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
     n.is = standing::refused;
     return finish({}, now);
   }
+  note_life(i, now);
   step s;
   // Who was taken for the server that was here may be itself after all.
   const duration ttl = f.record ? f.record->max_ttl : duration::zero();
@@ -82,6 +76,24 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
     s.writes.insert(s.writes.end(), more.writes.begin(), more.writes.end());
   }
   return finish(std::move(s), now);
+}
+
+/// A life of its data that somebody else began: the step of its clock was seen and waited for.
+void admission::note_life(node_index i, time_point now) {
+  node_state& n = nodes_[i];
+  const auto& record = n.facts.record;
+  const homes::server who = server_of(n.facts);
+  if (record && n.life != record->nonce) {
+    // Only of the same server is it known that the record was written since.
+    const bool same = who.run_id == n.life_of.run_id || who.record_id == n.life_of.record_id;
+    if (same) clocks_[i].begin_anew(record->last_time, n.life_asked, now);
+    if (!same) clocks_[i].forget();
+    n.stepped = false;
+    n.life = record->nonce;
+  }
+  if (record) n.life_of = who;
+  if (record) clocks_[i].cover(record->max_ttl);
+  n.life_asked = n.facts.asked;
 }
 
 /// Whether this very process was seen to sync every write: by us, or as the notes say.
@@ -222,10 +234,12 @@ admission::step admission::doubted(node_index i, time_point now) {
 admission::step admission::told_time(node_index i, server_time at, time_point sent,
                                      time_point received) {
   node_state& n = nodes_.at(i);
-  const auto v = clocks_[i].sample(at, sent, received);
   step s;
+  // Another server's clock, mostly.
+  if (n.is == standing::refused) return s;
+  const auto v = clocks_[i].sample(at, sent, received);
   if (v == clock_watch::verdict::steady || !active.step_like_restart) return s;
-  if (n.is == standing::refused || n.is == standing::marking) return s;
+  if (n.is == standing::marking) return s;
   if (!config_.tokens) {
     n.ready = n.out_until = wait_over(received, config_.max_ttl);
     if (n.is != standing::away) n.is = standing::waiting;

@@ -139,6 +139,7 @@ class admission {
     standing is{standing::away};
     node_facts facts{};
     std::string life{};       ///< The nonce that it had when it was seen last.
+    homes::server life_of{};  ///< Whose data that was.
     time_point life_asked{};  ///< When it was asked last: that nonce was there later.
     std::string fresh{};      ///< A nonce to name the next loss with.
     std::string why{};        ///< refused: what is wrong with it.
@@ -156,6 +157,7 @@ class admission {
     std::optional<rejoin> join{};
   };
 
+  void note_life(node_index i, time_point now);
   step judge(node_index i, time_point now);
   step judge_without_record(node_index i, time_point now);
   void settle_without_record(node_index i, time_point now);

@@ -274,5 +274,49 @@ TEST(admission_clock, a_record_that_another_wrote_while_time_was_read_is_no_step
   EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "now one does";
 }
 
+/// The name of node 0 leads to the server of node 1, whose clock is another; then back.
+void lead_elsewhere_and_back(store& s, time_point then, time_point back) {
+  node_facts other = s.facts[1];
+  other.asked = then;
+  s.serve(s.a.found(0, other, s.fresh(), then), then);
+  ASSERT_EQ(s.a.standing_of(0), standing::refused);
+  s.serve(s.a.told_time(0, clock_before + 1000s, then, then + 1ms), then);
+  s.connect(0, back);
+}
+
+TEST(admission_clock, a_name_that_led_to_another_node_for_a_while_is_no_step) {
+  store s = a_watched_store();
+  for (const node_index i : {0, 1}) s.facts[i].record->last_time = clock_before;
+  lead_elsewhere_and_back(s, t0 + 10s, t0 + 15s);
+  s.serve(s.a.told_time(0, clock_before + 15s, t0 + 15s, t0 + 15s + 1ms), t0 + 15s);
+  EXPECT_TRUE(s.writes.empty());
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+TEST(admission_clock, a_step_while_a_name_led_to_another_node_is_seen) {
+  store s = a_watched_store();
+  // Who did not watch it went on asking it after the step.
+  s.facts[0].record->last_time = clock_before + 3600s + 14s;
+  lead_elsewhere_and_back(s, t0 + 10s, t0 + 15s);
+  s.serve(s.a.told_time(0, clock_before + 3600s + 15s, t0 + 15s, t0 + 15s + 1ms), t0 + 15s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
+TEST(admission_clock, the_clock_of_another_server_that_takes_the_place_is_no_step) {
+  store s = a_watched_store();
+  s.facts[0].record->last_time = clock_before;
+  const node_facts first = s.facts[0];
+  s.facts[0] = healthy(7);
+  s.facts[0].record->last_time = clock_before - 1000s;
+  s.connect(0, t0 + 10s);
+  s.serve(s.a.told_time(0, clock_before + 500s, t0 + 10s, t0 + 10s + 1ms), t0 + 10s);
+  EXPECT_TRUE(s.a.voters().has(0));
+  s.facts[0] = first;
+  s.connect(0, t0 + 100s);
+  s.serve(s.a.told_time(0, clock_before + 100s, t0 + 100s, t0 + 100s + 1ms), t0 + 100s);
+  EXPECT_TRUE(s.a.voters().has(0));
+  EXPECT_TRUE(s.writes.empty());
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -72,6 +72,7 @@ admission::step admission::written(const write& w, write_reply r, time_point now
   if (n.is == standing::marking) {
     if (r != write_reply::written) return not_written(i, r, now);
     n.life = n.facts.record->nonce;
+    n.life_of = server_of(n.facts);
     n.stepped = false;
     homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
     if (n.facts.record->epoch > 0) {

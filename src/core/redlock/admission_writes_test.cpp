@@ -38,11 +38,10 @@ TEST(admission_writes, of_two_marks_the_one_that_was_written_counts) {
 TEST(admission_writes, a_step_that_is_seen_while_a_rejoin_is_written_is_recorded) {
   slow_store s;
   for (auto& f : s.facts) f.durable = f.record->durable = true;
-  s.facts[0].run_id = "run9";
-  s.connect(1, t0);
-  s.connect(2, t0);
+  s.connect_all(t0 - 1s);
   constexpr server_time wall{1'700'000'000s};
   s.a.told_time(0, wall, t0 - 1s, t0 - 1s + 1ms);
+  s.facts[0].run_id = "run9";
   const auto seals = s.a.found(0, s.facts[0], s.fresh(), t0).seals;
   ASSERT_EQ(seals.size(), 2U);
   for (const seal& x : seals) s.keep(s.a.sealed(x, {seal_reply::result::sealed, 100, 0}, t0));

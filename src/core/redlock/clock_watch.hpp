@@ -32,6 +32,8 @@ class clock_watch {
   /// its scripts, that of the record among them, is `written`. It may stand still for long while
   /// TIME goes on. Only what steps from there on counts.
   void begin_anew(server_time written, time_point since, time_point now) noexcept;
+  /// It is another server: nothing is known of its clock.
+  void forget() noexcept { count_ = 0; }
   /// How far the node's clock was off at the last step, as far as it is certain.
   duration step() const noexcept { return step_; }
 
