@@ -238,6 +238,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void send_write(const core::redlock::write& what);
   void heed_write(node_index i, const io::redis_answer& a);
   void poll_clocks();
+  void read_clock(node_index i);
   void read_one_again();
   void refresh();
   void wake_at(time_point when);

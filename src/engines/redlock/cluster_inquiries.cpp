@@ -208,20 +208,38 @@ void cluster::poll_clocks() {
     const auto c = self.lock();
     if (!c) return;
     for (node_index i = 0; i < c->size(); ++i) {
-      if (c->connection_of(i) == 0) continue;
-      std::string bytes;
-      commands::time(bytes);
-      const time_point sent = clock::now();
-      c->ask(i, bytes, sent + inquiry_limit, [self, i, sent](const io::redis_answer& a) {
-        const auto d = self.lock();
-        const reading<server_time> at =
-            a.reply == nullptr ? fault::silent : replies::time(*a.reply);
-        if (d && at) d->told_time(i, *at, sent, a.at);
-      });
+      if (c->connection_of(i) != 0) c->read_clock(i);
     }
     c->read_one_again();
     c->poll_clocks();
   });
+}
+
+/// A proxy may lead a connection to another server while it lasts: whose clock it is only the
+/// record tells, where there is one that may be read.
+void cluster::read_clock(node_index i) {
+  bool whole = settings_.tokens;
+  {
+    const std::lock_guard hold(mutex_);
+    whole = whole && members_[i]->look_refusal.empty();
+  }
+  std::string bytes;
+  whole ? commands::look(bytes) : commands::time(bytes);
+  const time_point sent = clock::now();
+  ask(i, bytes, sent + inquiry_limit,
+      [self = weak_from_this(), i, sent, whole](const io::redis_answer& a) {
+        const auto c = self.lock();
+        if (!c || a.reply == nullptr) return;
+        if (!whole) {
+          const auto at = replies::time(*a.reply);
+          if (at) c->told_time(i, *at, sent, a.at);
+          return;
+        }
+        const auto read = replies::look(*a.reply);
+        if (!read) return;
+        const bool same = read->record && read->record->nonce == c->now_voting()->nonces[i];
+        same ? void(c->told_time(i, read->time, sent, a.at)) : c->doubted(i);
+      });
 }
 
 /// In turn, with each poll one: a node that votes may have been a replica for a moment, or sync its
