@@ -23,6 +23,7 @@ client::client(world& w, int place, std::uint32_t session, host_clock& clock,
 
 void client::start() {
   for (node_index i = 0; i < links_.size(); ++i) connect(i);
+  roster_.poll();
   if (ttl_ > duration::zero()) keeper_.start();
   for (auto& c : contenders_) c->again(world_.dice.between(0ms, 20ms));
 }

@@ -70,6 +70,7 @@ void world::keep_older(host& h) {
 
 void world::end_life(rl::node_index i) {
   ++at(i).life;
+  at(i).suffered = true;
   at(i).run_id = "r" + std::to_string(fresh());
   for (const auto& c : clients_) c->node_ended(i);
   operator_->node_ended(i);
@@ -92,7 +93,7 @@ void world::lose_state_of(rl::node_index i) {
     h.server.flush();
   }
   events.note(time.now(), flushed ? "flushed" : older ? "lost some" : "lost all", i);
-  h.lost = true;
+  h.lost = h.suffered = true;
   if (!flushed) end_life(i);
   // Without a record nobody says when it is back: what was granted before is over by then.
   if (!setup.tokens) time.at(time.now() + 2 * setup.ttl, [&h] { h.lost = false; });
@@ -167,7 +168,7 @@ void world::step_clock() {
     return;
   // What a clock that is set back keeps alive stays for as long.
   at(i).offset += dice.chance(500'000) ? duration{3600s} : duration{-5s};
-  at(i).stepped = true;
+  at(i).stepped = at(i).suffered = true;
   at(i).nonce_stepped = at(i).server.record()->nonce;
   events.note(time.now(), "clock stepped", i);
 }

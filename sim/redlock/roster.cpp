@@ -21,6 +21,9 @@ rl::admission::config config_of(const scenario& s, std::uint32_t session) {
   return c;
 }
 
+/// The program's second, for shorter ttls.
+constexpr duration poll_pause = std::chrono::milliseconds{200};
+
 rl::seal_reply reply_of(const node::answer& a) {
   using result = rl::seal_reply::result;
   if (a.refused == fault::none) return {result::sealed, a.number, 0};
@@ -32,7 +35,9 @@ rl::seal_reply reply_of(const node::answer& a) {
 roster::roster(client& of, rl::first_sights sights)
     : of_(of), admission_(config_of(of.of().setup, of.session()), std::move(sights)) {}
 
-void roster::look(node_index i) {
+void roster::look(node_index i) { look(i, occasion::needed); }
+
+void roster::look(node_index i, occasion why) {
   struct sight {
     rl::node_facts facts;
     server_time at;
@@ -48,14 +53,47 @@ void roster::look(node_index i) {
         s.facts.at = s.at;
         return s;
       },
-      [this, i, sent](const sight* s, std::uint64_t connection) {
+      [this, i, sent, why](const sight* s, std::uint64_t connection) {
         if (of_.connection(i) != connection || !of_.up(i)) return;
-        if (s == nullptr) return of_.disconnect(i);
+        if (s == nullptr) return why == occasion::needed ? of_.disconnect(i) : void();
         const std::string fresh = "n" + std::to_string(of_.of().fresh());
         rl::node_facts facts = s->facts;
         facts.asked = sent;
         serve(admission_.found(i, facts, fresh, of_.local()));
         told_time(i, s->at, sent);
+      });
+}
+
+/// As the program does while nothing else brings the TIME of a node: it reads all clocks, and one
+/// node whole.
+void roster::poll() {
+  of_.at_local(of_.local() + poll_pause, [this] {
+    if (of_.of().closing()) return;
+    for (node_index i = 0; i < of_.of().nodes(); ++i) read_clock(i);
+    const node_index i = turn_;
+    turn_ = (turn_ + 1) % static_cast<node_index>(of_.of().nodes());
+    const bool votes = admission_.standing_of(i) == rl::admission::standing::admitted;
+    if (votes) look(i, occasion::passing);
+    poll();
+  });
+}
+
+void roster::read_clock(node_index i) {
+  struct sight {
+    std::string nonce;
+    server_time at;
+  };
+  world& w = of_.of();
+  of_.ask(
+      i, of_.ttl(),
+      [&w](world::host& h) {
+        const auto& record = h.server.record();
+        return sight{record ? record->nonce : std::string(), w.wall_of(h)};
+      },
+      [this, i, sent = of_.local()](const sight* s, std::uint64_t) {
+        if (s == nullptr) return;
+        if (s->nonce == ballot_of(i).nonce) return told_time(i, s->at, sent);
+        if (intact().has(i)) doubted(i);
       });
 }
 
@@ -98,6 +136,7 @@ void roster::serve(const step& s) {
   tick_at(s.wake);
   open_where_missing();
   keep_notes();
+  judge();
 }
 
 /// They are there at once: what is lost of them, and what others note, no switch removes.
@@ -105,6 +144,16 @@ void roster::keep_notes() {
   if (of_.of().setup.tokens || admission_.sights() == kept_) return;
   kept_ = admission_.sights();
   serve(admission_.kept(kept_, kept_, of_.local()));
+}
+
+void roster::judge() {
+  using standing = rl::admission::standing;
+  for (node_index i = 0; i < of_.of().nodes(); ++i) {
+    const standing is = admission_.standing_of(i);
+    const auto& record = admission_.facts_of(i).record;
+    const bool is_known = is != standing::away && is != standing::marking;
+    if (is_known && record) of_.of().took_for_recorded(i, *record);
+  }
 }
 
 void roster::write(const rl::write& w) {
@@ -136,7 +185,9 @@ void roster::seal(const rl::seal& s) {
       s.node, of_.of().setup.node_timeout,
       [s](world::host& h) {
         h.server.load_scripts();
-        return h.server.seal(s.nonce, s.epoch);
+        const node::answer a = h.server.seal(s.nonce, s.epoch);
+        world::note_record(h);
+        return a;
       },
       [this, s](const node::answer* a, std::uint64_t) {
         serve(admission_.sealed(s, a == nullptr ? rl::seal_reply{} : reply_of(*a), of_.local()));

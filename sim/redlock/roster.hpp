@@ -19,6 +19,8 @@ class roster {
 
   roster(client& of, core::redlock::first_sights sights);
 
+  /// Reads clocks and nodes again and again.
+  void poll();
   void look(node_index i);
   void disconnected(node_index i);
   void doubted(node_index i);
@@ -41,7 +43,11 @@ class roster {
 
  private:
   using step = core::redlock::admission::step;
+  enum class occasion : bool { needed, passing };
+  void look(node_index i, occasion why);
+  void read_clock(node_index i);
   void serve(const step& s);
+  void judge();
   void write(const core::redlock::write& w);
   void seal(const core::redlock::seal& s);
   void open_where_missing();
@@ -53,6 +59,7 @@ class roster {
   core::redlock::first_sights kept_{};
   node_set opened_;
   time_point tick_{time_point::max()};
+  node_index turn_{};
 };
 
 }  // namespace holdfast::sim::redlock

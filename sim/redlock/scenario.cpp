@@ -106,6 +106,22 @@ void add_losses(std::vector<scenario>& all) {
                  .cuts = 300ms});
 }
 
+/// What is written into records meets what else happens to their nodes. A client whose first look
+/// at a node is slow did not watch the clock there: exclusion is not promised.
+void add_records(std::vector<scenario>& all) {
+  all.push_back({.name = "records",
+                 .about = "clocks that step while slow connections carry records",
+                 .node_timeout = 300ms,
+                 .hold_most = 600ms,
+                 .slow = 100'000,
+                 .reset = 10'000,
+                 .durable = 3,
+                 .restarts = 300ms,
+                 .clock_steps = 200ms,
+                 .cuts = 300ms,
+                 .exclusive = false});
+}
+
 /// max_ttl is changed, and nodes come back with what they had before.
 void add_changes(std::vector<scenario>& all) {
   all.push_back({.name = "max_ttl",
@@ -200,6 +216,7 @@ std::vector<scenario> all_scenarios() {
   std::vector<scenario> all;
   add_network_faults(all);
   add_losses(all);
+  add_records(all);
   add_changes(all);
   add_mixtures(all);
   add_beyond_exclusion(all);

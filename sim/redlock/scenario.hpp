@@ -59,6 +59,9 @@ struct scenario {
   bool exclusive{true};
   /// A holder that lost a majority of its keys must find out within a ttl, whatever took them.
   bool gaps_end{};
+  /// Why records are written, and who goes by which, is judged, too. Not where a rule is removed
+  /// that keeps a promise: what breaks that is what has to be found.
+  bool judges_records{true};
 };
 
 std::span<const scenario> scenarios();

@@ -12,8 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr duration turn_limit = 60s;  ///< After the last fault, for everybody's next grant.
-constexpr duration drain_limit = 10s;
+constexpr duration turn_limit = 60s;    ///< After the last fault, for everybody's next grant.
 constexpr unsigned rewrites_most = 20;  ///< Each client may do the same once.
 
 }  // namespace
@@ -50,6 +49,7 @@ void world::found_nodes() {
     r.durable = h.durable;
     h.server.set_time(wall_of(h));
     h.server.write({static_cast<rl::node_index>(i), "", 0, r});
+    note_record(h);
     h.older.clear();
     keep_older(h);
   }
@@ -71,6 +71,9 @@ outcome world::run() {
   while (!judge.found() && time.step(setup.length)) {
   }
   heal();
+  time.at(time.now() + rest_limit(), [this] {
+    if (!all_vote()) judge.violated("a node does not vote though nothing fails" + roll_call());
+  });
   const moment limit = time.now() + turn_limit;
   while (!judge.found() && !everybody_was_granted()) {
     if (!time.step(limit)) judge.violated("somebody waits for longer than a minute" + roll_call());
@@ -108,10 +111,16 @@ duration world::way() {
 
 void world::wrote(host& h, const std::optional<node_record>& before) {
   const auto& record = h.server.record();
+  note_record(h);
   node_record same = *record;
   if (before) same.last_time = before->last_time;
   h.rewrites = before == same ? h.rewrites + 1 : 0;
   if (h.rewrites > rewrites_most) judge.violated("a record is written again and again");
+  const bool put_out = record->epoch == 0 && (!before || before->nonce != record->nonce);
+  if (put_out && !std::exchange(h.suffered, false) && setup.judges_records) {
+    judge.violated("node " + std::to_string(&h - hosts_.data()) +
+                   " is put out, and nothing happened to it");
+  }
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
   if (h.lost) ++rejoins_;
   events.note(time.now(), "rejoined: node, epoch, floor", &h - hosts_.data(),
@@ -119,6 +128,16 @@ void world::wrote(host& h, const std::optional<node_record>& before) {
   h.lost = false;
   // Another write may have been under way: only the fresh nonce shows that the step was seen.
   if (record->nonce != h.nonce_stepped) h.stepped = false;
+  h.suffered = h.stepped;
+}
+
+void world::took_for_recorded(rl::node_index i, const node_record& r) {
+  if (!setup.judges_records) return;
+  const auto had = [&](const host& h) { return h.recorded.contains({r.nonce, r.epoch}); };
+  // Its name may have led to another node.
+  if (had(hosts_[i]) || std::any_of(hosts_.begin(), hosts_.end(), had)) return;
+  judge.violated("a client takes for recorded at node " + std::to_string(i) +
+                 " what no node ever had: epoch " + std::to_string(r.epoch));
 }
 
 void world::judge_grant(const contender& c) {
@@ -134,6 +153,15 @@ void world::replace(int place) {
   events.note(time.now(), "replaced", place);
   clients_[static_cast<std::size_t>(place)]->die();
   start_client(place);
+}
+
+/// Enough for every wait and for all that brings nodes back, and to give back what is owed.
+duration world::rest_limit() const noexcept { return 10s + 200 * setup.node_timeout; }
+
+bool world::all_vote() const {
+  const auto every = rl::node_set::all(hosts_.size());
+  return std::all_of(clients_.begin(), clients_.end(),
+                     [&](const auto& c) { return c->nodes().voters() == every; });
 }
 
 bool world::everybody_was_granted() const {
@@ -158,7 +186,7 @@ std::string world::roll_call() const {
 void world::drain() {
   closing_ = true;
   for (const auto& c : clients_) c->close();
-  const moment limit = time.now() + drain_limit + 200 * setup.node_timeout;
+  const moment limit = time.now() + rest_limit();
   while (!judge.found() && time.step(limit)) {
   }
   if (judge.found()) return;

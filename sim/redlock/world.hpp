@@ -11,7 +11,9 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace holdfast::sim::redlock {
@@ -50,9 +52,11 @@ class world {
     moment unreachable_until{};
     bool lost{};                  ///< It lost state and has not rejoined.
     unsigned rewrites{};          ///< In a row, of a record that was there.
+    bool suffered{};              ///< What it may be put out for, and was not since.
     bool stepped{};               ///< Its clock did, and it has not rejoined.
     std::string nonce_stepped{};  ///< What it had when its clock stepped.
     std::deque<node::data> older{};
+    std::set<std::pair<std::string, std::uint64_t>> recorded{};  ///< Nonces and epochs.
   };
 
   host& at(core::redlock::node_index i) { return hosts_[i]; }
@@ -64,6 +68,12 @@ class world {
   duration way();
   /// A node's record was written: it may have rejoined.
   void wrote(host& h, const std::optional<node_record>& before);
+  /// A node's record may have another nonce or epoch.
+  static void note_record(host& h) {
+    if (h.server.record()) h.recorded.emplace(h.server.record()->nonce, h.server.record()->epoch);
+  }
+  /// A client goes by this record of a node, and has nothing under way that changes it.
+  void took_for_recorded(core::redlock::node_index i, const node_record& r);
   /// A node granted a lock; its answer is not sent yet.
   void granted_by(host& h);
   void judge_grant(const contender& c);
@@ -114,6 +124,8 @@ class world {
   void change_rates();
   void heal();
   bool everybody_was_granted() const;
+  bool all_vote() const;
+  duration rest_limit() const noexcept;
   /// Each node as each client sees it.
   std::string roll_call() const;
   void drain();
