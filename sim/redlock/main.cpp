@@ -57,10 +57,12 @@ int start(int argc, char** argv) {
     std::cerr << usage;
     return 64;
   }
-  const auto s = find_scenario(r->scenario);
+  auto s = find_scenario(r->scenario);
   std::optional<without_rule> removed;
   for (const auto& rule : rule_switches()) {
-    if (rule.name == r->removed) removed.emplace(rule);
+    if (rule.name != r->removed) continue;
+    removed.emplace(rule);
+    if (s) s->judges_records = rule.by == rule_switch::seen::in_records;
   }
   if (!s || (!r->removed.empty() && !removed)) {
     std::cerr << "sim_redlock: no such scenario or rule; see sim_redlock --list\n";

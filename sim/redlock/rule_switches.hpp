@@ -13,11 +13,14 @@ namespace holdfast::sim::redlock {
 /// Some rules guard the same promise twice. Then `also` names what is removed besides: without that
 /// alone nothing is found, without both something is.
 struct rule_switch {
+  /// What is seen without it: a broken promise, or records that are wrong or without a reason.
+  enum class seen : bool { broken, in_records };
   std::string_view name;
   bool core::redlock::rules::*machine{};
   bool script_rules::*script{};
   std::string_view scenario;
   std::span<bool core::redlock::rules::*const> also{};
+  seen by{seen::broken};
 };
 
 std::span<const rule_switch> rule_switches();

@@ -18,8 +18,9 @@ class redlock_rule : public testing::TestWithParam<rule_switch> {};
 
 TEST_P(redlock_rule, is_missed_when_it_is_removed) {
   const rule_switch& rule = GetParam();
-  const auto s = find_scenario(rule.scenario);
+  auto s = find_scenario(rule.scenario);
   ASSERT_TRUE(s);
+  s->judges_records = rule.by == rule_switch::seen::in_records;
   campaign broken;
   {
     const without_rule removed(rule);

@@ -416,7 +416,7 @@ bool admission::is_returning(node_index i, time_point now) const noexcept {
 /// Its loss is named, and too few others kept their state. More may come, or `recover` writes.
 bool admission::needs_operator(node_index i) const {
   const node_state& n = nodes_[i];
-  if (!config_.tokens) return false;
+  if (!config_.tokens || !active.look_for_recover) return false;
   const bool lost = n.is == standing::waiting && !only_stepped(i) && missing_others(i) > 0;
   return lost || n.is == standing::blank;
 }

@@ -67,7 +67,7 @@ admission::step admission::written(const write& w, write_reply r, time_point now
   const node_index i = w.node;
   node_state& n = nodes_.at(i);
   // The answer to one that another has followed says nothing of that.
-  if (n.writing != w.record) return finish(std::move(s), now);
+  if (active.answer_of_its_write && n.writing != w.record) return finish(std::move(s), now);
   n.writing.reset();
   if (n.is == standing::marking) {
     if (r != write_reply::written) return not_written(i, r, now);

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/lease.hpp"
+#include "core/redlock/rules.hpp"
 
 #include <algorithm>
 
@@ -27,7 +28,8 @@ clock_watch::verdict clock_watch::sample(server_time at, time_point sent,
 
 void clock_watch::begin_anew(server_time written, time_point since, time_point now) noexcept {
   if (count_ == 0) return;
-  readings_[0] = {written, since, now};
+  const time_point from = active.record_is_no_step ? since : readings_[count_ - 1].sent;
+  readings_[0] = {written, from, now};
   count_ = 1;
 }
 

@@ -54,7 +54,21 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
 }
 
 void renewal::found(handle h, node_index i) {
-  if (lives(h)) protects(h.slot, i, locks_[h.slot].first);
+  if (!lives(h)) return;
+  const time_point first = locks_[h.slot].first;
+  protects(h.slot, i, active.late_grant_from_attempt ? first : std::max(first, newest(h)));
+}
+
+/// What the newest request for it is worth, whichever node that went to.
+time_point renewal::newest(handle h) const {
+  time_point sent = never;
+  for (const sent_batch& b : groups_[locks_[h.slot].group].sent) {
+    if (std::find(b.locks.begin(), b.locks.end(), h) != b.locks.end()) sent = b.at;
+  }
+  for (const sent_repair& r : repairs_) {
+    if (r.lock == h) sent = std::max(sent, r.at);
+  }
+  return sent == never ? never : sent + usable(config_.ttl);
 }
 
 void renewal::protects(std::uint32_t slot, node_index i, time_point until) {

@@ -191,6 +191,7 @@ class renewal {
   void deny_all(step& s);
   bool may_extend(std::uint32_t slot, time_point until, time_point now) const noexcept;
   void protects(std::uint32_t slot, node_index i, time_point until);
+  time_point newest(handle h) const;
   void apply(std::uint32_t slot, time_point now, step& s);
   duration period() const noexcept;
   void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);

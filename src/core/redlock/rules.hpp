@@ -22,12 +22,16 @@ struct rules {
   bool seal_enough_others = true;   ///< At least floor((N - 1) / 2) + 1 others are sealed.
   bool seal_only_admitted = true;   ///< A node that itself lost state is not sealed.
   bool fresh_epoch = true;  ///< init and recover begin one that no counter in an older file has.
-  bool renew_by_compare = true;      ///< An extension never re-creates a key.
-  bool drop_lost_nodes = true;       ///< A node that lost the key or session stops counting.
-  bool per_node_deadlines = true;    ///< Key and session hold on the same majority of nodes.
-  bool repair_with_majority = true;  ///< A lost node is re-added only while a majority confirms.
-  bool count_servers_once = true;    ///< A server that grants as one node is no other node.
-  bool step_like_restart = true;     ///< A node whose clock stepped is put out like a restart.
+  bool late_grant_from_attempt = true;  ///< A late grant counts from the attempt that it answers.
+  bool renew_by_compare = true;         ///< An extension never re-creates a key.
+  bool drop_lost_nodes = true;          ///< A node that lost the key or session stops counting.
+  bool per_node_deadlines = true;       ///< Key and session hold on the same majority of nodes.
+  bool repair_with_majority = true;     ///< A lost node is re-added only while a majority confirms.
+  bool count_servers_once = true;       ///< A server that grants as one node is no other node.
+  bool step_like_restart = true;        ///< A node whose clock stepped is put out like a restart.
+  bool record_is_no_step = true;        ///< The record that another wrote is no step of the clock.
+  bool answer_of_its_write = true;      ///< An answer says nothing of the write that followed it.
+  bool look_for_recover = true;  ///< What only an operator brings back is looked at meanwhile.
 };
 
 #if defined(HOLDFAST_MUTABLE_RULES)

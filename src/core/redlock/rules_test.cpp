@@ -179,6 +179,39 @@ bool a_stepped_clock_puts_the_node_out() {
   return a.voters().empty();
 }
 
+bool a_record_that_another_wrote_is_no_step() {
+  admission a = of_three();
+  node_facts f = facts(0);
+  f.asked = t0;
+  a.found(0, f, "x", t0);
+  a.told_time(0, 1000s, t0, t0);
+  a.told_time(0, 1010s, t0 + 10s, t0 + 10s);
+  f.record->nonce = "by another";
+  f.record->last_time = 1007s;
+  f.asked = t0 + 11s;
+  a.found(0, f, "y", t0 + 11s);
+  return a.told_time(0, 1011s, t0 + 11s, t0 + 11s).writes.empty();
+}
+
+bool the_answer_to_an_earlier_write_is_not_taken_for_a_later_one() {
+  admission a = of_three();
+  a.found(1, facts(1), "x", t0);
+  node_facts f = facts(0);
+  f.run_id = "another process";
+  const write first = a.found(0, f, "y", t0).writes.at(0);
+  a.found(0, f, "z", t0);
+  a.written(first, write_reply::written, t0);
+  return a.standing_of(0) == admission::standing::marking;
+}
+
+bool what_an_operator_may_have_written_is_looked_at() {
+  admission a = of_three();
+  node_facts f = facts(0);
+  f.record.reset();
+  a.found(0, f, "x", t0);
+  return a.tick(t0 + 1s).look.has(0);
+}
+
 renewal::answer ours(bool is) {
   renewal::answer a;
   a.ours.set(0, is);
@@ -206,6 +239,13 @@ bool session_and_key_count_on_the_same_nodes() {
   one_lock x(node_set::only(1) | node_set::only(2));
   x.r.answered(x.number, 0, ours(false), t0 + 10s);
   x.r.answered(x.number, 1, ours(true), t0 + 10s);
+  return x.own.until() == t0 + usable(30s);
+}
+
+bool a_late_grant_is_worth_what_its_attempt_is() {
+  one_lock x(node_set::only(0) | node_set::only(1));
+  x.r.found(x.h, 2);
+  x.r.answered(x.number, 0, ours(true), t0 + 10s);
   return x.own.until() == t0 + usable(30s);
 }
 
@@ -251,7 +291,13 @@ constexpr guarded all[] = {
     {"per_node_deadlines", &rules::per_node_deadlines, session_and_key_count_on_the_same_nodes},
     {"repair_with_majority", &rules::repair_with_majority, no_repair_before_a_majority_confirmed},
     {"count_servers_once", &rules::count_servers_once, a_server_under_two_names_is_one_node},
-    {"step_like_restart", &rules::step_like_restart, a_stepped_clock_puts_the_node_out}};
+    {"step_like_restart", &rules::step_like_restart, a_stepped_clock_puts_the_node_out},
+    {"record_is_no_step", &rules::record_is_no_step, a_record_that_another_wrote_is_no_step},
+    {"answer_of_its_write", &rules::answer_of_its_write,
+     the_answer_to_an_earlier_write_is_not_taken_for_a_later_one},
+    {"look_for_recover", &rules::look_for_recover, what_an_operator_may_have_written_is_looked_at},
+    {"late_grant_from_attempt", &rules::late_grant_from_attempt,
+     a_late_grant_is_worth_what_its_attempt_is}};
 
 constexpr std::size_t of_scripts = 3;  // raise_ and acquire_checks_epoch, renew_by_compare.
 static_assert(std::size(all) + of_scripts == sizeof(rules) / sizeof(bool), "a rule has no test");
