@@ -72,19 +72,33 @@ proxy::~proxy() {
   ::close(listener_);
 }
 
+/// To the server; -1 when it is not there.
+int proxy::connected() const {
+  const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sockaddr_in a = loopback(server_port_);
+  send_soon(to);
+  if (::connect(to, reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0) return to;
+  ::close(to);
+  return -1;
+}
+
 void proxy::accept_one() {
   const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
   if (client < 0) return;
-  const int to = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  const sockaddr_in a = loopback(server_port_);
   send_soon(client);
-  send_soon(to);
-  if (::connect(to, reinterpret_cast<const sockaddr*>(&a), sizeof a) == 0) {
+  const int to = connected();
+  if (to >= 0) {
     links_.emplace_back(client, to);
-    return;
+  } else {
+    ::close(client);
   }
-  ::close(client);
-  ::close(to);
+}
+
+void proxy::carry_all() {
+  for (link& l : links_) {
+    ::close(l.server);
+    l.server = connected();
+  }
 }
 
 /// False when the connection is over.
@@ -126,6 +140,7 @@ bool proxy::pass(link& l) {
 
 void proxy::run() {
   while (!over_) {
+    if (carries_.exchange(false)) carry_all();
     std::vector<pollfd> all{{listener_, POLLIN, 0}};
     bool waiting = false;
     for (const link& l : links_) {

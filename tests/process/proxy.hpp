@@ -31,12 +31,19 @@ class proxy {
   void swallow(bool on) { swallow_ = on; }
   /// Connections that are made from now on end at another server.
   void lead_to(int server_port) { server_port_ = server_port; }
+  /// So do those that there are, which stay open for their clients.
+  void carry_to(int server_port) {
+    server_port_ = server_port;
+    carries_ = true;
+  }
   std::uint64_t reply_bytes() const { return passed_; }
 
  private:
   struct link;
   void run();
   void accept_one();
+  int connected() const;
+  void carry_all();
   bool pass(link& l);
   bool take(link& l, int from);
   bool deliver(link& l);
@@ -48,6 +55,7 @@ class proxy {
   std::atomic<std::int64_t> delay_{};
   std::atomic<bool> swallow_{};
   std::atomic<std::uint64_t> passed_{};
+  std::atomic<bool> carries_{};
   std::atomic<bool> over_{};
   std::list<link> links_;
   std::thread thread_;

@@ -1,4 +1,5 @@
 #include "tests/process/child.hpp"
+#include "tests/process/proxy.hpp"
 #include "tests/redis/wall_clock.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
@@ -174,6 +175,26 @@ TEST_F(redlock_clocks, a_step_that_many_clients_see_puts_the_node_out_once) {
   const std::string marked = nodes[0].command(nonce).text;
   EXPECT_TRUE(nodes.votes_come_to(5, query, 10s));
   EXPECT_EQ(nodes[0].command(nonce).text, marked) << "its loss was named once";
+}
+
+/// Fault matrix: a proxy carries a connection to another node, whose clock is another, and back |
+/// the node is out meanwhile, and is not put out for a step of its clock
+TEST_F(redlock_clocks, the_clock_that_a_proxy_leads_to_is_not_the_nodes) {
+  clocks[0].step(1h);
+  process::proxy link(nodes[1].port());
+  nodes.reach(1, link.address());
+  nodes.init(30s);
+  // So long that nothing but the reading of clocks tells that another server answers.
+  const std::string query = "ttl=30s&max_ttl=30s";
+  const session s = nodes.open(query);
+  const std::vector<std::string> nonce{"HGET", "holdfast:node", "nonce"};
+  const std::string before = nodes[1].command(nonce).text;
+  std::this_thread::sleep_for(1500ms);
+  link.carry_to(nodes[0].port());
+  ASSERT_TRUE(nodes.votes_come_to(4, query));
+  link.carry_to(nodes[1].port());
+  EXPECT_TRUE(nodes.votes_come_to(5, query, 10s));
+  EXPECT_EQ(nodes[1].command(nonce).text, before);
 }
 
 INSTANTIATE_TEST_SUITE_P(tokens, redlock_clock,
