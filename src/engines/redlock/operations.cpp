@@ -197,6 +197,13 @@ result<void> long_sessions_ended(const std::shared_ptr<cluster>& c, duration max
     done->open();
   })->start();
   done->wait();
+  if (seen->what != core::status::ok) {
+    return error(errc::unavailable,
+                 "whether a session has a ttl above " + print_duration(max_ttl) +
+                     " cannot be seen: " + seen->text +
+                     ". A node that loses its state after the change would grant too early what "
+                     "such a one holds. Nothing was written");
+  }
   duration longest{};
   std::size_t count = 0;
   for (const auto& s : seen->sessions) {
