@@ -59,6 +59,7 @@ admission::step admission::found(node_index i, const node_facts& f, const std::s
   n.look_at = time_point::max();
   stop_join(i);
   n.why = misfit(i, now);
+  n.known = n.why.empty();
   if (!n.why.empty()) {
     n.is = standing::refused;
     return finish({}, now);
@@ -208,6 +209,7 @@ void admission::begin_join(node_index i, time_point ready) {
 
 admission::step admission::disconnected(node_index i, time_point now) {
   leave(i);
+  nodes_[i].known = false;
   nodes_[i].look_at = time_point::max();
   return finish({}, now);
 }
@@ -235,8 +237,8 @@ admission::step admission::told_time(node_index i, server_time at, time_point se
                                      time_point received) {
   node_state& n = nodes_.at(i);
   step s;
-  // Another server's clock, mostly.
-  if (n.is == standing::refused) return s;
+  // Its name may lead to another server for a moment: that clock is not the node's.
+  if (!n.known) return s;
   const auto v = clocks_[i].sample(at, sent, received);
   if (v == clock_watch::verdict::steady || !active.step_like_restart) return s;
   if (n.is == standing::marking) return s;

@@ -141,6 +141,7 @@ class admission {
     std::string life{};       ///< The nonce that it had when it was seen last.
     homes::server life_of{};  ///< Whose data that was.
     time_point life_asked{};  ///< When it was asked last: that nonce was there later.
+    bool known{};             ///< It was looked at since it was connected to, and not refused.
     std::string fresh{};      ///< A nonce to name the next loss with.
     std::string why{};        ///< refused: what is wrong with it.
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.

@@ -64,6 +64,59 @@ TEST(admission_clock, a_clock_step_of_a_node_that_is_away_counts_when_it_is_back
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
+TEST(admission_clock, the_clock_of_the_server_that_was_under_its_name_before_is_no_measure) {
+  store s(5);
+  for (auto& f : s.facts) f.record->last_time = clock_before - 600s;
+  const node_facts own = s.facts[0];
+  // Its name leads to the server of node 1 when this client begins, and is corrected then.
+  s.facts[0] = s.facts[1];
+  s.connect(0, t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::admitted);
+  s.serve(s.a.told_time(0, clock_before + 50ms, t0, t0 + 1ms), t0);
+  s.a.disconnected(0, t0 + 5s);
+  s.facts[0] = own;
+  s.connect(0, t0 + 5s);
+  s.serve(s.a.told_time(0, clock_before + 5s, t0 + 5s, t0 + 5s + 1ms), t0 + 5s);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "its record is old, and its clock is right";
+  EXPECT_TRUE(s.writes.empty());
+  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "now it steps";
+}
+
+TEST(admission_clock, a_record_from_before_this_host_was_up_is_no_step) {
+  store s(1);
+  s.facts[0].durable = s.facts[0].record->durable = true;
+  s.facts[0].record->last_time =
+      clock_before - std::chrono::duration_cast<server_time>(2 * t0.time_since_epoch());
+  // The clocks are read each second, also between connecting and the first look.
+  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 1s);
+  s.serve(s.a.told_time(0, clock_before + 1s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "it has all that it granted";
+}
+
+TEST(admission_clock, a_clock_that_is_read_before_the_server_was_looked_at_is_not_compared) {
+  store s(5);
+  s.connect_all(t0);
+  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  s.a.disconnected(0, t0 + 1s);
+  // Its name leads to the server of node 1, and back before that was looked at.
+  const server_time other = clock_before + 3600s;
+  s.serve(s.a.told_time(0, other, t0 + 2s, t0 + 2s + 1ms), t0 + 2s);
+  s.a.disconnected(0, t0 + 3s);
+  s.connect(0, t0 + 4s);
+  s.serve(s.a.told_time(0, clock_before + 4s, t0 + 4s, t0 + 4s + 1ms), t0 + 4s);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  EXPECT_TRUE(s.writes.empty());
+  // Nor is a step that it made meanwhile missed: it is compared with what was read before.
+  s.a.disconnected(0, t0 + 5s);
+  s.serve(s.a.told_time(0, other + 1s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
+  s.connect(0, t0 + 6s);
+  s.serve(s.a.told_time(0, other + 1s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
 TEST(admission_clock, a_clock_step_that_somebody_else_recorded_is_not_recorded_again) {
   store s = a_watched_store();
   s.a.disconnected(0, t0 + 1s);

@@ -238,7 +238,11 @@ void cluster::read_clock(node_index i) {
         const auto read = replies::look(*a.reply);
         if (!read) return;
         const bool same = read->record && read->record->nonce == c->now_voting()->nonces[i];
-        same ? void(c->told_time(i, read->time, sent, a.at)) : c->doubted(i);
+        if (same) {
+          c->told_time(i, read->time, sent, a.at);
+        } else {
+          c->doubted(i);
+        }
       });
 }
 
