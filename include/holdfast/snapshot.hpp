@@ -69,7 +69,8 @@ struct lock_info {
   std::vector<entry_info> entries;
 };
 
-/// Everything in a store at one moment: one consistent picture.
+/// Everything in a store at one moment: one consistent picture. Of a `redis://` store with hundreds
+/// of sessions each session is shown as it was at one moment, but not all at the same one.
 struct snapshot {
   std::vector<lock_info> locks;        ///< By name, byte order.
   std::vector<session_info> sessions;  ///< By id.

@@ -94,7 +94,8 @@ class HOLDFAST_EXPORT store {
   /// Errors: as holdfast::open, without those of the URL.
   result<session> open_session(session_options options = {});
 
-  /// Everything that is there: one consistent picture; dead entries are left out.
+  /// Everything that is there: one consistent picture, but for large `redis://` stores (snapshot);
+  /// dead entries are left out.
   /// Errors: `unavailable`, `damaged`.
   result<snapshot> list();
 

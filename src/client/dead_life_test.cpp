@@ -56,5 +56,38 @@ TEST_F(dead_life, is_removed_at_once_where_the_process_writes_its_record_itself)
   EXPECT_FALSE(file_is_there());
 }
 
+// With a hundred thousand sessions each open would otherwise read them all.
+TEST_F(dead_life, only_the_records_of_the_dead_are_read) {
+  auto opened = client::testing::memory("only_the_dead");
+  const auto engine = std::make_shared<client::testing::wrapped_engine>(opened.engine);
+  opened.engine = engine;
+  opened.life_directory = directory_.path();
+  core::open_request r;
+  r.draft.id = session_id{{1, 2, 3}};
+  r.draft.ttl = 30s;
+  engine->open(r, [](const core::open_reply& reply) { ASSERT_EQ(reply.what, core::status::ok); });
+  auto core = client::session_core::open(client::store_core::on(opened, 30s, 1h), {});
+  ASSERT_TRUE(core) << core.error().message();
+  EXPECT_FALSE(file_is_there());
+  EXPECT_EQ(engine->listings, 0);
+  EXPECT_EQ(engine->glances, 1);
+  engine->list([&](const core::listing& all) { EXPECT_EQ(all.sessions.size(), 1U); });
+  EXPECT_TRUE(client::session_core::make_session(*core).close());
+}
+
+TEST_F(dead_life, many_dead_are_looked_at_a_few_at_a_time) {
+  for (std::uint8_t n = 1; n < 100; ++n) {
+    std::ofstream(directory_.path() + "/" + session_id{{9, n}}.str()).flush();
+  }
+  auto opened = client::testing::memory("many_dead");
+  const auto engine = std::make_shared<client::testing::wrapped_engine>(opened.engine);
+  opened.engine = engine;
+  opened.life_directory = directory_.path();
+  auto core = client::session_core::open(client::store_core::on(opened, 30s, 1h), {});
+  ASSERT_TRUE(core) << core.error().message();
+  EXPECT_EQ(engine->glances, 4) << "100 files, 32 in each";
+  EXPECT_TRUE(client::session_core::make_session(*core).close());
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -71,12 +71,23 @@ class wrapped_engine : public core::engine {
                                             std::function<void()> n) override {
     return to_->watch(r, std::move(n));
   }
-  void list(core::on<core::listing> d) override { to_->list(std::move(d)); }
+  void list(core::on<core::listing> d) override {
+    ++listings;
+    to_->list(std::move(d));
+  }
+  void glance(const core::glance_request& r, core::on<core::glance_reply> d) override {
+    ++glances;
+    to_->glance(r, std::move(d));
+  }
+  bool keeps_dead() const noexcept override { return has_dead; }
   std::string trouble() const override { return has_trouble; }
 
   std::function<void()> before_beat;
   std::string beats_fail_with;  ///< Like the next one: set before there is a session.
   std::string has_trouble;
+  bool has_dead{};
+  std::atomic<int> glances{};
+  std::atomic<int> listings{};
   std::atomic<bool> drop_beats{};
   std::atomic<bool> lose_enqueues{};
   std::atomic<int> fail_leaves{};
@@ -130,6 +141,9 @@ class remote_engine final : public core::engine {
   }
   void list(core::on<core::listing> d) override {
     later([this, d] { to_->list(d); });
+  }
+  void glance(const core::glance_request& r, core::on<core::glance_reply> d) override {
+    later([this, r, d] { to_->glance(r, d); });
   }
 
  private:

@@ -82,10 +82,16 @@ result<bool> operator_view::wait_for_change(duration wait, std::stop_token stop)
 }
 
 result<core::session_record> operator_view::find(const session_id& id) {
-  const auto l = ask();
-  if (!l) return l.error();
-  const auto at = std::ranges::find(l->sessions, id, &core::session_record::id);
-  if (at == l->sessions.end()) return no_such_session(id, store_->url());
+  if (auto usable = store_->usable(); !usable) return usable.error();
+  if (auto may = store_->may_wait("a look at " + id.str()); !may) return may.error();
+  core::glance_request r;
+  r.whom.push_back(id);
+  const auto seen = await<core::glance_reply>(
+      store_->engine(), [&](auto done) { store_->engine().glance(r, std::move(done)); });
+  const std::string what = "a look at the session " + id.str();
+  if (seen.what != core::status::ok) return failure(seen, what, store_->url());
+  const auto at = std::ranges::find(seen.there, id, &core::session_record::id);
+  if (at == seen.there.end()) return no_such_session(id, store_->url());
   return *at;
 }
 

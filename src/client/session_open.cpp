@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t lives_looked_at = 256;
 
 /// How long what somebody had sent before he died may be on its way to a server. Until then each
-/// session that is opened on this host asks for it, which is not cheap in a large store.
+/// session that is opened on this host asks for it.
 constexpr duration on_its_way_most = std::chrono::seconds{10};
 
 constexpr std::size_t text_max = 256;
@@ -111,25 +111,34 @@ void session_core::bury_dead() {
   const auto& directory = store_->opened().life_directory;
   if (directory.empty()) return;
   const auto dead = io::dead_lives(directory, lives_looked_at);
-  if (dead.empty()) return;
-  const auto all =
-      await<core::listing>(engine(), [&](auto done) { engine().list(std::move(done)); });
-  if (all.what != core::status::ok) return;
-  for (const auto& id : dead) {
-    const auto there = std::find_if(all.sessions.begin(), all.sessions.end(),
-                                    [&](const auto& s) { return s.id == id; });
-    if (there != all.sessions.end()) {
-      const core::take_request take{.id = id, .seen = there->at};
-      const auto reply = await<core::take_reply>(
-          engine(), [&](auto done) { engine().take(take, std::move(done)); });
-      if (reply.what != core::status::ok && reply.what != core::status::gone) continue;
-      if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
-    } else if (store_->opened().loop && io::is_life_younger(directory, id, on_its_way_most)) {
-      // Its record may still come, and without the file nobody could tell that its owner is dead.
-      continue;
+  for (std::size_t from = 0; from < dead.size(); from += core::glance_max) {
+    core::glance_request r;
+    r.whole = false;
+    const auto end = std::min(dead.size(), from + core::glance_max);
+    for (std::size_t i = from; i < end; ++i) r.whom.push_back(dead[i]);
+    const auto seen = await<core::glance_reply>(
+        engine(), [&](auto done) { engine().glance(r, std::move(done)); });
+    if (seen.what != core::status::ok) return;
+    for (const auto& id : r.whom) {
+      const auto at = std::ranges::find(seen.there, id, &core::session_record::id);
+      bury(id, at == seen.there.end() ? nullptr : &*at);
     }
-    io::remove_life(directory, id);
   }
+}
+
+void session_core::bury(const session_id& id, const core::session_record* record) {
+  const auto& directory = store_->opened().life_directory;
+  if (record != nullptr) {
+    const core::take_request take{.id = id, .seen = record->at};
+    const auto reply =
+        await<core::take_reply>(engine(), [&](auto done) { engine().take(take, std::move(done)); });
+    if (reply.what != core::status::ok && reply.what != core::status::gone) return;
+    if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
+  } else if (store_->opened().loop && io::is_life_younger(directory, id, on_its_way_most)) {
+    // Its record may still come, and without the file nobody could tell that its owner is dead.
+    return;
+  }
+  io::remove_life(directory, id);
 }
 
 // A record that is found after an unknown outcome proves the first write only: the lease counts

@@ -172,6 +172,19 @@ struct close_request {
   std::uint64_t inc{};
 };
 
+/// At most so many sessions are named in one glance, and so many others asked for.
+inline constexpr std::size_t glance_max = 32;
+
+struct glance_request {
+  std::vector<session_id> whom{};
+  std::size_t others{};  ///< So many besides, of the engine's choice.
+  session_id from{};     ///< Random: those others are behind it, where the engine has an order.
+  bool whole{true};      ///< False: id, version and ttl are enough.
+};
+struct glance_reply : reply {
+  std::vector<session_record> there{};  ///< In no order; one that was named may be there twice.
+};
+
 struct watch_request {
   lock_name name{""};
   token mine{};
@@ -206,7 +219,7 @@ class watch_handle {
 template <class R>
 using on = std::function<void(R)>;
 
-/// Where session and lock records live: the port that every engine implements. Ten operations.
+/// Where session and lock records live: the port that every engine implements. Eleven operations.
 ///
 /// For all of them:
 /// - They may be called from any thread, concurrently with each other, also for one session.
@@ -292,8 +305,18 @@ class engine {
   /// elsewhere. What notify() does happens on this thread, then.
   virtual bool lend(parking& /*until*/) { return false; }
 
-  /// Everything, in one consistent picture; entries of missing sessions are left out.
+  /// Everything, in one consistent picture; entries of missing sessions are left out. An engine
+  /// whose pictures are not always of one moment shows each session with its own entries as they
+  /// were together, and everything that was there from the beginning to the end.
   virtual void list(on<listing>) = 0;
+
+  /// The records of these sessions, of those that have one, and of up to `others` more. What it
+  /// costs does not grow with the store. `others` may be passed over unless keeps_dead().
+  virtual void glance(const glance_request&, on<glance_reply>) = 0;
+
+  /// Records of the dead stay until somebody takes them, and glance() can show any of them: then
+  /// sessions that live look after them.
+  virtual bool keeps_dead() const noexcept { return false; }
 };
 
 /// More live entries of one name than this are refused with `too_many`.

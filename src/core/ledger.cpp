@@ -262,6 +262,21 @@ listing ledger::list() const {
   return all;
 }
 
+glance_reply ledger::glance(const glance_request& r) const {
+  glance_reply reply;
+  reply.what = status::ok;
+  for (const session_id& id : r.whom) {
+    const auto at = sessions_.find(id);
+    if (at != sessions_.end()) reply.there.push_back(at->second);
+  }
+  auto at = sessions_.lower_bound(r.from);
+  for (std::size_t n = std::min(r.others, sessions_.size()); n > 0; --n) {
+    if (at == sessions_.end()) at = sessions_.begin();
+    reply.there.push_back((at++)->second);
+  }
+  return reply;
+}
+
 bool ledger::alive(const lock_name& name, token order) const {
   const auto at = queues_.find(name);
   if (at == queues_.end()) return false;

@@ -8,7 +8,7 @@
 
 namespace holdfast::core {
 
-/// The reference state of an engine: the ten operations' meaning as one in-memory table.
+/// The reference state of an engine: the operations' meaning as one in-memory table.
 ///
 /// The memory engine is this table behind a mutex; the simulator puts a network in front of it; the
 /// conformance suite holds every other engine to the same answers. Each call is one atomic step.
@@ -28,6 +28,7 @@ class ledger {
   take_reply take(const take_request& r);
   deny_reply deny(const deny_request& r);
   listing list() const;
+  glance_reply glance(const glance_request& r) const;
 
   /// True while the entry is there and its session's record is too.
   bool alive(const lock_name& name, token order) const;

@@ -163,6 +163,10 @@ listing asker::list() {
   return answer<listing>([&](auto done) { engine_->list(done); });
 }
 
+glance_reply asker::glance(const glance_request& r) {
+  return answer<glance_reply>([&](auto done) { engine_->glance(r, done); });
+}
+
 session_id fresh_id() {
   static std::atomic<std::uint64_t> last{0};
   const std::uint64_t parts[2] = {static_cast<std::uint64_t>(::getpid()), ++last};

@@ -47,6 +47,7 @@ class asker {
   core::take_reply take(const core::take_request& r);
   core::deny_reply deny(const core::deny_request& r);
   core::listing list();
+  core::glance_reply glance(const core::glance_request& r);
   core::engine& engine() { return *engine_; }
 
  private:

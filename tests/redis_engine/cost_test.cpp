@@ -138,10 +138,10 @@ TEST_F(cost, a_listing_that_is_too_large_for_a_connection_is_refused) {
   const auto list = [&](const char* bytes_max) {
     const auto nonce = s.command({"HGET", "holdfast:store", "nonce"}).text;
     const std::string sha1(engines::redis::scripts::list.sha1);
-    return s.command({"EVALSHA", sha1, "0", nonce, "200000", bytes_max});
+    return s.command({"EVALSHA", sha1, "0", nonce, "500", "2000", "200000", bytes_max, ""});
   };
   EXPECT_EQ(list("1000").error_word(), "HFLARGE");
-  EXPECT_EQ(list("10000").elements.size(), 2U);
+  EXPECT_EQ(list("10000").elements.size(), 4U);
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ TEST_F(permission, the_documented_user_is_allowed_all_that_is_done) {
   EXPECT_TRUE(process::eventually([&] { return told > 0; }));
   EXPECT_EQ(waiter.confirm("a", mine.mine).what, status::ok);
   EXPECT_EQ(a.list().what, status::ok);
+  EXPECT_EQ(a.glance({.whom = {waiter.id()}, .others = 1}).there.size(), 2U);
   EXPECT_EQ(a.take({holder.id(), holder.record().at}).what, status::ok);
   EXPECT_EQ(waiter.close().what, status::ok);
   const auto log = s.command({"ACL", "LOG"}).elements;

@@ -7,6 +7,7 @@
 #include "io/armed_notice.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace holdfast::engines::etcd {
@@ -44,6 +45,37 @@ session_table session_in(const store& s, const txn_result& r) {
 template <class R>
 R damaged(const std::string& key) {
   return answer_of<R>(status::damaged, "the key " + key + " is not of holdfast, or of a newer one");
+}
+
+/// Of a page that ends within a session nothing is known of that one.
+void add_whole(const session_table& page, bool more, std::size_t most, core::glance_reply& to) {
+  std::size_t left = page.all().size();
+  if (more && left > 0) --left;
+  left = std::min(left, most);
+  for (const auto& [id, record] : page.all()) {
+    if (left-- == 0) return;
+    to.there.push_back(record);
+  }
+}
+
+core::glance_reply glanced(const store& s, const core::glance_request& r,
+                           const std::vector<wire::etcd::op_reply>& ops) {
+  auto reply = answer_of<core::glance_reply>(status::ok);
+  const std::size_t pages = r.others > 0 ? 2 : 0;
+  if (ops.size() < pages) return unreadable<core::glance_reply>();
+  session_table named;
+  for (std::size_t i = 0; i < ops.size() - pages; ++i) named.add(s.keys(), ops[i].range);
+  if (!named.damage().empty()) return damaged<core::glance_reply>(named.damage());
+  add_whole(named, false, named.all().size(), reply);
+  const std::size_t asked_for = reply.there.size() + r.others;
+  for (std::size_t i = ops.size() - pages; i < ops.size(); ++i) {
+    session_table page;
+    page.add(s.keys(), ops[i].range);
+    if (page.damage().empty()) {
+      add_whole(page, ops[i].range.more, asked_for - reply.there.size(), reply);
+    }
+  }
+  return reply;
 }
 
 void open_on(const std::shared_ptr<store>& s, const core::session_record& draft, unsigned tries,
@@ -221,6 +253,23 @@ std::unique_ptr<core::watch_handle> etcd_engine::watch(const core::watch_request
 }
 
 bool etcd_engine::lend(core::parking& until) { return servers()->shared_loop()->lend(until); }
+
+void etcd_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
+  loop().run([s = store_, r, done = std::move(done)] {
+    const auto whom = std::span(r.whom).first(std::min(r.whom.size(), core::glance_max));
+    auto t = requests::sessions(s->keys(), whom, 0);
+    if (r.others > 0) {
+      for (auto& each : requests::others(s->keys(), r.from, r.others).then) {
+        t.then.push_back(std::move(each));
+      }
+    }
+    if (t.then.empty()) return done(answer_of<core::glance_reply>(status::ok));
+    s->servers().txn(std::move(t), repeat::always, [s, r, done](const txn_result& got) {
+      if (got.what != status::ok) return done(answer_of<core::glance_reply>(got.what, got.text));
+      done(glanced(*s, r, got.reply->ops));
+    });
+  });
+}
 
 void etcd_engine::list(core::on<core::listing> done) {
   loop().run([s = store_, done = std::move(done)]() mutable {

@@ -10,7 +10,7 @@
 
 namespace holdfast::engines::etcd {
 
-/// The ten operations on an etcd cluster; docs/etcd.md has the keys and the transactions.
+/// The operations of the port on an etcd cluster; docs/etcd.md has the keys and the transactions.
 ///
 /// All answers come on the loop's thread. Every read is linearizable, no lease is used, and nothing
 /// but a compare-and-delete of a record's very version ends a session for somebody else.
@@ -35,6 +35,8 @@ class etcd_engine final : public core::engine {
   std::string trouble() const override { return servers()->told_trouble(); }
   bool lend(core::parking& until) override;
   void list(core::on<core::listing> done) override;
+  void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;
+  bool keeps_dead() const noexcept override { return true; }
 
  private:
   io::loop& loop() const noexcept { return *servers()->shared_loop(); }

@@ -189,6 +189,15 @@ txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t r
   return t;
 }
 
+txn others(const key_space& k, const session_id& from, std::size_t others) {
+  // A record and what may belong to it.
+  const auto limit = 4 * static_cast<std::int64_t>(others);
+  span behind = k.sessions();
+  behind.key = k.session(from);
+  return {.then = {{range{.keys = std::move(behind), .limit = limit}},
+                   {range{.keys = k.sessions(), .limit = limit}}}};
+}
+
 txn find(const key_space& k, const lock_name& name, std::int64_t created) {
   return {
       .then = {{range{.keys = k.queue(name), .created_until = created, .created_from = created}}}};

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-/// The transactions of the ten operations. What each reply holds is said beside it; parts that are
+/// The transactions of the operations. What each reply holds is said beside it; parts that are
 /// there in one branch only begin at index zero.
 namespace holdfast::engines::etcd::requests {
 
@@ -62,6 +62,9 @@ txn queue(const key_space& k, const lock_name& name, std::int64_t revision);
 txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t revision);
 /// then: [keys of entries from `from` on, page_max at most]; `from` empty: from the first one.
 txn page(const key_space& k, const std::string& from);
+/// then: [keys of sessions from `from` on, then from the first one on; four
+/// for each of `others` at most].
+txn others(const key_space& k, const session_id& from, std::size_t others);
 /// then: [the entry that was created in this revision, or nothing].
 txn find(const key_space& k, const lock_name& name, std::int64_t created);
 

@@ -286,4 +286,16 @@ void local_engine::list(core::on<core::listing> done) {
   answer(done, std::move(reply), std::move(failed));
 }
 
+void local_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
+  core::glance_reply reply;
+  auto failed = store_->read([&](transaction& txn) {
+    reply.there.clear();
+    for (const auto& id : r.whom) {
+      if (auto record = find_session(txn, id)) reply.there.push_back(std::move(*record));
+    }
+    reply.what = core::status::ok;
+  });
+  answer(done, std::move(reply), std::move(failed));
+}
+
 }  // namespace holdfast::engines::local

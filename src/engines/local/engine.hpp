@@ -28,6 +28,7 @@ class local_engine : public core::engine {
                                             std::function<void()> notify) override;
   bool lend(core::parking& until) override;
   void list(core::on<core::listing> done) override;
+  void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;
 
  private:
   std::shared_ptr<environment> store_;

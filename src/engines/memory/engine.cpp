@@ -89,6 +89,10 @@ void memory_engine::list(core::on<core::listing> done) {
   run(done, [&](core::ledger& l) { return l.list(); });
 }
 
+void memory_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
+  run(done, [&](core::ledger& l) { return l.glance(r); });
+}
+
 std::unique_ptr<core::watch_handle> memory_engine::watch(const core::watch_request& r,
                                                          std::function<void()> notify) {
   auto w = std::make_shared<watcher>(r, std::move(notify));

@@ -35,6 +35,7 @@ class memory_engine final : public core::engine,
   std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
                                             std::function<void()> notify) override;
   void list(core::on<core::listing> done) override;
+  void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;
 
  private:
   friend class armed;

@@ -20,6 +20,21 @@ std::string call(const script& s, const Arguments&... arguments) {
   return out;
 }
 
+/// The same, and behind the others the sessions.
+template <class... Arguments>
+std::string call_for(const script& s, const std::vector<session_id>& whom,
+                     const Arguments&... arguments) {
+  std::string out;
+  resp_writer to(out);
+  to.begin(3 + sizeof...(arguments) + whom.size());
+  to.argument("EVALSHA");
+  to.argument(s.sha1);
+  to.argument(0);
+  (to.argument(arguments), ...);
+  for (const auto& id : whom) to.argument(id.str());
+  return out;
+}
+
 template <class... Arguments>
 std::string plain(const Arguments&... arguments) {
   std::string out;
@@ -79,8 +94,14 @@ std::string deny(std::string_view nonce, const core::deny_request& r) {
 
 std::string sweep_more(std::string_view nonce) { return call(scripts::sweep_more, nonce); }
 
-std::string list(std::string_view nonce, std::uint64_t entries_max, std::uint64_t bytes_max) {
-  return call(scripts::list, nonce, entries_max, bytes_max);
+std::string list(std::string_view nonce, const list_bounds& b, std::string_view cursor,
+                 const std::vector<session_id>& whom) {
+  return call_for(scripts::list, whom, nonce, b.sessions_max, b.entries_max, b.entries_limit,
+                  b.bytes_limit, cursor);
+}
+
+std::string glance(std::string_view nonce, const core::glance_request& r) {
+  return call_for(scripts::glance, r.whom, nonce, flag(r.whole), r.others);
 }
 
 std::string look() { return call(scripts::look); }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::engines::redis::commands {
 
@@ -25,7 +26,17 @@ std::string leave(std::string_view nonce, const core::leave_request& r);
 std::string take(std::string_view nonce, const core::take_request& r);
 std::string deny(std::string_view nonce, const core::deny_request& r);
 std::string sweep_more(std::string_view nonce);
-std::string list(std::string_view nonce, std::uint64_t entries_max, std::uint64_t bytes_max);
+/// How much of a listing one script gives: a page, and beyond which it is refused.
+struct list_bounds {
+  std::size_t sessions_max{};
+  std::size_t entries_max{};
+  std::uint64_t entries_limit{};
+  std::uint64_t bytes_limit{};
+};
+/// `cursor`: empty for the first page. The page of these sessions where any are named.
+std::string list(std::string_view nonce, const list_bounds& b, std::string_view cursor,
+                 const std::vector<session_id>& whom);
+std::string glance(std::string_view nonce, const core::glance_request& r);
 std::string look();
 std::string write(const admission::write& w);
 std::string clean(std::string_view nonce);

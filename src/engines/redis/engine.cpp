@@ -2,6 +2,7 @@
 
 #include "core/queue.hpp"
 #include "engines/redis/commands.hpp"
+#include "engines/redis/listing.hpp"
 #include "engines/redis/replies.hpp"
 
 #include <string_view>
@@ -13,11 +14,6 @@ namespace {
 
 using core::status;
 using nonce = std::string_view;
-
-/// More than this is not shown: the one reply would hold the server up, and fill the connection.
-constexpr std::uint64_t list_entries_max = 200'000;
-/// Redis ends a connection that also listens for messages when 32 MB of answers wait to be read.
-constexpr std::uint64_t list_bytes_max = 24'000'000;
 
 constexpr bool reads = false;
 constexpr bool writes = true;
@@ -153,15 +149,17 @@ std::uint64_t redis_engine::revision_of(std::uint64_t picture) {
 }
 
 void redis_engine::list(core::on<core::listing> done) {
-  ask<core::listing>([](nonce n) { return commands::list(n, list_entries_max, list_bytes_max); },
-                     reads,
-                     [weak = weak_from_this()](const wire::reply& w) {
-                       auto got = replies::list(w);
-                       const auto self = weak.lock();
-                       if (self) got.reply.revision = self->revision_of(got.reply.revision);
-                       return got;
-                     },
-                     std::move(done));
+  auto then = [weak = weak_from_this(), done = std::move(done)](core::listing all) {
+    const auto self = weak.lock();
+    if (self && all.what == status::ok) all.revision = self->revision_of(all.revision);
+    done(std::move(all));
+  };
+  std::make_shared<listing>(master_, std::move(then))->start();
+}
+
+void redis_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
+  ask<core::glance_reply>([r](nonce n) { return commands::glance(n, r); }, reads,
+                          [](const wire::reply& w) { return replies::glance(w); }, std::move(done));
 }
 
 std::unique_ptr<core::watch_handle> redis_engine::watch(const core::watch_request& r,

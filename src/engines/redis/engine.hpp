@@ -11,8 +11,8 @@
 
 namespace holdfast::engines::redis {
 
-/// One Redis master: every operation is one Lua script and one round trip, and no timer of the
-/// server takes part.
+/// One Redis master: every operation is one Lua script and one round trip, a long listing several,
+/// and no timer of the server takes part.
 ///
 /// Answers and notifications come on the loop's thread, but for a confirm that a message has
 /// answered already: on the caller's.
@@ -37,6 +37,8 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
   std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
                                             std::function<void()> notify) override;
   void list(core::on<core::listing> done) override;
+  void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;
+  bool keeps_dead() const noexcept override { return true; }
 
   const std::shared_ptr<master>& server() const noexcept { return master_; }
 

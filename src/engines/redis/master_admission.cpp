@@ -29,7 +29,7 @@ constexpr duration notes_limit = 2s;
 constexpr duration trouble_limit = 500ms;
 constexpr duration trouble_pause = 5ms;
 
-/// A listing is one reply; see list_entries_max in engine.cpp.
+/// A page of a listing is one reply; see its bounds in listing.cpp.
 constexpr wire::resp_limits reply_limits{.line_bytes = 64 * 1024,
                                          .bulk_bytes = 512 * 1024,
                                          .elements = 1024 * 1024,

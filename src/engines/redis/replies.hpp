@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace holdfast::engines::redis::replies {
 
@@ -34,8 +35,20 @@ read<core::queue_view> view(const wire::reply& r);
 read<core::leave_reply> leave(const wire::reply& r);
 read<core::take_reply> take(const wire::reply& r);
 read<core::deny_reply> deny(const wire::reply& r);
-/// `revision` is a fingerprint of the picture.
-read<core::listing> list(const wire::reply& r);
+read<core::glance_reply> glance(const wire::reply& r);
+
+/// A part of a listing: these sessions, and all their entries, as they were in one moment.
+struct list_page {
+  struct named_entry {
+    lock_name name{""};
+    core::entry what{};
+  };
+  std::vector<core::session_record> sessions{};
+  std::vector<named_entry> entries{};
+  std::string cursor{};            ///< Where the next page begins; "0": that was the last one.
+  std::vector<session_id> rest{};  ///< Sessions of this page that are still to be asked for.
+};
+std::optional<list_page> list(const wire::reply& r);
 /// Whether more is left; nothing when it failed.
 std::optional<bool> sweep_more(const wire::reply& r);
 

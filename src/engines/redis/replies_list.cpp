@@ -1,13 +1,10 @@
-#include "core/fnv1a.hpp"
 #include "engines/redis/replies.hpp"
 #include "engines/redis/reply_parts.hpp"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 namespace holdfast::engines::redis::replies {
 
@@ -18,80 +15,91 @@ using wire::reply_kind;
 
 namespace {
 
-bool read_sessions(const reply& all, core::listing& to) {
+std::optional<core::session_record> session_in(const reply& part) {
+  if (!is_array(part, 2) || !part.elements[0].is(reply_kind::text)) return std::nullopt;
+  const auto id = session_id::parse(part.elements[0].text);
+  return id ? record_of(*id, part.elements[1]) : std::nullopt;
+}
+
+bool read_sessions(const reply& all, list_page& to) {
   for (const reply& part : all.elements) {
-    if (!is_array(part, 2) || !part.elements[0].is(reply_kind::text)) return false;
-    const auto id = session_id::parse(part.elements[0].text);
-    auto record = id ? record_of(*id, part.elements[1]) : std::nullopt;
+    auto record = session_in(part);
     if (!record) return false;
     to.sessions.push_back(std::move(*record));
   }
-  std::ranges::sort(to.sessions, {}, &core::session_record::id);
   return true;
 }
 
-bool read_entries(const reply& all, core::listing& to) {
+bool read_entries(const reply& all, list_page& to) {
   if (all.elements.size() % 2 != 0) return false;
-  std::map<lock_name, std::vector<core::entry>> queues;
   for (std::size_t i = 0; i < all.elements.size(); i += 2) {
     const reply& field = all.elements[i];
     const auto colon = field.text.find(':');
     auto e = entry_of(all.elements[i + 1]);
     if (!field.is(reply_kind::text) || colon == std::string::npos || !e) return false;
-    queues[lock_name(field.text.substr(colon + 1))].push_back(std::move(*e));
-  }
-  for (auto& [name, entries] : queues) {
-    std::ranges::sort(entries, {}, &core::entry::order);
-    to.locks.push_back({name, std::move(entries)});
+    to.entries.push_back({lock_name(field.text.substr(colon + 1)), std::move(*e)});
   }
   return true;
 }
 
-/// Over all that is shown.
-class fingerprint {
- public:
-  void add(std::string_view text) noexcept {
-    state_ = core::fnv1a(std::to_string(text.size()) + ":", state_);
-    state_ = core::fnv1a(text, state_);
+bool read_next(const reply& cursor, const reply& rest, list_page& to) {
+  if (!cursor.is(reply_kind::text) || !number_of(cursor)) return false;
+  to.cursor = cursor.text;
+  for (const reply& part : rest.elements) {
+    const auto id = part.is(reply_kind::text) ? session_id::parse(part.text) : std::nullopt;
+    if (!id) return false;
+    to.rest.push_back(*id);
   }
-  void add(std::uint64_t n) { add(std::to_string(n)); }
-  std::uint64_t value() const noexcept { return state_; }
+  return true;
+}
 
- private:
-  std::uint64_t state_{core::fnv1a_basis};
-};
-
-std::uint64_t revision_of(const core::listing& l) {
-  fingerprint f;
-  for (const auto& s : l.sessions) {
-    f.add(s.id.str());
-    f.add(s.at.inc);
-    f.add(s.at.beat);
-    f.add(s.at.denied ? 1U : 0U);
-    f.add(s.gate);
-  }
-  for (const auto& lock : l.locks) {
-    f.add(lock.name.str());
-    for (const auto& e : lock.entries) f.add(e.order.value);
-  }
-  return f.value();
+/// `id inc beat denied ttl`
+std::optional<core::session_record> brief_session(const reply& r) {
+  if (!r.is(reply_kind::text)) return std::nullopt;
+  std::string_view rest = r.text;
+  const auto id = session_id::parse(cut(rest, ' '));
+  const auto inc = number_of<std::uint64_t>(cut(rest, ' '));
+  const auto beat = number_of<std::uint64_t>(cut(rest, ' '));
+  const auto denied = number_of<std::uint8_t>(cut(rest, ' '));
+  const auto ttl = length_of(rest);
+  if (!id || !inc || !beat || !denied || *denied > 1 || !ttl) return std::nullopt;
+  core::session_record s;
+  s.id = *id;
+  s.at = {.inc = *inc, .beat = *beat, .denied = *denied == 1};
+  s.ttl = *ttl;
+  return s;
 }
 
 }  // namespace
 
-read<core::listing> list(const reply& r) {
-  read<core::listing> v;
-  const bool has_form =
-      is_array(r, 2) && r.elements[0].is(reply_kind::array) && r.elements[1].is(reply_kind::array);
-  if (!has_form || !read_sessions(r.elements[0], v.reply) ||
-      !read_entries(r.elements[1], v.reply)) {
-    static_cast<core::reply&>(v.reply) = refusal_of(r);
-    v.reply.sessions.clear();
-    v.reply.locks.clear();
+std::optional<list_page> list(const reply& r) {
+  if (!is_array(r, 4)) return std::nullopt;
+  for (const std::size_t part : {0, 1, 3}) {
+    if (!r.elements[part].is(reply_kind::array)) return std::nullopt;
+  }
+  list_page p;
+  if (!read_sessions(r.elements[0], p) || !read_entries(r.elements[1], p) ||
+      !read_next(r.elements[2], r.elements[3], p)) {
+    return std::nullopt;
+  }
+  return p;
+}
+
+read<core::glance_reply> glance(const reply& r) {
+  read<core::glance_reply> v;
+  bool has_form = r.is(reply_kind::array);
+  for (const reply& part : r.elements) {
+    auto record = part.is(reply_kind::array) ? session_in(part) : brief_session(part);
+    has_form = has_form && record.has_value();
+    if (!has_form) break;
+    v.reply.there.push_back(std::move(*record));
+  }
+  if (has_form) {
+    v.reply.what = status::ok;
     return v;
   }
-  v.reply.what = status::ok;
-  v.reply.revision = revision_of(v.reply);
+  v.reply.there.clear();
+  static_cast<core::reply&>(v.reply) = refusal_of(r);
   return v;
 }
 

@@ -17,7 +17,8 @@ constexpr string_view queues[]{"hmget",   "hget",   "hset",          "hincrby", 
 constexpr string_view buries[]{"hmget", "hget",   "hset",   "hdel",          "hexists", "hscan",
                                "zrem",  "zcount", "zrange", "zrangebyscore", "exists",  "lindex",
                                "lpop",  "rpush",  "del",    "srem",          "publish"};
-constexpr string_view lists[]{"hmget", "hget", "hgetall", "hlen", "smembers", "srem"};
+constexpr string_view lists[]{"hmget", "hgetall", "hlen", "scard", "smembers", "sscan", "srem"};
+constexpr string_view glances[]{"hmget", "hgetall", "srandmember", "srem"};
 constexpr string_view looks[]{"hmget"};
 constexpr string_view writes[]{"hmget", "hset", "time"};
 constexpr string_view cleans[]{"hmget", "scan", "unlink", "hset", "hdel"};
@@ -34,12 +35,13 @@ constexpr script take{"take", take_text, take_sha1, buries};
 constexpr script deny{"deny", deny_text, deny_sha1, buries};
 constexpr script sweep_more{"sweep_more", sweep_more_text, sweep_more_sha1, buries};
 constexpr script list{"list", list_text, list_sha1, lists};
+constexpr script glance{"glance", glance_text, glance_sha1, glances};
 constexpr script look{"look", look_text, look_sha1, looks};
 constexpr script write{"write", write_text, write_sha1, writes};
 constexpr script clean{"clean", clean_text, clean_sha1, cleans};
 
-constexpr std::array<const script*, 13> all{&open,  &beat,  &close, &enqueue,    &confirm,
-                                            &leave, &take,  &deny,  &sweep_more, &list,
-                                            &look,  &write, &clean};
+constexpr std::array<const script*, 14> all{&open,   &beat, &close, &enqueue,    &confirm,
+                                            &leave,  &take, &deny,  &sweep_more, &list,
+                                            &glance, &look, &write, &clean};
 
 }  // namespace holdfast::engines::redis::scripts

@@ -43,11 +43,14 @@ inline constexpr std::string_view damaged{"HFDAMAGED"};  ///< Not what holdfast 
 /// | take       | [1, left]; [0, inc, beat, denied]: changed                                   |
 /// | deny       | [1 if it was denied before, ttl, left]                                       |
 /// | sweep_more | [left]                                                                       |
-/// | list       | [[id, record]..., (field, entry)...], each level an array                    |
+/// | list       | [[id, record]...], [field, entry, ...], where the next page begins (0: none),|
+/// |            | [session...] of this page that did not fit                                   |
+/// | glance     | [session...], or whole: [[id, record]...]                                    |
 /// | look       | the store's record: the fields of keys.hpp in order, null where missing      |
 /// | write      | 1 written; 0: the record is another than was seen                            |
 /// | clean      | 1 while more is left to clean                                                |
 ///
+/// session of glance: a text `id inc beat denied ttl`. Of the others:
 /// entries: those ahead, oldest first, and with 2 one's own; sessions: a text for each that has
 /// one, `id inc beat denied ttl device inode pid`; record: all fields of the oldest's session.
 namespace scripts {
@@ -62,12 +65,13 @@ extern const script take;
 extern const script deny;
 extern const script sweep_more;
 extern const script list;
+extern const script glance;
 extern const script look;
 extern const script write;
 extern const script clean;
 
 /// Every script, to load them on a new connection.
-extern const std::array<const script*, 13> all;
+extern const std::array<const script*, 14> all;
 
 }  // namespace scripts
 

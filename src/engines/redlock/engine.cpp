@@ -6,6 +6,8 @@
 #include "engines/redlock/replies.hpp"
 #include "io/armed_notice.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -174,6 +176,19 @@ bool redlock_engine::lend(core::parking& until) { return cluster_->loop().lend(u
 void redlock_engine::list(core::on<core::listing> done) {
   cluster_->when_ready(clock::now() + operator_limit, [c = cluster_, done = std::move(done)] {
     std::make_shared<census>(c, done)->start();
+  });
+}
+
+/// What a majority has of one session is only known by a look at all nodes, as for all of them.
+void redlock_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
+  list([whom = r.whom, done = std::move(done)](const core::listing& all) {
+    core::glance_reply reply;
+    static_cast<core::reply&>(reply) = all;
+    std::ranges::copy_if(
+        all.sessions, std::back_inserter(reply.there),
+        [&](const session_id& id) { return std::ranges::find(whom, id) != whom.end(); },
+        &core::session_record::id);
+    done(std::move(reply));
   });
 }
 

@@ -39,6 +39,7 @@ class redlock_engine final : public core::engine,
                                             std::function<void()> notify) override;
   bool lend(core::parking& until) override;
   void list(core::on<core::listing> done) override;
+  void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;
 
   const std::shared_ptr<cluster>& nodes() const noexcept { return cluster_; }
 

@@ -64,6 +64,10 @@ std::unique_ptr<core::watch_handle> zookeeper_engine::watch(const core::watch_re
       [w = store_->shared_watches(), number] { w->forget(number); });
 }
 
+void zookeeper_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
+  loop().run([s = store_, r, done = std::move(done)] { glance_at_sessions(s, r, done); });
+}
+
 void zookeeper_engine::list(core::on<core::listing> done) {
   loop().run([s = store_, done = std::move(done)]() mutable {
     std::make_shared<listing>(s, std::move(done))->start();

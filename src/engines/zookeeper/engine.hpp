@@ -11,7 +11,8 @@
 
 namespace holdfast::engines::zookeeper {
 
-/// The ten operations on a ZooKeeper ensemble; docs/zookeeper.md has the nodes and the requests.
+/// The operations of the port on a ZooKeeper ensemble; docs/zookeeper.md has the nodes and the
+/// requests.
 ///
 /// All answers come on the loop's thread. No session and no ephemeral node of ZooKeeper takes part
 /// in anything, and nothing but the removal of a record at its very version ends a session for
@@ -35,6 +36,7 @@ class zookeeper_engine final : public core::engine {
   std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
                                             std::function<void()> notify) override;
   void list(core::on<core::listing> done) override;
+  void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;
   std::string trouble() const override { return servers()->told_trouble(); }
 
  private:

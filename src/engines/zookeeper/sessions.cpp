@@ -267,4 +267,30 @@ void deny_session(const std::shared_ptr<store>& s, const core::deny_request& r,
   deny_on(s, r, tries_max, done);
 }
 
+void glance_at_sessions(const std::shared_ptr<store>& s, const core::glance_request& r,
+                        core::on<core::glance_reply> done) {
+  std::vector<zoo_request> questions{sync(s->where().sessions())};
+  for (const auto& id : r.whom) {
+    questions.push_back(get(s->where().session(id)));
+    questions.push_back(get(s->where().gate(id)));
+  }
+  s->servers().fly(std::move(questions), repeat::always, [whom = r.whom, done](const landing& l) {
+    if (l.what != status::ok) {
+      return done(answer_of<core::glance_reply>(status::unavailable, l.text));
+    }
+    auto reply = answer_of<core::glance_reply>(status::ok);
+    for (std::size_t i = 0; i < whom.size(); ++i) {
+      const auto& node = l.replies[1 + 2 * i];
+      auto record = record_in(whom[i], node);
+      if (!record && node.ok()) {
+        return done(answer_of<core::glance_reply>(damaged("s/" + whom[i].str())));
+      }
+      if (!record) continue;
+      record->gate = gate_in(l.replies[2 + 2 * i]);
+      reply.there.push_back(std::move(*record));
+    }
+    done(std::move(reply));
+  });
+}
+
 }  // namespace holdfast::engines::zookeeper

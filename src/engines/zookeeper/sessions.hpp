@@ -20,5 +20,7 @@ void take_session(const std::shared_ptr<store>& s, const core::take_request& r,
                   core::on<core::take_reply> done);
 void deny_session(const std::shared_ptr<store>& s, const core::deny_request& r,
                   core::on<core::deny_reply> done);
+void glance_at_sessions(const std::shared_ptr<store>& s, const core::glance_request& r,
+                        core::on<core::glance_reply> done);
 
 }  // namespace holdfast::engines::zookeeper

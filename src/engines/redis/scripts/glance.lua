@@ -1,0 +1,31 @@
+-- ARGV nonce, whole (1 or 0), others, session...
+return answer(function()
+  admitted(ARGV[1])
+  local whole, found = ARGV[2] == '1', {}
+  local function add(id)
+    if whole then
+      local record = run('HGETALL', session_key(id))
+      found[#found + 1] = #record > 0 and {id, record} or nil
+      return #record > 0
+    end
+    local s = run('HMGET', session_key(id), 'inc', 'beat', 'denied', 'ttl')
+    -- One that is not whole is shown to those who wait for it, as damage.
+    if s[1] and s[2] and s[3] and s[4] then
+      found[#found + 1] = id .. ' ' .. table.concat(s, ' ')
+    end
+    return s[1] or s[2] or s[3] or s[4]
+  end
+  for i = 4, #ARGV do
+    add(ARGV[i])
+  end
+  if ARGV[3] ~= '0' then
+    local ids = run('SRANDMEMBER', P .. 'sessions', ARGV[3])
+    for i = 1, #ids do
+      if not add(ids[i]) then
+        -- A refused command left its name. Who may only read is not told of it.
+        redis.pcall('SREM', P .. 'sessions', ids[i])
+      end
+    end
+  end
+  return found
+end)
