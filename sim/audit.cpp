@@ -36,10 +36,20 @@ void oracle::audit(const store& s) {
   }
   const core::listing all = s.table().list();
   for (const core::listed_lock& l : all.locks) audit_lock(all, l, s.index());
+  if (context_.setup.patrols) audit_records(all, s.index());
   std::erase_if(since_, [this, &s](const auto& p) {
     return std::get<0>(p.first) == s.index() && !still_.contains(p.first);
   });
   still_.clear();
+}
+
+void oracle::audit_records(const core::listing& all, int store) {
+  for (const auto& r : all.sessions) {
+    const session_truth* owner = context_.session_at(r.where);
+    if (owner == nullptr || (owner->owner->is(owner->incarnation) && !owner->final)) continue;
+    lasts({store, r.at.inc, trouble::record}, longest_wait_,
+          "the record of a dead session stays, by its incarnation");
+  }
 }
 
 session_truth* oracle::owner_of(const core::listing& all, const session_id& id) {

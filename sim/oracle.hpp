@@ -61,7 +61,7 @@ class oracle {
     token newest_exclusive{};
     token newest_worked{};  ///< The newest exclusive token that worked.
   };
-  enum class trouble : std::uint8_t { not_woken, ownerless, dead };
+  enum class trouble : std::uint8_t { not_woken, ownerless, dead, record };
   using symptom = std::tuple<int, std::uint64_t, trouble>;  ///< Store, order, what.
 
   lock_history& of(int store, int name);
@@ -69,6 +69,7 @@ class oracle {
   void check_tokens(lock_history& h, const case_record& c);
   void check_others(const lock_history& h, const case_record& c);
   void check_turn(const store& s, const lock_history& h, const case_record& c, int name);
+  void audit_records(const core::listing& all, int store);
   void audit_lock(const core::listing& all, const core::listed_lock& l, int store);
   void audit_entry(const core::listed_lock& l, std::size_t i, session_truth& owner, int store);
   void lasts(const symptom& s, duration limit, const char* text);

@@ -6,7 +6,7 @@ namespace holdfast::sim {
 
 namespace {
 
-constexpr std::array<rule_switch, 12> switches{{
+constexpr std::array<rule_switch, 13> switches{{
     {"count_from_send", &core::rules::count_from_send, "silence"},
     {"prove_own_attempt", &core::rules::prove_own_attempt, "silence"},
     {"extend_only_in_time", &core::rules::extend_only_in_time, "silence"},
@@ -19,6 +19,7 @@ constexpr std::array<rule_switch, 12> switches{{
     {"permits_agree", &core::rules::permits_agree, "disagreement"},
     {"refuse_denied", &core::rules::refuse_denied, "denials"},
     {"check_lease_at_grant", &core::rules::check_lease_at_grant, "silence"},
+    {"patrol_waits", &core::rules::patrol_waits, "patrols"},
 }};
 
 }  // namespace

@@ -125,9 +125,24 @@ scenario crashes() {
   return s;
 }
 
+/// Holders that fall silent or die while nobody waits for them: every record of the dead goes, and
+/// none too early.
+scenario patrols() {
+  scenario s = silence();
+  s.name = "patrols";
+  s.about = "sessions that look after records of the dead, also of locks that nobody waits for";
+  s.patrols = true;
+  s.names = 2;
+  s.crash_every = 5s;
+  s.crash_step = 300;
+  s.tries = 500'000;
+  return s;
+}
+
 const auto& table() {
-  static const std::array<scenario, 8> all{mixed(), drift_beyond(), silence(), late_requests(),
-                                           wakes(), disagreement(), denials(), crashes()};
+  static const std::array<scenario, 9> all{mixed(),         drift_beyond(), silence(),
+                                           late_requests(), wakes(),        disagreement(),
+                                           denials(),       crashes(),      patrols()};
   return all;
 }
 

@@ -64,6 +64,7 @@ struct scenario {
   duration poll{std::chrono::milliseconds{250}};
 
   duration faulty{std::chrono::seconds{40}};
+  bool patrols{};                ///< Sessions look after the dead, whom nobody may wait for.
   bool drift_is_declared{true};  ///< False: clocks may break the assumption; overlap is expected.
 
   /// The same scenario with some of its faults left out and others made stronger, by chance: runs

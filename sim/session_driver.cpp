@@ -23,6 +23,7 @@ session_driver::~session_driver() = default;
 void session_driver::open_new() {
   ++epoch_;
   machine_.reset();
+  if (context_.setup.patrols) patrol_.emplace(200ms, 50ms);
   reopening_ = false;
   open_tries_ = 0;
   written_ = requests_ = 0;
@@ -99,6 +100,22 @@ void session_driver::beat_answered(std::uint64_t attempt, const beat_answer& a) 
     context_.fail("a lease that was over is extended: a lost lock comes back");
   }
   apply(std::move(s));
+  if (a.what == status::ok && usable() && process_.survives_step()) look_around();
+}
+
+void session_driver::look_around() {
+  if (!patrol_ || !patrol_->may_begin(process_.now())) return;
+  session_id from;
+  for (auto& b : from.bytes) b = static_cast<std::uint8_t>(context_.dice.next());
+  ask(context_, store_, process_.guarded(epoch_), patrol_->begin(from, process_.now()),
+      [this](const core::glance_reply& r) { seen_around(r); });
+}
+
+void session_driver::seen_around(const core::glance_reply& r) {
+  for (const auto& t : patrol_->seen(r, process_.now())) {
+    ask(context_, store_, process_.guarded(epoch_), core::take_request(t),
+        [this, id = t.id](const core::take_reply& a) { patrol_->taken(id, a); });
+  }
 }
 
 void session_driver::apply(core::session_machine::step s) {

@@ -4,6 +4,7 @@
 #include "sim/process.hpp"
 #include "sim/store.hpp"
 
+#include "core/patrol.hpp"
 #include "core/session_machine.hpp"
 
 #include <memory>
@@ -52,6 +53,8 @@ class session_driver {
   void send_beat(std::uint64_t attempt);
   void beat_answered(std::uint64_t attempt, const beat_answer& a);
   void remove_record(int tries);
+  void look_around();
+  void seen_around(const core::glance_reply& r);
   void apply(core::session_machine::step s);
   void tell_workers(const core::session_machine::change& c);
   void arm(time_point wake);
@@ -62,6 +65,7 @@ class session_driver {
   store& store_;
   session_truth* truth_{};
   std::optional<core::session_machine> machine_;
+  std::optional<core::patrol> patrol_;  ///< Where the scenario has it; one for each session here.
   std::vector<std::unique_ptr<worker>> workers_;
   std::uint64_t epoch_{};  ///< Of the session; what belonged to an earlier one is void.
   std::uint64_t timer_{};

@@ -78,6 +78,8 @@ core::deny_reply store::serve(const deny_message& m) {
   return out;
 }
 
+core::glance_reply store::serve(const core::glance_request& r) { return table_.glance(r); }
+
 core::reply store::serve(const watch_message& m) {
   std::erase_if(watches_, [&m](const watch_message& o) {
     return !o.from.valid() || (o.from.who == m.from.who && o.from.counter == m.from.counter);

@@ -44,6 +44,7 @@ class store {
   core::queue_view serve(const core::confirm_request& r);
   core::take_reply serve(const core::take_request& r);
   core::deny_reply serve(const deny_message& m);
+  core::glance_reply serve(const core::glance_request& r);
   core::reply serve(const watch_message& m);
 
   /// Answers nothing until then, and forgets all watches.

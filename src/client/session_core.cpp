@@ -135,9 +135,24 @@ void session_core::beat_answered(std::uint64_t attempt, const core::beat_reply& 
     sent = m.sent_at(attempt);
     return m.beat_answered(attempt, r, now);
   });
+  if (r.what == core::status::ok) look_around();
   if (!events_.wanted()) return;
   events_.emit(event::beat{id_, r.what == core::status::ok, now - sent.value_or(now),
                            lease_.remaining(now)});
+}
+
+void session_core::look_around() {
+  if (!patrol_ || lease_.is_lost()) return;
+  const auto weak = weak_from_this();
+  patrol_->go({.took =
+                   [weak](const session_id& id) {
+                     const auto self = weak.lock();
+                     if (self) self->events_.emit(event::took_over{id, false});
+                   },
+               .again =
+                   [weak] {
+                     if (const auto self = weak.lock()) self->look_around();
+                   }});
 }
 
 void session_core::tell(const machine::change& c, duration remaining) noexcept {

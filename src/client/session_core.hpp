@@ -2,6 +2,7 @@
 
 #include "client/event_gate.hpp"
 #include "client/lock_table.hpp"
+#include "client/patrolling.hpp"
 #include "client/store_core.hpp"
 #include "core/lease.hpp"
 #include "core/session_machine.hpp"
@@ -85,6 +86,7 @@ class session_core final : public io::alarm::guarded,
   result<void> enter();
   void bury_dead();
   void bury(const session_id& id, const core::session_record* record);
+  void look_around();
   void leave_after(duration pause, std::shared_ptr<grant> g);
   core::open_reply announce(const core::open_request& r, time_point& sent);
   void tick(time_point now);
@@ -114,6 +116,7 @@ class session_core final : public io::alarm::guarded,
   std::stop_source stop_;
   std::shared_ptr<io::loop> loop_;
   std::shared_ptr<io::alarm> alarm_;
+  std::shared_ptr<patrolling> patrol_;  ///< Null where nobody has to look after the dead.
   std::uint64_t watched_{};
   std::atomic<int> life_descriptor_{-1};
 

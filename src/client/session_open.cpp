@@ -71,6 +71,7 @@ result<void> session_core::enter() {
   if (!loop) return loop.error();
   alarm_ = *alarm;
   loop_ = *loop;
+  patrol_ = patrolling::on(store_->opened().engine, loop_);
   id_ = io::random_session_id();
 
   core::open_request r;

@@ -20,6 +20,7 @@ struct rules {
   bool permits_agree = true;          ///< All live entries of a name agree on permits and their n.
   bool refuse_denied = true;          ///< A denied session's beat is refused.
   bool check_lease_at_grant = true;   ///< A grant counts only while the session's lease runs.
+  bool patrol_waits = true;           ///< A patrol takes only whom it saw silent for the full wait.
 };
 
 #if defined(HOLDFAST_MUTABLE_RULES)

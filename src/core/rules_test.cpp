@@ -4,6 +4,7 @@
 
 #include "core/claim_test_views.hpp"
 #include "core/ledger.hpp"
+#include "core/patrol.hpp"
 #include "core/queue.hpp"
 #include "core/session_machine.hpp"
 #include "core/start_test.hpp"
@@ -124,6 +125,13 @@ bool a_denied_beat_is_refused() {
   return l.beat({id_of(1), a.at.inc, 1}).what == status::denied;
 }
 
+bool a_patrol_takes_nobody_at_first_sight() {
+  ledger l;
+  open(l, 1);
+  patrol p;
+  return p.seen(l.glance(p.begin({}, t0)), t0).empty();
+}
+
 bool a_grant_after_the_lease_is_given_back() {
   lease own(t0);
   claim c({.waits = true}, own);
@@ -151,7 +159,8 @@ constexpr guarded all[] = {
     {"shared_watches_writer", &rules::shared_watches_writer, a_reader_watches_the_writer},
     {"permits_agree", &rules::permits_agree, disagreeing_permits_are_refused},
     {"refuse_denied", &rules::refuse_denied, a_denied_beat_is_refused},
-    {"check_lease_at_grant", &rules::check_lease_at_grant, a_grant_after_the_lease_is_given_back}};
+    {"check_lease_at_grant", &rules::check_lease_at_grant, a_grant_after_the_lease_is_given_back},
+    {"patrol_waits", &rules::patrol_waits, a_patrol_takes_nobody_at_first_sight}};
 
 static_assert(std::size(all) == sizeof(rules) / sizeof(bool), "a rule has no test here");
 

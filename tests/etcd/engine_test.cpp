@@ -2,6 +2,8 @@
 #include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 
+#include <holdfast/session.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -47,6 +49,20 @@ TEST(etcd_engine, a_beat_is_one_call_however_many_locks_are_held) {
   const auto before = settled(c);
   EXPECT_EQ(m.beat().what, status::ok);
   EXPECT_EQ(c.calls(), before + 1);
+}
+
+TEST(etcd_engine, sessions_that_died_elsewhere_go_though_nobody_waits_for_their_locks) {
+  servers s;
+  const std::string url = s.url() + "?node_timeout=500ms";
+  client c(url);
+  for (int i = 0; i < 8; ++i) {
+    auto m = c.join(1s);
+    ASSERT_EQ(m.enqueue("n" + std::to_string(i)).what, status::ok);
+  }
+  const auto living = holdfast::open(url, {.ttl = 1s});
+  ASSERT_TRUE(living) << living.error().message();
+  EXPECT_TRUE(process::eventually([&] { return c.ask().list().sessions.size() == 1; }, 90s));
+  EXPECT_EQ(living->status().state, session_state::attached);
 }
 
 TEST(etcd_engine, a_list_longer_than_a_page_is_one_picture) {
