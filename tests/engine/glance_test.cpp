@@ -104,9 +104,9 @@ TEST_P(engine_glance, whose_dead_stay_shows_every_one_in_time_and_never_more_tha
       seen.insert(s.id);
       const auto m = std::ranges::find_if(all, [&](const member& x) { return x.id() == s.id; });
       ASSERT_NE(m, all.end());
-      if (s.id != all[4].id() && s.id != all[3].id()) ASSERT_EQ(s.at, m->opened_at());
-      if (s.id == all[3].id()) ASSERT_TRUE(s.at.denied);
-      if (s.id == all[4].id()) ASSERT_NE(s.at, m->opened_at());
+      const bool has_beaten = s.id == all[4].id(), is_denied = s.id == all[3].id();
+      ASSERT_EQ(s.at.denied, is_denied);
+      ASSERT_EQ(s.at == m->opened_at(), !has_beaten && !is_denied);
     }
   }
   EXPECT_EQ(seen.size(), all.size());
