@@ -4,10 +4,14 @@
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace holdfast::redlock_tests {
 
@@ -193,6 +197,24 @@ TEST(redlock_network, answers_later_than_the_ttl_count_for_nothing) {
     auto fresh = holdfast::open(far.nodes.url(query, 1));
     return fresh && fresh->acquire(lock_name("a"), {.wait = 5s});
   }));
+}
+
+/// Fault matrix: a node loses its state, is near, and the others are far, under the heartbeats of
+/// forty sessions | it rejoins after its wait, and the epoch moves once
+TEST(redlock_network, a_near_node_rejoins_under_many_heartbeats) {
+  far_nodes far(3);
+  for (std::size_t i = 1; i < 3; ++i) far.links[i]->delay(i * 40ms);
+  auto of = store::open(far.nodes.url("ttl=1s&max_ttl=1s&node_timeout=300ms")).value();
+  std::vector<session> all;
+  for (int i = 0; i < 40; ++i) all.push_back(of.open_session().value());
+  const auto epoch_of = [&](std::size_t i) {
+    const auto told = far.nodes[i].command({"HGET", "holdfast:node", "epoch"}).text;
+    return told.empty() ? 0 : std::stoull(told);
+  };
+  const auto before = epoch_of(1);
+  far.nodes[0].command({"FLUSHALL"});
+  EXPECT_TRUE(eventually([&] { return epoch_of(0) > before; }, 10s)) << "it begins again and again";
+  EXPECT_LE(epoch_of(1) - before, 3U) << "each is refused to all who ask in the one before";
 }
 
 /// Fault matrix: all nodes black-holed | the holder is told in time; acquires end within their

@@ -362,6 +362,16 @@ node_set admission::voters() const noexcept {
   return s;
 }
 
+node_set admission::keepers() const noexcept {
+  node_set s;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    const node_state& n = nodes_[i];
+    const bool votes = n.is == standing::admitted || n.is == standing::lagging;
+    if (votes || (n.is == standing::joining && n.facts.record->epoch > 0)) s.add(i);
+  }
+  return s;
+}
+
 admission::ballot admission::ballot_of(node_index i) const {
   const auto& record = nodes_.at(i).facts.record;
   return record ? ballot{record->nonce, epoch_} : ballot{};

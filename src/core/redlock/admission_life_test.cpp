@@ -139,5 +139,27 @@ TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rare
       << "somebody else was first";
 }
 
+TEST(admission_life, who_kept_its_state_extends_while_it_rejoins_and_who_lost_it_does_not) {
+  for (const bool durable : {true, false}) {
+    store s(3);
+    for (auto& f : s.facts) f.record->durable = f.durable = durable;
+    s.connect(1, t0);
+    s.connect(2, t0);
+    s.facts[0].run_id = "run9";
+    admission::step under_way = s.a.found(0, s.facts[0], s.fresh(), t0);
+    if (!durable) {
+      s.serve(under_way, t0);
+      EXPECT_EQ(s.a.keepers().size(), 2U);
+      under_way = s.a.tick(t0 + wait);
+    }
+    ASSERT_EQ(s.a.standing_of(0), standing::joining);
+    EXPECT_EQ(under_way.seals.size(), 2U);
+    EXPECT_EQ(s.a.keepers().has(0), durable) << "what it refuses would be doubted";
+    EXPECT_EQ(s.a.voters().size(), 2U);
+    s.serve(under_way, t0 + wait);
+    EXPECT_EQ(s.a.keepers().size(), 3U);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

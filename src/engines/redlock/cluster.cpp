@@ -343,11 +343,8 @@ void cluster::refresh() {
   auto fresh = std::make_shared<ballots>();
   fresh->voters = admission_.voters();
   fresh->epoch = admission_.epoch();
+  fresh->keepers = admission_.keepers();
   for (node_index i = 0; i < size(); ++i) {
-    const auto is = admission_.standing_of(i);
-    const bool intact = is == admission::standing::admitted || is == admission::standing::lagging ||
-                        is == admission::standing::joining;
-    if (intact) fresh->keepers.add(i);
     fresh->nonces[i] = admission_.ballot_of(i).nonce;
     fresh->connections[i] = members_[i]->facts_of;
   }

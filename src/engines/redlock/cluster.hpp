@@ -40,7 +40,7 @@ inline constexpr duration inquiry_limit = std::chrono::seconds{2};
 /// many threads share.
 struct ballots {
   node_set voters{};   ///< Admitted, all in `epoch`.
-  node_set keepers{};  ///< Also those whose state is intact in an older epoch: they may extend.
+  node_set keepers{};  ///< Those that may extend: see admission::keepers().
   std::uint64_t epoch{};
   std::array<std::string, core::redlock::nodes_max> nonces{};
   /// The connections that these facts were read on.
