@@ -100,11 +100,11 @@ void session_driver::beat_answered(std::uint64_t attempt, const beat_answer& a) 
     context_.fail("a lease that was over is extended: a lost lock comes back");
   }
   apply(std::move(s));
-  if (a.what == status::ok && usable() && process_.survives_step()) look_around();
+  if (patrol_ && a.what == status::ok && usable() && process_.survives_step()) look_around();
 }
 
 void session_driver::look_around() {
-  if (!patrol_ || !patrol_->may_begin(process_.now())) return;
+  if (!patrol_->may_begin(process_.now())) return;
   session_id from;
   for (auto& b : from.bytes) b = static_cast<std::uint8_t>(context_.dice.next());
   ask(context_, store_, process_.guarded(epoch_), patrol_->begin(from, process_.now()),
