@@ -65,7 +65,7 @@ void round::start() {
     return later.add(stage::send, shared_from_this());
   }
   if (!cluster_->loop().on_thread() && later.holds_back()) {
-    return cluster_->loop().post([self = shared_from_this()] { self->ask(); });
+    return cluster_->loop().post([self = shared_from_this()] { self->start(); });
   }
   ask();
 }
