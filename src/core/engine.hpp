@@ -311,7 +311,8 @@ class engine {
   virtual void list(on<listing>) = 0;
 
   /// The records of these sessions, of those that have one, and of up to `others` more. What it
-  /// costs does not grow with the store. `others` may be passed over unless keeps_dead().
+  /// costs does not grow with the store, where keeps_dead(); elsewhere it may be a listing, and
+  /// `others` may be passed over.
   virtual void glance(const glance_request&, on<glance_reply>) = 0;
 
   /// Records of the dead stay until somebody takes them, and glance() can show any of them: then
