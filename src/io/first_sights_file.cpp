@@ -100,28 +100,33 @@ result<first_sights> first_sights_file::add(const first_sights& notes) const {
                                         print_duration(lock_limit));
   }
   const locked_byte held(file->get(), 0);
-  first_sights all = read();
+  const first_sights there = read();
+  first_sights all = there;
   all.merge(notes);
-  return replace(all);
+  const first_sights kept = that_fits(all);
+  if (kept == there) return kept;
+  if (auto done = replace_text(where, name_.c_str(), text_of(kept), 0600); !done) {
+    return done.error();
+  }
+  return kept;
 }
 
-result<first_sights> first_sights_file::replace(const first_sights& notes) const {
+first_sights first_sights_file::that_fits(const first_sights& notes) {
   first_sights kept;
   for (const auto& [life, since] : notes.all()) {
     if (is_one_word(life)) kept.recall(life, since);
   }
   kept.keep_newest(notes_max);
-  if (kept == read()) return kept;
+  return kept;
+}
+
+std::string first_sights_file::text_of(const first_sights& notes) const {
   std::ostringstream text;
   text << head_;
-  for (const auto& [life, since] : kept.all()) {
+  for (const auto& [life, since] : notes.all()) {
     text << life << ' ' << since.time_since_epoch().count() << '\n';
   }
-  const auto directory = open_directory(directory_);
-  if (!directory) return directory.error();
-  const place where{directory->get(), directory_};
-  if (auto done = replace_text(where, name_.c_str(), text.str(), 0600); !done) return done.error();
-  return kept;
+  return text.str();
 }
 
 /// No notes only make a wait longer.

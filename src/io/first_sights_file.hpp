@@ -44,7 +44,8 @@ class first_sights_file {
 
  private:
   result<first_sights> add(const first_sights& notes) const;
-  result<first_sights> replace(const first_sights& notes) const;
+  static first_sights that_fits(const first_sights& notes);
+  std::string text_of(const first_sights& notes) const;
   first_sights without_overstatement(const first_sights& truth) const;
 
   std::string directory_;

@@ -17,10 +17,15 @@ void first_sights_writer::keep(const first_sights& notes) {
     const std::lock_guard hold(mutex_);
     if (notes == wanted_) return;
     wanted_ = notes;
-    pending_ = true;
-    if (std::exchange(writing_, true)) return;
+    if (!is_to_begin()) return;
   }
   begin();
+}
+
+/// Under the mutex. False: the thread that writes will see that there is more.
+bool first_sights_writer::is_to_begin() {
+  pending_ = true;
+  return !std::exchange(writing_, true);
 }
 
 /// The thread owns what it needs: its disk may hang for longer than anybody else is there.
@@ -87,8 +92,7 @@ void first_sights_writer::try_again() {
     if (!self) return;
     {
       const std::lock_guard hold(self->mutex_);
-      self->pending_ = true;
-      if (std::exchange(self->writing_, true)) return;
+      if (!self->is_to_begin()) return;
     }
     self->begin();
   });

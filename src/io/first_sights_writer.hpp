@@ -45,6 +45,7 @@ class first_sights_writer : public std::enable_shared_from_this<first_sights_wri
   void wait(duration limit);
 
  private:
+  bool is_to_begin();
   void begin();
   void write();
   void ended(const first_sights& asked, first_sights_file::outcome result);
