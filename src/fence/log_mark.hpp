@@ -41,8 +41,8 @@ class log_mark {
                        io::opening how);
 
   age how_old() const noexcept { return age_; }
-  segment_place acknowledged() const noexcept { return unpack(at(1)); }
-  segment_place synced() const noexcept { return unpack(at(2)); }
+  segment_place acknowledged() const noexcept { return read(1); }
+  segment_place synced() const noexcept { return read(2); }
   bool failed() const noexcept { return age_ == age::this_boot && at(3).load() != 0; }
 
   void set_acknowledged(const segment_place& p) const noexcept {
@@ -61,9 +61,9 @@ class log_mark {
   static std::uint64_t pack(const segment_place& p) noexcept {
     return (p.bytes << record_bits) | p.records;
   }
-  segment_place unpack(const std::atomic<std::uint64_t>& word) const noexcept {
+  segment_place read(std::size_t word) const noexcept {
     if (age_ != age::this_boot) return {};
-    const std::uint64_t both = word.load();
+    const std::uint64_t both = at(word).load();
     return {both >> record_bits, both & ((std::uint64_t{1} << record_bits) - 1)};
   }
   std::atomic<std::uint64_t>& at(std::size_t word) const noexcept {
