@@ -11,6 +11,8 @@ function(holdfast_configure target)
     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object>
     $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>)
+  # Asio 1.22 looks for the coroutines that clang had before C++20.
+  target_compile_definitions(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:ASIO_HAS_CO_AWAIT>)
 endfunction()
 
 # The library that users link: all objects, static or shared.

@@ -2,6 +2,7 @@
 #include <holdfast/store.hpp>
 
 #include "client/outcome_test.hpp"
+#include "core/sanitizer.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,7 +53,7 @@ TEST(fork, the_child_holds_nothing_and_says_so) {
   EXPECT_TRUE(std::move(*held).release());
 }
 
-#if !defined(__SANITIZE_THREAD__)  // It does not support new threads in a forked child.
+#if !HOLDFAST_UNDER_TSAN  // It does not support new threads in a forked child.
 TEST(fork, the_child_may_open_a_session_of_its_own) {
   auto s = open("memory:fork2");
   ASSERT_TRUE(s);

@@ -2,6 +2,7 @@
 #include <holdfast/store.hpp>
 
 #include "client/outcome_test.hpp"
+#include "core/sanitizer.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -70,7 +71,7 @@ struct takeovers : observer {
 class local : public ::testing::Test {
  protected:
   local() {
-#if defined(__SANITIZE_THREAD__)
+#if HOLDFAST_UNDER_TSAN
     skip_ = true;  // It does not support new threads in a forked child.
 #endif
     std::string pattern = ::testing::TempDir() + "client-local-XXXXXX";

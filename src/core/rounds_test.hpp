@@ -1,15 +1,17 @@
 // How often tests repeat themselves.
 #pragma once
 
+#include "core/sanitizer.hpp"
+
 #include <algorithm>
 #include <cstdlib>
 
 namespace holdfast::core {
 
 /// How many times as long computing takes in this build, roughly.
-#if defined(__SANITIZE_THREAD__)
+#if HOLDFAST_UNDER_TSAN
 inline constexpr int slowness = 20;
-#elif defined(__SANITIZE_ADDRESS__)
+#elif HOLDFAST_UNDER_ASAN
 inline constexpr int slowness = 4;
 #else
 inline constexpr int slowness = 1;

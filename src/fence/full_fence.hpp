@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/sanitizer.hpp"
+
 #include <atomic>
 
 namespace holdfast::fencing {
@@ -9,7 +11,7 @@ namespace holdfast::fencing {
 /// its own (here: the file's new size) is visible.
 inline void full_fence() noexcept {
 #pragma GCC diagnostic push
-#if defined(__SANITIZE_THREAD__)
+#if HOLDFAST_UNDER_TSAN && !defined(__clang__)
 // TSan does not know fences; none of the data races that it looks for depends on this one.
 #pragma GCC diagnostic ignored "-Wtsan"
 #endif

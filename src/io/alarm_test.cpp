@@ -1,5 +1,7 @@
 #include "io/alarm.hpp"
 
+#include "core/sanitizer.hpp"
+
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -129,7 +131,7 @@ TEST(alarm, runs_a_job_although_a_deadline_is_watched_right_after_it) {
   }
 }
 
-#if !defined(__SANITIZE_THREAD__)  // It does not support new threads in a forked child.
+#if !HOLDFAST_UNDER_TSAN  // It does not support new threads in a forked child.
 TEST(alarm, ends_although_jobs_were_posted_until_the_end) {
   const pid_t child = ::fork();
   if (child == 0) {

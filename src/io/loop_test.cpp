@@ -1,5 +1,6 @@
 #include "io/loop.hpp"
 
+#include "core/sanitizer.hpp"
 #include "io/process_watch.hpp"
 
 #include <sys/resource.h>
@@ -67,7 +68,7 @@ TEST(loop, may_lose_its_last_owner_on_its_own_thread) {
 }
 
 TEST(loop, says_that_it_cannot_start_where_descriptors_run_out) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if HOLDFAST_UNDER_ASAN || HOLDFAST_UNDER_TSAN
   GTEST_SKIP() << "sanitizers need descriptors for checks of their own";
 #endif
   rlimit before{};

@@ -1,5 +1,6 @@
 #include "io/recycled.hpp"
 
+#include "core/sanitizer.hpp"
 #include "io/prefetch.hpp"
 
 #include <cstdint>
@@ -8,17 +9,7 @@ namespace holdfast::io {
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool heap_only = true;
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr bool heap_only = true;
-#else
-constexpr bool heap_only = false;
-#endif
-#else
-constexpr bool heap_only = false;
-#endif
+constexpr bool heap_only = HOLDFAST_UNDER_ASAN != 0 || HOLDFAST_UNDER_TSAN != 0;
 
 // Plain, so that what is let go after the cache's end, by other destructors of the thread, finds
 // out.

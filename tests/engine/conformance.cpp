@@ -1,6 +1,7 @@
 #include "tests/engine/conformance.hpp"
 
 #include "core/rounds_test.hpp"
+#include "core/sanitizer.hpp"
 #include "core/store_url.hpp"
 #if defined(HOLDFAST_WITH_ETCD)
 #include "engines/etcd/open.hpp"
@@ -251,7 +252,8 @@ void engine_test::SetUp() {
 
 int engine_test::count(int reduced, int full) {
   const int wanted = core::rounds(reduced, full);
-  return GetParam().commits ? (wanted + 7) / 8 : wanted;
+  const int affordable = GetParam().commits ? (wanted + 7) / 8 : wanted;
+  return HOLDFAST_UNDER_ASAN || HOLDFAST_UNDER_TSAN ? (affordable + 3) / 4 : affordable;
 }
 
 asker engine_test::again() { return open_asker(GetParam(), scratch_.path()); }

@@ -98,7 +98,7 @@ class engine_test : public testing::TestWithParam<engine_kind> {
   /// Another engine object on the same store.
   asker again();
   /// `reduced`, or `full` when HOLDFAST_TEST_FULL is set; an eighth of it where every change is a
-  /// commit.
+  /// commit, and a quarter of that under a sanitizer.
   static int count(int reduced, int full);
   member join(duration ttl = std::chrono::seconds{30}) { return member(ask(), ttl); }
 

@@ -1,4 +1,5 @@
 #include "core/lease.hpp"
+#include "core/sanitizer.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
@@ -151,7 +152,7 @@ TEST_F(redlock_basics, locks_are_extended_for_as_long_as_the_session_lives) {
 }
 
 TEST_F(redlock_basics, a_process_that_is_killed_keeps_its_lock_for_its_ttl_and_no_longer) {
-#ifdef __SANITIZE_THREAD__
+#if HOLDFAST_UNDER_TSAN
   GTEST_SKIP() << "TSan allows no threads after the fork of a process that has some";
 #endif
   const std::string url = nodes.url("ttl=1s");

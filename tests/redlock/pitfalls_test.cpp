@@ -1,3 +1,4 @@
+#include "core/sanitizer.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
@@ -428,7 +429,7 @@ struct closed_at_the_end {
 
 /// Fault matrix: a session and a lock with static storage | the program ends all the same
 TEST(redlock_pitfalls, objects_with_static_storage_do_not_keep_a_program_from_ending) {
-#ifdef __SANITIZE_THREAD__
+#if HOLDFAST_UNDER_TSAN
   GTEST_SKIP() << "TSan allows no threads after the fork of a process that has some";
 #endif
   five_nodes nodes(1);
