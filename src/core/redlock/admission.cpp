@@ -31,6 +31,11 @@ constexpr duration lost_pause = 1s;
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = 5s;
 
+/// How far its TIME was behind what it has recorded. Above the margin its scripts refuse.
+duration time_behind(const node_facts& f) noexcept {
+  return f.at == server_time{} ? duration::zero() : duration(f.record->last_time - f.at);
+}
+
 }  // namespace
 
 admission::admission(config c, first_sights sights)
@@ -164,15 +169,14 @@ void admission::admit(node_index i) {
   nodes_[i].join.reset();
 }
 
-/// Its scripts refuse while its TIME is further back than their margin.
 void admission::admit_in_time(node_index i, time_point now) {
   node_state& n = nodes_[i];
   admit(i);
-  const duration late = n.facts.record->last_time - n.facts.at;
-  if (n.facts.at == server_time{} || late <= margin) return;
+  const duration behind = time_behind(n.facts);
+  if (behind <= margin) return;
   n.is = standing::behind;
-  n.ready = now + late;
-  n.look_at = now + std::min(late, behind_pause);
+  n.ready = now + behind;
+  n.look_at = now + std::min(behind, behind_pause);
 }
 
 time_point admission::wait_over(time_point since, duration max_ttl) noexcept {
@@ -367,7 +371,8 @@ node_set admission::keepers() const noexcept {
   for (node_index i = 0; i < config_.nodes; ++i) {
     const node_state& n = nodes_[i];
     const bool votes = n.is == standing::admitted || n.is == standing::lagging;
-    if (votes || (n.is == standing::joining && n.facts.record->epoch > 0)) s.add(i);
+    const bool kept = n.is == standing::joining && n.facts.record->epoch > 0;
+    if (votes || (kept && time_behind(n.facts) <= margin)) s.add(i);
   }
   return s;
 }

@@ -117,8 +117,9 @@ class admission {
   /// The nodes that an attempt may ask, all in one epoch.
   node_set voters() const noexcept;
   /// Those that extend what they have: also in an older epoch, and while one that kept its state
-  /// rejoins. Who lost it refuses; to ask it means to doubt what it says, again and again, and each
-  /// time its rejoin would begin anew, with another epoch for all.
+  /// rejoins. Who lost it refuses, and so does one whose clock is behind what it recorded; to ask
+  /// it means to doubt what it says, again and again, and each time its rejoin would begin anew,
+  /// with another epoch for all.
   node_set keepers() const noexcept;
   std::uint64_t epoch() const noexcept { return epoch_; }
   ballot ballot_of(node_index i) const;

@@ -161,5 +161,21 @@ TEST(admission_life, who_kept_its_state_extends_while_it_rejoins_and_who_lost_it
   }
 }
 
+TEST(admission_life, who_kept_its_state_and_whose_clock_is_behind_extends_when_it_is_back) {
+  store s(3);
+  for (auto& f : s.facts) f.record->durable = f.durable = true;
+  s.connect(1, t0);
+  s.connect(2, t0);
+  s.facts[0].run_id = "run9";
+  s.facts[0].record->last_time = 2h;
+  s.facts[0].at = 1h;
+  const auto under_way = s.a.found(0, s.facts[0], s.fresh(), t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::joining);
+  EXPECT_EQ(under_way.seals.size(), 2U);
+  EXPECT_FALSE(s.a.keepers().has(0)) << "what it refuses would be doubted, and begin it anew";
+  s.serve(under_way, t0);
+  EXPECT_TRUE(s.a.keepers().has(0));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
