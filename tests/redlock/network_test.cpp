@@ -1,3 +1,5 @@
+#include "engines/redlock/keys.hpp"
+#include "engines/redlock/scripts.hpp"
 #include "tests/process/child.hpp"
 #include "tests/process/proxy.hpp"
 #include "tests/redlock/contest.hpp"
@@ -236,6 +238,36 @@ TEST(redlock_network, a_node_that_comes_back_with_its_clock_set_back_rejoins_und
   far.nodes.restart(0, server::data::keep);
   EXPECT_TRUE(eventually([&] { return epoch_of(0) > before; }, 10s)) << "it begins again and again";
   EXPECT_LE(epoch_of(1) - before, 3U) << "each is refused to all who ask in the one before";
+}
+
+/// Fault matrix: a session is closed while a node that lost its record and its scripts is sent them
+/// again | no record stays behind
+TEST(redlock_network, a_record_that_is_written_again_does_not_outlive_a_close) {
+  using namespace engines::redlock;
+  five_nodes nodes(3);
+  process::proxy link(nodes[0].port());
+  nodes.reach(0, link.address());
+  nodes.init();
+  session s = nodes.open("ttl=6s");
+  const std::string key = session_key(s.id().str());
+  ASSERT_TRUE(nodes.comes_to(key, 3));
+  link.delay(500ms);
+  // It knows every script but the one that writes the record.
+  auto c = nodes[0].connect();
+  c.command({"MULTI"});
+  c.command({"CONFIG", "RESETSTAT"});
+  c.command({"SCRIPT", "FLUSH"});
+  for (const script* known : scripts::all) {
+    if (known != &scripts::open) c.command({"SCRIPT", "LOAD", std::string(known->text)});
+  }
+  c.command({"DEL", key});
+  c.command({"EXEC"});
+  ASSERT_TRUE(eventually([&] {
+    return c.command({"INFO", "errorstats"}).text.find("NOSCRIPT") != std::string::npos;
+  }));
+  EXPECT_TRUE(succeeded(s.close()));
+  // The answer that asks for the script comes behind the close.
+  EXPECT_FALSE(eventually([&] { return nodes.count(key) != 0; }, 1500ms));
 }
 
 /// Fault matrix: all nodes black-holed | the holder is told in time; acquires end within their

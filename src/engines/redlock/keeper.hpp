@@ -43,6 +43,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
  private:
   class batch_receiver;
   class repair_receiver;
+  class record_receiver;
   enum class state : std::uint8_t { contending, held, lost, over };
   struct entry {
     std::uint64_t request{};
@@ -112,7 +113,8 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void send_batch(const renewal::batch& b);
   void write_batch(std::string_view nonce, const std::vector<held_key>& locks);
   void send_repair(const renewal::repair& r, jobs& after);
-  void reopen(node_index i);
+  void reopen(node_index i, bool again);
+  void recorded(node_index i, const wire::reply* r, bool again);
   void batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
                       time_point sent);
   void repaired(std::uint64_t number, std::uint64_t request, node_index i, const wire::reply* r,

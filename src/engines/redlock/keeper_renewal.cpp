@@ -73,7 +73,7 @@ void keeper::beat(std::uint64_t attempt, core::on<core::beat_reply> done) {
 void keeper::carry_out(renewal::step s, jobs& after) {
   for (const auto& b : s.send) send_batch(b);
   for (const auto& r : s.repairs) send_repair(r, after);
-  for_each(s.reopen, [this](node_index i) { reopen(i); });
+  for_each(s.reopen, [this](node_index i) { reopen(i, false); });
   for (const auto& h : s.shortened) {
     if (const entry* e = find(h); e != nullptr && e->listener) {
       after.push_back([who = e->listener] { who->shortened(); });
@@ -282,36 +282,51 @@ void keeper::repaired(std::uint64_t number, std::uint64_t request, node_index i,
   run(after);
 }
 
-/// Under the mutex: the session's record again on a node that lost it.
-void keeper::reopen(node_index i) {
+/// The answer of one record that is written again.
+class keeper::record_receiver final : public io::redis_receiver {
+ public:
+  record_receiver(std::weak_ptr<keeper> k, bool again) : keeper_(std::move(k)), again_(again) {}
+  void answered(std::uint64_t tag, const io::redis_answer& a) override {
+    const auto k = keeper_.lock();
+    if (k) k->recorded(static_cast<node_index>(tag), a.reply, again_);
+  }
+
+ private:
+  const std::weak_ptr<keeper> keeper_;
+  const bool again_;  ///< The node did not know the script before.
+};
+
+/// Under the mutex, so that the close of the session is sent behind it: the session's record again
+/// on a node that lost it.
+void keeper::reopen(node_index i, bool again) {
   const auto voting = cluster_->now_voting();
   if (!cluster_->set().tokens || !voting->keepers.has(i)) {
-    renewal_->reopened(i, !cluster_->set().tokens);
-    return;
+    return renewal_->reopened(i, !cluster_->set().tokens);
   }
-  cluster_->loop().post([self = weak_from_this(), i, bytes = record_bytes(i, *voting),
-                         limit = batch_limit(draft_.ttl)] {
-    const auto k = self.lock();
-    if (!k) return;
-    {
-      const std::lock_guard hold(k->mutex_);
-      if (k->closed_) return;  // The record is being deleted.
-    }
-    k->cluster_->ask(i, bytes, clock::now() + limit, [self, i](const io::redis_answer& a) {
-      const auto again = self.lock();
-      if (!again) return;
-      const bool done = a.reply != nullptr && replies::open(*a.reply) == fault::none;
-      const std::lock_guard hold(again->mutex_);
-      if (again->renewal_) again->renewal_->reopened(i, done);
-    });
-  });
+  const std::string bytes = record_bytes(i, *voting);
+  io::redis_connection::command c;
+  c.bytes = bytes;
+  c.deadline = clock::now() + batch_limit(draft_.ttl);
+  c.receiver = std::make_shared<record_receiver>(weak_from_this(), again);
+  c.tag = i;
+  if (!cluster_->send(i, c)) renewal_->reopened(i, false);
+}
+
+void keeper::recorded(node_index i, const wire::reply* r, bool again) {
+  const fault why = r == nullptr ? fault::silent : replies::open(*r);
+  const bool forgot = why == fault::script_missing;
+  if (forgot) cluster_->load_again(i);
+  const std::lock_guard hold(mutex_);
+  if (closed_ || !renewal_) return;  // The record is being deleted.
+  if (forgot && !again) return reopen(i, true);
+  renewal_->reopened(i, why == fault::none);
 }
 
 void keeper::unrecorded(node_set where) {
   const std::lock_guard hold(mutex_);
   if (closed_ || denied_ || !renewal_) return;
   for_each(where, [this](node_index i) {
-    for_each(renewal_->session_missing(i).reopen, [this](node_index j) { reopen(j); });
+    for_each(renewal_->session_missing(i).reopen, [this](node_index j) { reopen(j, false); });
   });
 }
 
