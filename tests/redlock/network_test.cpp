@@ -11,8 +11,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace holdfast::redlock_tests {
@@ -24,12 +26,13 @@ namespace {
 
 /// Every node behind a proxy.
 struct far_nodes {
-  explicit far_nodes(std::size_t count, const server::options& o = {}) : nodes(count, o) {
+  explicit far_nodes(std::size_t count, const server::options& o = {}, duration max_ttl = 1s)
+      : nodes(count, o) {
     for (std::size_t i = 0; i < count; ++i) {
       links.push_back(std::make_unique<process::proxy>(nodes[i].port()));
       nodes.reach(i, links[i]->address());
     }
-    nodes.init(1s);
+    nodes.init(max_ttl);
   }
   five_nodes nodes;
   std::vector<std::unique_ptr<process::proxy>> links;
@@ -268,6 +271,34 @@ TEST(redlock_network, a_record_that_is_written_again_does_not_outlive_a_close) {
   EXPECT_TRUE(succeeded(s.close()));
   // The answer that asks for the script comes behind the close.
   EXPECT_FALSE(eventually([&] { return nodes.count(key) != 0; }, 1500ms));
+}
+
+/// Fault matrix: a session with a longer ttl is opened when the sessions have been looked through
+/// and a shorter max_ttl is not written yet | who asked for that is told
+TEST(redlock_network, a_session_that_came_before_a_shorter_max_ttl_was_written_is_told) {
+  using namespace engines::redlock;
+  far_nodes far(3, {}, 60s);
+  auto of = store::open(far.nodes.url("node_timeout=1s")).value();
+  const session short_lived = of.open_session({.ttl = 2s}).value();
+  for (auto& link : far.links) link->delay(200ms);
+  auto c = far.nodes[2].connect();
+  c.command({"MONITOR"});
+  std::promise<result<redlock::overview>> told;
+  std::thread operators(
+      [&] { told.set_value(redlock::recover(far.nodes.url("node_timeout=1s"), {.max_ttl = 2s})); });
+  // The answer to the last page is on its way.
+  while (const auto said = c.read(10s)) {
+    if (said->text.find(scripts::list.sha1) != std::string::npos) break;
+  }
+  std::this_thread::sleep_for(20ms);
+  const auto came = of.open_session({.ttl = 30s});
+  operators.join();
+  ASSERT_TRUE(came) << came.error().message();
+  const auto done = told.get_future().get();
+  ASSERT_FALSE(done) << "a node that restarts empty waits for 2 s alone";
+  EXPECT_EQ(done.error(), errc::busy);
+  EXPECT_THAT(done.error().message(),
+              testing::HasSubstr("1 session that came meanwhile has a ttl above 2s, up to 30s"));
 }
 
 /// Fault matrix: all nodes black-holed | the holder is told in time; acquires end within their

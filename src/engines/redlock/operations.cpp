@@ -2,9 +2,9 @@
 
 #include "core/lease.hpp"
 #include "core/redlock/founding.hpp"
-#include "engines/redlock/census.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
+#include "engines/redlock/long_sessions.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/latch.hpp"
 #include "io/process_identity.hpp"
@@ -187,52 +187,16 @@ std::string other_max_ttl(const settings& s, duration recorded, const std::strin
          "same";
 }
 
-/// A node that loses its state after the change waits for the new max_ttl alone. Who holds with a
-/// longer ttl has a record of his session, unless he uses no tokens or another program.
-result<void> long_sessions_ended(const std::shared_ptr<cluster>& c, duration max_ttl) {
-  const auto seen = std::make_shared<core::listing>();
-  const auto done = std::make_shared<io::latch>();
-  std::make_shared<census>(c, [seen, done](core::listing l) {
-    *seen = std::move(l);
-    done->open();
-  })->start();
-  done->wait();
-  if (seen->what != core::status::ok) {
-    return error(errc::unavailable,
-                 "whether a session has a ttl above " + print_duration(max_ttl) +
-                     " cannot be seen: " + seen->text +
-                     ". A node that loses its state after the change would grant too early what "
-                     "such a one holds. Nothing was written");
-  }
-  duration longest{};
-  std::size_t count = 0;
-  for (const auto& s : seen->sessions) {
-    longest = std::max(longest, s.ttl);
-    count += s.ttl > max_ttl ? 1U : 0U;
-  }
-  if (count == 0) return {};
-  const bool one = count == 1;
-  return error(errc::busy,
-               std::to_string(count) + (one ? " session has" : " sessions have") + " a ttl above " +
-                   print_duration(max_ttl) + ", up to " + print_duration(longest) +
-                   ": a node that loses its state after the change would grant too early what " +
-                   (one ? "it holds" : "they hold") +
-                   ". Stop the holders first (ls --sessions names them); what is left of one that "
-                   "was killed ends with its ttl. Nothing was written");
-}
-
 /// What has to be so before `max_ttl` is written.
 result<void> may_set(const std::shared_ptr<cluster>& c, const founding::config& config,
-                     std::string_view verb) {
+                     std::string_view verb, bool shortens) {
   // For recover it is no reason to leave a store as it is: others may have another URL.
   if (const auto misfit = ttl_above(c->set(), config.max_ttl); verb == "init" && !misfit.empty()) {
     return error(errc::invalid_argument, misfit + ". Take a shorter ttl in it, or --max-ttl " +
                                              print_duration(*c->set().ttl) +
                                              " or more; nothing was written");
   }
-  // No session has a longer ttl than the nodes allowed.
-  if (config.max_ttl >= kept_max_ttl(*c)) return {};
-  return long_sessions_ended(c, config.max_ttl);
+  return shortens ? long_sessions_ended(c, config.max_ttl) : result<void>();
 }
 
 result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, const char* verb,
@@ -262,10 +226,15 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
       all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
     return all;
   }
-  if (auto may = may_set(c, config, verb); !may) return may.error();
+  // No session has a longer ttl than the nodes allowed.
+  const bool shortens = config.max_ttl < kept_max_ttl(*c);
+  if (auto may = may_set(c, config, verb, shortens); !may) return may.error();
   const auto failed = write_all(c, *writes);
   for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
   wait_ready(c);
+  if (shortens && failed.empty()) {
+    if (auto none = none_came_meanwhile(c, config.max_ttl); !none) return none.error();
+  }
   if (failed.empty()) {
     overview all = look_over(c);
     if (all.trouble) return all;
