@@ -1,6 +1,14 @@
+#include "core/store_url.hpp"
+#include "engines/redis/commands.hpp"
+#include "engines/redis/master.hpp"
+#include "engines/redis/settings.hpp"
+#include "io/loop.hpp"
+#include "tests/process/proxy.hpp"
 #include "tests/redis_engine/contested.hpp"
 
 #include <filesystem>
+#include <future>
+#include <string>
 #include <thread>
 
 /// A replica that is promoted, at the address where clients look for the master.
@@ -90,6 +98,46 @@ TEST_F(failover, an_old_master_that_lives_on_keeps_nobodys_lock) {
   }));
   EXPECT_FALSE(seen.still(first, *held)) << "two holders";
   EXPECT_THAT(seen.violations(), testing::IsEmpty());
+}
+
+TEST_F(failover, a_script_that_was_made_for_the_server_before_counts_for_nothing) {
+  namespace redis = engines::redis;
+  server old(node()), copy(node());
+  attach(copy, old);
+  for (const redis::script* s : redis::scripts::all) {
+    copy.command({"SCRIPT", "LOAD", std::string(s->text)});
+  }
+  process::proxy link(old.port());
+  const std::string at = "redis://" + link.address() + "?max_ttl=1s&replicas=ignore";
+  await(open(at + "&assume_fresh=yes"), status::ok);
+  const auto loop = io::loop::start().value();
+  const auto m = std::make_shared<redis::master>(
+      redis::read_settings(core::store_url::parse(at).value()).value(), loop);
+  m->start();
+  ASSERT_EQ(m->look().trouble, "");
+  std::promise<std::string> told;
+  m->run(
+      [&](std::string_view nonce) {
+        // The connection is another one when this is sent, and its server not judged yet.
+        promote(copy);
+        link.lead_to(copy.port());
+        link.delay(400ms);
+        const auto connects = m->count().connects;
+        old.kill();
+        for (int ms = 0; ms < 20'000 && m->count().connects == connects; ++ms) {
+          std::this_thread::sleep_for(1ms);
+        }
+        return redis::commands::sweep_more(nonce);
+      },
+      true,
+      [&](const redis::master::answer& a) {
+        told.set_value(a.reply == nullptr ? a.failure.text : "answered: " + a.reply->text);
+      });
+  // On a machine that is busy for so long it has been judged by then.
+  EXPECT_THAT(told.get_future().get(), testing::AnyOf(testing::HasSubstr("connection was replaced"),
+                                                      testing::HasSubstr("HFNOTADMITTED")))
+      << "the copy may lack what somebody else was granted last";
+  m->close(0s);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ class one_answer final : public io::redis_receiver {
 /// One script on its way.
 struct master::job {
   maker make{};
+  std::uint64_t connection{};  ///< On which the life was read that it was made for.
   bool writes{};
   bool loaded_again{};
   on_answer then{};
@@ -85,6 +86,7 @@ void master::send(const std::shared_ptr<job>& j) {
     const std::lock_guard hold(mutex_);
     nonce = nonce_;
     no.failure = why_;
+    j->connection = connects_;
   }
   if (nonce.empty()) return j->then(no);
   const std::string bytes = j->make(nonce);
@@ -141,11 +143,25 @@ void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
     return send(again);
   }
   if (replies::is_not_admitted(*a.reply)) inspect();
-  if (!j->writes || a.reply->is(wire::reply_kind::error)) {
+  const bool done = !a.reply->is(wire::reply_kind::error);
+  if (done && !is_connection(j->connection)) {
+    answer no;
+    no.failure = {status::unknown, "redis node " + settings_.node.text() +
+                                       ": its connection was replaced before it was sent"};
+    return j->then(no);
+  }
+  if (!j->writes || !done) {
     return j->then({.reply = a.reply, .failure = {}});
   }
   j->kept = *a.reply;
   if (j->half_done.exchange(true)) copied(*j, 0);
+}
+
+/// The one that is up. Behind another one there may be a server with a copy of the data, which may
+/// lack what was granted last, and which was not judged yet.
+bool master::is_connection(std::uint64_t number) const {
+  const std::lock_guard hold(mutex_);
+  return number == connects_;
 }
 
 void master::sweep() {

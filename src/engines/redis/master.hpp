@@ -119,6 +119,7 @@ class master final : public std::enable_shared_from_this<master> {
   void await_replicas(const std::shared_ptr<job>& j);
   void copied(const job& j, std::int64_t have) const;
   void finish(const std::shared_ptr<job>& j, const io::redis_answer& a);
+  bool is_connection(std::uint64_t number) const;
   core::reply no_answer(const io::redis_answer& a) const;
   static core::status status_of(errc code) noexcept;
 
