@@ -72,7 +72,9 @@ struct session_status {
 ///
 /// What it does **not** promise: to survive fork(2). The child of a fork holds nothing; every call
 /// on an inherited session or lock there answers `lost`, and its destructor does nothing. (The
-/// child does keep the file description that proves life; close its descriptors or exec.) Nor to
+/// child does keep the file description that proves life; close its descriptors or exec. One that
+/// was forked where a thread of the library runs a function of yours must exec or _exit there: to
+/// return from that function stops the child.) Nor to
 /// let go of anything once main() has returned: on stores with servers, an object with static
 /// storage leaves what it held to the ttl, and calls from there may answer `unavailable`.
 ///

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <csignal>
+#include <future>
 #include <memory>
 #include <optional>
 
@@ -53,7 +55,42 @@ TEST(fork, the_child_holds_nothing_and_says_so) {
   EXPECT_TRUE(std::move(*held).release());
 }
 
-#if !HOLDFAST_UNDER_TSAN  // It does not support new threads in a forked child.
+#if !HOLDFAST_UNDER_TSAN  // It does not support threads in a forked child.
+/// How a child ended that was given some seconds.
+int end_of(pid_t child) {
+  int how = 0;
+  for (int tries = 0; tries < 1'000; ++tries) {
+    if (::waitpid(child, &how, WNOHANG) == child) return how;
+    ::usleep(10'000);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &how, 0);
+  return how;
+}
+
+TEST(fork, the_child_may_not_return_from_a_callback_on_a_thread_of_the_library) {
+  auto first = open("memory:fork3").value();
+  auto s = open("memory:fork3").value();
+  auto held = std::make_optional(first.acquire(lock_name("x")).value());
+  std::promise<pid_t> forked;
+  s.acquire(lock_name("x"), {.wait = 20s}, [&](const result<lock>&) {
+    const pid_t child = ::fork();
+    if (child != 0) forked.set_value(child);
+  });
+  held.reset();
+  const int how = end_of(forked.get_future().get());
+  EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT) << how;
+  EXPECT_TRUE(s.acquire(lock_name("x"), {.wait = 5s})) << "its parent goes on";
+}
+
+TEST(fork, the_child_may_return_from_a_callback_that_its_own_thread_runs) {
+  auto s = open("memory:fork4").value();
+  pid_t child = -1;
+  s.acquire(lock_name("x"), {}, [&](const result<lock>&) { child = ::fork(); });
+  if (child == 0) ::_exit(code(s.acquire(lock_name("y"))) == errc::lost ? 0 : 1);
+  EXPECT_EQ(end_of(child), 0);
+}
+
 TEST(fork, the_child_may_open_a_session_of_its_own) {
   auto s = open("memory:fork2");
   ASSERT_TRUE(s);

@@ -3,6 +3,7 @@
 #include "client/acquisition.hpp"
 #include "client/await.hpp"
 #include "client/failure.hpp"
+#include "client/user_code.hpp"
 #include "io/background.hpp"
 #include "io/fork_mark.hpp"
 
@@ -157,7 +158,10 @@ void session_core::look_around() {
 
 void session_core::tell(const machine::change& c, duration remaining) noexcept {
   if (is_final(c.to)) {
-    stop_.request_stop();
+    {
+      const user_code here;
+      stop_.request_stop();
+    }
     locks_.stop();
     auto all = locks_.all();
     for (const auto& g : all.held) g->lose(c.to, c.reason);

@@ -1,9 +1,14 @@
 #include "tests/engine/library_threads.hpp"
 
+#include "core/sanitizer.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <csignal>
 #include <future>
 #include <memory>
 
@@ -68,6 +73,35 @@ TEST_F(redlock_callbacks, a_key_of_a_failed_try_goes_though_the_last_owner_of_it
     EXPECT_EQ(gone.get(), errc::busy);
     EXPECT_TRUE(nodes.comes_to("a", 2, 5s)) << "ours stays for its ttl";
   }
+}
+
+/// Fault matrix: a completion forks, and the child returns from it | the child is stopped; its
+/// parent keeps its connections and its locks
+TEST_F(redlock_callbacks, a_child_that_returns_from_one_leaves_its_parent_alone) {
+#if HOLDFAST_UNDER_TSAN
+  GTEST_SKIP() << "TSan knows no child that goes on with a thread of its parent";
+#endif
+  session s = nodes.open("ttl=2s");
+  auto held = s.try_acquire(lock_name("held")).value();
+  const pid_t parent = ::getpid();
+  for (int i = 0; i < 200; ++i) {
+    std::promise<void> told;
+    auto done = told.get_future();
+    pid_t child = -1;
+    s.acquire(lock_name("a" + std::to_string(i % 4)), {.wait = 10s}, [&](const result<lock>& l) {
+      EXPECT_TRUE(l) << l.error().message();
+      if (i % 50 == 0) child = ::fork();
+      if (::getpid() == parent) told.set_value();
+    });
+    ASSERT_EQ(done.wait_for(20s), std::future_status::ready) << "its answer is gone";
+    if (child <= 0) continue;
+    ::usleep(100'000);
+    ::kill(child, SIGKILL);
+    int how = 0;
+    EXPECT_EQ(::waitpid(child, &how, 0), child);
+    EXPECT_TRUE(WIFSIGNALED(how) && WTERMSIG(how) == SIGABRT) << how;
+  }
+  EXPECT_TRUE(succeeded(held.check()));
 }
 
 TEST_F(redlock_callbacks, nodes_are_not_asked_about_on_a_thread_of_the_library) {
