@@ -16,7 +16,7 @@
 /// nodes, bring it back; on a thread of the library, which must not wait, all of it is refused with
 /// `invalid_argument`. Locks are taken as on every store; see holdfast/session.hpp.
 ///
-/// With tokens each node keeps a small record of itself (DESIGN of the store: docs/redlock.md). A
+/// With tokens each node keeps a small record of itself (docs/redlock.md, "On the wire"). A
 /// node that lost its record does not vote until it has rejoined; when a majority lost theirs, no
 /// rule can tell what was granted, and a person decides by recover().
 namespace holdfast::redlock {
@@ -32,7 +32,7 @@ struct node_info {
   bool durable{};         ///< It syncs every write before it answers (`appendfsync always`).
   bool recorded{};        ///< It has a node record; the rest comes from there.
   std::string id;         ///< Of the node, given by init().
-  std::uint64_t epoch{};  ///< Zero: it lost its state and has not rejoined.
+  std::uint64_t epoch{};  ///< Zero: it lost its state, or its clock stepped; it has to rejoin.
   std::uint64_t floor{};  ///< No token was above it.
   duration max_ttl{};     ///< The longest ttl that its scripts accept.
 };
@@ -85,7 +85,8 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {
 /// Errors: as init(); it needs a majority of the nodes. `invalid_argument` also: a node belongs to
 /// a store with another list. `busy`: a majority votes, so nothing is lost that it could bring
 /// back; a node that does not vote yet does so by itself when what it lost has ended. `busy` also:
-/// another `max_ttl` is to be set, and the nodes have records of sessions with a longer ttl.
+/// another `max_ttl` is to be set, and a node that answers does not vote, or the nodes have records
+/// of sessions with a longer ttl; `unavailable` also: too few can be looked through for those.
 HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
 
 }  // namespace holdfast::redlock

@@ -26,8 +26,9 @@ class session_core;
 /// How to open a session. Every member has a default that suits a first try.
 ///
 /// Choosing a ttl: it is how long others wait for a holder that hangs, and how long the store may
-/// fail to answer before the holder has to stop. On a `local:` store a holder whose process dies is
-/// replaced at once whatever the ttl is; on `redlock://` only its ttl ends what it held.
+/// fail to answer before the holder has to stop. A holder whose process dies is replaced at once,
+/// whatever the ttl is, by who waits on the same host; on `memory:` and `redlock://` only its ttl
+/// ends what it held.
 struct session_options {
   /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
   /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s, or the store's max_ttl where
@@ -163,9 +164,10 @@ class HOLDFAST_EXPORT session {
 ///
 /// `local:PATH` is the embedded engine (an empty PATH means the default: `/var/lib/holdfast` for
 /// root, else `$XDG_STATE_HOME/holdfast` or `~/.local/state/holdfast`); `memory:NAME` is for tests,
-/// shared by everyone in this process who opens the same NAME; `redlock://HOST,HOST,HOST` is a
-/// majority of independent Redis servers, set up once by redlock::init() in holdfast/redlock.hpp.
-/// See docs/stores.md for the grammar.
+/// shared by everyone in this process who opens it; `redis://HOST`, `etcd://HOST,HOST` and
+/// `zookeeper://HOST,HOST` keep sessions on servers; `redlock://HOST,HOST,HOST` is a majority of
+/// independent Redis servers, set up once by redlock::init() in holdfast/redlock.hpp. See
+/// docs/stores.md for the grammar.
 ///
 /// Errors: `invalid_argument` (URL, options, servers that may not be nodes, a thread of the
 /// library), `unsupported` (a file system without the needed guarantees, an engine that was not

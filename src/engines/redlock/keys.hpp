@@ -34,7 +34,7 @@ inline constexpr std::string_view everybody{"all"};
 std::string token_key(std::string_view lock);
 
 /// The record of one session on one node, a hash that lives for the session's ttl from its opening
-/// or its last renewal there, and for max_ttl once it is denied:
+/// or its last renewal there, and for max_ttl * (1 + rho) + margin once it is denied:
 /// `denied` (0 or 1), `denied_by`, `denied_why`, `ttl` (milliseconds), and what open() was given.
 /// A denied one may consist of the first three only.
 std::string session_key(std::string_view id);
