@@ -35,7 +35,6 @@ attempt::step attempt::answered(node_index i, const node_vote& v, time_point now
   const bool wild = config_.tokens && (v.counter == 0 || v.counter > token_max.value);
   votes_[i] = v.what == vote::granted && wild ? node_vote::of(fault::garbled) : v;
   if (v.what == vote::taken) taken_.add(i);
-  if (v.why == fault::epoch_moved) newer_epoch_ = std::max(newer_epoch_, v.epoch);
   if (votes_[i].what == vote::granted) {
     granted_.add(i);
     const bool late = token_.value != 0 && v.counter > token_.value;
@@ -152,7 +151,6 @@ errc attempt::reason(node_set pending) const noexcept {
     return said > most;
   };
   if (more_than_spare(fault::denied)) return errc::denied;
-  if (more_than_spare(fault::config_differs)) return errc::invalid_argument;
   if (more_than_spare(fault::ttl_too_long)) return errc::invalid_argument;
   // Of this name, for this user: waiting cannot help.
   if (more_than_spare(fault::permission)) return errc::invalid_argument;

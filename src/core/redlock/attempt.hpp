@@ -88,8 +88,6 @@ class attempt {
   bool meets_endless() const noexcept;
   static constexpr std::string_view endless_key =
       "that key has no ttl: it is no lock of a Redlock client, and stays until somebody deletes it";
-  /// A larger epoch than the attempt's that a node answered with, else zero.
-  std::uint64_t newer_epoch() const noexcept { return newer_epoch_; }
   const node_vote& vote_of(node_index i) const noexcept { return votes_[i]; }
 
  private:
@@ -120,7 +118,6 @@ class attempt {
   errc why_{};
   bool too_late_{};
   bool timed_out_{};
-  std::uint64_t newer_epoch_{};
   per_node<node_vote> votes_{};
 };
 

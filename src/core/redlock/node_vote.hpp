@@ -33,7 +33,6 @@ enum class fault : std::uint8_t {
   too_many_clients,  ///< "ERR max number of clients reached"
   not_admitted,      ///< Its record is missing, of another nonce, or still waits.
   epoch_moved,       ///< Its epoch is not the attempt's; `epoch` is what it has.
-  config_differs,    ///< Its record is of another list of nodes.
   ttl_too_long,      ///< Above the record's max_ttl.
   session_missing,   ///< It has no record of the session.
   denied,            ///< The session is denied there.
@@ -51,7 +50,6 @@ enum class fault : std::uint8_t {
 struct fault_action {
   vote means{vote::failed};
   bool look_again{};   ///< Read the node's record and run_id again before it votes again.
-  bool permanent{};    ///< Repeating cannot help until a person acts: tell the observer.
   const char* text{};  ///< For messages: "is loading its data".
 };
 

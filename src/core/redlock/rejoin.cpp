@@ -42,8 +42,7 @@ void rejoin::allow(duration max_ttl) noexcept {
 
 rejoin::step rejoin::begin(const std::vector<other>& others, time_point now) {
   const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
-  missing_ = others.size() < enough ? enough - others.size() : 0;
-  if (missing_ > 0) return pause(now);
+  if (others.size() < enough) return pause(now);
   state_ = state::sealing;
   deadline_ = now + config_.timeout;
   for (const other& o : others) highest_ = std::max(highest_, o.epoch);
@@ -78,8 +77,7 @@ rejoin::step rejoin::sealed(const seal& asked, const seal_reply& r, time_point n
 rejoin::step rejoin::finish_seal(time_point now) {
   const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
   highest_ = std::max(highest_, epoch_);
-  missing_ = sealed_.size() < enough ? enough - sealed_.size() : 0;
-  if (missing_ > 0) return pause(now);
+  if (sealed_.size() < enough) return pause(now);
   state_ = state::writing;
   return now < config_.ready ? rest() : write_now(now);
 }
@@ -104,9 +102,7 @@ rejoin::step rejoin::written(write_reply r, time_point now) {
   if (state_ != state::writing) return rest();
   if (r == write_reply::failed) return pause(now);
   state_ = r == write_reply::written ? state::done : state::overtaken;
-  step s;
-  s.finished = true;
-  return s;
+  return rest();
 }
 
 /// Two drivers that overtook each other's seals must not do so again.

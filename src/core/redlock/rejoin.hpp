@@ -48,8 +48,9 @@ enum class write_reply : std::uint8_t { written, changed, failed };
 ///
 /// The wait is for time: who was granted before the loss may still hold. The seal is for tokens: a
 /// grant that counted this node before the loss either was confirmed on a sealed node before its
-/// floor was read, or is refused there afterwards. Wait first, then seal: the other order is broken
-/// in 13 steps. All reachable others are sealed, so that no node is left behind in an old epoch.
+/// floor was read, or is refused there afterwards. Wait first, then read: floors that are read
+/// before the wait are broken without the seal (models/tokens.pml, READ_THEN_WAIT). All reachable
+/// others are sealed, so that no node is left behind in an old epoch.
 ///
 /// A driver that dies is repeated by any other, with a higher epoch.
 ///
@@ -70,7 +71,6 @@ class rejoin {
   struct step {
     std::vector<seal> seals{};
     std::optional<write> record{};
-    bool finished{};  ///< done or overtaken; said once.
     time_point wake{time_point::max()};
   };
   /// One other node that is admitted and connected.
@@ -90,10 +90,6 @@ class rejoin {
   step written(write_reply r, time_point now);
 
   state current() const noexcept { return state_; }
-  node_index node() const noexcept { return config_.node; }
-  time_point ready() const noexcept { return config_.ready; }
-  /// Others that are missing for the seal; more than zero explains why it does not go on.
-  std::size_t missing() const noexcept { return missing_; }
   const node_record& result() const noexcept { return record_; }
 
  private:
@@ -111,7 +107,6 @@ class rejoin {
   node_set asked_;
   node_set answered_;
   node_set sealed_;
-  std::size_t missing_{};
   time_point deadline_{};
   bool sent_write_{};
   backoff pause_;
