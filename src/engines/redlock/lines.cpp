@@ -66,7 +66,7 @@ lines::place lines::join(const std::string& name, const std::shared_ptr<lined_up
   if (l.waiters.size() > 1) return place::behind;
   l.parted = time_point::max();
   if (l.subscribed.empty()) l.seat = seat_;
-  l.lets_by = l.rivals && clock::now() - l.called < courtesy_limit;
+  l.lets_by = l.others == rivals::wait && clock::now() - l.called < courtesy_limit;
   return l.lets_by ? place::courtesy : place::first;
 }
 
@@ -128,15 +128,15 @@ lines::parting lines::part_here(const std::string& name) {
   const bool waits = !l.waiters.empty();
   p.seat = l.seat;
   p.listens_at = l.subscribed;
-  p.rivals = l.rivals;
-  p.alone = l.alone;
+  p.others = l.others;
   const time_point now = clock::now();
   if (l.streak == 0) l.streak_began = now;
-  p.keeps = waits && (++l.streak <= streak_max || (l.alone && now - l.streak_began < alone_limit));
+  const bool is_alone = l.others == rivals::none && now - l.streak_began < alone_limit;
+  p.keeps = waits && (++l.streak <= streak_max || is_alone);
   // Counting costs the nodes as much as the release: once before it may go to others.
   p.counts = !p.keeps || l.streak % streak_max == 0;
   if (p.counts) l.none = {};
-  l.lets_by = waits && !p.keeps && l.rivals;
+  l.lets_by = waits && !p.keeps && l.others == rivals::wait;
   if (p.keeps) return p;
   l.streak = 0;
   l.called = now;
@@ -146,10 +146,10 @@ lines::parting lines::part_here(const std::string& name) {
 
 void lines::parted(const std::string& name, const parting& how) {
   if (!how.seat) return;
-  const auto what = how.keeps    ? cue::freed
-                    : how.rivals ? cue::others
-                    : how.alone  ? cue::strangers
-                                 : cue::heard;
+  const auto what = how.keeps                    ? cue::freed
+                    : how.others == rivals::wait ? cue::others
+                    : how.others == rivals::none ? cue::strangers
+                                                 : cue::heard;
   // It may have left in this moment.
   if (!tell_first(name, what) && how.keeps) pass_on(name);
 }
@@ -165,8 +165,7 @@ void lines::others_wait(const std::string& name) {
     found->second.called = clock::now();
     linger(name, found->second);
   }
-  found->second.rivals = true;
-  found->second.alone = false;
+  found->second.others = rivals::wait;
 }
 
 void lines::nobody_waits(const std::string& name, node_index i) {
@@ -180,8 +179,7 @@ void lines::nobody_waits(const std::string& name, node_index i) {
     // The one where they would listen must be among them.
     if (!where || !l.none.has(*where)) return;
     if (l.none.size() < cluster_->majority()) return;
-    l.rivals = false;
-    l.alone = true;
+    l.others = rivals::none;
     if (!std::exchange(l.lets_by, false)) return;
   }
   tell_first(name, cue::heard);

@@ -84,12 +84,14 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   /// somebody waits here.
   void pass_on(const std::string& name);
 
+  /// Whether clients of other processes wait for a lock. One node is enough to know that they do; a
+  /// majority has to deny it.
+  enum class rivals : std::uint8_t { unknown, wait, none };
   /// How a holder of this process lets a lock go.
   struct parting {
-    bool keeps{};                    ///< For the next one of this process: nobody else is called.
-    bool counts{};                   ///< The nodes say whether others wait.
-    bool rivals{};                   ///< Others wait, as far as we know.
-    bool alone{};                    ///< The other way round; neither: nobody can tell.
+    bool keeps{};   ///< For the next one of this process: nobody else is called.
+    bool counts{};  ///< The nodes say whether others wait.
+    rivals others{};
     std::optional<unsigned> seat{};  ///< Ours; nothing when there is no line here.
     node_set listens_at{};           ///< Where we would hear a call ourselves.
     node_set calls_at{};             ///< Where others hear one, if they do.
@@ -130,9 +132,8 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     /// stays until a moment after that.
     time_point parted{time_point::max()};
     time_point streak_began{};
-    int streak{};         ///< How often in a row the lock stayed in this process.
-    bool rivals{};        ///< A node said that others wait, and no majority denied it since.
-    bool alone{};         ///< The other way round.
+    int streak{};  ///< How often in a row the lock stayed in this process.
+    rivals others{};
     node_set none{};      ///< Nodes that said of the last release that nobody else waits there.
     time_point called{};  ///< When a release of this process last called others.
     duration circle{};    ///< From then until our seat was called.
