@@ -1,10 +1,10 @@
 #include "engines/redlock/census.hpp"
 
+#include "core/fnv1a.hpp"
 #include "engines/redlock/commands.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <functional>
 
 namespace holdfast::engines::redlock {
 
@@ -153,10 +153,8 @@ core::listing census::result() {
   }
   all.what = status::ok;
   if (!verdict) all.text = verdict.error().message();
-  std::uint64_t seen = 0xcbf29ce484222325U;
-  const auto mix = [&seen](const std::string& text) {
-    seen = (seen ^ std::hash<std::string>{}(text)) * 0x100000001b3U;
-  };
+  std::uint64_t seen = core::fnv1a_basis;
+  const auto mix = [&seen](const std::string& text) { seen = core::fnv1a(text + "\n", seen); };
   // May have what the others have.
   const node_set unseen = node_set::all(cluster_->size()) - complete_;
   for (const auto& [name, values] : locks_) {
