@@ -1,3 +1,4 @@
+#include "core/rounds_test.hpp"
 #include "wire/etcd_replies.hpp"
 #include "wire/etcd_requests.hpp"
 #include "wire/protobuf.hpp"
@@ -89,7 +90,7 @@ TEST(etcd_replies, a_transaction_is_read_with_what_it_contains) {
 
 TEST(etcd_replies, a_transaction_nested_deeper_than_asked_for_is_refused) {
   std::string bytes = txn_bytes(1, range_bytes("key"));
-  for (int i = 0; i < 10'000; ++i) bytes = txn_bytes(4, bytes);
+  for (int i = 0; i < core::shortened(10'000); ++i) bytes = txn_bytes(4, bytes);
   EXPECT_FALSE(decode_txn(bytes));
 }
 
