@@ -102,7 +102,7 @@ result<first_sights> first_sights_file::add(const first_sights& notes) const {
   const locked_byte held(file->get(), 0);
   const first_sights there = read();
   first_sights all = there;
-  all.merge(notes);
+  all.add(notes, clock::now());
   const first_sights kept = that_fits(all);
   if (kept == there) return kept;
   if (auto done = replace_text(where, name_.c_str(), text_of(kept), 0600); !done) {

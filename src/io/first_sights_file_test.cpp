@@ -96,13 +96,24 @@ TEST(first_sights_file, two_processes_that_write_at_once_lose_nothing) {
   EXPECT_EQ(file.read().all().size(), 80U);
 }
 
+/// Looked at once more after the first note of it, which says nothing of what was synced.
+core::redlock::first_sights keep_durable(const first_sights_file& file, const std::string& node,
+                                         const std::string& run_id) {
+  core::redlock::first_sights notes;
+  notes.note_process(node, run_id, true, clock::now() - 3600s);
+  notes = file.keep(notes).there;
+  EXPECT_FALSE(notes.is_durable(node, run_id));
+  notes.note_process(node, run_id, true, clock::now());
+  EXPECT_EQ(file.keep(notes).trouble, "");
+  return notes;
+}
+
 TEST(first_sights_file, what_a_node_was_stays_when_there_are_too_many) {
   const tests::temporary_directory directory;
   const time_point seen = clock::now() - 3600s;
-  core::redlock::first_sights notes;
-  notes.note_process("a", "r1", true, seen);
-  for (int i = 0; i < 300; ++i) notes.recall("n" + std::to_string(i), seen + i * 1ms + 1ms);
   const first_sights_file file(directory.path(), "redlock://a");
+  core::redlock::first_sights notes = keep_durable(file, "a", "r1");
+  for (int i = 0; i < 300; ++i) notes.recall("n" + std::to_string(i), seen + i * 1ms + 1ms);
   EXPECT_EQ(file.keep(notes).there.all().size(), first_sights_file::notes_max);
   EXPECT_TRUE(file.read().is_durable("a", "r1"));
 }
@@ -111,9 +122,7 @@ TEST(first_sights_file, what_a_node_was_stays_when_there_are_too_many) {
 TEST(first_sights_file, notes_that_say_too_much_and_cannot_be_replaced_are_removed) {
   const tests::temporary_directory directory;
   const first_sights_file file(directory.path(), "redlock://a");
-  core::redlock::first_sights notes;
-  notes.note_process("a", "r1", true, clock::now() - 2s);
-  ASSERT_EQ(file.keep(notes).trouble, "");
+  const auto notes = keep_durable(file, "a", "r1");
   // Where the new file would be written there is something that cannot be removed.
   for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     const std::string path = entry.path();

@@ -44,6 +44,7 @@ admission::step admission::kept(const first_sights& asked, const first_sights& t
   if (config_.tokens) return finish(std::move(s), now);
   asked_ = asked;
   there_ = there;
+  sights_.follow_only(there);
   sights_.merge(there);
   for (node_index i = 0; i < config_.nodes; ++i) {
     const node_state& n = nodes_[i];

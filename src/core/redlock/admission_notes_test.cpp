@@ -21,8 +21,10 @@ store of_durable_nodes() {
   for (auto& f : s.facts) f.durable = true;
   s.connect_all(t0);
   s.keep(t0);
+  s.keep(t0 + 1ms);
   s.tick(t0 + wait);
   EXPECT_EQ(s.a.voters().size(), 3U);
+  EXPECT_TRUE(s.file.is_durable("host0", "run0"));
   return s;
 }
 
@@ -109,6 +111,40 @@ TEST(admission_notes, that_cannot_be_kept_keep_out_only_who_they_say_too_much_of
   EXPECT_EQ(s.a.voters(), node_set::only(2));
   s.serve(s.a.kept(s.a.sights(), {}, later), later);
   EXPECT_EQ(s.a.voters(), node_set::all(3)) << "who has no notes waits";
+}
+
+/// One that synced less may have been there in between: who saw it voted for it without a note.
+TEST(admission_notes, that_cannot_be_kept_let_no_process_follow_another) {
+  store s = of_durable_nodes();
+  restart(s, 0, true, t0 + 100s);
+  s.serve(s.a.kept(s.a.sights(), {}, t0 + 101s), t0 + 101s);
+  EXPECT_EQ(s.a.voters(), node_set::only(1) | node_set::only(2));
+  s.tick(t0 + 100s + wait);
+  EXPECT_TRUE(s.a.voters().has(0)) << "it waited like any other";
+}
+
+TEST(admission_notes, that_were_lost_are_not_brought_back_by_who_missed_what_came_since) {
+  store s = of_durable_nodes();
+  store late = s;
+  late.serve(late.a.disconnected(0, t0 + 99s), t0 + 99s);
+  restart(s, 0, false, t0 + 100s);
+  const time_point later = t0 + 100s + wait;
+  s.serve(s.a.kept(s.a.sights(), {}, later), later);
+  ASSERT_TRUE(s.a.voters().has(0)) << "it grants, and there is no note of it";
+  late.file = {};
+  restart(late, 1, true, later);
+  late.keep(later);
+  EXPECT_TRUE(late.file.process_at("host0")) << "the notes begin anew with what it knows";
+  store next = without_records();
+  next.a = admission({.nodes = 3, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, late.file);
+  next.facts = late.facts;
+  next.file = late.file;
+  restart(next, 0, true, later + 1s);
+  next.keep(later + 1s);
+  EXPECT_FALSE(next.a.voters().has(0)) << "what was granted there is lost";
+  restart(late, 0, true, later + 2s);
+  late.keep(later + 2s);
+  EXPECT_FALSE(late.a.voters().has(0)) << "nor for who was there all the time";
 }
 
 /// Who was served, or whose user was, may hold what the node granted.

@@ -84,8 +84,8 @@ struct store {
   /// With tokens off: the notes go to a file at once, while `keeps`.
   void keep(time_point now) {
     const first_sights asked = a.sights();
-    file.merge(asked);
-    serve(a.kept(asked, file, now), now);
+    file.add(asked, now);
+    serve(a.kept(asked, file, now), now + 1ns);
   }
 
   admission a;

@@ -159,6 +159,34 @@ void first_sights::merge(const first_sights& other) {
   }
 }
 
+void first_sights::believe_less(const std::string& node, const noted& what, const process& is,
+                                time_point at) {
+  forget(word_of(node, what.is));
+  // It was there when it was seen, whatever came before it.
+  if (what.is.follows) seen_.insert_or_assign(is.run_id, what.at);
+  seen_.insert_or_assign(word_of(node, is), at);
+}
+
+void first_sights::add(const first_sights& notes, time_point now) {
+  first_sights believed = notes;
+  for (const auto& [node, what] : notes.nodes()) {
+    if (process_at(node) || (!what.is.durable && !what.is.follows)) continue;
+    process is = what.is;
+    is.durable = is.follows = false;
+    believed.believe_less(node, what, is, now);
+  }
+  merge(believed);
+}
+
+void first_sights::follow_only(const first_sights& shared) {
+  for (const auto& [node, what] : nodes()) {
+    if (!what.is.follows || shared.process_at(node)) continue;
+    process is = what.is;
+    is.follows = false;
+    believe_less(node, what, is, what.at);
+  }
+}
+
 bool first_sights::overstate(const first_sights& other) const {
   return std::ranges::any_of(nodes(), [&other](const auto& one) {
     const auto is = other.process_at(one.first);

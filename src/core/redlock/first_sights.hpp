@@ -46,6 +46,13 @@ class first_sights {
   /// Takes over what another process of this boot has noted meanwhile. No wait that either of the
   /// two sees ends sooner for it, but that of a life or process that the other saw earlier.
   void merge(const first_sights& other);
+  /// Takes the notes of one process into those that all share. A note of a node that these have
+  /// none of says when its process was first seen, and nothing of what was synced there: there may
+  /// have been another one, seen by who could not keep it or whose note is gone, and this process
+  /// missed it. Who looks again after `now` knows.
+  void add(const first_sights& notes, time_point now);
+  /// For the same reason no process here follows another where `shared` has nothing of its node.
+  void follow_only(const first_sights& shared);
   /// Whether they say of a node that all was synced there, and `other`, which knows more, does not
   /// say so of the same process.
   bool overstate(const first_sights& other) const;
@@ -66,6 +73,7 @@ class first_sights {
     time_point since{};
   };
   static std::string word_of(const std::string& node, const process& p);
+  void believe_less(const std::string& node, const noted& what, const process& is, time_point at);
   static noted safer_of(const noted& a, const noted& b);
   std::map<std::string, noted> nodes() const;
 

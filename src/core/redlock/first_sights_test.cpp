@@ -124,6 +124,42 @@ TEST(first_sights, a_process_follows_none_across_one_that_another_saw_to_sync_le
   EXPECT_EQ(both.note("r3", t0 + 20s), t0 + 9s);
 }
 
+TEST(first_sights, that_all_share_believe_who_looked_since_they_began) {
+  first_sights mine;
+  mine.note_process("a", "r1", true, t0);
+  first_sights shared;
+  shared.add(mine, t0 + 5s);
+  EXPECT_EQ(is_at(shared, "a"), "r1");
+  EXPECT_EQ(shared.all().at("r1"), t0) << "it was there by then";
+  first_sights stale;
+  stale.note_process("a", "r1", true, t0 + 4s);
+  shared.add(stale, t0 + 6s);
+  EXPECT_EQ(is_at(shared, "a"), "r1") << "that was before";
+  mine.merge(shared);
+  mine.note_process("a", "r1", true, t0 + 7s);
+  shared.add(mine, t0 + 8s);
+  EXPECT_EQ(is_at(shared, "a"), "r1 durable");
+  mine.note_process("a", "r2", true, t0 + 9s);
+  shared.add(mine, t0 + 10s);
+  EXPECT_EQ(is_at(shared, "a"), "r2 durable follows");
+}
+
+TEST(first_sights, no_process_follows_another_where_the_shared_ones_have_nothing_of_its_node) {
+  first_sights mine;
+  mine.note_process("a", "r1", true, t0);
+  mine.note_process("a", "r2", true, t0 + 5s);
+  first_sights shared;
+  shared.add(mine, t0 + 6s);
+  EXPECT_EQ(is_at(shared, "a"), "r2");
+  EXPECT_EQ(shared.all().at("r2"), t0 + 5s);
+  auto kept = mine;
+  kept.follow_only(shared);
+  EXPECT_EQ(kept, mine);
+  mine.follow_only({});
+  EXPECT_EQ(is_at(mine, "a"), "r2 durable");
+  EXPECT_EQ(mine.all().at("r2"), t0 + 5s);
+}
+
 TEST(first_sights, nor_across_a_process_that_turned_to_sync_less) {
   first_sights a;
   a.note_process("a", "r1", true, t0);
