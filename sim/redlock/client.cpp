@@ -6,15 +6,15 @@ namespace holdfast::sim::redlock {
 
 using namespace std::chrono_literals;
 
-client::client(world& w, int place, std::uint32_t session, host_clock& clock,
-               core::redlock::first_sights sights, duration ttl)
+client::client(world& w, int place, std::uint32_t session, host_clock& clock, notes_file& notes,
+               duration ttl)
     : world_(w),
       place_(place),
       session_(session),
       ttl_(ttl),
       clock_(clock),
       links_(w.nodes()),
-      roster_(*this, std::move(sights)),
+      roster_(*this, notes),
       keeper_(*this) {
   for (int lock = 0; lock < w.setup.locks && ttl > duration::zero(); ++lock) {
     contenders_.push_back(std::make_unique<contender>(*this, static_cast<std::uint32_t>(lock)));

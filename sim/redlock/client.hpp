@@ -19,8 +19,8 @@ class client {
   using node_index = core::redlock::node_index;
 
   /// `ttl`: of its session; without one it has none and wants no lock, like an operator's command.
-  client(world& w, int place, std::uint32_t session, host_clock& clock,
-         core::redlock::first_sights sights, duration ttl);
+  client(world& w, int place, std::uint32_t session, host_clock& clock, notes_file& notes,
+         duration ttl);
 
   void start();
   /// The process is gone: what it sent goes on, and nothing here happens any more.
@@ -29,6 +29,8 @@ class client {
   void stand_still_until(moment then) noexcept {
     if (paused_ <= world_.time.now()) paused_ = then;
   }
+  moment stands_still_until() const noexcept { return paused_; }
+  bool is_dead() const noexcept { return dead_; }
   void node_ended(node_index i);
   void cut_off(node_index i, moment until) noexcept { links_[i].cut_until = until; }
   void carry_to(node_index i, node_index other) noexcept { links_[i].leads_to = other; }

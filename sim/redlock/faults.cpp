@@ -34,6 +34,8 @@ void world::start_faults() {
   after(setup.recovers, &world::recover);
   after(setup.power_cuts, &world::power_cut);
   after(setup.disasters, &world::lose_majority);
+  after(setup.settings, &world::change_persistence);
+  after(setup.disk_hangs, &world::hang_disk);
   after(1s, &world::change_rates);
   after(setup.ttl / 4, &world::keep_any);
 }
@@ -153,6 +155,27 @@ void world::restart_durable() {
   end_life(i);
 }
 
+/// One that syncs keeps what it has; who does not may come back with anything that it had since.
+void world::change_persistence() {
+  const rl::node_index i = any_node();
+  host& h = at(i);
+  if (h.durable) {
+    h.older.clear();
+    keep_older(h);
+  } else {
+    restore_older(h);
+  }
+  h.durable = !h.durable;
+  events.note(time.now(), h.durable ? "restarted, syncs again" : "restarted, syncs no more", i);
+  end_life(i);
+}
+
+void world::hang_disk() {
+  notes_file& f = notes_[static_cast<std::size_t>(dice.index(notes_.size()))];
+  f.hangs_until = time.now() + dice.between(setup.ttl / 8, setup.hang_most_in_ttls * setup.ttl);
+  events.note(time.now(), "disk hangs", &f - notes_.data());
+}
+
 void world::restore_backup() { restore_backup_of(any_node()); }
 
 void world::unload_scripts() {
@@ -254,6 +277,7 @@ void world::heal() {
   healed_ = true;
   events.note(time.now(), "healed", 0);
   for (host& h : hosts_) h.unreachable_until = {};
+  for (notes_file& f : notes_) f.hangs_until = {};
   for (const auto& c : clients_) c->heal();
   operator_->heal();
 }

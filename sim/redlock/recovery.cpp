@@ -24,7 +24,7 @@ std::vector<rl::founding::node> nodes_of(client& c) {
     n.votes = n.answered && seen.voters().has(i);
     n.facts = seen.facts_of(i);
     n.at = n.facts.at;
-    n.fresh = "n" + std::to_string(c.of().fresh());
+    n.fresh = std::string("n") + std::to_string(c.of().fresh());
     nodes.push_back(std::move(n));
   }
   return nodes;
@@ -64,7 +64,8 @@ void recovery::try_later() {
 
 void recovery::begin() {
   const auto place = static_cast<int>(world_.setup.clients);
-  now_ = std::make_unique<client>(world_, place, ++runs_, clock_, rl::first_sights{}, 0s);
+  notes_ = {};
+  now_ = std::make_unique<client>(world_, place, ++runs_, clock_, notes_, 0s);
   const duration timeout = world_.setup.node_timeout;
   if (!world_.healed() && world_.dice.chance(800'000)) {
     const auto away = static_cast<rl::node_index>(world_.dice.index(world_.nodes()));

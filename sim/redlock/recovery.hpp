@@ -46,6 +46,7 @@ class recovery {
 
   world& world_;
   host_clock clock_{std::chrono::seconds{150}, 0};
+  notes_file notes_{};
   duration wanted_;
   duration allowed_;  ///< The longest ttl of sessions that begin.
   bool lost_most_{};

@@ -32,8 +32,8 @@ rl::seal_reply reply_of(const node::answer& a) {
 
 }  // namespace
 
-roster::roster(client& of, rl::first_sights sights)
-    : of_(of), admission_(config_of(of.of().setup, of.session()), std::move(sights)) {}
+roster::roster(client& of, notes_file& notes)
+    : of_(of), admission_(config_of(of.of().setup, of.session()), notes.there), notes_(of, notes) {}
 
 void roster::look(node_index i) { look(i, occasion::needed); }
 
@@ -135,15 +135,12 @@ void roster::serve(const step& s) {
   rl::for_each(s.reconnect, [&](node_index i) { of_.disconnect(i); });
   tick_at(s.wake);
   open_where_missing();
-  keep_notes();
+  notes_.keep(admission_.sights());
   judge();
 }
 
-/// They are there at once: what is lost of them, and what others note, no switch removes.
-void roster::keep_notes() {
-  if (of_.of().setup.tokens || admission_.sights() == kept_) return;
-  kept_ = admission_.sights();
-  serve(admission_.kept(kept_, kept_, of_.local()));
+void roster::kept(const rl::first_sights& asked, const rl::first_sights& there) {
+  serve(admission_.kept(asked, there, of_.local()));
 }
 
 void roster::judge() {

@@ -2,6 +2,7 @@
 
 #include "core/redlock/admission.hpp"
 #include "sim/redlock/node.hpp"
+#include "sim/redlock/notes.hpp"
 #include "sim/schedule.hpp"
 
 #include <functional>
@@ -17,7 +18,7 @@ class roster {
   using node_index = core::redlock::node_index;
   using node_set = core::redlock::node_set;
 
-  roster(client& of, core::redlock::first_sights sights);
+  roster(client& of, notes_file& notes);
 
   /// Reads clocks and nodes again and again.
   void poll();
@@ -26,13 +27,13 @@ class roster {
   void doubted(node_index i);
   void told_time(node_index i, server_time at, time_point sent);
   void session_missing(node_index i);
+  void kept(const core::redlock::first_sights& asked, const core::redlock::first_sights& there);
 
   node_set voters() const noexcept { return admission_.voters(); }
   /// Voters, and those of an older epoch: what they have is still extended.
   node_set intact() const noexcept;
   std::uint64_t epoch() const noexcept { return admission_.epoch(); }
   node::ballot ballot_of(node_index i) const { return admission_.ballot_of(i); }
-  const core::redlock::first_sights& sights() const noexcept { return admission_.sights(); }
   std::string explain(node_index i) const;
   core::redlock::admission::standing standing_of(node_index i) const noexcept {
     return admission_.standing_of(i);
@@ -52,11 +53,10 @@ class roster {
   void seal(const core::redlock::seal& s);
   void open_where_missing();
   void tick_at(time_point when);
-  void keep_notes();
 
   client& of_;
   core::redlock::admission admission_;
-  core::redlock::first_sights kept_{};
+  note_writer notes_;
   node_set opened_;
   time_point tick_{time_point::max()};
   node_index turn_{};

@@ -48,6 +48,8 @@ constexpr std::array switches{
                 "records",
                 {},
                 rule_switch::seen::in_records},
+    rule_switch{"vote_after_note", &rules::vote_after_note, nullptr, "notes"},
+    rule_switch{"lost_notes_stay_lost", &rules::lost_notes_stay_lost, nullptr, "notes"},
     rule_switch{"look_for_recover", &rules::look_for_recover, nullptr, "recovered"},
     rule_switch{"compare_nonce", nullptr, &script_rules::compare_nonce, "proxies"},
     rule_switch{"keep_floor", nullptr, &script_rules::keep_floor, "calm"},

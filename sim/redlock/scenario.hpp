@@ -17,6 +17,7 @@ struct scenario {
   int clients{3};
   int locks{2};
   bool tokens{true};
+  bool one_user{};  ///< On one host: the clients have one clock and one file of notes.
   /// Of all sessions, and the nodes' max_ttl; the shortest of both where recovers change them.
   duration ttl{std::chrono::milliseconds{400}};
   duration node_timeout{std::chrono::milliseconds{20}};
@@ -31,10 +32,14 @@ struct scenario {
   int hits{};    ///< Of grants: the node loses its state just after.
   int splits{};  ///< Of attempts: one node is reached at once, one late, the others long after.
   int forget{};  ///< The node forgets the cached counter of a lock.
+  int disk_failures{};  ///< Of attempts to keep notes.
 
-  int durable{};           ///< So many nodes sync every write.
-  duration losses{};       ///< A node loses its state, or has an older one again.
-  duration restarts{};     ///< A durable node restarts.
+  int durable{};          ///< So many nodes sync every write.
+  duration losses{};      ///< A node loses its state, or has an older one again.
+  duration restarts{};    ///< A durable node restarts.
+  duration settings{};    ///< A node restarts and syncs no more, or does again.
+  duration disk_hangs{};  ///< Of the clients' notes, up to so many ttls:
+  int hang_most_in_ttls{4};
   duration unloads{};      ///< A node forgets its scripts.
   duration backups{};      ///< A durable node restarts with an older state.
   duration clock_steps{};  ///< Of a node's wall clock.

@@ -18,10 +18,11 @@ constexpr unsigned rewrites_most = 20;  ///< Each client may do the same once.
 }  // namespace
 
 world::world(const scenario& s, std::uint64_t seed)
-    : setup(s), dice(seed), judge(setup, [this] { return time.now(); }) {
+    : setup(s), dice(seed), disk_dice(~seed), judge(setup, [this] { return time.now(); }) {
   hosts_.resize(static_cast<std::size_t>(s.nodes));
   found_nodes();
-  for (int i = 0; i < s.clients; ++i) {
+  notes_.resize(s.one_user ? 1 : static_cast<std::size_t>(s.clients));
+  for (std::size_t i = 0; i < notes_.size(); ++i) {
     client_clocks_.emplace_back(dice.between(100s, 200s), dice.between(-rate_error, rate_error));
   }
   clients_.resize(static_cast<std::size_t>(s.clients));
@@ -33,7 +34,7 @@ world::~world() = default;
 void world::found_nodes() {
   for (host& h : hosts_) {
     const auto i = static_cast<int>(&h - hosts_.data());
-    h.run_id = "r" + std::to_string(fresh());
+    h.run_id = std::string("r") + std::to_string(fresh());
     h.durable = i < setup.durable;
     h.wall = host_clock(1'000'000s + dice.between(0s, setup.clocks_apart),
                         dice.between(-rate_error, rate_error));
@@ -57,11 +58,10 @@ void world::found_nodes() {
 
 void world::start_client(int place) {
   const auto p = static_cast<std::size_t>(place);
-  rl::first_sights sights;
-  if (clients_[p]) sights = clients_[p]->nodes().sights();
   if (clients_[p]) ended_.push_back(std::move(clients_[p]));
-  clients_[p] = std::make_unique<client>(*this, place, sessions_++, client_clocks_[p],
-                                         std::move(sights), operator_->ttl_of_next());
+  const std::size_t on = host_of(place);
+  clients_[p] = std::make_unique<client>(*this, place, sessions_++, client_clocks_[on], notes_[on],
+                                         operator_->ttl_of_next());
   clients_[p]->start();
 }
 

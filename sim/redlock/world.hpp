@@ -3,6 +3,7 @@
 #include "sim/host.hpp"
 #include "sim/random.hpp"
 #include "sim/redlock/node.hpp"
+#include "sim/redlock/notes.hpp"
 #include "sim/redlock/oracle.hpp"
 #include "sim/redlock/scenario.hpp"
 #include "sim/schedule.hpp"
@@ -84,6 +85,7 @@ class world {
 
   const scenario setup;
   random dice;
+  random disk_dice;  ///< Of its own: what notes take leaves the other faults as they are.
   schedule time;
   trace events;
   oracle judge;
@@ -95,6 +97,9 @@ class world {
   void after(duration mean, void (world::*fault)());
   core::redlock::node_index any_node() {
     return static_cast<core::redlock::node_index>(dice.index(hosts_.size()));
+  }
+  std::size_t host_of(int place) const noexcept {
+    return setup.one_user ? 0 : static_cast<std::size_t>(place);
   }
   client& any_client();
   std::size_t disturbed() const;
@@ -110,6 +115,8 @@ class world {
   void restart_durable();
   void restore_backup();
   void unload_scripts();
+  void change_persistence();
+  void hang_disk();
   void step_clock();
   void power_cut();
   void outage();
@@ -131,7 +138,8 @@ class world {
   void drain();
 
   std::vector<host> hosts_;
-  std::vector<host_clock> client_clocks_;
+  std::vector<host_clock> client_clocks_;  ///< By host of clients, as are their notes.
+  std::vector<notes_file> notes_;
   std::vector<std::unique_ptr<client>> clients_;
   std::vector<std::unique_ptr<client>> ended_;  ///< Their messages are still under way.
   std::unique_ptr<recovery> operator_;

@@ -28,6 +28,7 @@ void admission::settle_without_record(node_index i, time_point now) {
 /// That a process syncs its writes no longer is seen late anyway: it votes while that is written,
 /// but not when it cannot be.
 bool admission::is_kept(node_index i) const {
+  if (!active.vote_after_note) return true;
   const node_facts& f = nodes_[i].facts;
   const auto there = there_.process_at(f.address);
   const bool same = there && there->run_id == f.run_id;

@@ -1,5 +1,7 @@
 #include "core/redlock/first_sights.hpp"
 
+#include "core/redlock/rules.hpp"
+
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -168,6 +170,7 @@ void first_sights::believe_less(const std::string& node, const noted& what, cons
 }
 
 void first_sights::add(const first_sights& notes, time_point now) {
+  if (!active.lost_notes_stay_lost) return merge(notes);
   first_sights believed = notes;
   for (const auto& [node, what] : notes.nodes()) {
     if (process_at(node) || (!what.is.durable && !what.is.follows)) continue;
@@ -179,6 +182,7 @@ void first_sights::add(const first_sights& notes, time_point now) {
 }
 
 void first_sights::follow_only(const first_sights& shared) {
+  if (!active.lost_notes_stay_lost) return;
   for (const auto& [node, what] : nodes()) {
     if (!what.is.follows || shared.process_at(node)) continue;
     process is = what.is;

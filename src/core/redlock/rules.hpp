@@ -31,7 +31,9 @@ struct rules {
   bool step_like_restart = true;        ///< A node whose clock stepped is put out like a restart.
   bool record_is_no_step = true;        ///< The record that another wrote is no step of the clock.
   bool answer_of_its_write = true;      ///< An answer says nothing of the write that followed it.
-  bool look_for_recover = true;  ///< What only an operator brings back is looked at meanwhile.
+  bool vote_after_note = true;       ///< tokens off: no process votes that the notes do not have.
+  bool lost_notes_stay_lost = true;  ///< A note that was lost says less when it is added again.
+  bool look_for_recover = true;      ///< What only an operator brings back is looked at meanwhile.
 };
 
 #if defined(HOLDFAST_MUTABLE_RULES)

@@ -212,6 +212,23 @@ bool what_an_operator_may_have_written_is_looked_at() {
   return a.tick(t0 + 1s).look.has(0);
 }
 
+bool a_process_that_is_not_noted_does_not_vote() {
+  admission a({.nodes = 3, .tokens = false, .max_ttl = 60s, .timeout = 50ms, .seed = 1});
+  node_facts f = facts(0);
+  f.record.reset();
+  a.found(0, f, "x", t0);
+  a.tick(t0 + takeover_after(60s));
+  return a.voters().empty();
+}
+
+bool what_a_lost_note_said_is_not_said_again() {
+  first_sights mine;
+  mine.note_process("a", "r1", true, t0);
+  first_sights shared;
+  shared.add(mine, t0 + 1s);
+  return !shared.is_durable("a", "r1");
+}
+
 renewal::answer ours(bool is) {
   renewal::answer a;
   a.ours.set(0, is);
@@ -295,6 +312,8 @@ constexpr guarded all[] = {
     {"record_is_no_step", &rules::record_is_no_step, a_record_that_another_wrote_is_no_step},
     {"answer_of_its_write", &rules::answer_of_its_write,
      the_answer_to_an_earlier_write_is_not_taken_for_a_later_one},
+    {"vote_after_note", &rules::vote_after_note, a_process_that_is_not_noted_does_not_vote},
+    {"lost_notes_stay_lost", &rules::lost_notes_stay_lost, what_a_lost_note_said_is_not_said_again},
     {"look_for_recover", &rules::look_for_recover, what_an_operator_may_have_written_is_looked_at},
     {"late_grant_from_attempt", &rules::late_grant_from_attempt,
      a_late_grant_is_worth_what_its_attempt_is}};
