@@ -111,8 +111,10 @@ void master::await_replicas(const std::shared_ptr<job>& j) {
   c.deadline = clock::now() + 2 * settings_.node_timeout;
   c.receiver =
       std::make_shared<one_answer>([self = shared_from_this(), j](const io::redis_answer& a) {
-        if (j->half_done.exchange(true))
-          self->copied(*j, a.reply != nullptr ? a.reply->integer : 0);
+        if (!j->half_done.exchange(true)) return;
+        // On a connection that has written nothing, WAIT says at once that all have it.
+        const bool tells = a.reply != nullptr && self->is_connection(j->connection);
+        self->copied(*j, tells ? a.reply->integer : 0);
       });
   if (!connection_->send(c)) c.receiver->answered(0, {});
 }
