@@ -205,9 +205,14 @@ std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_li
   std::optional<int> ended;
   std::optional<result<lock>> answer;
   while (!(answer = events_->take_acquired())) {
+    if (ended) {
+      // What is left is the answer to the cancellation. Nobody reads the signals any more: those
+      // that came behind the one that ended the wait would wake us again and again.
+      poll_for(1s, awake_for::events);
+      continue;
+    }
     line.draw();
     poll_for(1s);
-    if (ended) continue;  // What is left is the answer to the cancellation.
     ended = end_of_wait(&st);
     if (ended) cancel.request_stop();
   }
@@ -442,12 +447,12 @@ std::optional<int> wrapper::next_signal() {
   return static_cast<int>(info.ssi_signo);
 }
 
-void wrapper::poll_for(duration limit) {
-  std::array<pollfd, 3> watched{{{signal_fd_.get(), POLLIN, 0},
-                                 {events_->fd(), POLLIN, 0},
+void wrapper::poll_for(duration limit, awake_for what) {
+  std::array<pollfd, 3> watched{{{events_->fd(), POLLIN, 0},
+                                 {signal_fd_.get(), POLLIN, 0},
                                  {guardian_->socket(), POLLIN, 0}}};
   const auto ms = static_cast<int>(std::max<std::int64_t>(limit / 1ms, 1));
-  ::poll(watched.data(), watched.size(), ms);
+  ::poll(watched.data(), what == awake_for::events ? 1 : watched.size(), ms);
   events_->drain();
 }
 

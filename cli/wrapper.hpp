@@ -72,7 +72,8 @@ class wrapper {
   void on_stopped(int signal);
   std::optional<int> next_signal();
   void forward_signals();
-  void poll_for(duration limit);
+  enum class awake_for { everything, events };
+  void poll_for(duration limit, awake_for what = awake_for::everything);
   int guardian_died(const std::string& how);
 
   const run_options& options_;

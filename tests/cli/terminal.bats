@@ -102,3 +102,30 @@ T
   wait $pid
   [[ $status == 0 ]] || { echo "$status $output"; return 1; }
 }
+
+@test "signals that come with the one that ends the wait draw no line again and again" {
+  hold_it
+  # A stopped process gets both at once, as timeout(1) sends them.
+  cat >talk.exp <<'T'
+set timeout 30
+spawn env $env(HOLDFAST) run x -- true
+expect_after timeout {exit 1} eof {exit 2}
+expect "next for"
+set waiter [exp_pid]
+exec kill -STOP $waiter
+exec kill -TERM $waiter
+exec kill -CONT $waiter
+set lines 0
+expect {
+  "next for" {incr lines; exp_continue}
+  timeout {exit 3}
+  eof
+}
+puts "lines $lines code [lindex [wait] 3]"
+T
+  run timeout 60 expect talk.exp
+  release
+  [[ $status == 0 ]] || { echo "$status $output"; return 1; }
+  # One may have been on its way to the terminal, or due.
+  [[ $output =~ 'lines '[01]' code 143' ]] || { echo "$output"; return 1; }
+}
