@@ -113,8 +113,12 @@ std::variant<opening, int> wrapper::open_in_time() {
     const not_opened& failed = std::get<not_opened>(opened);
     wait_left_ = left();
     if (!failed.passes || !may_open_again()) {
-      const std::string tried = told ? "; tried for " + rounded(clock::now() - began) : "";
-      return out_.fail(failed.why.code, failed.why.name, failed.why.text + tried);
+      const bool may_wait = failed.passes && options_.wait == forever && !wait_is_given() &&
+                            scheme_of(options_.store) != "local";
+      const std::string more = told       ? "; tried for " + rounded(clock::now() - began)
+                               : may_wait ? "; --wait DURATION goes on trying"
+                                          : "";
+      return out_.fail(failed.why.code, failed.why.name, failed.why.text + more);
     }
     if (!told) {
       const std::string most = options_.wait == forever ? "" : " for " + rounded(options_.wait);
@@ -127,9 +131,9 @@ std::variant<opening, int> wrapper::open_in_time() {
 }
 
 /// Without a wait that was asked for, a mistyped server would be waited for in silence, for ever.
-bool wrapper::may_open_again() const {
-  return settings_[key::wait].given() && wait_left_ > duration::zero();
-}
+bool wrapper::may_open_again() const { return wait_is_given() && wait_left_ > duration::zero(); }
+
+bool wrapper::wait_is_given() const { return settings_[key::wait].given(); }
 
 std::variant<opening, wrapper::not_opened> wrapper::open_once() {
   const auto failed = [this](const error& e, std::initializer_list<key> causes) {

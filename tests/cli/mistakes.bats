@@ -313,3 +313,9 @@ T
   says HOLDFAST_STORE
   [[ $output != *password_file* ]]
 }
+
+@test "a local store that cannot be used is not advised to be waited for" {
+  : >file
+  expect 69 holdfast run x --store "local:$PWD/file" -- true
+  [[ $output != *--wait* ]]
+}
