@@ -163,6 +163,11 @@ std::string rounded(duration d) {
   return fmt::format("{}d{:02}h", s / 86400, s / 3600 % 24);
 }
 
+std::string rounded_up(duration d) {
+  const duration unit = d < 1s ? duration(1ms) : d < 1h ? duration(1s) : d < 24h ? 1min : 1h;
+  return rounded((d + unit - 1ns) / unit * unit);
+}
+
 std::string time_of_day() {
   const std::time_t now = std::time(nullptr);
   std::tm local{};

@@ -59,6 +59,8 @@ std::string harmless(std::string_view text);
 std::string time_of_day();
 std::string age(wall_time since);
 std::string rounded(duration d);
+/// Of a duration that is a bound.
+std::string rounded_up(duration d);
 
 /// "1 lock", "2 locks".
 std::string counted(std::size_t n, const char* what);

@@ -25,6 +25,11 @@ TEST(report_text, lengths_of_time_are_rounded_for_people) {
   EXPECT_EQ(rounded(123s), "2m03s");
   EXPECT_EQ(rounded(90min), "1h30m");
   EXPECT_EQ(rounded(76h), "3d04h");
+  EXPECT_EQ(rounded_up(999500us), "1s");
+  EXPECT_EQ(rounded_up(34302ms), "35s") << "nobody comes too early who waits so long";
+  EXPECT_EQ(rounded_up(35s), "35s");
+  EXPECT_EQ(rounded_up(59min + 59s + 1ms), "1h00m");
+  EXPECT_EQ(rounded_up(1h + 1s), "1h01m");
 }
 
 TEST(report_text, a_command_that_is_advised_names_the_store_that_was_an_option) {

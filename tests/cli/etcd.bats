@@ -71,6 +71,8 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
 @test "doctor tells servers, election and history" {
   expect 0 holdfast doctor
   says "$server answers, version 3." 'election timeout' 'compaction'
+  # Bounds, which are told as they are or as more: two thirds of 2 s, and twice that and 1 s.
+  says 'at most 1.334s' 'a failover may take 3.668s'
   expect 0 holdfast doctor --json
   json 'assert any(f["subject"] == "clocks" for f in a["findings"]), a'
 }

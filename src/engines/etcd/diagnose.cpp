@@ -88,9 +88,9 @@ void look_at_history(const inspection& seen, findings& all) {
 }
 
 // etcd gives no lease shorter than one and a half election timeouts, in whole seconds; it does not
-// tell the timeout itself.
+// tell the timeout itself. Upwards: it is a bound, from which the smallest ttl follows.
 duration election_timeout(const inspection& seen) {
-  return std::chrono::milliseconds(seen.lease_min * 2000 / 3);
+  return std::chrono::milliseconds((seen.lease_min * 2000 + 2) / 3);
 }
 
 void look_at_election(const inspection& seen, findings& all) {
