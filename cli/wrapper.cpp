@@ -490,8 +490,8 @@ int wrapper::finish(session& s, lock held, const message& ended) {
     // Not when others get it: a server that lost its state may grant nothing for longer.
     out_.warn(
         fmt::format("lock \"{}\": not released in the store, where it ends with its ttl "
-                    "({}): {}",
-                    printable_, rounded(ttl_), unreleased_));
+                    "({}), for which others may have to wait: {}",
+                    printable_, rounded_up(ttl_), unreleased_));
   }
   if (WIFSIGNALED(status)) return exit_of_signal(WTERMSIG(status));
   return WEXITSTATUS(status);

@@ -28,8 +28,9 @@ error not_ready(duration limit, bool tls) {
   // A server without TLS waits for the end of what it takes for a line.
   const char* why =
       tls ? "it does not speak TLS on this port" : "a firewall drops what is sent to it";
-  return {errc::unavailable, "it is not ready " + milliseconds_in(limit) +
-                                 " after connecting began; it hangs, or " + why};
+  return {errc::unavailable,
+          "it is not ready " + milliseconds_in(limit) +
+              " after connecting began; it hangs, this machine is too busy, or " + why};
 }
 
 error silent(duration limit) {

@@ -36,8 +36,8 @@ core::leave_reply reply_of(bool freed, const cluster& c) {
   if (!freed) {
     const std::string why = c.silent();
     r.text =
-        "too few nodes confirmed the release in time; it is repeated until the lock's ttl is "
-        "over" +
+        "too few nodes confirmed the release in time; only a process that goes on repeats it, "
+        "until the lock's ttl is over" +
         (why.empty() ? "" : "; " + why);
   }
   return r;

@@ -41,7 +41,7 @@ std::string too_long(duration ttl, duration most) {
   return "the ttl is " + print_duration(ttl) +
          "; max_ttl in the records of this store's nodes is " + print_duration(most) +
          ". Take a shorter ttl, or stop all holders and raise it: holdfast redlock recover " +
-         "--max-ttl, see docs/redlock.md";
+         "--max-ttl " + print_duration(ttl) + ", see docs/redlock.md";
 }
 
 }  // namespace

@@ -392,15 +392,19 @@ void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
     all.push_back(about("max_ttl", finding::level::warning, std::move(text)));
   };
   if (const auto text = other_max_ttl(c.set(), first, "the record of " + address); !text.empty()) {
-    warn(text + "; recover --max-ttl changes the records");
+    warn(text + "; holdfast redlock recover --max-ttl " + print_duration(c.set().max_ttl) +
+         " changes the records");
   }
   const auto other =
       std::ranges::find_if(records, [first = first](const auto& r) { return r.second != first; });
   if (other == records.end()) return;
+  const auto by_ttl = &std::pair<std::string, duration>::second;
+  const duration longest = std::ranges::max_element(records, {}, by_ttl)->second;
   warn("the records of nodes differ, " + print_duration(first) + " and " +
        print_duration(other->second) + " at " + other->first +
        ": a longer ttl is refused by some nodes, and the longest is waited out after a loss. When "
-       "all nodes vote and no lock is held: holdfast redlock recover --max-ttl");
+       "all nodes vote and no lock is held: holdfast redlock recover --max-ttl " +
+       print_duration(longest));
 }
 
 }  // namespace
