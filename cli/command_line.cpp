@@ -1,5 +1,7 @@
 #include "cli/command_line.hpp"
 
+#include "cli/near_match.hpp"
+
 #include <holdfast/duration.hpp>
 #include <holdfast/lock_name.hpp>
 #include <holdfast/store.hpp>
@@ -80,7 +82,10 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
   for (const key which : causes) {
     if (s[which].from == origin::file) places += (places.empty() ? "" : ", ") + s[which].place;
   }
-  const std::string text = subject + ": " + e.message();
+  std::string text = subject + ": " + e.message();
+  if (e.message().starts_with("unknown store URL scheme")) {
+    text += hint(scheme_of(store_url(s)), {"local", "redis", "redlock", "etcd", "zookeeper"});
+  }
   if (e.code() == errc::invalid_argument && !places.empty()) {
     return {to_int(exit_code::configuration), "configuration", places + ": " + text};
   }

@@ -48,7 +48,8 @@ struct typed {
       app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
     }
     app.add_option("--ttl", ttl,
-                   "How long a silent holder keeps it: 100ms to 1h\n"
+                   "How long a silent holder keeps it: 100ms to 1h; the store may allow\n"
+                   "less (max_ttl) or want more: holdfast doctor\n"
                    "(default: 30s, or the store's max_ttl if less)")
         ->type_name("DURATION")
         ->not_empty(leave_out);

@@ -45,14 +45,15 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
   return picture{st.url(), std::move(*all)};
 }
 
-std::vector<session_id> sessions_of(const target& t, const snapshot& all, const report& out,
+std::vector<session_id> sessions_of(const target& t, const picture& in, const report& out,
                                     int& code) {
+  const snapshot& all = in.all;
+  const std::string where = "store " + harmless(in.url);
   std::vector<session_id> found;
   if (!t.session.empty()) {
     const session_id id = *session_id::parse(t.session);
     if (find_session(all, id) != nullptr) found.push_back(id);
-    if (found.empty())
-      code = out.fail(exit_code::usage, "no session " + id.str() + " in the store");
+    if (found.empty()) code = out.fail(exit_code::usage, "no session " + id.str() + " in " + where);
     return found;
   }
   if (const lock_info* l = find_lock(all, t.name)) {
@@ -62,7 +63,7 @@ std::vector<session_id> sessions_of(const target& t, const snapshot& all, const 
   }
   if (found.empty()) {
     code = out.fail(exit_code::usage,
-                    "nobody holds \"" + lock_name(t.name).printable() + "\" in the store");
+                    "nobody holds \"" + lock_name(t.name).printable() + "\" in " + where);
   }
   return found;
 }

@@ -28,7 +28,7 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
 
 /// The sessions that `t` means: the one, or every holder of the lock. Empty after a sentence, for
 /// which `code` is the exit code.
-std::vector<session_id> sessions_of(const target& t, const snapshot& all, const report& out,
+std::vector<session_id> sessions_of(const target& t, const picture& in, const report& out,
                                     int& code);
 
 }  // namespace holdfast::cli

@@ -93,7 +93,7 @@ int replace_holder::run(const common_options& common, const target& which, const
   if (const int* code = std::get_if<int>(&seen)) return *code;
   const picture& p = std::get<picture>(seen);
   int code = 0;
-  const auto sessions = sessions_of(which, p.all, out, code);
+  const auto sessions = sessions_of(which, p, out, code);
   if (sessions.size() != 1) {
     return code != 0 ? code
                      : out.fail(exit_code::usage,

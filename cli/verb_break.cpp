@@ -23,14 +23,15 @@ int verb_break(const std::vector<std::string>& after_verb) {
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   store& st = std::get<store>(opened);
-  const auto all = st.list();
+  auto all = st.list();
   if (!all) return fail_in(st.url(), all.error(), out);
+  const picture seen{st.url(), std::move(*all)};
   int code = 0;
   auto json = json_head(st.url());
   json["broken"] = nlohmann::ordered_json::array();
   std::string text;
-  for (const session_id& id : sessions_of(which, *all, out, code)) {
-    const session_info* s = find_session(*all, id);
+  for (const session_id& id : sessions_of(which, seen, out, code)) {
+    const session_info* s = find_session(seen.all, id);
     const std::string owner = s == nullptr ? "?" : who(s->owner);
     if (const auto done = st.break_session(id); !done) {
       code = out.fail(done.error(), fmt::format("session {} of {} is not broken", id.str(), owner));

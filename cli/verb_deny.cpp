@@ -28,7 +28,7 @@ std::string told(const session_id& id, const snapshot& all, const denial& done) 
   return fmt::format("session {} of {} {}; what it holds is free within {}\n", id.str(),
                      s == nullptr ? "?" : who(s->owner),
                      done.already ? "had been denied before, nothing was changed" : "is denied",
-                     rounded(done.free_within));
+                     rounded_up(done.free_within));
 }
 
 nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
@@ -66,20 +66,21 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   store& st = std::get<store>(opened);
-  const auto all = st.list();
+  auto all = st.list();
   if (!all) return fail_in(st.url(), all.error(), out);
+  const picture seen{st.url(), std::move(*all)};
   int code = 0;
   auto json = json_head(st.url());
   json["denied"] = nlohmann::ordered_json::array();
   std::string text;
-  for (const session_id& id : sessions_of(which, *all, out, code)) {
+  for (const session_id& id : sessions_of(which, seen, out, code)) {
     const auto done = st.deny(id, operator_name(), why);
     if (!done) {
       const error& e = done.error();
       code = out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));
       continue;
     }
-    text += told(id, *all, *done);
+    text += told(id, seen.all, *done);
     json["denied"].push_back(json_of(id, *done));
   }
   // What was done is said also when another session could not be denied.

@@ -6,7 +6,8 @@
 #
 # RESOURCE has letters, digits and ._/- only; VALUE is any text, in whatever encoding.
 #
-# 0 when it was put, 77 stale, 64 a token that is malformed or of another lock, 69 no answer. Two
+# 0 when it was put, 77 stale, 64 a token that is malformed or of another lock, 69 no answer, or no
+# etcdctl. Two
 # keys hold what was seen: fence/RESOURCE/source and fence/RESOURCE/floor, 16 digits, so that etcd's
 # comparison of texts is one of numbers.
 
@@ -23,6 +24,11 @@ fence_no_answer() {
 }
 
 fenced_put() {
+  for fence_tool in etcdctl timeout od; do
+    command -v "$fence_tool" >/dev/null && continue
+    echo "fenced_put: there is no $fence_tool in PATH; nothing was put" >&2
+    return 69
+  done
   fence_value=${HOLDFAST_FENCING_TOKEN%%:*}
   fence_source=${HOLDFAST_FENCING_TOKEN#*:}
   case $fence_value in

@@ -20,6 +20,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view scheme = "file:";
 constexpr duration lock_limit = 5s;
+constexpr const char* maker = "; the first token that is checked or raised there makes it";
 
 error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
@@ -111,6 +112,9 @@ result<std::unique_ptr<floor_file>> floor_file::open(std::unique_ptr<io::folder>
     file = in->open(name, io::opening::create, code);
     if (!file && code == EEXIST) file = in->open(name, io::opening::write, code);
   }
+  if (!file && code == ENOENT) {
+    return error(errc::unavailable, in->at(name) + " is not there" + maker);
+  }
   if (!file) return io::file_failure("open", in->at(name), code);
   std::unique_ptr<floor_file> made(
       new floor_file(std::move(in), std::move(file), name, std::move(resource)));
@@ -141,7 +145,8 @@ result<void> floor_file::enter(missing what) {
     if (!small || !is_unfinished(page_view(head).first(*there))) {
       return damaged(path_ + " is not a floor file; it was not touched. Choose another file");
     }
-    if (what == missing::refuse) return error(errc::unavailable, path_ + " has no fence yet");
+    if (what == missing::refuse)
+      return error(errc::unavailable, path_ + " has no fence yet" + maker);
     if (auto made = write_header(); !made) return made;
   }
   if (auto good = check_stopped(); !good) return good;
@@ -150,7 +155,8 @@ result<void> floor_file::enter(missing what) {
   auto at = find();
   if (!at) return at.error();
   if (at->at.is != copies::state::blank) return {};
-  return error(errc::unavailable, path_ + " has no resource " + lock_name(resource_).printable());
+  return error(errc::unavailable,
+               path_ + " has no resource " + lock_name(resource_).printable() + maker);
 }
 
 result<void> floor_file::write_header() {

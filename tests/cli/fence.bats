@@ -91,9 +91,11 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
 @test "whoever only looks makes nothing" {
   setup_fence
   expect 69 holdfast fence show "$at" data
+  says 'is not there; the first token that is checked or raised there makes it'
   [[ ! -e floors ]]
   expect 0 holdfast fence check "$at" data 5
   expect 69 holdfast fence show "$at" date
+  says 'has no resource' 'the first token that is checked or raised there makes it'
   says 'date'
   expect 69 holdfast fence check "file:$BATS_TEST_TMPDIR/none/floors" data 5
   says "cannot open the directory $BATS_TEST_TMPDIR/none: " 'create it first'

@@ -314,8 +314,38 @@ T
   [[ $output != *password_file* ]]
 }
 
+@test "a store's scheme that was mistyped is guessed" {
+  for words in 'run x -- true' ls doctor; do
+    run holdfast ${words%% *} --store "loacl:$PWD/s" ${words#"${words%% *}"}
+    says 'unknown store URL scheme' '(did you mean "local"?)'
+  done
+  expect 64 holdfast ls --store rediss://h
+  says '(did you mean "redis"?)'
+  expect 64 holdfast ls --store quorum://h
+  [[ $output != *'did you mean'* ]]
+}
+
+@test "who finds nothing to end is told in which store" {
+  for verb in break deny; do
+    expect 64 holdfast $verb nope
+    says "nobody holds \"nope\" in store $store"
+    expect 64 holdfast $verb --session 0123456789abcdef0123456789abcdef
+    says "no session 0123456789abcdef0123456789abcdef in store $store"
+  done
+}
+
 @test "a local store that cannot be used is not advised to be waited for" {
   : >file
   expect 69 holdfast run x --store "local:$PWD/file" -- true
   [[ $output != *--wait* ]]
+}
+
+@test "the help has each verb's codes, and what a store may allow" {
+  for verb in run check deny verify redlock fence; do
+    expect 0 holdfast $verb --help
+    says 'redlock recover: a majority votes' 'in a floor file; verify: in the history' \
+      'no such session or holder'
+  done
+  expect 0 holdfast run --help
+  [[ $output =~ 'the store may allow'[[:space:]]+'less (max_ttl)' ]]
 }

@@ -32,7 +32,7 @@ is_waiting() {
 @test "the first use waits, and says for how long, unless it is said that nothing is held" {
   expect 69 holdfast run x --store "redis://$node?max_ttl=2s" -- true
   says "redis node $node" 'nothing is granted for another' 'assume_fresh=yes skips the wait'
-  says '; --wait DURATION goes on trying ['
+  says 'It passes by itself. Only where' '; --wait DURATION goes on trying ['
   expect 69 holdfast doctor --store "redis://$node?max_ttl=2s"
   says fault 'nothing is granted for another' 'max_ttl 2s' 'for 2s and a margin'
   expect 69 holdfast ls --store "redis://$node"

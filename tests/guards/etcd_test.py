@@ -2,7 +2,9 @@
 """guards/etcd_fence.sh on an etcd server of the test's own, through sh and etcdctl."""
 
 import os
+import shutil
 import subprocess
+import tempfile
 import threading
 import unittest
 
@@ -63,6 +65,18 @@ class EtcdGuard(Contract, unittest.TestCase):
 
     def read(self):
         return server.ctl("get", "--print-value-only", "data/books").stdout.rstrip("\n") or None
+
+    def test_without_etcdctl_the_tool_is_named_and_not_etcd(self):
+        with tempfile.TemporaryDirectory() as tools:
+            for tool in ("timeout", "od"):
+                os.symlink(shutil.which(tool), os.path.join(tools, tool))
+            done = subprocess.run(
+                [shutil.which("sh"), "-euc", f". {self.script}; fenced_put books data/books a"],
+                capture_output=True, text=True, timeout=20,
+                env={**server.environment, "PATH": tools, "HOLDFAST_FENCING_TOKEN": token(42)})
+        self.assertEqual(done.returncode, 69, done.stderr)
+        self.assertIn("there is no etcdctl in PATH; nothing was put", done.stderr)
+        self.assertNotIn("did not answer", done.stderr)
 
     def test_a_value_may_hold_quotes_and_backslashes(self):
         paragraphs = "header\n\n\nput \"other\" \"x\"\nend"

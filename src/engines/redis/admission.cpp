@@ -86,8 +86,8 @@ admission::verdict admission::wait_out(const sight& s, time_point now) {
   // Whoever was served before may be the very one who holds something.
   if (!was_ready_) {
     why +=
-        ". Only where nothing can be held, as at the very first use, ?assume_fresh=yes skips "
-        "the wait";
+        ". It passes by itself. Only where nothing can be held, as at the very first use, "
+        "?assume_fresh=yes skips the wait";
   }
   return wait{.until = until, .why = std::move(why)};
 }

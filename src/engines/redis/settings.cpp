@@ -25,8 +25,10 @@ constexpr std::uint64_t replicas_most = 100;
 result<io::node_address> node_of(const core::store_url& url) {
   if (url.hosts.empty()) return wrong("a redis URL names its server: redis://host");
   if (url.hosts.size() > 1) {
+    std::string all;
+    for (const std::string& host : url.hosts) all += (all.empty() ? "" : ",") + host;
     return wrong("redis:// is one server, the URL names " + std::to_string(url.hosts.size()) +
-                 "; several independent ones are redlock://" + url.hosts[0] + ",...");
+                 "; several independent ones are redlock://" + all);
   }
   return io::node_address::parse(url.hosts[0], default_port);
 }

@@ -49,7 +49,7 @@ TEST(settings, how_a_store_is_used_does_not_make_it_another) {
 
 TEST(settings, what_cannot_be_is_refused_by_name) {
   refused("redis:", "redis://host");
-  refused("redis://a,b", "redlock://a");
+  refused("redis://a,b:2,c", "redlock://a,b:2,c");
   refused("redis://h?max_ttl=1ms", "max_ttl");
   refused("redis://h?max_ttl=2h", "max_ttl");
   refused("redis://h?node_timeout=0s", "node_timeout");
