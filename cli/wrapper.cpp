@@ -113,11 +113,12 @@ std::variant<opening, int> wrapper::open_in_time() {
     const not_opened& failed = std::get<not_opened>(opened);
     wait_left_ = left();
     if (!failed.passes || !may_open_again()) {
-      const bool may_wait = failed.passes && options_.wait == forever && !wait_is_given() &&
-                            scheme_of(options_.store) != "local";
-      const std::string more = told       ? "; tried for " + rounded(clock::now() - began)
-                               : may_wait ? "; --wait DURATION goes on trying"
-                                          : "";
+      // Where there is a command to type, that is the way out.
+      const bool may_wait = failed.passes && options_.wait == forever &&
+                            !settings_[key::wait].given() && scheme_of(options_.store) != "local" &&
+                            failed.why.text.find(": holdfast ") == std::string::npos;
+      std::string more = may_wait ? "; --wait DURATION goes on trying" : "";
+      if (told) more = "; tried for " + rounded(clock::now() - began);
       return out_.fail(failed.why.code, failed.why.name, failed.why.text + more);
     }
     if (!told) {
@@ -131,9 +132,7 @@ std::variant<opening, int> wrapper::open_in_time() {
 }
 
 /// Without a wait that was asked for, a mistyped server would be waited for in silence, for ever.
-bool wrapper::may_open_again() const { return wait_is_given() && wait_left_ > duration::zero(); }
-
-bool wrapper::wait_is_given() const { return settings_[key::wait].given(); }
+bool wrapper::may_open_again() const { return settings_[key::wait].given() && wait_left_ > 0s; }
 
 std::variant<opening, wrapper::not_opened> wrapper::open_once() {
   const auto failed = [this](const error& e, std::initializer_list<key> causes) {

@@ -48,7 +48,6 @@ class wrapper {
   int open_and_run();
   std::variant<opening, int> open_in_time();
   bool may_open_again() const;
-  bool wait_is_given() const;
   std::variant<opening, not_opened> open_once();
   std::optional<fault> fault_of_needs(const store& st) const;
   int run_in(store& st, session& s, waiting_line& line);

@@ -49,6 +49,8 @@ ends_at_once() {
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" "$@" >said 2>&1 3>&- &
   pid=$!
+  # Until then SIGINT is ignored, as in all that a shell starts in the background.
+  until_true grep -qx "$(basename "$HOLDFAST")" "/proc/$pid/comm"
   sleep 0.5
   began=$(date +%s%3N)
   kill "-$signal" "$pid"
