@@ -29,6 +29,12 @@ std::variant<store, int> open_store(const common_options& given, const report& o
   return open_named(s, out);
 }
 
+std::variant<picture, int> picture_of(store& st, const report& out) {
+  auto all = st.list();
+  if (!all) return fail_in(st.url(), all.error(), out);
+  return picture{st.url(), std::move(*all)};
+}
+
 std::variant<picture, int> look_at_store(const common_options& given, const report& out) {
   settings s;
   if (const auto code = load_settings(s, given, out)) return *code;
@@ -38,11 +44,9 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
   }
   auto opened = open_named(s, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
-  store& st = std::get<store>(opened);
-  auto all = st.list();
-  if (!all) return fail_in(st.url(), all.error(), out);
-  warn_of_gaps(st.url(), *all, out);
-  return picture{st.url(), std::move(*all)};
+  auto seen = picture_of(std::get<store>(opened), out);
+  if (const auto* p = std::get_if<picture>(&seen)) warn_of_gaps(p->url, p->all, out);
+  return seen;
 }
 
 std::vector<session_id> sessions_of(const target& t, const picture& in, const report& out,

@@ -23,7 +23,10 @@ struct picture {
   snapshot all;
 };
 
-/// The same for a look: the usual store of a machine that has never used it is an empty one.
+/// What an opened store has, or the exit code after a sentence.
+std::variant<picture, int> picture_of(store& st, const report& out);
+
+/// Opened and looked at: the usual store of a machine that has never used it is an empty one.
 std::variant<picture, int> look_at_store(const common_options& given, const report& out);
 
 /// The sessions that `t` means: the one, or every holder of the lock. Empty after a sentence, for

@@ -23,9 +23,9 @@ int verb_break(const std::vector<std::string>& after_verb) {
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   store& st = std::get<store>(opened);
-  auto all = st.list();
-  if (!all) return fail_in(st.url(), all.error(), out);
-  const picture seen{st.url(), std::move(*all)};
+  const auto looked = picture_of(st, out);
+  if (const int* failed = std::get_if<int>(&looked)) return *failed;
+  const picture& seen = std::get<picture>(looked);
   int code = 0;
   auto json = json_head(st.url());
   json["broken"] = nlohmann::ordered_json::array();

@@ -7,9 +7,8 @@
 # RESOURCE has letters, digits and ._/- only; VALUE is any text, in whatever encoding.
 #
 # 0 when it was put, 77 stale, 64 a token that is malformed or of another lock, 69 no answer, or no
-# etcdctl. Two
-# keys hold what was seen: fence/RESOURCE/source and fence/RESOURCE/floor, 16 digits, so that etcd's
-# comparison of texts is one of numbers.
+# etcdctl. Two keys hold what was seen: fence/RESOURCE/source and fence/RESOURCE/floor, 16 digits,
+# so that etcd's comparison of texts is one of numbers.
 
 # The text between double quotes in a transaction of etcdctl, which ends at an empty line and would
 # replace what is not UTF-8: as \xHH, byte for byte.

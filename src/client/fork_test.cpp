@@ -94,8 +94,8 @@ TEST(fork, the_child_may_return_from_a_callback_that_its_own_thread_runs) {
 TEST(fork, the_child_may_open_a_session_of_its_own) {
   auto s = open("memory:fork2");
   ASSERT_TRUE(s);
-  // AddressSanitizer of gcc 12 does not take its allocator's lock for a fork, and the child would
-  // wait for a thread that it does not have: let those of the parent come to rest.
+  // AddressSanitizer does not take its allocator's lock for a fork, and the child would wait for a
+  // thread that it does not have: let those of the parent come to rest.
   ::usleep(300'000);
   const int wrong = in_child([&] {
     auto own = open("memory:fork2-child", {.ttl = 2s});
