@@ -88,13 +88,14 @@ function(holdfast_test_headers)
 endfunction()
 
 # holdfast_test(name [SINGLE_THREADED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...]
-#               [TIMEOUT s])
-# A GoogleTest program that sees the library's inside, registered test by test with ctest.
+#               [TIMEOUT s] [SHARDS n])
+# A GoogleTest program that sees the library's inside, registered test by test with ctest; with
+# HOLDFAST_TESTS_TOGETHER unit tests are registered as the one program that they are, in n parts.
 # TIMEOUT: of the reduced counts; the full ones have half an hour at least.
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 # FILTER: as --gtest_filter, which of its tests are registered.
 function(holdfast_test name)
-  cmake_parse_arguments(T "SINGLE_THREADED" "TIMEOUT;FILTER" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(T "SINGLE_THREADED" "TIMEOUT;FILTER;SHARDS" "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT HOLDFAST_BUILD_TESTS OR (T_SINGLE_THREADED AND HOLDFAST_THREADS_ONLY))
     return()
   endif()
@@ -111,7 +112,27 @@ function(holdfast_test name)
     holdfast_test_headers()
     target_precompile_headers(${name} REUSE_FROM holdfast_test_headers)
   endif()
+  if(HOLDFAST_TESTS_TOGETHER AND T_LABELS STREQUAL "unit")
+    holdfast_register_together(${name} "${T_SHARDS}")
+    return()
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 300 TEST_FILTER "${T_FILTER}"
     PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
+endfunction()
+
+# holdfast_register_together(name shards): script/test-results finds what each single test ended
+# with in the files of together/.
+function(holdfast_register_together name shards)
+  if(NOT shards)
+    set(shards 1)
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${name}.${shard} COMMAND ${name}
+      --gtest_output=xml:${PROJECT_BINARY_DIR}/together/${name}.${shard}.xml)
+    # COST: what takes long is to begin early.
+    set_tests_properties(${name}.${shard} PROPERTIES LABELS unit TIMEOUT 900 COST 500
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
+  endforeach()
 endfunction()

@@ -26,15 +26,6 @@ configure_and_build() {
   cmake --build "$to"
 }
 
-# build_holdfast PREFIX [-D...]: the library alone, installed.
-build_holdfast() {
-  local prefix=$1
-  shift
-  configure_and_build "$source" "$work/holdfast" -DHOLDFAST_BUILD_TESTS=OFF \
-    -DHOLDFAST_BUILD_CLI=OFF -DHOLDFAST_BUILD_EXAMPLES=OFF "$@"
-  cmake --install "$work/holdfast" --prefix "$prefix"
-}
-
 # use_find_package PREFIX: leaves $work/user/program and program_without_exceptions.
 use_find_package() {
   configure_and_build "$here/find_package" "$work/user" -DCMAKE_PREFIX_PATH="$1"
@@ -138,8 +129,13 @@ add_subdirectory() {
 }
 
 shared_with_local_only() {
-  build_holdfast "$work/stage" -DBUILD_SHARED_LIBS=ON -DHOLDFAST_ENGINES=local \
+  # In a project that contains it, so that it has to be compiled only once for both.
+  configure_and_build "$here/add_subdirectory" "$work/container" -DHOLDFAST_SOURCE="$source" \
+    -DHOLDFAST_INSTALL=ON -DBUILD_SHARED_LIBS=ON -DHOLDFAST_ENGINES=local -DHOLDFAST_WERROR=ON \
     "${in_a_hurry[@]}"
+  runs "$work/container/program" "local:$work/store"
+  lacks_engine "$work/container/program" etcd://host
+  cmake --install "$work/container" --prefix "$work/stage"
   use_find_package "$work/stage"
   runs "$work/user/program" "local:$work/store"
   lacks_engine "$work/user/program" memory:x
