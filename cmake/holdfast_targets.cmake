@@ -95,7 +95,8 @@ endfunction()
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 # FILTER: as --gtest_filter, which of its tests are registered.
 function(holdfast_test name)
-  cmake_parse_arguments(T "SINGLE_THREADED" "TIMEOUT;FILTER;SHARDS" "SOURCES;LIBRARIES;LABELS" ${ARGN})
+  cmake_parse_arguments(T "SINGLE_THREADED" "TIMEOUT;FILTER;SHARDS" "SOURCES;LIBRARIES;LABELS"
+    ${ARGN})
   if(NOT HOLDFAST_BUILD_TESTS OR (T_SINGLE_THREADED AND HOLDFAST_THREADS_ONLY))
     return()
   endif()
