@@ -80,7 +80,7 @@ TEST(election, is_watched_until_the_leader_leaves) {
 TEST(election, tells_a_leader_that_was_denied_and_leaves_its_place) {
   auto e = must_open("memory:election4");
   auto ops = store::open("memory:election4");
-  auto led = e.campaign("a", {.ttl = 300ms});
+  auto led = e.campaign("a", {.ttl = 2s});
   ASSERT_TRUE(led && ops);
   std::promise<errc> told;
   led->on_lost([&](const error& why) { told.set_value(why.code()); });

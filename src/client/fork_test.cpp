@@ -98,11 +98,11 @@ TEST(fork, the_child_may_open_a_session_of_its_own) {
   // thread that it does not have: let those of the parent come to rest.
   ::usleep(300'000);
   const int wrong = in_child([&] {
-    auto own = open("memory:fork2-child", {.ttl = 2s});
+    auto own = open("memory:fork2-child", {.ttl = 4s});
     if (!own) return 1;
     auto held = own->acquire(lock_name("x"));
     if (!held) return 2;
-    ::usleep(2'500'000);
+    ::usleep(5'000'000);
     if (!held->check()) return 3;
     return own->close() ? 0 : 4;
   });

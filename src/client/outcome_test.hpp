@@ -20,11 +20,13 @@ inline bool says(const std::string& text, const std::string& part) {
 template <class Predicate>
 bool eventually(Predicate p, duration most = std::chrono::seconds{30}) {
   const auto end = clock::now() + most;
-  while (!p()) {
-    if (clock::now() > end) return false;
+  for (;;) {
+    // The last look is behind the end: this process itself may have stood still until then.
+    const bool over = clock::now() >= end;
+    if (p()) return true;
+    if (over) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds{1});
   }
-  return true;
 }
 
 }  // namespace holdfast::client::testing

@@ -33,7 +33,7 @@ TEST_F(own_lease, that_passes_is_told_with_what_keeps_the_store_from_extending_i
   engine_->has_trouble = "n1:7001: the certificate has expired";
   const auto watcher = std::make_shared<listener>();
   auto s = open_session(watcher);
-  engine_->own_ttl = 100ms;
+  engine_->own_ttl = 1s;
   auto held = must_acquire(s, "x");
   std::promise<std::string> told;
   held.on_lost([&](const error& e) { told.set_value(e.message()); });
@@ -47,8 +47,8 @@ TEST_F(own_lease, that_passes_is_told_with_what_keeps_the_store_from_extending_i
 TEST_F(own_lease, that_passes_is_told_with_what_the_last_heartbeat_failed_with) {
   engine_->beats_fail_with = "too few nodes answer";
   engine_->drop_beats = true;
-  auto s = open_session({}, 3s);
-  engine_->own_ttl = 1500ms;
+  auto s = open_session({}, 6s);
+  engine_->own_ttl = 3s;
   auto found = must_acquire(s, "y");  // First: it has passed when the other one has.
   auto heard = must_acquire(s, "x");
   std::promise<std::string> told;

@@ -118,7 +118,7 @@ TEST_F(own_queue, that_cannot_be_joined_is_told_also_when_nothing_else_keeps_the
       }
       engine_->closed = false;
     }
-    ASSERT_TRUE(eventually([&] { return lost == 10; }, 5s)) << lost << " were told";
+    ASSERT_TRUE(eventually([&] { return lost == 10; })) << lost << " were told";
   }
 }
 

@@ -56,7 +56,7 @@ class first_sights_writers : public testing::Test {
   void loop_turns() const {
     std::promise<void> turned;
     loop_->post([&turned] { turned.set_value(); });
-    EXPECT_EQ(turned.get_future().wait_for(5s), std::future_status::ready) << "the loop hangs";
+    EXPECT_EQ(turned.get_future().wait_for(30s), std::future_status::ready) << "the loop hangs";
   }
   std::vector<first_sights> asked() {
     const std::lock_guard hold(mutex_);

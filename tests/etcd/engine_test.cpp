@@ -75,7 +75,7 @@ TEST(etcd_engine, sessions_that_died_elsewhere_go_though_nobody_waits_for_their_
     auto m = c.join(1s);
     ASSERT_EQ(m.enqueue("n" + std::to_string(i)).what, status::ok);
   }
-  const auto living = holdfast::open(url, {.ttl = 1s});
+  const auto living = holdfast::open(url, {.ttl = 10s});
   ASSERT_TRUE(living) << living.error().message();
   EXPECT_TRUE(process::eventually([&] { return c.ask().list().sessions.size() == 1; }, 90s));
   EXPECT_EQ(living->status().state, session_state::attached);

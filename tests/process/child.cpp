@@ -171,8 +171,10 @@ std::size_t open_descriptors() {
 bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit) {
   const auto end = std::chrono::steady_clock::now() + limit;
   for (;;) {
+    // The last look is behind the end: this process itself may have stood still until then.
+    const bool over = std::chrono::steady_clock::now() >= end;
     if (condition()) return true;
-    if (std::chrono::steady_clock::now() > end) return false;
+    if (over) return false;
     std::this_thread::sleep_for(1ms);
   }
 }

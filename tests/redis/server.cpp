@@ -100,7 +100,7 @@ void server::kill() { process_.end(); }
 
 void server::shutdown() {
   command({"SHUTDOWN"});
-  if (!process_.wait(10s)) fail("does not shut down");
+  if (!process_.wait(30s)) fail("does not shut down");
 }
 
 void server::stop() { process_.signal(SIGSTOP); }

@@ -111,12 +111,12 @@ TEST_F(bad_input, a_full_server_refuses_acquires_and_lets_go_of_what_is_held) {
 
 TEST_F(bad_input, a_stopped_server_is_an_unknown_outcome_in_bounded_time) {
   server s;
-  const auto o = open(url(s, "&node_timeout=200ms"));
+  const auto o = open(url(s, "&node_timeout=1s"));
   member m(ask(o));
   s.stop();
   const auto began = std::chrono::steady_clock::now();
   EXPECT_EQ(m.enqueue("a").what, status::unknown);
-  EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 15s);
   s.resume();
   EXPECT_TRUE(process::eventually([&] { return m.beat().what == status::ok; }));
   // The late request has been carried out; the gate shuts it out and the entry is found.

@@ -38,7 +38,7 @@ TEST_F(dead, those_of_another_host_go_though_nobody_waits_for_their_locks) {
   server s;
   const auto o = open(url(s));
   leave_behind(o, 40, 300ms);
-  const auto session = holdfast::open(url(s), {.ttl = 300ms});
+  const auto session = holdfast::open(url(s), {.ttl = 10s});
   ASSERT_TRUE(session) << session.error().message();
   EXPECT_TRUE(process::eventually([&] { return records(s) == 1; }, 60s)) << records(s);
   EXPECT_EQ(session->status().state, session_state::attached);
@@ -53,7 +53,7 @@ TEST_F(dead, those_that_beat_stay_however_long_others_look) {
   for (int i = 0; i < 5; ++i) {
     // Each in a process of its own, as far as the engine knows.
     auto one =
-        holdfast::open(url(s, "&node_timeout=" + std::to_string(900 + i) + "ms"), {.ttl = 500ms});
+        holdfast::open(url(s, "&node_timeout=" + std::to_string(900 + i) + "ms"), {.ttl = 3s});
     ASSERT_TRUE(one) << one.error().message();
     living.push_back(std::move(*one));
   }
@@ -68,7 +68,7 @@ TEST_F(dead, what_a_round_costs_does_not_grow_with_the_sessions_of_a_process) {
   leave_behind(o, 200);
   std::vector<session> living;
   for (int i = 0; i < 20; ++i) {
-    auto one = holdfast::open(url(s), {.ttl = 300ms});
+    auto one = holdfast::open(url(s), {.ttl = 1500ms});
     ASSERT_TRUE(one) << one.error().message();
     living.push_back(std::move(*one));
   }

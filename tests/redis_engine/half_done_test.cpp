@@ -116,7 +116,7 @@ class one_refusal : public store_test {
     EXPECT_EQ(next.attempt("a").what, status::ok);
     EXPECT_EQ(next.attempt("b").what, status::ok);
     next.close();
-    EXPECT_TRUE(process::eventually([&] { return keys().size() == 1; }, 5s))
+    EXPECT_TRUE(process::eventually([&] { return keys().size() == 1; }, 20s))
         << testing::PrintToString(keys());
   }
 
@@ -140,7 +140,7 @@ TEST_P(half_done, is_finished_by_the_next_attempt_whatever_was_refused) {
     // What was asked meanwhile may have been told that the server cannot be used.
     await(o_, status::ok);
     a.once(s);
-    EXPECT_TRUE(process::eventually([&] { return a.done(s); }, 2s));
+    EXPECT_TRUE(process::eventually([&] { return a.done(s); }, 20s));
     for (const auto& session : s.ask.list().sessions) {
       const bool is_known = session.id == s.holder.id() || session.id == s.waiter.id() ||
                             session.id == s.last.id() || session.id == s.draft.draft.id;

@@ -66,7 +66,7 @@ TEST_F(replicas, a_replica_that_comes_later_is_noticed) {
 TEST_F(replicas, a_write_counts_only_when_the_replicas_have_it) {
   server m(at_once()), r;
   attach(r, m);
-  const auto o = open(url(m, "&replicas=1&node_timeout=300ms"));
+  const auto o = open(url(m, "&replicas=1&node_timeout=2s"));
   await(o, status::ok);
   member a(ask(o));
   EXPECT_EQ(a.enqueue("a").what, status::ok);
@@ -83,8 +83,8 @@ TEST_F(replicas, a_write_counts_only_when_the_replicas_have_it) {
 TEST_F(replicas, a_lock_that_is_given_by_a_message_counts_only_when_the_replicas_have_it) {
   server m(at_once()), r;
   attach(r, m);
-  const auto o = open(url(m, "&replicas=1&node_timeout=300ms"));
-  const auto elsewhere = open(url(m, "&replicas=1&node_timeout=301ms"));
+  const auto o = open(url(m, "&replicas=1&node_timeout=2s"));
+  const auto elsewhere = open(url(m, "&replicas=1&node_timeout=2001ms"));
   await(o, status::ok);
   await(elsewhere, status::ok);
   ASSERT_NE(o.engine, elsewhere.engine) << "WAIT looks at what its own connection wrote";

@@ -68,7 +68,7 @@ TEST_F(transports, a_password_that_is_replaced_while_a_lock_is_held) {
   const std::string file = files_.path() + "/password";
   std::ofstream(file) << "old";
   auto holder =
-      holdfast::open("redis://worker@" + s.address() + fresh() + "&ttl=1s&password_file=" + file);
+      holdfast::open("redis://worker@" + s.address() + fresh() + "&ttl=3s&password_file=" + file);
   ASSERT_TRUE(holder) << holder.error().message();
   auto held = holder->try_acquire(lock_name("a"));
   ASSERT_TRUE(held) << held.error().message();
@@ -76,7 +76,7 @@ TEST_F(transports, a_password_that_is_replaced_while_a_lock_is_held) {
   auto root = s.connect("root", "root");
   root.command({"ACL", "SETUSER", "worker", "resetpass", ">new"});
   root.command({"CLIENT", "KILL", "USER", "worker"});
-  std::this_thread::sleep_for(2s);
+  std::this_thread::sleep_for(5s);
   EXPECT_TRUE(held->check()) << held->check().error().message();
   EXPECT_TRUE(std::move(*held).release());
 }
@@ -88,7 +88,7 @@ TEST_F(transports, a_certificate_of_the_client_that_is_renewed_while_a_lock_is_h
   io::certificate::options mine{.directory = files_.path(),
                                 .name = "client",
                                 .alternative = "DNS:client",
-                                .valid_seconds = 3,
+                                .valid_seconds = 6,
                                 .issuer = &ca};
   const io::certificate first(mine);
   server s(
@@ -97,18 +97,18 @@ TEST_F(transports, a_certificate_of_the_client_that_is_renewed_while_a_lock_is_h
                     "--tls-ca-cert-file", ca.certificate_file(), "--tls-auth-clients", "yes"}});
   process::proxy way(s.port());
   auto holder = holdfast::open("redis+tls://" + way.address() + fresh() +
-                               "&ttl=1s&ca=" + ca.certificate_file() +
+                               "&ttl=3s&ca=" + ca.certificate_file() +
                                "&cert=" + first.certificate_file() + "&key=" + first.key_file());
   ASSERT_TRUE(holder) << holder.error().message();
   auto held = holder->try_acquire(lock_name("a"));
   ASSERT_TRUE(held) << held.error().message();
-  std::this_thread::sleep_for(3500ms);
+  std::this_thread::sleep_for(6500ms);
   EXPECT_TRUE(held->check()) << "a connection outlives the certificate it was made with";
   mine.valid_seconds = 86'400;
   const io::certificate renewed(mine);
   way.cut_after(0);
   EXPECT_TRUE(process::eventually([&] { return !way.will_cut(); }));
-  std::this_thread::sleep_for(3s);
+  std::this_thread::sleep_for(5s);
   EXPECT_TRUE(held->check()) << held->check().error().message();
   EXPECT_TRUE(std::move(*held).release());
 }

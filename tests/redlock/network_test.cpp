@@ -136,29 +136,29 @@ TEST(redlock_network, cuts_during_contention_break_nothing) {
   }
   c.end();
   EXPECT_THAT(c.violations(), IsEmpty());
-  EXPECT_TRUE(far.nodes.comes_to("contended", 0, 3s));
+  EXPECT_TRUE(far.nodes.comes_to("contended", 0));
 }
 
 /// Fault matrix: replies of 2 of 5 nodes later than the node timeout | every acquire succeeds
 TEST(redlock_network, a_minority_later_than_the_node_timeout_fails_nothing) {
-  far_nodes far(5);
-  session s = far.nodes.open("ttl=1s&max_ttl=1s&node_timeout=100ms");
-  for (std::size_t i = 0; i < 2; ++i) far.links[i]->delay(200ms);
+  far_nodes far(5, {}, 60s);
+  session s = far.nodes.open("ttl=40s&node_timeout=1s");
+  for (std::size_t i = 0; i < 2; ++i) far.links[i]->delay(1500ms);
   for (int k = 0; k < 10; ++k) {
     auto l = s.try_acquire(lock_name("a" + std::to_string(k)));
     ASSERT_TRUE(l) << l.error().message();
     EXPECT_TRUE(succeeded(std::move(*l).release()));
   }
-  EXPECT_TRUE(far.nodes.comes_to("a9", 0, 2s));
+  EXPECT_TRUE(far.nodes.comes_to("a9", 0)) << "it is not left to its ttl";
 }
 
 /// Fault matrix: a near node refuses, a far one answers after the others were asked | a session
 /// opens on the nodes that take it
 TEST(redlock_network, a_near_node_that_refuses_does_not_hide_a_far_one_that_does_not) {
-  far_nodes far(3);
+  far_nodes far(3, {}, 5s);
   far.links[2]->delay(60ms);
   far.nodes[0].command({"CONFIG", "SET", "maxmemory", "1"});
-  session s = far.nodes.open("ttl=1s&max_ttl=1s&node_timeout=250ms");
+  session s = far.nodes.open("ttl=5s&max_ttl=5s&node_timeout=2s");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   EXPECT_TRUE(succeeded(std::move(*l).release()));
@@ -166,11 +166,11 @@ TEST(redlock_network, a_near_node_that_refuses_does_not_hide_a_far_one_that_does
 
 /// Fault matrix: replies of all nodes later than the node timeout | acquires fail, nothing is left
 TEST(redlock_network, all_later_than_the_node_timeout_leave_nothing_behind) {
-  far_nodes far(5);
-  session s = far.nodes.open("ttl=1s&max_ttl=1s&node_timeout=50ms");
-  for (const auto& l : far.links) l->delay(150ms);
+  far_nodes far(5, {}, 60s);
+  session s = far.nodes.open("ttl=40s&node_timeout=500ms");
+  for (const auto& l : far.links) l->delay(1500ms);
   EXPECT_EQ(s.try_acquire(lock_name("a")).error(), errc::unavailable);
-  EXPECT_TRUE(far.nodes.comes_to("a", 0, 3s));
+  EXPECT_TRUE(far.nodes.comes_to("a", 0)) << "nothing is left to its ttl";
   for (const auto& l : far.links) l->delay(0ms);
   EXPECT_TRUE(eventually([&] {
     auto l = s.try_acquire(lock_name("a"));
@@ -182,18 +182,19 @@ TEST(redlock_network, all_later_than_the_node_timeout_leave_nothing_behind) {
 /// granted on answers from before
 TEST(redlock_network, answers_later_than_the_ttl_count_for_nothing) {
   far_nodes far(5);
-  const std::string query = "ttl=500ms&max_ttl=1s&node_timeout=200ms";
+  const std::string query = "ttl=1s&max_ttl=1s&node_timeout=400ms";
   session s = far.nodes.open(query);
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
-  for (const auto& p : far.links) p->delay(900ms);
-  const auto until = clock::now() + 500ms;
-  while (l->check()) {
-    ASSERT_LT(clock::now(), until + 50ms);
+  for (const auto& p : far.links) p->delay(1800ms);
+  const auto until = clock::now() + 1s;
+  // The time is from before each look: a pause behind one is not the lock's.
+  for (auto looked = clock::now(); l->check(); looked = clock::now()) {
+    ASSERT_LT(looked, until + 50ms);
     std::this_thread::sleep_for(1ms);
   }
-  EXPECT_TRUE(far.nodes.comes_to("a", 0, 3s));
-  std::this_thread::sleep_for(1s);
+  EXPECT_TRUE(far.nodes.comes_to("a", 0));
+  std::this_thread::sleep_for(2s);
   EXPECT_EQ(l->check().error(), errc::lost);
   EXPECT_EQ(far.nodes.count("a"), 0U);
   for (const auto& p : far.links) p->delay(0ms);
@@ -209,7 +210,7 @@ TEST(redlock_network, answers_later_than_the_ttl_count_for_nothing) {
 TEST(redlock_network, a_near_node_rejoins_under_many_heartbeats) {
   far_nodes far(3);
   for (std::size_t i = 1; i < 3; ++i) far.links[i]->delay(i * 40ms);
-  auto of = store::open(far.nodes.url("ttl=1s&max_ttl=1s&node_timeout=300ms")).value();
+  auto of = store::open(far.nodes.url("ttl=1s&max_ttl=1s&node_timeout=500ms")).value();
   std::vector<session> all;
   for (int i = 0; i < 40; ++i) all.push_back(of.open_session().value());
   const auto epoch_of = [&](std::size_t i) {
@@ -231,7 +232,7 @@ TEST(redlock_network, a_node_that_comes_back_with_its_clock_set_back_rejoins_und
   far.nodes[0].command({"HINCRBY", "holdfast:node", "last_time", "3600000000"});
   far.nodes.kill(0);
   for (std::size_t i = 1; i < 3; ++i) far.links[i]->delay(i * 40ms);
-  auto of = store::open(far.nodes.url("ttl=1s&max_ttl=1s&node_timeout=300ms")).value();
+  auto of = store::open(far.nodes.url("ttl=1s&max_ttl=1s&node_timeout=500ms")).value();
   std::vector<session> all;
   for (int i = 0; i < 40; ++i) all.push_back(of.open_session().value());
   const auto epoch_of = [&](std::size_t i) {
@@ -278,14 +279,14 @@ TEST(redlock_network, a_record_that_is_written_again_does_not_outlive_a_close) {
 TEST(redlock_network, a_session_that_came_before_a_shorter_max_ttl_was_written_is_told) {
   using namespace engines::redlock;
   far_nodes far(3, {}, 60s);
-  auto of = store::open(far.nodes.url("node_timeout=1s")).value();
-  const session short_lived = of.open_session({.ttl = 2s}).value();
-  for (auto& link : far.links) link->delay(200ms);
+  auto of = store::open(far.nodes.url("node_timeout=3s")).value();
+  const session short_lived = of.open_session({.ttl = 6s}).value();
+  for (auto& link : far.links) link->delay(600ms);
   auto c = far.nodes[2].connect();
   c.command({"MONITOR"});
   std::promise<result<redlock::overview>> told;
   std::thread operators(
-      [&] { told.set_value(redlock::recover(far.nodes.url("node_timeout=1s"), {.max_ttl = 2s})); });
+      [&] { told.set_value(redlock::recover(far.nodes.url("node_timeout=3s"), {.max_ttl = 6s})); });
   // The answer to the last page is on its way.
   while (const auto said = c.read(10s)) {
     if (said->text.find(scripts::list.sha1) != std::string::npos) break;
@@ -295,30 +296,30 @@ TEST(redlock_network, a_session_that_came_before_a_shorter_max_ttl_was_written_i
   operators.join();
   ASSERT_TRUE(came) << came.error().message();
   const auto done = told.get_future().get();
-  ASSERT_FALSE(done) << "a node that restarts empty waits for 2 s alone";
+  ASSERT_FALSE(done) << "a node that restarts empty waits for 6 s alone";
   EXPECT_EQ(done.error(), errc::busy);
   EXPECT_THAT(done.error().message(),
-              testing::HasSubstr("1 session that came meanwhile has a ttl above 2s, up to 30s"));
+              testing::HasSubstr("1 session that came meanwhile has a ttl above 6s, up to 30s"));
 }
 
 /// Fault matrix: all nodes black-holed | the holder is told in time; acquires end within their
 /// bounds; all works again afterwards
 TEST(redlock_network, with_all_nodes_black_holed_everything_ends) {
   far_nodes far(5);
-  const std::string query = "ttl=1s&max_ttl=1s&node_timeout=100ms";
+  const std::string query = "ttl=1s&max_ttl=1s&node_timeout=500ms";
   session s = far.nodes.open(query);
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   for (const auto& p : far.links) p->swallow(true);
   const auto began = clock::now();
   EXPECT_FALSE(s.try_acquire(lock_name("b")));
-  EXPECT_LT(clock::now() - began, 3s);
+  EXPECT_LT(clock::now() - began, 10s);
   EXPECT_FALSE(s.acquire(lock_name("b"), {.wait = 300ms}));
   EXPECT_FALSE(holdfast::open(far.nodes.url(query, 1)));
   EXPECT_EQ(l->check().error(), errc::lost);
   EXPECT_FALSE(std::move(*l).release());
   (void)s.close().has_value();
-  EXPECT_LT(clock::now() - began, 16s);
+  EXPECT_LT(clock::now() - began, 40s);
   EXPECT_TRUE(far.nodes.comes_to("a", 0, 10s));
   for (const auto& p : far.links) p->swallow(false);
   std::optional<session> fresh;

@@ -41,7 +41,7 @@ void acquire_all(session& s, int times) {
 TEST(redlock_pitfalls, one_node_refused_and_one_hung_fail_no_acquire) {
   five_nodes nodes;
   nodes.init();
-  session s = nodes.open("ttl=10s&node_timeout=50ms");
+  session s = nodes.open("ttl=10s");
   nodes.kill(0);
   nodes.stop(1);
   acquire_all(s, 100);
@@ -56,7 +56,7 @@ TEST(redlock_pitfalls, one_node_refused_and_one_hung_fail_no_acquire) {
 TEST(redlock_pitfalls, a_node_that_answers_late_joins_the_lock_or_is_released) {
   five_nodes nodes;
   nodes.init();
-  session s = nodes.open("ttl=5s&node_timeout=50ms");
+  session s = nodes.open("ttl=40s");
   nodes.stop(4);
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
@@ -65,8 +65,8 @@ TEST(redlock_pitfalls, a_node_that_answers_late_joins_the_lock_or_is_released) {
   EXPECT_TRUE(succeeded(std::move(*given_back).release()));
   nodes.resume(4);
   EXPECT_TRUE(nodes.comes_to("a", 5));
-  EXPECT_TRUE(nodes.comes_to("b", 0, 2s));
-  EXPECT_LE(nodes.longest("a"), 5s);
+  EXPECT_TRUE(nodes.comes_to("b", 0)) << "it is not left to its ttl";
+  EXPECT_LE(nodes.longest("a"), 40s);
   EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
@@ -75,15 +75,15 @@ TEST(redlock_pitfalls, a_node_that_answers_late_joins_the_lock_or_is_released) {
 TEST(redlock_pitfalls, a_failed_round_leaves_nothing_behind) {
   five_nodes nodes;
   nodes.init();
-  session s = nodes.open("ttl=10s&node_timeout=50ms");
+  session s = nodes.open("ttl=40s");
   for (std::size_t i = 0; i < 3; ++i) nodes.stop(i);
   const auto l = s.try_acquire(lock_name("a"));
   EXPECT_EQ(l.error(), errc::unavailable);
   EXPECT_THAT(l.error().message(), HasSubstr("\"a\""));
-  EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
+  EXPECT_TRUE(nodes.comes_to("a", 0)) << "nothing is left to its ttl";
   for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
   nodes[0].command({"PING"});
-  EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
+  EXPECT_TRUE(nodes.comes_to("a", 0));
   EXPECT_TRUE(succeeded(s.acquire(lock_name("a"), {.wait = 10s})));
 }
 
@@ -96,7 +96,7 @@ TEST(redlock_pitfalls, a_release_after_the_scripts_were_flushed_frees_the_lock) 
   nodes.everywhere({"SCRIPT", "FLUSH"});
   const auto released = std::move(*l).release();
   EXPECT_TRUE(released) << released.error().message();
-  EXPECT_TRUE(nodes.comes_to("a", 0, 2s));
+  EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
 TEST(redlock_pitfalls, an_operator_who_looks_on_sends_flushed_scripts_again) {
@@ -116,7 +116,7 @@ TEST(redlock_pitfalls, an_operator_who_looks_on_sends_flushed_scripts_again) {
 TEST(redlock_pitfalls, an_extension_never_puts_back_a_lock_that_was_lost) {
   five_nodes nodes;
   nodes.init();
-  session s = nodes.open("ttl=1500ms");
+  session s = nodes.open("ttl=3s");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   ASSERT_TRUE(nodes.comes_to("a", 5));
@@ -125,14 +125,14 @@ TEST(redlock_pitfalls, an_extension_never_puts_back_a_lock_that_was_lost) {
     EXPECT_EQ(nodes.count("a"), 0U);
     std::this_thread::sleep_for(5ms);
   }
-  std::this_thread::sleep_for(600ms);
+  std::this_thread::sleep_for(1200ms);
   EXPECT_EQ(nodes.count("a"), 0U);
 }
 
 TEST(redlock_pitfalls, a_lock_of_somebody_else_is_neither_extended_nor_released) {
   five_nodes nodes;
   nodes.init();
-  session s = nodes.open("ttl=1500ms");
+  session s = nodes.open("ttl=3s");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   ASSERT_TRUE(nodes.comes_to("a", 5));
@@ -173,7 +173,7 @@ TEST_P(redlock_sizes, as_many_may_hang_as_leave_a_majority_and_no_more) {
   const std::size_t may_fail = (n - 1) / 2;
   five_nodes nodes(n);
   nodes.init();
-  session s = nodes.open("ttl=10s&node_timeout=100ms");
+  session s = nodes.open("ttl=10s");
   for (std::size_t i = 0; i < may_fail; ++i) nodes.stop(i);
   acquire_all(s, 10);
   nodes.stop(may_fail);
@@ -248,13 +248,13 @@ TEST(redlock_pitfalls, a_wrong_password_is_told_at_once_and_not_shown) {
 TEST(redlock_pitfalls, waiters_over_resp2_leave_the_holders_of_their_process_alone) {
   five_nodes nodes(3, {.settings = {"--rename-command", "HELLO", ""}});
   nodes.init();
-  session holder = nodes.open("ttl=1s");
-  session waiter = nodes.open("ttl=1s");
+  session holder = nodes.open("ttl=3s");
+  session waiter = nodes.open("ttl=3s");
   auto held = holder.acquire(lock_name("a"));
   ASSERT_TRUE(held) << held.error().message();
   result<lock> next = errc::busy;
   std::thread waits([&] { next = waiter.acquire(lock_name("a"), {.wait = 20s}); });
-  std::this_thread::sleep_for(2500ms);
+  std::this_thread::sleep_for(4s);  // For more than a ttl.
   EXPECT_TRUE(succeeded(held->check()));
   EXPECT_TRUE(succeeded(std::move(*held).release()));
   waits.join();
@@ -300,7 +300,7 @@ TEST(redlock_pitfalls, a_permission_that_only_a_lock_needs_is_named) {
 TEST(redlock_pitfalls, a_permission_that_is_taken_away_is_named) {
   five_nodes nodes(3, {.users = bob_without()});
   nodes.init();
-  auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
+  auto s = holdfast::open(as_bob(nodes.url("node_timeout=1s")), {.ttl = 3s});
   ASSERT_TRUE(s) << s.error().message();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"ACL", "SETUSER", "bob", "-evalsha"});
   ASSERT_TRUE(eventually([&] { return s->status().state == session_state::expired; }));
@@ -322,12 +322,12 @@ void let_nobody_look(five_nodes& nodes) {
 TEST(redlock_pitfalls, a_permission_that_no_lock_needs_costs_none) {
   five_nodes nodes(3, {.users = bob_without()});
   nodes.init();
-  auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
+  auto s = holdfast::open(as_bob(nodes.url("node_timeout=1s")), {.ttl = 3s});
   ASSERT_TRUE(s) << s.error().message();
   auto l = s->try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   let_nobody_look(nodes);
-  std::this_thread::sleep_for(1500ms);
+  std::this_thread::sleep_for(4s);  // For more than a ttl.
   EXPECT_TRUE(succeeded(l->check()));
   EXPECT_TRUE(succeeded(std::move(*l).release()));
   const auto next = holdfast::open(as_bob(nodes.url()));
@@ -353,7 +353,7 @@ TEST(redlock_pitfalls, a_node_that_changes_and_may_not_be_looked_at_does_not_vot
                          .fsync = its.durable ? "always" : "everysec",
                          .users = bob_without()});
     nodes.init();
-    auto s = holdfast::open(as_bob(nodes.url("node_timeout=100ms")), {.ttl = 1s});
+    auto s = holdfast::open(as_bob(nodes.url("node_timeout=1s")), {.ttl = 3s});
     ASSERT_TRUE(s) << s.error().message();
     let_nobody_look(nodes);
     EXPECT_TRUE(succeeded(s->try_acquire(lock_name("a"))));
@@ -436,7 +436,7 @@ TEST(redlock_pitfalls, objects_with_static_storage_do_not_keep_a_program_from_en
   nodes.init();
   const pid_t child = ::fork();
   if (child == 0) {
-    ::alarm(10);
+    ::alarm(60);
     last_of_all.ends_here = true;
     kept_till_the_end.emplace(nodes.open());
     auto l = kept_till_the_end->try_acquire(lock_name("a"));

@@ -311,9 +311,9 @@ TEST(redlock_restarts, first_sights_are_of_the_servers_and_not_of_the_url) {
     });
     return p.wait(20s) == 0;
   };
-  EXPECT_FALSE(once("ttl=1s&max_ttl=1s&tokens=off", 0));
-  std::this_thread::sleep_for(1500ms);
-  EXPECT_TRUE(once("ttl=500ms&max_ttl=1s&node_timeout=200ms&tokens=off", 1));
+  EXPECT_FALSE(once("ttl=2s&max_ttl=2s&tokens=off", 0));
+  std::this_thread::sleep_for(2500ms);
+  EXPECT_TRUE(once("ttl=1900ms&max_ttl=2s&node_timeout=900ms&tokens=off", 1));
 }
 
 /// Fault matrix: max_ttl was raised by `recover`, and a node restarts with the record from before |
@@ -362,12 +362,12 @@ TEST(redlock_restarts, one_node_alone_that_lost_its_state_needs_recover) {
 TEST(redlock_restarts, one_durable_node_alone_votes_at_once) {
   five_nodes nodes(1, {.append_only = true, .fsync = "always"});
   nodes.init();
-  session s = nodes.open("ttl=10s");
+  session s = nodes.open("ttl=40s");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   nodes.restart(0, server::data::keep);
-  EXPECT_TRUE(nodes.votes_come_to(1, "ttl=10s", 8s));
-  EXPECT_EQ(nodes.open("ttl=10s&extensions=9").try_acquire(lock_name("a")).error(), errc::busy);
+  EXPECT_TRUE(nodes.votes_come_to(1, "ttl=40s", 25s));
+  EXPECT_EQ(nodes.open("ttl=40s&extensions=9").try_acquire(lock_name("a")).error(), errc::busy);
   EXPECT_TRUE(succeeded(l->check()));
 }
 

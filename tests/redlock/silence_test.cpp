@@ -29,7 +29,7 @@ class redlock_silence : public testing::Test {
     }
   }
 
-  const std::string query_ = "ttl=30s&node_timeout=50ms";
+  const std::string query_ = "ttl=30s&node_timeout=200ms";
   five_nodes nodes;
 };
 
