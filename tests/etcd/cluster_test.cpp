@@ -196,9 +196,9 @@ TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {
   auto m = c.join();
   EXPECT_EQ(m.enqueue("x").what, status::ok);
   const auto told = [&] { return c.on_loop([&] { return c.servers->troubles(); }); };
-  EXPECT_TRUE(
-      process::eventually([&] { return told().find("another cluster") != std::string::npos; }))
-      << told();
+  EXPECT_TRUE(process::eventually([&] {
+    return told().find("another cluster") != std::string::npos;
+  })) << told();
 }
 
 }  // namespace
