@@ -137,11 +137,11 @@ print(json.loads(sys.argv[1])["entries"][1]["session"])' "$output")
 
 @test "who is stopped past its ttl while it waits gets 69 and never the lock" {
   hold_it
-  in_background run x --ttl 2s -- sh -c ': >ran' 2>said
+  in_background run x --ttl 4s -- sh -c ': >ran' 2>said
   waiter=$pid
   until_true sh -c "'$HOLDFAST' ls --json | grep -q waiting"
   kill -STOP $waiter
-  sleep 2.5
+  sleep 4.5
   kill -CONT $waiter
   release
   code=0

@@ -59,7 +59,7 @@ one_is_left() { [[ $(marked | wc -l) == 1 ]]; }
 
 @test "wrapper and guardian killed while something of the command lives: only the ttl frees it" {
   # The kernel ends the command itself with its guardian, but not what the command had started.
-  in_background run x --ttl 2s -- sh -c 'setsid sleep 60 & : >held; exec sleep 60'
+  in_background run x --ttl 4s -- sh -c 'setsid sleep 60 & : >held; exec sleep 60'
   until_true test -e held
   guardian=$(pgrep -P $pid)
   # Stopped first, so that it cannot act on the guardian's death.
@@ -76,8 +76,8 @@ one_is_left() { [[ $(marked | wc -l) == 1 ]]; }
   [[ $output == *'is alive'* ]]
   expect 0 holdfast run x --wait 20s -- date +%s%3N
   # Who saw it first after the kill waits for the ttl and the drift of the clocks from there on.
-  ((output - killed >= 2000 * 101 / 100))
-  ((output - killed < 12000))
+  ((output - killed >= 4000 * 101 / 100))
+  ((output - killed < 15000))
   one_is_left
   kill -KILL $(marked)
   until_true is_gone

@@ -184,7 +184,7 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
 
 @test "the reason of deny --raise-fence is in the audit log, as its help says" {
   setup_fence
-  hold_it --fenced "$at" --ttl 3s 2>said
+  hold_it --fenced "$at" --ttl 30s 2>said
   expect 0 holdfast deny x --raise-fence "$at" --audit audit --why 'hangs since noon'
   grep -q '"why":"hangs since noon"' audit
   : >go

@@ -19,7 +19,9 @@ setup() {
   bare_surroundings
   revive_server 1
   cli 1 FLUSHALL >/dev/null
-  store=redis://$node?assume_fresh=yes
+  # A server that the machine leaves alone for a while is not what this is about.
+  plain="redis://$node?node_timeout=5s"
+  store="$plain&assume_fresh=yes"
   export HOLDFAST_STORE=$store
 }
 
@@ -30,20 +32,22 @@ is_waiting() {
 }
 
 @test "the first use waits, and says for how long, unless it is said that nothing is held" {
-  expect 69 holdfast run x --store "redis://$node?max_ttl=2s" -- true
+  expect 69 holdfast run x --store "$plain&max_ttl=20s" -- true
   says "redis node $node" 'nothing is granted for another' 'assume_fresh=yes skips the wait'
   says 'It passes by itself. Only where' '; --wait DURATION goes on trying ['
-  expect 69 holdfast doctor --store "redis://$node?max_ttl=2s"
-  says fault 'nothing is granted for another' 'max_ttl 2s' 'for 2s and a margin'
-  expect 69 holdfast ls --store "redis://$node"
-  until_true holdfast run x --ttl 1s --store "redis://$node" -- true
+  expect 69 holdfast doctor --store "$plain&max_ttl=20s"
+  says fault 'nothing is granted for another' 'max_ttl 20s' 'for 20s and a margin'
+  expect 69 holdfast ls --store "$plain"
+  cli 1 FLUSHALL
+  expect 69 holdfast run x --store "$plain&max_ttl=2s" -- true
+  until_true holdfast run x --ttl 1s --store "$plain" -- true
   cli 1 FLUSHALL
   expect 0 holdfast run x -- true
-  expect 0 holdfast run x --store "redis://$node" -- true
+  expect 0 holdfast run x --store "$plain" -- true
 }
 
 @test "a wait that was asked for is also for a store that does not grant yet" {
-  expect 0 holdfast run x --wait 20s --store "redis://$node?max_ttl=2s" -- echo done
+  expect 0 holdfast run x --wait 20s --store "$plain&max_ttl=2s" -- echo done
   says 'nothing is granted for another' 'trying again for 20s' done
   [[ $(grep -c 'trying again' <<<"$output") == 1 ]]
 }
@@ -80,11 +84,17 @@ is_waiting() {
     says 'tried for '
     ((took >= ${limit%ms})) || { echo "$limit: $took ms"; return 1; }
   done
-  in_background run x --wait 5s -- echo done >said 2>&1
-  sleep 4.1
-  start_server 1 "${node#*:}"
-  code=0
-  wait "$pid" || code=$?
+  # A server that comes in the last second is found by the last attempt; one that took longer to
+  # start proves nothing.
+  code=69
+  for ((tries = 0; tries < 3 && code == 69; tries++)); do
+    stop_server 1
+    in_background run x --wait 5s -- echo done >said 2>&1
+    sleep 4.1
+    start_server 1 "${node#*:}"
+    code=0
+    wait "$pid" || code=$?
+  done
   [[ $code == 0 && $(tail -n 1 said) == done ]]
 }
 
@@ -101,11 +111,11 @@ is_waiting() {
 
 @test "a signal ends whatever waits for a server that hangs, and its number is the code" {
   hang 1
-  failed=''
+  slow="redis://$node?assume_fresh=yes&node_timeout=10s" failed=''
   for words in 'run x -- true' 'elect x --value y -- true' ls 'show x' 'deny x' doctor; do
-    ends_at_once 143 TERM $words --store "$store&node_timeout=8s" || failed+=$words
+    ends_at_once 143 TERM $words --store "$slow" || failed+=$words
   done
-  ends_at_once 130 INT run x --store "$store&node_timeout=8s" -- true || failed+=INT
+  ends_at_once 130 INT run x --store "$slow" -- true || failed+=INT
   go_on 1
   [[ -z $failed ]]
   expect 0 holdfast run x -- true
@@ -123,13 +133,13 @@ is_waiting() {
 @test "a holder whose server lost its state is told so, and not what a newcomer may assume" {
   holdfast run x -- true
   lose="redis-cli -p ${node#*:} FLUSHALL"
-  expect 0 holdfast run x --ttl 6s --store "redis://$node" -- sh -c "$lose; sleep 3"
+  expect 0 holdfast run x --ttl 6s --store "$plain" -- sh -c "$lose; sleep 3"
   says 'not released in the store, where it ends with its ttl (6s)' 'it lost its state'
   says 'nothing is granted for another' 'not closed in the store either, for the same reason'
   [[ $(grep -c 'nothing is granted for another' <<<"$output") == 1 ]]
   [[ $output != *'free after'* && $output != *assume_fresh* ]]
   holdfast run x -- true
-  expect 76 holdfast run x --ttl 2s --store "redis://$node" -- sh -c "$lose; sleep 10"
+  expect 76 holdfast run x --ttl 4s --store "$plain" -- sh -c "$lose; sleep 10"
   says 'the lease was lost' 'it lost its state'
   [[ $output != *assume_fresh* ]]
 }
@@ -148,7 +158,7 @@ is_waiting() {
   expect 64 holdfast run x --ttl 2m -- true
   says '1m, its max_ttl'
   expect 0 holdfast run x -- true
-  expect 64 holdfast run x --store "redis://$node?max_ttl=5s" -- true
+  expect 64 holdfast run x --store "$plain&max_ttl=5s" -- true
   says 'that of the store 1m'
   expect 64 holdfast redlock status
   says 'redlock needs'
@@ -161,6 +171,7 @@ is_waiting() {
   expect 75 holdfast run x --wait 100ms -- true
   for i in 1 2 3; do
     in_background run x -- sh -c "echo $i >>order"
+    waiters+=("$pid")
     until_true is_waiting "$i"
   done
   expect 0 holdfast ls --json
@@ -171,7 +182,7 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   expect 0 holdfast ls
   says '1 lock, 4 sessions' 'sh (first)'
   release
-  until_true sh -c '[ $(wc -l <order) = 3 ]'
+  wait "${waiters[@]}"
   [[ $(tr -d '\n' <order) == 123 ]]
 }
 
@@ -208,14 +219,14 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
 }
 
 @test "a denied holder is stopped, and its lock is free after that" {
-  deny_stops_the_holder 1s
+  deny_stops_the_holder 4s
   expect 0 holdfast run x -- true
 }
 
 @test "doctor tells what the server may lose" {
   expect 0 holdfast doctor
   says 'Redis ' 'not every write is synced' 'the URL has assume_fresh=yes' 'there is no failover'
-  expect 0 holdfast doctor --store "redis://$node"
+  expect 0 holdfast doctor --store "$plain"
   [[ $output != *assume_fresh* ]]
   cli 1 CONFIG SET maxmemory 100mb
   cli 1 CONFIG SET maxmemory-policy allkeys-lru

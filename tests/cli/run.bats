@@ -67,7 +67,7 @@ load setup
 }
 
 @test "a command outlives its ttl while heartbeats go on" {
-  expect 4 holdfast run x --ttl 2s -- sh -c 'sleep 4.2; exit 4'
+  expect 4 holdfast run x --ttl 3s -- sh -c 'sleep 4.2; exit 4'
 }
 
 @test "INT, TERM, HUP, QUIT, USR1 and USR2 reach the command" {
@@ -108,7 +108,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
 }
 
 @test "a guardian that stood still with its wrapper was late, and is not said to have been killed" {
-  in_background run x --ttl 1s -- sh -c ': >ready; exec sleep 60' 2>said
+  in_background run x --ttl 3s -- sh -c ': >ready; exec sleep 60' 2>said
   until_true test -e ready
   guardian=$(pgrep -P $pid)
   kill -STOP $pid $guardian

@@ -26,9 +26,11 @@ need_local() {
   return 1
 }
 
-# Nothing that a test started may outlive it, the guardian included.
+# Nothing that a test started may outlive it, the guardian included. What a test killed, or let go
+# without a `wait`, may still be ending: that it was gone sooner is for the tests to ask.
 teardown() {
-  local left
+  local left tries
+  for ((tries = 0; tries < 300; tries++)); do is_gone && return; sleep 0.01; done
   left=$(marked)
   [[ -z $left ]] || { ps -o pid,ppid,stat,args -p "${left//$'\n'/,}"; kill -KILL $left; return 1; }
 }

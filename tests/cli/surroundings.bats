@@ -78,6 +78,7 @@ time.sleep(60)'
   in_background run outer -- sh -c '"$HOLDFAST" run x -- sh -c ": >ready; sleep 60" & echo $! >inner
     sleep 30'
   until_true test -e ready
+  until_true test -s inner
   inner=$(cat inner)
   guardian=$(pgrep -P "$inner")
   kill -STOP "$inner"

@@ -113,6 +113,10 @@ expect_after timeout {exit 1} eof {exit 2}
 expect "next for"
 set waiter [exp_pid]
 exec kill -STOP $waiter
+# What it drew until then does not count.
+set timeout 1
+expect -re .+ exp_continue timeout
+set timeout 30
 exec kill -TERM $waiter
 exec kill -CONT $waiter
 set lines 0

@@ -18,7 +18,7 @@ setup() {
   has_zookeeper || skip "NOT TESTED: no ZooKeeper"
   bare_surroundings
   # A store of each test's own.
-  export HOLDFAST_STORE="zookeeper://$server/test-$BATS_TEST_NUMBER?node_timeout=1s"
+  export HOLDFAST_STORE="zookeeper://$server/test-$BATS_TEST_NUMBER?node_timeout=2s"
   run "$HOLDFAST" ls
   [[ $output != *"not part of this build"* ]] || skip "NOT TESTED: no such engine in this build"
 }
@@ -39,13 +39,13 @@ setup() {
 }
 
 @test "a user's nodes are that user's alone" {
-  store="zookeeper://one:first@$server/of-one?node_timeout=1s"
+  store="zookeeper://one:first@$server/of-one?node_timeout=2s"
   expect 0 env HOLDFAST_STORE="$store" "$HOLDFAST" run x -- true
   [[ $(HOLDFAST_STORE=$store "$HOLDFAST" doctor) != *"names no user"* ]]
   expect 69 env HOLDFAST_STORE="${store/first/second}" "$HOLDFAST" run x -- true
   says one
   [[ $output != *second* ]]
-  expect 69 env HOLDFAST_STORE="zookeeper://$server/of-one?node_timeout=1s" \
+  expect 69 env HOLDFAST_STORE="zookeeper://$server/of-one?node_timeout=2s" \
     "$HOLDFAST" run x -- true
 }
 

@@ -20,7 +20,7 @@ STALE = 77
 class Local:
     def __init__(self):
         self.folder = tempfile.mkdtemp(prefix="holdfast-late-")
-        self.url = f"local:{self.folder}/store?ttl=1s"
+        self.url = f"local:{self.folder}/store?ttl=2s"
         subprocess.run([os.environ["HOLDFAST"], "run", "x", "--store", self.url, "--", "true"],
                        check=True, timeout=30)
 
@@ -34,7 +34,7 @@ class Redlock:
         self.nodes = [self.node() for _ in range(5)]
         addresses = ",".join(address for _, address in self.nodes)
         # Slow answers on a busy machine are no failure of a node.
-        self.url = f"redlock://{addresses}?ttl=2s&node_timeout=500ms"
+        self.url = f"redlock://{addresses}?ttl=3s&node_timeout=1s"
         subprocess.run([os.environ["HOLDFAST"], "redlock", "init", "--store", self.url], check=True,
                        stdout=subprocess.DEVNULL, timeout=30)
 
@@ -67,7 +67,7 @@ class Etcd:
             lambda: subprocess.run(["etcdctl", "--endpoints", client, "endpoint", "health"],
                                    env={**os.environ, "ETCDCTL_API": "3"}, timeout=20,
                                    capture_output=True).returncode == 0)
-        self.url = f"etcd://127.0.0.1:{port}?ttl=3s&node_timeout=1s"
+        self.url = f"etcd://127.0.0.1:{port}?ttl=4s&node_timeout=2s"
 
     def stop(self):
         self.server.stop()

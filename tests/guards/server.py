@@ -4,6 +4,7 @@ import atexit
 import ctypes
 import os
 import pwd
+import random
 import shutil
 import signal
 import socket
@@ -28,10 +29,23 @@ def need(*programs):
             raise unittest.SkipTest(f"NOT TESTED: there is no {program}")
 
 
+_given = set()
+
+
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """Below those of the other tests, and those that the kernel gives to clients: such a one may be
+    somebody's before the server has it."""
+    while True:
+        port = random.randrange(10_000, 15_000)
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        if port not in _given:
+            _given.add(port)
+            return port
 
 
 def unprivileged():

@@ -69,7 +69,7 @@ class interop : public testing::TestWithParam<std::tuple<kind, bool>> {
       return count_of("holdfast", all) >= times && count_of(theirs().called(), all) >= times &&
              handovers("holdfast", all) >= times / 2;
     };
-    return eventually(enough, std::chrono::seconds(process::rounds(20, 120)));
+    return eventually(enough, std::chrono::seconds(process::rounds(60, 120)));
   }
 
   section_log log;
