@@ -31,10 +31,10 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
 @test "a signal ends a run that waits for nodes that hang, and its number is the code" {
   initialised
   for i in 1 2 3; do hang "$i"; done
-  failed=''
-  ends_at_once 143 TERM run x --store "$HOLDFAST_STORE?node_timeout=4s" -- true || failed+=TERM
-  ends_at_once 130 INT run x --store "$HOLDFAST_STORE?node_timeout=4s" -- true || failed+=INT
-  run holdfast run -n x --store "$HOLDFAST_STORE?node_timeout=300ms" -- true
+  slow="redlock://$nodes?node_timeout=10s" failed=''
+  ends_at_once 143 TERM run x --store "$slow" -- true || failed+=TERM
+  ends_at_once 130 INT run x --store "$slow" -- true || failed+=INT
+  run holdfast run -n x --store "redlock://$nodes?node_timeout=300ms" -- true
   for i in 1 2 3; do go_on "$i"; done
   [[ -z $failed && $status == 69 ]]
   says 'after connecting began; it hangs, this machine is too busy, or a firewall'
@@ -63,10 +63,10 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   says 'this URL begins with local:'
   expect 64 holdfast ls --store "redlock://${nodes/,/, }"
   says 'has a blank in'
-  expect 69 holdfast redlock init --store "redlock://$nodes?tokens=off"
+  expect 69 holdfast redlock init --store "$at&tokens=off"
   says 'keep no records'
   twin=localhost:$(port_of 1)
-  expect 64 holdfast redlock init --store "redlock://$nodes,$twin"
+  expect 64 holdfast redlock init --store "redlock://$nodes,$twin?$patient"
   says 'is the same server as'
   stop_server 5
   expect 69 holdfast redlock init
@@ -118,6 +118,10 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   stop_server 5
 }
 
+# voting N: so many nodes vote. One that lags is brought up after some node timeouts, so they are the
+# short ones here: whoever asks too early asks again.
+voting() { holdfast redlock status --store "redlock://$nodes" | grep -q "$1 of 5 nodes vote"; }
+
 # Whether nodes take writes: refuse_writes 1 NODE...; refuse_writes 0 NODE...
 refuse_writes() {
   local i
@@ -126,11 +130,11 @@ refuse_writes() {
 
 @test "init names the nodes that do not confirm, and what is to be done for them" {
   refuse_writes 1 5
-  expect 69 holdfast redlock init --max-ttl 1s
+  expect 69 holdfast redlock init --max-ttl 3s
   one_left=$output
-  expect 0 holdfast run x --ttl 1s -- true
+  expect 0 holdfast run x --ttl 3s -- true
   refuse_writes 0 5
-  until_true sh -c "'$HOLDFAST' redlock status | grep -q '5 of 5 nodes vote'"
+  until_true voting 5
 
   for i in 1 2 3 4 5; do cli "$i" FLUSHALL >/dev/null; done
   refuse_writes 1 1 2 3 4 5
@@ -145,7 +149,7 @@ refuse_writes() {
 
   output=$one_left
   says '4 of 5 nodes confirmed' "127.0.0.1:$(port_of 5): NOREPLICAS" 'Locks can be granted' \
-    '4 of 5 nodes vote' 'max_ttl (1s)'
+    '4 of 5 nodes vote' 'max_ttl (3s)'
   [[ $output != *recover* && $output != *"127.0.0.1:$(port_of 1): "* ]]
   output=$none
   says '0 of 5 nodes confirmed' NOREPLICAS 'then run: holdfast redlock init'
@@ -168,35 +172,35 @@ refuse_writes() {
 
 @test "another list of nodes is refused, and so is a ttl above max_ttl" {
   initialised --max-ttl 20s
-  expect 64 holdfast run x --store "redlock://${nodes%,*}" -- true
+  expect 64 holdfast run x --store "redlock://${nodes%,*}?$patient" -- true
   says 'belongs to another list of nodes' 'in the same spelling as the other clients'
-  expect 64 holdfast redlock init --store "redlock://${nodes%,*}"
+  expect 64 holdfast redlock init --store "redlock://${nodes%,*}?$patient"
   says 'another list of nodes' 'Use the list of that store'
   [[ $output != *recover* ]]
   expect 64 holdfast redlock status --other-list
   says '--other-list is for recover'
-  expect 64 holdfast redlock recover --yes --store "redlock://${nodes%,*}"
+  expect 64 holdfast redlock recover --yes --store "redlock://${nodes%,*}?$patient"
   says 'another list of nodes: 127.0.0.1' 'nothing was written' 'add --other-list'
   expect 64 holdfast run x --ttl 30s -- true
   # As it stands, it can be typed.
   says 'max_ttl' '20s' 'holdfast redlock recover --max-ttl 30s, see'
-  expect 64 holdfast run x --store "$HOLDFAST_STORE?ttl=25s" -- true
+  expect 64 holdfast run x --store "$at&ttl=25s" -- true
   expect 0 holdfast run x -- true
   expect 0 holdfast doctor
   says 'With a ttl of 20s' 'and so does that of one that crashed'
   [[ $output != *pidfd* ]]
-  expect 0 holdfast doctor --store "$HOLDFAST_STORE?ttl=5s"
+  expect 0 holdfast doctor --store "$at&ttl=5s"
   says 'With a ttl of 5s'
   HOLDFAST_TTL=25s expect 0 holdfast doctor
   says warning 'No session is opened with it: the store takes 20s at most'
   expect 0 holdfast run x --ttl 15s -- true
-  expect 0 holdfast doctor --store "redlock://$nodes?max_ttl=30s"
+  expect 0 holdfast doctor --store "$at&max_ttl=30s"
   says "the URL's max_ttl is 30s" "the record of 127.0.0.1:$(port_of 1) 20s"
   says 'recover --store' '--max-ttl 30s changes the records'
-  expect 0 holdfast doctor --store "redlock://$nodes?max_ttl=20s"
+  expect 0 holdfast doctor --store "$at&max_ttl=20s"
   [[ $output != *"the URL's max_ttl"* ]]
-  expect 0 holdfast redlock recover --yes --other-list --store "redlock://${nodes%,*}"
-  expect 0 holdfast run x --ttl 15s --store "redlock://${nodes%,*}" -- true
+  expect 0 holdfast redlock recover --yes --other-list --store "redlock://${nodes%,*}?$patient"
+  expect 0 holdfast run x --ttl 15s --store "redlock://${nodes%,*}?$patient" -- true
   expect 0 holdfast redlock recover --yes --other-list
   expect 69 holdfast run x --shared --ttl 15s -- true
   says 'unsound over independent masters' 'local: (one machine)' redis:// etcd:// zookeeper://
@@ -204,16 +208,16 @@ refuse_writes() {
 
 @test "busy, waiting, and a killed holder, whose lock is free after its ttl" {
   initialised
-  hold_it --ttl 2s
+  hold_it --ttl 4s
   expect 75 holdfast run x --no-wait -- true
   says 'held by somebody else' 'who has it: holdfast show x'
-  HOLDFAST_STORE='' expect 75 holdfast run x --no-wait --store "redlock://$nodes" -- true
+  HOLDFAST_STORE='' expect 75 holdfast run x --no-wait --store "$at" -- true
   hint=$(sed -n 's/.*who has it: holdfast \(.*\) \[busy.*/\1/p' <<<"$output")
   HOLDFAST_STORE='' expect 0 eval "holdfast $hint"
   says 'held' 'sh'
   expect 0 holdfast show x
   says 'held' 'sh'
-  expect 75 holdfast run x --wait 100ms -- true
+  expect 75 holdfast run x --wait 1s -- true
   says 'who has it: holdfast show x'
   [[ $output != *'granted by 0'* ]]
   expect 0 holdfast ls --json
@@ -224,19 +228,27 @@ assert e["owner"]["program"] == "sh", a'
   release
   wait $!
   [[ $(<mine) == mine ]]
-  hold_it --ttl 1s
+  hold_it --ttl 3s
   kill -KILL "$holder"
   wait "$holder" || true
   SECONDS=0
   expect 0 holdfast run x -- true
-  ((SECONDS <= 3))
+  # And not the ttl of another, 30 s, or the max_ttl.
+  ((SECONDS < 20))
+}
+
+# sessions_are N: who waits is not told by this store, but its session is.
+sessions_are() {
+  run holdfast ls --sessions --json
+  json "sys.exit(len(a['sessions']) != $1)"
 }
 
 @test "who waits while the store goes away gets 69 and the names of the nodes, a holder 76" {
   initialised
-  hold_it --ttl 2s 2>told
-  in_background run x --ttl 1s -- sh -c ': >ran' 2>said
+  hold_it --ttl 4s 2>told
+  in_background run x --ttl 3s -- sh -c ': >ran' 2>said
   waiter=$pid
+  until_true sessions_are 2
   sleep 0.3
   for i in 1 2 3; do stop_server "$i"; done
   code=0
@@ -270,9 +282,9 @@ assert e["owner"]["program"] == "sh", a'
 
 @test "a denied holder is stopped, and its lock is free after that" {
   initialised
-  deny_stops_the_holder 1s
+  deny_stops_the_holder 4s
   expect 0 holdfast run x -- true
-  expect 69 holdfast break x --store "redlock://$nodes" || expect 64 holdfast break x
+  expect 69 holdfast break x --store "$at" || expect 64 holdfast break x
 }
 
 @test "a dead node changes nothing; without a majority it is 69" {
@@ -311,7 +323,7 @@ assert e["owner"]["program"] == "sh", a'
   cli 1 FLUSHALL
   go_on 4
   go_on 5
-  until_true sh -c "'$HOLDFAST' redlock status | grep -q '4 of 5 nodes vote'"
+  until_true voting 4
   expect 75 holdfast run x --no-wait -- true
   [[ $output != *'not connected'* ]]
   expect 75 holdfast redlock recover --yes
@@ -327,7 +339,7 @@ assert e["owner"]["program"] == "sh", a'
   for i in 1 2 3 4 5; do cli "$i" SET backup data; done
   expect 75 holdfast run backup --no-wait -- true
   says 'that key has no ttl'
-  expect 75 holdfast run backup --wait 300ms -- true
+  expect 75 holdfast run backup --wait 1s -- true
   says 'held by somebody else; that key has no ttl' 'waited'
   expect 0 holdfast show backup
   says 'what other programs keep under that name is not shown'
@@ -335,9 +347,9 @@ assert e["owner"]["program"] == "sh", a'
   hold_it
   expect 0 holdfast ls
   [[ $(tail -n 1 <<<"$output") == *'?' ]]
-  in_background run x --wait 3s -- true 2>said
+  in_background run x --wait 5s -- true 2>said
   waiter=$pid
-  sleep 0.5
+  until_true sessions_are 2
   for i in 1 2 3 4 5; do cli "$i" SET x data; done
   code=0
   wait "$waiter" || code=$?
@@ -360,7 +372,7 @@ assert e["owner"]["program"] == "sh", a'
   expect 64 holdfast redlock recover </dev/null
   says 'may be granted again' '--yes'
   cat >talk.exp <<'T'
-set timeout 10
+set timeout 30
 spawn $env(HOLDFAST) redlock recover
 expect_after timeout {exit 1} eof {exit 2}
 expect "gives up"
@@ -371,9 +383,9 @@ lassign [wait] pid spawned failed code
 exit $code
 T
   export ANSWER=no
-  expect 75 timeout 30 expect talk.exp
+  expect 75 timeout 60 expect talk.exp
   expect 69 holdfast redlock status
-  ANSWER=yes expect 0 timeout 30 expect talk.exp
+  ANSWER=yes expect 0 timeout 60 expect talk.exp
   after=$(holdfast run x -- sh -c 'echo $HOLDFAST_TOKEN')
   ((after > before))
   expect 0 holdfast ls
@@ -382,7 +394,7 @@ T
 
 @test "tokens=off gives no token, not even that of the run around it, and denies nobody" {
   initialised
-  plain="redlock://$nodes?tokens=off&assume_fresh=yes"
+  plain="$at&tokens=off&assume_fresh=yes"
   expect 0 holdfast run x -- "$HOLDFAST" run y --store "$plain" -- \
     sh -c 'echo "<${HOLDFAST_TOKEN-unset}>"'
   [[ $output == '<>' ]]
@@ -398,26 +410,26 @@ T
   expect 69 holdfast deny x --store "$plain"
   says 'none can be denied'
   release
-  expect 69 holdfast run x --store "redlock://$nodes?tokens=off" -- true
+  expect 69 holdfast run x --store "$at&tokens=off" -- true
   says 'has not seen before' 'may have granted what is still held' 'it votes in' 'assume_fresh=yes'
 }
 
 @test "tokens=off: who holds a lock is not told what a newcomer may assume" {
-  plain="redlock://$nodes?tokens=off&assume_fresh=yes"
+  plain="$at&tokens=off&assume_fresh=yes"
   hold_it --store "$plain"
   for i in 1 2 3; do
     port=$(port_of "$i")
     stop_server "$i"
     start_server "$i" "$port"
   done
-  expect 69 holdfast run y --store "redlock://$nodes?tokens=off" -- true
+  expect 69 holdfast run y --store "$at&tokens=off" -- true
   says 'restarted, or another server is there now' 'votes again in' 'restart no other node before'
   [[ $output != *'Only where nothing'* ]]
   release || true
 }
 
 @test "what needs tokens is refused by a store without them before it waits" {
-  plain="redlock://$nodes?tokens=off&assume_fresh=yes"
+  plain="$at&tokens=off&assume_fresh=yes"
   hold_it --store "$plain"
   expect 69 holdfast run x --wait 2s --store "$plain" --fenced "file:$PWD/floors" -- touch ran
   says 'gives no tokens' 'a stale holder of x' '[unsupported]'
@@ -440,8 +452,8 @@ acl_file() {
   start_server 6 '' --aclfile "$PWD/users.acl"
   echo secret | tee password >right
   one=redlock://holdfast@127.0.0.1:$(port_of 6)
-  expect 0 holdfast redlock init --store "$one?password_file=$PWD/password"
-  export HOLDFAST_STORE="$one?password_file=$PWD/password"
+  expect 0 holdfast redlock init --store "$one?$patient&password_file=$PWD/password"
+  export HOLDFAST_STORE="$one?$patient&password_file=$PWD/password"
   hold_it
   expect 75 holdfast run x --wait 200ms -- true
   expect 0 holdfast ls
@@ -449,11 +461,11 @@ acl_file() {
   release
   expect 0 holdfast doctor
   echo wrong >password
-  export HOLDFAST_STORE="redlock://holdfast:secret@127.0.0.1:$(port_of 6)"
+  export HOLDFAST_STORE="redlock://holdfast:secret@127.0.0.1:$(port_of 6)?$patient"
   expect 0 holdfast run x -- "$HOLDFAST" run y -- true
-  expect 0 holdfast run x --store "$one?password_file=$PWD/right" -- \
+  expect 0 holdfast run x --store "$one?$patient&password_file=$PWD/right" -- \
     sh -c '[ "${HOLDFAST_STORE#*secret}" = "$HOLDFAST_STORE" ]'
-  export HOLDFAST_STORE="$one?password_file=$PWD/password"
+  export HOLDFAST_STORE="$one?$patient&password_file=$PWD/password"
   expect 69 holdfast run x -- true
   says WRONGPASS
   expect 69 holdfast redlock init

@@ -7,16 +7,16 @@ load servers
 load redlock_servers
 
 @test "a URL that does not fit the max_ttl of the nodes is refused, or told" {
-  expect 64 holdfast redlock init --max-ttl 10s --store "redlock://$nodes?ttl=20s"
+  expect 64 holdfast redlock init --max-ttl 10s --store "$at&ttl=20s"
   says "the URL's ttl is 20s, above the max_ttl of 10s" '--max-ttl 20s or more'
   says 'nothing was written'
-  expect 64 holdfast redlock init --store "redlock://$nodes?ttl=5m"
+  expect 64 holdfast redlock init --store "$at&ttl=5m"
   says "the URL's ttl is 5m, above the max_ttl of 1m"
-  expect 0 holdfast redlock init --max-ttl 10s --store "redlock://$nodes?max_ttl=30s&ttl=5s"
+  expect 0 holdfast redlock init --max-ttl 10s --store "$at&max_ttl=30s&ttl=5s"
   says "the URL's max_ttl is 30s, that of the nodes' records 10s" 'Let both say the same'
-  expect 0 holdfast redlock recover --yes --max-ttl 9s --store "redlock://$nodes?ttl=10s"
+  expect 0 holdfast redlock recover --yes --max-ttl 9s --store "$at&ttl=10s"
   says "the URL's ttl is 10s, above the max_ttl of 9s" 'no session can be opened with this URL'
-  expect 0 holdfast redlock recover --yes --max-ttl 30s --store "redlock://$nodes?max_ttl=30s"
+  expect 0 holdfast redlock recover --yes --max-ttl 30s --store "$at&max_ttl=30s"
   [[ $output != *"the URL's"* ]]
 }
 
@@ -37,7 +37,7 @@ load redlock_servers
 
 @test "advice names the store where it was an option, so that it can be copied" {
   unset HOLDFAST_STORE
-  url="redlock://$nodes?node_timeout=1s"
+  url=$at
   for words in ls doctor 'redlock status' 'deny x' watch; do
     expect 78 holdfast $words --store "$url"
     says "Run: holdfast redlock init --store '$url'." "run: holdfast redlock recover --store '$url'"
