@@ -21,7 +21,8 @@ setup() {
   cli 1 FLUSHALL >/dev/null
   # A server that the machine leaves alone for a while is not what this is about.
   plain="redis://$node?node_timeout=5s"
-  store="$plain&assume_fresh=yes"
+  # In the order in which messages show it.
+  store="redis://$node?assume_fresh=yes&node_timeout=5s"
   export HOLDFAST_STORE=$store
 }
 

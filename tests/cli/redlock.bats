@@ -118,8 +118,8 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   stop_server 5
 }
 
-# voting N: so many nodes vote. One that lags is brought up after some node timeouts, so they are the
-# short ones here: whoever asks too early asks again.
+# voting N: so many nodes vote. One that lags is brought up after some node timeouts, so they are
+# the short ones here: whoever asks too early asks again.
 voting() { holdfast redlock status --store "redlock://$nodes" | grep -q "$1 of 5 nodes vote"; }
 
 # Whether nodes take writes: refuse_writes 1 NODE...; refuse_writes 0 NODE...

@@ -22,6 +22,8 @@ class transports : public contested {
     expect_clean_end(c);
   }
   std::string fresh() const { return "?assume_fresh=yes&max_ttl=" + max_ttl; }
+  /// A machine may stand still for a while without ending it.
+  static std::string lasting() { return "?assume_fresh=yes&max_ttl=3s&ttl=3s"; }
   tests::temporary_directory files_;
 };
 
@@ -68,7 +70,7 @@ TEST_F(transports, a_password_that_is_replaced_while_a_lock_is_held) {
   const std::string file = files_.path() + "/password";
   std::ofstream(file) << "old";
   auto holder =
-      holdfast::open("redis://worker@" + s.address() + fresh() + "&ttl=3s&password_file=" + file);
+      holdfast::open("redis://worker@" + s.address() + lasting() + "&password_file=" + file);
   ASSERT_TRUE(holder) << holder.error().message();
   auto held = holder->try_acquire(lock_name("a"));
   ASSERT_TRUE(held) << held.error().message();
@@ -96,9 +98,9 @@ TEST_F(transports, a_certificate_of_the_client_that_is_renewed_while_a_lock_is_h
        .settings = {"--tls-cert-file", own.certificate_file(), "--tls-key-file", own.key_file(),
                     "--tls-ca-cert-file", ca.certificate_file(), "--tls-auth-clients", "yes"}});
   process::proxy way(s.port());
-  auto holder = holdfast::open("redis+tls://" + way.address() + fresh() +
-                               "&ttl=3s&ca=" + ca.certificate_file() +
-                               "&cert=" + first.certificate_file() + "&key=" + first.key_file());
+  auto holder =
+      holdfast::open("redis+tls://" + way.address() + lasting() + "&ca=" + ca.certificate_file() +
+                     "&cert=" + first.certificate_file() + "&key=" + first.key_file());
   ASSERT_TRUE(holder) << holder.error().message();
   auto held = holder->try_acquire(lock_name("a"));
   ASSERT_TRUE(held) << held.error().message();
