@@ -40,7 +40,7 @@ class redlock_faults : public testing::TestWithParam<std::size_t> {
     EXPECT_TRUE(c.more(15)) << c.troubles();
     c.end();
     EXPECT_THAT(c.violations(), IsEmpty());
-    EXPECT_TRUE(nodes.comes_to("contended", 0));
+    EXPECT_TRUE(nodes.comes_to("contended", 0, 3s));
   }
   void goes_on_and_all_vote_again(const redis_tests::fault& f) {
     goes_on_and_all_vote_again(f.begin, f.end);

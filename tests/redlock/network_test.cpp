@@ -136,7 +136,7 @@ TEST(redlock_network, cuts_during_contention_break_nothing) {
   }
   c.end();
   EXPECT_THAT(c.violations(), IsEmpty());
-  EXPECT_TRUE(far.nodes.comes_to("contended", 0));
+  EXPECT_TRUE(far.nodes.comes_to("contended", 0, 3s));
 }
 
 /// Fault matrix: replies of 2 of 5 nodes later than the node timeout | every acquire succeeds
