@@ -37,7 +37,7 @@ crash_while_holding() {
 
 @test "break of one name removes the dead holder, spares the living one and says both" {
   in_background run x --shared --label lives -- \
-    sh -c ': >lives; while [ ! -e go ]; do sleep 0.01; done'
+    sh -c ': >lives; while [ ! -e go ]; do sleep 0.05; done'
   holder=$pid
   until_true test -e lives
   # Who opens a session buries the dead, so the one that dies has to be the last.

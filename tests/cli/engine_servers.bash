@@ -62,7 +62,11 @@ zookeeper_answers() {
   [[ $line == imok ]]
 }
 
-runs_in() { [[ $(ps -o stat= -p "$(<"$1/pid")") == [!Z]* ]]; }
+runs_in() {
+  local pid state
+  read -r pid <"$1/pid" || return
+  read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" && [[ $state != Z ]]
+}
 stop_in() { [[ ! -e $1/pid ]] || kill -KILL "$(<"$1/pid")" 2>/dev/null || true; }
 
 # start_silent DIRECTORY: takes connections and says nothing.

@@ -35,7 +35,11 @@ revive_server() {
 }
 
 # One that died with its test is a zombie where nobody reaps.
-server_runs() { [[ $(ps -o stat= -p "$(<"$BATS_FILE_TMPDIR/$1/pid")") == [!Z]* ]]; }
+server_runs() {
+  local pid state
+  read -r pid <"$BATS_FILE_TMPDIR/$1/pid" || return
+  read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" && [[ $state != Z ]]
+}
 # A server that hangs, and goes on.
 hang() { kill -STOP "$(<"$BATS_FILE_TMPDIR/$1/pid")"; }
 go_on() { kill -CONT "$(<"$BATS_FILE_TMPDIR/$1/pid")"; }

@@ -30,7 +30,7 @@ need_local() {
 # without a `wait`, may still be ending: that it was gone sooner is for the tests to ask.
 teardown() {
   local left tries
-  for ((tries = 0; tries < 300; tries++)); do is_gone && return; sleep 0.01; done
+  for ((tries = 0; tries < 150; tries++)); do is_gone && return; sleep 0.02; done
   left=$(marked)
   [[ -z $left ]] || { ps -o pid,ppid,stat,args -p "${left//$'\n'/,}"; kill -KILL $left; return 1; }
 }
@@ -62,7 +62,7 @@ until_true() {
   local end=$((SECONDS + 30))
   until "$@" >/dev/null 2>&1; do
     ((SECONDS < end)) || return 1
-    sleep 0.01
+    sleep 0.02
   done
 }
 
@@ -82,7 +82,7 @@ json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines
 # hold_it OPTIONS: somebody holds "x" until `release`.
 hold_it() {
   rm -f held go
-  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.01; done'
+  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.05; done'
   holder=$pid
   until_true test -e held
 }
