@@ -62,11 +62,7 @@ zookeeper_answers() {
   [[ $line == imok ]]
 }
 
-runs_in() {
-  local pid state
-  read -r pid <"$1/pid" || return
-  read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" && [[ $state != Z ]]
-}
+runs_in() { process_runs "$1/pid"; }
 stop_in() { [[ ! -e $1/pid ]] || kill -KILL "$(<"$1/pid")" 2>/dev/null || true; }
 
 # start_silent DIRECTORY: takes connections and says nothing.

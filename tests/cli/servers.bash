@@ -34,12 +34,7 @@ revive_server() {
   start_server "$1" "$(port_of "$1")"
 }
 
-# One that died with its test is a zombie where nobody reaps.
-server_runs() {
-  local pid state
-  read -r pid <"$BATS_FILE_TMPDIR/$1/pid" || return
-  read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" && [[ $state != Z ]]
-}
+server_runs() { process_runs "$BATS_FILE_TMPDIR/$1/pid"; }
 # A server that hangs, and goes on.
 hang() { kill -STOP "$(<"$BATS_FILE_TMPDIR/$1/pid")"; }
 go_on() { kill -CONT "$(<"$BATS_FILE_TMPDIR/$1/pid")"; }

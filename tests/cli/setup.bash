@@ -68,6 +68,14 @@ until_true() {
 
 is_gone() { [[ -z $(marked) ]]; }
 
+# process_runs FILE: the one whose pid is in it. What died with its test is a zombie where nobody
+# reaps.
+process_runs() {
+  local pid state
+  read -r pid <"$1" || return
+  read -r _ _ state _ 2>/dev/null <"/proc/$pid/stat" && [[ $state != Z ]]
+}
+
 # expect CODE COMMAND: runs it and compares the exit code.
 expect() {
   local want=$1
