@@ -29,6 +29,9 @@ void contest::take_part(const std::string& url) {
 }
 
 void contest::hold_once(session& by) {
+  // A reader may go on overtaking who waits for the lock.
+  while (pauses_ && !over_) std::this_thread::sleep_for(1ms);
+  const std::shared_lock asks(asking_);
   auto l = by.acquire(lock_name(name_), {.wait = 500ms});
   if (!l) {
     note(l.error());
@@ -50,6 +53,15 @@ void contest::note(const error& e) {
 bool contest::more(std::uint64_t grants, std::chrono::milliseconds limit) {
   const std::uint64_t from = seen_.grants();
   return process::eventually([&] { return seen_.grants() >= from + grants; }, limit);
+}
+
+void contest::while_nobody_asks(const std::function<void()>& what) {
+  pauses_ = true;
+  {
+    const std::lock_guard hold(asking_);
+    what();
+  }
+  pauses_ = false;
 }
 
 void contest::end() {

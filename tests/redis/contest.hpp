@@ -6,8 +6,10 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -26,6 +28,8 @@ class contest {
 
   /// Waits until so many more were granted; false when that takes too long.
   bool more(std::uint64_t grants, std::chrono::milliseconds limit = std::chrono::seconds{60});
+  /// Lets each client give back what it holds and ask for nothing, and then does it.
+  void while_nobody_asks(const std::function<void()>& what);
   /// No more; every lock is given back.
   void end();
   std::uint64_t grants() const { return seen_.grants(); }
@@ -43,6 +47,8 @@ class contest {
   const std::string name_;
   witness seen_;
   std::atomic<bool> over_{};
+  std::atomic<bool> pauses_{};
+  std::shared_mutex asking_;  ///< Shared by who asks or holds.
   std::atomic<int> lost_sessions_{};
   mutable std::mutex mutex_;
   std::map<std::string, int> troubles_;
