@@ -1,3 +1,4 @@
+#include "core/rounds_test.hpp"
 #include "engines/local/environment.hpp"
 #include "engines/local/store_fixture.hpp"
 #include "io/life.hpp"
@@ -279,7 +280,8 @@ TEST_F(local_processes, opening_killed_at_any_moment_can_be_done_again) {
 
 TEST_F(local_processes, many_that_make_it_together_all_get_it) {
   const shared_counter ready;
-  for (std::uint64_t round = 1; round <= 50; ++round) {
+  const auto rounds = static_cast<std::uint64_t>(core::shortened(50));
+  for (std::uint64_t round = 1; round <= rounds; ++round) {
     fs::remove_all(path());
     std::vector<pid_t> all;
     for (int i = 0; i < 8; ++i) {
