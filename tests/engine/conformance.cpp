@@ -22,6 +22,7 @@
 #include "tests/zookeeper/server.hpp"
 #endif
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -96,8 +97,8 @@ std::vector<engine_kind> built_engines() {
 #endif
 #if defined(HOLDFAST_WITH_ETCD)
   const auto open_etcd = [](const store_url& u) { return engines::etcd::open_etcd(u); };
-  all.push_back({"etcd", etcd_url<1>, open_etcd, false, true});
-  all.push_back({"etcd_cluster", etcd_url<3>, open_etcd, false, true});
+  all.push_back({"etcd", etcd_url<1>, open_etcd, false, 1});
+  all.push_back({"etcd_cluster", etcd_url<3>, open_etcd, false, 3});
 #endif
 #if defined(HOLDFAST_WITH_REDIS)
   all.push_back(
@@ -107,8 +108,8 @@ std::vector<engine_kind> built_engines() {
   const auto open_zookeeper = [](const store_url& u) {
     return engines::zookeeper::open_zookeeper(u);
   };
-  all.push_back({"zookeeper", zookeeper_url<1>, open_zookeeper, false, true});
-  all.push_back({"zookeeper_ensemble", zookeeper_url<3>, open_zookeeper, false, true});
+  all.push_back({"zookeeper", zookeeper_url<1>, open_zookeeper, false, 1});
+  all.push_back({"zookeeper_ensemble", zookeeper_url<3>, open_zookeeper, false, 3});
 #endif
   return all;
 }
@@ -252,8 +253,12 @@ void engine_test::SetUp() {
 
 int engine_test::count(int reduced, int full) {
   const int wanted = core::rounds(reduced, full);
-  const int affordable = GetParam().commits ? (wanted + 7) / 8 : wanted;
+  const int affordable = GetParam().servers > 0 ? fewer_on_clusters((wanted + 7) / 8) : wanted;
   return HOLDFAST_UNDER_ASAN || HOLDFAST_UNDER_TSAN ? (affordable + 3) / 4 : affordable;
+}
+
+int engine_test::fewer_on_clusters(int all) {
+  return GetParam().servers > 1 ? core::rounds(std::max(all / 4, 1), all) : all;
 }
 
 asker engine_test::again() { return open_asker(GetParam(), scratch_.path()); }

@@ -290,16 +290,17 @@ TEST_P(engine_queues, orders_grow_over_every_name_and_every_end) {
 }
 
 TEST_P(engine_queues, one_session_may_hold_many_names) {
+  const int names = fewer_on_clusters(2000);
   auto m = join();
   std::vector<token> orders;
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < names; ++i) {
     const auto v = m.enqueue("name " + std::to_string(i));
     ASSERT_EQ(v.what, status::ok) << i << ' ' << v.text;
     orders.push_back(v.mine);
   }
-  EXPECT_EQ(ask().list().locks.size(), 2000U);
+  EXPECT_EQ(ask().list().locks.size(), static_cast<std::size_t>(names));
   EXPECT_EQ(m.beat().what, status::ok);
-  for (int i = 0; i < 2000; ++i) {
+  for (int i = 0; i < names; ++i) {
     ASSERT_EQ(m.confirm("name " + std::to_string(i), orders[static_cast<std::size_t>(i)]).what,
               status::ok);
   }
@@ -308,10 +309,11 @@ TEST_P(engine_queues, one_session_may_hold_many_names) {
 }
 
 TEST_P(engine_queues, dead_entries_are_no_obstacle_and_are_swept) {
+  const int entries = fewer_on_clusters(500);
   auto last = join();
   for (int round = 0; round < 3; ++round) {
     auto dying = join();
-    for (int i = 0; i < 500; ++i) dying.enqueue("a", mode::shared());
+    for (int i = 0; i < entries; ++i) dying.enqueue("a", mode::shared());
     dying.close();
     const auto v = last.enqueue("a");
     EXPECT_EQ(v.what, status::ok) << v.text;

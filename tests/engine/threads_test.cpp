@@ -113,13 +113,14 @@ TEST_P(engine_threads, eight_threads_never_break_a_mode_and_never_starve) {
 }
 
 TEST_P(engine_threads, one_session_may_be_used_by_many_threads) {
+  const int rounds = fewer_on_clusters(200);
   auto m = join();
   std::vector<std::thread> threads;
   std::atomic<std::uint64_t> request{1000};
   std::atomic<int> bad{0};
   for (int t = 0; t < 8; ++t) {
     threads.emplace_back([&, t] {
-      for (int i = 0; i < 200; ++i) {
+      for (int i = 0; i < rounds; ++i) {
         core::enqueue_request r;
         r.name = lock_name("n" + std::to_string(t));
         r.id = m.id();

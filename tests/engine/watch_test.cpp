@@ -142,8 +142,9 @@ TEST_P(engine_watch, arming_races_against_leaving) {
 }
 
 TEST_P(engine_watch, nothing_is_called_after_the_handle_is_gone) {
+  const int rounds = fewer_on_clusters(500);
   auto holder = join(), waiter = join();
-  for (int i = 0; i < 500; ++i) {
+  for (int i = 0; i < rounds; ++i) {
     const auto held = holder.enqueue("a");
     const auto mine = waiter.enqueue("a");
     // On the heap and freed at once: a late call is a use after free that ASan and TSan report.
@@ -216,7 +217,7 @@ TEST_P(engine_watch, many_watchers_of_one_entry_are_all_told) {
   const auto held = writer.enqueue("a");
   std::vector<member> readers;
   std::vector<std::unique_ptr<core::watch_handle>> watches;
-  std::vector<bell> bells(200);
+  std::vector<bell> bells(static_cast<std::size_t>(fewer_on_clusters(200)));
   for (std::size_t i = 0; i < bells.size(); ++i) {
     readers.emplace_back(ask());
     const auto v = readers.back().enqueue("a", mode::shared());

@@ -87,7 +87,7 @@ TEST_P(run, no_command_writes_after_the_next_one_has) {
       std::max(400ms, std::chrono::duration_cast<std::chrono::milliseconds>(GetParam().ttl_min));
   // A round takes a ttl or two, whatever the store does.
   const int most = std::min(1000, static_cast<int>(600s / ttl));
-  const int total = rounds(static_cast<int>(40s / ttl), most);
+  const int total = rounds(static_cast<int>(20s / ttl), most);
   auto holder = start(ttl);
   std::uint64_t excused = 0;
   for (int round = 1; round <= total; ++round) {
