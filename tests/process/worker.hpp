@@ -21,7 +21,8 @@ struct place {
   std::string history() const { return root + "/history"; }
 };
 
-/// Opens a session, or throws with the error's text.
+/// Opens a session, trying for 10 s while the store is unavailable, or throws with the error's
+/// text.
 session join(const place& at, duration ttl);
 
 /// Takes and gives back `name` until page::stop is set, opening a new session whenever one ends.
