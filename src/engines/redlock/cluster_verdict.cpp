@@ -1,0 +1,123 @@
+#include "engines/redlock/cluster.hpp"
+#include "io/background.hpp"
+#include "io/latch.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using namespace std::chrono_literals;
+using core::redlock::admission;
+
+/// How long a majority waits for the others at the start: a key on all nodes is worth more than one
+/// on the first that were connected.
+constexpr duration stragglers_limit = 20ms;
+
+}  // namespace
+
+result<void> cluster::verdict() const {
+  const std::lock_guard hold(mutex_);
+  std::vector<std::string> away(size());
+  for (node_index i = 0; i < size(); ++i) {
+    const auto why = members_[i]->connection->trouble();
+    away[i] = why ? why->message() : members_[i]->unreadable;
+    if (!away[i].empty()) continue;
+    away[i] = addresses_[i] +
+              (connection_of(i) == 0 ? " is not connected yet" : " has not told its state yet");
+  }
+  auto v = admission_.verdict(clock::now(), away);
+  bool waits = false;
+  for (node_index i = 0; i < size(); ++i) {
+    waits = waits || admission_.standing_of(i) == admission::standing::waiting;
+  }
+  const std::string forgets = notes_->trouble();
+  if (v || !waits || forgets.empty()) return v;
+  return error(v.error().code(), v.error().message() + "; " + forgets);
+}
+
+std::string cluster::silent() const {
+  std::string text;
+  for (node_index i = 0; i < size(); ++i) {
+    const auto why = members_[i]->connection->trouble();
+    const std::lock_guard hold(mutex_);
+    const member& m = *members_[i];
+    std::string more = why ? why->message() : m.refusal;
+    if (more.empty()) more = m.unreadable.empty() ? m.look_refusal : m.unreadable;
+    if (more.empty() && admission_.standing_of(i) == admission::standing::refused) {
+      more = addresses_[i] + " " + admission_.explain(i, clock::now());
+    }
+    if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
+  }
+  return text;
+}
+
+/// Under the mutex. That enough vote for a majority is for tell_ready().
+bool cluster::is_so(readiness how) const {
+  if (closed_) return true;
+  if (how == readiness::idle) return !admission_.busy();
+  // Nodes may vote when they are noted, and who leaves now would leave no notes.
+  if (notes_->is_busy()) return false;
+  const time_point now = clock::now();
+  for (node_index i = 0; i < size(); ++i) {
+    const auto is = admission_.standing_of(i);
+    const bool under_way = is == admission::standing::marking ||
+                           is == admission::standing::joining || admission_.is_returning(i, now);
+    // It votes no less for being brought up later.
+    const bool later = is == admission::standing::lagging && how == readiness::settled;
+    if (!members_[i]->judged || under_way || later) return false;
+  }
+  return true;
+}
+
+/// A client that lives for a moment would leave, each time, nodes that it sealed for a rejoin and
+/// never finished; and so would the next.
+void cluster::await_idle(time_point limit) {
+  if (io::on_library_thread()) return;
+  const auto idle = std::make_shared<io::latch>();
+  when_ready(
+      limit, [idle] { idle->open(); }, readiness::idle);
+  idle->wait();
+}
+
+void cluster::when_ready(time_point limit, std::function<void()> then, readiness how) {
+  bool ready{};
+  {
+    const std::lock_guard hold(mutex_);
+    ready = is_so(how);
+    if (!ready) {
+      waiters_.push_back({limit, std::move(then), how});
+      loop_->at(limit, [self = weak_from_this()] {
+        if (const auto c = self.lock()) c->tell_ready(clock::now());
+      });
+    }
+  }
+  // A majority may vote already, and no event come that says so again.
+  ready ? then() : tell_ready(clock::now());
+}
+
+void cluster::tell_ready(time_point now) {
+  std::vector<waiter> due;
+  {
+    const std::lock_guard hold(mutex_);
+    const bool enough = admission_.voters().size() >= majority();
+    for (waiter& w : waiters_) {
+      const bool cut = enough && w.how == readiness::majority;
+      if (!cut || w.limit <= now + stragglers_limit) continue;
+      w.limit = now + stragglers_limit;
+      loop_->at(w.limit, [self = weak_from_this()] {
+        if (const auto c = self.lock()) c->tell_ready(clock::now());
+      });
+    }
+    const auto first =
+        std::stable_partition(waiters_.begin(), waiters_.end(),
+                              [&](const waiter& w) { return w.limit > now && !is_so(w.how); });
+    due.assign(std::make_move_iterator(first), std::make_move_iterator(waiters_.end()));
+    waiters_.erase(first, waiters_.end());
+  }
+  for (const waiter& w : due) w.then();
+}
+
+}  // namespace holdfast::engines::redlock
