@@ -56,20 +56,20 @@ void ring(wake_word& word) noexcept {
 
 struct word_waiter::state {
   /// Who sleeps on the word.
-  enum place : std::uint32_t { own, lent, resting };
+  enum sleeper : std::uint32_t { own, lent, resting };
 
   wake_word& word;
   std::function<void()> rung;
   std::atomic<bool> stop{};
-  std::atomic<std::uint32_t> place{own};
+  std::atomic<std::uint32_t> taken_by{own};
   std::thread thread{};
 
   void serve(std::uint32_t seen) {
     const library_work here;
     while (!stop.load()) {
-      if (const auto now = place.load(); now != own) {
-        place.wait(now);
-        if (place.load() != own) continue;
+      if (const auto now = taken_by.load(); now != own) {
+        taken_by.wait(now);
+        if (taken_by.load() != own) continue;
         seen = word.count.load();
       } else {
         sleep_on(word, seen);
@@ -121,27 +121,27 @@ word_waiter::~word_waiter() {
     state_->thread.detach();
     return;
   }
-  state_->place.store(state::own);
-  state_->place.notify_all();
+  state_->taken_by.store(state::own);
+  state_->taken_by.notify_all();
   ring(state_->word);
   state_->thread.join();
 }
 
 bool word_waiter::lend(core::parking& until, const std::function<bool()>& needed) {
   const auto s = state_;
-  std::uint32_t was = s->place.load();
-  if (was == state::lent || !s->place.compare_exchange_strong(was, state::lent)) return false;
+  std::uint32_t was = s->taken_by.load();
+  if (was == state::lent || !s->taken_by.compare_exchange_strong(was, state::lent)) return false;
   // It may sleep on the word, where only one is woken.
   if (was == state::own) ring(s->word);
   const bool done = s->serve_for(until);
-  s->place.store(state::resting);
+  s->taken_by.store(state::resting);
   if (!done || needed()) resume();
   return done;
 }
 
 void word_waiter::resume() noexcept {
   std::uint32_t was = state::resting;
-  if (state_->place.compare_exchange_strong(was, state::own)) state_->place.notify_all();
+  if (state_->taken_by.compare_exchange_strong(was, state::own)) state_->taken_by.notify_all();
 }
 
 void word_waiter::abandon() noexcept {
