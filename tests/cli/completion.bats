@@ -8,7 +8,7 @@ completions=$BATS_TEST_DIRNAME/../../cli/completion
 hold_names() {
   local name
   for name in "$@"; do
-    in_background run "$name" -- sh -c 'while [ ! -e go ]; do sleep 0.05; done'
+    in_background run "$name" -- "${until_go[@]}"
     until_true sh -c "'$HOLDFAST' ls --names | grep -Fqx '$name'"
   done
 }

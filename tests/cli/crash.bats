@@ -36,10 +36,9 @@ crash_while_holding() {
 }
 
 @test "break of one name removes the dead holder, spares the living one and says both" {
-  in_background run x --shared --label lives -- \
-    sh -c ': >lives; while [ ! -e go ]; do sleep 0.05; done'
+  in_background run x --shared --label lives -- "${until_go[@]}"
   holder=$pid
-  until_true test -e lives
+  until_true test -e held
   # Who opens a session buries the dead, so the one that dies has to be the last.
   rm -f held
   in_background run x --shared --ttl 1h --label dies -- sh -c ': >held; sleep 60'

@@ -7,7 +7,7 @@ load setup
 lead() {
   local value=$1
   shift
-  in_background elect head --value "$value" "$@" -- sh -c 'while [ ! -e go ]; do sleep 0.05; done'
+  in_background elect head --value "$value" "$@" -- "${until_go[@]}"
   leader=$pid
 }
 

@@ -63,8 +63,7 @@ assert e[0]["state"] == "held" and e[0]["owner"]["label"] == "job", a'
   [[ -e mine ]]
 
   rm -f held go
-  in_background elect head --ttl 10s --value host-a:80 -- \
-    sh -c 'until [ -e go ]; do sleep 0.05; done'
+  in_background elect head --ttl 10s --value host-a:80 -- "${until_go[@]}"
   leader=$pid
   until_true holds host-a:80
   : >go

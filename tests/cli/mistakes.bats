@@ -225,7 +225,7 @@ as_nobody() {
   says 'wait for itself'
   expect 0 holdfast "${p[@]}" -- "$HOLDFAST" "${p[@]}" -- true
   # Another one may give its permit back.
-  in_background "${p[@]}" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.05; done'
+  in_background "${p[@]}" -- "${until_go[@]}"
   until_true test -e held
   expect 75 holdfast "${p[@]}" -- "$HOLDFAST" "${p[@]}" --wait 300ms -- true
   [[ $output =~ waited\ [0-9.]+m?s ]]
@@ -290,7 +290,7 @@ assert len(a["findings"]) > 3 and a["settings"], a'
 
 @test "who waits on 80 columns sees the holder and the place, whatever the names" {
   long=$(printf 'n%.0s' {1..300})
-  in_background run "$long" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.05; done'
+  in_background run "$long" -- "${until_go[@]}"
   holder=$pid
   until_true test -e held
   LONG=$long cat >talk.exp <<'T'

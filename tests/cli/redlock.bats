@@ -278,7 +278,7 @@ sessions_are() {
 @test "the leader of an election and its value are told" {
   initialised
   expect 75 holdfast leader head
-  in_background elect head --value 'host-a 80' -- sh -c 'until [ -e go ]; do sleep 0.05; done'
+  in_background elect head --value 'host-a 80' -- "${until_go[@]}"
   leader=$pid
   until_true sh -c "[ \"\$('$HOLDFAST' leader head)\" = 'host-a 80' ]"
   : >go

@@ -23,7 +23,7 @@ load redlock_servers
 @test "a shorter max_ttl is refused while sessions with a longer ttl are there" {
   initialised
   hold_it --ttl 20s
-  holdfast run y --ttl 15s -- sh -c 'until [ -e go ]; do sleep 0.05; done' &
+  holdfast run y --ttl 15s -- "${until_go[@]}" &
   until_true eval "holdfast ls | grep -q '^y '"
   expect 75 holdfast redlock recover --yes --max-ttl 10s
   says '2 sessions have a ttl above 10s, up to 20s' 'Stop the holders first' 'Nothing was written'

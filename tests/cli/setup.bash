@@ -87,10 +87,13 @@ expect() {
 # json PROGRAM: the answer in $output, as `a`, given to python.
 json() { python3 -c "import json, sys; a = json.loads(sys.argv[1]); $1" "${lines[0]}"; }
 
+# The command of a holder: the file `held` tells that it runs, and it ends when there is `go`.
+until_go=(sh -c ': >held; until [ -e go ]; do sleep 0.05; done')
+
 # hold_it OPTIONS: somebody holds "x" until `release`.
 hold_it() {
   rm -f held go
-  in_background run x "$@" -- sh -c ': >held; while [ ! -e go ]; do sleep 0.05; done'
+  in_background run x "$@" -- "${until_go[@]}"
   holder=$pid
   until_true test -e held
 }

@@ -32,8 +32,7 @@ need_somebody() {
 
 @test "a wait that may start no thread looks by itself" {
   need_somebody
-  RUNMARK=$MARK as_somebody ./program run x -- sh -c ': >held
-    while [ ! -e go ]; do sleep 0.1; done' 3>&- &
+  RUNMARK=$MARK as_somebody ./program run x -- "${until_go[@]}" 3>&- &
   until_true test -e held
   for processes in {4..14}; do
     code=0

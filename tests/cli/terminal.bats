@@ -50,7 +50,7 @@ T
 }
 
 @test "who waits on a terminal sees who holds it" {
-  in_background run x --label holder -- sh -c ': >held; while [ ! -e go ]; do sleep 0.05; done'
+  in_background run x --label holder -- "${until_go[@]}"
   until_true test -e held
   cat >talk.exp <<'T'
 set timeout 30
@@ -69,7 +69,7 @@ T
 }
 
 @test "who waits in a terminal's background writes nothing there" {
-  in_background run x --label holder -- sh -c ': >held; while [ ! -e go ]; do sleep 0.05; done'
+  in_background run x --label holder -- "${until_go[@]}"
   until_true test -e held
   cat >talk.exp <<'T'
 set timeout 30
