@@ -42,13 +42,6 @@ finding not_there_yet(const presence& seen) {
               ". Choose another with --store"};
 }
 
-/// On Redlock a crash costs the ttl, however early it could be noticed.
-void add_machine(diagnosis& d, const std::string& url) {
-  for (finding& f : diagnose_machine()) {
-    if (!is_redlock(url) || f.subject != "pidfd") d.found.push_back(std::move(f));
-  }
-}
-
 /// With the ttl of the settings, where one is given. Only where locks work as far as can be seen;
 /// that the servers take what a session writes is seen here.
 void add_advice(diagnosis& d, store& st, const settings& s) {
@@ -113,7 +106,7 @@ diagnosis examine(const settings& s) {
     d.found.push_back({finding::level::fault, "store", f.text});
     d.code = f.code;
   }
-  add_machine(d, store_url(s));
+  for (finding& f : diagnose_machine()) d.found.push_back(std::move(f));
   return d;
 }
 

@@ -158,11 +158,9 @@ result<std::vector<finding>> operator_view::diagnose() {
   if (const auto& promise = store_->opened().promise; !promise.empty()) {
     all.insert(all.begin(), {finding::level::good, "what holds", promise});
   }
+  for (auto& f : io::check_host()) all.push_back(std::move(f));
   // Where a crash costs the ttl nothing notices it at once.
-  const bool sees_crashes = !store_->opened().life_directory.empty();
-  for (auto& f : io::check_host()) {
-    if (sees_crashes || f.subject != "pidfd") all.push_back(std::move(f));
-  }
+  if (!store_->opened().life_directory.empty()) all.push_back(io::check_pidfd());
   return all;
 }
 

@@ -42,6 +42,10 @@ finding check_boot_id() {
           "mount /proc"};
 }
 
+}  // namespace
+
+std::vector<finding> check_host() { return {check_clock(), check_timer(), check_boot_id()}; }
+
 finding check_pidfd() {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
   if (fd < 0) {
@@ -52,12 +56,6 @@ finding check_pidfd() {
   }
   ::close(fd);
   return {level::good, "pidfd", "the crash of a process of this host is noticed at once"};
-}
-
-}  // namespace
-
-std::vector<finding> check_host() {
-  return {check_clock(), check_timer(), check_boot_id(), check_pidfd()};
 }
 
 }  // namespace holdfast::io
