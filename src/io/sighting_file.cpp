@@ -2,6 +2,8 @@
 
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
+#include "io/file_lock.hpp"
+#include "io/files.hpp"
 #include "io/process_identity.hpp"
 #include "io/random.hpp"
 
@@ -73,10 +75,32 @@ void make_directory(const std::string& path) {
   ::mkdir(path.c_str(), 0700);
 }
 
+/// One process at a time reads the notes and writes them, or what another wrote in between would
+/// be lost. The lock is on a file of its own: the notes are another file after each writing.
+class writers_turn {
+ public:
+  writers_turn(const std::string& directory, const std::string& name, duration limit) {
+    const auto opened = open_directory(directory);
+    if (!opened) return;
+    auto file = open_or_create({opened->get(), directory}, name.c_str(), 0600);
+    if (!file) return;
+    file_ = std::move(*file);
+    const auto got = lock_byte(file_.get(), 0, share::alone, limit);
+    if (got && *got) held_ = locked_byte(file_.get(), 0);
+  }
+
+ private:
+  unique_fd file_;
+  locked_byte held_;  // Given back before the file is closed.
+};
+
 }  // namespace
 
-sighting_file::sighting_file(const std::string& directory, std::string url)
-    : directory_(directory), url_(std::move(url)), path_(directory + "/" + name_of(url_)) {}
+sighting_file::sighting_file(const std::string& directory, std::string url, duration turn_limit)
+    : directory_(directory),
+      url_(std::move(url)),
+      path_(directory + "/" + name_of(url_)),
+      turn_limit_(turn_limit) {}
 
 sighting_file::sights sighting_file::read() const {
   const auto text = contents(path_);
@@ -93,6 +117,8 @@ sighting_file::sights sighting_file::read() const {
 }
 
 core::sightings sighting_file::merge(const core::sightings& notes) const {
+  make_directory(directory_);
+  const writers_turn ours(directory_, name_of(url_) + ".lock", turn_limit_);
   sights all = read();
   for (const auto& [id, sight] : notes.all()) {
     const auto [at, added] = all.try_emplace(id, sight);
@@ -115,7 +141,6 @@ core::sightings sighting_file::merge(const core::sightings& notes) const {
 }
 
 bool sighting_file::write(const core::sightings& notes) const {
-  make_directory(directory_);
   std::ostringstream text;
   text << header(url_);
   for (const auto& [id, s] : notes.all()) {

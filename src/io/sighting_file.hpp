@@ -2,8 +2,10 @@
 
 #include "core/sightings.hpp"
 
+#include <holdfast/clock.hpp>
 #include <holdfast/session_id.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -17,14 +19,19 @@ namespace holdfast::io {
 /// The file is private (0600 in a 0700 directory), replaced as a whole, bounded, and best effort: a
 /// missing, foreign or damaged one is no notes, which only makes a takeover later.
 ///
-/// Thread safety: none; one owner. Processes may use one file at once: the last writer wins.
+/// Thread safety: none; one owner. Processes may use one file at once: each adds to what the others
+/// wrote, unless one of them is stopped amid its turn.
 class sighting_file {
  public:
   using sights = std::map<session_id, core::sightings::sight>;
   static constexpr std::size_t sights_max = 1024;
+  /// Many times what one who writes needs, and no more than a heartbeat can be late.
+  static constexpr duration turn_limit_default = std::chrono::milliseconds{50};
 
-  /// The file for the store with this canonical URL, in `directory`.
-  sighting_file(const std::string& directory, std::string url);
+  /// The file for the store with this canonical URL, in `directory`. Who has waited `turn_limit`
+  /// for others that write it writes it all the same.
+  sighting_file(const std::string& directory, std::string url,
+                duration turn_limit = turn_limit_default);
 
   sights read() const;
   /// Writes the newest `sights_max` of `notes`, each with the earlier of the two times when the
@@ -40,6 +47,7 @@ class sighting_file {
   std::string directory_;
   std::string url_;
   std::string path_;
+  duration turn_limit_;
 };
 
 }  // namespace holdfast::io

@@ -1,8 +1,11 @@
 #include "io/sighting_file.hpp"
 
+#include "io/file_lock.hpp"
 #include "io/random.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
@@ -98,6 +101,41 @@ TEST_F(sighting_file_test, notes_of_another_boot_store_or_the_future_are_ignored
   EXPECT_TRUE(file().read().empty());
   put(file().path(), good);
   EXPECT_EQ(file().read().size(), 1U);
+}
+
+/// Forks a process that adds forty notes, one by one.
+pid_t writer_of(const sighting_file& file) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  for (int i = 0; i < 40; ++i) {
+    core::sightings seen;
+    seen.note(random_session_id(), {7, 3, false}, 30s, clock::now());
+    file.merge(seen);
+  }
+  ::_exit(0);
+}
+
+TEST_F(sighting_file_test, two_processes_that_write_at_once_lose_nothing) {
+  const sighting_file patient(directory_ + "/notes", "local:/s", 30s);
+  for (const pid_t child : {writer_of(patient), writer_of(patient)}) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(patient.read().size(), 80U);
+}
+
+TEST_F(sighting_file_test, who_is_stopped_amid_his_turn_holds_up_nobody_for_long) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  const sighting_file hasty(directory_ + "/notes", "local:/s", 1ms);
+  hasty.merge(seen);
+  const int other = ::open((hasty.path() + ".lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_TRUE(*try_lock_byte(other, 0, share::alone));
+  seen.note(random_session_id(), at_, 30s, then_);
+  hasty.merge(seen);
+  EXPECT_EQ(hasty.read().size(), 2U);
+  ::close(other);
 }
 
 TEST_F(sighting_file_test, damaged_or_suspicious_files_are_no_notes) {
