@@ -1,5 +1,7 @@
 #include "cli/changes.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <map>
 #include <tuple>
 
@@ -54,6 +56,11 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
     }
   }
   return found;
+}
+
+duration pause_after_look(duration took) noexcept {
+  constexpr duration least = std::chrono::milliseconds{50};
+  return std::max(least, 9 * took);
 }
 
 }  // namespace holdfast::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <holdfast/clock.hpp>
 #include <holdfast/snapshot.hpp>
 
 #include <string>
@@ -25,5 +26,9 @@ const char* name_of(change::kind k) noexcept;
 /// In an order that makes sense: what went before what came. Whatever came and went between the two
 /// looks is not seen.
 std::vector<change> changes_between(const snapshot& before, const snapshot& after);
+
+/// How long to leave a store alone after a look at all of it that took so long: a change in a small
+/// one is seen at once, and a large one is busy with us a tenth of the time.
+duration pause_after_look(duration took) noexcept;
 
 }  // namespace holdfast::cli

@@ -42,5 +42,12 @@ TEST(changes, nothing_changed_is_nothing) {
   EXPECT_TRUE(changes_between(with({entry(1, 1, true)}), with({entry(1, 1, true)})).empty());
 }
 
+TEST(changes, a_look_that_takes_long_is_followed_by_nine_times_that) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(pause_after_look(0s), 50ms);
+  EXPECT_EQ(pause_after_look(1ms), 50ms);
+  EXPECT_EQ(pause_after_look(2s), 18s);
+}
+
 }  // namespace
 }  // namespace holdfast::cli

@@ -73,6 +73,7 @@ class wrapped_engine : public core::engine {
   }
   void list(core::on<core::listing> d) override {
     ++listings;
+    if (before_listing) before_listing();
     to_->list(std::move(d));
   }
   void glance(const core::glance_request& r, core::on<core::glance_reply> d) override {
@@ -83,6 +84,7 @@ class wrapped_engine : public core::engine {
   std::string trouble() const override { return has_trouble; }
 
   std::function<void()> before_beat;
+  std::function<void()> before_listing;
   std::string beats_fail_with;  ///< Like the next one: set before there is a session.
   std::string has_trouble;
   bool has_dead{};

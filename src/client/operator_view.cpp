@@ -19,6 +19,9 @@ namespace holdfast::client {
 namespace {
 
 constexpr duration poll = std::chrono::milliseconds{50};
+/// Who waits for a change leaves so many times as long as a listing took: a tenth of its time, and
+/// of what it asks for at the store, goes into listings, however much there is to list.
+constexpr int rest_times = 9;
 constexpr std::size_t text_max = 256;
 
 std::string who(const core::session_record& r) {
@@ -50,8 +53,11 @@ error refusal(const core::session_record& r, life seen, duration free_after) {
 result<core::listing> operator_view::ask() {
   if (auto usable = store_->usable(); !usable) return usable.error();
   if (auto may = store_->may_wait("listing"); !may) return may.error();
+  const auto began = clock::now();
   auto l = await<core::listing>(store_->engine(),
                                 [&](auto done) { store_->engine().list(std::move(done)); });
+  const auto ended = clock::now();
+  rested_at_.store(ended + rest_times * (ended - began));
   if (l.what != core::status::ok) return failure(l, "listing", store_->url());
   return l;
 }
@@ -71,13 +77,17 @@ result<bool> operator_view::wait_for_change(duration wait, std::stop_token stop)
     return unwaited_error("waiting for a change", store_->url());
   }
   const auto began = clock::now();
-  for (;;) {
+  const auto left = [&] { return wait == forever ? forever : wait - (clock::now() - began); };
+  for (duration least{};; least = poll) {
+    const duration rest = std::max(least, duration(rested_at_.load() - clock::now()));
+    const duration most = std::max(left(), duration::zero());
+    if (wait > duration::zero() && !io::pause(std::min(rest, most), stop)) return false;
+    // No look is worth more than the time that was asked for; a wait of zero is for one look.
+    if (rest > std::max(most, poll) && wait > duration::zero()) return false;
     const auto l = ask();
     if (!l) return l.error();
     if (revision_.exchange(l->revision) != l->revision) return true;
-    const auto left = wait == forever ? forever : wait - (clock::now() - began);
-    if (left <= duration::zero()) return false;
-    if (!io::pause(std::min(poll, left), stop)) return false;
+    if (left() <= duration::zero()) return false;
   }
 }
 

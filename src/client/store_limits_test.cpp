@@ -111,6 +111,24 @@ TEST(store_limits, a_store_may_say_that_no_session_of_it_can_be_broken) {
   EXPECT_EQ(code(view.break_session(session_id{})), errc::invalid_argument) << "nobody is there";
 }
 
+TEST(store_limits, who_waits_for_a_change_leaves_a_large_store_alone_most_of_the_time) {
+  auto opened = testing::memory("limits_large");
+  const auto large = std::make_shared<testing::wrapped_engine>(opened.engine);
+  large->before_listing = [] { std::this_thread::sleep_for(20ms); };
+  opened.engine = large;
+  operator_view view(store_core::on(opened, 30s, 1h));
+  ASSERT_TRUE(view.list());
+  large->listings = 0;
+  EXPECT_FALSE(*view.wait_for_change(100ms, {}));
+  EXPECT_EQ(large->listings, 0) << "it was listed less than 180 ms before";
+  EXPECT_FALSE(*view.wait_for_change(600ms, {}));
+  EXPECT_GE(large->listings, 1);
+  EXPECT_LE(large->listings, 4) << "one each 200 ms, and not each 70 ms";
+  large->listings = 0;
+  EXPECT_FALSE(*view.wait_for_change(0ns, {}));
+  EXPECT_EQ(large->listings, 1);
+}
+
 TEST(failure, of_what_cannot_be_done_as_asked_is_an_invalid_argument) {
   const core::reply r{core::status::invalid, "the engine's words"};
   const auto e = failure(r, "deny", "memory:x");
