@@ -41,7 +41,7 @@ class redis_connection::state final : public stream::owner,
         pause_(options_.pause_first, options_.pause_most),
         pause_after_up_(options_.pause_first, options_.pause_after_up_most),
         no_answer_(named(error(errc::unavailable, "no answer before the deadline"))),
-        why_down_(named(error(errc::unavailable, "not connected yet"))) {}
+        why_down_(named(redis_trouble::not_yet(options_.connect_limit))) {}
 
   result<void> send(const loop& l, const command& c) {
     if (l.on_thread()) return send_here(c);

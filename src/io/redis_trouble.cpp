@@ -15,6 +15,10 @@ std::string milliseconds_in(duration d) {
 
 }  // namespace
 
+error not_yet(duration limit) {
+  return {errc::unavailable, "not connected yet; the first try may take " + milliseconds_in(limit)};
+}
+
 error ended_early(const error& why, bool tls) {
   if (is_tls_failure(why)) return why;
   const char* question =

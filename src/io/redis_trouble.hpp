@@ -9,6 +9,8 @@
 /// node's name, and asks what may be wrong. `tls`: the connection was to be encrypted.
 namespace holdfast::io::redis_trouble {
 
+/// The first try is under way.
+error not_yet(duration limit);
 /// The stream was lost while the handshake was under way.
 error ended_early(const error& why, bool tls);
 error not_ready(duration limit, bool tls);

@@ -6,6 +6,24 @@ load setup
 load servers
 load redlock_servers
 
+@test "of nodes that are slow to tell their state it is said since when, and what to do" {
+  initialised
+  # They greet, and answer no script, which may write.
+  for i in 1 2 3; do cli "$i" CLIENT PAUSE 20000 WRITE; hang "$i"; done
+  (sleep 1.5; for i in 1 2 3; do go_on "$i"; done) 3>&- &
+  run holdfast run x --store "redlock://$nodes?node_timeout=50ms" -- true
+  wait $!
+  for i in 1 2 3; do cli "$i" CLIENT UNPAUSE; done
+  [[ $status == 69 ]]
+  [[ $output =~ "$(port_of 1) has not told its state yet, "[0-9.]+m?s\ after\ it\ was\ asked ]] || {
+    echo "$output"
+    return 1
+  }
+  says 'each question is given 2s' 'Try again in a moment; a server of which this is said each time'
+  says '; --wait DURATION goes on trying ['
+  expect 0 holdfast run x -- true
+}
+
 # How many scripts the first server has run: a look takes one for every 100 keys.
 scripts_run() { cli 1 INFO commandstats | sed -n 's/^cmdstat_evalsha:calls=\([0-9]*\),.*/\1/p'; }
 

@@ -251,6 +251,7 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
     members_[i]->load_refusal.clear();
     members_[i]->look_refusal.clear();
     members_[i]->informed = true;
+    members_[i]->asked = clock::now();
     members_[i]->refuses = false;
   }
   // The handshake has just read INFO.
@@ -263,6 +264,7 @@ void cluster::went_down(node_index i) {
   {
     const std::lock_guard hold(mutex_);
     members_[i]->judged = true;
+    members_[i]->asked = {};
   }
   advance([i](admission& a) { return a.disconnected(i, clock::now()); });
   for_listeners([i](link_listener& l) { l.disconnected(i); });
@@ -316,6 +318,7 @@ void cluster::carry_out(step s) {
     {
       const std::lock_guard hold(mutex_);
       members_[i]->judged = false;
+      members_[i]->asked = clock::now();
     }
     look(i);
   });
@@ -327,6 +330,7 @@ void cluster::look_again(node_index i) {
   {
     const std::lock_guard hold(mutex_);
     members_[i]->judged = false;
+    members_[i]->asked = clock::now();
   }
   loop_->post([self = weak_from_this(), i] {
     const auto c = self.lock();

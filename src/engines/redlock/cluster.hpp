@@ -199,6 +199,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::optional<io::redis_facts> server{};
     std::uint64_t facts_of{};      ///< The connection that the admission's facts come from.
     bool judged{};                 ///< At least one look or failure to connect.
+    time_point asked{};            ///< When the last look on this connection began.
     std::string unreadable{};      ///< Why the last look failed; empty when it did not.
     std::string load_refusal{};    ///< What it said to the last SCRIPT LOAD; empty when it took it.
     std::string config_refusal{};  ///< The same, for CONFIG GET.

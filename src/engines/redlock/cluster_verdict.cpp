@@ -2,6 +2,8 @@
 #include "io/background.hpp"
 #include "io/latch.hpp"
 
+#include <holdfast/duration.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -16,26 +18,42 @@ using core::redlock::admission;
 /// on the first that were connected.
 constexpr duration stragglers_limit = 20ms;
 
+/// Of a node that is connected and whose state is being read.
+std::string not_told_yet(const std::string& address, duration passed) {
+  return address + " has not told its state yet, " +
+         print_duration(std::chrono::ceil<std::chrono::milliseconds>(passed)) +
+         " after it was asked (each question is given " + print_duration(inquiry_limit) + ")";
+}
+
+/// For all nodes of which that is said, once.
+constexpr const char* if_not_told =
+    ". Try again in a moment; a server of which this is said each time hangs or is overloaded";
+
 }  // namespace
 
 result<void> cluster::verdict() const {
   const std::lock_guard hold(mutex_);
+  const time_point now = clock::now();
   std::vector<std::string> away(size());
+  bool pending = false;
   for (node_index i = 0; i < size(); ++i) {
     const auto why = members_[i]->connection->trouble();
     away[i] = why ? why->message() : members_[i]->unreadable;
     if (!away[i].empty()) continue;
-    away[i] = addresses_[i] +
-              (connection_of(i) == 0 ? " is not connected yet" : " has not told its state yet");
+    const time_point asked = members_[i]->asked;
+    // It may have come up a moment ago, and is asked in the next.
+    away[i] = not_told_yet(addresses_[i], asked == time_point{} ? duration{} : now - asked);
+    pending = pending || admission_.standing_of(i) == admission::standing::away;
   }
-  auto v = admission_.verdict(clock::now(), away);
+  auto v = admission_.verdict(now, away);
   bool waits = false;
   for (node_index i = 0; i < size(); ++i) {
     waits = waits || admission_.standing_of(i) == admission::standing::waiting;
   }
-  const std::string forgets = notes_->trouble();
-  if (v || !waits || forgets.empty()) return v;
-  return error(v.error().code(), v.error().message() + "; " + forgets);
+  if (v) return v;
+  const std::string forgets = waits ? notes_->trouble() : "";
+  return error(v.error().code(), v.error().message() + (pending ? if_not_told : "") +
+                                     (forgets.empty() ? "" : "; " + forgets));
 }
 
 std::string cluster::silent() const {
