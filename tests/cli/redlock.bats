@@ -173,7 +173,10 @@ refuse_writes() {
 @test "another list of nodes is refused, and so is a ttl above max_ttl" {
   initialised --max-ttl 20s
   expect 64 holdfast run x --store "redlock://${nodes%,*}?$patient" -- true
-  says 'belongs to another list of nodes' 'in the same spelling as the other clients'
+  says 'belongs to another list of nodes. Use' 'in the same spelling as the other clients'
+  says "recover --store 'redlock://" "' --other-list"
+  expect 64 holdfast run x --store "redlock://$nodes,127.0.0.1:9?$patient" -- true
+  says 'each belongs to another list of nodes, which lacks 127.0.0.1:9. Use'
   expect 64 holdfast redlock init --store "redlock://${nodes%,*}?$patient"
   says 'another list of nodes' 'Use the list of that store'
   [[ $output != *recover* ]]

@@ -131,9 +131,13 @@ std::string admission::misfit(node_index i, time_point now) const {
   }
   if (!config_.tokens || !f.record) return {};
   if (f.record->config_hash != config_.config_hash) {
-    return "belongs to another list of nodes (" + f.record->config_hash + " there, " +
-           config_.config_hash + " here); use the same nodes in the same spelling as the other " +
-           "clients (host names are compared as text)";
+    const std::string how =
+        config_.difference ? config_.difference(f.record->config_hash) : std::string();
+    return "belongs to another list of nodes" + (how.empty() ? "" : ", " + how) +
+           ". Use the same nodes in the same spelling as the other clients (host names are " +
+           "compared as text); who they are is in their sessions there, holdfast:session:*. " +
+           "Where the store is to have this list: stop all holders, then run: " +
+           "holdfast redlock recover --other-list";
   }
   return {};
 }

@@ -10,6 +10,7 @@
 
 #include <holdfast/error.hpp>
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -80,6 +81,9 @@ class admission {
     duration max_ttl{};   ///< With tokens only checked against the records.
     duration timeout{};
     std::string config_hash{};
+    /// For people: how the list of nodes with another hash differs; a clause, empty when that is
+    /// not known. May be null.
+    std::function<std::string(const std::string& hash)> difference{};
     std::uint64_t seed{};
   };
   /// A node that lags does not vote: how far a pause grows, and is put off at once.

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "engines/redlock/facts.hpp"
+#include "engines/redlock/other_list.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/latch.hpp"
 #include "io/random.hpp"
@@ -39,6 +40,10 @@ admission::config admission_config(const settings& s) {
           .max_ttl = s.max_ttl,
           .timeout = s.timeout_for(s.max_ttl),
           .config_hash = s.config_hash,
+          .difference =
+              [nodes = s.nodes, database = s.login.database](const std::string& hash) {
+                return difference_of_list(hash, nodes, database);
+              },
           .seed = io::random_bits()};
 }
 

@@ -1,8 +1,7 @@
 #include "engines/redlock/settings.hpp"
 
-#include "core/fnv1a.hpp"
-#include "core/hexadecimal.hpp"
 #include "core/lease.hpp"
+#include "engines/redlock/other_list.hpp"
 #include "io/redis_url.hpp"
 #include "io/tls_url.hpp"
 
@@ -72,12 +71,6 @@ result<void> read_times(const core::store_url& url, settings& s) {
   return {};
 }
 
-// It finds mistakes; nobody gains by a collision.
-std::string hash_of(const std::vector<io::node_address>& nodes, unsigned database) {
-  const std::string text = io::text_of(nodes) + ",/" + std::to_string(database) + ",";
-  return core::hexadecimal(core::fnv1a(text), 16);
-}
-
 }  // namespace
 
 duration settings::timeout_for(duration lease) const noexcept {
@@ -116,7 +109,7 @@ result<settings> read_settings(const core::store_url& url) {
     if (!most) return most.error();
     s.extensions = static_cast<std::uint32_t>(*most);
   }
-  s.config_hash = hash_of(s.nodes, s.login.database);
+  s.config_hash = hash_of_list(s.nodes, s.login.database);
   s.url = url.str();
   s.identity = "redlock://" + io::text_of(s.nodes) + "/" + std::to_string(s.login.database);
   return s;
