@@ -42,7 +42,8 @@ class wrapper {
  private:
   struct not_opened {
     fault why;
-    bool passes{};  ///< Trying again may help.
+    bool passes{};          ///< Trying again may help.
+    bool needs_operator{};  ///< But not before a person has acted.
   };
 
   int open_and_run();

@@ -49,11 +49,17 @@ class HOLDFAST_EXPORT error {
   error(errc code);  // NOLINT(google-explicit-constructor): `return errc::busy;` is the idiom.
   /// A failure with a message of its own; an empty one is replaced by the general sentence.
   error(errc code, std::string message);
+  /// One that lasts until a person has done at the store what `message` says.
+  static error for_operator(errc code, std::string message);
 
   /// What to do next.
   errc code() const noexcept { return code_; }
   /// What failed, on what, why, and what to do; one line, never empty.
   const std::string& message() const noexcept { return message_; }
+  /// Whether a person has to act first, whatever `code` says: trying again helps only then.
+  bool needs_operator() const noexcept { return needs_operator_; }
+  /// The same failure, told in other words.
+  error reworded(std::string message) const;
   /// For interfaces that speak `std::error_code`; the message is lost on the way.
   operator std::error_code() const noexcept { return make_error_code(code_); }
 
@@ -62,6 +68,7 @@ class HOLDFAST_EXPORT error {
 
  private:
   errc code_;
+  bool needs_operator_{};
   std::string message_;
 };
 

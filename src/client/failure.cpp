@@ -39,7 +39,8 @@ error failure(const core::reply& r, std::string_view what, std::string_view url)
   std::string text(what);
   text.append(" in ").append(url).append(": ");
   text.append(r.text.empty() ? error(code).message() : r.text);
-  return {code, std::move(text)};
+  return r.needs_operator ? error::for_operator(code, std::move(text))
+                          : error(code, std::move(text));
 }
 
 error forked_error() {

@@ -134,6 +134,18 @@ TEST(failure, of_what_cannot_be_done_as_asked_is_an_invalid_argument) {
   const auto e = failure(r, "deny", "memory:x");
   EXPECT_EQ(e.code(), errc::invalid_argument);
   EXPECT_NE(e.message().find("the engine's words"), std::string::npos);
+  EXPECT_FALSE(e.needs_operator());
+}
+
+TEST(failure, tells_that_a_person_has_to_act) {
+  core::reply r{core::status::unavailable, "run something"};
+  EXPECT_FALSE(failure(r, "deny", "memory:x").needs_operator());
+  r.needs_operator = true;
+  const auto e = failure(r, "deny", "memory:x");
+  EXPECT_TRUE(e.needs_operator());
+  EXPECT_EQ(e.code(), errc::unavailable);
+  EXPECT_EQ(e.reworded("other words").message(), "other words");
+  EXPECT_TRUE(e.reworded("other words").needs_operator());
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ enum class status : std::uint8_t {
 /// The part that all replies share.
 struct reply {
   status what{status::unavailable};
-  std::string text{};  ///< For people: what failed, on what, why. May be empty for ok.
+  std::string text{};     ///< For people: what failed, on what, why. May be empty for ok.
+  bool needs_operator{};  ///< Not ok: the text says what a person has to do first.
 };
 
 struct open_request {

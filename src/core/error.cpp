@@ -82,6 +82,17 @@ error::error(errc code, std::string message) : code_(code), message_(std::move(m
   if (message_.empty()) message_ = words(code).sentence;
 }
 
+error error::for_operator(errc code, std::string message) {
+  error e(code, std::move(message));
+  e.needs_operator_ = true;
+  return e;
+}
+
+error error::reworded(std::string message) const {
+  return needs_operator_ ? for_operator(code_, std::move(message))
+                         : error(code_, std::move(message));
+}
+
 namespace detail {
 
 void throw_error(const error& e) {

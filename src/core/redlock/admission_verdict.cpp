@@ -157,20 +157,23 @@ result<void> admission::verdict(time_point now, std::span<const std::string> awa
         ". Only if the store was in use, and so has lost its state: stop the holders, or wait "
         "until max_ttl has passed since, for a lock that is held would be granted again; then "
         "run: holdfast redlock recover";
-    return error(errc::not_initialised, std::move(text));
+    return error::for_operator(errc::not_initialised, std::move(text));
   }
-  if (count(standing::behind) > n - majority(n)) {
+  const bool are_behind = count(standing::behind) > n - majority(n);
+  if (are_behind) {
     text +=
         ". Set the clocks right. Where they are right, and were wrong before: wait, or stop the "
         "holders and then run: holdfast redlock recover";
   }
-  if (unfit == 0 && beyond_waiting()) {
+  const bool lost = unfit == 0 && beyond_waiting();
+  if (lost) {
     text +=
         ". Waiting alone brings none back: too few nodes kept their state. Stop the holders, or "
         "wait until max_ttl has passed since the loss, for a lock that is held may be granted "
         "again; then let every node that answers begin anew: holdfast redlock recover";
   }
-  return error(errc::unavailable, std::move(text));
+  return are_behind || lost ? error::for_operator(errc::unavailable, std::move(text))
+                            : error(errc::unavailable, std::move(text));
 }
 
 }  // namespace holdfast::core::redlock

@@ -26,6 +26,7 @@ TEST(admission, a_majority_without_state_needs_an_operator) {
   const std::string text = s.a.verdict(t0).error().message();
   EXPECT_NE(text.find("host0, host1 and host2 each lost its state. Waiting"), std::string::npos);
   EXPECT_NE(text.find("begin anew: holdfast redlock recover"), std::string::npos);
+  EXPECT_TRUE(s.a.verdict(t0).error().needs_operator());
   EXPECT_EQ(s.a.explain(0, t0), "lost its state") << "no time that seems worth waiting for";
 }
 
@@ -62,6 +63,7 @@ TEST(admission, a_node_that_is_away_is_named_once_and_by_its_address) {
   const std::vector<std::string> away{"a:1: cannot connect", "b:2", "c:3: wrong password"};
   EXPECT_EQ(s.a.verdict(t0, away).error().message(),
             "1 of 3 nodes vote, needed are 2; a:1: cannot connect; c:3: wrong password");
+  EXPECT_FALSE(s.a.verdict(t0, away).error().needs_operator()) << "they may come back";
 }
 
 TEST(admission, a_replica_among_blank_nodes_is_to_be_taken_out_before_init) {
@@ -86,6 +88,7 @@ TEST(admission, a_store_without_any_record_is_not_set_up) {
   const std::string text = s.a.verdict(t0).error().message();
   EXPECT_NE(text.find(". Run: holdfast redlock init."), std::string::npos);
   EXPECT_NE(text.find("stop the holders"), std::string::npos) << "it may have lost everything";
+  EXPECT_TRUE(s.a.verdict(t0).error().needs_operator());
 }
 
 TEST(admission, a_wait_that_others_must_end_says_so_from_the_start) {

@@ -148,6 +148,7 @@ core::listing census::result() {
     if (!verdict) {
       all.what = status_of(verdict.error());
       all.text = verdict.error().message();
+      all.needs_operator = verdict.error().needs_operator();
     }
     return all;
   }

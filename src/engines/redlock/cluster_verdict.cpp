@@ -52,8 +52,8 @@ result<void> cluster::verdict() const {
   }
   if (v) return v;
   const std::string forgets = waits ? notes_->trouble() : "";
-  return error(v.error().code(), v.error().message() + (pending ? if_not_told : "") +
-                                     (forgets.empty() ? "" : "; " + forgets));
+  return v.error().reworded(v.error().message() + (pending ? if_not_told : "") +
+                            (forgets.empty() ? "" : "; " + forgets));
 }
 
 std::string cluster::silent() const {

@@ -117,6 +117,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
   if (auto v = cluster_->verdict(); !v) {
     r.what = status_of(v.error());
     r.text = v.error().message();
+    r.needs_operator = v.error().needs_operator();
     return give_up(r, before, done);
   }
   const time_point sent = clock::now();
