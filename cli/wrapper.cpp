@@ -232,7 +232,8 @@ bool wrapper::lease_fits(const lock& held) {
   while (publish(held)) {
     const time_point term = guardian_->kill_at() - grace_;
     if (term > clock::now()) return true;
-    poll_for(std::max(ttl_ / 50, duration(1ms)));
+    // Signals are left for the command: one that is there would wake us again and again.
+    poll_for(std::max(ttl_ / 50, duration(1ms)), awake_for::events);
   }
   return false;
 }
