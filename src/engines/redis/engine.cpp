@@ -34,8 +34,8 @@ redis_engine::~redis_engine() {
 }
 
 template <class R, class Read>
-void redis_engine::ask(master::maker make, bool writes, Read read, core::on<R> done) {
-  master_->run(std::move(make), writes,
+void redis_engine::ask(master::maker make, bool may_write, Read read, core::on<R> done) {
+  master_->run(std::move(make), may_write,
                [m = std::weak_ptr<master>(master_), read = std::move(read),
                 done = std::move(done)](const master::answer& a) {
                  if (a.reply == nullptr) {

@@ -74,7 +74,7 @@ std::optional<core::session_record> brief_session(const reply& r) {
 
 std::optional<list_page> list(const reply& r) {
   if (!is_array(r, 4)) return std::nullopt;
-  for (const std::size_t part : {0, 1, 3}) {
+  for (const std::size_t part : {0U, 1U, 3U}) {
     if (!r.elements[part].is(reply_kind::array)) return std::nullopt;
   }
   list_page p;
