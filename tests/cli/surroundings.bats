@@ -156,3 +156,11 @@ time.sleep(60)'
   [[ $output == *nobody* ]]
   expect 64 holdfast show -- x y
 }
+
+@test "doctor tells of pidfds where the store that it opened goes by them" {
+  expect 0 holdfast doctor
+  says pidfd
+  run holdfast doctor --store "local:$PWD/not there"
+  says 'boot id'
+  [[ $output != *pidfd* ]]
+}
