@@ -62,7 +62,8 @@ std::string line_of(replacing step, const fenced_lock* l, const std::string& id)
 void replace_holder::add_to(arguments& verb) {
   verb.add_option("--raise-fence", fence,
                   "Free the locks at once: first raise the floor at this fence, file:/PATH,\n"
-                  "to the holder's token + 1. Only for a session of `run --fenced` with the same")
+                  "to the holder's token + 1. Only for a session of\n"
+                  "`run --fenced` with the same URL")
       ->type_name("URL");
   verb.add_option("--wait", wait, "--raise-fence: for writes of the old token to end (default: 5s)")
       ->type_name("DURATION");

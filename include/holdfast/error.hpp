@@ -16,7 +16,8 @@ enum class errc {
   cancelled,         ///< The caller cancelled; nothing is held.
   unavailable,       ///< The store did not answer or cannot work now; nothing was done. Try again.
   outcome_unknown,   ///< It may or may not have happened; assume neither until one ttl has passed.
-  lost,              ///< The lease is over: stop the protected work now, open a new session.
+  lost,              ///< The lease is over: stop the protected work now, open a new session. From
+                     ///< lock::check(needed) also: less than `needed` is left, the lock is held.
   denied,            ///< An operator ended this session; it will never hold anything again.
   stale_token,       ///< The storage has seen a newer token: this writer was replaced.
   unsupported,       ///< This engine cannot give that guarantee; choose another engine or mode.

@@ -76,8 +76,9 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   duration remaining() const noexcept;
 
   /// Call before each step on what the lock protects: `errc::lost` unless at least `needed` is
-  /// left. Zero asks only whether the lock is still held. One atomic load and one clock read: no
-  /// I/O, no mutex, never blocks. A negative duration counts as zero.
+  /// left. Zero asks only whether the lock is still held, which tells a lock that is lost from one
+  /// of which too little is left: that one is held on, and may be extended meanwhile. One atomic
+  /// load and one clock read: no I/O, no mutex, never blocks. A negative duration counts as zero.
   result<void> check(duration needed = duration::zero()) const noexcept;
 
   /// Stop is requested when the lock is lost (not when it is released). The signal comes from a

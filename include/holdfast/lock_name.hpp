@@ -16,7 +16,8 @@ namespace holdfast {
 /// byte for byte: no case folding, no Unicode normalisation, no path rules.
 ///
 /// Any text can be put in; whether it is a name is told by check(), and every operation that takes
-/// a name answers `invalid_argument` for one that is not.
+/// a name answers `invalid_argument` for one that is not. A store may refuse more: where names are
+/// keys (Redlock), those that begin with `holdfast:` are its own.
 ///
 /// Thread safety: as a plain value.
 class HOLDFAST_EXPORT lock_name {

@@ -120,8 +120,9 @@ result<std::vector<std::string>> names_in(int directory, std::string_view path) 
 
 namespace {
 
-error not_a_plain_file(const std::string& path) {
-  return {errc::unavailable, path + " is a symbolic link or not a plain file; it was not touched"};
+error not_a_plain_file(const std::string& path, bool is_link = false) {
+  const char* what = is_link ? " is a symbolic link" : " is not a plain file";
+  return {errc::unavailable, path + what + "; it was not touched"};
 }
 
 /// `how`: O_RDONLY or O_RDWR.
@@ -131,7 +132,8 @@ result<std::optional<unique_fd>> open_plain(const place& where, const char* name
   unique_fd fd(::openat(where.directory, name, flags));
   if (!fd && errno == ENOENT) return std::optional<unique_fd>{};
   if (!fd && (errno == ELOOP || errno == EISDIR || errno == ENXIO)) {
-    return not_a_plain_file(where.at(name));
+    const bool is_link = errno == ELOOP;
+    return not_a_plain_file(where.at(name), is_link);
   }
   if (!fd) return file_failure("open", where.at(name), errno);
   const auto facts = facts_of(fd.get(), where.at(name));

@@ -22,9 +22,9 @@ result<std::string> password_in(const std::string& path) {
   if (failed) return wrong("the URL's password_file " + path + ": " + failed.message());
   const std::string directory = file.parent_path().string();
   const auto opened = open_directory(directory);
-  if (!opened) return wrong(opened.error().message());
+  if (!opened) return wrong("the URL's password_file: " + opened.error().message());
   const auto text = read_text({opened->get(), directory}, file.filename().c_str(), 4096);
-  if (!text) return wrong(text.error().message());
+  if (!text) return wrong("the URL's password_file: " + text.error().message());
   if (!*text) return wrong("the URL's password_file " + path + " is not there");
   std::string password = **text;
   while (!password.empty() && (password.back() == '\n' || password.back() == '\r')) {

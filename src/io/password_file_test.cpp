@@ -53,6 +53,13 @@ TEST_F(password_file, may_be_a_link_as_in_a_mounted_secret) {
   EXPECT_EQ(read(path("password")).value(), "secret");
 }
 
+TEST_F(password_file, is_no_folder_and_is_not_called_a_link_then) {
+  std::filesystem::create_directory(path("folder"));
+  EXPECT_THAT(refusal(path("folder")),
+              testing::AllOf(HasSubstr("password_file"), HasSubstr("/folder is not a plain file"),
+                             testing::Not(HasSubstr("link"))));
+}
+
 TEST_F(password_file, need_not_be_writable_as_secrets_are_not) {
   const std::string at = file("mounted", "secret\n");
   ASSERT_EQ(::chmod(at.c_str(), 0444), 0);
