@@ -88,8 +88,9 @@ std::string about_action(const std::string& action) {
   if (action == "status") {
     return "Every node of a redlock:// store, whether it votes, and why not. 0 when locks can be "
            "granted, 78 when the store was never set up, 69 when too few nodes vote, 64 when the "
-           "servers or the list of nodes are wrong. It writes nothing, so that it cannot tell "
-           "whether nodes take writes; doctor can.";
+           "servers or the list of nodes are wrong. It grants nothing, so that it cannot tell "
+           "whether nodes take writes; doctor can. Like every client it notes on a node that lost "
+           "its state that it has to wait, and lets it rejoin.";
   }
   return std::string(given_up) +
          "For another max_ttl all nodes that answer have to vote, if a majority does, and none may "

@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <latch>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -225,11 +226,12 @@ TEST_F(loss, a_hundred_thousand_locks_are_told_promptly) {
     ASSERT_TRUE(got);
     held.push_back(std::move(*got));
   }
-  std::atomic<int> told{};
-  for (auto& l : held) l.on_lost([&](const error&) { ++told; });
+  // On a machine that is too busy close() does not wait for all of them.
+  const auto told = std::make_shared<std::atomic<int>>();
+  for (auto& l : held) l.on_lost([told](const error&) { ++*told; });
   const auto began = clock::now();
   EXPECT_TRUE(s.close());
-  EXPECT_EQ(told, locks);
+  EXPECT_EQ(*told, locks);
   EXPECT_LT(clock::now() - began, 15s);
   EXPECT_EQ(code(held.back().check()), errc::lost);
 }

@@ -41,7 +41,8 @@ scripts_run() { cli 1 INFO commandstats | sed -n 's/^cmdstat_evalsha:calls=\([0-
   RUNMARK=$MARK timeout "$watched" "$HOLDFAST" watch || true
   looks=$((($(scripts_run) - before) / scripts))
   echo "a look: $look_ms ms, $scripts scripts; looks: $looks"
-  ((scripts > 60 && looks < 8))
+  # The machine may have been slower during the first look than it is later.
+  ((scripts > 60 && looks < 20))
 }
 
 # A server between the client and the first node. Once it has passed on the request for the lock "x"
