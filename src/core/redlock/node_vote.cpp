@@ -33,7 +33,7 @@ constexpr std::array<fault_action, faults> actions{{
     {vote::failed, true, "has set its clock back"},
     {vote::failed, false, "has no larger token left"},
     {vote::failed, false, "is not connected"},
-    {vote::failed, false, "does not vote: it is not connected yet, is away, or lost its state"},
+    {vote::failed, false, "does not vote: it is away or lost its state"},
     {vote::unknown, false, "did not answer in time"},
     {vote::unknown, true, "closed the connection before it answered"},
     {vote::unknown, true, "sent an answer that cannot be read"},
