@@ -39,6 +39,18 @@ std::string_view advice_about_directory(int code) {
 
 }  // namespace
 
+std::string_view advice_about_rights(int code) noexcept {
+  switch (code) {
+    case EROFS:
+      return "it is mounted read-only: mount it for writing, or choose a path where you may write";
+    case EACCES:
+    case EPERM:
+      return "its owner and mode have to let you, or choose a path where you may write";
+    default:
+      return {};
+  }
+}
+
 error file_failure(std::string_view did, std::string_view path, int code, std::string_view advice) {
   std::string text = "cannot ";
   text.append(did).append(" ").append(path).append(": ");
@@ -135,7 +147,12 @@ result<std::optional<unique_fd>> open_plain(const place& where, const char* name
     const bool is_link = errno == ELOOP;
     return not_a_plain_file(where.at(name), is_link);
   }
-  if (!fd) return file_failure("open", where.at(name), errno);
+  if (!fd) {
+    const int code = errno;
+    const bool writes = how != O_RDONLY;
+    return file_failure(writes ? "open for writing" : "open", where.at(name), code,
+                        writes ? advice_about_rights(code) : "");
+  }
   const auto facts = facts_of(fd.get(), where.at(name));
   if (!facts) return facts.error();
   if (!facts->regular) return not_a_plain_file(where.at(name));
@@ -161,7 +178,10 @@ result<unique_fd> open_or_create(const place& where, const char* name, mode_t mo
       }
       return fd;
     }
-    if (errno != EEXIST) return file_failure("create", where.at(name), errno);
+    const int code = errno;
+    if (code != EEXIST) {
+      return file_failure("create", where.at(name), code, advice_about_rights(code));
+    }
   }
   return error(errc::unavailable, where.at(name) + " comes and goes while it is being opened");
 }

@@ -21,6 +21,9 @@ namespace holdfast::io {
 /// followed in the last step, close-on-exec. Failures are `unavailable` with the path and the
 /// reason unless said otherwise.
 
+/// What helps who may not write; empty when that is not what `code` says.
+std::string_view advice_about_rights(int code) noexcept;
+
 /// "cannot DID PATH: REASON; ADVICE". For a limit of the process or the machine the advice is what
 /// raises that.
 error file_failure(std::string_view did, std::string_view path, int code,

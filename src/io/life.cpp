@@ -1,5 +1,6 @@
 #include "io/life.hpp"
 
+#include "io/files.hpp"
 #include "io/fork_mark.hpp"
 #include "io/process_identity.hpp"
 #include "io/random.hpp"
@@ -23,9 +24,11 @@ std::string file_of(const std::string& directory, const session_id& id) {
 }
 
 error failure(const char* did, const std::string& path, int code) {
-  return {errc::unavailable, std::string("cannot ") + did + " the life lock " + path + ": " +
-                                 std::strerror(code) +
-                                 "; without it nobody could tell whether this session lives"};
+  std::string text = std::string("cannot ") + did + " the life lock " + path + ": " +
+                     std::strerror(code) +
+                     "; without it nobody could tell whether this session lives";
+  if (const auto help = advice_about_rights(code); !help.empty()) text.append("; ").append(help);
+  return {errc::unavailable, std::move(text)};
 }
 
 struct flock whole_file(short type) {

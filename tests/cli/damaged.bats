@@ -16,7 +16,7 @@ is_damaged() {
   size=$(stat -c %s store/data.mdb)
   head -c "$size" /dev/urandom >store/data.mdb
   before=$(sha256sum store/data.mdb)
-  is_damaged "$PWD/store/data.mdb" 'not an LMDB file' 'move its directory away'
+  is_damaged "$PWD/store/data.mdb" 'not an LMDB file' "then remove $PWD/store/boot: "
   [[ $(sha256sum store/data.mdb) == "$before" ]]
 }
 
@@ -24,21 +24,52 @@ is_damaged() {
   expect 0 holdfast run x -- true
   pages=$(($(stat -c %s store/data.mdb) / 4096))
   dd if=/dev/urandom of=store/data.mdb bs=4096 seek=2 count=$((pages - 2)) conv=notrunc status=none
-  is_damaged "$PWD/store/data.mdb" 'its page' 'move its directory away'
+  is_damaged "$PWD/store/data.mdb" 'its page' "then remove $PWD/store/boot: "
 }
 
 @test "a database that was cut is 65" {
   expect 0 holdfast run x -- true
   truncate -s 8192 store/data.mdb
-  is_damaged "$PWD/store/data.mdb" 'ends after 8192 bytes' 'move its directory away'
+  is_damaged "$PWD/store/data.mdb" 'ends after 8192 bytes' "then remove $PWD/store/boot: "
 }
 
-@test "a damaged store is usable again when its directory was moved away" {
-  expect 0 holdfast run x -- true
-  : >store/data.mdb
+# write: one fenced write, which prints its token.
+write_fenced() {
+  expect 0 holdfast run x -- sh -c \
+    '"$HOLDFAST" fence check "file:$PWD/floors" data "$HOLDFAST_FENCING_TOKEN" &&
+     echo "token $HOLDFAST_TOKEN"'
+  token=$(sed -n 's/^token //p' <<<"$output")
+}
+
+@test "what the message of a damaged store advises leaves fenced resources usable" {
+  export HOLDFAST
+  for damage in ': >' 'head -c 32768 /dev/urandom >' 'truncate -s 8192'; do
+    for file in data.mdb shared; do
+      write_fenced
+      before=$token
+      eval "$damage store/$file"
+      expect 65 holdfast ls
+      says 'what is held is forgotten, and tokens go on' 'docs/fence.md'
+      advised=$(sed -n 's/.*then remove \([^:]*\):.*/\1/p' <<<"$output")
+      rm "$advised"
+      write_fenced
+      ((token > before))
+    done
+  done
+  mv store elsewhere
+  expect 64 holdfast run x -- \
+    sh -c '"$HOLDFAST" fence check "file:$PWD/floors" data "$HOLDFAST_FENCING_TOKEN"'
+  says 'tokens of different locks or stores cannot be compared'
+}
+
+@test "a damaged store is not begun anew under a process that uses it" {
+  hold_it
+  head -c 32768 /dev/urandom >store/data.mdb
+  rm store/boot
   expect 65 holdfast ls
-  mv store damaged
-  expect 0 holdfast run x -- true
+  says "$PWD/store/boot is missing, and processes use the store"
+  kill_all_marked
+  expect 0 holdfast run x --no-wait -- true
 }
 
 @test "a newer format is 65 and is not touched" {

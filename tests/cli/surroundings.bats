@@ -164,3 +164,67 @@ time.sleep(60)'
   says 'boot id'
   [[ $output != *pidfd* ]]
 }
+
+# told_at NAME COMMAND: by `run` and whoever only looks, at the store NAME that cannot be written.
+told_at() {
+  local at="local:$PWD/$1" words
+  shift
+  for words in 'run x' doctor ls; do
+    case $words in
+      run*) expect 69 "$@" $words --store "$at" -- true ;;
+      *) expect 69 "$@" $words --store "$at" ;;
+    esac
+    says "$PWD/$folder" "$reason" 'choose a path where you may write'
+    [[ $output != *'; `holdfast run` creates it'* ]]
+  done
+}
+
+@test "a store on a read-only file system is told as that, with what to do" {
+  mkdir ro
+  expect 0 holdfast run x --store "local:$PWD/ro/there" -- true
+  mkdir -m 700 ro/empty
+  read_only='mount --bind ro ro && mount -o remount,bind,ro ro'
+  unshare --mount sh -c "$read_only" || skip "NOT TESTED: nothing can be mounted here"
+  folder=ro reason='Read-only file system'
+  for name in there empty new; do
+    told_at "ro/$name" unshare --mount sh -c "$read_only"' && exec "$@"' - timeout 60 "$HOLDFAST"
+  done
+}
+
+@test "a store that its user may not write is told as that, with what to do" {
+  need_somebody
+  mkdir -m 755 closed
+  mkdir -m 555 locked
+  chown 54321:54321 locked
+  reason='Permission denied' folder=closed
+  told_at closed/new as_somebody timeout 60 ./program
+  folder=locked
+  told_at locked as_somebody timeout 60 ./program
+  expect 0 as_somebody ./program run x -- true
+  for folder in theirs/floor theirs/data.mdb theirs/life; do
+    mode=$(stat -c %a "$folder")
+    chmod a-w "$folder"
+    expect 69 as_somebody ./program run x -- true
+    says "$PWD/$folder" "$reason" 'its owner and mode have to let you'
+    expect 69 as_somebody ./program doctor
+    says fault "$PWD/$folder" "$reason" 'its owner and mode have to let you'
+    chmod "$mode" "$folder"
+  done
+}
+
+@test "a store that will not open after the next boot is told before" {
+  need_somebody
+  expect 0 as_somebody ./program run x -- true
+  chmod a-w theirs
+  expect 0 as_somebody ./program run x -- true
+  expect 0 as_somebody ./program doctor
+  says warning "cannot create files in $PWD/theirs: Permission denied" 'after the next boot'
+  says 'chmod 0700 it'
+  echo another >theirs/boot
+  expect 69 as_somebody ./program run x -- true
+  says "$PWD/theirs" 'Permission denied'
+  chmod 0700 theirs
+  expect 0 as_somebody ./program run x -- true
+  expect 0 as_somebody ./program doctor
+  [[ $output != *'cannot create files'* ]]
+}

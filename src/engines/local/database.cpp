@@ -1,5 +1,6 @@
 #include "engines/local/database.hpp"
 
+#include "engines/local/directory.hpp"
 #include "engines/local/pages.hpp"
 #include "io/files.hpp"
 
@@ -42,9 +43,17 @@ int prepare_table(MDB_env* env) {
 
 }  // namespace
 
+// The identity and the token floor are in files of their own, and outlive the data as they do at a
+// reboot.
+std::string begin_anew(const std::string& path) {
+  return "; end every process that uses the store, then remove " +
+         path.substr(0, path.rfind('/') + 1) + std::string(file::boot) +
+         ": what is held is forgotten, and tokens go on. Another directory would be another store, "
+         "which fenced resources refuse (docs/fence.md, \"Moving to another store\")";
+}
+
 std::string damage_text(const std::string& path, const std::string& why) {
-  return path + " is damaged: " + why +
-         "; end every process that uses the store, then move its directory away";
+  return path + " is damaged: " + why + begin_anew(path);
 }
 
 result<database> database::open(int fd, std::string path, std::size_t size) {

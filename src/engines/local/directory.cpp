@@ -73,7 +73,11 @@ bool is_there(const std::string& path) {
 }
 
 error no_store(const std::string& path) {
-  return {errc::unavailable, "there is no store at " + path + "; `holdfast run` creates it"};
+  const std::string begin = "there is no store at " + path;
+  const std::string why = directory::obstacle(path);
+  if (why.empty()) return {errc::unavailable, begin + "; `holdfast run` creates it"};
+  return {errc::unavailable, begin + ", and `holdfast run` could not create it: " + why +
+                                 "; choose a path where you may write"};
 }
 
 error not_local(const std::string& path, const io::file_system& fs) {
@@ -337,7 +341,8 @@ result<void> directory::read_identity() {
   if (!id || id->str() + "\n" != **text) {
     return damaged(where_.at(file::identity) +
                    " does not have the store's identity, to which storage that refuses stale "
-                   "tokens is bound; restore it, or remove it for a new one");
+                   "tokens is bound; restore it, or remove it for a new one, which such storage "
+                   "refuses: see docs/fence.md, \"Moving to another store\"");
   }
   identity_ = id->str();
   return {};

@@ -34,9 +34,8 @@ constinit std::atomic<environment*> inherited{nullptr};
 file_id id_of(const directory& d) { return {d.facts().device, d.facts().inode}; }
 
 error not_as_left(const directory& d, const char* name, const char* what) {
-  return {errc::damaged, d.where().at(name) + " " + what +
-                             "; end every process that uses the store, then remove " +
-                             d.where().at(file::boot)};
+  const std::string path = d.where().at(name);
+  return {errc::damaged, path + " " + what + begin_anew(path)};
 }
 
 result<io::shared_memory> map_shared(const directory& d) {
@@ -57,7 +56,7 @@ result<shared_state*> enter_shared(const directory& d, const io::shared_memory& 
   auto* state = std::launder(reinterpret_cast<shared_state*>(memory.data()));
   if (d.fresh()) state->magic.store(shared_state::magic_value);
   if (state->magic.load() == shared_state::magic_value) return state;
-  return error(errc::damaged, d.where().at(file::shared) + " is not of a holdfast store");
+  return not_as_left(d, file::shared, "is not of a holdfast store");
 }
 
 result<io::process_slot> take_slot(const directory& d, shared_state& state) {

@@ -359,6 +359,7 @@ TEST_F(local_open, refuses_a_shared_file_that_is_cut_or_foreign) {
   expect_refused(errc::damaged, "shared");
   write(file("shared"), std::string(good.size(), 'x'));
   expect_refused(errc::damaged, "shared");
+  expect_refused(errc::damaged, "then remove " + file("boot"));
 }
 
 TEST_F(local_open, finishes_what_a_killed_opener_left) {
