@@ -27,12 +27,22 @@ int print_json(const std::string& url, const lock_name& name, const std::optiona
   return print(json_line(json), out);
 }
 
+/// Why there is a holder and no value; empty when there is one. A script that reads an empty line
+/// would take it for an address.
+std::string why_no_value(const leader& l) {
+  if (l.term.value == 0) {
+    return "who holds it has no token, and so publishes nothing: tokens=off, or another Redlock "
+           "client's lock of that name";
+  }
+  if (!l.value.empty()) return "";
+  return "who holds it publishes nothing: " + who(l.owner) +
+         " has no value to tell, as `elect --value` and `run --label` give one";
+}
+
 int print_once(const picture& seen, const lock_name& name, const report& out) {
   const auto who = leader_in(seen.all, name);
-  if (who && who->term.value == 0) {
-    return out.fail(error(errc::unsupported,
-                          "who holds it has no token, and so publishes nothing: tokens=off, or "
-                          "another Redlock client's lock of that name"),
+  if (const std::string why = who ? why_no_value(*who) : ""; !why.empty()) {
+    return out.fail(error(errc::unsupported, why),
                     fmt::format("leader \"{}\" in {}", name.printable(), harmless(seen.url)));
   }
   const int written = out.json() ? print_json(seen.url, name, who, out)

@@ -31,6 +31,22 @@ assert l["value"] == "host-a:80" and l["term"] > 0 and len(l["session"]) == 32, 
   expect 75 holdfast leader head
 }
 
+@test "a holder that publishes nothing is told as that, and not as an empty line" {
+  in_background run head -- "${until_go[@]}"
+  until_true test -e held
+  expect 69 holdfast leader head
+  says 'leader "head"' 'publishes nothing' "$pid" 'elect --value'
+  expect 69 holdfast leader head --json
+  : >go
+  wait "$pid"
+  expect 75 holdfast leader head
+  rm go
+  in_background run head --label host-a:80 -- "${until_go[@]}"
+  until_true leads host-a:80
+  : >go
+  wait "$pid"
+}
+
 @test "the next candidate leads in a later term, and a watcher sees both" {
   lead a
   first=$leader
