@@ -51,6 +51,11 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
   }
   auto advice = st.advise_ttl(intended);
   if (advice) {
+    if (advice->severity == finding::level::fault) {
+      // As every run with it: what names the ttl is wrong, and not the store.
+      const error as_run(errc::invalid_argument, advice->text);
+      d.code = fault_of(s, as_run, {intended ? key::ttl : key::store}, advice->subject).code;
+    }
     d.found.push_back(std::move(*advice));
     return;
   }

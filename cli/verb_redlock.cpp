@@ -73,7 +73,8 @@ constexpr const char* about_all =
     "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
     "locks which are held now stay exclusive: do it only when a majority lost its state. "
     "status: 78 when the store was never set up, 69 when no locks can be granted, 64 when the "
-    "servers or the list of nodes are wrong. recover: 75 where a majority votes, or a "
+    "servers or the list of nodes are wrong, or the URL's ttl is above max_ttl. recover: 75 where "
+    "a majority votes, or a "
     "session has a longer ttl than --max-ttl.";
 
 /// What the help of one action begins with.
@@ -88,7 +89,8 @@ std::string about_action(const std::string& action) {
   if (action == "status") {
     return "Every node of a redlock:// store, whether it votes, and why not. 0 when locks can be "
            "granted, 78 when the store was never set up, 69 when too few nodes vote, 64 when the "
-           "servers or the list of nodes are wrong. It grants nothing, so that it cannot tell "
+           "servers or the list of nodes are wrong, or the URL's ttl is above max_ttl. It grants "
+           "nothing, so that it cannot tell "
            "whether nodes take writes; doctor can. Like every client it notes on a node that lost "
            "its state that it has to wait, and lets it rejoin.";
   }

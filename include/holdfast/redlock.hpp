@@ -44,7 +44,8 @@ struct overview {
   std::vector<node_info> nodes;
   std::size_t votes{};   ///< How many nodes vote.
   std::size_t needed{};  ///< How many must, for locks to be granted.
-  /// What opening a session would answer; nothing when locks can be granted.
+  /// What opening a session would answer; nothing when locks can be granted. Of status() also
+  /// `invalid_argument` when the URL's ttl is above what a majority allows.
   std::optional<errc> trouble;
   /// Why, and what to do. Without trouble: why nothing was done, or what the URL says that does not
   /// fit the nodes; mostly empty.

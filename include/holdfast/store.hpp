@@ -125,7 +125,8 @@ class HOLDFAST_EXPORT store {
   /// Opens a session, times heartbeats in it for at most 2 s, and closes it. Tells the smallest
   /// safe ttl, by which a session survives four times the slowest of them and any failover of the
   /// store that is known, and how long others wait for the lock of a holder that is gone. A warning
-  /// when `intended`, or else the store's default, is below that, or no session may have it.
+  /// when `intended`, or else the store's default, is below that, a fault when no session may have
+  /// it.
   /// What it does not see: a network or a machine that is at times much slower than now.
   /// Errors: those of a session that cannot be opened or kept.
   result<finding> advise_ttl(std::optional<duration> intended = std::nullopt);

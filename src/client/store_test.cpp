@@ -95,9 +95,9 @@ TEST(store, advises_a_ttl_and_leaves_no_session) {
   EXPECT_EQ(good->severity, finding::level::good) << good->text;
   EXPECT_NE(good->text.find("slowest of 20"), std::string::npos) << good->text;
   EXPECT_NE(good->text.find("within 34.302s"), std::string::npos) << good->text;
-  EXPECT_EQ(ops->advise_ttl(1ms)->severity, finding::level::warning);
+  EXPECT_EQ(ops->advise_ttl(1ms)->severity, finding::level::fault) << "no session may have it";
   const auto long_one = ops->advise_ttl(2h);
-  EXPECT_EQ(long_one->severity, finding::level::warning);
+  EXPECT_EQ(long_one->severity, finding::level::fault);
   EXPECT_NE(long_one->text.find("from 100ms to 1h"), std::string::npos) << long_one->text;
   EXPECT_TRUE(ops->list()->sessions.empty());
 }

@@ -59,6 +59,15 @@ result<measurement> measure(const std::shared_ptr<store_core>& store, duration i
   return measurement{std::move(took), ttl < asked ? ttl : store->ttl_limit()};
 }
 
+/// In the store's own words, which say what raises its limit.
+std::string why_refused(const std::shared_ptr<store_core>& store, duration ttl, duration limit) {
+  std::string text = "the store takes " + print_duration(limit) + " at most, its max_ttl";
+  auto own = session_core::open(store, {.ttl = ttl, .label = "measures heartbeats"});
+  if (!own) return text + " (" + own.error().message() + ")";
+  (void)(*own)->close().has_value();
+  return text;
+}
+
 }  // namespace
 
 result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
@@ -90,9 +99,8 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
   const auto fits = store->fitting(ttl);
   if (!fits || ttl > measured->limit) {
     text += ". No session is opened with it: " +
-            (fits ? "the store takes " + print_duration(measured->limit) + " at most, its max_ttl"
-                  : fits.error().message());
-    return finding{finding::level::warning, "ttl", std::move(text)};
+            (fits ? why_refused(store, ttl, measured->limit) : fits.error().message());
+    return finding{finding::level::fault, "ttl", std::move(text)};
   }
   if (ttl >= least) return finding{finding::level::good, "ttl", std::move(text)};
   text += ". This ttl may lose locks that nobody wanted to lose: take " + print_duration(least) +

@@ -31,4 +31,45 @@ std::string printable(std::string_view text) {
   return shown;
 }
 
+namespace {
+
+// What is between quotes behind `before`, when it may be the name of a command.
+std::string_view command_behind(std::string_view text, std::string_view before) noexcept {
+  constexpr std::size_t name_max = 40;
+  const auto at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  const auto rest = text.substr(at + before.size());
+  const auto name = rest.substr(0, rest.find('\''));
+  const bool fits = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '|' || c == '-' || c == '_' ||
+           c == '.';
+  });
+  return fits && name.size() <= name_max && name.size() < rest.size() ? name : std::string_view{};
+}
+
+}  // namespace
+
+std::string missing_right(std::string_view text) {
+  if (server_error_of(text) != server_error::noperm) return {};
+  const auto has = [&](std::string_view words) { return text.find(words) != text.npos; };
+  if (const auto name = command_behind(text, "run the '"); !name.empty()) {
+    // Redis 6 does not say which subcommand it was.
+    return "allow +" + std::string(name) +
+           (has("or its subcommand") ? ", or the subcommand that is needed" : "");
+  }
+  if (const auto name = command_behind(text, "user may not run '"); !name.empty()) {
+    if (has("' on the key")) return "allow this key by a ~PATTERN";
+    return "allow +" + std::string(name);
+  }
+  if (has("a channel") || has("the channels")) return "allow its channels by a &PATTERN";
+  if (has("a key") || has("the keys")) return "allow its keys by a ~PATTERN";
+  return "allow what it lacks";
+}
+
+std::string with_missing_right(std::string_view text, std::string_view page) {
+  const std::string right = missing_right(text);
+  return right.empty() ? printable(text)
+                       : printable(text) + " (" + right + ": " + std::string(page) + ")";
+}
+
 }  // namespace holdfast::wire

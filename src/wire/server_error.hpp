@@ -39,4 +39,12 @@ std::string_view word_of(server_error e) noexcept;
 /// A server's text for a message: its first 200 bytes, without what a terminal would obey.
 std::string printable(std::string_view text);
 
+/// Which right of the user is missing, as what to do: "allow +get". Empty when the text is not
+/// NOPERM. By the wordings of Redis 6.0 to 7.2 and of holdfast's own scripts, which name the
+/// command or say that it is about a key or a channel.
+std::string missing_right(std::string_view text);
+
+/// printable(), and behind it what is to be allowed, if that is it; `page` says more about it.
+std::string with_missing_right(std::string_view text, std::string_view page);
+
 }  // namespace holdfast::wire

@@ -50,5 +50,35 @@ TEST(server_error, is_shown_without_what_a_terminal_obeys_and_not_at_length) {
   EXPECT_EQ(printable(std::string(1000, 'x')), std::string(200, 'x'));
 }
 
+TEST(server_error, names_the_right_that_is_missing) {
+  const std::string user = "NOPERM this user has no permissions to ";
+  const std::pair<std::string, const char*> cases[] = {
+      // Redis 6
+      {user + "run the 'get' command or its subcommand",
+       "allow +get, or the subcommand that is needed"},
+      {user + "access one of the keys used as arguments", "allow its keys by a ~PATTERN"},
+      {user + "access one of the channels used as arguments", "allow its channels by a &PATTERN"},
+      // Redis 7.0
+      {user + "run the 'config|get' command", "allow +config|get"},
+      // Redis 7.2
+      {"NOPERM User bob has no permissions to run the 'set' command", "allow +set"},
+      {"NOPERM No permissions to access a key", "allow its keys by a ~PATTERN"},
+      {"NOPERM No permissions to access a channel", "allow its channels by a &PATTERN"},
+      // Of our scripts
+      {"NOPERM this user may not run 'zadd'", "allow +zadd"},
+      {"NOPERM this user may not run 'set' on 'a'b'", "allow +set"},
+      {"NOPERM this user may not run 'set' on the key 'a'b'", "allow this key by a ~PATTERN"},
+      {"NOPERM a wording of tomorrow", "allow what it lacks"},
+      {"NOPERM this user may not run '\x1b[2J'", "allow what it lacks"},
+      {"NOPERM this user may not run 'get", "allow what it lacks"},
+      {"ERR unknown command 'get'", ""},
+      {"OOM command not allowed", ""},
+  };
+  for (const auto& [text, right] : cases) EXPECT_EQ(missing_right(text), right) << text;
+  EXPECT_EQ(with_missing_right("NOPERM this user may not run 'zadd'", "PAGE"),
+            "NOPERM this user may not run 'zadd' (allow +zadd: PAGE)");
+  EXPECT_EQ(with_missing_right("OOM \x1b", "PAGE"), "OOM ?");
+}
+
 }  // namespace
 }  // namespace holdfast::wire

@@ -273,8 +273,9 @@ assert len(a["findings"]) > 3 and a["settings"], a'
   json 'assert [f["subject"] for f in a["findings"] if f["level"] == "fault"] == ["ttl"], a'
   HOLDFAST_GRACE=5 HOLDFAST_WAIT=soon expect 64 holdfast doctor
   says 'grace (environment HOLDFAST_GRACE)' 'wait (environment HOLDFAST_WAIT)'
-  HOLDFAST_TTL=2h expect 0 holdfast doctor
-  says warning 'it must be from 100ms to 1h'
+  HOLDFAST_TTL=2h expect 64 holdfast run x -- true
+  HOLDFAST_TTL=2h expect 64 holdfast doctor
+  says fault 'it must be from 100ms to 1h'
 }
 
 @test "a wait that runs out says how long was waited and how long it has been held" {

@@ -2,6 +2,7 @@
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/keeper.hpp"
 #include "engines/redlock/replies.hpp"
+#include "engines/redlock/ttl_limit.hpp"
 #include "wire/server_error.hpp"
 
 #include <holdfast/duration.hpp>
@@ -25,24 +26,6 @@ using core::redlock::fault;
 constexpr duration a_release = std::chrono::microseconds{250};
 
 std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().count()); }
-
-/// What a majority of those that vote allows; records may differ after a change of max_ttl.
-duration longest_ttl(const cluster& c) {
-  std::vector<duration> each;
-  for_each(c.now_voting()->voters, [&](node_index i) {
-    if (const auto p = c.look_at(i); p.facts.record) each.push_back(p.facts.record->max_ttl);
-  });
-  if (each.empty()) return {};
-  std::ranges::sort(each, std::greater{});
-  return each[std::min(each.size(), c.majority()) - 1];
-}
-
-std::string too_long(duration ttl, duration most) {
-  return "the ttl is " + print_duration(ttl) +
-         "; max_ttl in the records of this store's nodes is " + print_duration(most) +
-         ". Take a shorter ttl, or stop all holders and raise it: holdfast redlock recover " +
-         "--max-ttl " + print_duration(ttl) + ", see docs/redlock.md";
-}
 
 }  // namespace
 
@@ -149,7 +132,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
     if (f == fault::none) return t->done.size() >= c->majority();
     t->text += "; " + c->addresses()[i] + " " + core::redlock::action_on(f).text;
     if (f == fault::permission || f == fault::refused)
-      t->text += ": " + wire::printable(a.reply->text);
+      t->text += ": " + wire::with_missing_right(a.reply->text, access_page);
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };
@@ -188,7 +171,7 @@ void keeper::not_recorded(const tally& t, core::open_reply& r) const {
            std::to_string(cluster_->majority()) + t.text;
   if (r.what != status::invalid) return;
   r.ttl_limit = longest_ttl(*cluster_);
-  r.text = too_long(draft_.ttl, r.ttl_limit);
+  r.text = ttl_too_long(draft_.ttl, r.ttl_limit);
 }
 
 /// Deletes the record everywhere, at the nodes `also` too, and gives every key back; answers when

@@ -6,6 +6,7 @@
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/long_sessions.hpp"
 #include "engines/redlock/replies.hpp"
+#include "engines/redlock/ttl_limit.hpp"
 #include "io/latch.hpp"
 #include "io/process_identity.hpp"
 #include "io/random.hpp"
@@ -199,6 +200,43 @@ result<void> may_set(const std::shared_ptr<cluster>& c, const founding::config& 
   return shortens ? long_sessions_ended(c, config.max_ttl) : result<void>();
 }
 
+node_info info_of(const cluster& c, node_index i) {
+  const auto p = c.look_at(i);
+  node_info n;
+  n.address = c.addresses()[i];
+  n.connected = p.trouble.empty() && p.server.has_value();
+  n.votes = c.now_voting()->voters.has(i);
+  n.standing = n.connected ? p.explanation : p.trouble;
+  if (!n.connected) return n;
+  n.version = p.server->version;
+  n.role = p.server->role;
+  n.durable = p.facts.durable;
+  if (!p.facts.record) return n;
+  n.recorded = true;
+  n.id = p.facts.record->id;
+  n.epoch = p.facts.record->epoch;
+  n.floor = p.facts.record->floor;
+  n.max_ttl = p.facts.record->max_ttl;
+  return n;
+}
+
+overview overview_of(const std::shared_ptr<cluster>& c) {
+  wait_ready(c);
+  overview all;
+  all.url = c->set().url;
+  all.tokens = c->set().tokens;
+  all.needed = c->majority();
+  for (node_index i = 0; i < c->size(); ++i) {
+    all.nodes.push_back(info_of(*c, i));
+    if (all.nodes.back().votes) ++all.votes;
+  }
+  if (auto v = c->verdict(); !v) {
+    all.trouble = v.error().code();
+    all.advice = v.error().message();
+  }
+  return all;
+}
+
 result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, const char* verb,
                        result<std::vector<core::redlock::write>> (*plan)(
                            const founding::config&, std::span<const founding::node>)) {
@@ -221,9 +259,11 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
   const auto writes = plan(config, nodes);
   if (!writes) return writes.error();
   if (writes->empty()) {
-    overview all = look_over(c);
-    if (!all.trouble)
-      all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
+    overview all = overview_of(c);
+    if (all.trouble) return all;
+    all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
+    const auto misfit = ttl_above(c->set(), config.max_ttl);
+    if (!misfit.empty()) all.advice += ". But " + misfit;
     return all;
   }
   // No session has a longer ttl than the nodes allowed.
@@ -236,7 +276,7 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
     if (auto none = none_came_meanwhile(c, config.max_ttl); !none) return none.error();
   }
   if (failed.empty()) {
-    overview all = look_over(c);
+    overview all = overview_of(c);
     if (all.trouble) return all;
     all.advice = ttl_above(c->set(), config.max_ttl);
     if (all.advice.empty()) {
@@ -247,42 +287,16 @@ result<overview> found(const std::shared_ptr<cluster>& c, const setup& how, cons
   return not_all_written(*c, verb, config.max_ttl, writes->size(), failed);
 }
 
-node_info info_of(const cluster& c, node_index i) {
-  const auto p = c.look_at(i);
-  node_info n;
-  n.address = c.addresses()[i];
-  n.connected = p.trouble.empty() && p.server.has_value();
-  n.votes = c.now_voting()->voters.has(i);
-  n.standing = n.connected ? p.explanation : p.trouble;
-  if (!n.connected) return n;
-  n.version = p.server->version;
-  n.role = p.server->role;
-  n.durable = p.facts.durable;
-  if (!p.facts.record) return n;
-  n.recorded = true;
-  n.id = p.facts.record->id;
-  n.epoch = p.facts.record->epoch;
-  n.floor = p.facts.record->floor;
-  n.max_ttl = p.facts.record->max_ttl;
-  return n;
-}
-
 }  // namespace
 
 overview look_over(const std::shared_ptr<cluster>& c) {
-  wait_ready(c);
-  overview all;
-  all.url = c->set().url;
-  all.tokens = c->set().tokens;
-  all.needed = c->majority();
-  for (node_index i = 0; i < c->size(); ++i) {
-    all.nodes.push_back(info_of(*c, i));
-    if (all.nodes.back().votes) ++all.votes;
-  }
-  if (auto v = c->verdict(); !v) {
-    all.trouble = v.error().code();
-    all.advice = v.error().message();
-  }
+  overview all = overview_of(c);
+  if (all.trouble || !all.tokens || !c->set().ttl) return all;
+  const duration most = longest_ttl(*c);
+  if (*c->set().ttl <= most) return all;
+  all.trouble = errc::invalid_argument;
+  all.advice = "a majority votes, but no session can be opened with this URL: " +
+               ttl_too_long(*c->set().ttl, most);
   return all;
 }
 
@@ -350,7 +364,7 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
   if (!p.load_refusal.empty()) {
     all.push_back(about(name, level::fault,
                         p.load_refusal + ". It works with the scripts that somebody else loaded, "
-                                         "until it restarts; allow +script|load"));
+                                         "until it restarts"));
   }
   if (!p.look_refusal.empty()) {
     all.push_back(
