@@ -177,14 +177,21 @@ std::string redis_handshake::introduce() {
 error redis_handshake::refused(const wire::reply& r) const {
   const std::string who =
       login_.user.empty() ? "the default user" : "user '" + printable(login_.user) + "'";
+  // A server with ACL users mostly has its default user off.
+  const std::string or_name_one =
+      login_.user.empty() ? "; if the server has a user of its own for holdfast, the URL has to "
+                            "name it: " +
+                                login_.scheme + "://USER@HOST?password_file=/PATH"
+                          : "";
   switch (wire::server_error_of(r.text)) {
     case server_error::noauth:
       return error(errc::unavailable, "the server wants a password (NOAUTH) and none is set for " +
-                                          who + "; give it by password_file=");
+                                          who + "; give it by password_file=" + or_name_one);
     case server_error::wrongpass:
       return error(errc::unavailable, "the password of " + who +
                                           " is wrong, or this user is off (WRONGPASS); check "
-                                          "password_file= and the server's ACL");
+                                          "password_file= and the server's ACL" +
+                                          or_name_one);
     default:
       break;
   }

@@ -17,6 +17,7 @@ struct redis_login {
   std::string client_name{};  ///< For CLIENT LIST; empty: none.
   unsigned database{};
   std::string password_file{};  ///< Where the password is; empty: in the URL, or there is none.
+  std::string scheme{"redis"};  ///< Of the URL, for advice.
 };
 
 /// What a server says about itself before anything else is sent to it.

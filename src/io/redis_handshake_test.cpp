@@ -82,6 +82,13 @@ TEST(redis_handshake, says_what_is_wrong_with_the_login) {
             std::string::npos);
   EXPECT_NE(message(all_of_it, failed("WRONGPASS invalid")).find("password of user 'ann' is wrong"),
             std::string::npos);
+  const char* name_one = "redlock+tls://USER@HOST?password_file=/PATH";
+  const redis_login none{.scheme = "redlock+tls"};
+  const redis_login no_user{.password = "s3cret", .scheme = "redlock+tls"};
+  EXPECT_NE(message(none, failed("NOAUTH x")).find(name_one), std::string::npos);
+  EXPECT_NE(message(no_user, failed("WRONGPASS x")).find(name_one), std::string::npos);
+  EXPECT_EQ(message(all_of_it, failed("WRONGPASS x")).find("USER@"), std::string::npos)
+      << "it names one";
   EXPECT_NE(message({}, failed("DENIED Redis is running in protected mode")).find("protected"),
             std::string::npos);
   EXPECT_NE(message({}, failed("ERR max number of clients reached")).find("max number"),

@@ -37,7 +37,8 @@ result<redis_login> login_of(const core::store_url& url) {
                     .password = std::move(*password),
                     .client_name = "holdfast",
                     .database = 0,
-                    .password_file = url.value("password_file")};
+                    .password_file = url.value("password_file"),
+                    .scheme = url.scheme + (url.tls ? "+tls" : "")};
   std::string path = url.path;
   if (path.starts_with('/')) path.erase(0, 1);
   if (path.empty()) return login;

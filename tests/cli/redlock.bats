@@ -194,8 +194,9 @@ refuse_writes() {
   [[ $output != *pidfd* ]]
   expect 0 holdfast doctor --store "$at&ttl=5s"
   says 'With a ttl of 5s'
-  HOLDFAST_TTL=25s expect 0 holdfast doctor
-  says warning 'No session is opened with it: the store takes 20s at most'
+  HOLDFAST_TTL=25s expect 64 holdfast doctor
+  says fault 'No session is opened with it: the store takes 20s at most' \
+    'holdfast redlock recover --max-ttl 25s, see'
   expect 0 holdfast run x --ttl 15s -- true
   expect 0 holdfast doctor --store "$at&max_ttl=30s"
   says "the URL's max_ttl is 30s" "the record of 127.0.0.1:$(port_of 1) 20s"
@@ -484,4 +485,11 @@ acl_file() {
   unset HOLDFAST_STORE
   expect 64 holdfast ls --store "$one"
   says password_file
+  # Without the user, where the default one is off.
+  for scheme in redlock redis; do
+    for query in '' "?password_file=$PWD/right"; do
+      expect 69 holdfast run x --store "$scheme://127.0.0.1:$(port_of 6)$query" -- true
+      says "the URL has to name it: $scheme://USER@HOST?password_file=/PATH"
+    done
+  done
 }

@@ -20,6 +20,28 @@ load redlock_servers
   [[ $output != *"the URL's"* ]]
 }
 
+@test "a store is not healthy for a URL whose ttl is above the max_ttl of the nodes" {
+  initialised --max-ttl 10s
+  high="$at&ttl=20s"
+  expect 64 holdfast run x --store "$high" -- true
+  raise="holdfast redlock recover --store '$high' --max-ttl 20s"
+  expect 64 holdfast redlock status --store "$high"
+  says 'the ttl is 20s' "store's nodes is 10s. Take a shorter ttl" "$raise"
+  says '5 of 5 nodes vote' 'a majority votes, but no session can be opened with this URL'
+  expect 64 holdfast redlock status --json --store "$high"
+  json "assert (a['trouble'], a['votes']) == ('invalid_argument', 5), a"
+  expect 64 holdfast doctor --store "$high"
+  says fault 'No session is opened with it' 'at most, its max_ttl' "$raise"
+  printf 'store = "%s"\n' "$high" >c.toml
+  unset HOLDFAST_STORE
+  HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast doctor
+  expect 0 holdfast redlock recover --yes --store "$high"
+  says 'nothing was written. But' "the URL's ttl is 20s, above the max_ttl of 10s"
+  expect 0 holdfast redlock recover --yes --max-ttl 20s --store "$high"
+  expect 0 holdfast redlock status --store "$high"
+  expect 0 holdfast doctor --store "$high"
+}
+
 @test "a shorter max_ttl is refused while sessions with a longer ttl are there" {
   initialised
   hold_it --ttl 20s

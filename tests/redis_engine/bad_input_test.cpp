@@ -42,7 +42,14 @@ TEST_F(bad_input, a_user_that_may_only_read) {
                      "user reader on >secret ~* &* +@read +@connection +@scripting +info +time\n"});
   const auto r = await(open("redis://reader:secret@" + s.address()), status::unavailable);
   expect(r, "its record cannot be written");
-  expect(r, "hset");
+  expect(r, "(allow +hset: docs/redis.md, \"Access\")");
+}
+
+TEST_F(bad_input, a_user_that_may_not_use_its_keys) {
+  server s({.users = "user default on nopass ~* &* +@all\n"
+                     "user other on >secret ~other:* &* +@all\n"});
+  const auto r = await(open("redis://other:secret@" + s.address()), status::unavailable);
+  expect(r, " on the key (allow this key by a ~PATTERN: docs/redis.md, \"Access\")");
 }
 
 TEST_F(bad_input, a_record_of_a_newer_format) {

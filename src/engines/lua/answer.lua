@@ -9,11 +9,16 @@ local function refuse(text)
 end
 
 -- An error of a command as the script's own. Redis 6 puts a '-' before some; no version before 7.2
--- says which command the user may not run, and 7.0 does not even say NOPERM.
+-- says which command the user may not run, and 7.0 does not even say NOPERM. All say whether it is
+-- for the command or for its key.
 local function fail(text, command, key)
   if string.find(text, 'NOPERM', 1, true) or string.find(text, 'user executing the', 1, true) then
-    local on = key and #KEYS > 0 and " on '" .. key .. "'" or ''
-    refuse("NOPERM this user may not run '" .. string.lower(command) .. "'" .. on)
+    local named = key and #KEYS > 0 and " '" .. key .. "'" or ''
+    local on = named ~= '' and ' on' or ''
+    if string.find(text, 'of the keys', 1, true) or string.find(text, 'access a key', 1, true) then
+      on = ' on the key'
+    end
+    refuse("NOPERM this user may not run '" .. string.lower(command) .. "'" .. on .. named)
   end
   refuse((string.gsub(text, '^%-', '')))
 end

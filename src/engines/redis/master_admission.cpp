@@ -254,7 +254,7 @@ void master::inspect() {
   ask(commands::look(), [self, q](const wire::reply* r) {
     if (r != nullptr) {
       q->record = replies::look(*r);
-      q->refused = r->text;
+      q->refused = replies::error_text(*r);
     }
     self->inspected(*q);
   });
@@ -354,9 +354,10 @@ void master::send_write(const admission::write& w) {
   ask(commands::write(w), [self = shared_from_this()](const wire::reply* r) {
     if (r != nullptr && r->is(wire::reply_kind::integer)) return self->inspect();
     // Refused, say for want of memory or of the right: said as it is, and tried again.
-    self->settle({}, {status::unavailable, "redis node " + self->settings_.node.text() +
-                                               ": its record cannot be written: " +
-                                               (r != nullptr ? r->text : "no answer")});
+    self->settle({},
+                 {status::unavailable, "redis node " + self->settings_.node.text() +
+                                           ": its record cannot be written: " +
+                                           (r != nullptr ? replies::error_text(*r) : "no answer")});
     self->inspect_later(look_later);
   });
 }

@@ -76,6 +76,10 @@ duration ttl_limit_of(const reply& r) { return length_of(rest_of(r)).value_or(du
 
 }  // namespace
 
+std::string error_text(const reply& r) {
+  return wire::with_missing_right(r.text, "docs/redis.md, \"Access\"");
+}
+
 core::reply refusal_of(const reply& r) {
   if (!r.is(reply_kind::error)) {
     return {status::unknown, std::string("the answer is ") + wire::name_of(r.kind) +
@@ -106,7 +110,7 @@ core::reply refusal_of(const reply& r) {
             "there are " + std::string(rest_of(r)) + " entries, too many to be shown at once"};
   }
   if (says(r, refusal::counter)) return {status::unavailable, std::string(rest_of(r))};
-  return {status_of(r), "the server answered: " + r.text};
+  return {status_of(r), "the server answered: " + error_text(r)};
 }
 
 namespace {

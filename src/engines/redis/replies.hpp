@@ -24,6 +24,8 @@ struct read {
   bool left{};
 };
 
+/// An error's text for people, with what to allow where a right is missing.
+std::string error_text(const wire::reply& r);
 /// What an error, or a reply of no known form, means for the operation.
 core::reply refusal_of(const wire::reply& r);
 

@@ -111,6 +111,9 @@ TEST(replies, refusals_of_the_scripts) {
     EXPECT_EQ(what(of_the_script), status::unavailable) << of_the_script;
   }
   EXPECT_EQ(what("ERR whatever"), status::unknown);
+  EXPECT_EQ(replies::view(failure("NOPERM this user may not run 'zadd'")).reply.text,
+            "the server answered: NOPERM this user may not run 'zadd' (allow +zadd: docs/redis.md, "
+            "\"Access\")");
   const auto denied = replies::view(failure("HFDENIED op\ttoo slow: hangs")).reply;
   EXPECT_EQ(denied.what, status::denied);
   EXPECT_EQ(denied.text, "an operator (op) denied it: too slow: hangs");

@@ -46,7 +46,9 @@ void cluster::script_loaded(node_index i, const script& s, const io::redis_answe
   const bool refused = why == fault::permission || why == fault::refused;
   if (why != fault::none && !refused) return;
   const std::lock_guard hold(mutex_);
-  m.load_refusal = refused ? "it refuses SCRIPT LOAD: " + wire::printable(a.reply->text) : "";
+  m.load_refusal =
+      refused ? "it refuses SCRIPT LOAD: " + wire::with_missing_right(a.reply->text, access_page)
+              : "";
 }
 
 /// A thousand answers may ask for them at once: they are sent once.
@@ -121,8 +123,8 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
   const bool refused = !read && read.why() == fault::permission && why == occasion::passing;
   if (refused && may_vote_unseen(i, how)) {
     const std::lock_guard hold(mutex_);
-    m.look_refusal =
-        addresses_[i] + ": its state cannot be read any more: " + wire::printable(a.reply->text);
+    m.look_refusal = addresses_[i] + ": its state cannot be read any more: " +
+                     wire::with_missing_right(a.reply->text, access_page);
     return;
   }
   if (!read) return looked_in_vain(i, a, read.why());
@@ -186,7 +188,7 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
       const bool not_loaded = why == fault::script_missing && !m.load_refusal.empty();
       m.unreadable = addresses_[i] + ": its state cannot be read: " +
                      (not_loaded ? m.load_refusal
-                      : refused  ? wire::printable(a.reply->text)
+                      : refused  ? wire::with_missing_right(a.reply->text, access_page)
                                  : core::redlock::action_on(why).text);
     }
   }
@@ -201,8 +203,8 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
   });
 }
 
-/// Every node is read at least once in a while, so that a step of its clock is found within a ttl
-/// also when no script brings its TIME.
+/// Every node is read once a clock_poll, so that a step of its clock is found soon also when no
+/// script brings its TIME; a lock with a shorter ttl may be over by then.
 void cluster::poll_clocks() {
   loop_->at(clock::now() + clock_poll, [self = weak_from_this()] {
     const auto c = self.lock();
@@ -294,7 +296,7 @@ void cluster::heed(node_index i, fault why, const wire::reply* r) {
   const bool tells = r != nullptr && (why == fault::permission || why == fault::refused);
   std::string text;
   if (why != fault::none) {
-    text = addresses_[i] + (tells ? " said: " + wire::printable(r->text)
+    text = addresses_[i] + (tells ? " said: " + wire::with_missing_right(r->text, access_page)
                                   : std::string(" ") + core::redlock::action_on(why).text);
   }
   const std::lock_guard hold(mutex_);
@@ -307,8 +309,8 @@ void cluster::heed_write(node_index i, const io::redis_answer& a) {
   if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
   const std::lock_guard hold(mutex_);
   if (admission_.voters().has(i)) return;
-  members_[i]->unreadable =
-      addresses_[i] + ": its record cannot be written: " + wire::printable(a.reply->text);
+  members_[i]->unreadable = addresses_[i] + ": its record cannot be written: " +
+                            wire::with_missing_right(a.reply->text, access_page);
 }
 
 void cluster::write_record(const write& what,
@@ -332,7 +334,8 @@ void cluster::write_record(const write& what,
              if (const auto d = self.lock()) d->heed_write(i, a);
              if (a.reply == nullptr) return then(write_reply::failed, a.why->message());
              const bool refused = a.reply->is(wire::reply_kind::error);
-             then(replies::write(*a.reply), refused ? wire::printable(a.reply->text) : "");
+             then(replies::write(*a.reply),
+                  refused ? wire::with_missing_right(a.reply->text, access_page) : "");
            });
   });
 }

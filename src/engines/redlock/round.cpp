@@ -168,7 +168,8 @@ node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
 void round::note_refusal(node_index i, const node_vote& v, const io::redis_answer& a) {
   const bool tells = v.why == fault::permission || v.why == fault::refused;
   if (!tells || a.reply == nullptr || !refusal_.empty()) return;
-  refusal_ = cluster_->addresses()[i] + " said: " + wire::printable(a.reply->text);
+  refusal_ =
+      cluster_->addresses()[i] + " said: " + wire::with_missing_right(a.reply->text, access_page);
 }
 
 void round::answered(std::uint64_t tag, const io::redis_answer& a) {
