@@ -37,6 +37,24 @@ nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
           {"free_within_s", std::chrono::duration<double>(done.free_within).count()}};
 }
 
+/// A holder that keeps no session reads no denial: it is known by its key alone.
+bool keeps_session(const session_info* s) {
+  return s == nullptr || !s->owner.host.empty() || s->owner.pid != 0;
+}
+
+result<denial> deny_one(store& st, const session_id& id, const snapshot& all,
+                        const std::string& why) {
+  const session_info* s = find_session(all, id);
+  if (keeps_session(s)) return st.deny(id, operator_name(), why);
+  const std::string held_by =
+      s->owner.program.empty() ? "a session without a record" : who(s->owner);
+  return error(
+      errc::unsupported,
+      "deny " + id.str() + " in " + st.url() + ": it is of " + held_by +
+          ", which keeps no session, so none can be denied; nothing was changed. What it "
+          "holds is free when it is released, or when its ttl has passed: end that program");
+}
+
 }  // namespace
 
 int verb_deny(const std::vector<std::string>& after_verb) {
@@ -74,7 +92,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   json["denied"] = nlohmann::ordered_json::array();
   std::string text;
   for (const session_id& id : sessions_of(which, seen, out, code)) {
-    const auto done = st.deny(id, operator_name(), why);
+    const auto done = deny_one(st, id, seen.all, why);
     if (!done) {
       const error& e = done.error();
       code = out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));

@@ -224,12 +224,12 @@ node::answer node::deny(session_index session, const std::string& nonce) {
   if (refused(out, nonce, true)) return out;
   const data::session* there = session_of(session);
   data::session s = there != nullptr ? *there : data::session{};
-  out.number = there == nullptr ? 2 : s.denied ? 0 : 1;
+  out.number = s.ttl == milliseconds::zero() ? 2 : s.denied ? 0 : 1;
   out.left = s.ttl;
   s.there = s.denied = true;
   const auto most = static_cast<double>(in_ms(data_.record->max_ttl).count());
   const auto lasts = milliseconds{static_cast<std::int64_t>(std::ceil(most * 1.01)) + 2};
-  if (scripts.deny_lasts || out.number == 2) s.ends = end_of(lasts);
+  if (scripts.deny_lasts || there == nullptr) s.ends = end_of(lasts);
   place_of(session) = s;
   return out;
 }

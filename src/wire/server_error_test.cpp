@@ -68,6 +68,7 @@ TEST(server_error, names_the_right_that_is_missing) {
       {"NOPERM this user may not run 'zadd'", "allow +zadd"},
       {"NOPERM this user may not run 'set' on 'a'b'", "allow +set"},
       {"NOPERM this user may not run 'set' on the key 'a'b'", "allow this key by a ~PATTERN"},
+      {"NOPERM this user may not run 'hset' on the key", "allow this key by a ~PATTERN"},
       {"NOPERM a wording of tomorrow", "allow what it lacks"},
       {"NOPERM this user may not run '\x1b[2J'", "allow what it lacks"},
       {"NOPERM this user may not run 'get", "allow what it lacks"},

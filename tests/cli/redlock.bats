@@ -420,6 +420,11 @@ T
   json 'assert a["locks"][0]["entries"][0]["token"] is None, a'
   expect 69 holdfast deny x --store "$plain"
   says 'none can be denied'
+  for _ in 1 2; do # By who has tokens: as often as it is tried, and nothing is written.
+    expect 69 holdfast deny x
+    says 'keeps no session' 'nothing was changed' 'tokens=off'
+  done
+  [[ -z $(cli 1 --scan --pattern 'holdfast:session:*') ]]
   release
   expect 69 holdfast run x --store "$at&tokens=off" -- true
   says 'has not seen before' 'may have granted what is still held' 'it votes in' 'assume_fresh=yes'

@@ -336,6 +336,19 @@ TEST_F(redlock_basics, a_denied_session_loses_its_locks_with_the_reason) {
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
+TEST_F(redlock_basics, a_session_that_never_was_is_not_denied_however_often_it_is_tried) {
+  auto view = store::open(nodes.url("ttl=5s", 1));
+  ASSERT_TRUE(view) << view.error().message();
+  const auto nobody = session_id::parse(std::string(32, 'a'));
+  ASSERT_TRUE(nobody);
+  for (int tries = 0; tries < 3; ++tries) {
+    const auto denied = view->deny(*nobody, "an operator", "a test");
+    ASSERT_FALSE(denied);
+    EXPECT_EQ(denied.error(), errc::invalid_argument) << denied.error().message();
+    EXPECT_THAT(denied.error().message(), HasSubstr("no session"));
+  }
+}
+
 TEST_F(redlock_basics, a_lock_is_listed_as_long_as_a_majority_may_have_it) {
   session s = nodes.open("ttl=60s");  // No renewal repairs what is deleted here.
   auto l = s.try_acquire(lock_name("a"));

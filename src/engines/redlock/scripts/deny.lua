@@ -16,5 +16,9 @@ return answer(function()
     return {2, ttl}
   end
   run('PEXPIRE', KEYS[2], left)
+  -- One without a ttl was made by a denial: no session has opened it.
+  if not was[2] then
+    return {2, 0}
+  end
   return {was[1] == '0' and 1 or 0, ttl}
 end)
