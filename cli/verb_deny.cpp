@@ -7,6 +7,7 @@
 #include <pwd.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -37,22 +38,24 @@ nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
           {"free_within_s", std::chrono::duration<double>(done.free_within).count()}};
 }
 
-/// A holder that keeps no session reads no denial: it is known by its key alone.
-bool keeps_session(const session_info* s) {
-  return s == nullptr || !s->owner.host.empty() || s->owner.pid != 0;
+/// Who has neither a record nor a token is known by its key alone, and reads no denial. A record
+/// alone may be missing because this user may not read it.
+bool keeps_no_session(const session_id& id, const snapshot& all) {
+  const session_info* s = find_session(all, id);
+  if (s == nullptr || !s->owner.host.empty() || s->owner.pid != 0) return false;
+  return std::ranges::any_of(all.locks, [&](const lock_info& l) {
+    return std::ranges::any_of(l.entries, [&](const entry_info& e) {
+      return e.owner == id && e.granted && e.order.value == 0;
+    });
+  });
 }
 
-result<denial> deny_one(store& st, const session_id& id, const snapshot& all,
-                        const std::string& why) {
-  const session_info* s = find_session(all, id);
-  if (keeps_session(s)) return st.deny(id, operator_name(), why);
-  const std::string held_by =
-      s->owner.program.empty() ? "a session without a record" : who(s->owner);
-  return error(
-      errc::unsupported,
-      "deny " + id.str() + " in " + st.url() + ": it is of " + held_by +
-          ", which keeps no session, so none can be denied; nothing was changed. What it "
-          "holds is free when it is released, or when its ttl has passed: end that program");
+error cannot_be_denied(const session_id& id, const std::string& url) {
+  return {errc::unsupported,
+          "deny " + id.str() + " in " + url +
+              ": its holder keeps no session (tokens=off, or another Redlock client), so none can "
+              "be denied; nothing was changed. Its lock is free when it is released, or when its "
+              "ttl has passed: end that program"};
 }
 
 }  // namespace
@@ -92,7 +95,8 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   json["denied"] = nlohmann::ordered_json::array();
   std::string text;
   for (const session_id& id : sessions_of(which, seen, out, code)) {
-    const auto done = deny_one(st, id, seen.all, why);
+    const auto done = keeps_no_session(id, seen.all) ? cannot_be_denied(id, st.url())
+                                                     : st.deny(id, operator_name(), why);
     if (!done) {
       const error& e = done.error();
       code = out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));

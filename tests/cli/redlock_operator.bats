@@ -57,6 +57,17 @@ load redlock_servers
   expect 0 holdfast run x -- true
 }
 
+@test "a holder is denied also by who may not read the records of sessions" {
+  initialised
+  hold_it
+  for i in 1 2 3 4 5; do cli "$i" ACL SETUSER default -hgetall; done
+  expect 0 holdfast deny x
+  says 'is denied'
+  code=0
+  wait "$holder" || code=$?
+  [[ $code == 76 ]]
+}
+
 @test "advice names the store where it was an option, so that it can be copied" {
   unset HOLDFAST_STORE
   url=$at
