@@ -224,6 +224,7 @@ node::answer node::deny(session_index session, const std::string& nonce) {
   if (refused(out, nonce, true)) return out;
   const data::session* there = session_of(session);
   data::session s = there != nullptr ? *there : data::session{};
+  // A record without a ttl was made by a denial.
   out.number = s.ttl == milliseconds::zero() ? 2 : s.denied ? 0 : 1;
   out.left = s.ttl;
   s.there = s.denied = true;

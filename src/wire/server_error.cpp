@@ -13,6 +13,20 @@ constexpr std::array<std::string_view, 18> words{
     "NOSCRIPT", "BUSY",       "EXECABORT",   "UNKILLABLE", "NOREPLICAS", "ERR"};
 static_assert(words.size() == static_cast<std::size_t>(server_error::other) + 1);
 
+// What is between quotes behind `before`, when it may be the name of a command.
+std::string_view command_behind(std::string_view text, std::string_view before) noexcept {
+  constexpr std::size_t name_max = 40;
+  const auto at = text.find(before);
+  if (at == std::string_view::npos) return {};
+  const auto rest = text.substr(at + before.size());
+  const auto name = rest.substr(0, rest.find('\''));
+  const bool fits = std::ranges::all_of(name, [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '|' || c == '-' || c == '_' ||
+           c == '.';
+  });
+  return fits && name.size() <= name_max && name.size() < rest.size() ? name : std::string_view{};
+}
+
 }  // namespace
 
 server_error server_error_of(std::string_view text) noexcept {
@@ -30,24 +44,6 @@ std::string printable(std::string_view text) {
       shown, [](char c) { return c < ' ' || c > '~'; }, '?');
   return shown;
 }
-
-namespace {
-
-// What is between quotes behind `before`, when it may be the name of a command.
-std::string_view command_behind(std::string_view text, std::string_view before) noexcept {
-  constexpr std::size_t name_max = 40;
-  const auto at = text.find(before);
-  if (at == std::string_view::npos) return {};
-  const auto rest = text.substr(at + before.size());
-  const auto name = rest.substr(0, rest.find('\''));
-  const bool fits = std::ranges::all_of(name, [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '|' || c == '-' || c == '_' ||
-           c == '.';
-  });
-  return fits && name.size() <= name_max && name.size() < rest.size() ? name : std::string_view{};
-}
-
-}  // namespace
 
 std::string missing_right(std::string_view text) {
   if (server_error_of(text) != server_error::noperm) return {};

@@ -218,7 +218,7 @@ told_at() {
   chmod a-w theirs
   expect 0 as_somebody ./program run x -- true
   expect 0 as_somebody ./program doctor
-  says warning "cannot create files in $PWD/theirs: Permission denied" 'after the next boot'
+  says warning "cannot create anything in $PWD/theirs: Permission denied" 'after the next boot'
   says 'chmod 0700 it'
   echo another >theirs/boot
   expect 69 as_somebody ./program run x -- true

@@ -45,7 +45,7 @@ int prepare_table(MDB_env* env) {
 
 // The identity and the token floor are in files of their own, and outlive the data as they do at a
 // reboot.
-std::string begin_anew(const std::string& path) {
+std::string how_to_begin_anew(const std::string& path) {
   return "; end every process that uses the store, then remove " +
          path.substr(0, path.rfind('/') + 1) + std::string(file::boot) +
          ": what is held is forgotten, and tokens go on. Another directory would be another store, "
@@ -53,7 +53,7 @@ std::string begin_anew(const std::string& path) {
 }
 
 std::string damage_text(const std::string& path, const std::string& why) {
-  return path + " is damaged: " + why + begin_anew(path);
+  return path + " is damaged: " + why + how_to_begin_anew(path);
 }
 
 result<database> database::open(int fd, std::string path, std::size_t size) {

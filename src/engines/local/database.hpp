@@ -26,7 +26,7 @@ struct failure {
 /// What is wrong with a file of this boot, and what to do about it.
 std::string damage_text(const std::string& path, const std::string& why);
 /// The second part alone.
-std::string begin_anew(const std::string& path);
+std::string how_to_begin_anew(const std::string& path);
 
 /// One LMDB file with one table, used under a mutex of our own (MDB_NOLOCK): LMDB's lock file knows
 /// readers by pid, which two containers on one volume can share.

@@ -6,9 +6,6 @@
 #include <holdfast/duration.hpp>
 
 #include <fcntl.h>
-#include <unistd.h>
-
-#include <cerrno>
 
 #include <string>
 
@@ -37,16 +34,12 @@ void look_at_directory(environment& store, findings& all) {
                      std::to_string(d.facts().group) +
                      (others != 0 ? "; others can look into it: chmod go-rwx it"
                                   : (d.grouped() ? ", open to that group" : ", theirs alone"))});
-  if (::faccessat(d.where().directory, ".", W_OK | X_OK, AT_EACCESS) != 0) {
-    const int code = errno;
-    const char* help = code == EROFS ? "mount it for writing"
-                       : d.grouped() ? "chmod 2770 it"
-                                     : "chmod 0700 it";
+  if (const std::string why = directory::obstacle(path); !why.empty()) {
     all.push_back({level::warning, "permissions",
-                   io::file_failure("create files in", path, code).message() +
+                   why +
                        "; so after the next boot, when its data are made anew, no lock can be "
                        "taken there: " +
-                       help});
+                       (d.grouped() ? "chmod 2770 it" : "chmod 0700 it")});
   }
   all.push_back({level::good, "format", "version 1, data of this boot"});
 }

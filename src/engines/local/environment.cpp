@@ -35,7 +35,7 @@ file_id id_of(const directory& d) { return {d.facts().device, d.facts().inode}; 
 
 error not_as_left(const directory& d, const char* name, const char* what) {
   const std::string path = d.where().at(name);
-  return {errc::damaged, path + " " + what + begin_anew(path)};
+  return {errc::damaged, path + " " + what + how_to_begin_anew(path)};
 }
 
 result<io::shared_memory> map_shared(const directory& d) {

@@ -33,8 +33,6 @@ using core::redlock::node_set;
 inline constexpr duration ready_limit = std::chrono::milliseconds{2500};
 /// In node timeouts: how long a node that lost nothing takes to come back alone, and to be written.
 inline constexpr int return_timeouts = 6;
-/// Where the user's rights are listed.
-inline constexpr std::string_view access_page = "docs/redlock.md, \"Access\"";
 /// For what is asked of a node outside an attempt: a node that hangs is put out by its silence.
 inline constexpr duration inquiry_limit = std::chrono::seconds{2};
 

@@ -46,9 +46,7 @@ void cluster::script_loaded(node_index i, const script& s, const io::redis_answe
   const bool refused = why == fault::permission || why == fault::refused;
   if (why != fault::none && !refused) return;
   const std::lock_guard hold(mutex_);
-  m.load_refusal =
-      refused ? "it refuses SCRIPT LOAD: " + wire::with_missing_right(a.reply->text, access_page)
-              : "";
+  m.load_refusal = refused ? "it refuses SCRIPT LOAD: " + replies::error_text(*a.reply) : "";
 }
 
 /// A thousand answers may ask for them at once: they are sent once.
@@ -123,8 +121,8 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
   const bool refused = !read && read.why() == fault::permission && why == occasion::passing;
   if (refused && may_vote_unseen(i, how)) {
     const std::lock_guard hold(mutex_);
-    m.look_refusal = addresses_[i] + ": its state cannot be read any more: " +
-                     wire::with_missing_right(a.reply->text, access_page);
+    m.look_refusal =
+        addresses_[i] + ": its state cannot be read any more: " + replies::error_text(*a.reply);
     return;
   }
   if (!read) return looked_in_vain(i, a, read.why());
@@ -188,7 +186,7 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
       const bool not_loaded = why == fault::script_missing && !m.load_refusal.empty();
       m.unreadable = addresses_[i] + ": its state cannot be read: " +
                      (not_loaded ? m.load_refusal
-                      : refused  ? wire::with_missing_right(a.reply->text, access_page)
+                      : refused  ? replies::error_text(*a.reply)
                                  : core::redlock::action_on(why).text);
     }
   }
@@ -296,7 +294,7 @@ void cluster::heed(node_index i, fault why, const wire::reply* r) {
   const bool tells = r != nullptr && (why == fault::permission || why == fault::refused);
   std::string text;
   if (why != fault::none) {
-    text = addresses_[i] + (tells ? " said: " + wire::with_missing_right(r->text, access_page)
+    text = addresses_[i] + (tells ? " said: " + replies::error_text(*r)
                                   : std::string(" ") + core::redlock::action_on(why).text);
   }
   const std::lock_guard hold(mutex_);
@@ -309,8 +307,8 @@ void cluster::heed_write(node_index i, const io::redis_answer& a) {
   if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
   const std::lock_guard hold(mutex_);
   if (admission_.voters().has(i)) return;
-  members_[i]->unreadable = addresses_[i] + ": its record cannot be written: " +
-                            wire::with_missing_right(a.reply->text, access_page);
+  members_[i]->unreadable =
+      addresses_[i] + ": its record cannot be written: " + replies::error_text(*a.reply);
 }
 
 void cluster::write_record(const write& what,
@@ -334,8 +332,7 @@ void cluster::write_record(const write& what,
              if (const auto d = self.lock()) d->heed_write(i, a);
              if (a.reply == nullptr) return then(write_reply::failed, a.why->message());
              const bool refused = a.reply->is(wire::reply_kind::error);
-             then(replies::write(*a.reply),
-                  refused ? wire::with_missing_right(a.reply->text, access_page) : "");
+             then(replies::write(*a.reply), refused ? replies::error_text(*a.reply) : "");
            });
   });
 }

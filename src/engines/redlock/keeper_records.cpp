@@ -3,7 +3,6 @@
 #include "engines/redlock/keeper.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/ttl_limit.hpp"
-#include "wire/server_error.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -132,7 +131,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
     if (f == fault::none) return t->done.size() >= c->majority();
     t->text += "; " + c->addresses()[i] + " " + core::redlock::action_on(f).text;
     if (f == fault::permission || f == fault::refused)
-      t->text += ": " + wire::with_missing_right(a.reply->text, access_page);
+      t->text += ": " + replies::error_text(*a.reply);
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };

@@ -104,6 +104,10 @@ std::string_view page::session::field(std::string_view name) const noexcept {
 
 namespace replies {
 
+std::string error_text(const reply& r) {
+  return wire::with_missing_right(r.text, "docs/redlock.md, \"Access\"");
+}
+
 namespace {
 
 /// One character for each lock.

@@ -105,6 +105,9 @@ struct looked {
 /// names is `fault::garbled`, and so is a counter outside of 1 to 2^53 - 1.
 namespace replies {
 
+/// An error's text for people, with what to allow where a right is missing.
+std::string error_text(const wire::reply& r);
+
 timed_vote acquire(const wire::reply& r);
 core::redlock::node_vote set_plain(const wire::reply& r);
 core::redlock::node_vote raise(const wire::reply& r);

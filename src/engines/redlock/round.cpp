@@ -5,7 +5,6 @@
 #include "engines/redlock/replies.hpp"
 #include "io/prefetch.hpp"
 #include "io/random.hpp"
-#include "wire/server_error.hpp"
 
 #include <holdfast/lock_name.hpp>
 
@@ -168,8 +167,7 @@ node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
 void round::note_refusal(node_index i, const node_vote& v, const io::redis_answer& a) {
   const bool tells = v.why == fault::permission || v.why == fault::refused;
   if (!tells || a.reply == nullptr || !refusal_.empty()) return;
-  refusal_ =
-      cluster_->addresses()[i] + " said: " + wire::with_missing_right(a.reply->text, access_page);
+  refusal_ = cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
 }
 
 void round::answered(std::uint64_t tag, const io::redis_answer& a) {
