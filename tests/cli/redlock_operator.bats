@@ -57,10 +57,24 @@ load redlock_servers
   expect 0 holdfast run x -- true
 }
 
-@test "a holder is denied also by who may not read the records of sessions" {
+@test "no verb takes for free what its user may not read" {
   initialised
   hold_it
-  for i in 1 2 3 4 5; do cli "$i" ACL SETUSER default -hgetall; done
+  for i in 1 2 3 4 5; do cli "$i" ACL SETUSER default -strlen; done
+  for words in ls 'show x' 'leader x' watch 'deny x'; do
+    expect 64 holdfast $words
+    says "NOPERM this user may not run 'strlen' on 'x' (allow +strlen: docs/redlock.md, \"Access\")"
+  done
+  for i in 1 2 3 4 5; do cli "$i" ACL SETUSER default +strlen resetkeys '~holdfast:*' '~y'; done
+  for words in ls 'show x'; do
+    expect 0 holdfast $words
+    says 'locks may be held that are not shown' 'does not let this user read x'
+  done
+  expect 75 holdfast leader x
+  says 'does not let this user read x'
+  expect 64 holdfast deny x
+  says 'nobody holds "x"' 'does not let this user read x'
+  for i in 1 2 3 4 5; do cli "$i" ACL SETUSER default allkeys; done
   expect 0 holdfast deny x
   says 'is denied'
   code=0

@@ -16,6 +16,7 @@ struct list_script : testing::Test {
   struct listing {
     std::map<std::string, answer> sessions{};
     std::map<std::string, answer> locks{};
+    std::string withheld{};
     int pages{};
   };
   listing all(connection& by, const std::string& count = "100") {
@@ -23,13 +24,14 @@ struct list_script : testing::Test {
     std::string cursor = "0";
     do {
       const answer page = n.run(by, scripts::list, {}, {cursor, count});
-      if (page.elements.size() != 3) {
+      if (page.elements.size() != 4) {
         ADD_FAILURE() << page;
         return l;
       }
       cursor = page.elements[0].text;
       for (const answer& s : page.elements[1].elements) l.sessions[s.elements.at(0).text] = s;
       for (const answer& s : page.elements[2].elements) l.locks[s.elements.at(0).text] = s;
+      if (!page.elements[3].text.empty()) l.withheld = page.elements[3].text;
       ++l.pages;
     } while (cursor != "0");
     return l;
@@ -95,7 +97,7 @@ TEST_F(list_script, comes_in_pages) {
   EXPECT_GT(l.pages, 5);
 }
 
-TEST_F(list_script, skips_what_the_user_may_not_read) {
+TEST_F(list_script, skips_what_the_user_may_not_read_and_tells_of_it) {
   n.acquire("ours:a", value(1));
   n.acquire("theirs:a", value(2));
   n.command({"ACL", "SETUSER", "half", "on", ">pw", "~ours:*", "~holdfast:*", "+@all"});
@@ -103,6 +105,34 @@ TEST_F(list_script, skips_what_the_user_may_not_read) {
   const listing l = all(by);
   EXPECT_EQ(l.locks.size(), 1U);
   EXPECT_EQ(l.sessions.size(), 1U);
+  EXPECT_EQ(l.withheld, "theirs:a");
+  EXPECT_EQ(all().withheld, "");
+}
+
+TEST_F(list_script, tells_of_no_key_that_can_be_no_lock) {
+  n.command({"SET", std::string(513, 'a'), value(1), "PX", "10000"});
+  n.command({"SET", "a\nb", value(1), "PX", "10000"});
+  n.command({"ACL", "SETUSER", "half", "on", ">pw", "~ours:*", "~holdfast:*", "+@all"});
+  connection by = n.of.connect("half", "pw");
+  EXPECT_EQ(all(by).withheld, "");
+}
+
+TEST_F(list_script, fails_where_the_user_lacks_what_it_needs) {
+  n.acquire("a", value(1) + "." + session_id);
+  const auto said = [&](const std::string& rule) {
+    n.command({"ACL", "SETUSER", "half", "reset", "on", ">pw", "~*", "+@all", rule});
+    connection by = n.of.connect("half", "pw");
+    return n.run(by, scripts::list, {}, {"0", "100"}).text;
+  };
+  EXPECT_EQ(said("-strlen"), "NOPERM this user may not run 'strlen' on 'a'");
+  EXPECT_EQ(said("-pttl").substr(0, 36), "NOPERM this user may not run 'pttl' ");
+  EXPECT_EQ(said("-get"), "NOPERM this user may not run 'get' on 'a'");
+  EXPECT_EQ(said("-scan"), "NOPERM this user may not run 'scan'");
+  EXPECT_EQ(said("-hgetall"), "NOPERM this user may not run 'hgetall' on 'holdfast:session:5e55'");
+  n.command({"ACL", "SETUSER", "half", "reset", "on", ">pw", "~a", "~holdfast:s*", "+@all"});
+  connection by = n.of.connect("half", "pw");
+  EXPECT_EQ(n.run(by, scripts::list, {}, {"0", "100"}).text,
+            "NOPERM this user may not run 'get' on the key 'holdfast:token:a'");
 }
 
 }  // namespace

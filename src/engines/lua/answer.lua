@@ -8,16 +8,21 @@ local function refuse(text)
   error('refused', 0)
 end
 
--- An error of a command as the script's own. Redis 6 puts a '-' before some; no version before 7.2
--- says which command the user may not run, and 7.0 does not even say NOPERM. All say whether it is
--- for the command or for its key.
+-- No version before 7.2 says which command the user may not run, and 7.0 does not even say NOPERM.
+-- All say whether it is for the command or for its key.
+local function is_for_user(text)
+  return string.find(text, 'NOPERM', 1, true) or string.find(text, 'user executing the', 1, true)
+end
+
+local function is_for_key(text)
+  return string.find(text, 'of the keys', 1, true) or string.find(text, 'access a key', 1, true)
+end
+
+-- An error of a command as the script's own. Redis 6 puts a '-' before some.
 local function fail(text, command, key)
-  if string.find(text, 'NOPERM', 1, true) or string.find(text, 'user executing the', 1, true) then
-    local named = key and #KEYS > 0 and " '" .. key .. "'" or ''
-    local on = named ~= '' and ' on' or ''
-    if string.find(text, 'of the keys', 1, true) or string.find(text, 'access a key', 1, true) then
-      on = ' on the key'
-    end
+  if is_for_user(text) then
+    local named = key and " '" .. key .. "'" or ''
+    local on = is_for_key(text) and ' on the key' or key and ' on' or ''
     refuse("NOPERM this user may not run '" .. string.lower(command) .. "'" .. on .. named)
   end
   refuse((string.gsub(text, '^%-', '')))
@@ -29,7 +34,8 @@ local pcall_redis = redis.pcall
 local function run(...)
   local reply = pcall_redis(...)
   if type(reply) == 'table' and reply.err then
-    fail(reply.err, ...)
+    local command, key = ...
+    fail(reply.err, command, #KEYS > 0 and key)
   end
   return reply
 end

@@ -64,7 +64,7 @@ void census::start() {
     if (cluster_->connection_of(i) != 0) pending_.add(i);
   }
   const node_set all = pending_;
-  if (all.empty()) return done_(result());
+  if (all.empty()) return done_(put_together());
   core::redlock::for_each(all, [this](node_index i) { ask(i, "0"); });
 }
 
@@ -85,17 +85,52 @@ void census::read(node_index i, const io::redis_answer& a) {
   {
     const std::lock_guard hold(mutex_);
     if (got) complete_.add(i);
-    if (!got) {
-      trouble_ += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(got.why()).text;
-    }
+    if (!got) note_trouble(i, got.why(), a);
     pending_.remove(i);
     last = pending_.empty();
   }
-  if (last) done_(result());
+  if (last) done_(put_together());
+}
+
+/// Which command, and on which key, only the server knows; of many that say so one is enough.
+void census::note_trouble(node_index i, fault why, const io::redis_answer& a) {
+  trouble_ += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(why).text;
+  if (why == fault::permission) refusing_.add(i);
+  const bool tells = why == fault::permission || why == fault::refused;
+  if (!tells || a.reply == nullptr || !refusal_.empty()) return;
+  refusal_ = "; " + cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
+}
+
+/// Sessions and locks that were found are of no use while more could not be seen.
+core::listing census::incomplete(const result<void>& verdict) const {
+  core::listing none;
+  const std::size_t spare = core::redlock::spare(cluster_->size());
+  // As of a lock that they do not let this user take.
+  none.what = refusing_.size() > spare ? status::invalid : status::unavailable;
+  none.text = std::to_string(complete_.size()) + " of " + std::to_string(cluster_->size()) +
+              " nodes could be looked through, needed are " + std::to_string(cluster_->majority()) +
+              trouble_ + refusal_;
+  if (verdict) return none;
+  none.what = status_of(verdict.error());
+  none.text = verdict.error().message();
+  none.needs_operator = verdict.error().needs_operator();
+  return none;
+}
+
+/// What there may be that is not in it, for people.
+std::string census::gaps(const result<void>& verdict) const {
+  if (verdict) return withheld_;
+  return verdict.error().message() + (withheld_.empty() ? "" : "; ") + withheld_;
 }
 
 void census::add(node_index i, const page& p) {
   const std::lock_guard hold(mutex_);
+  if (!p.withheld.empty()) {
+    withheld_ = cluster_->addresses()[i] + " does not let this user read " +
+                lock_name(p.withheld).printable() +
+                ", and perhaps more (allow what may be a lock by a ~PATTERN: " + page_about_rights +
+                ")";
+  }
   for (const auto& s : p.sessions) {
     const auto id = session_id::parse(s.id);
     if (!id) continue;
@@ -135,25 +170,14 @@ token census::token_of(const found_lock& l) {
   return most;
 }
 
-core::listing census::result() {
-  core::listing all;
+core::listing census::put_together() {
   const auto verdict = cluster_->verdict();
   const bool blank = !verdict && verdict.error() == errc::not_initialised;
   const std::lock_guard hold(mutex_);
-  if (complete_.size() < cluster_->majority() || blank) {
-    all.what = status::unavailable;
-    all.text = std::to_string(complete_.size()) + " of " + std::to_string(cluster_->size()) +
-               " nodes could be looked through, needed are " +
-               std::to_string(cluster_->majority()) + trouble_;
-    if (!verdict) {
-      all.what = status_of(verdict.error());
-      all.text = verdict.error().message();
-      all.needs_operator = verdict.error().needs_operator();
-    }
-    return all;
-  }
+  if (complete_.size() < cluster_->majority() || blank) return incomplete(verdict);
+  core::listing all;
   all.what = status::ok;
-  if (!verdict) all.text = verdict.error().message();
+  all.text = gaps(verdict);
   std::uint64_t seen = core::fnv1a_basis;
   const auto mix = [&seen](const std::string& text) { seen = core::fnv1a(text + "\n", seen); };
   // May have what the others have.
@@ -174,7 +198,9 @@ core::listing census::result() {
     if (sessions_.contains(owner)) continue;
     core::session_record unknown;
     unknown.id = owner;
-    unknown.owner.program = "(another Redlock client, or tokens=off)";
+    unknown.owner.program = value.find('.') == std::string::npos
+                                ? "(another Redlock client, or tokens=off)"
+                                : "(its session's record is gone)";
     sessions_[owner] = unknown;
   }
   for (const auto& [id, record] : sessions_) {

@@ -31,8 +31,11 @@ class census final : public std::enable_shared_from_this<census> {
   void ask(node_index i, const std::string& cursor);
   void read(node_index i, const io::redis_answer& a);
   void add(node_index i, const page& p);
+  void note_trouble(node_index i, fault why, const io::redis_answer& a);
+  core::listing incomplete(const result<void>& verdict) const;
+  std::string gaps(const result<void>& verdict) const;
   static token token_of(const found_lock& l);
-  core::listing result();
+  core::listing put_together();
 
   const std::shared_ptr<cluster> cluster_;
   const core::on<core::listing> done_;
@@ -41,7 +44,10 @@ class census final : public std::enable_shared_from_this<census> {
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   node_set pending_;
   node_set complete_;
+  node_set refusing_;  ///< Those that do not let this user look.
   std::string trouble_{};
+  std::string refusal_{};
+  std::string withheld_{};
   std::map<session_id, core::session_record> sessions_;
   std::map<std::string, std::map<std::string, found_lock>> locks_;  ///< By name, then by value.
 };

@@ -105,7 +105,7 @@ std::string_view page::session::field(std::string_view name) const noexcept {
 namespace replies {
 
 std::string error_text(const reply& r) {
-  return wire::with_missing_right(r.text, "docs/redlock.md, \"Access\"");
+  return wire::with_missing_right(r.text, page_about_rights);
 }
 
 namespace {
@@ -272,17 +272,19 @@ reading<denial> deny(const reply& r) {
 }
 
 reading<page> list(const reply& r) {
-  if (!is_array(r, 3)) return fault_in(r);
+  if (!is_array(r, 4)) return fault_in(r);
   const reply& cursor = r.elements[0];
   const reply& sessions = r.elements[1];
   const reply& locks = r.elements[2];
   page p;
   const bool is_cursor = cursor.is(reply_kind::text) && !cursor.text.empty() &&
                          cursor.text.find_first_not_of("0123456789") == std::string::npos;
-  if (!is_cursor || !sessions.is(reply_kind::array) || !locks.is(reply_kind::array)) {
+  if (!is_cursor || !sessions.is(reply_kind::array) || !locks.is(reply_kind::array) ||
+      !r.elements[3].is(reply_kind::text)) {
     return fault::garbled;
   }
   p.next = cursor.text;
+  p.withheld = r.elements[3].text;
   for (const reply& part : sessions.elements) {
     auto s = session_in(part);
     if (!s) return fault::garbled;

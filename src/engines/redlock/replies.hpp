@@ -92,12 +92,16 @@ struct page {
   std::string next{};  ///< The cursor of the next page; "0" after the last one.
   std::vector<session> sessions{};
   std::vector<lock> locks{};
+  std::string withheld{};  ///< A key that this user may not touch and that may be a lock, if any.
 };
 
 struct looked {
   server_time time{};
   std::optional<core::redlock::node_record> record{};
 };
+
+/// Where the documentation says which rights a user needs.
+inline constexpr const char* page_about_rights = "docs/redlock.md, \"Access\"";
 
 /// Reads the answers to what commands.hpp sends. Pure.
 ///

@@ -222,7 +222,8 @@ TEST(replies, session_records_are_opened_closed_and_denied) {
 TEST(replies, a_page_has_sessions_and_locks) {
   const auto session = array(text("5e55"), integer("900"), array(text("host"), text("h")));
   const auto lock = array(text("a"), text("value"), integer("1500"), integer("42"));
-  const auto r = replies::list(read_one(array(text("17"), array(session), array(lock))));
+  const auto r =
+      replies::list(read_one(array(text("17"), array(session), array(lock), text("theirs"))));
   ASSERT_TRUE(r);
   EXPECT_EQ(r->next, "17");
   ASSERT_EQ(r->sessions.size(), 1U);
@@ -235,12 +236,13 @@ TEST(replies, a_page_has_sessions_and_locks) {
   EXPECT_EQ(r->locks[0].value, "value");
   EXPECT_EQ(r->locks[0].left, 1500ms);
   EXPECT_EQ(r->locks[0].counter, 42U);
+  EXPECT_EQ(r->withheld, "theirs");
 }
 
 TEST(replies, a_damaged_page_is_no_page) {
   const auto page_of = [](const std::string& cursor, const std::string& session,
                           const std::string& lock) {
-    return replies::list(read_one(array(cursor, array(session), array(lock)))).why();
+    return replies::list(read_one(array(cursor, array(session), array(lock), text("")))).why();
   };
   const auto session = array(text("5e55"), integer("-1"), array());
   const auto lock = array(text("a"), text("v"), integer("1"), integer("0"));
@@ -258,6 +260,9 @@ TEST(replies, a_damaged_page_is_no_page) {
         fault::garbled);
   }
   EXPECT_EQ(replies::list(read_one(failure("NOPERM x"))).why(), fault::permission);
+  EXPECT_EQ(replies::list(read_one(array(text("0"), array(), array(), integer("1")))).why(),
+            fault::garbled);
+  EXPECT_EQ(replies::list(read_one(array(text("0"), array(), array()))).why(), fault::garbled);
 }
 
 struct stored_record {

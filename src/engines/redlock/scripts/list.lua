@@ -2,13 +2,29 @@
 -- Its keys cannot be declared: finding them is what it is for. It writes nothing.
 local SESSION = 'holdfast:session:'
 
--- What this user may not read, or is of another type, is not ours to list.
-local function read(...)
-  local reply = redis.pcall(...)
-  if type(reply) == 'table' and reply.err then
+local NAME_MAX = 512
+
+-- The name of a key that this user may not touch and that may be a lock.
+local withheld = ''
+
+-- Nothing where the key is of another type, or another program's that is no business of this user.
+-- Who may not run the command, or not on a key of ours, could take what is held for free.
+local function read(command, key)
+  local reply = redis.pcall(command, key)
+  if type(reply) ~= 'table' or not reply.err then
+    return reply
+  end
+  if string.find(reply.err, 'WRONGTYPE', 1, true) then
     return nil
   end
-  return reply
+  local for_key = is_for_user(reply.err) and is_for_key(reply.err)
+  if not for_key or string.sub(key, 1, 9) == 'holdfast:' then
+    fail(reply.err, command, key)
+  end
+  if #key <= NAME_MAX and not string.find(key, '%c') then
+    withheld = key
+  end
+  return nil
 end
 
 -- 20 random bytes, and with tokens the id of the session.
@@ -46,5 +62,5 @@ return answer(function()
       locks[#locks + 1] = lock_of(key)
     end
   end
-  return {page[1], sessions, locks}
+  return {page[1], sessions, locks, withheld}
 end)

@@ -1,0 +1,102 @@
+#include "tests/redlock/five_nodes.hpp"
+#include "tests/succeeded.hpp"
+
+#include <holdfast/store.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::redlock_tests {
+
+namespace {
+
+using testing::HasSubstr;
+
+/// bob, who may do all but what the rules take from him.
+struct redlock_access : testing::Test {
+  redlock_access() { nodes.init(); }
+
+  void allow(std::size_t i, const std::vector<std::string>& rules) {
+    std::vector<std::string> command{"ACL", "SETUSER", "bob", "reset", "on", ">secret", "&*"};
+    command.insert(command.end(), rules.begin(), rules.end());
+    EXPECT_EQ(nodes[i].command(command).text, "OK");
+  }
+  void allow_everywhere(const std::vector<std::string>& rules) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) allow(i, rules);
+  }
+  store as_bob() {
+    std::string url = nodes.url();
+    return store::open(url.insert(url.find("//") + 2, "bob:secret@")).value();
+  }
+
+  five_nodes nodes{3};
+};
+
+/// Fault matrix: an ACL without a command that only a look needs | no store is shown as empty: the
+/// error names the command and a key
+TEST_F(redlock_access, what_may_not_be_looked_at_is_not_shown_as_empty) {
+  session s = nodes.open();
+  auto held = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  for (const char* command : {"scan", "strlen", "get", "pttl", "hgetall"}) {
+    SCOPED_TRACE(command);
+    allow_everywhere({"~*", "+@all", std::string("-") + command});
+    const auto all = as_bob().list();
+    ASSERT_FALSE(all) << "with " << all->locks.size() << " locks";
+    EXPECT_EQ(all.error(), errc::invalid_argument);
+    EXPECT_THAT(all.error().message(), HasSubstr(std::string("may not run '") + command));
+    EXPECT_THAT(all.error().message(), HasSubstr(std::string("(allow +") + command));
+  }
+}
+
+TEST_F(redlock_access, a_minority_that_may_not_be_looked_at_hides_nothing) {
+  session s = nodes.open();
+  auto held = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  allow_everywhere({"~*", "+@all"});
+  allow(0, {"~*", "+@all", "-strlen"});
+  const auto all = as_bob().list();
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_EQ(all->locks.size(), 1U);
+  EXPECT_EQ(all->lacks, "");
+  allow(1, {"~*", "+@all", "-strlen"});
+  const auto none = as_bob().list();
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error(), errc::invalid_argument);
+}
+
+/// Fault matrix: an ACL for other names than that of a lock | who looks is told that more may be
+/// held, and a key
+TEST_F(redlock_access, a_lock_whose_key_may_not_be_read_is_told_of) {
+  session s = nodes.open();
+  auto ours = s.try_acquire(lock_name("ours:a"));
+  auto theirs = s.try_acquire(lock_name("theirs:a"));
+  ASSERT_TRUE(ours && theirs);
+  allow_everywhere({"~holdfast:*", "~ours:*", "+@all"});
+  const auto all = as_bob().list();
+  ASSERT_TRUE(all) << all.error().message();
+  ASSERT_EQ(all->locks.size(), 1U);
+  EXPECT_EQ(all->locks[0].name, lock_name("ours:a"));
+  EXPECT_THAT(all->lacks, HasSubstr("does not let this user read theirs:a"));
+  EXPECT_TRUE(succeeded(std::move(*theirs).release()));
+  EXPECT_EQ(as_bob().list()->lacks, "");
+}
+
+TEST_F(redlock_access, the_keys_of_holdfast_have_to_be_readable) {
+  session s = nodes.open();
+  auto held = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  allow_everywhere({"~holdfast:node", "~a", "+@all"});
+  const auto all = as_bob().list();
+  ASSERT_FALSE(all);
+  EXPECT_EQ(all.error(), errc::invalid_argument);
+  EXPECT_THAT(all.error().message(), HasSubstr("on the key 'holdfast:"));
+  EXPECT_THAT(all.error().message(), HasSubstr("~PATTERN"));
+}
+
+}  // namespace
+}  // namespace holdfast::redlock_tests
