@@ -80,7 +80,7 @@ TEST_P(wire, has_the_same_answers) {
   EXPECT_NE(run(scripts::look, {node_key}, {}).find(resp3 ? "_\r\n" : "$-1\r\n"),
             std::string::npos);
   const std::string page = run(scripts::list, {}, {"0", "100"});
-  EXPECT_EQ(page.substr(0, 11), "*3\r\n$1\r\n0\r\n") << page;
+  EXPECT_EQ(page.substr(0, 11), "*4\r\n$1\r\n0\r\n") << page;
   EXPECT_EQ(page.find('%'), std::string::npos) << "fields are an array in both protocols";
 }
 
