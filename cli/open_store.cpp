@@ -32,6 +32,7 @@ std::variant<store, int> open_store(const common_options& given, const report& o
 std::variant<picture, int> picture_of(store& st, const report& out) {
   auto all = st.list();
   if (!all) return fail_in(st.url(), all.error(), out);
+  warn_of_gaps(st.url(), *all, out);
   return picture{st.url(), std::move(*all)};
 }
 
@@ -44,9 +45,7 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
   }
   auto opened = open_named(s, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
-  auto seen = picture_of(std::get<store>(opened), out);
-  if (const auto* p = std::get_if<picture>(&seen)) warn_of_gaps(p->url, p->all, out);
-  return seen;
+  return picture_of(std::get<store>(opened), out);
 }
 
 std::vector<session_id> sessions_of(const target& t, const picture& in, const report& out,

@@ -23,7 +23,7 @@ struct picture {
   snapshot all;
 };
 
-/// What an opened store has, or the exit code after a sentence.
+/// What an opened store has, or the exit code after a sentence. Warns of gaps.
 std::variant<picture, int> picture_of(store& st, const report& out);
 
 /// Opened and looked at: the usual store of a machine that has never used it is an empty one.

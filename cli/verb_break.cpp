@@ -26,7 +26,6 @@ int verb_break(const std::vector<std::string>& after_verb) {
   const auto looked = picture_of(st, out);
   if (const int* failed = std::get_if<int>(&looked)) return *failed;
   const picture& seen = std::get<picture>(looked);
-  warn_of_gaps(seen.url, seen.all, out);
   int code = 0;
   auto json = json_head(st.url());
   json["broken"] = nlohmann::ordered_json::array();

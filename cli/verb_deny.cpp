@@ -38,8 +38,8 @@ nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
           {"free_within_s", std::chrono::duration<double>(done.free_within).count()}};
 }
 
-/// Who has neither a record nor a token is known by its key alone, and reads no denial. A record
-/// alone may be missing because this user may not read it.
+/// Who has neither a record nor a token is known by its key alone, and reads no denial. One with a
+/// token has a session, also when its record is gone.
 bool keeps_no_session(const session_id& id, const snapshot& all) {
   const session_info* s = find_session(all, id);
   if (s == nullptr || !s->owner.host.empty() || s->owner.pid != 0) return false;
@@ -90,7 +90,6 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   const auto looked = picture_of(st, out);
   if (const int* failed = std::get_if<int>(&looked)) return *failed;
   const picture& seen = std::get<picture>(looked);
-  warn_of_gaps(seen.url, seen.all, out);
   int code = 0;
   auto json = json_head(st.url());
   json["denied"] = nlohmann::ordered_json::array();
