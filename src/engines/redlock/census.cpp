@@ -46,10 +46,11 @@ core::session_record record_of(const session_id& id, const page::session& s) {
   return r;
 }
 
+bool names_session(const std::string& value) { return value.find('.') != std::string::npos; }
+
 /// The session in a value, or, for a holder without one, an id made of its own random bytes.
 session_id owner_of(const std::string& value) {
-  const auto dot = value.find('.');
-  const auto text = dot == std::string::npos ? value.substr(0, 32) : value.substr(dot + 1);
+  const auto text = names_session(value) ? value.substr(value.find('.') + 1) : value.substr(0, 32);
   return session_id::parse(text).value_or(session_id{});
 }
 
@@ -92,12 +93,11 @@ void census::read(node_index i, const io::redis_answer& a) {
   if (last) done_(put_together());
 }
 
-/// Which command, and on which key, only the server knows; of many that say so one is enough.
+/// Under the mutex. Of many that say which command one is enough.
 void census::note_trouble(node_index i, fault why, const io::redis_answer& a) {
   trouble_ += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(why).text;
   if (why == fault::permission) refusing_.add(i);
-  const bool tells = why == fault::permission || why == fault::refused;
-  if (!tells || a.reply == nullptr || !refusal_.empty()) return;
+  if (!replies::text_says_more(why) || a.reply == nullptr || !refusal_.empty()) return;
   refusal_ = "; " + cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
 }
 
@@ -125,7 +125,7 @@ std::string census::gaps(const result<void>& verdict) const {
 
 void census::add(node_index i, const page& p) {
   const std::lock_guard hold(mutex_);
-  if (!p.withheld.empty()) {
+  if (withheld_.empty() && !p.withheld.empty()) {
     withheld_ = cluster_->addresses()[i] + " does not let this user read " +
                 lock_name(p.withheld).printable() +
                 ", and perhaps more (allow what may be a lock by a ~PATTERN: " + page_about_rights +
@@ -188,9 +188,10 @@ core::listing census::put_together() {
     const auto& [value, found] = *most;
     if ((found.on | unseen).size() < cluster_->majority()) continue;
     const session_id owner = owner_of(value);
+    const bool of_session = names_session(value);
     core::entry e;
     // The counter of a name outlives its locks; a value without a session was given no token.
-    if (value.find('.') != std::string::npos) e.order = token_of(found);
+    if (of_session) e.order = token_of(found);
     e.owner = owner;
     e.inc = 1;
     all.locks.push_back({lock_name(name), {e}});
@@ -198,9 +199,8 @@ core::listing census::put_together() {
     if (sessions_.contains(owner)) continue;
     core::session_record unknown;
     unknown.id = owner;
-    unknown.owner.program = value.find('.') == std::string::npos
-                                ? "(another Redlock client, or tokens=off)"
-                                : "(its session's record is gone)";
+    unknown.owner.program =
+        of_session ? "(its session's record is gone)" : "(another Redlock client, or tokens=off)";
     sessions_[owner] = unknown;
   }
   for (const auto& [id, record] : sessions_) {

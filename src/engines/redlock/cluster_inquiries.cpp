@@ -43,7 +43,7 @@ void cluster::script_loaded(node_index i, const script& s, const io::redis_answe
   member& m = *members_[i];
   if (&s == scripts::all.back()) m.loading = false;
   const fault why = a.reply == nullptr ? fault::silent : replies::load(*a.reply, s);
-  const bool refused = why == fault::permission || why == fault::refused;
+  const bool refused = replies::text_says_more(why);
   if (why != fault::none && !refused) return;
   const std::lock_guard hold(mutex_);
   m.load_refusal = refused ? "it refuses SCRIPT LOAD: " + replies::error_text(*a.reply) : "";
@@ -290,12 +290,11 @@ void cluster::send_write(const write& what) {
 void cluster::heed(node_index i, fault why, const wire::reply* r) {
   member& m = *members_[i];
   if (why == fault::none && !m.refuses.load(std::memory_order_relaxed)) return;
-  // Which command, and on which key, only the server knows.
-  const bool tells = r != nullptr && (why == fault::permission || why == fault::refused);
+  const bool says_more = r != nullptr && replies::text_says_more(why);
   std::string text;
   if (why != fault::none) {
-    text = addresses_[i] + (tells ? " said: " + replies::error_text(*r)
-                                  : std::string(" ") + core::redlock::action_on(why).text);
+    text = addresses_[i] + (says_more ? " said: " + replies::error_text(*r)
+                                      : std::string(" ") + core::redlock::action_on(why).text);
   }
   const std::lock_guard hold(mutex_);
   m.refuses = !text.empty();

@@ -130,8 +130,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
     if (f == fault::ttl_too_long) t->refused.add(i);
     if (f == fault::none) return t->done.size() >= c->majority();
     t->text += "; " + c->addresses()[i] + " " + core::redlock::action_on(f).text;
-    if (f == fault::permission || f == fault::refused)
-      t->text += ": " + replies::error_text(*a.reply);
+    if (replies::text_says_more(f)) t->text += ": " + replies::error_text(*a.reply);
     if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
     return false;
   };

@@ -108,6 +108,8 @@ std::string error_text(const reply& r) {
   return wire::with_missing_right(r.text, page_about_rights);
 }
 
+bool text_says_more(fault f) noexcept { return f == fault::permission || f == fault::refused; }
+
 namespace {
 
 /// One character for each lock.

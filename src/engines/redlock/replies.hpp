@@ -111,6 +111,8 @@ namespace replies {
 
 /// An error's text for people, with what to allow where a right is missing.
 std::string error_text(const wire::reply& r);
+/// Whether that says more than the fault: which command, and on which key, only the server knows.
+bool text_says_more(fault f) noexcept;
 
 timed_vote acquire(const wire::reply& r);
 core::redlock::node_vote set_plain(const wire::reply& r);

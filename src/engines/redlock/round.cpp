@@ -163,10 +163,9 @@ node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
   return v;
 }
 
-/// Under the mutex: which command, and on which key, only the server knows.
+/// Under the mutex.
 void round::note_refusal(node_index i, const node_vote& v, const io::redis_answer& a) {
-  const bool tells = v.why == fault::permission || v.why == fault::refused;
-  if (!tells || a.reply == nullptr || !refusal_.empty()) return;
+  if (!replies::text_says_more(v.why) || a.reply == nullptr || !refusal_.empty()) return;
   refusal_ = cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
 }
 

@@ -1,11 +1,16 @@
 -- ARGV cursor, count
 -- Its keys cannot be declared: finding them is what it is for. It writes nothing.
-local SESSION = 'holdfast:session:'
-
+local OURS = 'holdfast:'
+local SESSION = OURS .. 'session:'
+-- The longest name of a lock, in bytes.
 local NAME_MAX = 512
 
 -- The name of a key that this user may not touch and that may be a lock.
 local withheld = ''
+
+local function begins_with(text, start)
+  return string.sub(text, 1, #start) == start
+end
 
 -- Nothing where the key is of another type, or another program's that is no business of this user.
 -- Who may not run the command, or not on a key of ours, could take what is held for free.
@@ -18,7 +23,7 @@ local function read(command, key)
     return nil
   end
   local for_key = is_for_user(reply.err) and is_for_key(reply.err)
-  if not for_key or string.sub(key, 1, 9) == 'holdfast:' then
+  if not for_key or begins_with(key, OURS) then
     fail(reply.err, command, key)
   end
   if #key <= NAME_MAX and not string.find(key, '%c') then
@@ -53,12 +58,12 @@ return answer(function()
   local page = run('SCAN', ARGV[1], 'COUNT', ARGV[2])
   local sessions, locks = {}, {}
   for _, key in ipairs(page[2]) do
-    if string.sub(key, 1, #SESSION) == SESSION then
+    if begins_with(key, SESSION) then
       local record = read('HGETALL', key)
       if record and #record > 0 then
         sessions[#sessions + 1] = {string.sub(key, #SESSION + 1), read('PTTL', key) or 0, record}
       end
-    elseif string.sub(key, 1, 9) ~= 'holdfast:' then
+    elseif not begins_with(key, OURS) then
       locks[#locks + 1] = lock_of(key)
     end
   end
