@@ -28,10 +28,7 @@ struct redlock_access : testing::Test {
   void allow_everywhere(const std::vector<std::string>& rules) {
     for (std::size_t i = 0; i < nodes.size(); ++i) allow(i, rules);
   }
-  store as_bob() {
-    std::string url = nodes.url();
-    return store::open(url.insert(url.find("//") + 2, "bob:secret@")).value();
-  }
+  store as_bob() { return store::open(as_user("bob:secret", nodes.url())).value(); }
 
   five_nodes nodes{3};
 };

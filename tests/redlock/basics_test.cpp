@@ -259,8 +259,7 @@ TEST(redlock_max_ttl, is_not_made_shorter_where_nobody_sees_the_sessions) {
   five_nodes nodes(3);
   nodes.init();
   nodes.everywhere({"ACL", "SETUSER", "bob", "on", ">secret", "~*", "&*", "+@all"});
-  std::string as_bob = nodes.url();
-  as_bob.insert(as_bob.find("//") + 2, "bob:secret@");
+  const std::string as_bob = as_user("bob:secret", nodes.url());
   auto s = holdfast::open(as_bob, {.ttl = 20s});
   ASSERT_TRUE(s) << s.error().message();
   for (const char* command : {"scan", "hgetall"}) {

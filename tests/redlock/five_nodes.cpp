@@ -8,6 +8,10 @@
 
 namespace holdfast::redlock_tests {
 
+std::string as_user(const std::string& user, std::string url) {
+  return url.insert(url.find("//") + 2, user + "@");
+}
+
 five_nodes::five_nodes(const std::vector<server::options>& each) : stopped_(each.size()) {
   ::setenv("XDG_STATE_HOME", state_.path().c_str(), 1);
   for (const auto& o : each) {

@@ -22,6 +22,9 @@ using namespace std::chrono_literals;
 using redis_tests::answer;
 using redis_tests::server;
 
+/// The URL of the same store for a user, who is "name:password".
+std::string as_user(const std::string& user, std::string url);
+
 /// Real servers for one Redlock store, what happens to them, and what is on them. Clients keep
 /// their notes in a directory of the test's own.
 ///

@@ -261,7 +261,7 @@ TEST(redlock_pitfalls, waiters_over_resp2_leave_the_holders_of_their_process_alo
   EXPECT_TRUE(next) << next.error().message();
 }
 
-std::string as_bob(std::string url) { return url.insert(url.find("//") + 2, "bob:secret@"); }
+std::string as_bob(const std::string& url) { return as_user("bob:secret", url); }
 
 /// An ACL file: bob may do all, but for one command.
 std::string bob_without(const std::string& command = {}) {

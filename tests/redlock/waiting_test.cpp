@@ -151,7 +151,7 @@ std::string url_of_user(five_nodes& nodes, std::vector<std::string> rules,
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (i != without) nodes[i].command(rules);
   }
-  return nodes.url(plain, 1).insert(std::string_view("redlock://").size(), "b:pw@");
+  return as_user("b:pw", nodes.url(plain, 1));
 }
 
 TEST(redlock_waiting, long_holds_of_a_client_with_waiters_starve_nobody) {
