@@ -67,7 +67,7 @@ struct lost {
   lock_name name;
   holdfast::token token;
   session_state why;   ///< expired, denied or closed.
-  std::string reason;  ///< A sentence for people.
+  std::string reason;  ///< A sentence for people; says so where this process was late itself.
 };
 
 /// A session's state changed.

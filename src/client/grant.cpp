@@ -19,8 +19,8 @@ namespace {
 
 constexpr const char* not_extended = "its lease was not extended in time";
 
-std::string with_cause(const std::string& cause) {
-  return cause.empty() ? not_extended : not_extended + ("; " + cause);
+std::string with_cause(const std::string& what, const std::string& cause) {
+  return cause.empty() ? what : what + "; " + cause;
 }
 
 }  // namespace
@@ -137,9 +137,10 @@ error grant::why_lost() const {
   if (auto session = owner_->usable(); !session) {
     return {errc::lost, text + ": " + session.error().message()};
   }
+  const std::string late = owner_->lateness();
   const std::lock_guard hold(mutex_);
   if (loss_) return {errc::lost, text + ": " + loss_->reason};
-  return {errc::lost, own_ ? text + ": " + not_extended : text};
+  return {errc::lost, own_ ? text + ": " + with_cause(not_extended, late) : text};
 }
 
 error grant::told_of(const loss& l) const {
@@ -238,15 +239,16 @@ void grant::lost_by_engine(std::uint64_t attempt, const core::reply& r) {
   }
   // Before the grant is known here, its lease, which is lost, speaks for itself.
   if (state_.load() != state::held) return;
-  lose(r.what == core::status::denied ? session_state::denied : session_state::expired,
-       r.text.empty() ? "the store does not have it any more" : r.text);
+  if (r.what == core::status::denied) return lose(session_state::denied, r.text);
+  const std::string text = r.text.empty() ? "the store does not have it any more" : r.text;
+  lose(session_state::expired, with_cause(text, owner_->lateness()));
 }
 
 time_point grant::deadline() const noexcept { return own_->until(); }
 
 void grant::passed() noexcept {
   own_->expire(clock::now());
-  lose(session_state::expired, with_cause(owner_->trouble()));
+  lose(session_state::expired, with_cause(not_extended, owner_->trouble()));
 }
 
 void grant::notice_loss() {
@@ -255,7 +257,7 @@ void grant::notice_loss() {
     const auto session = owner_->status();
     lose(session.state, session.reason);
   } else if (!counts_->check(duration::zero(), now)) {
-    lose(session_state::expired, with_cause(owner_->trouble()));
+    lose(session_state::expired, with_cause(not_extended, owner_->trouble()));
   }
 }
 

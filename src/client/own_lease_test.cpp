@@ -61,6 +61,26 @@ TEST_F(own_lease, that_passes_is_told_with_what_the_last_heartbeat_failed_with) 
   EXPECT_TRUE(says(released.error().message(), "too few nodes answer"));
 }
 
+TEST_F(own_lease, that_passes_while_a_callback_keeps_the_library_s_thread_is_told_so) {
+  struct slow final : observer {
+    void on(const event::beat&) noexcept override { over.wait(); }  // What none must do.
+    std::promise<void> enough;
+    std::shared_future<void> over{enough.get_future()};
+  };
+  const auto watcher = std::make_shared<slow>();
+  auto s = open_session(watcher, 1s);
+  engine_->own_ttl = 1100ms;
+  auto held = must_acquire(s, "x");
+  std::promise<std::string> told;
+  held.on_lost([&](const error& e) { told.set_value(e.message()); });
+  const auto text = told.get_future().get();
+  EXPECT_TRUE(says(text, "late to act")) << text;
+  EXPECT_TRUE(says(text, "a callback kept its thread")) << text;
+  const auto lost = held.check();
+  EXPECT_TRUE(says(lost.error().message(), "late to act")) << lost.error().message();
+  watcher->enough.set_value();
+}
+
 TEST_F(own_lease, does_not_promise_more_than_the_session_has_left) {
   engine_->own_ttl = 1h;
   auto s = open_session();

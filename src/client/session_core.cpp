@@ -80,9 +80,17 @@ std::string session_core::trouble() {
   }
   auto known = engine().trouble();
   const std::lock_guard hold(mutex_);
-  trouble_ = known.empty() ? machine_.refusal() : std::move(known);
+  trouble_ = machine_.lateness(now);
+  const std::string& more = known.empty() ? machine_.refusal() : known;
+  if (!trouble_.empty() && !more.empty()) trouble_ += "; ";
+  trouble_ += more;
   trouble_asked_ = now;
   return trouble_;
+}
+
+std::string session_core::lateness() {
+  const std::lock_guard hold(mutex_);
+  return machine_.lateness(clock::now());
 }
 
 session_core::machine::step session_core::advance(

@@ -65,6 +65,8 @@ class session_core final : public io::alarm::guarded,
   session_status status();
   /// For people: what is known to keep the store from extending what we hold; may be empty. No I/O.
   std::string trouble();
+  /// For people: that this process was late to act; empty: it was not.
+  std::string lateness();
   /// An operation was answered with `gone` or `denied`.
   void ended_by_engine(const core::reply& r);
   /// Tries again, until the session is over, to remove an entry whose release was not answered; its

@@ -32,6 +32,7 @@ session_machine::step session_machine::opened(time_point sent, time_point now) {
 
 session_machine::step session_machine::tick(time_point now, const std::string& trouble) {
   if (is_final()) return {};
+  note_lateness(now);
   trouble_ = trouble;
   lease_.expire(now);
   if (lease_.is_lost()) return expired(now);
@@ -43,6 +44,7 @@ session_machine::step session_machine::tick(time_point now, const std::string& t
 session_machine::step session_machine::beat_answered(std::uint64_t attempt, const beat_reply& r,
                                                      time_point now) {
   if (is_final()) return {};
+  note_lateness(now);
   if (r.what == status::gone || r.what == status::denied) {
     return ended_by_engine(r.what, now, r.text);
   }
@@ -90,6 +92,7 @@ session_machine::step session_machine::expired(time_point now) {
 
 session_machine::step session_machine::finish(session_state to, std::string reason) {
   lease_.lose();
+  due_ = time_point::max();
   state_ = to;
   reason_ = std::move(reason);
   step s;
@@ -108,9 +111,33 @@ session_machine::step session_machine::send_beat(time_point now) {
 
 std::string session_machine::silence(time_point now) const {
   const auto silent = std::chrono::floor<std::chrono::milliseconds>(now - last_proof_);
+  std::string text = "no heartbeat was acknowledged for " + print_duration(silent) +
+                     " of a ttl of " + print_duration(ttl_);
   const std::string& why = trouble_.empty() ? refusal_ : trouble_;
-  return "no heartbeat was acknowledged for " + print_duration(silent) + " of a ttl of " +
-         print_duration(ttl_) + (why.empty() ? "" : "; " + why);
+  for (const std::string& more : {lateness(now), why}) {
+    if (!more.empty()) text += "; " + more;
+  }
+  return text;
+}
+
+std::string session_machine::lateness(time_point now) const {
+  const auto late =
+      std::chrono::floor<std::chrono::milliseconds>(std::max(noted_lateness(), now - due_));
+  if (late < ttl_ / 6) return {};
+  return "this process was " + print_duration(late) +
+         " late to act: it was stopped or suspended, had no CPU, or a callback kept its thread";
+}
+
+/// Of what was noted since the newest acknowledged beat was sent.
+duration session_machine::noted_lateness() const noexcept {
+  return late_until_ > last_proof_ ? late_ : duration::zero();
+}
+
+/// Nobody else can tell a process that stood still from servers that did not answer.
+void session_machine::note_lateness(time_point now) noexcept {
+  if (now <= due_) return;
+  late_ = std::max(noted_lateness(), now - due_);
+  late_until_ = now;
 }
 
 time_point session_machine::next_send() const noexcept {
@@ -135,6 +162,7 @@ session_machine::step session_machine::next(time_point now, step s) {
   }
   s.wake = std::min(lease_.until(), next_send());
   if (!in_danger) s.wake = std::min(s.wake, endangered_at());
+  due_ = s.wake;
   return s;
 }
 

@@ -62,6 +62,9 @@ class session_machine {
   const std::string& refusal() const noexcept { return refusal_; }
   /// For people: for how long no beat was acknowledged, and why as far as it is known.
   std::string silence(time_point now) const;
+  /// For people: that tick() came late by ttl/6 or more, as of a process that was stopped, since
+  /// the newest acknowledged beat was sent; empty: it did not.
+  std::string lateness(time_point now) const;
   duration ttl() const noexcept { return ttl_; }
   /// When the attempt was sent, if it is remembered.
   std::optional<time_point> sent_at(std::uint64_t attempt) const noexcept;
@@ -73,6 +76,8 @@ class session_machine {
     time_point at{};
   };
 
+  void note_lateness(time_point now) noexcept;
+  duration noted_lateness() const noexcept;
   step send_beat(time_point now);
   step expired(time_point now);
   /// When the next beat is due.
@@ -91,7 +96,10 @@ class session_machine {
   std::uint64_t attempts_{};
   std::uint64_t proven_{};  ///< The newest attempt that was acknowledged.
   time_point last_sent_{};
-  time_point last_proof_{};  ///< Send time of the newest acknowledged attempt.
+  time_point last_proof_{};            ///< Send time of the newest acknowledged attempt.
+  time_point due_{time_point::max()};  ///< The newest step's wake.
+  duration late_{};                    ///< By how much a call came after that, at most.
+  time_point late_until_{};
   std::array<attempt_sent, remembered> sent_{};
 };
 

@@ -69,8 +69,10 @@ TEST_F(session_machine_test, expires_at_the_deadline_and_never_beats_again) {
 TEST_F(session_machine_test, its_end_is_told_with_what_is_wrong_with_the_store) {
   m.opened(t0, t0);
   m.tick(t0 + 10s);
-  EXPECT_EQ(m.tick(t0 + 25s + 3us, "a: down").changed->reason,
-            "no heartbeat was acknowledged for 25s of a ttl of 30s; a: down");
+  m.tick(t0 + 15s);
+  EXPECT_EQ(m.tick(t0 + 20s + 3us, "a: down").changed->reason,
+            "no heartbeat was acknowledged for 20s of a ttl of 30s; a: down");
+  m.tick(t0 + 25s);
   EXPECT_TRUE(m.tick(t0 + usable(30s), "b: down").changed->reason.ends_with("; b: down"));
 }
 
@@ -83,7 +85,30 @@ TEST_F(session_machine_test, its_end_is_told_with_what_its_beats_failed_with) {
   m.beat_answered(1, full, t0 + 10s);
   EXPECT_TRUE(m.tick(t0 + 25s).changed->reason.ends_with("; the disk is full"));
   m.beat_answered(2, proves(2), t0 + 26s);
-  EXPECT_TRUE(m.tick(t0 + 25s + usable(30s)).changed->reason.ends_with("of a ttl of 30s"));
+  EXPECT_EQ(m.tick(t0 + 25s + usable(30s)).changed->reason.find("the disk is full"),
+            std::string::npos);
+}
+
+TEST_F(session_machine_test, its_end_is_told_with_how_long_this_process_stood_still) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  m.beat_answered(1, proves(1), t0 + 10s);
+  EXPECT_EQ(m.lateness(t0 + 24s), "") << "its wake was at 20 s";
+  const std::string late =
+      "this process was 35s late to act: it was stopped or suspended, had no CPU, or a callback "
+      "kept its thread";
+  EXPECT_EQ(m.lateness(t0 + 55s), late);
+  EXPECT_EQ(m.tick(t0 + 55s, "a: down").changed->reason,
+            "no heartbeat was acknowledged for 45s of a ttl of 30s; " + late + "; a: down");
+  EXPECT_EQ(m.lateness(t0 + 90s), late) << "of what is over nothing is due";
+}
+
+TEST_F(session_machine_test, who_stood_still_and_was_heard_again_is_not_told_so) {
+  m.opened(t0, t0);
+  m.tick(t0 + 18s);
+  EXPECT_NE(m.lateness(t0 + 18s), "") << "the beat that says otherwise is not answered yet";
+  m.beat_answered(1, proves(1), t0 + 19s);
+  EXPECT_EQ(m.lateness(t0 + 19s), "");
 }
 
 TEST_F(session_machine_test, an_answer_after_the_deadline_does_not_revive) {

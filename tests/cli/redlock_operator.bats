@@ -100,3 +100,18 @@ load redlock_servers
   HOLDFAST_STORE=$url expect 69 holdfast run x -- true
   says 'holdfast redlock recover ['
 }
+
+@test "a holder that was stopped for longer than its ttl blames no node for it" {
+  initialised
+  in_background run x --ttl 3s -- sh -c ': >ready; exec sleep 60' 2>said
+  until_true test -e ready
+  kill -STOP $pid
+  expect 0 holdfast run x --wait 50s -- true
+  kill -CONT $pid
+  code=0
+  wait $pid || code=$?
+  [[ $code == 76 ]]
+  output=$(<said)
+  says 'this process was ' 's late to act: it was stopped or suspended'
+  [[ $output != *'[:0-9]* is silent'* ]]
+}

@@ -123,6 +123,20 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
   is_gone
 }
 
+@test "a wrapper that was stopped for longer than its ttl says that it was late" {
+  in_background run x --ttl 1s -- sh -c ': >ready; exec sleep 60' 2>said
+  until_true test -e ready
+  kill -STOP $pid
+  expect 0 holdfast run x --wait 50s -- true
+  kill -CONT $pid
+  code=0
+  wait $pid || code=$?
+  [[ $code == 76 ]]
+  output=$(<said)
+  says 'of a ttl of 1s; this process was ' 's late to act: it was stopped or suspended'
+  is_gone
+}
+
 @test "kill -9 of the command is its exit code" {
   in_background run x -- sh -c 'echo $$ >command; sleep 60'
   until_true test -s command
