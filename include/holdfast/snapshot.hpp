@@ -47,7 +47,7 @@ struct session_info {
   duration ttl{};          ///< What it promised to beat within.
   wall_time opened{};      ///< When it was opened.
   std::uint64_t beats{};   ///< Acknowledged heartbeats.
-  bool denied{};           ///< An operator ended it; it falls when its ttl has run out.
+  bool denied{};           ///< An operator ended it; what it holds falls with its ttl.
   std::string denied_by;   ///< Who denied it; empty unless `denied`.
   std::string denied_why;  ///< The typed reason; empty unless `denied`.
   life alive{life::unknown};

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -144,16 +145,16 @@ int in_a_fork(const std::function<int()>& body) {
 
 void adopt_orphans() { ::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-bool all_gone(std::chrono::milliseconds limit, pid_t but) {
+bool all_gone(std::chrono::milliseconds limit, const std::vector<pid_t>& but) {
   return eventually(
-      [but] {
+      [&] {
         while (::waitpid(-1, nullptr, WNOHANG) > 0) {
         }
         // The test has one thread, and orphans are given to it.
         std::ifstream children("/proc/thread-self/children");
         pid_t one = 0;
         while (children >> one) {
-          if (one != but) return false;
+          if (std::ranges::find(but, one) == but.end()) return false;
         }
         return true;
       },

@@ -62,8 +62,8 @@ int in_a_fork(const std::function<int()>& body);
 
 /// Makes this process the one that orphans of its children are given to.
 void adopt_orphans();
-/// True when every descendant has ended within `limit`, but for the child `but` if it is not zero.
-bool all_gone(std::chrono::milliseconds limit, pid_t but = 0);
+/// True when every descendant has ended within `limit`, but for the children `but`.
+bool all_gone(std::chrono::milliseconds limit, const std::vector<pid_t>& but = {});
 /// How many descriptors this process has open.
 std::size_t open_descriptors();
 

@@ -62,7 +62,10 @@ TEST_P(crash, killed_and_stopped_holders_never_write_after_a_newer_one) {
   expect_clean_store("x");
 }
 
-TEST_P(crash, a_killed_holders_lock_is_free_at_once) {
+/// On a host that sees that a process has ended.
+class crash_seen : public crash {};
+
+TEST_P(crash_seen, a_killed_holders_lock_is_free_at_once) {
   // The ttl is an hour: only the life lock can free it in time.
   for (int round = 0; round < rounds(10, 100); ++round) {
     auto holder = child::fork([&] {
@@ -89,7 +92,7 @@ TEST_P(crash, a_killed_holders_lock_is_free_at_once) {
   expect_clean_store("x");
 }
 
-TEST_P(crash, a_restarted_process_has_its_lock_back_at_once_even_with_a_try) {
+TEST_P(crash_seen, a_restarted_process_has_its_lock_back_at_once_even_with_a_try) {
   for (int round = 0; round < rounds(10, 100); ++round) {
     auto holder = child::fork([&] {
       auto s = join(at(), 1h);
@@ -106,7 +109,7 @@ TEST_P(crash, a_restarted_process_has_its_lock_back_at_once_even_with_a_try) {
   expect_clean_store("x");
 }
 
-TEST_P(crash, many_dead_owners_fall_together) {
+TEST_P(crash_seen, many_dead_owners_fall_together) {
   std::vector<child> queue;
   for (int i = 0; i < 20; ++i) {
     queue.push_back(child::fork([&] {
@@ -129,7 +132,8 @@ TEST_P(crash, many_dead_owners_fall_together) {
   expect_clean_store("x");
 }
 
-INSTANTIATE_TEST_SUITE_P(engines, crash, testing::ValuesIn(all_stores()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, crash, testing::ValuesIn(all_stores_and_redlock()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, crash_seen, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -70,7 +70,10 @@ TEST_P(forked, the_child_may_open_a_session_of_its_own) {
   expect_clean_store("x");
 }
 
-TEST_P(forked, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
+/// Where the life of an owner's processes is seen.
+class forked_and_seen : public forked {};
+
+TEST_P(forked_and_seen, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
   auto holder = child::fork([&] {
     auto s = join(at(), 1h);
     auto l = s.try_acquire(lock_name("x"));
@@ -95,7 +98,8 @@ TEST_P(forked, a_child_that_lives_on_keeps_the_life_lock_until_it_ends) {
   expect_clean_store("x");
 }
 
-INSTANTIATE_TEST_SUITE_P(engines, forked, testing::ValuesIn(all_stores()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, forked, testing::ValuesIn(all_stores_and_redlock()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, forked_and_seen, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -123,7 +123,7 @@ TEST_P(hung, deny_ends_a_live_holder_within_its_ttl) {
   expect_clean_store("x");
 }
 
-INSTANTIATE_TEST_SUITE_P(engines, hung, testing::ValuesIn(all_stores()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, hung, testing::ValuesIn(all_stores_and_redlock()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

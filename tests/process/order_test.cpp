@@ -54,7 +54,10 @@ TEST_P(order, waiters_of_different_processes_are_granted_in_order_of_arrival) {
   expect_clean_store("x");
 }
 
-TEST_P(order, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
+/// Also where there is no order.
+class waking : public process_test {};
+
+TEST_P(waking, a_waiter_is_woken_and_does_not_have_to_look_by_itself) {
   // Two processes hand one lock over and over to each other. A waiter that only looks from time to
   // time (every 250 ms) would need 25 s for this; one that is woken needs milliseconds.
   std::vector<child> both;
@@ -114,6 +117,7 @@ TEST_P(order, permits_are_counted_over_all_processes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(engines, order, testing::ValuesIn(all_stores()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, waking, testing::ValuesIn(all_stores_and_redlock()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -40,8 +40,8 @@ class process_test : public testing::TestWithParam<store_kind> {
     EXPECT_EQ(open_descriptors(), descriptors_);
   }
 
-  /// Every descendant ends in time, but for the store's server.
-  bool nobody_is_left() const { return all_gone(std::chrono::seconds{60}, store_->server()); }
+  /// Every descendant ends in time, but for the store's servers.
+  bool nobody_is_left() const { return all_gone(std::chrono::seconds{60}, store_->servers()); }
   /// Between zero and `most`.
   std::chrono::microseconds random_time(std::chrono::microseconds most) {
     return std::chrono::microseconds{
@@ -62,7 +62,7 @@ class process_test : public testing::TestWithParam<store_kind> {
     });
     EXPECT_EQ(newcomer.wait(), 0) << "the store is stuck";
     // What a killed process had sent may still be done for a while.
-    const auto patience = std::chrono::seconds{store_->server() == 0 ? 0 : 10};
+    const auto patience = std::chrono::seconds{store_->servers().empty() ? 0 : 10};
     EXPECT_TRUE(eventually([&] { return nothing_is_left(); }, patience));
   }
 

@@ -116,7 +116,10 @@ TEST_P(run, no_command_writes_after_the_next_one_has) {
   expect_clean_store("x");
 }
 
-TEST_P(run, a_killed_wrapper_frees_the_lock_at_once) {
+/// On a host that sees that a process has ended.
+class run_seen : public run {};
+
+TEST_P(run_seen, a_killed_wrapper_frees_the_lock_at_once) {
   for (int i = 0; i < rounds(5, 50); ++i) {
     shared().holders = 0;
     auto first = start(1h);
@@ -134,7 +137,7 @@ TEST_P(run, a_killed_wrapper_frees_the_lock_at_once) {
   expect_clean_store("x");
 }
 
-TEST_P(run, no_wait_breaks_a_dead_owner_first) {
+TEST_P(run_seen, no_wait_breaks_a_dead_owner_first) {
   auto first = start(1h);
   const auto t = wait_for(1, first, 1h);
   ::kill(t.of_guardian, SIGKILL);
@@ -162,7 +165,8 @@ TEST_P(run, a_stopped_wrapper_ends_its_command_before_the_lock_passes) {
   expect_clean_store("x");
 }
 
-INSTANTIATE_TEST_SUITE_P(engines, run, testing::ValuesIn(all_stores()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, run, testing::ValuesIn(all_stores_and_redlock()), kind_name);
+INSTANTIATE_TEST_SUITE_P(engines, run_seen, testing::ValuesIn(all_stores()), kind_name);
 
 }  // namespace
 }  // namespace holdfast::process

@@ -3,8 +3,16 @@
 #if defined(HOLDFAST_WITH_ETCD)
 #include "tests/etcd/server.hpp"
 #endif
-#if defined(HOLDFAST_WITH_REDIS)
+#if defined(HOLDFAST_WITH_REDIS) || defined(HOLDFAST_WITH_REDLOCK)
 #include "tests/redis/server.hpp"
+#endif
+#if defined(HOLDFAST_WITH_REDLOCK)
+#include "tests/process/child.hpp"
+
+#include <holdfast/redlock.hpp>
+
+#include <array>
+#include <stdexcept>
 #endif
 #if defined(HOLDFAST_WITH_ZOOKEEPER)
 #include "tests/zookeeper/server.hpp"
@@ -18,7 +26,7 @@ namespace {
 class etcd_store final : public served_store {
  public:
   std::string url() const override { return server_.url() + "?node_timeout=500ms"; }
-  pid_t server() const override { return server_.at(0).pid(); }
+  std::vector<pid_t> servers() const override { return {server_.at(0).pid()}; }
 
  private:
   etcd_tests::servers server_;
@@ -42,10 +50,34 @@ class redis_store final : public served_store {
   std::string url() const override {
     return "redis://" + server_.address() + "?assume_fresh=yes&max_ttl=1h";
   }
-  pid_t server() const override { return server_.pid(); }
+  std::vector<pid_t> servers() const override { return {server_.pid()}; }
 
  private:
   redis_tests::server server_;
+};
+#endif
+
+#if defined(HOLDFAST_WITH_REDLOCK)
+class redlock_store final : public served_store {
+ public:
+  redlock_store() {
+    // In a process of its own: this one is to have no threads of the library when it forks.
+    const auto made = child::fork([this] { return redlock::init(url()) ? 0 : 1; }).wait();
+    if (made != 0) throw std::runtime_error("redlock init in " + url() + " failed");
+  }
+  std::string url() const override {
+    std::string all;
+    for (const auto& s : servers_) all += (all.empty() ? "redlock://" : ",") + s.address();
+    return all + "?max_ttl=1h&node_timeout=250ms";
+  }
+  std::vector<pid_t> servers() const override {
+    std::vector<pid_t> all;
+    for (const auto& s : servers_) all.push_back(s.pid());
+    return all;
+  }
+
+ private:
+  std::array<redis_tests::server, 5> servers_;
 };
 #endif
 
@@ -53,7 +85,7 @@ class redis_store final : public served_store {
 class zookeeper_store final : public served_store {
  public:
   std::string url() const override { return servers_.url() + "?node_timeout=500ms"; }
-  pid_t server() const override { return servers_.at(0).pid(); }
+  std::vector<pid_t> servers() const override { return {servers_.at(0).pid()}; }
 
  private:
   zookeeper_tests::servers servers_;
@@ -90,6 +122,18 @@ std::vector<store_kind> all_stores() {
   all.push_back({"zookeeper",
                  [](const std::string&) -> std::unique_ptr<served_store> {
                    return std::make_unique<zookeeper_store>();
+                 },
+                 std::chrono::seconds{1}});
+#endif
+  return all;
+}
+
+std::vector<store_kind> all_stores_and_redlock() {
+  std::vector<store_kind> all = all_stores();
+#if defined(HOLDFAST_WITH_REDLOCK)
+  all.push_back({"redlock",
+                 [](const std::string&) -> std::unique_ptr<served_store> {
+                   return std::make_unique<redlock_store>();
                  },
                  std::chrono::seconds{1}});
 #endif

@@ -13,7 +13,7 @@
 
 namespace holdfast::process {
 
-/// The store of one test, and the process that serves it, if there is one. It ends with this
+/// The store of one test, and the processes that serve it, if there are any. They end with this
 /// object.
 class served_store {
  public:
@@ -23,8 +23,8 @@ class served_store {
   virtual ~served_store() = default;
 
   virtual std::string url() const = 0;
-  /// A child of the test's own; zero: none.
-  virtual pid_t server() const { return 0; }
+  /// Children of the test's own.
+  virtual std::vector<pid_t> servers() const { return {}; }
 };
 
 /// One engine under test: how to make a fresh store, in an empty directory if it needs one.
@@ -36,8 +36,11 @@ struct store_kind {
 
 inline void PrintTo(const store_kind& kind, std::ostream* out) { *out << kind.name; }
 
-/// Every engine of this build whose stores other processes can use.
+/// Every engine of this build whose stores other processes can use, and where those of this host
+/// see that a process has ended.
 std::vector<store_kind> all_stores();
+/// Those and Redlock, where only the ttl frees what a killed process held.
+std::vector<store_kind> all_stores_and_redlock();
 /// The embedded engine alone, for tests of its files; empty when it is left out of the build.
 std::vector<store_kind> local_stores();
 std::string kind_name(const testing::TestParamInfo<store_kind>& info);

@@ -150,7 +150,10 @@ int look_for_leftovers(const place& at) {
   // Whoever was killed before it asked for a lock is in nobody's way. Whoever opens a local store
   // clears it away, Redis does it after a while, and on the others an operator has to.
   const bool is_kept = at.url.starts_with("etcd:") || at.url.starts_with("zookeeper:");
+  // Redlock's nodes forget a denial only when no heartbeat of its session can be on its way.
+  const bool keeps_denials = at.url.starts_with("redlock:");
   for (const auto& one : all->sessions) {
+    if (keeps_denials && one.denied) continue;
     const auto broken = is_kept ? s->break_session(one.id) : error(errc::unsupported);
     if (broken) continue;
     std::fprintf(stderr, "left over: session %s: %s\n", one.id.str().c_str(),
