@@ -58,9 +58,9 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
   return found;
 }
 
-duration pause_after_look(duration took) noexcept {
+duration pause_after_looks(duration last, duration before) noexcept {
   constexpr duration least = std::chrono::milliseconds{50};
-  return std::max(least, 9 * took);
+  return std::max(least, 9 * std::min(last, before));
 }
 
 }  // namespace holdfast::cli

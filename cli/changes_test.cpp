@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
 namespace holdfast::cli {
 namespace {
 
@@ -42,11 +44,18 @@ TEST(changes, nothing_changed_is_nothing) {
   EXPECT_TRUE(changes_between(with({entry(1, 1, true)}), with({entry(1, 1, true)})).empty());
 }
 
-TEST(changes, a_look_that_takes_long_is_followed_by_nine_times_that) {
+TEST(changes, a_store_that_takes_long_is_left_alone_nine_times_that) {
   using namespace std::chrono_literals;
-  EXPECT_EQ(pause_after_look(0s), 50ms);
-  EXPECT_EQ(pause_after_look(1ms), 50ms);
-  EXPECT_EQ(pause_after_look(2s), 18s);
+  EXPECT_EQ(pause_after_looks(0s, duration::max()), 50ms);
+  EXPECT_EQ(pause_after_looks(1ms, 1ms), 50ms);
+  EXPECT_EQ(pause_after_looks(2s, duration::max()), 18s);
+  EXPECT_EQ(pause_after_looks(2s, 2s), 18s);
+}
+
+TEST(changes, a_store_that_stood_still_once_is_looked_at_as_before) {
+  using namespace std::chrono_literals;
+  EXPECT_EQ(pause_after_looks(4s, 1ms), 50ms);
+  EXPECT_EQ(pause_after_looks(1ms, 4s), 50ms);
 }
 
 }  // namespace

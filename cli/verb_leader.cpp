@@ -6,6 +6,8 @@
 
 #include <fmt/core.h>
 
+#include <utility>
+
 namespace holdfast::cli {
 
 namespace {
@@ -39,11 +41,16 @@ std::string why_no_value(const leader& l) {
          " has no value to tell, as `elect --value` and `run --label` give one";
 }
 
+int fail_without_value(const std::string& url, const lock_name& name, const std::string& why,
+                       const report& out) {
+  return out.fail(error(errc::unsupported, why),
+                  fmt::format("leader \"{}\" in {}", name.printable(), harmless(url)));
+}
+
 int print_once(const picture& seen, const lock_name& name, const report& out) {
   const auto who = leader_in(seen.all, name);
   if (const std::string why = who ? why_no_value(*who) : ""; !why.empty()) {
-    return out.fail(error(errc::unsupported, why),
-                    fmt::format("leader \"{}\" in {}", name.printable(), harmless(seen.url)));
+    return fail_without_value(seen.url, name, why, out);
   }
   const int written = out.json() ? print_json(seen.url, name, who, out)
                       : who      ? print(harmless(who->value) + "\n")
@@ -60,18 +67,31 @@ std::string line_of(const std::optional<leader>& who) {
                      token_text(who->term), holdfast::cli::who(who->owner));
 }
 
-int follow(election e, const report& out) {
-  auto now = e.current();
+int print_now(const std::string& url, const lock_name& name, const std::optional<leader>& who,
+              const report& out) {
+  if (who && who->term.value == 0) return fail_without_value(url, name, why_no_value(*who), out);
+  return out.json() ? print_json(url, name, who, out) : print(line_of(who));
+}
+
+int follow(store& st, const lock_name& name, const report& out) {
+  std::optional<std::optional<leader>> shown;
+  bool lacked = false;
   while (true) {
-    if (!now) return fail_in(e.url(), now.error(), out);
-    const int written =
-        out.json() ? print_json(e.url(), e.name(), *now, out) : print(line_of(*now));
-    if (written != 0) return written;
-    const auto shown = *now;
-    do {
+    const auto all = st.list();
+    if (!all) return fail_in(st.url(), all.error(), out);
+    if (!lacked) warn_of_gaps(st.url(), *all, out);
+    lacked = !all->lacks.empty();
+    auto who = leader_in(*all, name);
+    if (!shown || *shown != who) {
+      if (const int code = print_now(st.url(), name, who, out); code != 0) return code;
+      shown = std::move(who);
+    }
+    result<bool> changed = false;
+    while (!*changed) {
       if (const auto code = end_unless_read(out)) return *code;
-      now = e.wait_for_other(shown, look_at_reader_every);
-    } while (now && *now == shown);
+      changed = st.wait_for_change(look_at_reader_every);
+      if (!changed) return fail_in(st.url(), changed.error(), out);
+    }
   }
 }
 
@@ -101,7 +121,7 @@ int verb_leader(const std::vector<std::string>& after_verb) {
   }
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
-  return follow(election(std::move(std::get<store>(opened)), which), out);
+  return follow(std::get<store>(opened), which, out);
 }
 
 }  // namespace holdfast::cli

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <optional>
 #include <thread>
+#include <utility>
 
 namespace holdfast::cli {
 
@@ -25,7 +26,7 @@ std::string line_of(const char* what, const lock_name& name, const entry_info& e
   return line + "\n";
 }
 
-int print_first(const std::string& url, const snapshot& all, bool json) {
+int print_picture(const std::string& url, const snapshot& all, bool json) {
   if (json) {
     auto head = json_head(url);
     head["event"] = "snapshot";
@@ -66,24 +67,32 @@ std::optional<int> pause_while_read(duration length, const report& out) {
   return std::nullopt;
 }
 
+int print_changes(const snapshot& before, const snapshot& after, bool json) {
+  for (const change& c : changes_between(before, after)) {
+    const bool left = c.what == change::kind::released || c.what == change::kind::gone;
+    if (const int code = print_change(c, left ? before : after, json); code != 0) return code;
+  }
+  return 0;
+}
+
 int follow(store& st, bool json, const report& out) {
-  time_point began = clock::now();
-  auto before = st.list();
-  if (!before) return fail_in(st.url(), before.error(), out);
-  warn_of_gaps(st.url(), *before, out);
-  if (const int code = print_first(st.url(), *before, json); code != 0) return code;
+  duration took_before = duration::max();
+  std::optional<snapshot> before;
   while (true) {
+    const time_point began = clock::now();
+    auto now = st.list();
+    if (!now) return fail_in(st.url(), now.error(), out);
+    const duration took = clock::now() - began;
+    // Where other things can be seen than before, what is gone may be held.
+    const bool anew = !before || before->lacks.empty() != now->lacks.empty();
+    if (anew) warn_of_gaps(st.url(), *now, out);
+    const int code =
+        anew ? print_picture(st.url(), *now, json) : print_changes(*before, *now, json);
+    if (code != 0) return code;
+    before = std::move(*now);
     // To ask whether anything has changed takes as long as to look.
-    const duration pause = pause_after_look(clock::now() - began);
-    if (const auto code = pause_while_read(pause, out)) return *code;
-    began = clock::now();
-    auto after = st.list();
-    if (!after) return fail_in(st.url(), after.error(), out);
-    for (const change& c : changes_between(*before, *after)) {
-      const bool left = c.what == change::kind::released || c.what == change::kind::gone;
-      if (const int code = print_change(c, left ? *before : *after, json); code != 0) return code;
-    }
-    before = std::move(after);
+    const duration pause = pause_after_looks(took, std::exchange(took_before, took));
+    if (const auto end = pause_while_read(pause, out)) return *end;
   }
 }
 

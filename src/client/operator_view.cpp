@@ -57,7 +57,9 @@ result<core::listing> operator_view::ask() {
   auto l = await<core::listing>(store_->engine(),
                                 [&](auto done) { store_->engine().list(std::move(done)); });
   const auto ended = clock::now();
-  rested_at_.store(ended + rest_times * (ended - began));
+  const duration took = ended - began;
+  // Of two, since a store that stood still for a moment is none that takes long to list.
+  rested_at_.store(ended + rest_times * std::min(took, took_.exchange(took)));
   if (l.what != core::status::ok) return failure(l, "listing", store_->url());
   return l;
 }

@@ -38,6 +38,7 @@ class operator_view {
   std::shared_ptr<store_core> store_;
   std::atomic<std::uint64_t> revision_{};
   std::atomic<time_point> rested_at_{time_point{}};  ///< Nobody who waits asks before it.
+  std::atomic<duration> took_{duration::max()};      ///< The last listing.
 };
 
 }  // namespace holdfast::client

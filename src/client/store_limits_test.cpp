@@ -129,6 +129,20 @@ TEST(store_limits, who_waits_for_a_change_leaves_a_large_store_alone_most_of_the
   EXPECT_EQ(large->listings, 1);
 }
 
+TEST(store_limits, a_store_that_stood_still_once_is_no_large_one) {
+  auto opened = testing::memory("limits_stall");
+  const auto engine = std::make_shared<testing::wrapped_engine>(opened.engine);
+  opened.engine = engine;
+  operator_view view(store_core::on(opened, 30s, 1h));
+  ASSERT_TRUE(view.list());
+  engine->before_listing = [] { std::this_thread::sleep_for(300ms); };
+  ASSERT_TRUE(view.list());
+  engine->before_listing = [] {};
+  engine->listings = 0;
+  EXPECT_FALSE(*view.wait_for_change(1s, {}));
+  EXPECT_GE(engine->listings, 1) << "it rests 9 times 300 ms";
+}
+
 TEST(failure, of_what_cannot_be_done_as_asked_is_an_invalid_argument) {
   const core::reply r{core::status::invalid, "the engine's words"};
   const auto e = failure(r, "deny", "memory:x");

@@ -115,3 +115,32 @@ load redlock_servers
   says 'this process was ' 's late to act: it was stopped or suspended'
   [[ $output != *'[:0-9]* is silent'* ]]
 }
+
+@test "who watches is told when locks are hidden, and not that they were released" {
+  export HOLDFAST_STORE="redlock://127.0.0.1:$(port_of 1)?$patient"
+  initialised
+  hold_it
+  in_background watch >seen 2>said
+  watcher=$pid
+  in_background leader x --watch >leads 2>hidden
+  until_true grep -q ' held .*"x"' seen
+  until_true grep -q ' leads' leads
+  cli 1 ACL SETUSER default resetkeys '~holdfast:*' '~y'
+  until_true grep -q 'does not let this user read x' said
+  until_true grep -q 'does not let this user read x' hidden
+  cli 1 ACL SETUSER default allkeys
+  until_true eval "[[ \$(grep -c ' held .*\"x\"' seen) == 2 ]]"
+  [[ $(<seen) != *released* ]]
+  kill "$watcher" $pid "$holder"
+}
+
+@test "who watches sees what happens while a server hangs" {
+  initialised
+  in_background watch >seen
+  until_true grep -q ' 0 locks' seen
+  hang 2
+  expect 0 holdfast run y -- sleep 3
+  go_on 2
+  until_true grep -q ' released .*"y"' seen
+  kill $pid
+}

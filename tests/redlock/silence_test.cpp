@@ -54,6 +54,20 @@ TEST_F(redlock_silence, a_node_that_hangs_is_asked_for_no_new_locks_until_it_ans
   EXPECT_GE(c->count(1).commands, before + 40) << "it is asked again";
 }
 
+/// Fault matrix: one node hangs | a look at all locks waits for it no longer than the others took
+TEST_F(redlock_silence, a_look_at_everything_does_not_wait_for_a_node_that_hangs) {
+  session s = nodes.open(query_);
+  auto view = store::open(nodes.url(query_)).value();
+  const auto l = s.try_acquire(lock_name("x"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_EQ(view.list().value().locks.size(), 1U);
+  nodes.stop(1);
+  const auto began = clock::now();
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(view.list().value().locks.size(), 1U);
+  EXPECT_LT(clock::now() - began, std::chrono::seconds{8}) << "one look may take 10 s";
+  nodes.resume(1);
+}
+
 /// Fault matrix: three nodes hang | all are asked, so that the first to answer is counted
 TEST_F(redlock_silence, without_a_majority_that_answers_all_are_asked) {
   session s = nodes.open(query_);

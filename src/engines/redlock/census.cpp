@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace holdfast::engines::redlock {
 
@@ -16,6 +17,8 @@ using core::status;
 constexpr unsigned page_size = 100;
 /// A node may hold millions of keys of other programs; who looks waits no longer than this.
 constexpr duration patience = 10s;
+/// For a node that is slower than a majority; far longer than a busy one needs for a page.
+constexpr duration grace_min = 100ms;
 
 std::int64_t number(std::string_view text) {
   std::int64_t n{};
@@ -60,7 +63,8 @@ census::census(std::shared_ptr<cluster> c, core::on<core::listing> done)
     : cluster_(std::move(c)), done_(std::move(done)) {}
 
 void census::start() {
-  deadline_ = clock::now() + patience;
+  began_ = clock::now();
+  deadline_ = began_ + patience;
   for (node_index i = 0; i < cluster_->size(); ++i) {
     if (cluster_->connection_of(i) != 0) pending_.add(i);
   }
@@ -78,19 +82,42 @@ void census::ask(node_index i, const std::string& cursor) {
 
 void census::read(node_index i, const io::redis_answer& a) {
   const reading<page> got = a.reply == nullptr ? fault::silent : replies::list(*a.reply);
+  std::unique_lock hold(mutex_);
+  if (over_) return;
   if (got) {
     add(i, *got);
-    if (got->next != "0") return ask(i, got->next);
+    if (got->next != "0") {
+      hold.unlock();
+      return ask(i, got->next);
+    }
+    complete_.add(i);
+  } else {
+    note_trouble(i, got.why(), a);
   }
-  bool last = false;
+  pending_.remove(i);
+  went_on(std::move(hold));
+}
+
+void census::went_on(std::unique_lock<std::mutex> hold) {
+  const bool last = pending_.empty();
+  if (!last && complete_.size() == cluster_->majority() && timer_ == 0) {
+    const time_point now = clock::now();
+    timer_ = cluster_->loop().at(now + std::max(grace_min, now - began_),
+                                 [self = shared_from_this()] { self->end(); });
+  }
+  hold.unlock();
+  if (last) end();
+}
+
+void census::end() {
+  std::uint64_t timer{};
   {
     const std::lock_guard hold(mutex_);
-    if (got) complete_.add(i);
-    if (!got) note_trouble(i, got.why(), a);
-    pending_.remove(i);
-    last = pending_.empty();
+    if (std::exchange(over_, true)) return;
+    timer = timer_;
   }
-  if (last) done_(put_together());
+  cluster_->loop().cancel(timer);
+  done_(put_together());
 }
 
 /// Under the mutex. Of many that say which command one is enough.
@@ -123,8 +150,8 @@ std::string census::gaps(const result<void>& verdict) const {
   return verdict.error().message() + (withheld_.empty() ? "" : "; ") + withheld_;
 }
 
+/// Under the mutex.
 void census::add(node_index i, const page& p) {
-  const std::lock_guard hold(mutex_);
   if (withheld_.empty() && !p.withheld.empty()) {
     withheld_ = cluster_->addresses()[i] + " does not let this user read " +
                 lock_name(p.withheld).printable() +

@@ -13,8 +13,9 @@
 namespace holdfast::engines::redlock {
 
 /// Looks through all nodes, page by page, for sessions and locks, and puts together what a majority
-/// has, or may have while some nodes cannot be looked through. Not one moment: what changes
-/// meanwhile may be missed or be old.
+/// has, or may have while some nodes cannot be looked through. A node that hangs delays it little:
+/// once a majority has been looked through, the others get as long again, and no less than 100 ms.
+/// Not one moment: what changes meanwhile may be missed or be old.
 ///
 /// Thread safety: start() once; it keeps itself alive.
 class census final : public std::enable_shared_from_this<census> {
@@ -31,6 +32,9 @@ class census final : public std::enable_shared_from_this<census> {
   void ask(node_index i, const std::string& cursor);
   void read(node_index i, const io::redis_answer& a);
   void add(node_index i, const page& p);
+  /// What follows when a node has been looked through, or cannot be.
+  void went_on(std::unique_lock<std::mutex> hold);
+  void end();
   void note_trouble(node_index i, fault why, const io::redis_answer& a);
   core::listing incomplete(const result<void>& verdict) const;
   std::string gaps(const result<void>& verdict) const;
@@ -39,9 +43,12 @@ class census final : public std::enable_shared_from_this<census> {
 
   const std::shared_ptr<cluster> cluster_;
   const core::on<core::listing> done_;
+  time_point began_{};
   time_point deadline_{};
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  bool over_{};
+  std::uint64_t timer_{};  ///< Of the last to be looked through.
   node_set pending_;
   node_set complete_;
   node_set refusing_;  ///< Those that do not let this user look.
