@@ -125,7 +125,8 @@ std::string session_machine::lateness(time_point now) const {
       std::chrono::floor<std::chrono::milliseconds>(std::max(noted_lateness(), now - due_));
   if (late < ttl_ / 6) return {};
   return "this process was " + print_duration(late) +
-         " late to act: it was stopped or suspended, had no CPU, or a callback kept its thread";
+         " late to act: it was stopped or suspended, had no CPU, was ending, or a callback or a "
+         "local store kept its thread";
 }
 
 /// Of what was noted since the newest acknowledged beat was sent.

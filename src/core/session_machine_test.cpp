@@ -95,8 +95,8 @@ TEST_F(session_machine_test, its_end_is_told_with_how_long_this_process_stood_st
   m.beat_answered(1, proves(1), t0 + 10s);
   EXPECT_EQ(m.lateness(t0 + 24s), "") << "its wake was at 20 s";
   const std::string late =
-      "this process was 35s late to act: it was stopped or suspended, had no CPU, or a callback "
-      "kept its thread";
+      "this process was 35s late to act: it was stopped or suspended, had no CPU, was ending, or a "
+      "callback or a local store kept its thread";
   EXPECT_EQ(m.lateness(t0 + 55s), late);
   EXPECT_EQ(m.tick(t0 + 55s, "a: down").changed->reason,
             "no heartbeat was acknowledged for 45s of a ttl of 30s; " + late + "; a: down");
@@ -109,6 +109,22 @@ TEST_F(session_machine_test, who_stood_still_and_was_heard_again_is_not_told_so)
   EXPECT_NE(m.lateness(t0 + 18s), "") << "the beat that says otherwise is not answered yet";
   m.beat_answered(1, proves(1), t0 + 19s);
   EXPECT_EQ(m.lateness(t0 + 19s), "");
+}
+
+TEST_F(session_machine_test, who_stood_still_is_told_so_also_when_an_answer_comes_first) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  m.beat_answered(1, proves(1), t0 + 24s);
+  EXPECT_TRUE(m.lateness(t0 + 24s).starts_with("this process was 9s late"))
+      << "its wake was at 15 s";
+}
+
+TEST_F(session_machine_test, who_stood_still_and_was_late_again_is_told_the_longer_one) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  m.tick(t0 + 24s);
+  m.tick(t0 + 30s - 500ms);
+  EXPECT_TRUE(m.lateness(t0 + 30s - 500ms).starts_with("this process was 9s late"));
 }
 
 TEST_F(session_machine_test, an_answer_after_the_deadline_does_not_revive) {

@@ -193,6 +193,16 @@ TEST(renewal, repairs_a_lost_node_only_after_a_majority_confirmed) {
   EXPECT_EQ(x.r.nodes_of(h), node_set::all(5) - node_set::only(0));
 }
 
+TEST(renewal, an_answer_that_comes_twice_is_no_second_confirmation_for_a_repair) {
+  held_locks x(5);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({false}), t0 + 2s);
+  x.r.answered(b.number, 1, says({true}), t0 + 2s);
+  EXPECT_TRUE(x.r.answered(b.number, 1, says({true}), t0 + 2s).repairs.empty());
+  EXPECT_TRUE(x.r.answered(b.number, 2, says({true}), t0 + 2s).repairs.empty()) << "two have it";
+}
+
 TEST(renewal, a_repair_counts_from_its_sending_and_a_refused_one_not_at_all) {
   held_locks x(3);
   const handle h = x.add_on(node_set::only(0) | node_set::only(1));
