@@ -45,6 +45,19 @@ void run_events::on(const event::waiting& e) noexcept {
   wake();
 }
 
+void run_events::on(const event::lost& e) noexcept {
+  {
+    const std::lock_guard hold(mutex_);
+    why_lost_ = e.reason;
+  }
+  wake();
+}
+
+std::string run_events::why_lost() {
+  const std::lock_guard hold(mutex_);
+  return why_lost_;
+}
+
 void run_events::acquired(result<lock> r) {
   {
     const std::lock_guard hold(mutex_);

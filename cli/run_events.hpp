@@ -23,9 +23,13 @@ class run_events final : public observer {
   void on(const event::waiting& e) noexcept override;
   void on(const event::beat&) noexcept override { wake(); }
   void on(const event::session_changed&) noexcept override { wake(); }
+  void on(const event::lost& e) noexcept override;
 
   void acquired(result<lock> r);
   std::optional<result<lock>> take_acquired();
+
+  /// Why the lock was lost; empty as long as nobody has said so.
+  std::string why_lost();
 
   /// The oldest one in the way is a `run` below which this one was started, and which waits for us
   /// to end.
@@ -54,6 +58,7 @@ class run_events final : public observer {
   bool waits_for_own_run_{};
   bool told_of_nobody_{};
   std::uint64_t times_told_{};
+  std::string why_lost_;
 };
 
 }  // namespace holdfast::cli

@@ -385,6 +385,17 @@ int wrapper::guardian_died(const std::string& how) {
                                                 printable_, how, guardian_->pid()));
 }
 
+/// The command is stopped some time before the lease ends, and may be gone while nobody has said
+/// yet that it is lost.
+std::string wrapper::why_lost(const session& s) const {
+  for (const std::string& reason : {s.status().reason, events_->why_lost()}) {
+    if (!reason.empty()) return reason;
+  }
+  const bool limited = is_redlock(s.url()) && s.url().find("extensions=") != std::string::npos;
+  return std::string("it was not renewed in time") +
+         (limited ? "; the store's URL limits how often that is done (extensions=)" : "");
+}
+
 int wrapper::finish(session& s, lock held, const message& ended) {
   const int status = ended.number;
   if (start_errno_ != 0) {
@@ -396,8 +407,7 @@ int wrapper::finish(session& s, lock held, const message& ended) {
   guardian_->page().now.store(lease_page::stage::over, std::memory_order_release);
   const auto released = std::move(held).release();
   if (ended.flag || (!released && exit_for(released.error().code()) == exit_code::lost)) {
-    const std::string reason = s.status().reason;
-    const std::string why = !reason.empty() ? reason : "it was not renewed in time";
+    const std::string why = why_lost(s);
     const char* what = ended.flag ? "the command was stopped for that"
                                   : "the command had ended by itself, perhaps after that";
     return out_.fail(exit_code::lost, fmt::format("lock \"{}\" in {}: the lease was lost ({}); {}",

@@ -63,6 +63,7 @@ class wrapper {
   bool is_fenced() const noexcept;
   result<void> admit_at_fence(const lock& held) const;
   int run_under(session& s, lock held);
+  std::string why_lost(const session& s) const;
   int finish(session& s, lock held, const message& ended);
   void tell_unclosed(const std::string& url, const std::string& why);
   bool lease_fits(const lock& held);

@@ -17,8 +17,6 @@ namespace holdfast::client {
 
 namespace {
 
-constexpr const char* not_extended = "its lease was not extended in time";
-
 std::string with_cause(const std::string& what, const std::string& cause) {
   return cause.empty() ? what : what + "; " + cause;
 }
@@ -140,7 +138,12 @@ error grant::why_lost() const {
   const std::string late = owner_->lateness();
   const std::lock_guard hold(mutex_);
   if (loss_) return {errc::lost, text + ": " + loss_->reason};
-  return {errc::lost, own_ ? text + ": " + with_cause(not_extended, late) : text};
+  return {errc::lost, own_ ? text + ": " + not_extended(late) : text};
+}
+
+std::string grant::not_extended(const std::string& cause) const {
+  const std::string& limit = owner_->store().opened().extension_limit;
+  return with_cause(with_cause("its lease was not extended in time", limit), cause);
 }
 
 error grant::told_of(const loss& l) const {
@@ -248,7 +251,7 @@ time_point grant::deadline() const noexcept { return own_->until(); }
 
 void grant::passed() noexcept {
   own_->expire(clock::now());
-  lose(session_state::expired, with_cause(not_extended, owner_->trouble()));
+  lose(session_state::expired, not_extended(owner_->trouble()));
 }
 
 void grant::notice_loss() {
@@ -257,7 +260,7 @@ void grant::notice_loss() {
     const auto session = owner_->status();
     lose(session.state, session.reason);
   } else if (!counts_->check(duration::zero(), now)) {
-    lose(session_state::expired, with_cause(not_extended, owner_->trouble()));
+    lose(session_state::expired, not_extended(owner_->trouble()));
   }
 }
 

@@ -106,6 +106,8 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   };
 
   error why_lost() const;
+  /// For people: why a lease of its own ended.
+  std::string not_extended(const std::string& cause) const;
   error told_of(const loss& l) const;
   loss remember(session_state why, const std::string& reason);
   void lost_by_engine(std::uint64_t attempt, const core::reply& r);

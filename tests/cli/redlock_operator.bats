@@ -144,3 +144,19 @@ load redlock_servers
   until_true grep -q ' released .*"y"' seen
   kill $pid
 }
+
+@test "who waits and is denied is told by whom and why" {
+  initialised
+  hold_it
+  in_background run x --wait 60s -- true 2>said
+  waiter=$pid
+  until_true eval '"$HOLDFAST" ls --sessions | grep -q " $waiter \| .*:$waiter "'
+  id=$("$HOLDFAST" ls --sessions | sed -n "s/^\([0-9a-f]*\) .*:$waiter .*/\1/p")
+  expect 0 holdfast deny --session "$id" --why 'not you'
+  code=0
+  wait "$waiter" || code=$?
+  [[ $code == 76 ]]
+  output=$(<said)
+  says denied 'not you' 'an operator ('
+  release
+}

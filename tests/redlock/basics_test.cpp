@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 namespace holdfast::redlock_tests {
@@ -418,14 +419,26 @@ TEST_F(redlock_basics, the_token_that_is_listed_is_that_of_most_nodes) {
   EXPECT_EQ(all->locks.at(0).entries.at(0).order, l->token());
 }
 
+TEST_F(redlock_basics, a_lock_that_was_held_for_longer_than_its_ttl_is_released_like_any_other) {
+  session s = nodes.open("ttl=1s");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  std::this_thread::sleep_for(2500ms);
+  EXPECT_GE(nodes.count("a"), 3U);
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
+  EXPECT_LE(nodes.count("a"), 2U) << "a release that is not sent leaves it to its ttl";
+}
+
 TEST_F(redlock_basics, a_lock_is_lost_when_its_extensions_are_used_up) {
   session s = nodes.open("ttl=3s&extensions=1");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
-  std::atomic<bool> lost{};
-  l->on_lost([&](const error&) { lost = true; });
-  EXPECT_TRUE(eventually([&] { return lost.load(); }));
+  std::promise<std::string> told;
+  l->on_lost([&](const error& why) { told.set_value(why.message()); });
+  const std::string limit = "extended at most 1 time (extensions=1 in the store's URL)";
+  EXPECT_THAT(told.get_future().get(), HasSubstr(limit));
   EXPECT_EQ(l->check().error(), errc::lost);
+  EXPECT_THAT(l->check().error().message(), HasSubstr(limit));
   EXPECT_GT(s.remaining(), 0s);
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }

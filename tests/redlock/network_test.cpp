@@ -178,6 +178,20 @@ TEST(redlock_network, all_later_than_the_node_timeout_leave_nothing_behind) {
   }));
 }
 
+/// Fault matrix: replies to a release a little later than the node timeout | it is told as done
+TEST(redlock_network, a_release_that_is_confirmed_late_is_not_told_as_undone) {
+  far_nodes far(3, {}, 60s);
+  session s = far.nodes.open("ttl=40s&node_timeout=20ms");
+  // A pause of this machine may make any of them later.
+  EXPECT_TRUE(eventually([&] {
+    auto l = s.acquire(lock_name("a"), {.wait = 10s});
+    for (const auto& p : far.links) p->delay(60ms);
+    const bool told = l && std::move(*l).release();
+    for (const auto& p : far.links) p->delay(0ms);
+    return told;
+  }));
+}
+
 /// Fault matrix: replies of all nodes later than the ttl | the holder is told in time; nothing is
 /// granted on answers from before
 TEST(redlock_network, answers_later_than_the_ttl_count_for_nothing) {

@@ -21,6 +21,10 @@ using core::redlock::owed_release;
 /// The number of a connection that cannot be told: equal to no other.
 constexpr auto no_connection = std::numeric_limits<std::uint64_t>::max();
 
+/// Who releases waits no less than this: a majority that is only busy has done it soon, and who
+/// waits for the lock may have it long before. Far longer than a busy node needs.
+constexpr duration patience_min = std::chrono::milliseconds{250};
+
 owed_release make(const placed_key& key, duration timeout) {
   owed_release m({.ttl = key.ttl, .timeout = std::min(timeout, key.ttl), .seed = io::random_bits()},
                  key.asked, key.last_sent);
@@ -104,7 +108,7 @@ void debt::start(settled then) {
   {
     const std::lock_guard hold(mutex_);
     const time_point now = clock::now();
-    patience_ = now + timeout_;
+    patience_ = now + std::max(timeout_, patience_min);
     then_ = std::move(then);
     step s = machine_.start(up(), now);
     send(s, now);
@@ -236,6 +240,8 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
       done = std::exchange(then_, {});
       freed = false;
     }
+    // A late answer comes by itself; that there is none does not.
+    if (then_ && !waits && a.what == io::redis_answer::outcome::unknown) wake_at(patience_);
   }
   if (waits) cluster_->later().add(stage::lock_is_free, shared_from_this());
   if (done) tell(std::move(done), freed);

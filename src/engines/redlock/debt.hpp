@@ -24,7 +24,7 @@ class debt final : public io::redis_receiver,
   /// `ok`: so many nodes certainly do not have it that others can have a majority.
   using settled = core::on<core::leave_reply>;
 
-  /// `timeout`: how long an answer is waited for. `l` is told who else waits for it, as far as the
+  /// `timeout`: how long a node may take for an answer. `l` is told who else waits for it, as far as the
   /// nodes know; null: nobody is called, for the key was never the lock.
   debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l = {},
        const lines::parting& how = {.keeps = true});
@@ -33,8 +33,8 @@ class debt final : public io::redis_receiver,
   static void give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
                         placed_key key, duration timeout, settled then);
 
-  /// Sends; `then` runs once: as soon as the lock is free, or after the timeout. On the loop's
-  /// thread, or before this returns; may be empty.
+  /// Sends; `then` runs once: as soon as the lock is free, or after the timeout, but no sooner than
+  /// 250 ms. On the loop's thread, or before this returns; may be empty.
   void start(settled then);
 
   void answered(std::uint64_t tag, const io::redis_answer& a) override;

@@ -110,8 +110,8 @@ void keeper::lose(const renewal::loss& l, jobs& after) {
                  ? "the session was denied by an operator"
                  : "too few nodes still have the lock: their keys are gone or were not extended in "
                    "time";
-  if (const std::string silent = cluster_->silent(); l.why != errc::denied && !silent.empty()) {
-    why.text += "; " + silent;
+  for (const std::string& more : {cluster_->set().extension_limit(), cluster_->silent()}) {
+    if (l.why != errc::denied && !more.empty()) why.text += "; " + more;
   }
   if (e->listener) after.push_back([who = e->listener, why] { who->lost(why); });
   after.push_back([lines = lines_, name = e->name] { lines->lost(name); });

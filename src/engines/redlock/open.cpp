@@ -46,6 +46,7 @@ result<opened> open_redlock(const core::store_url& url, missing) {
             "paused beyond its lease. Any majority of the nodes suffices";
   o.ends_by_itself = true;
   o.gives_tokens = s->tokens;
+  o.extension_limit = s->extension_limit();
   o.cannot_break =
       "redlock keys end by themselves, each with its ttl, and no sooner unless their holder "
       "releases them";

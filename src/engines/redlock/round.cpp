@@ -165,6 +165,7 @@ node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
 
 /// Under the mutex.
 void round::note_refusal(node_index i, const node_vote& v, const io::redis_answer& a) {
+  if (v.why == fault::denied && a.reply != nullptr) denial_ = replies::denial_text(*a.reply);
   if (!replies::text_says_more(v.why) || a.reply == nullptr || !refusal_.empty()) return;
   refusal_ = cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
 }
@@ -295,8 +296,9 @@ void round::note_failure(result_of& r) const {
   r.denied = denials >= blocking;
   r.refused = too_long >= blocking;
   r.endless = attempt_->meets_endless();
-  r.why = attempt_->failure("lock \"" + lock_name(order_.name).printable() + "\"",
-                            cluster_->addresses());
+  const std::string of = "lock \"" + lock_name(order_.name).printable() + "\"";
+  r.why = attempt_->failure(of, cluster_->addresses());
+  if (r.denied) r.why = error(errc::denied, of + ": its session is over: " + denial_);
   if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);
 }
 

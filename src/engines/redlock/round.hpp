@@ -116,6 +116,7 @@ class round final : public io::redis_receiver,
   std::uint64_t newest_token_{};
   bool asks_later_{};    ///< It waits for the stage in which things are sent.
   bool cancelled_{};     ///< Perhaps before it asked anybody.
+  std::string denial_;   ///< Who denied the session and why, for people.
   std::string refusal_;  ///< What the first node said that refused the command or its user.
 };
 

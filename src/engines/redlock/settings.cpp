@@ -73,6 +73,13 @@ result<void> read_times(const core::store_url& url, settings& s) {
 
 }  // namespace
 
+std::string settings::extension_limit() const {
+  if (extensions == no_limit) return {};
+  const std::string most = std::to_string(extensions);
+  return "one lock is extended at most " + most + (extensions == 1 ? " time" : " times") +
+         " (extensions=" + most + " in the store's URL)";
+}
+
 duration settings::timeout_for(duration lease) const noexcept {
   return node_timeout.value_or(std::clamp<duration>(lease / 200, timeout_least, timeout_most));
 }
