@@ -45,9 +45,15 @@ nlohmann::ordered_json json_of(const owner_info& owner) {
 }
 
 nlohmann::ordered_json json_of(const session_info& s) {
-  return {{"session", s.id.str()},         {"owner", json_of(s.owner)}, {"ttl_s", seconds(s.ttl)},
-          {"opened", json_time(s.opened)}, {"beats", s.beats},          {"locks", s.locks},
-          {"life", name_of(s.alive)},      {"denied", s.denied},        {"denied_by", s.denied_by},
+  return {{"session", s.id.str()},
+          {"owner", json_of(s.owner)},
+          {"ttl_s", seconds(s.ttl)},
+          {"opened", json_time(s.opened)},
+          {"beats", s.beats ? nlohmann::ordered_json(*s.beats) : nullptr},
+          {"locks", s.locks},
+          {"life", name_of(s.alive)},
+          {"denied", s.denied},
+          {"denied_by", s.denied_by},
           {"denied_why", s.denied_why}};
 }
 

@@ -65,8 +65,11 @@ std::vector<session_id> sessions_of(const target& t, const picture& in, const re
     }
   }
   if (found.empty()) {
+    const auto id = session_id::parse(t.name);
+    const bool meant = id && find_session(all, *id) != nullptr;
     code = out.fail(exit_code::usage,
-                    "nobody holds \"" + lock_name(t.name).printable() + "\" in " + where);
+                    "nobody holds \"" + lock_name(t.name).printable() + "\" in " + where +
+                        (meant ? "; for the session of that id write --session " + id->str() : ""));
   }
   return found;
 }

@@ -112,8 +112,11 @@ int report::fail(const error& e, const std::string& what) const {
 
 void report::warn(const std::string& said) const {
   const std::string text = with_store(said, store_option_);
+  constexpr std::string_view label = "warning: ";
   if (json_) {
-    say(nlohmann::json{{"version", 1}, {"warning", text}}.dump(
+    const bool named = text.starts_with(label);
+    const std::string bare = named ? text.substr(label.size()) : text;
+    say(nlohmann::json{{"version", 1}, {"warning", bare}}.dump(
         -1, ' ', false, nlohmann::json::error_handler_t::replace));
   } else {
     say("holdfast: " + harmless(text));
@@ -208,6 +211,8 @@ std::string owner_of(const entry_info& e, const snapshot& all) {
   }
   return text;
 }
+
+std::string beats_text(const session_info& s) { return s.beats ? std::to_string(*s.beats) : "?"; }
 
 std::string token_text(const token& t) { return t.value == 0 ? "none" : std::to_string(t.value); }
 

@@ -71,6 +71,8 @@ std::string who(const owner_info& owner);
 std::string owner_of(const entry_info& e, const snapshot& all);
 /// The token in decimal; "none" on a store that gives none.
 std::string token_text(const token& t);
+/// How many heartbeats; "?" where the store does not count them.
+std::string beats_text(const session_info& s);
 std::string mode_text(const mode& m);
 
 /// Aligned columns: the first row is the heading.

@@ -12,7 +12,8 @@ std::string session_text(const session_info& s) {
   std::string text = fmt::format(
       "session   {}\nowner     {}\nttl       {}\nopened    {} ago, {} heartbeats\nlocks     {}\n"
       "life      {}\n",
-      s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened), s.beats, s.locks, name_of(s.alive));
+      s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened), beats_text(s), s.locks,
+      name_of(s.alive));
   if (s.denied) {
     text += fmt::format("denied    by {}: {}\n", harmless(s.denied_by), harmless(s.denied_why));
   }

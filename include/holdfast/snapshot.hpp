@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -44,9 +45,10 @@ enum class life : std::uint8_t {
 struct session_info {
   session_id id;
   owner_info owner;
-  duration ttl{};          ///< What it promised to beat within.
-  wall_time opened{};      ///< When it was opened.
-  std::uint64_t beats{};   ///< Acknowledged heartbeats.
+  duration ttl{};      ///< What it promised to beat within.
+  wall_time opened{};  ///< When it was opened.
+  /// Acknowledged heartbeats; empty where the store does not count them: etcd and Redlock.
+  std::optional<std::uint64_t> beats{};
   bool denied{};           ///< An operator ended it; what it holds falls with its ttl.
   std::string denied_by;   ///< Who denied it; empty unless `denied`.
   std::string denied_why;  ///< The typed reason; empty unless `denied`.

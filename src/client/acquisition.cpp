@@ -284,7 +284,7 @@ void acquisition::tell_waiting() {
   waiting().told_ahead = ahead.size();
   event::waiting e{grant_->name(), ahead.size(), {}, {}, clock::now() - began_};
   if (!ahead.empty()) e.since = ahead.front().since;
-  if (const auto& first = claim_->first()) e.first = shown(*first);
+  if (const auto& first = claim_->first()) e.first = shown(*first, session_->store().opened());
   session_->events().emit(e);
 }
 

@@ -9,13 +9,13 @@
 
 namespace holdfast::client {
 
-session_info shown(const core::session_record& r) {
+session_info shown(const core::session_record& r, const engines::opened& store) {
   session_info s;
   s.id = r.id;
   s.owner = r.owner;
   s.ttl = r.ttl;
   s.opened = r.opened;
-  s.beats = r.at.beat;
+  if (store.counts_beats) s.beats = r.at.beat;
   s.denied = r.at.denied;
   s.denied_by = r.denied_by;
   s.denied_why = r.denied_why;
@@ -35,7 +35,7 @@ snapshot shown(const core::listing& l, const engines::opened& store) {
     if (!info.entries.empty()) picture.locks.push_back(std::move(info));
   }
   for (const auto& record : l.sessions) {
-    auto info = shown(record);
+    auto info = shown(record, store);
     info.locks = counts[record.id];
     if (!store.life_directory.empty() && record.where.inode != 0) {
       info.alive = io::probe_life(store.life_directory, record.id, record.where);

@@ -1,4 +1,5 @@
 #include "client/store_core.hpp"
+#include "core/store_url.hpp"
 
 #include <holdfast/redlock.hpp>
 
@@ -6,13 +7,22 @@ namespace holdfast::redlock {
 
 namespace {
 
+error no_nodes(std::string_view of) {
+  return {errc::unsupported,
+          std::string(of) + " has no nodes to set up; this is for redlock:// stores"};
+}
+
 result<std::shared_ptr<client::store_core>> open(std::string_view url) {
   auto store = client::store_core::open(url, missing::refuse);
-  if (!store) return store;
+  if (!store) {
+    // Whether a store of another kind is there does not matter.
+    const auto scheme = core::store_url::scheme_of(url);
+    const bool is_other = scheme && *scheme != "redlock" && store.error() != errc::invalid_argument;
+    return is_other ? no_nodes(*scheme + ":") : store.error();
+  }
   if (auto may = (*store)->may_wait("asking the nodes"); !may) return may.error();
   if ((*store)->opened().look_over) return store;
-  return error(errc::unsupported,
-               (*store)->url() + " has no nodes to set up; this is for redlock:// stores");
+  return no_nodes((*store)->url());
 }
 
 }  // namespace

@@ -40,6 +40,7 @@ TEST(store, lists_locks_and_sessions) {
   EXPECT_EQ(seen->sessions[0].owner.pid, ::getpid());
   EXPECT_FALSE(seen->sessions[0].owner.host.empty());
   EXPECT_EQ(seen->sessions[0].locks, 1U);
+  EXPECT_TRUE(seen->sessions[0].beats);
 }
 
 TEST(store, tells_of_a_change_and_can_be_cancelled) {

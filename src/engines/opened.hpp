@@ -48,6 +48,7 @@ struct opened {
   /// The loop on which the engine answers: sessions run on it, too, so that what one answer causes
   /// needs no other thread. Null: the engine has none.
   std::shared_ptr<io::loop> loop{};
+  bool counts_beats{true};  ///< False: its records do not tell how often a session was kept.
   bool gives_tokens{true};  ///< False: that of every lock is zero.
   /// Its servers end what is not renewed: nobody has to look on until a ttl has passed.
   bool ends_by_itself{};

@@ -58,6 +58,7 @@ TEST_F(password_file, is_no_folder_and_is_not_called_a_link_then) {
   EXPECT_THAT(refusal(path("folder")),
               testing::AllOf(HasSubstr("password_file"), HasSubstr("/folder is not a plain file"),
                              testing::Not(HasSubstr("link"))));
+  EXPECT_THAT(refusal("/tmp"), testing::Not(HasSubstr("//")));
 }
 
 TEST_F(password_file, need_not_be_writable_as_secrets_are_not) {

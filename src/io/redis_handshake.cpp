@@ -122,10 +122,12 @@ result<std::string> redis_handshake::on_auth(const wire::reply& r) {
 
 void redis_handshake::on_select(const wire::reply& r) {
   if (r.is_ok()) return;
-  const auto number = std::to_string(login_.database);
+  const bool for_user = wire::server_error_of(r.text) == wire::server_error::noperm;
   selected_ =
-      error(errc::unavailable, "database " + number + " cannot be selected: " + printable(r.text) +
-                                   "; use a number below `databases` of the server");
+      error(errc::unavailable, "database " + std::to_string(login_.database) +
+                                   " cannot be selected: " + printable(r.text) + "; " +
+                                   (for_user ? "allow it with ACL SETUSER <user> +select"
+                                             : "use a number below `databases` of the server"));
 }
 
 void redis_handshake::on_info(const wire::reply& r) {
@@ -197,10 +199,11 @@ error redis_handshake::refused(const wire::reply& r) const {
   }
   const bool has_none = r.text.find("without any password") != std::string::npos;
   return error(errc::unavailable,
-               has_none ? "a password is set for " + who + ", but the server has none"
-                        : "the server refuses AUTH for " + who + " with " +
-                              std::string(wire::word_of(wire::server_error_of(r.text))) +
-                              "; check password_file= and the server's ACL");
+               has_none
+                   ? "a password is set for " + who + ", but the server has none"
+                   : "the server refuses AUTH for " + who + " with " +
+                         std::string(wire::word_of(wire::server_error_of(r.text))) +
+                         "; check the password (password_file= or the URL) and the server's ACL");
 }
 
 }  // namespace holdfast::io

@@ -105,9 +105,22 @@ TEST(redis_handshake, a_refused_database_or_info_is_told_beside_the_facts) {
   ASSERT_TRUE(h.done());
   ASSERT_FALSE(h.selected());
   EXPECT_NE(h.selected().error().message().find("database 99"), std::string::npos);
+  EXPECT_TRUE(
+      h.selected().error().message().ends_with("use a number below `databases` of the server"));
   EXPECT_NE(h.facts().info_refused.find("NOPERM"), std::string::npos);
   EXPECT_EQ(h.facts().mode, "standalone");
   EXPECT_EQ(h.facts().run_id, "");
+}
+
+TEST(redis_handshake, a_user_who_may_not_select_is_told_the_right_to_allow) {
+  redis_handshake h({.database = 1});
+  h.start();
+  ASSERT_TRUE(h.on_reply(hello()));
+  ASSERT_TRUE(
+      h.on_reply(failed("NOPERM this user has no permissions to run the 'select' command")));
+  ASSERT_TRUE(h.on_reply(info()));
+  ASSERT_FALSE(h.selected());
+  EXPECT_TRUE(h.selected().error().message().ends_with("ACL SETUSER <user> +select"));
 }
 
 TEST(redis_handshake, control_characters_of_a_server_do_not_reach_a_terminal) {

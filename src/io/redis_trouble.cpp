@@ -16,7 +16,7 @@ std::string milliseconds_in(duration d) {
 }  // namespace
 
 error not_yet(duration limit) {
-  return {errc::unavailable, "not connected yet; the first try may take " + milliseconds_in(limit)};
+  return {errc::unavailable, "not connected yet; the first try is given " + milliseconds_in(limit)};
 }
 
 error ended_early(const error& why, bool tls) {

@@ -22,9 +22,12 @@ using verification = tls_options::verification;
 error bad_file(const char* what, const std::string& path) {
   const auto code = ERR_peek_error();
   ERR_clear_error();
-  return error(errc::invalid_argument, std::string("TLS: cannot use the ") + what + " '" + path +
-                                           "': " + reason_of(code) +
-                                           "; it must be a readable PEM file");
+  const bool is_other =
+      ERR_GET_LIB(code) == ERR_LIB_X509 && ERR_GET_REASON(code) == X509_R_KEY_VALUES_MISMATCH;
+  return error(errc::invalid_argument,
+               std::string("TLS: cannot use the ") + what + " '" + path + "': " + reason_of(code) +
+                   (is_other ? "; it is not the key of the certificate in cert="
+                             : "; it must be a readable PEM file"));
 }
 
 std::string validity_of(const X509* c) {

@@ -313,6 +313,8 @@ T
   run holdfast ls --store redis://me:secret@h
   says HOLDFAST_STORE
   [[ $output != *password_file* ]]
+  run holdfast ls --json --store redis://me:secret@h
+  says '"warning":"the password in --store'
 }
 
 @test "a store's scheme that was mistyped is guessed" {
@@ -333,6 +335,17 @@ T
     expect 64 holdfast $verb --session 0123456789abcdef0123456789abcdef
     says "no session 0123456789abcdef0123456789abcdef in store $store"
   done
+}
+
+@test "a session id where a name belongs is told as one" {
+  in_background run x -- sleep 60
+  until_true eval '"$HOLDFAST" ls | grep -q x'
+  id=$("$HOLDFAST" ls --sessions | grep -o '^[0-9a-f]\{32\}')
+  for verb in break deny; do
+    expect 64 holdfast $verb "$id"
+    says "nobody holds \"$id\"" "write --session $id"
+  done
+  kill $pid
 }
 
 @test "a local store that cannot be used is not advised to be waited for" {

@@ -198,6 +198,13 @@ TEST_F(redis_tls, plain_text_to_a_tls_port_says_what_to_do) {
   EXPECT_TRUE(contains(why, "handshake") || contains(why, "+tls")) << why;
 }
 
+TEST_F(redis_tls, a_key_of_another_certificate_is_told_as_that) {
+  const auto c =
+      tls_context::make({.certificate_file = good_.certificate_file(), .key_file = ca_.key_file()});
+  ASSERT_FALSE(c);
+  EXPECT_TRUE(c.error().message().ends_with("; it is not the key of the certificate in cert="));
+}
+
 TEST_F(redis_tls, files_that_cannot_be_used_are_named) {
   const std::string none = directory_.path() + "/none";
   for (const auto& [options, named] : std::vector<std::pair<tls_options, std::string>>{

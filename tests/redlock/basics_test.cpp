@@ -4,6 +4,7 @@
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
+#include <holdfast/redlock.hpp>
 #include <holdfast/store.hpp>
 
 #include <gmock/gmock.h>
@@ -189,6 +190,15 @@ TEST_F(redlock_basics, a_try_right_after_a_script_flush_is_answered) {
   }
 }
 
+TEST(redlock_operators, ask_only_stores_that_have_nodes) {
+  for (const char* other : {"local:/nobody/made/it", "memory:x"}) {
+    const auto seen = redlock::status(other);
+    ASSERT_FALSE(seen) << other;
+    EXPECT_EQ(seen.error(), errc::unsupported) << seen.error().message();
+  }
+  EXPECT_EQ(redlock::status("quorum://h").error(), errc::invalid_argument);
+}
+
 TEST_F(redlock_basics, shared_mode_and_permits_are_refused_by_name) {
   session s = nodes.open();
   const auto shared = s.try_acquire(lock_name("a"), mode::shared());
@@ -252,6 +262,7 @@ TEST(redlock_max_ttl, that_differs_between_nodes_is_what_a_majority_allows) {
   const auto all = store::open(nodes.url("tokens=on", 1)).value().list();
   ASSERT_TRUE(all) << all.error().message();
   EXPECT_EQ(all->sessions.size(), 1U) << "that of the first try is gone";
+  EXPECT_FALSE(all->sessions.at(0).beats) << "the nodes count none";
 }
 
 /// Fault matrix: an ACL without SCAN or HGETALL, which no lock needs | max_ttl is not made shorter,

@@ -35,6 +35,7 @@ result<opened> open_etcd(const core::store_url& url, missing) {
   auto s = read_settings(url);
   if (!s) return s.error();
   opened o;
+  o.counts_beats = false;
   o.url = s->url;
   o.need_time_for_two_beats(s->node_timeout);
   // Without one, sessions of this host end by their ttl, like those of others.

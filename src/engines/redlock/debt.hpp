@@ -24,8 +24,8 @@ class debt final : public io::redis_receiver,
   /// `ok`: so many nodes certainly do not have it that others can have a majority.
   using settled = core::on<core::leave_reply>;
 
-  /// `timeout`: how long a node may take for an answer. `l` is told who else waits for it, as far as the
-  /// nodes know; null: nobody is called, for the key was never the lock.
+  /// `timeout`: how long a node may take for an answer. `l` is told who else waits for it, as far
+  /// as the nodes know; null: nobody is called, for the key was never the lock.
   debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l = {},
        const lines::parting& how = {.keeps = true});
 

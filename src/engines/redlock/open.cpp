@@ -45,6 +45,7 @@ result<opened> open_redlock(const core::store_url& url, missing) {
           : "exclusive locks without tokens (tokens=off): nothing stops a holder that was "
             "paused beyond its lease. Any majority of the nodes suffices";
   o.ends_by_itself = true;
+  o.counts_beats = false;
   o.gives_tokens = s->tokens;
   o.extension_limit = s->extension_limit();
   o.cannot_break =
