@@ -82,6 +82,7 @@ std::string with_store(const std::string& text, const std::string& store_option)
     const std::string action = text.substr(at, end - at);
     if (action != "init" && action != "recover" && action != "status") continue;
     at += action.size();
+    if (std::string_view(text).substr(at).starts_with(" --help")) continue;
     // In quotes always: a sentence may go on with a full stop.
     out.append(text, done, at - done).append(" --store '").append(quoted).append("'");
     done = at;

@@ -39,6 +39,8 @@ TEST(report_text, a_command_that_is_advised_names_the_store_that_was_an_option) 
             "run: holdfast redlock init --store 'redlock://me@a,b?x=y&z'. See holdfast redlock "
             "status --store 'redlock://me@a,b?x=y&z', or redlock");
   EXPECT_EQ(with_store("holdfast redlock ACTION", "redlock://a"), "holdfast redlock ACTION");
+  const std::string help = "read holdfast redlock recover --help";
+  EXPECT_EQ(with_store(help, "redlock://a"), help);
   EXPECT_EQ(with_store("holdfast redlock init", "redlock://it's"),
             R"(holdfast redlock init --store 'redlock://it'\''s')");
 }
