@@ -12,7 +12,8 @@ namespace holdfast::cli {
 
 namespace {
 
-constexpr duration look_at_reader_every = std::chrono::seconds{1};
+/// At the store, and whether anybody reads.
+constexpr duration look_every = std::chrono::seconds{1};
 
 nlohmann::ordered_json described(const leader& l) {
   nlohmann::ordered_json json{{"session", l.session.str()}, {"value", l.value}, {"term", nullptr}};
@@ -86,12 +87,10 @@ int follow(store& st, const lock_name& name, const report& out) {
       if (const int code = print_now(st.url(), name, who, out); code != 0) return code;
       shown = std::move(who);
     }
-    result<bool> changed = false;
-    while (!*changed) {
-      if (const auto code = end_unless_read(out)) return *code;
-      changed = st.wait_for_change(look_at_reader_every);
-      if (!changed) return fail_in(st.url(), changed.error(), out);
-    }
+    if (const auto code = end_unless_read(out)) return *code;
+    // Also without a change that the store tells: on some a session that ends leaves no trace.
+    const auto changed = st.wait_for_change(look_every);
+    if (!changed) return fail_in(st.url(), changed.error(), out);
   }
 }
 

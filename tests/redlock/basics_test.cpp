@@ -417,6 +417,18 @@ TEST(redlock_listing, tells_the_token_for_as_long_as_the_lock_is_held) {
   EXPECT_EQ(all->locks[0].entries.at(0).order, l->token());
 }
 
+TEST_F(redlock_basics, a_session_whose_record_goes_or_comes_is_a_change) {
+  session s = nodes.open();
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  auto view = store::open(nodes.url()).value();
+  ASSERT_EQ(view.list().value().sessions.size(), 1U);
+  EXPECT_FALSE(view.wait_for_change(0s).value());
+  // As where a look came between a session's record and its lock.
+  nodes.everywhere({"DEL", "holdfast:session:" + s.id().str()});
+  EXPECT_TRUE(view.wait_for_change(0s).value());
+}
+
 TEST_F(redlock_basics, the_token_that_is_listed_is_that_of_most_nodes) {
   session s = nodes.open();
   auto l = s.try_acquire(lock_name("a"));

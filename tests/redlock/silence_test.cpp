@@ -7,6 +7,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+#include <utility>
+
 namespace holdfast::redlock_tests {
 
 using process::eventually;
@@ -66,6 +70,28 @@ TEST_F(redlock_silence, a_look_at_everything_does_not_wait_for_a_node_that_hangs
   for (int i = 0; i < 10; ++i) EXPECT_EQ(view.list().value().locks.size(), 1U);
   EXPECT_LT(clock::now() - began, std::chrono::seconds{8}) << "one look may take 10 s";
   nodes.resume(1);
+}
+
+/// Fault matrix: a majority hangs, and the node that does not refuses a release for a moment | the
+/// release ends, and is told as not confirmed
+TEST_F(redlock_silence, a_release_ends_that_a_majority_never_confirms) {
+  five_nodes three(3);
+  three.init();
+  session s = three.open("ttl=30s&node_timeout=20ms");
+  auto l = s.acquire(lock_name("a"), {.wait = std::chrono::seconds{10}});
+  ASSERT_TRUE(l) << l.error().message();
+  three[0].command({"ACL", "SETUSER", "default", "-evalsha"});
+  three.stop(1);
+  three.stop(2);
+  const std::jthread soon([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds{100});
+    three[0].command({"ACL", "SETUSER", "default", "+evalsha"});
+  });
+  const auto began = clock::now();
+  EXPECT_EQ(std::move(*l).release().error(), errc::outcome_unknown);
+  EXPECT_LT(clock::now() - began, std::chrono::seconds{5}) << "such connections end after 10 s";
+  three.resume(1);
+  three.resume(2);
 }
 
 /// Fault matrix: three nodes hang | all are asked, so that the first to answer is counted

@@ -222,7 +222,7 @@ core::listing census::put_together() {
     e.owner = owner;
     e.inc = 1;
     all.locks.push_back({lock_name(name), {e}});
-    mix(name + "=" + value);
+    mix(name + "=" + value + " " + std::to_string(e.order.value));
     if (sessions_.contains(owner)) continue;
     core::session_record unknown;
     unknown.id = owner;
@@ -232,7 +232,9 @@ core::listing census::put_together() {
   }
   for (const auto& [id, record] : sessions_) {
     all.sessions.push_back(record);
-    mix(id.str() + (record.at.denied ? "-" : "+"));
+    // What one picture has of it another may lack, since none is of one moment.
+    mix(id.str() + (record.at.denied ? "-" : "+") + record.owner.program + "\n" +
+        record.owner.label);
   }
   all.revision = seen;
   return all;

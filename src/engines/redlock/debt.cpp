@@ -308,6 +308,8 @@ void debt::wake_at(time_point when) {
         done = std::exchange(self->then_, {});
         freed = false;
       }
+      // Where all that is owed is under way again, nothing else would wake at the end of it.
+      if (self->then_) self->wake_at(self->patience_);
     }
     if (done) done(reply_of(freed, *self->cluster_));
   });
