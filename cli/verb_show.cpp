@@ -9,11 +9,11 @@ namespace holdfast::cli {
 namespace {
 
 std::string session_text(const session_info& s) {
+  const std::string beats = s.beats ? fmt::format(", {} heartbeats", *s.beats) : "";
   std::string text = fmt::format(
-      "session   {}\nowner     {}\nttl       {}\nopened    {} ago, {} heartbeats\nlocks     {}\n"
+      "session   {}\nowner     {}\nttl       {}\nopened    {} ago{}\nlocks     {}\n"
       "life      {}\n",
-      s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened), beats_text(s), s.locks,
-      name_of(s.alive));
+      s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened), beats, s.locks, name_of(s.alive));
   if (s.denied) {
     text += fmt::format("denied    by {}: {}\n", harmless(s.denied_by), harmless(s.denied_why));
   }

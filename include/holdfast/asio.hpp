@@ -83,7 +83,8 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 ///     auto l = co_await async_acquire(s, lock_name("a"), o, asio::use_awaitable);
 ///
 /// Errors: as session::acquire, in the result. `s` must live until the operation has begun;
-/// closing or destroying it later completes the operation with `errc::lost`.
+/// closing or destroying it later completes the operation with `errc::lost`. The executor's context
+/// must live until the handler has run: an answer that comes later is posted to it.
 template <class Token>
 auto async_acquire(session& s, lock_name name, acquire_options options, Token&& token) {
   return ::asio::async_initiate<Token, void(result<lock>)>(

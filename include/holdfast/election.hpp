@@ -53,7 +53,8 @@ struct leader {
   }
 };
 
-/// Who leads the election `name` in this picture of its store; empty when nobody does.
+/// Who leads the election `name` in this picture of its store; empty when nobody does, also where
+/// the processes of who did are provably gone from this host.
 HOLDFAST_EXPORT std::optional<leader> leader_in(const snapshot& all, const lock_name& name);
 
 /// What the elected candidate holds: it leads until it resigns or loses its lease. Move-only.
@@ -114,9 +115,10 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
 /// and who holds it exclusively leads. Each candidacy has a session of its own, whose label is the
 /// published value; so it ends alone, and `holdfast ls`, `deny` and `break` work on it.
 ///
-/// What it does **not** promise: leader() and wait_for_other() tell what the store shows, which may
-/// be over by the time it is read, or be a leader whose lease has just ended. To be safe against
-/// two, let the storage compare terms.
+/// What it does **not** promise: current() and wait_for_other() tell what the store shows, which
+/// may be over by the time it is read. A leader that hung, was denied or died on another host is
+/// told until a candidate comes and takes its place, on Redlock until its ttl is over. To be safe
+/// against two leaders, let the storage compare terms.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order.
@@ -133,7 +135,7 @@ class HOLDFAST_EXPORT election {
 
   /// What the candidates have in common.
   const lock_name& name() const noexcept { return name_; }
-  /// The store's URL without secrets, with every default filled in.
+  /// The store's URL without secrets, in the form in which equal stores are equal.
   const std::string& url() const noexcept { return store_.url(); }
 
   /// Stands for election with `value` (at most value_max bytes; may be empty), and blocks for at
@@ -150,9 +152,9 @@ class HOLDFAST_EXPORT election {
   /// `?tokens=off`, or another Redlock client).
   result<std::optional<leader>> current();
 
-  /// Waits until another than `known` leads, or nobody, at most `wait`. What is answered then is
-  /// who leads, which is `known` when the time is over or `stop` was requested. Zero asks once.
-  /// Errors: as current(); `invalid_argument` for a negative wait.
+  /// Waits until another than `known` leads, or nobody, as current() tells it, at most `wait`. What
+  /// is answered then is who leads, which is `known` when the time is over or `stop` was requested.
+  /// Zero asks once. Errors: as current(); `invalid_argument` for a negative wait.
   result<std::optional<leader>> wait_for_other(const std::optional<leader>& known, duration wait,
                                                std::stop_token stop = {});
 

@@ -31,7 +31,8 @@ HOLDFAST_EXPORT const char* name_of(session_state s) noexcept;
 /// The typed events an observer receives: plain values that may be kept.
 ///
 /// For one lock: `waiting` any number of times, then `granted`, then at most one of `released` and
-/// `lost` (neither, when the store gave no answer to the release).
+/// `lost` (neither, when the store gave no answer to the release, or the session was closed before
+/// that had been told).
 /// For one session: `session_changed` once for every change of its state, the final state last.
 namespace event {
 
@@ -103,7 +104,7 @@ struct took_over {
 /// check(), which asks nobody).
 ///
 /// The observer is kept alive by the session; it is not called any more once close() has returned,
-/// unless that answered before the store did, on a thread of the library.
+/// unless that was called on a thread of the library, where nothing is waited for.
 class HOLDFAST_EXPORT observer {
  public:
   observer() = default;

@@ -40,7 +40,7 @@ struct session_options {
   std::string instance{};  ///< Shown to people: which instance of the program; may be empty.
   std::string label{};     ///< Shown to people: free text; may be empty. At most 256 bytes each.
 
-  /// Receives events until close() returns; none when empty.
+  /// Receives events until close() returns (see observer); none when empty.
   std::shared_ptr<observer> watcher{};
 };
 
@@ -77,7 +77,8 @@ struct session_status {
 /// was forked where a thread of the library runs a function of yours must exec or _exit there: to
 /// return from that function stops the child.) Nor to
 /// let go of anything once main() has returned: on stores with servers, an object with static
-/// storage leaves what it held to the ttl, and calls from there may answer `unavailable`.
+/// storage leaves what it held to the ttl, calls from there may answer `unavailable`, and a
+/// completion that waits then may never run.
 ///
 /// Nor anything once memory has ended: a call that throws `std::bad_alloc` may leave its lock held,
 /// and the name refused as `busy`, until the session is closed; on the library's own threads, and
@@ -103,7 +104,7 @@ class HOLDFAST_EXPORT session {
 
   /// Who this session is in the store: what `holdfast ls --sessions` and store::deny() name.
   const session_id& id() const noexcept;
-  /// The store's URL without secrets, with every default filled in.
+  /// The store's URL without secrets, in the form in which equal stores are equal.
   const std::string& url() const noexcept;
   /// The state, the time that is left and the reason, taken together at one moment. No I/O.
   session_status status() const;
@@ -131,7 +132,7 @@ class HOLDFAST_EXPORT session {
 
   /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
   /// thread of the library, or on one of the program's that is blocked in a call of the library;
-  /// and never under a mutex of the library. It must not block.
+  /// and never under a mutex of the library. It must not block or throw, and may not be empty.
   void acquire(lock_name name, acquire_options options, completion<lock> done);
 
   /// All of `names` or none. They are taken one after the other in byte order, so two callers can

@@ -47,7 +47,7 @@ HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
 
 /// What store::find saw.
 struct presence {
-  std::string url;  ///< Without secrets, with every default filled in.
+  std::string url;  ///< Without secrets, in the form in which equal stores are equal.
   bool there{};     ///< Something is at its place; whether it is sound shows when it is opened.
   std::string
       obstacle;  ///< Why opening could not make it; empty when it could, or when it is there.
@@ -58,7 +58,8 @@ HOLDFAST_EXPORT std::vector<finding> diagnose_machine();
 
 /// A place where locks live, seen by an operator: look, deny, break, diagnose, open sessions.
 ///
-/// It holds no locks itself and keeps nothing alive. It may be destroyed anywhere; on a thread of
+/// It holds no locks itself and keeps nothing alive. In a forked child whatever asks the store
+/// answers `lost`. It may be destroyed anywhere; on a thread of
 /// the library, as in a completion, every call that would have to wait for the store is refused
 /// with `invalid_argument`.
 ///
@@ -79,7 +80,7 @@ class HOLDFAST_EXPORT store {
   /// Sessions that were opened through it live on; the store's files close with the last of them.
   ~store();
 
-  /// The store's URL without secrets, with every default filled in.
+  /// The store's URL without secrets, in the form in which equal stores are equal.
   const std::string& url() const noexcept;
 
   /// Which store this is, for tokens: what storage that refuses stale ones is bound to.
@@ -95,7 +96,7 @@ class HOLDFAST_EXPORT store {
   result<session> open_session(session_options options = {});
 
   /// Everything that is there: one consistent picture, but for large `redis://` stores (snapshot);
-  /// dead entries are left out.
+  /// entries whose session has no record any more are left out.
   /// Errors: `unavailable`, `damaged`.
   result<snapshot> list();
 
@@ -108,13 +109,15 @@ class HOLDFAST_EXPORT store {
   /// Ends a session's right to beat, by blacklist: from now on its heartbeats are refused, and its
   /// locks fall when its ttl has run out for everybody. Nothing is deleted by force, so a holder
   /// that still runs stops first. Denying twice changes nothing.
-  /// Errors: `invalid_argument` (no such session; `by` or `why` over 256 bytes), `unavailable`.
+  /// Errors: `invalid_argument` (no such session; `by` or `why` over 256 bytes), `unavailable`,
+  /// `outcome_unknown` (Redlock: too few servers answered, and some deny it now; repeat it),
+  /// `unsupported` (Redlock with `tokens=off` keeps no sessions).
   result<denial> deny(session_id id, std::string by, std::string why);
 
   /// Removes a session whose processes are provably dead on this host; its locks are free at once.
   /// Proof is one thing only: its life lock could be taken. Errors: `busy` when it is alive or its
   /// life cannot be judged here (the message says which, and what to do), `invalid_argument` (no
-  /// such session), `unavailable`.
+  /// such session), `unavailable`, `unsupported` (Redlock: its locks end by themselves).
   result<void> break_session(session_id id);
 
   /// Looks at everything an operator can put right: configuration, permissions, file system, stuck
@@ -128,7 +131,8 @@ class HOLDFAST_EXPORT store {
   /// when `intended`, or else the store's default, is below that, a fault when no session may have
   /// it.
   /// What it does not see: a network or a machine that is at times much slower than now.
-  /// Errors: those of a session that cannot be opened or kept.
+  /// Errors: those of a session that cannot be opened or kept; `invalid_argument` for a ttl of zero
+  /// or less.
   result<finding> advise_ttl(std::optional<duration> intended = std::nullopt);
 
  private:

@@ -327,6 +327,7 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   auto& events = session_->events();
   if (events.wanted()) {
     events.emit(event::granted{grant_->name(), a.held, options_.mode, now - began_});
+    grant_->announced();
     grant_->guard();
   }
   return grant::make_lock(grant_);

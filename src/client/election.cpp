@@ -32,6 +32,8 @@ std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
   const auto who = std::ranges::find(all.sessions, first.owner, &session_info::id);
   // A picture of several nodes may show a lock whose session has just gone.
   if (who == all.sessions.end()) return std::nullopt;
+  // Its entry stays until somebody comes, who takes the place at once.
+  if (who->alive == life::dead) return std::nullopt;
   return leader{who->id, first.order, who->owner.label, who->owner};
 }
 
@@ -61,6 +63,8 @@ result<leadership> election::campaign(std::string value, campaign_options option
                                              std::to_string(value.size()) + " bytes; at most " +
                                              std::to_string(value_max) + " are allowed");
   }
+  // Else it would wait for whoever holds it, in vain.
+  if (!store_.gives_tokens()) return nothing_published(name_, store_.url());
   auto own = store_.open_session({.ttl = options.ttl,
                                   .program = std::move(options.program),
                                   .instance = std::move(options.instance),

@@ -134,6 +134,17 @@ TEST(election, refuses_what_it_cannot_publish_or_call_by_name) {
   EXPECT_EQ(code(e.campaign("", {.wait = -1ns})), errc::invalid_argument);
 }
 
+TEST(election, shows_nobody_where_the_leader_s_processes_are_gone) {
+  auto e = must_open("memory:election9");
+  auto ops = store::open("memory:election9");
+  const auto led = e.campaign("a");
+  ASSERT_TRUE(led && ops);
+  auto seen = ops->list().value();
+  EXPECT_TRUE(leader_in(seen, lock_name("head")));
+  seen.sessions.at(0).alive = life::dead;
+  EXPECT_FALSE(leader_in(seen, lock_name("head")));
+}
+
 TEST(election, shows_nobody_where_the_name_is_held_together) {
   auto e = must_open("memory:election8");
   auto s = holdfast::open("memory:election8");

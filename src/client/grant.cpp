@@ -135,14 +135,15 @@ error grant::why_lost() const {
   if (auto session = owner_->usable(); !session) {
     return {errc::lost, text + ": " + session.error().message()};
   }
-  const std::string late = owner_->lateness();
-  const std::lock_guard hold(mutex_);
-  if (loss_) return {errc::lost, text + ": " + loss_->reason};
-  return {errc::lost, own_ ? text + ": " + not_extended(late) : text};
+  {
+    const std::lock_guard hold(mutex_);
+    if (loss_) return {errc::lost, text + ": " + loss_->reason};
+  }
+  return {errc::lost, own_ ? text + ": " + not_extended(owner_->lateness()) : text};
 }
 
 std::string grant::not_extended(const std::string& cause) const {
-  const std::string& limit = owner_->store().opened().extension_limit;
+  const std::string limit = owner_->engine().limit_on(leaving());
   return with_cause(with_cause("its lease was not extended in time", limit), cause);
 }
 
@@ -231,8 +232,26 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
   const user_code here;
   source.request_stop();
   if (told) told(told_of(first));
-  auto& events = owner_->events();
-  if (events.wanted()) events.emit(event::lost{name_, token_, first.why, first.reason});
+  if (owner_->events().wanted() && may_tell_loss()) tell_loss();
+}
+
+bool grant::may_tell_loss() {
+  const std::lock_guard hold(mutex_);
+  loss_waits_ = !announced_;
+  return announced_;
+}
+
+void grant::tell_loss() noexcept {
+  owner_->events().emit(event::lost{name_, token_, loss_->why, loss_->reason});
+}
+
+void grant::announced() {
+  {
+    const std::lock_guard hold(mutex_);
+    announced_ = true;
+    if (!loss_waits_) return;
+  }
+  tell_loss();
 }
 
 void grant::lost_by_engine(std::uint64_t attempt, const core::reply& r) {

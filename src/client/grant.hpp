@@ -75,6 +75,8 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   bool has_own_lease() const noexcept { return own_ != nullptr; }
   void lose_own_lease() noexcept;
   /// Has the alarm watch its own lease, if it has one; a second time changes nothing.
+  /// The observer has heard that it was granted, and hears now if it was lost since.
+  void announced();
   void guard();
 
   result<void> check(duration needed) const noexcept;
@@ -105,6 +107,8 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
     std::string reason;
   };
 
+  bool may_tell_loss();
+  void tell_loss() noexcept;
   error why_lost() const;
   /// For people: why a lease of its own ended.
   std::string not_extended(const std::string& cause) const;
@@ -138,6 +142,8 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   std::stop_source stop_{std::nostopstate};  // Made when first asked for.
   std::function<void(const error&)> told_;
   std::unique_ptr<const loss> loss_;  // The first that was heard of.
+  bool announced_{};                  // The observer has heard that it was granted.
+  bool loss_waits_{};                 // It is to hear of the loss behind that.
   std::uint64_t attempt_{};
   std::uint64_t watched_{};
 };

@@ -99,6 +99,28 @@ TEST_F(loss, a_beat_that_hangs_does_not_delay_the_signal) {
   let_go();
 }
 
+TEST_F(loss, is_told_behind_the_grant) {
+  struct slow : observer {
+    void on(const event::granted&) noexcept override {
+      hears.count_down();
+      std::this_thread::sleep_for(200ms);
+      heard = true;
+    }
+    void on(const event::lost&) noexcept override { too_early = !heard; }
+    std::latch hears{1};
+    std::atomic<bool> heard{}, too_early{};
+  };
+  const auto watcher = std::make_shared<slow>();
+  auto s = open_session(30s, watcher);
+  const std::jthread closer([&] {
+    watcher->hears.wait();
+    EXPECT_TRUE(s.close());
+  });
+  const auto held = s.acquire(lock_name("x"));
+  EXPECT_TRUE(watcher->heard);
+  EXPECT_FALSE(watcher->too_early);
+}
+
 TEST_F(loss, a_lock_that_was_lost_never_comes_back_and_the_session_neither) {
   engine_->drop_beats = true;
   auto s = open_session(1500ms);

@@ -118,6 +118,7 @@ result<lock> session::try_acquire(lock_name name, mode how) {
 }
 
 void session::acquire(lock_name name, acquire_options options, completion<lock> done) {
+  if (!done) detail::bad_access("an empty completion");
   const auto begun = begin(core_, std::move(name), std::move(options), done);
   if (!begun) done(begun.error());
 }

@@ -96,6 +96,7 @@ TEST(store, advises_a_ttl_and_leaves_no_session) {
   EXPECT_EQ(good->severity, finding::level::good) << good->text;
   EXPECT_NE(good->text.find("slowest of 20"), std::string::npos) << good->text;
   EXPECT_NE(good->text.find("within 34.302s"), std::string::npos) << good->text;
+  EXPECT_EQ(ops->advise_ttl(0ms).error(), errc::invalid_argument);
   EXPECT_EQ(ops->advise_ttl(1ms)->severity, finding::level::fault) << "no session may have it";
   const auto long_one = ops->advise_ttl(2h);
   EXPECT_EQ(long_one->severity, finding::level::fault);
@@ -153,6 +154,12 @@ TEST(mutex, a_wait_too_long_for_nanoseconds_has_no_limit) {
       waits([&] { return theirs.try_lock_until(chrono::steady_clock::time_point::max()); }));
   EXPECT_FALSE(waits([&] { return theirs.try_lock_for(chrono::seconds::min()); }));
   EXPECT_FALSE(waits([&] { return theirs.try_lock_until(chrono::sys_seconds::min()); }));
+}
+
+TEST(session, an_acquire_that_would_tell_nobody_stops_the_program) {
+  auto s = open("memory:untold");
+  ASSERT_TRUE(s);
+  EXPECT_DEATH(s->acquire(lock_name("x"), {}, completion<lock>{}), "an empty completion");
 }
 
 TEST(session, one_that_was_moved_from_stops_the_program_with_a_sentence) {

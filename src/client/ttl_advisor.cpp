@@ -73,6 +73,9 @@ std::string why_refused(const std::shared_ptr<store_core>& store, duration ttl, 
 result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
                            std::optional<duration> intended) {
   duration ttl = intended.value_or(store->default_ttl());
+  if (ttl <= duration::zero()) {
+    return error(errc::invalid_argument, "no session has a ttl of " + print_duration(ttl));
+  }
   const auto measured = measure(store, ttl);
   if (!measured) return measured.error();
   if (!intended && !store->names_ttl()) ttl = std::min(ttl, measured->limit);

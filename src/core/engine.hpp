@@ -301,6 +301,10 @@ class engine {
   /// asking; empty when nothing is. No I/O.
   virtual std::string trouble() const { return {}; }
 
+  /// For people: why a lock that is held, or was until now, is not extended any more although
+  /// nothing is wrong; empty where that is not so. No I/O.
+  virtual std::string limit_on(const leave_request&) const { return {}; }
+
   /// The calling thread waits until `until` opens; an engine that has a thread for its watches may
   /// use this one instead, so that a waiter is woken once and not twice. False, at once: it waits
   /// elsewhere. What notify() does happens on this thread, then.

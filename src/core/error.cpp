@@ -14,7 +14,7 @@ struct wording {
 wording words(errc e) noexcept {
   switch (e) {
     case errc::busy:
-      return {"busy", "somebody else holds it; nothing was changed"};
+      return {"busy", "it is held; nothing was changed"};
     case errc::timed_out:
       return {"timed_out", "the wait ran out while somebody else held it"};
     case errc::cancelled:

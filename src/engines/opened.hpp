@@ -52,8 +52,6 @@ struct opened {
   bool gives_tokens{true};  ///< False: that of every lock is zero.
   /// Its servers end what is not renewed: nobody has to look on until a ttl has passed.
   bool ends_by_itself{};
-  /// How often one lock is extended at most, a clause for people; empty: without a limit.
-  std::string extension_limit{};
   /// Why no session of this store can be broken, for people; empty: those proven dead can.
   std::string cannot_break{};
   /// What holds on this store and what does not, two sentences for people.

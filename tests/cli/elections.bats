@@ -89,6 +89,7 @@ assert terms == sorted(terms) and terms[-1] == int(open("term").read()), terms'
   until_true leads a
   kill -KILL $leader
   wait $leader || true
+  until_true eval '"$HOLDFAST" leader head; [[ $? == 75 ]]'
   rm -f go
   lead b --ttl 2s
   until_true leads b

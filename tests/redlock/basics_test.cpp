@@ -4,6 +4,7 @@
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
+#include <holdfast/election.hpp>
 #include <holdfast/redlock.hpp>
 #include <holdfast/store.hpp>
 
@@ -477,6 +478,9 @@ TEST(redlock_without_tokens, locks_are_plain_keys_and_deny_is_refused_by_name) {
   EXPECT_EQ(other.try_acquire(lock_name("a")).error(), errc::busy);
   EXPECT_TRUE(nodes.comes_to("a", 5));
   EXPECT_EQ(nodes[0].command({"DBSIZE"}).integer, 1);
+  EXPECT_EQ(election::open(nodes.url(query), lock_name("a"))->campaign("v").error(),
+            errc::unsupported)
+      << "it would wait in vain";
   auto view = store::open(nodes.url(query));
   ASSERT_TRUE(view) << view.error().message();
   EXPECT_EQ(view->deny(s.id(), "me", "why").error(), errc::unsupported);

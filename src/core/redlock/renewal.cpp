@@ -158,7 +158,7 @@ void renewal::expire(std::uint32_t g, time_point now, step& s) {
     const lock_state& l = locks_[slot];
     if (l.said <= now) l.own->expire(now);
     if (l.own->is_lost()) {
-      s.lost.push_back({{slot, l.generation}, errc::lost});
+      s.lost.push_back({{slot, l.generation}, errc::lost, l.extensions == 0});
       free_slot(slot);
     } else {
       x.ends = std::min(x.ends, l.said);
@@ -291,9 +291,11 @@ void renewal::apply(std::uint32_t slot, time_point now, step& s) {
   }
   l.said = until;
   if (!l.own->is_lost()) return;
-  s.lost.push_back({{slot, l.generation}, errc::lost});
+  s.lost.push_back({{slot, l.generation}, errc::lost, l.extensions == 0});
   free_slot(slot);
 }
+
+bool renewal::is_used_up(handle h) const { return lives(h) && locks_[h.slot].extensions == 0; }
 
 time_point renewal::deadline(std::uint32_t slot) const {
   if (active.per_node_deadlines) return majority_deadline(row(slot));

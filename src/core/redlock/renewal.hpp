@@ -87,6 +87,7 @@ class renewal {
   struct loss {
     handle lock;
     errc why{errc::lost};  ///< lost, or denied.
+    bool used_up{};        ///< It was in its last extension.
   };
   struct step {
     std::vector<batch> send{};
@@ -125,6 +126,8 @@ class renewal {
   std::size_t size() const noexcept { return live_; }
   /// Where it is known to be now.
   node_set nodes_of(handle h) const;
+  /// No further extension may begin.
+  bool is_used_up(handle h) const;
   time_point deadline_of(handle h) const;
   /// Until when a majority of nodes keeps the session's record; time_point::min() before any
   /// answer.

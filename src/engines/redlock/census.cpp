@@ -19,6 +19,7 @@ constexpr unsigned page_size = 100;
 constexpr duration patience = 10s;
 /// For a node that is slower than a majority; far longer than a busy one needs for a page.
 constexpr duration grace_min = 100ms;
+constexpr duration grace_in_doubt = 1s;
 
 std::int64_t number(std::string_view text) {
   std::int64_t n{};
@@ -100,13 +101,38 @@ void census::read(node_index i, const io::redis_answer& a) {
 
 void census::went_on(std::unique_lock<std::mutex> hold) {
   const bool last = pending_.empty();
-  if (!last && complete_.size() == cluster_->majority() && timer_ == 0) {
-    const time_point now = clock::now();
-    timer_ = cluster_->loop().at(now + std::max(grace_min, now - began_),
-                                 [self = shared_from_this()] { self->end(); });
-  }
+  if (!last && complete_.size() == cluster_->majority() && timer_ == 0) hurry(grace_min);
   hold.unlock();
   if (last) end();
+}
+
+/// Under the mutex.
+void census::hurry(duration least) {
+  const time_point now = clock::now();
+  timer_ = cluster_->loop().at(now + std::max(least, now - began_),
+                               [self = shared_from_this()] { self->late(); });
+}
+
+/// A node that is only slow is no reason to show a lock that no majority has.
+void census::late() {
+  {
+    const std::lock_guard hold(mutex_);
+    if (over_) return;
+    const auto in_doubt = [this](const auto& l) { return is_doubtful(l.second); };
+    if (!std::exchange(waited_, true) && std::ranges::any_of(locks_, in_doubt)) {
+      return hurry(grace_in_doubt);
+    }
+  }
+  end();
+}
+
+/// Under the mutex: no majority has it, and with those that are not looked through one may.
+bool census::is_doubtful(const std::map<std::string, found_lock>& of_name) const {
+  const std::size_t enough = cluster_->majority();
+  const auto has_it = [&](const auto& v) { return v.second.on.size() >= enough; };
+  if (std::ranges::any_of(of_name, has_it)) return false;
+  return std::ranges::any_of(
+      of_name, [&](const auto& v) { return (v.second.on | pending_).size() >= enough; });
 }
 
 void census::end() {

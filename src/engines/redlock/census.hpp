@@ -14,7 +14,8 @@ namespace holdfast::engines::redlock {
 
 /// Looks through all nodes, page by page, for sessions and locks, and puts together what a majority
 /// has, or may have while some nodes cannot be looked through. A node that hangs delays it little:
-/// once a majority has been looked through, the others get as long again, and no less than 100 ms.
+/// once a majority has been looked through, the others get as long again, and no less than 100 ms,
+/// or a second where they could tell whether a majority has a lock.
 /// Not one moment: what changes meanwhile may be missed or be old.
 ///
 /// Thread safety: start() once; it keeps itself alive.
@@ -34,6 +35,9 @@ class census final : public std::enable_shared_from_this<census> {
   void add(node_index i, const page& p);
   /// What follows when a node has been looked through, or cannot be.
   void went_on(std::unique_lock<std::mutex> hold);
+  void hurry(duration least);
+  void late();
+  bool is_doubtful(const std::map<std::string, found_lock>& of_name) const;
   void end();
   void note_trouble(node_index i, fault why, const io::redis_answer& a);
   core::listing incomplete(const result<void>& verdict) const;
@@ -48,6 +52,7 @@ class census final : public std::enable_shared_from_this<census> {
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   bool over_{};
+  bool waited_{};          ///< For those that are late.
   std::uint64_t timer_{};  ///< Of the last to be looked through.
   node_set pending_;
   node_set complete_;

@@ -179,6 +179,13 @@ void cluster::missed(node_index i, time_point at) noexcept {
   m.missed_last.store(now, std::memory_order_relaxed);
 }
 
+bool cluster::majority_answers() const noexcept {
+  const auto answers = std::ranges::count_if(members_, [](const auto& m) {
+    return m->silent_since.load(std::memory_order_relaxed) == heard;
+  });
+  return static_cast<std::size_t>(answers) >= majority();
+}
+
 node_set cluster::worth_asking(node_set voters, duration timeout) const noexcept {
   node_set rest = voters;
   for_each(voters, [&](node_index i) {

@@ -64,7 +64,8 @@ std::string cluster::silent() const {
     const member& m = *members_[i];
     std::string more = why ? why->message() : m.refusal;
     if (more.empty()) more = m.unreadable.empty() ? m.look_refusal : m.unreadable;
-    if (more.empty() && m.judged && !admission_.keepers().has(i)) {
+    const bool seen = admission_.standing_of(i) != admission::standing::away;
+    if (more.empty() && seen && !admission_.keepers().has(i)) {
       more = addresses_[i] + " " + admission_.explain(i, clock::now());
     }
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;

@@ -21,8 +21,8 @@ using core::redlock::owed_release;
 /// The number of a connection that cannot be told: equal to no other.
 constexpr auto no_connection = std::numeric_limits<std::uint64_t>::max();
 
-/// Who releases waits no less than this: a majority that is only busy has done it soon, and who
-/// waits for the lock may have it long before. Far longer than a busy node needs.
+/// Who releases waits no less than this, unless a majority hangs already: one that is only busy has
+/// done it soon, and who waits for the lock may have it long before.
 constexpr duration patience_min = std::chrono::milliseconds{250};
 
 owed_release make(const placed_key& key, duration timeout) {
@@ -108,7 +108,8 @@ void debt::start(settled then) {
   {
     const std::lock_guard hold(mutex_);
     const time_point now = clock::now();
-    patience_ = now + std::max(timeout_, patience_min);
+    const bool is_worth_it = cluster_->majority_answers();
+    patience_ = now + (is_worth_it ? std::max(timeout_, patience_min) : timeout_);
     then_ = std::move(then);
     step s = machine_.start(up(), now);
     send(s, now);

@@ -34,7 +34,8 @@ class debt final : public io::redis_receiver,
                         placed_key key, duration timeout, settled then);
 
   /// Sends; `then` runs once: as soon as the lock is free, or after the timeout, but no sooner than
-  /// 250 ms. On the loop's thread, or before this returns; may be empty.
+  /// 250 ms where a majority answered until now. On the loop's thread, or before this returns; may
+  /// be empty.
   void start(settled then);
 
   void answered(std::uint64_t tag, const io::redis_answer& a) override;

@@ -164,6 +164,11 @@ void redlock_engine::deny(const core::deny_request& r, core::on<core::deny_reply
 
 std::string redlock_engine::trouble() const { return cluster_->silent(); }
 
+std::string redlock_engine::limit_on(const core::leave_request& r) const {
+  const auto k = find(r.id);
+  return k && k->is_used_up(r.request) ? cluster_->set().extension_limit() : std::string();
+}
+
 std::unique_ptr<core::watch_handle> redlock_engine::watch(const core::watch_request& r,
                                                           std::function<void()> notify) {
   auto n = std::make_shared<io::notice>(std::move(notify));

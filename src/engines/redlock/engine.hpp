@@ -35,6 +35,7 @@ class redlock_engine final : public core::engine,
   void take(const core::take_request& r, core::on<core::take_reply> done) override;
   void deny(const core::deny_request& r, core::on<core::deny_reply> done) override;
   std::string trouble() const override;
+  std::string limit_on(const core::leave_request& r) const override;
   std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
                                             std::function<void()> notify) override;
   bool lend(core::parking& until) override;

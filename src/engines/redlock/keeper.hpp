@@ -36,6 +36,8 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void leave(std::uint64_t request, core::on<core::leave_reply> done);
   void confirm(std::uint64_t request, core::on<core::queue_view> done);
   void close(core::on<core::reply> done);
+  /// The lock is, or was, in its last extension.
+  bool is_used_up(std::uint64_t request) const;
 
   /// `who` is fired when confirm(request) has something new to say.
   void watch(std::uint64_t request, const std::shared_ptr<io::notice>& who);
@@ -52,6 +54,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     std::shared_ptr<contender> taker{};
     core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
     core::reply verdict{};                ///< over: what confirm says; contending: its text.
+    bool used_up{};                       ///< lost: in its last extension.
     bool unheard{};                       ///< That text is newer than what was confirmed.
     core::redlock::renewal::handle handle{};
     placed_key key{};  ///< Begins with what a renewal reads, as does the handle before it.
@@ -136,7 +139,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   const core::session_record draft_;
   const duration timeout_;
 
-  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
+  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::optional<renewal> renewal_;
   entry_table entries_;
   std::vector<entry*> by_slot_;  ///< Of each slot of the renewal; null where it was erased.

@@ -100,17 +100,26 @@ void keeper::forget(const entry& e) noexcept {
   if (slot < by_slot_.size() && by_slot_[slot] == &e) by_slot_[slot] = nullptr;
 }
 
+bool keeper::is_used_up(std::uint64_t request) const {
+  const std::lock_guard hold(mutex_);
+  const entry* e = entries_.find(request);
+  if (e == nullptr) return false;
+  return e->used_up || (e->is == state::held && renewal_->is_used_up(e->handle));
+}
+
 void keeper::lose(const renewal::loss& l, jobs& after) {
   entry* e = find(l.lock);
   if (e == nullptr || e->is != state::held) return;
   e->is = state::lost;
+  e->used_up = l.used_up;
   core::reply why;
   why.what = l.why == errc::denied ? status::denied : status::gone;
   why.text = l.why == errc::denied
                  ? "the session was denied by an operator"
                  : "too few nodes still have the lock: their keys are gone or were not extended in "
                    "time";
-  for (const std::string& more : {cluster_->set().extension_limit(), cluster_->silent()}) {
+  const std::string limit = l.used_up ? cluster_->set().extension_limit() : "";
+  for (const std::string& more : {limit, cluster_->silent()}) {
     if (l.why != errc::denied && !more.empty()) why.text += "; " + more;
   }
   if (e->listener) after.push_back([who = e->listener, why] { who->lost(why); });

@@ -47,7 +47,6 @@ result<opened> open_redlock(const core::store_url& url, missing) {
   o.ends_by_itself = true;
   o.counts_beats = false;
   o.gives_tokens = s->tokens;
-  o.extension_limit = s->extension_limit();
   o.cannot_break =
       "redlock keys end by themselves, each with its ttl, and no sooner unless their holder "
       "releases them";
