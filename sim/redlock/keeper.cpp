@@ -127,7 +127,7 @@ void keeper::reopen(node_index i) {
         return h.server.open(session, ttl, nonce);
       },
       [this, i](const node::answer* a, std::uint64_t) {
-        renewal_.reopened(i, a != nullptr && a->number == 1);
+        follow(renewal_.reopened(i, a != nullptr && a->number == 1, of_.local()));
       });
 }
 

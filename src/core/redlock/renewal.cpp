@@ -353,9 +353,20 @@ renewal::step renewal::session_missing(node_index i) {
   return finish(std::move(s));
 }
 
-void renewal::reopened(node_index i, bool done) {
+renewal::step renewal::reopened(node_index i, bool done, time_point now) {
+  step s;
   reopening_.remove(i);
-  if (done) missing_.remove(i);
+  if (!done || over_) return finish(std::move(s));
+  missing_.remove(i);
+  // What a majority confirmed while it had no record need not wait for the next batch.
+  for (const group& g : groups_) {
+    for (const sent_batch& b : g.sent) {
+      for (std::size_t k = 0; b.answered.has(i) && k < b.locks.size(); ++k) {
+        if (lives(b.locks[k]) && row(b.locks[k].slot)[i] == never) repair_after(b, k, now, s);
+      }
+    }
+  }
+  return finish(std::move(s));
 }
 
 node_set renewal::nodes_of(handle h) const {

@@ -121,7 +121,7 @@ class renewal {
   /// written, and the next batch may be far.
   step session_missing(node_index i);
   /// The session's record is on `i` again, or could not be written there.
-  void reopened(node_index i, bool done);
+  step reopened(node_index i, bool done, time_point now);
 
   std::size_t size() const noexcept { return live_; }
   /// Where it is known to be now.

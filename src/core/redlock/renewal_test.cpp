@@ -265,12 +265,34 @@ TEST(renewal, a_missing_session_drops_the_node_and_is_written_again_by_a_majorit
   s = x.r.answered(b.number, 2, says({true}), t0 + 2s);
   EXPECT_EQ(s.reopen, node_set::only(0));
   EXPECT_TRUE(s.repairs.empty()) << "not before the session is there";
-  x.r.reopened(0, true);
+  s = x.r.reopened(0, true, t0 + 2s);
+  ASSERT_EQ(s.repairs.size(), 1U) << "the next batch may be far";
+  EXPECT_EQ(s.repairs[0].node, 0U);
   const auto c = x.send(t0 + 4s);
   x.r.answered(c.number, 0, says({false}), t0 + 4s);
   x.r.answered(c.number, 1, says({true}), t0 + 4s);
-  s = x.r.answered(c.number, 2, says({true}), t0 + 4s);
-  EXPECT_EQ(s.repairs.size(), 1U);
+  EXPECT_TRUE(x.r.answered(c.number, 2, says({true}), t0 + 4s).repairs.empty()) << "under way";
+}
+
+TEST(renewal, a_record_that_is_back_repairs_only_what_a_majority_confirmed_and_still_counts) {
+  for (const bool confirmed : {false, true}) {
+    held_locks x(5);
+    x.add();
+    const auto b = x.send(t0 + 2s);
+    x.r.answered(b.number, 0, says({}, there::missing), t0 + 2s);
+    for (node_index i = 1; i < 4; ++i) {
+      if (confirmed || i != 3) x.r.answered(b.number, i, says({true}), t0 + 2s);
+    }
+    EXPECT_EQ(x.r.reopened(0, true, t0 + 3s).repairs.size(), confirmed ? 1U : 0U);
+    EXPECT_TRUE(x.r.reopened(0, true, t0 + 3s).repairs.empty()) << "it is under way";
+  }
+  held_locks x(3);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({}, there::missing), t0 + 2s);
+  for (node_index i = 1; i < 3; ++i) x.r.answered(b.number, i, says({true}), t0 + 2s);
+  EXPECT_TRUE(x.r.reopened(0, false, t0 + 2s).repairs.empty()) << "it is not back";
+  EXPECT_TRUE(x.r.reopened(0, true, t0 + 2s + ttl).repairs.empty()) << "the lease is over";
 }
 
 TEST(renewal, a_session_that_a_refused_lock_finds_missing_is_written_again_once) {
@@ -279,7 +301,7 @@ TEST(renewal, a_session_that_a_refused_lock_finds_missing_is_written_again_once)
   EXPECT_EQ(x.r.session_missing(2).reopen, node_set::only(2));
   EXPECT_TRUE(x.r.session_missing(2).reopen.empty()) << "it is on its way";
   EXPECT_TRUE(x.r.nodes_of(h).has(2)) << "the answer was about another lock";
-  x.r.reopened(2, false);
+  x.r.reopened(2, false, t0);
   EXPECT_EQ(x.r.session_missing(2).reopen, node_set::only(2));
 }
 

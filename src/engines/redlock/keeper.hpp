@@ -116,7 +116,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void send_batch(const renewal::batch& b);
   void write_batch(std::string_view nonce, const std::vector<held_key>& locks);
   void send_repair(const renewal::repair& r, jobs& after);
-  void reopen(node_index i, bool again);
+  void reopen(node_index i, bool again, jobs& after);
   void recorded(node_index i, const wire::reply* r, bool again);
   void batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
                       time_point sent);

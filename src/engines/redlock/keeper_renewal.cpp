@@ -73,7 +73,7 @@ void keeper::beat(std::uint64_t attempt, core::on<core::beat_reply> done) {
 void keeper::carry_out(renewal::step s, jobs& after) {
   for (const auto& b : s.send) send_batch(b);
   for (const auto& r : s.repairs) send_repair(r, after);
-  for_each(s.reopen, [this](node_index i) { reopen(i, false); });
+  for_each(s.reopen, [&](node_index i) { reopen(i, false, after); });
   for (const auto& h : s.shortened) {
     if (const entry* e = find(h); e != nullptr && e->listener) {
       after.push_back([who = e->listener] { who->shortened(); });
@@ -307,10 +307,10 @@ class keeper::record_receiver final : public io::redis_receiver {
 
 /// Under the mutex, so that the close of the session is sent behind it: the session's record again
 /// on a node that lost it.
-void keeper::reopen(node_index i, bool again) {
+void keeper::reopen(node_index i, bool again, jobs& after) {
   const auto voting = cluster_->now_voting();
   if (!cluster_->set().tokens || !voting->keepers.has(i)) {
-    return renewal_->reopened(i, !cluster_->set().tokens);
+    return carry_out(renewal_->reopened(i, !cluster_->set().tokens, clock::now()), after);
   }
   const std::string bytes = record_bytes(i, *voting);
   io::redis_connection::command c;
@@ -318,25 +318,34 @@ void keeper::reopen(node_index i, bool again) {
   c.deadline = clock::now() + batch_limit(draft_.ttl);
   c.receiver = std::make_shared<record_receiver>(weak_from_this(), again);
   c.tag = i;
-  if (!cluster_->send(i, c)) renewal_->reopened(i, false);
+  if (!cluster_->send(i, c)) carry_out(renewal_->reopened(i, false, clock::now()), after);
 }
 
 void keeper::recorded(node_index i, const wire::reply* r, bool again) {
   const fault why = r == nullptr ? fault::silent : replies::open(*r);
   const bool forgot = why == fault::script_missing;
   if (forgot) cluster_->load_again(i);
-  const std::lock_guard hold(mutex_);
-  if (closed_ || !renewal_) return;  // The record is being deleted.
-  if (forgot && !again) return reopen(i, true);
-  renewal_->reopened(i, why == fault::none);
+  jobs after;
+  {
+    const std::lock_guard hold(mutex_);
+    if (closed_ || !renewal_) return;  // The record is being deleted.
+    if (forgot && !again) {
+      reopen(i, true, after);
+    } else {
+      carry_out(renewal_->reopened(i, why == fault::none, clock::now()), after);
+    }
+  }
+  run(after);
 }
 
 void keeper::unrecorded(node_set where) {
-  const std::lock_guard hold(mutex_);
-  if (closed_ || denied_ || !renewal_) return;
-  for_each(where, [this](node_index i) {
-    for_each(renewal_->session_missing(i).reopen, [this](node_index j) { reopen(j, false); });
-  });
+  jobs after;
+  {
+    const std::lock_guard hold(mutex_);
+    if (closed_ || denied_ || !renewal_) return;
+    for_each(where, [&](node_index i) { carry_out(renewal_->session_missing(i), after); });
+  }
+  run(after);
 }
 
 // ---- the session's own beats ----
