@@ -150,7 +150,7 @@ load redlock_servers
   hold_it
   in_background run x --wait 60s -- true 2>said
   waiter=$pid
-  until_true eval '"$HOLDFAST" ls --sessions | grep -q " $waiter \| .*:$waiter "'
+  until_true eval '"$HOLDFAST" ls --sessions | grep -q ":$waiter "'
   id=$("$HOLDFAST" ls --sessions | sed -n "s/^\([0-9a-f]*\) .*:$waiter .*/\1/p")
   expect 0 holdfast deny --session "$id" --why 'not you'
   code=0

@@ -92,6 +92,11 @@ class zookeeper_store final : public served_store {
 };
 #endif
 
+template <class Store>
+std::unique_ptr<served_store> make(const std::string&) {
+  return std::make_unique<Store>();
+}
+
 }  // namespace
 
 std::vector<store_kind> local_stores() {
@@ -107,23 +112,13 @@ std::vector<store_kind> local_stores() {
 std::vector<store_kind> all_stores() {
   std::vector<store_kind> all = local_stores();
 #if defined(HOLDFAST_WITH_ETCD)
-  all.push_back({"etcd",
-                 [](const std::string&) -> std::unique_ptr<served_store> {
-                   return std::make_unique<etcd_store>();
-                 },
-                 std::chrono::seconds{1}});
+  all.push_back({"etcd", make<etcd_store>, std::chrono::seconds{1}});
 #endif
 #if defined(HOLDFAST_WITH_REDIS)
-  all.push_back({"redis", [](const std::string&) -> std::unique_ptr<served_store> {
-                   return std::make_unique<redis_store>();
-                 }});
+  all.push_back({"redis", make<redis_store>});
 #endif
 #if defined(HOLDFAST_WITH_ZOOKEEPER)
-  all.push_back({"zookeeper",
-                 [](const std::string&) -> std::unique_ptr<served_store> {
-                   return std::make_unique<zookeeper_store>();
-                 },
-                 std::chrono::seconds{1}});
+  all.push_back({"zookeeper", make<zookeeper_store>, std::chrono::seconds{1}});
 #endif
   return all;
 }
@@ -131,11 +126,7 @@ std::vector<store_kind> all_stores() {
 std::vector<store_kind> all_stores_and_redlock() {
   std::vector<store_kind> all = all_stores();
 #if defined(HOLDFAST_WITH_REDLOCK)
-  all.push_back({"redlock",
-                 [](const std::string&) -> std::unique_ptr<served_store> {
-                   return std::make_unique<redlock_store>();
-                 },
-                 std::chrono::seconds{1}});
+  all.push_back({"redlock", make<redlock_store>, std::chrono::seconds{1}});
 #endif
   return all;
 }

@@ -458,9 +458,11 @@ TEST_F(redlock_basics, a_lock_is_lost_when_its_extensions_are_used_up) {
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
   std::promise<std::string> told;
-  l->on_lost([&](const error& why) { told.set_value(why.message()); });
+  l->on_lost([&](const error& e) { told.set_value(e.message()); });
   const std::string limit = "extended at most 1 time (extensions=1 in the store's URL)";
-  EXPECT_THAT(told.get_future().get(), HasSubstr(limit));
+  auto why = told.get_future();
+  ASSERT_EQ(why.wait_for(30s), std::future_status::ready);
+  EXPECT_THAT(why.get(), HasSubstr(limit));
   EXPECT_EQ(l->check().error(), errc::lost);
   EXPECT_THAT(l->check().error().message(), HasSubstr(limit));
   EXPECT_GT(s.remaining(), 0s);

@@ -31,14 +31,15 @@ struct settings {
   duration max_ttl{};
   bool max_ttl_given{};  ///< By the URL, else it is the default.
   std::optional<duration> node_timeout{};
-  std::uint32_t extensions{no_limit};   ///< How often one lock may be extended.
-  std::string extension_limit() const;  ///< For people: a clause; empty without a limit.
-  std::string config_hash{};            ///< Of the list of nodes: equal for equal lists.
-  std::string url{};                    ///< Canonical, without secrets.
-  std::string identity{};               ///< Of the servers and the database, however they are used.
+  std::uint32_t extensions{no_limit};  ///< How often one lock may be extended.
+  std::string config_hash{};           ///< Of the list of nodes: equal for equal lists.
+  std::string url{};                   ///< Canonical, without secrets.
+  std::string identity{};              ///< Of the servers and the database, however they are used.
 
   /// The node timeout for locks of this ttl: ttl/200 between 5 and 50 ms unless the URL says.
   duration timeout_for(duration lease) const noexcept;
+  /// The limit on extensions, a clause for people; empty without one.
+  std::string extension_limit() const;
 };
 
 /// Reads the URL, the password file and the certificates; connects to nothing.
