@@ -138,10 +138,12 @@ break_takes_the_dead_alone() {
 # The guardian and all that it guards: dead, and their files closed, when this returns.
 kill_all_marked() {
   local pids pid
-  pids=$(marked)
-  kill -KILL $pids
+  # Again: the command may have started something after it was looked at.
+  until pids=$(marked); [[ -z $pids ]]; do
+    kill -KILL $pids 2>/dev/null || true
+    for pid in $pids; do until_true has_ended "$pid"; done
+  done
   wait "$holder" || true
-  for pid in $pids; do until_true has_ended "$pid"; done
 }
 
 # A killed process is without an environment before its files are closed.
