@@ -178,6 +178,21 @@ TEST(redlock_network, all_later_than_the_node_timeout_leave_nothing_behind) {
   }));
 }
 
+/// Fault matrix: a node that has missed grants, and replies of all after more than half of the node
+/// timeout | a free lock is granted at the first try, though its token takes a second round trip
+TEST(redlock_network, a_token_that_takes_a_second_round_trip_has_the_time_for_it) {
+  far_nodes far(3, {}, 60s);
+  session s = far.nodes.open("ttl=40s&node_timeout=1s");
+  far.nodes[1].command({"HINCRBY", "holdfast:node", "floor", "1000"});
+  far.nodes.kill(2);
+  for (const auto& p : far.links) p->delay(600ms);
+  const auto began = clock::now();
+  auto l = s.try_acquire(lock_name("a"));
+  EXPECT_TRUE(l) << l.error().message();
+  EXPECT_GE(clock::now() - began, 1200ms);
+  for (const auto& p : far.links) p->delay(0ms);
+}
+
 /// Fault matrix: replies to a release a little later than the node timeout | it is told as done
 TEST(redlock_network, a_release_that_is_confirmed_late_is_not_told_as_undone) {
   far_nodes far(3, {}, 60s);

@@ -50,6 +50,7 @@ attempt::step attempt::raised(node_index i, token to, const node_vote& v, time_p
     confirmed_.add(i);
   } else {
     gone_.add(i);
+    if (v.what == vote::taken) robbed_.add(i);
   }
   return decide(now);
 }
@@ -156,7 +157,7 @@ errc attempt::reason(node_set pending) const noexcept {
   if (more_than_spare(fault::permission)) return errc::invalid_argument;
   if (more_than_spare(fault::counter_full)) return errc::damaged;
   const bool reached = config_.nodes - (granted_ | taken_ | pending).size() <= most;
-  return reached && !(taken_ | gone_).empty() ? errc::busy : errc::unavailable;
+  return reached && !(taken_ | robbed_).empty() ? errc::busy : errc::unavailable;
 }
 
 std::optional<duration> attempt::holder_left() const noexcept {
@@ -193,12 +194,17 @@ error attempt::failure(std::string_view subject, std::span<const std::string> ad
   }
   if (meets_endless()) text.append("; ").append(endless_key);
   if (too_late_) text += "; the answers took longer than a ttl of " + print_duration(config_.ttl);
+  const auto name_of = [&](node_index i) {
+    return "; " + (i < addresses.size() ? addresses[i] : "node " + std::to_string(i + 1)) + " ";
+  };
   for_each(node_set::all(config_.nodes) - granted_ - taken_, [&](node_index i) {
     const bool silent = votes_[i].why == fault::none;
     // Decided early: whoever had not answered yet was not waited for.
     if (silent && (why_ == errc::busy || !timed_out_)) return;
-    text += "; " + (i < addresses.size() ? addresses[i] : "node " + std::to_string(i + 1)) + " ";
-    text += action_on(silent ? fault::silent : votes_[i].why).text;
+    text += name_of(i) + action_on(silent ? fault::silent : votes_[i].why).text;
+  });
+  for_each(timed_out_ ? gone_ | raising_ : gone_, [&](node_index i) {
+    text += name_of(i) + (robbed_.has(i) ? "has lost it since" : "did not confirm the token");
   });
   return {why_, std::move(text)};
 }

@@ -111,7 +111,8 @@ class attempt {
   node_set answered_;
   node_set granted_;
   node_set taken_;
-  node_set gone_;  ///< Granted, and then a raise was not done there.
+  node_set gone_;    ///< Granted, and then a raise was not done there.
+  node_set robbed_;  ///< Those of them where the raise did not find our value.
   node_set confirmed_;
   node_set raising_;  ///< A raise to token_ is under way.
   token token_{};

@@ -275,6 +275,21 @@ TEST(attempt, a_raise_has_a_node_timeout_of_its_own) {
   EXPECT_TRUE(r.a.tick(t0 + 90ms).decided);
 }
 
+/// Nobody else has it, or tried to get it.
+TEST(attempt, a_raise_that_is_not_answered_is_no_holder) {
+  round r(3);
+  r.fails(2, fault::unreachable).granted(0, 1).granted(1, 2);
+  r.last = r.a.raised(0, token{2}, node_vote::of(fault::silent), t0 + 51ms);
+  EXPECT_EQ(r.a.current(), state::failed);
+  EXPECT_EQ(r.why(), errc::unavailable);
+  EXPECT_NE(r.why().message().find("a:1 did not confirm the token"), std::string::npos);
+  round late(3);
+  late.fails(2, fault::unreachable).granted(0, 1).granted(1, 2);
+  late.last = late.a.tick(t0 + 51ms);
+  EXPECT_EQ(late.why(), errc::unavailable);
+  EXPECT_NE(late.why().message().find("a:1 did not confirm the token"), std::string::npos);
+}
+
 TEST(attempt, counters_out_of_range_are_no_grants) {
   round r(3);
   r.granted(0, 0).granted(1, token_max.value + 1);

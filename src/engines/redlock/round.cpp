@@ -126,8 +126,9 @@ void round::raise(step& s) {
   const token to = attempt_->chosen();
   const node_set which = std::exchange(s.raise, {});
   std::string bytes;
+  raise_deadline_ = clock::now() + order_.timeout;
   io::redis_connection::command c;
-  c.deadline = deadline_;
+  c.deadline = raise_deadline_;
   c.receiver = shared_from_this();
   for_each(which, [&](node_index i) {
     bytes.clear();
@@ -146,7 +147,8 @@ node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
   using outcome = io::redis_answer::outcome;
   if (a.what == outcome::not_sent) return node_vote::of(fault::unreachable);
   if (a.what == outcome::unknown) {
-    return node_vote::of(a.at >= deadline_ ? fault::silent : fault::connection_lost);
+    const time_point due = is_raise ? raise_deadline_ : deadline_;
+    return node_vote::of(a.at >= due ? fault::silent : fault::connection_lost);
   }
   node_vote v;
   if (!cluster_->set().tokens) {

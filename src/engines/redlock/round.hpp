@@ -111,6 +111,7 @@ class round final : public io::redis_receiver,
   node_set answered_;  ///< The acquire's fate there is known.
   node_set taken_;
   time_point deadline_{};
+  time_point raise_deadline_{};  ///< Of the last raise.
   time_point decided_at_{};  ///< Until its owner is told, as the next one.
   node_set owes_{};          ///< Where it is to be released.
   std::uint64_t newest_token_{};
