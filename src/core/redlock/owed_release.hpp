@@ -59,6 +59,8 @@ class owed_release {
   step tick(time_point now);
 
   node_set owed() const noexcept { return owed_; }
+  /// Those that it was told are connected.
+  node_set up() const noexcept { return up_; }
   time_point until() const noexcept { return until_; }
   outcome result() const noexcept;
 

@@ -181,7 +181,7 @@ void cluster::missed(node_index i, time_point at) noexcept {
 
 bool cluster::majority_answers() const noexcept {
   const auto answers = std::ranges::count_if(members_, [](const auto& m) {
-    return m->silent_since.load(std::memory_order_relaxed) == heard;
+    return m->connection->is_up() && m->silent_since.load(std::memory_order_relaxed) == heard;
   });
   return static_cast<std::size_t>(answers) >= majority();
 }

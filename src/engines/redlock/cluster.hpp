@@ -123,7 +123,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     auto& since = members_[i]->silent_since;
     if (since.load(std::memory_order_relaxed) != heard) since.store(heard);
   }
-  /// No deadline has passed at a majority since its nodes answered last.
+  /// A majority is connected, and no deadline has passed there since its nodes answered last.
   bool majority_answers() const noexcept;
   /// `voters` without those that are silent, while that leaves a majority.
   node_set worth_asking(node_set voters, duration timeout) const noexcept;

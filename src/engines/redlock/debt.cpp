@@ -178,8 +178,11 @@ void debt::conclude(step s) {
   // Answers, or the end of waiting for them, come by themselves; for all else somebody has to wake.
   const node_set idle = machine_.owed() - under_way_;
   if (idle.empty()) return;
-  const bool away = !(idle - up()).empty();
+  const bool away = !(idle - (up() & machine_.up())).empty();
   if (away && !std::exchange(listens_, true)) cluster_->listen(weak_from_this());
+  // Who came up before that has told nobody here.
+  const node_set came = (idle & up()) - machine_.up();
+  if (!came.empty()) return conclude(machine_.connected(came.first(), clock::now()));
   const time_point next = then_ ? std::min(s.wake, patience_) : s.wake;
   if (away || next < machine_.until() || then_) wake_at(next);
 }
