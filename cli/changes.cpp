@@ -1,7 +1,5 @@
 #include "cli/changes.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <map>
 #include <tuple>
 
@@ -56,11 +54,6 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
     }
   }
   return found;
-}
-
-duration pause_after_looks(duration last, duration before) noexcept {
-  constexpr duration least = std::chrono::milliseconds{50};
-  return std::max(least, 9 * std::min(last, before));
 }
 
 }  // namespace holdfast::cli

@@ -44,19 +44,5 @@ TEST(changes, nothing_changed_is_nothing) {
   EXPECT_TRUE(changes_between(with({entry(1, 1, true)}), with({entry(1, 1, true)})).empty());
 }
 
-TEST(changes, a_store_that_takes_long_is_left_alone_nine_times_that) {
-  using namespace std::chrono_literals;
-  EXPECT_EQ(pause_after_looks(0s, duration::max()), 50ms);
-  EXPECT_EQ(pause_after_looks(1ms, 1ms), 50ms);
-  EXPECT_EQ(pause_after_looks(2s, duration::max()), 18s);
-  EXPECT_EQ(pause_after_looks(2s, 2s), 18s);
-}
-
-TEST(changes, a_store_that_stood_still_once_is_looked_at_as_before) {
-  using namespace std::chrono_literals;
-  EXPECT_EQ(pause_after_looks(4s, 1ms), 50ms);
-  EXPECT_EQ(pause_after_looks(1ms, 4s), 50ms);
-}
-
 }  // namespace
 }  // namespace holdfast::cli

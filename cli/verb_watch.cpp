@@ -76,13 +76,10 @@ int print_changes(const snapshot& before, const snapshot& after, bool json) {
 }
 
 int follow(store& st, bool json, const report& out) {
-  duration took_before = duration::max();
   std::optional<snapshot> before;
   while (true) {
-    const time_point began = clock::now();
     auto now = st.list();
     if (!now) return fail_in(st.url(), now.error(), out);
-    const duration took = clock::now() - began;
     // Where other things can be seen than before, what is gone may be held.
     const bool anew = !before || before->lacks.empty() != now->lacks.empty();
     if (anew) warn_of_gaps(st.url(), *now, out);
@@ -91,8 +88,7 @@ int follow(store& st, bool json, const report& out) {
     if (code != 0) return code;
     before = std::move(*now);
     // To ask whether anything has changed takes as long as to look.
-    const duration pause = pause_after_looks(took, std::exchange(took_before, took));
-    if (const auto end = pause_while_read(pause, out)) return *end;
+    if (const auto end = pause_while_read(before->rest, out)) return *end;
   }
 }
 

@@ -79,6 +79,11 @@ struct snapshot {
   /// For people: why locks may be held that are not in it, as on a Redlock store without a majority
   /// that votes; empty when nothing is known to be missing.
   std::string lacks{};
+  /// How long to leave the store alone for who looks again and again: nine times as long as it
+  /// needed for this look or for the one before, the shorter of the two, and no less than 50 ms. So
+  /// a change in a small store is seen at once, and a large one is busy with that for a tenth of
+  /// the time. store::wait_for_change() does so by itself.
+  duration rest{};
 };
 
 }  // namespace holdfast

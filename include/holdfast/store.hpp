@@ -103,7 +103,7 @@ class HOLDFAST_EXPORT store {
   /// Waits until what list() shows may have changed since the last list() or wait_for_change() of
   /// this object, at most `wait` and the look under way then: true when it may have, false when the
   /// time is over or `stop` was requested. May be true without a change. Zero asks once.
-  /// It looks up to 20 times a second, and at most a tenth of its time.
+  /// It looks up to 20 times a second, and at most a tenth of its time: snapshot::rest.
   result<bool> wait_for_change(duration wait, std::stop_token stop = {});
 
   /// Ends a session's right to beat, by blacklist: from now on its heartbeats are refused, and its

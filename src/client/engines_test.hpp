@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -74,7 +75,10 @@ class wrapped_engine : public core::engine {
   void list(core::on<core::listing> d) override {
     ++listings;
     if (before_listing) before_listing();
-    to_->list(std::move(d));
+    to_->list([d = std::move(d), n = needed](core::listing l) {
+      l.needed = n;
+      d(std::move(l));
+    });
   }
   void glance(const core::glance_request& r, core::on<core::glance_reply> d) override {
     ++glances;
@@ -85,6 +89,7 @@ class wrapped_engine : public core::engine {
 
   std::function<void()> before_beat;
   std::function<void()> before_listing;
+  std::optional<duration> needed;  ///< What a listing says.
   std::string beats_fail_with;  ///< Like the next one: set before there is a session.
   std::string has_trouble;
   bool has_dead{};

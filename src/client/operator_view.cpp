@@ -57,7 +57,7 @@ result<core::listing> operator_view::ask() {
   auto l = await<core::listing>(store_->engine(),
                                 [&](auto done) { store_->engine().list(std::move(done)); });
   const auto ended = clock::now();
-  const duration took = ended - began;
+  const duration took = std::min(ended - began, l.needed.value_or(duration::max()));
   // Of two, since a store that stood still for a moment is none that takes long to list.
   rested_at_.store(ended + rest_times * std::min(took, took_.exchange(took)));
   if (l.what != core::status::ok) return failure(l, "listing", store_->url());
@@ -68,7 +68,9 @@ result<snapshot> operator_view::list() {
   auto l = ask();
   if (!l) return l.error();
   revision_.store(l->revision);
-  return shown(*l, store_->opened());
+  snapshot seen = shown(*l, store_->opened());
+  seen.rest = std::max(poll, duration(rested_at_.load() - clock::now()));
+  return seen;
 }
 
 result<bool> operator_view::wait_for_change(duration wait, std::stop_token stop) {

@@ -117,7 +117,9 @@ TEST(store_limits, who_waits_for_a_change_leaves_a_large_store_alone_most_of_the
   large->before_listing = [] { std::this_thread::sleep_for(20ms); };
   opened.engine = large;
   operator_view view(store_core::on(opened, 30s, 1h));
-  ASSERT_TRUE(view.list());
+  const auto seen = view.list();
+  ASSERT_TRUE(seen);
+  EXPECT_GE(seen->rest, 150ms) << "nine times 20 ms, and it was shown since";
   large->listings = 0;
   EXPECT_FALSE(*view.wait_for_change(100ms, {}));
   EXPECT_EQ(large->listings, 0) << "it was listed less than 180 ms before";
@@ -136,11 +138,23 @@ TEST(store_limits, a_store_that_stood_still_once_is_no_large_one) {
   operator_view view(store_core::on(opened, 30s, 1h));
   ASSERT_TRUE(view.list());
   engine->before_listing = [] { std::this_thread::sleep_for(300ms); };
-  ASSERT_TRUE(view.list());
+  EXPECT_LT(view.list()->rest, 2700ms);
   engine->before_listing = [] {};
   engine->listings = 0;
   EXPECT_FALSE(*view.wait_for_change(1s, {}));
   EXPECT_GE(engine->listings, 1) << "it rests 9 times 300 ms";
+}
+
+TEST(store_limits, what_the_store_did_not_need_for_a_listing_is_no_reason_to_rest) {
+  auto opened = testing::memory("limits_needed");
+  const auto engine = std::make_shared<testing::wrapped_engine>(opened.engine);
+  opened.engine = engine;
+  engine->before_listing = [] { std::this_thread::sleep_for(300ms); };
+  operator_view waits(store_core::on(opened, 30s, 1h));
+  EXPECT_GE(waits.list()->rest, 2s);
+  engine->needed = 1ms;
+  operator_view view(store_core::on(opened, 30s, 1h));
+  EXPECT_EQ(view.list()->rest, 50ms);
 }
 
 TEST(failure, of_what_cannot_be_done_as_asked_is_an_invalid_argument) {

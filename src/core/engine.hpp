@@ -204,6 +204,9 @@ struct listing : reply {
   std::vector<session_record> sessions;
   std::vector<listed_lock> locks;
   std::uint64_t revision{};  ///< Differs when anything that listing shows has changed.
+  /// How long the store needed for it, where it was also waited for those that may have more to
+  /// say; nothing: as long as it took.
+  std::optional<duration> needed{};
 };
 
 /// Keeps a watch armed; destroying it disarms. After the destructor has returned, `notify` is not

@@ -92,6 +92,7 @@ void census::read(node_index i, const io::redis_answer& a) {
       return ask(i, got->next);
     }
     complete_.add(i);
+    if (complete_.size() == cluster_->majority()) needed_ = clock::now() - began_;
   } else {
     note_trouble(i, got.why(), a);
   }
@@ -100,7 +101,7 @@ void census::read(node_index i, const io::redis_answer& a) {
 }
 
 void census::went_on(std::unique_lock<std::mutex> hold) {
-  const bool last = pending_.empty();
+  const bool last = pending_.empty() || (waited_ && !is_in_doubt());
   if (!last && complete_.size() == cluster_->majority() && timer_ == 0) hurry(grace_min);
   hold.unlock();
   if (last) end();
@@ -118,10 +119,7 @@ void census::late() {
   {
     const std::lock_guard hold(mutex_);
     if (over_) return;
-    const auto in_doubt = [this](const auto& l) { return is_doubtful(l.second); };
-    if (!std::exchange(waited_, true) && std::ranges::any_of(locks_, in_doubt)) {
-      return hurry(grace_in_doubt);
-    }
+    if (!std::exchange(waited_, true) && is_in_doubt()) return hurry(grace_in_doubt);
   }
   end();
 }
@@ -133,6 +131,11 @@ bool census::is_doubtful(const std::map<std::string, found_lock>& of_name) const
   if (std::ranges::any_of(of_name, has_it)) return false;
   return std::ranges::any_of(
       of_name, [&](const auto& v) { return (v.second.on | pending_).size() >= enough; });
+}
+
+/// Under the mutex.
+bool census::is_in_doubt() const {
+  return std::ranges::any_of(locks_, [this](const auto& l) { return is_doubtful(l.second); });
 }
 
 void census::end() {
@@ -263,6 +266,7 @@ core::listing census::put_together() {
         record.owner.label);
   }
   all.revision = seen;
+  all.needed = needed_;
   return all;
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,7 @@ class census final : public std::enable_shared_from_this<census> {
   void hurry(duration least);
   void late();
   bool is_doubtful(const std::map<std::string, found_lock>& of_name) const;
+  bool is_in_doubt() const;
   void end();
   void note_trouble(node_index i, fault why, const io::redis_answer& a);
   core::listing incomplete(const result<void>& verdict) const;
@@ -53,6 +55,7 @@ class census final : public std::enable_shared_from_this<census> {
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   bool over_{};
   bool waited_{};          ///< For those that are late.
+  std::optional<duration> needed_{};  ///< Until a majority was looked through.
   std::uint64_t timer_{};  ///< Of the last to be looked through.
   node_set pending_;
   node_set complete_;
