@@ -36,6 +36,11 @@ std::variant<picture, int> picture_of(store& st, const report& out) {
   return picture{st.url(), std::move(*all)};
 }
 
+std::variant<picture, int> picture_for(const target& t, store& st, const report& out) {
+  if (!t.session.empty()) return picture{st.url(), {}};
+  return picture_of(st, out);
+}
+
 std::variant<picture, int> look_at_store(const common_options& given, const report& out) {
   settings s;
   if (const auto code = load_settings(s, given, out)) return *code;
@@ -50,15 +55,10 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
 
 std::vector<session_id> sessions_of(const target& t, const picture& in, const report& out,
                                     int& code) {
+  if (!t.session.empty()) return {*session_id::parse(t.session)};
   const snapshot& all = in.all;
   const std::string where = "store " + harmless(in.url);
   std::vector<session_id> found;
-  if (!t.session.empty()) {
-    const session_id id = *session_id::parse(t.session);
-    if (find_session(all, id) != nullptr) found.push_back(id);
-    if (found.empty()) code = out.fail(exit_code::usage, "no session " + id.str() + " in " + where);
-    return found;
-  }
   if (const lock_info* l = find_lock(all, t.name)) {
     for (const entry_info& e : l->entries) {
       if (e.granted) found.push_back(e.owner);

@@ -102,6 +102,9 @@ int replace_holder::run(const common_options& common, const target& which, const
                                 "--raise-fence name one: --session ID");
   }
   const session_id id = sessions.front();
+  if (find_session(p.all, id) == nullptr) {
+    return out.fail(exit_code::usage, "no session " + id.str() + " in " + harmless(p.url));
+  }
   told say(p.url, id, fence, how);
   std::optional<audit_log> log;
   if (!dry_run) {

@@ -23,7 +23,7 @@ int verb_break(const std::vector<std::string>& after_verb) {
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   store& st = std::get<store>(opened);
-  const auto looked = picture_of(st, out);
+  const auto looked = picture_for(which, st, out);
   if (const int* failed = std::get_if<int>(&looked)) return *failed;
   const picture& seen = std::get<picture>(looked);
   int code = 0;
@@ -31,13 +31,14 @@ int verb_break(const std::vector<std::string>& after_verb) {
   json["broken"] = nlohmann::ordered_json::array();
   std::string text;
   for (const session_id& id : sessions_of(which, seen, out, code)) {
-    const session_info* s = find_session(seen.all, id);
-    const std::string owner = s == nullptr ? "?" : who(s->owner);
-    if (const auto done = st.break_session(id); !done) {
-      code = out.fail(done.error(), fmt::format("session {} of {} is not broken", id.str(), owner));
+    const auto done = st.break_session(id);
+    if (!done) {
+      const session_info* s = find_session(seen.all, id);
+      const std::string of = s == nullptr ? "" : " of " + who(s->owner);
+      code = out.fail(done.error(), fmt::format("session {}{} is not broken", id.str(), of));
       continue;
     }
-    text += fmt::format("session {} of {} is removed; its locks are free\n", id.str(), owner);
+    text += fmt::format("session {} of {} is removed; its locks are free\n", id.str(), who(*done));
     json["broken"].push_back({{"session", id.str()}});
   }
   // What was done is said also when another session was refused.

@@ -24,10 +24,9 @@ std::string operator_name() {
   return (user + "@" + host.data()).substr(0, 256);
 }
 
-std::string told(const session_id& id, const snapshot& all, const denial& done) {
-  const session_info* s = find_session(all, id);
+std::string told(const session_id& id, const denial& done) {
   return fmt::format("session {} of {} {}; what it holds is free within {}\n", id.str(),
-                     s == nullptr ? "?" : who(s->owner),
+                     done.owner.host.empty() ? "?" : who(done.owner),
                      done.already ? "had been denied before, nothing was changed" : "is denied",
                      rounded_up(done.free_within));
 }
@@ -56,6 +55,17 @@ error cannot_be_denied(const session_id& id, const std::string& url) {
               ": its holder keeps no session (tokens=off, or another Redlock client), so none can "
               "be denied; nothing was changed. Its lock is free when it is released, or when its "
               "ttl has passed: end that program"};
+}
+
+/// One that is named by its id was not looked for: why nobody knows it is told by a look at all.
+result<denial> deny_one(store& st, const session_id& id, const snapshot& seen,
+                        const std::string& why) {
+  if (keeps_no_session(id, seen)) return cannot_be_denied(id, st.url());
+  auto done = st.deny(id, operator_name(), why);
+  if (done || done.error() != errc::invalid_argument || !is_redlock(st.url())) return done;
+  const auto all = st.list();
+  if (all && keeps_no_session(id, *all)) return cannot_be_denied(id, st.url());
+  return done;
 }
 
 }  // namespace
@@ -87,7 +97,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   auto opened = open_store(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
   store& st = std::get<store>(opened);
-  const auto looked = picture_of(st, out);
+  const auto looked = picture_for(which, st, out);
   if (const int* failed = std::get_if<int>(&looked)) return *failed;
   const picture& seen = std::get<picture>(looked);
   int code = 0;
@@ -95,14 +105,13 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   json["denied"] = nlohmann::ordered_json::array();
   std::string text;
   for (const session_id& id : sessions_of(which, seen, out, code)) {
-    const auto done = keeps_no_session(id, seen.all) ? cannot_be_denied(id, st.url())
-                                                     : st.deny(id, operator_name(), why);
+    const auto done = deny_one(st, id, seen.all, why);
     if (!done) {
       const error& e = done.error();
       code = out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));
       continue;
     }
-    text += told(id, seen.all, *done);
+    text += told(id, *done);
     json["denied"].push_back(json_of(id, *done));
   }
   // What was done is said also when another session could not be denied.

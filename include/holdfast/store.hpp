@@ -31,6 +31,7 @@ struct denial {
                            ///< or this call, has seen the denied record. On Redlock with an even
                            ///< number of nodes, or some away, up to a ttl later: the nodes that
                            ///< were not denied at are renewed until its lease ends.
+  owner_info owner{};      ///< Who it is, as its record says; empty when that could not be read.
 };
 
 /// One line of a diagnosis.
@@ -118,7 +119,8 @@ class HOLDFAST_EXPORT store {
   /// Proof is one thing only: its life lock could be taken. Errors: `busy` when it is alive or its
   /// life cannot be judged here (the message says which, and what to do), `invalid_argument` (no
   /// such session), `unavailable`, `unsupported` (Redlock: its locks end by themselves).
-  result<void> break_session(session_id id);
+  /// The value: who it was, as its record said.
+  result<owner_info> break_session(session_id id);
 
   /// Looks at everything an operator can put right: configuration, permissions, file system, stuck
   /// processes, and what diagnose_machine() looks at. Changes nothing. Errors: only when the store

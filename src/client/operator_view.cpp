@@ -122,16 +122,18 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
       store_->engine(), [&](auto done) { store_->engine().deny(r, std::move(done)); });
   if (reply.what == core::status::gone) return no_such_session(id, store_->url());
   if (reply.what != core::status::ok) return failure(reply, "deny " + id.str(), store_->url());
+  denial done{.already = reply.already, .free_within = store_->free_after(reply.ttl)};
   // The next try may count from this sight of the denied record.
-  if (const auto record = find(id)) {
+  if (auto record = find(id)) {
     core::sightings seen;
     seen.note(id, record->at, record->ttl, clock::now());
     store_->notes().keep(seen);
+    done.owner = std::move(record->owner);
   }
-  return denial{reply.already, store_->free_after(reply.ttl)};
+  return done;
 }
 
-result<void> operator_view::break_session(const session_id& id) {
+result<owner_info> operator_view::break_session(const session_id& id) {
   const auto record = find(id);
   if (!record) return record.error();
   if (const auto& why = store_->opened().cannot_break; !why.empty()) {
@@ -142,7 +144,8 @@ result<void> operator_view::break_session(const session_id& id) {
                         ? life::unknown
                         : io::probe_life(directory, id, record->where);
   if (seen != life::dead) return refusal(*record, seen, store_->free_after(record->ttl));
-  return take(*record);
+  if (auto taken = take(*record); !taken) return taken.error();
+  return record->owner;
 }
 
 result<void> operator_view::take(const core::session_record& record) {

@@ -27,7 +27,7 @@ class operator_view {
   result<snapshot> list();
   result<bool> wait_for_change(duration wait, std::stop_token stop);
   result<denial> deny(const session_id& id, std::string by, std::string why);
-  result<void> break_session(const session_id& id);
+  result<owner_info> break_session(const session_id& id);
   result<std::vector<finding>> diagnose();
 
  private:

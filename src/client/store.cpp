@@ -66,7 +66,7 @@ result<denial> store::deny(session_id id, std::string by, std::string why) {
   return view_->deny(id, std::move(by), std::move(why));
 }
 
-result<void> store::break_session(session_id id) { return view_->break_session(id); }
+result<owner_info> store::break_session(session_id id) { return view_->break_session(id); }
 result<std::vector<finding>> store::diagnose() { return view_->diagnose(); }
 
 result<finding> store::advise_ttl(std::optional<duration> intended) {

@@ -333,7 +333,7 @@ T
     expect 64 holdfast $verb nope
     says "nobody holds \"nope\" in store $store"
     expect 64 holdfast $verb --session 0123456789abcdef0123456789abcdef
-    says "no session 0123456789abcdef0123456789abcdef in store $store"
+    says "no session 0123456789abcdef0123456789abcdef in $store"
   done
 }
 
