@@ -154,6 +154,9 @@ time_point session_machine::endangered_at() const noexcept {
 }
 
 session_machine::step session_machine::next(time_point now, step s) {
+  // Another thread may have found that it is over.
+  const time_point until = lease_.until();
+  if (until == time_point::min()) return expired(now);
   const bool in_danger = now >= endangered_at();
   const auto to = in_danger ? session_state::endangered : session_state::attached;
   if (to != state_) {
@@ -161,7 +164,7 @@ session_machine::step session_machine::next(time_point now, step s) {
     reason_ = in_danger ? silence(now) : std::string();
     s.changed = change{state_, reason_};
   }
-  s.wake = std::min(lease_.until(), next_send());
+  s.wake = std::min(until, next_send());
   if (!in_danger) s.wake = std::min(s.wake, endangered_at());
   due_ = s.wake;
   return s;

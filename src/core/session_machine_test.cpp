@@ -134,6 +134,19 @@ TEST_F(session_machine_test, an_answer_after_the_deadline_does_not_revive) {
   EXPECT_TRUE(own.is_lost());
 }
 
+TEST_F(session_machine_test, a_lease_that_another_thread_found_over_ends_it_with_the_next_answer) {
+  m.opened(t0, t0);
+  m.tick(t0 + 10s);
+  own.expire(t0 + 31s);
+  beat_reply away;
+  away.what = status::unavailable;
+  const auto s = m.beat_answered(1, away, t0 + 31s);
+  ASSERT_TRUE(s.changed);
+  EXPECT_EQ(s.changed->to, session_state::expired);
+  EXPECT_NE(s.changed->reason.find("for 31s of a ttl of 30s"), std::string::npos);
+  EXPECT_TRUE(s.remove_record);
+}
+
 TEST_F(session_machine_test, a_denial_ends_it_and_leaves_the_record) {
   m.opened(t0, t0);
   beat_reply r;
