@@ -234,7 +234,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
               time_point sent, occasion why);
   bool may_vote_unseen(node_index i, syncing how) const;
   reading<redlock::looked> look_in(const io::redis_answer& a) const;
-  void looked_in_vain(node_index i, const io::redis_answer& a, core::redlock::fault why);
+  void looked_in_vain(node_index i, std::uint64_t connection, const io::redis_answer& a,
+                      core::redlock::fault why);
   void advance(const std::function<step(core::redlock::admission&)>& event);
   void carry_out(step s);
   void send_seal(const core::redlock::seal& what);

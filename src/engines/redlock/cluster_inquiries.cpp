@@ -125,7 +125,7 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
         addresses_[i] + ": its state cannot be read any more: " + replies::error_text(*a.reply);
     return;
   }
-  if (!read) return looked_in_vain(i, a, read.why());
+  if (!read) return looked_in_vain(i, connection, a, read.why());
   core::redlock::node_facts f;
   {
     const std::lock_guard hold(mutex_);
@@ -169,7 +169,8 @@ reading<redlock::looked> cluster::look_in(const io::redis_answer& a) const {
 }
 
 /// A node whose record cannot be read does not vote; it is asked again while it is connected.
-void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why) {
+void cluster::looked_in_vain(node_index i, std::uint64_t connection, const io::redis_answer& a,
+                             fault why) {
   member& m = *members_[i];
   const bool refused = a.reply != nullptr && a.reply->is(wire::reply_kind::error);
   core::redlock::node_facts f;
@@ -193,9 +194,11 @@ void cluster::looked_in_vain(node_index i, const io::redis_answer& a, fault why)
   f.address = addresses_[i];
   // Two states that pass by themselves, and soon.
   const bool soon = why == fault::loading || why == fault::script_missing;
-  loop_->at(clock::now() + (soon ? reload_pause : inquiry_limit), [self = weak_from_this(), i] {
-    if (const auto c = self.lock(); c && c->connection_of(i) != 0) c->look(i);
-  });
+  // Behind another connection it is looked at anew.
+  loop_->at(clock::now() + (soon ? reload_pause : inquiry_limit),
+            [self = weak_from_this(), i, connection] {
+              if (const auto c = self.lock(); c && c->connection_of(i) == connection) c->look(i);
+            });
   advance([&](admission& x) {
     return unfit ? x.found(i, f, {}, a.at) : x.disconnected(i, clock::now());
   });
