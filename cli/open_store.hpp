@@ -26,8 +26,8 @@ struct picture {
 /// What an opened store has, or the exit code after a sentence. Warns of gaps.
 std::variant<picture, int> picture_of(store& st, const report& out);
 
-/// What sessions_of() has to have seen for `t`: of a session that is named by its id, nothing. So one
-/// of a store that is too large to be looked through can be ended, too.
+/// What sessions_of() has to have seen for `t`: of a session that is named by its id, nothing. So
+/// one of a store that is too large to be looked through can be ended, too.
 std::variant<picture, int> picture_for(const target& t, store& st, const report& out);
 
 /// Opened and looked at: the usual store of a machine that has never used it is an empty one.

@@ -84,17 +84,22 @@ class wrapped_engine : public core::engine {
     ++glances;
     to_->glance(r, std::move(d));
   }
+  void forget(const session_id& id) override {
+    ++forgotten;
+    to_->forget(id);
+  }
   bool keeps_dead() const noexcept override { return has_dead; }
   std::string trouble() const override { return has_trouble; }
 
   std::function<void()> before_beat;
   std::function<void()> before_listing;
   std::optional<duration> needed;  ///< What a listing says.
-  std::string beats_fail_with;  ///< Like the next one: set before there is a session.
+  std::string beats_fail_with;     ///< Like the next one: set before there is a session.
   std::string has_trouble;
   bool has_dead{};
   std::atomic<int> glances{};
   std::atomic<int> listings{};
+  std::atomic<int> forgotten{};
   std::atomic<bool> drop_beats{};
   std::atomic<bool> lose_enqueues{};
   std::atomic<int> fail_leaves{};

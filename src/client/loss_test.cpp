@@ -99,6 +99,18 @@ TEST_F(loss, a_beat_that_hangs_does_not_delay_the_signal) {
   let_go();
 }
 
+TEST_F(loss, an_engine_forgets_what_is_denied_and_keeps_what_is_closed_by_itself) {
+  auto denied = open_session(2s);
+  auto closed = open_session(2s);
+  EXPECT_TRUE(closed.close());
+  EXPECT_EQ(engine_->forgotten, 0);
+  core::deny_request r;
+  r.id = denied.id();
+  engine_->deny(r, [](const core::deny_reply&) {});
+  EXPECT_TRUE(eventually([&] { return engine_->forgotten == 1; }));
+  EXPECT_EQ(denied.status().state, session_state::denied);
+}
+
 TEST_F(loss, is_told_behind_the_grant) {
   struct slow : observer {
     void on(const event::granted&) noexcept override {

@@ -118,6 +118,10 @@ void session_core::carry_out(const machine::step& s) {
     loop_->run([self = shared_from_this(), attempt = *s.beat] { self->send_beat(attempt); });
   }
   if (s.remove_record) loop_->post([self = shared_from_this()] { self->remove_record(); });
+  // Denied, or taken over: nothing else would ever tell the engine.
+  if (s.changed && is_final(s.changed->to) && !s.remove_record) {
+    loop_->post([self = shared_from_this()] { self->engine().forget(self->id_); });
+  }
 }
 
 void session_core::wake_at(time_point when) {

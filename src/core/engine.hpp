@@ -300,6 +300,10 @@ class engine {
   virtual std::unique_ptr<watch_handle> watch(const watch_request&,
                                               std::function<void()> notify) = 0;
 
+  /// The session is over for its owner, and its record stays until its time has run out: what this
+  /// process keeps for it is of no use any more. Nothing is sent, and what it held stays held.
+  virtual void forget(const session_id&) {}
+
   /// For people: what stands between us and the store at this moment, as far as it is known without
   /// asking; empty when nothing is. No I/O.
   virtual std::string trouble() const { return {}; }

@@ -1,3 +1,6 @@
+#include "client/await.hpp"
+#include "core/store_url.hpp"
+#include "engines/redlock/open.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
@@ -121,6 +124,37 @@ TEST_F(redlock_losses, a_hung_majority_is_told_before_the_lease_ends) {
   for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
   session fresh = nodes.open("ttl=5s", 1);
   EXPECT_TRUE(succeeded(fresh.acquire(lock_name("a"), {.wait = 20s})));
+}
+
+/// Nobody closes the session any more, and its record stays: else each denial would cost memory for
+/// as long as the program keeps its store open.
+TEST_F(redlock_losses, what_an_engine_keeps_of_a_denied_session_goes_and_its_keys_stay) {
+  struct ear : core::lock_listener {
+    void lost(const core::reply&) override {}
+    void shortened() override {}
+  };
+  nodes.init();
+  const auto engine =
+      engines::redlock::open_redlock(*core::store_url::parse(nodes.url())).value().engine;
+  core::open_request o;
+  o.draft.id = *session_id::parse("0123456789abcdef0123456789abcdef");
+  o.draft.ttl = 5s;
+  ASSERT_EQ(client::await<core::open_reply>(*engine, [&](auto d) { engine->open(o, d); }).what,
+            core::status::ok);
+  core::enqueue_request r;
+  r.name = lock_name("a");
+  r.id = o.draft.id;
+  r.inc = r.request = 1;
+  r.listener = std::make_shared<ear>();
+  const std::weak_ptr<core::lock_listener> kept = r.listener;
+  ASSERT_EQ(client::await<core::queue_view>(*engine, [&](auto d) { engine->enqueue(r, d); }).what,
+            core::status::ok);
+  r.listener.reset();
+  ASSERT_FALSE(kept.expired());
+  engine->forget(r.id);
+  EXPECT_TRUE(eventually([&] { return kept.expired(); }));
+  EXPECT_GE(nodes.count("a"), 3U) << "it was denied, and its holder may be stopping still";
+  EXPECT_TRUE(nodes.comes_to("a", 0)) << "with its ttl";
 }
 
 }  // namespace

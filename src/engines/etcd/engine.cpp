@@ -177,6 +177,10 @@ void etcd_engine::close(const core::close_request& r, core::on<core::reply> done
   });
 }
 
+void etcd_engine::forget(const session_id& id) {
+  loop().run([s = store_, id] { s->forget_all(id); });
+}
+
 void etcd_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
   loop().run([s = store_, r, done = std::move(done)]() mutable {
     std::make_shared<enqueuing>(s, std::move(r), std::move(done))->start();

@@ -54,9 +54,9 @@ class census final : public std::enable_shared_from_this<census> {
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   bool over_{};
-  bool waited_{};          ///< For those that are late.
+  bool waited_{};                     ///< For those that are late.
   std::optional<duration> needed_{};  ///< Until a majority was looked through.
-  std::uint64_t timer_{};  ///< Of the last to be looked through.
+  std::uint64_t timer_{};             ///< Of the last to be looked through.
   node_set pending_;
   node_set complete_;
   node_set refusing_;  ///< Those that do not let this user look.

@@ -78,14 +78,19 @@ void redlock_engine::open(const core::open_request& r, core::on<core::open_reply
   }
   // An engine that is gone has no sessions to forget.
   k->open([self = weak_from_this(), id = r.draft.id, done = std::move(done)](core::open_reply x) {
-    if (const auto e = self.lock(); e && x.what != status::ok) e->forget(id);
+    if (const auto e = self.lock(); e && x.what != status::ok) (void)e->take_out(id);
     done(std::move(x));
   });
 }
 
-void redlock_engine::forget(const session_id& id) {
+std::shared_ptr<keeper> redlock_engine::take_out(const session_id& id) {
   const std::lock_guard hold(mutex_);
-  sessions_.erase(id);
+  const auto found = sessions_.extract(id);
+  return found ? found.mapped() : nullptr;
+}
+
+void redlock_engine::forget(const session_id& id) {
+  if (const auto k = take_out(id)) k->drop();
 }
 
 void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
@@ -95,9 +100,8 @@ void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply
 }
 
 void redlock_engine::close(const core::close_request& r, core::on<core::reply> done) {
-  const auto k = find(r.id);
+  const auto k = take_out(r.id);
   if (!k) return done(gone<core::reply>());
-  forget(r.id);
   k->close([k, done = std::move(done)](core::reply x) { done(std::move(x)); });
 }
 
@@ -165,6 +169,8 @@ void redlock_engine::deny(const core::deny_request& r, core::on<core::deny_reply
 std::string redlock_engine::trouble() const { return cluster_->silent(); }
 
 std::string redlock_engine::limit_on(const core::leave_request& r) const {
+  // The alarm asks, which is to wait for no session's mutex without need.
+  if (cluster_->set().extensions == settings::no_limit) return {};
   const auto k = find(r.id);
   return k && k->is_used_up(r.request) ? cluster_->set().extension_limit() : std::string();
 }

@@ -29,6 +29,7 @@ class redlock_engine final : public core::engine,
   void open(const core::open_request& r, core::on<core::open_reply> done) override;
   void beat(const core::beat_request& r, core::on<core::beat_reply> done) override;
   void close(const core::close_request& r, core::on<core::reply> done) override;
+  void forget(const session_id& id) override;
   void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) override;
   void leave(const core::leave_request& r, core::on<core::leave_reply> done) override;
   void confirm(const core::confirm_request& r, core::on<core::queue_view> done) override;
@@ -46,7 +47,7 @@ class redlock_engine final : public core::engine,
 
  private:
   std::shared_ptr<keeper> find(const session_id& id) const;
-  void forget(const session_id& id);
+  std::shared_ptr<keeper> take_out(const session_id& id);
 
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<lines> lines_;

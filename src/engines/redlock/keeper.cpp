@@ -289,24 +289,45 @@ void keeper::close(core::on<core::reply> done) {
   bool again = false;
   {
     const std::lock_guard hold(mutex_);
-    again = std::exchange(closed_, true);
-    entries_.for_each([&](entry& e) {
-      if (e.taker) takers.push_back(std::move(e.taker));
-      if (e.is == state::held) renewal_->remove(e.handle);
-      if (e.is == state::held || e.is == state::lost) keys.push_back(release_of(e));
-      if (e.answer) {
-        after.push_back([answer = std::move(e.answer)] { answer(view(reply_of(status::gone))); });
-      }
-    });
-    by_slot_.clear();
-    entries_.clear();
-    cluster_->loop().cancel(std::exchange(timer_, 0));
-    end_beats(status::gone, "the session is closed", after);
+    again = closed_;
+    keys = take_all(takers, after);
   }
   for (const auto& t : takers) t->cancel();
   run(after);
   if (again) return done(reply_of(status::gone));
   end_records(std::move(keys), {}, std::move(done));
+}
+
+void keeper::drop() {
+  std::vector<std::shared_ptr<contender>> takers;
+  jobs after;
+  {
+    const std::lock_guard hold(mutex_);
+    (void)take_all(takers, after);
+  }
+  for (const auto& t : takers) t->cancel();
+  run(after);
+}
+
+/// Under the mutex: nothing is left here. Whoever waits is to be cancelled; the keys are those of
+/// locks that are, or were, held.
+std::vector<placed_key> keeper::take_all(std::vector<std::shared_ptr<contender>>& takers,
+                                         jobs& after) {
+  std::vector<placed_key> keys;
+  closed_ = true;
+  entries_.for_each([&](entry& e) {
+    if (e.taker) takers.push_back(std::move(e.taker));
+    if (e.is == state::held) renewal_->remove(e.handle);
+    if (e.is == state::held || e.is == state::lost) keys.push_back(release_of(e));
+    if (e.answer) {
+      after.push_back([answer = std::move(e.answer)] { answer(view(reply_of(status::gone))); });
+    }
+  });
+  by_slot_.clear();
+  entries_.clear();
+  cluster_->loop().cancel(std::exchange(timer_, 0));
+  end_beats(status::gone, "the session is closed", after);
+  return keys;
 }
 
 }  // namespace holdfast::engines::redlock

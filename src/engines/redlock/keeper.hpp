@@ -36,6 +36,8 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void leave(std::uint64_t request, core::on<core::leave_reply> done);
   void confirm(std::uint64_t request, core::on<core::queue_view> done);
   void close(core::on<core::reply> done);
+  /// Everything that is kept here, but nothing on the nodes: what is held there ends with its ttl.
+  void drop();
   /// The lock is, or was, in its last extension.
   bool is_used_up(std::uint64_t request) const;
 
@@ -100,6 +102,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void hindered(std::uint64_t request, std::string by) override;
   void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);
+  std::vector<placed_key> take_all(std::vector<std::shared_ptr<contender>>& takers, jobs& after);
   placed_key release_of(entry& e);
   void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then);
 
@@ -123,7 +126,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void repaired(std::uint64_t number, std::uint64_t request, node_index i, const wire::reply* r,
                 time_point sent, time_point at);
   reading<renewed> read_batch(const renewal::batch& b, const wire::reply& r) const;
-  void lose(const renewal::loss& l, jobs& after);
+  void lose(const renewal::loss& l, const std::string& away, jobs& after);
   void settle_beats(time_point now, jobs& after);
   void end_beats(core::status what, const std::string& text, jobs& after);
   void end_old_beats(time_point now, jobs& after);

@@ -83,7 +83,8 @@ void keeper::carry_out(renewal::step s, jobs& after) {
     denied_ = true;
     end_beats(status::denied, denied_text_, after);
   }
-  for (const auto& l : s.lost) lose(l, after);
+  const std::string away = s.lost.empty() ? std::string() : cluster_->silent();
+  for (const auto& l : s.lost) lose(l, away, after);
   settle_beats(clock::now(), after);
   wake_at(s.wake);
 }
@@ -107,7 +108,7 @@ bool keeper::is_used_up(std::uint64_t request) const {
   return e->used_up || (e->is == state::held && renewal_->is_used_up(e->handle));
 }
 
-void keeper::lose(const renewal::loss& l, jobs& after) {
+void keeper::lose(const renewal::loss& l, const std::string& away, jobs& after) {
   entry* e = find(l.lock);
   if (e == nullptr || e->is != state::held) return;
   e->is = state::lost;
@@ -119,7 +120,7 @@ void keeper::lose(const renewal::loss& l, jobs& after) {
                  : "too few nodes still have the lock: their keys are gone or were not extended in "
                    "time";
   const std::string limit = l.used_up ? cluster_->set().extension_limit() : "";
-  for (const std::string& more : {limit, cluster_->silent()}) {
+  for (const std::string& more : {limit, away}) {
     if (l.why != errc::denied && !more.empty()) why.text += "; " + more;
   }
   if (e->listener) after.push_back([who = e->listener, why] { who->lost(why); });

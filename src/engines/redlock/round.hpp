@@ -112,8 +112,8 @@ class round final : public io::redis_receiver,
   node_set taken_;
   time_point deadline_{};
   time_point raise_deadline_{};  ///< Of the last raise.
-  time_point decided_at_{};  ///< Until its owner is told, as the next one.
-  node_set owes_{};          ///< Where it is to be released.
+  time_point decided_at_{};      ///< Until its owner is told, as the next one.
+  node_set owes_{};              ///< Where it is to be released.
   std::uint64_t newest_token_{};
   bool asks_later_{};    ///< It waits for the stage in which things are sent.
   bool cancelled_{};     ///< Perhaps before it asked anybody.

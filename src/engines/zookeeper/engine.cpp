@@ -23,6 +23,13 @@ void zookeeper_engine::close(const core::close_request& r, core::on<core::reply>
   loop().run([s = store_, r, done = std::move(done)] { close_session(s, r, done); });
 }
 
+void zookeeper_engine::forget(const session_id& id) {
+  loop().run([s = store_, id] {
+    (void)s->forget_all(id);
+    s->forget_session(id);
+  });
+}
+
 void zookeeper_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
   loop().run([s = store_, r, done = std::move(done)]() mutable {
     std::make_shared<enqueuing>(s, std::move(r), std::move(done))->start();
