@@ -32,8 +32,9 @@ class session_core;
 struct session_options {
   /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
   /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s, or the store's max_ttl where
-  /// that is shorter. From 100 ms to 1 h and at most the store's max_ttl, else `invalid_argument`;
-  /// zero is not a time to live and is refused in the same way.
+  /// that is shorter. From 100 ms (etcd, ZooKeeper: twice the URL's node_timeout, 4 s by default)
+  /// to 1 h and at most the store's max_ttl, and on Redlock at least twice a node_timeout of the
+  /// URL; else `invalid_argument`, also for zero, which is not a time to live.
   std::optional<duration> ttl{};
 
   std::string program{};   ///< Shown to people; empty: the file name of this program.
