@@ -147,9 +147,9 @@ class HOLDFAST_EXPORT election {
   result<leadership> campaign(std::string value, campaign_options options = {});
 
   /// Who leads now; empty when nobody does, as far as the store can be read: where locks may be
-  /// hidden, snapshot::lacks of store::list() says so. Errors: `unavailable`, `damaged`,
-  /// `unsupported` (who holds it is no candidate and publishes nothing: Redlock with
-  /// `?tokens=off`, or another Redlock client).
+  /// hidden, snapshot::lacks of store::list() says so. Errors: as store::list(); `unsupported` (who
+  /// holds it is no candidate and publishes nothing: Redlock with `?tokens=off`, or another Redlock
+  /// client).
   result<std::optional<leader>> current();
 
   /// Waits until another than `known` leads, or nobody, as current() tells it, at most `wait`. What

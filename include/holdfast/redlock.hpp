@@ -86,8 +86,12 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {
 /// Errors: as init(); it needs a majority of the nodes. `invalid_argument` also: a node belongs to
 /// a store with another list. `busy`: a majority votes, so nothing is lost that it could bring
 /// back; a node that does not vote yet does so by itself when what it lost has ended. `busy` also:
-/// another `max_ttl` is to be set, and a node that answers does not vote, or the nodes have records
-/// of sessions with a longer ttl; `unavailable` also: too few can be looked through for those.
+/// another `max_ttl` is to be set, and a node that answers does not vote, or a shorter one, and the
+/// nodes have records of sessions with a longer ttl; `unavailable` also: too few can be looked
+/// through for those. Nothing was written then, with one exception. **A shorter `max_ttl` is
+/// written** where the message says what it is now: `busy`, a session with a longer ttl came
+/// meanwhile, or `outcome_unknown`, that cannot be seen. Restart no node until the sessions that
+/// the message tells of have ended.
 HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
 
 }  // namespace holdfast::redlock

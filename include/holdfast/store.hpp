@@ -98,13 +98,15 @@ class HOLDFAST_EXPORT store {
 
   /// Everything that is there: one consistent picture, but for large `redis://` stores (snapshot);
   /// entries whose session has no record any more are left out.
-  /// Errors: `unavailable`, `damaged`.
+  /// Errors: `unavailable`, `damaged`; on Redlock also `not_initialised`, and `invalid_argument`
+  /// (too few nodes let this user look, or too many are no nodes of this URL's store).
   result<snapshot> list();
 
   /// Waits until what list() shows may have changed since the last list() or wait_for_change() of
   /// this object, at most `wait` and the look under way then: true when it may have, false when the
   /// time is over or `stop` was requested. May be true without a change. Zero asks once.
-  /// It looks up to 20 times a second, and at most a tenth of its time: snapshot::rest.
+  /// It looks up to 20 times a second, and at most a tenth of its time: snapshot::rest. Errors: as
+  /// list(); `invalid_argument` for a negative wait.
   result<bool> wait_for_change(duration wait, std::stop_token stop = {});
 
   /// Ends a session's right to beat, by blacklist: from now on its heartbeats are refused, and its
