@@ -18,7 +18,7 @@ const std::array<verb, 14>& all_verbs() noexcept {
       {"run", verb_run, "hold a lock and run a command under it"},
       {"elect", verb_elect, "run a command while leading, with a value that others can read"},
       {"leader", verb_leader, "who leads: the value it published"},
-      {"ls", verb_ls, "what is held, by whom, and who waits"},
+      {"ls", verb_ls, "what is held, by whom, and how many wait"},
       {"show", verb_show, "everything about one lock or one session"},
       {"watch", verb_watch, "what is held, and every change from now on"},
       {"check", verb_check, "inside `run`: is the lease still good for --for DURATION?"},

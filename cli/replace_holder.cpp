@@ -69,7 +69,8 @@ void replace_holder::add_to(arguments& verb) {
       ->type_name("DURATION");
   verb.add_option("--audit", audit,
                   "--raise-fence: append each step to this file (default:\n"
-                  "holdfast-audit.log in /var/log, or in ~/.local/state)")
+                  "holdfast-audit.log in /var/log for root, else in\n"
+                  "$XDG_STATE_HOME or ~/.local/state)")
       ->type_name("FILE");
   verb.add_flag("--dry-run", dry_run, "--raise-fence: say what would be done, and do nothing");
 }

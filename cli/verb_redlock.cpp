@@ -61,9 +61,9 @@ struct typed {
 
 constexpr const char* given_up =
     "`recover` writes new records on every node that answers. It is for a store of which a "
-    "majority lost\ntheirs, and with them what they had granted; where a majority votes it is "
-    "refused (75), unless\n--max-ttl or --other-list changes the store: then stop all holders "
-    "first. It gives up:\n"
+    "majority lost\ntheirs, and with them what they had granted; where all nodes vote it writes "
+    "nothing, and where a\nmajority votes it is refused (75), unless --max-ttl or --other-list "
+    "changes the store: then stop all\nholders first. It gives up:\n"
     "  - mutual exclusion, for locks that are held now: such a lock may be granted again, unless "
     "its\n    ttl has passed since the loss. Wait for max_ttl first, or stop all holders, to be "
     "sure.\n"
@@ -75,16 +75,17 @@ constexpr const char* about_all =
     "status: 78 when the store was never set up, 69 when no locks can be granted, 64 when the "
     "servers or the list of nodes are wrong, or the URL's ttl is above max_ttl. recover: 75 where "
     "a majority votes, or a "
-    "session has a longer ttl than --max-ttl.";
+    "session has a longer ttl than a shorter --max-ttl.";
 
 /// What the help of one action begins with.
 std::string about_action(const std::string& action) {
   if (action == "init") {
     return "Writes the first node record on every node of a redlock:// store; once in the life of "
            "a store (one that lost everything may still have holders: see recover). Every node has "
-           "to answer, and none may have a record. 64 when the store is set up already or a server "
-           "may not be a node, 69 when a node cannot be used. Nothing was written then, "
-           "unless it tells how many nodes confirmed their record.";
+           "to answer, and none may have a record. 64 when the store is set up already, a server "
+           "may not be a node, or the URL's ttl is above the max_ttl that it would write, 69 when "
+           "a node cannot be used. Nothing was written then, unless it tells how many nodes "
+           "confirmed their record.";
   }
   if (action == "status") {
     return "Every node of a redlock:// store, whether it votes, and why not. 0 when locks can be "
@@ -95,9 +96,11 @@ std::string about_action(const std::string& action) {
            "its state that it has to wait, and lets it rejoin.";
   }
   return std::string(given_up) +
-         "For another max_ttl all nodes that answer have to vote, if a majority does, and none may "
-         "have the record of a session with a longer ttl (75). A majority has to answer. It asks "
-         "on the terminal; without one it needs --yes.";
+         "For another max_ttl all nodes that answer have to vote, if a majority does, and for a "
+         "shorter one none may have the record of a session with a longer ttl (75). Of such a "
+         "session that came while the records were written it tells with 75 that max_ttl is "
+         "changed now. A majority has to answer. It asks on the terminal; without one it needs "
+         "--yes.";
 }
 
 /// The action whose help is asked for; empty when it is that of all, or none.

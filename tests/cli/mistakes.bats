@@ -358,7 +358,7 @@ T
   for verb in run check deny verify redlock fence; do
     expect 0 holdfast $verb --help
     says 'redlock recover: a majority votes' 'in a floor file; verify: in the history' \
-      'no such session or holder'
+      'no such session or holder' 'deny --raise-fence: older writes are still under way'
   done
   expect 0 holdfast run --help
   [[ $output =~ 'the store may allow'[[:space:]]+'less (max_ttl)' ]]
