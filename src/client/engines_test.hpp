@@ -84,9 +84,9 @@ class wrapped_engine : public core::engine {
     ++glances;
     to_->glance(r, std::move(d));
   }
-  void forget(const session_id& id) override {
+  void forget(const session_id& id, const core::reply& why) override {
     ++forgotten;
-    to_->forget(id);
+    to_->forget(id, why);
   }
   bool keeps_dead() const noexcept override { return has_dead; }
   std::string trouble() const override { return has_trouble; }

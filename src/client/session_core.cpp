@@ -101,8 +101,11 @@ session_core::machine::step session_core::advance(
     s = event(machine_);
     if (s.changed) {
       // Posted under the mutex, so that changes are told in the order in which they happened.
-      alarm_->post([self = shared_from_this(), c = *s.changed,
-                    left = lease_.remaining(clock::now())] { self->tell(c, left); });
+      alarm_->post([self = shared_from_this(), c = *s.changed, keeps_record = !s.remove_record,
+                    left = lease_.remaining(clock::now())] {
+        self->tell(c, left);
+        if (is_final(c.to) && keeps_record) self->have_forgotten(c);
+      });
     }
     loop_->cancel(std::exchange(timer_, 0));
     if (s.wake != time_point::max()) wake_at(s.wake);
@@ -118,10 +121,15 @@ void session_core::carry_out(const machine::step& s) {
     loop_->run([self = shared_from_this(), attempt = *s.beat] { self->send_beat(attempt); });
   }
   if (s.remove_record) loop_->post([self = shared_from_this()] { self->remove_record(); });
-  // Denied, or taken over: nothing else would ever tell the engine.
-  if (s.changed && is_final(s.changed->to) && !s.remove_record) {
-    loop_->post([self = shared_from_this()] { self->engine().forget(self->id_); });
-  }
+}
+
+/// Denied, or taken over: nothing else would ever tell the engine. Behind what ends the waits, so
+/// that they end for this reason.
+void session_core::have_forgotten(const machine::change& c) {
+  core::reply why;
+  why.what = c.to == session_state::denied ? core::status::denied : core::status::gone;
+  why.text = c.reason;
+  loop_->post([self = shared_from_this(), why] { self->engine().forget(self->id_, why); });
 }
 
 void session_core::wake_at(time_point when) {

@@ -94,6 +94,7 @@ class session_core final : public io::alarm::guarded,
   void tick(time_point now);
   machine::step advance(const std::function<machine::step(machine&)>& event);
   void carry_out(const machine::step& s);
+  void have_forgotten(const machine::change& c);
   void send_beat(std::uint64_t attempt);
   void beat_answered(std::uint64_t attempt, const core::beat_reply& r);
   void wake_at(time_point when);

@@ -232,8 +232,7 @@ using on = std::function<void(R)>;
 /// - No engine timer decides anything: nothing here expires by itself.
 /// - `unavailable` promises that nothing was done and nothing will be. `unknown` promises nothing.
 /// - Lock names were checked by the caller; ids, modes and numbers are in range. A name or mode
-/// that
-///   this engine alone cannot have is answered `invalid` or `unsupported`, with the reason.
+///   that this engine alone cannot have is answered `invalid` or `unsupported`, with the reason.
 ///
 /// An engine may keep the queue to itself (Redlock: a waiter contends, nobody is ahead of it). It
 /// answers `queued` with nothing ahead and no targets; from then on it tries to grant until
@@ -301,8 +300,9 @@ class engine {
                                               std::function<void()> notify) = 0;
 
   /// The session is over for its owner, and its record stays until its time has run out: what this
-  /// process keeps for it is of no use any more. Nothing is sent, and what it held stays held.
-  virtual void forget(const session_id&) {}
+  /// process keeps for it is of no use any more. Nothing is sent, and what it held stays held; an
+  /// enqueue that is unanswered is answered with `why`.
+  virtual void forget(const session_id& /*id*/, const reply& /*why*/) {}
 
   /// For people: what stands between us and the store at this moment, as far as it is known without
   /// asking; empty when nothing is. No I/O.

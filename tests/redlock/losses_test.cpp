@@ -5,11 +5,16 @@
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
+#include <holdfast/store.hpp>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 namespace holdfast::redlock_tests {
 
@@ -151,10 +156,35 @@ TEST_F(redlock_losses, what_an_engine_keeps_of_a_denied_session_goes_and_its_key
             core::status::ok);
   r.listener.reset();
   ASSERT_FALSE(kept.expired());
-  engine->forget(r.id);
+  engine->forget(r.id, {.what = core::status::denied, .text = {}});
   EXPECT_TRUE(eventually([&] { return kept.expired(); }));
   EXPECT_GE(nodes.count("a"), 3U) << "it was denied, and its holder may be stopping still";
   EXPECT_TRUE(nodes.comes_to("a", 0)) << "with its ttl";
+}
+
+/// Fault matrix: a session is denied while it waits, and its owner's callback takes long | the wait
+/// ends as denied
+TEST_F(redlock_losses, a_wait_of_a_denied_session_ends_as_denied) {
+  nodes.init();
+  session other = nodes.open("ttl=5s");
+  const auto b = other.try_acquire(lock_name("b"));
+  ASSERT_TRUE(b) << b.error().message();
+  auto of = store::open(nodes.url("ttl=2s")).value();
+  session first = of.open_session().value();
+  session s = of.open_session().value();
+  auto a = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(a) << a.error().message();
+  a->on_lost([](const error&) { std::this_thread::sleep_for(6s); });
+  std::stop_source enough;
+  const std::jthread ahead(
+      [&] { (void)first.acquire(lock_name("b"), {.wait = 1h, .stop = enough.get_token()}); });
+  auto waits = std::async(std::launch::async,
+                          [&] { return s.acquire(lock_name("b"), {.wait = 1h}).error(); });
+  ASSERT_TRUE(eventually([&] { return of.list().value().sessions.size() == 3; }));
+  std::this_thread::sleep_for(200ms);
+  EXPECT_TRUE(of.deny(s.id(), "me", "test"));
+  EXPECT_EQ(waits.get(), errc::denied);
+  enough.request_stop();
 }
 
 }  // namespace

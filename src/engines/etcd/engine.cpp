@@ -177,7 +177,7 @@ void etcd_engine::close(const core::close_request& r, core::on<core::reply> done
   });
 }
 
-void etcd_engine::forget(const session_id& id) {
+void etcd_engine::forget(const session_id& id, const core::reply&) {
   loop().run([s = store_, id] { s->forget_all(id); });
 }
 

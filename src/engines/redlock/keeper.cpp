@@ -290,7 +290,7 @@ void keeper::close(core::on<core::reply> done) {
   {
     const std::lock_guard hold(mutex_);
     again = closed_;
-    keys = take_all(takers, after);
+    keys = take_all(reply_of(status::gone), takers, after);
   }
   for (const auto& t : takers) t->cancel();
   run(after);
@@ -298,12 +298,12 @@ void keeper::close(core::on<core::reply> done) {
   end_records(std::move(keys), {}, std::move(done));
 }
 
-void keeper::drop() {
+void keeper::drop(const core::reply& why) {
   std::vector<std::shared_ptr<contender>> takers;
   jobs after;
   {
     const std::lock_guard hold(mutex_);
-    (void)take_all(takers, after);
+    (void)take_all(why, takers, after);
   }
   for (const auto& t : takers) t->cancel();
   run(after);
@@ -311,7 +311,8 @@ void keeper::drop() {
 
 /// Under the mutex: nothing is left here. Whoever waits is to be cancelled; the keys are those of
 /// locks that are, or were, held.
-std::vector<placed_key> keeper::take_all(std::vector<std::shared_ptr<contender>>& takers,
+std::vector<placed_key> keeper::take_all(const core::reply& why,
+                                         std::vector<std::shared_ptr<contender>>& takers,
                                          jobs& after) {
   std::vector<placed_key> keys;
   closed_ = true;
@@ -320,7 +321,7 @@ std::vector<placed_key> keeper::take_all(std::vector<std::shared_ptr<contender>>
     if (e.is == state::held) renewal_->remove(e.handle);
     if (e.is == state::held || e.is == state::lost) keys.push_back(release_of(e));
     if (e.answer) {
-      after.push_back([answer = std::move(e.answer)] { answer(view(reply_of(status::gone))); });
+      after.push_back([answer = std::move(e.answer), why] { answer(view(why)); });
     }
   });
   by_slot_.clear();

@@ -37,7 +37,8 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void confirm(std::uint64_t request, core::on<core::queue_view> done);
   void close(core::on<core::reply> done);
   /// Everything that is kept here, but nothing on the nodes: what is held there ends with its ttl.
-  void drop();
+  /// Whoever waits is answered with `why`.
+  void drop(const core::reply& why);
   /// The lock is, or was, in its last extension.
   bool is_used_up(std::uint64_t request) const;
 
@@ -102,7 +103,8 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void hindered(std::uint64_t request, std::string by) override;
   void later(std::uint64_t request, core::reply why) override;
   static core::queue_view view_of(const entry& e);
-  std::vector<placed_key> take_all(std::vector<std::shared_ptr<contender>>& takers, jobs& after);
+  std::vector<placed_key> take_all(const core::reply& why,
+                                   std::vector<std::shared_ptr<contender>>& takers, jobs& after);
   placed_key release_of(entry& e);
   void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then);
 

@@ -23,7 +23,7 @@ void zookeeper_engine::close(const core::close_request& r, core::on<core::reply>
   loop().run([s = store_, r, done = std::move(done)] { close_session(s, r, done); });
 }
 
-void zookeeper_engine::forget(const session_id& id) {
+void zookeeper_engine::forget(const session_id& id, const core::reply&) {
   loop().run([s = store_, id] {
     (void)s->forget_all(id);
     s->forget_session(id);

@@ -28,7 +28,7 @@ class zookeeper_engine final : public core::engine {
   void open(const core::open_request& r, core::on<core::open_reply> done) override;
   void beat(const core::beat_request& r, core::on<core::beat_reply> done) override;
   void close(const core::close_request& r, core::on<core::reply> done) override;
-  void forget(const session_id& id) override;
+  void forget(const session_id& id, const core::reply& why) override;
   void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) override;
   void leave(const core::leave_request& r, core::on<core::leave_reply> done) override;
   void confirm(const core::confirm_request& r, core::on<core::queue_view> done) override;
