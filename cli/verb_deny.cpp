@@ -7,7 +7,6 @@
 #include <pwd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 
@@ -37,37 +36,6 @@ nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
           {"free_within_s", std::chrono::duration<double>(done.free_within).count()}};
 }
 
-/// Who has neither a record nor a token is known by its key alone, and reads no denial. One with a
-/// token has a session, also when its record is gone.
-bool keeps_no_session(const session_id& id, const snapshot& all) {
-  const session_info* s = find_session(all, id);
-  if (s == nullptr || !s->owner.host.empty() || s->owner.pid != 0) return false;
-  return std::ranges::any_of(all.locks, [&](const lock_info& l) {
-    return std::ranges::any_of(l.entries, [&](const entry_info& e) {
-      return e.owner == id && e.granted && e.order.value == 0;
-    });
-  });
-}
-
-error cannot_be_denied(const session_id& id, const std::string& url) {
-  return {errc::unsupported,
-          "deny " + id.str() + " in " + url +
-              ": its holder keeps no session (tokens=off, or another Redlock client), so none can "
-              "be denied; nothing was changed. Its lock is free when it is released, or when its "
-              "ttl has passed: end that program"};
-}
-
-/// One that is named by its id was not looked for: why nobody knows it is told by a look at all.
-result<denial> deny_one(store& st, const session_id& id, const snapshot& seen,
-                        const std::string& why) {
-  if (keeps_no_session(id, seen)) return cannot_be_denied(id, st.url());
-  auto done = st.deny(id, operator_name(), why);
-  if (done || done.error() != errc::invalid_argument || !is_redlock(st.url())) return done;
-  const auto all = st.list();
-  if (all && keeps_no_session(id, *all)) return cannot_be_denied(id, st.url());
-  return done;
-}
-
 }  // namespace
 
 int verb_deny(const std::vector<std::string>& after_verb) {
@@ -85,7 +53,8 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   app.add_option("--why", why,
                  "The reason, shown to the one who is denied; with --raise-fence\n"
                  "it is in the audit log, and seldom shown")
-      ->type_name("TEXT");
+      ->type_name("TEXT")
+      ->may_be_empty();
   replace.add_to(app);
   common.add_to(app);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
@@ -105,7 +74,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   json["denied"] = nlohmann::ordered_json::array();
   std::string text;
   for (const session_id& id : sessions_of(which, seen, out, code)) {
-    const auto done = deny_one(st, id, seen.all, why);
+    const auto done = st.deny(id, operator_name(), why);
     if (!done) {
       const error& e = done.error();
       code = out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));

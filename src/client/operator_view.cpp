@@ -109,6 +109,30 @@ result<core::session_record> operator_view::find(const session_id& id) {
   return *at;
 }
 
+/// A session whose record is gone may be known by a lock that it holds.
+result<operator_view::trace> operator_view::trace_of(const session_id& id) {
+  const auto record = find(id);
+  // Who cannot be looked for may be denied all the same.
+  if (record || record.error() != errc::invalid_argument) return trace::record;
+  const auto all = ask();
+  if (!all) return all.error() == errc::unavailable ? record.error() : all.error();
+  bool has_token = false;
+  bool holds = false;
+  for (const auto& l : all->locks) {
+    for (const auto& e : l.entries) {
+      holds = holds || e.owner == id;
+      has_token = has_token || (e.owner == id && e.order.value != 0);
+    }
+  }
+  if (has_token) return trace::lock;
+  if (!holds) return record.error();
+  return error(errc::unsupported,
+               "deny " + id.str() + " in " + store_->url() +
+                   ": its holder keeps no session (tokens=off, or another Redlock client), so none "
+                   "can be denied; nothing was changed. Its lock is free when it is released, or "
+                   "when its ttl has passed: end that program");
+}
+
 result<denial> operator_view::deny(const session_id& id, std::string by, std::string why) {
   if (auto usable = store_->usable(); !usable) return usable.error();
   if (by.size() > text_max || why.size() > text_max) {
@@ -117,12 +141,18 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
                      std::to_string(by.size()) + " and " + std::to_string(why.size()));
   }
   if (auto may = store_->may_wait("deny " + id.str()); !may) return may.error();
+  const auto known = trace_of(id);
+  if (!known) return known.error();
   const core::deny_request r{id, std::move(by), std::move(why)};
   const auto reply = await<core::deny_reply>(
       store_->engine(), [&](auto done) { store_->engine().deny(r, std::move(done)); });
-  if (reply.what == core::status::gone) return no_such_session(id, store_->url());
-  if (reply.what != core::status::ok) return failure(reply, "deny " + id.str(), store_->url());
-  denial done{.already = reply.already, .free_within = store_->free_after(reply.ttl)};
+  const bool is_gone = reply.what == core::status::gone;
+  if (is_gone && *known == trace::record) return no_such_session(id, store_->url());
+  if (reply.what != core::status::ok && !is_gone) {
+    return failure(reply, "deny " + id.str(), store_->url());
+  }
+  const duration ttl = is_gone ? store_->ttl_limit() : reply.ttl;
+  denial done{.already = reply.already, .free_within = store_->free_after(ttl)};
   // The next try may count from this sight of the denied record.
   if (auto record = find(id)) {
     core::sightings seen;
@@ -134,11 +164,11 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
 }
 
 result<owner_info> operator_view::break_session(const session_id& id) {
-  const auto record = find(id);
-  if (!record) return record.error();
   if (const auto& why = store_->opened().cannot_break; !why.empty()) {
     return error(errc::unsupported, "break " + id.str() + " in " + store_->url() + ": " + why);
   }
+  const auto record = find(id);
+  if (!record) return record.error();
   const auto& directory = store_->opened().life_directory;
   const auto seen = directory.empty() || record->where.inode == 0
                         ? life::unknown

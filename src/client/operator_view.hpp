@@ -33,6 +33,9 @@ class operator_view {
  private:
   result<core::listing> ask();
   result<core::session_record> find(const session_id& id);
+  /// How somebody who is to be denied is known.
+  enum class trace : std::uint8_t { record, lock };
+  result<trace> trace_of(const session_id& id);
   result<void> take(const core::session_record& record);
 
   std::shared_ptr<store_core> store_;

@@ -4,7 +4,6 @@
 #include "engines/redlock/commands.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -20,35 +19,6 @@ constexpr duration patience = 10s;
 /// For a node that is slower than a majority; far longer than a busy one needs for a page.
 constexpr duration grace_min = 100ms;
 constexpr duration grace_in_doubt = 1s;
-
-std::int64_t number(std::string_view text) {
-  std::int64_t n{};
-  std::from_chars(text.data(), text.data() + text.size(), n);
-  return n;
-}
-
-wall_time time_of(std::string_view text) {
-  return wall_time(std::chrono::microseconds(number(text)));
-}
-
-core::session_record record_of(const session_id& id, const page::session& s) {
-  core::session_record r;
-  r.id = id;
-  r.at.inc = 1;
-  r.at.denied = s.field("denied") == "1";
-  r.ttl = std::chrono::milliseconds(number(s.field("ttl")));
-  r.owner.host = s.field("host");
-  r.owner.boot_id = s.field("boot_id");
-  r.owner.pid = number(s.field("pid"));
-  r.owner.program = s.field("program");
-  r.owner.instance = s.field("instance");
-  r.owner.label = s.field("label");
-  r.owner.started = time_of(s.field("started"));
-  r.opened = time_of(s.field("opened"));
-  r.denied_by = s.field("denied_by");
-  r.denied_why = s.field("denied_why");
-  return r;
-}
 
 bool names_session(const std::string& value) { return value.find('.') != std::string::npos; }
 
@@ -190,19 +160,7 @@ void census::add(node_index i, const page& p) {
   for (const auto& s : p.sessions) {
     const auto id = session_id::parse(s.id);
     if (!id) continue;
-    auto record = record_of(*id, s);
-    auto& kept = sessions_.try_emplace(*id, record).first->second;
-    // One that was denied where it had no record says nothing else about itself.
-    if (kept.owner.host.empty()) {
-      record.at.denied = record.at.denied || kept.at.denied;
-      if (record.denied_by.empty()) record.denied_by = kept.denied_by;
-      if (record.denied_why.empty()) record.denied_why = kept.denied_why;
-      kept = std::move(record);
-    } else if (record.at.denied) {
-      kept.at.denied = true;
-      kept.denied_by = record.denied_by;
-      kept.denied_why = record.denied_why;
-    }
+    add_record(sessions_, *id, s.fields);
   }
   for (const auto& l : p.locks) {
     // A key of another program, which no acquire here can ask for.

@@ -3,6 +3,7 @@
 #include "core/engine.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/replies.hpp"
+#include "engines/redlock/session_records.hpp"
 
 #include <map>
 #include <memory>
@@ -63,7 +64,7 @@ class census final : public std::enable_shared_from_this<census> {
   std::string trouble_{};
   std::string refusal_{};
   std::string withheld_{};
-  std::map<session_id, core::session_record> sessions_;
+  session_records sessions_;
   std::map<std::string, std::map<std::string, found_lock>> locks_;  ///< By name, then by value.
 };
 

@@ -138,6 +138,11 @@ void deny(std::string& out, const session_id& session, std::string_view nonce, s
                            joined{session_prefix, id.view()}, nonce, by, why);
 }
 
+void session(std::string& out, const session_id& session) {
+  const digits_of id(session);
+  resp_writer(out).command("HGETALL", joined{session_prefix, id.view()});
+}
+
 void list(std::string& out, std::string_view cursor, unsigned count) {
   resp_writer(out).command("EVALSHA", scripts::list.sha1, 0, cursor, count);
 }

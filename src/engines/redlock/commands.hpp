@@ -57,6 +57,8 @@ void open(std::string& out, const session_id& session, duration ttl, std::string
 void close(std::string& out, const session_id& session);
 void deny(std::string& out, const session_id& session, std::string_view nonce, std::string_view by,
           std::string_view why);
+/// The session's record there.
+void session(std::string& out, const session_id& session);
 /// Has the server close the connection.
 void quit(std::string& out);
 /// `cursor`: "0", and then what the last page said.

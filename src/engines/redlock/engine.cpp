@@ -3,6 +3,7 @@
 #include "engines/redlock/census.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
+#include "engines/redlock/glance.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/armed_notice.hpp"
 
@@ -89,8 +90,8 @@ std::shared_ptr<keeper> redlock_engine::take_out(const session_id& id) {
   return found ? found.mapped() : nullptr;
 }
 
-void redlock_engine::forget(const session_id& id) {
-  if (const auto k = take_out(id)) k->drop();
+void redlock_engine::forget(const session_id& id, const core::reply& why) {
+  if (const auto k = take_out(id)) k->drop(why);
 }
 
 void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
@@ -190,17 +191,8 @@ void redlock_engine::list(core::on<core::listing> done) {
   });
 }
 
-/// What a majority has of one session is only known by a look at all nodes, as for all of them.
 void redlock_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
-  list([whom = r.whom, done = std::move(done)](const core::listing& all) {
-    core::glance_reply reply;
-    static_cast<core::reply&>(reply) = all;
-    std::ranges::copy_if(
-        all.sessions, std::back_inserter(reply.there),
-        [&](const session_id& id) { return std::ranges::find(whom, id) != whom.end(); },
-        &core::session_record::id);
-    done(std::move(reply));
-  });
+  redlock::glance(cluster_, r, std::move(done));
 }
 
 }  // namespace holdfast::engines::redlock

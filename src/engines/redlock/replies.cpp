@@ -97,9 +97,9 @@ timed_vote without_time(const node_vote& v) noexcept { return {.vote = v, .time 
 
 }  // namespace
 
-std::string_view page::session::field(std::string_view name) const noexcept {
-  const auto found = std::ranges::find_if(fields, [&](const auto& f) { return f.first == name; });
-  return found == fields.end() ? std::string_view() : std::string_view(found->second);
+std::string_view session_fields::operator[](std::string_view name) const noexcept {
+  const auto found = std::ranges::find_if(all, [&](const auto& f) { return f.first == name; });
+  return found == all.end() ? std::string_view() : std::string_view(found->second);
 }
 
 namespace replies {
@@ -133,24 +133,28 @@ std::optional<core::redlock::renewal::answer> extended_in(const reply& r, std::s
   return a;
 }
 
+/// Of a hash.
+std::optional<session_fields> fields_in(const reply& r) {
+  const bool is_hash = r.is(reply_kind::array) || r.is(reply_kind::map);
+  if (!is_hash || r.elements.size() % 2 != 0) return std::nullopt;
+  session_fields all;
+  for (std::size_t i = 0; i < r.elements.size(); i += 2) {
+    const reply& field = r.elements[i];
+    const reply& value = r.elements[i + 1];
+    if (!field.is(reply_kind::text) || !value.is(reply_kind::text)) return std::nullopt;
+    all.all.emplace_back(field.text, value.text);
+  }
+  return all;
+}
+
 std::optional<page::session> session_in(const reply& r) {
   if (!is_array(r, 3) || !r.elements[0].is(reply_kind::text)) return std::nullopt;
   // Without a ttl, which no script leaves behind, it is -1.
   const auto left = number_in(r.elements[1], -1, std::numeric_limits<std::int64_t>::max());
-  const reply& fields = r.elements[2];
-  if (!left || !fields.is(reply_kind::array) || fields.elements.size() % 2 != 0) {
-    return std::nullopt;
-  }
-  page::session s;
-  s.id = r.elements[0].text;
-  s.left = milliseconds(*left);
-  for (std::size_t i = 0; i < fields.elements.size(); i += 2) {
-    const reply& field = fields.elements[i];
-    const reply& value = fields.elements[i + 1];
-    if (!field.is(reply_kind::text) || !value.is(reply_kind::text)) return std::nullopt;
-    s.fields.emplace_back(field.text, value.text);
-  }
-  return s;
+  auto fields = fields_in(r.elements[2]);
+  if (!left || !fields) return std::nullopt;
+  return page::session{
+      .id = r.elements[0].text, .left = milliseconds(*left), .fields = std::move(*fields)};
 }
 
 std::optional<page::lock> lock_in(const reply& r) {
@@ -271,6 +275,11 @@ reading<denial> deny(const reply& r) {
   const auto ttl = number_in(r.elements[1]);
   if (!what || !ttl) return fault::garbled;
   return denial{.already = *what == 0, .had_record = *what != 2, .ttl = milliseconds(*ttl)};
+}
+
+reading<session_fields> session(const reply& r) {
+  auto fields = fields_in(r);
+  return fields ? reading<session_fields>(std::move(*fields)) : fault_in(r);
 }
 
 reading<page> list(const reply& r) {

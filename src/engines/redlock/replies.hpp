@@ -74,14 +74,19 @@ struct denial {
   duration ttl{};     ///< The session's; zero when it is not known.
 };
 
+/// A session's record on one node; empty when there is none.
+struct session_fields {
+  std::vector<std::pair<std::string, std::string>> all{};
+  /// The value of a field, or nothing.
+  std::string_view operator[](std::string_view name) const noexcept;
+};
+
 /// One page of `list`.
 struct page {
   struct session {
     std::string id{};
     duration left{};  ///< Until its record ends there.
-    std::vector<std::pair<std::string, std::string>> fields{};
-    /// The value of a field, or nothing.
-    std::string_view field(std::string_view name) const noexcept;
+    session_fields fields{};
   };
   struct lock {
     std::string name{};
@@ -130,6 +135,7 @@ fault open(const wire::reply& r);
 /// Whether it was there, and not denied.
 reading<bool> close(const wire::reply& r);
 reading<denial> deny(const wire::reply& r);
+reading<session_fields> session(const wire::reply& r);
 reading<page> list(const wire::reply& r);
 
 /// A record without its id, nonce, epoch, max_ttl or config_hash is garbled: nothing can be made of

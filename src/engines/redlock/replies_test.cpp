@@ -229,8 +229,8 @@ TEST(replies, a_page_has_sessions_and_locks) {
   ASSERT_EQ(r->sessions.size(), 1U);
   EXPECT_EQ(r->sessions[0].id, "5e55");
   EXPECT_EQ(r->sessions[0].left, 900ms);
-  EXPECT_EQ(r->sessions[0].field("host"), "h");
-  EXPECT_EQ(r->sessions[0].field("pid"), "");
+  EXPECT_EQ(r->sessions[0].fields["host"], "h");
+  EXPECT_EQ(r->sessions[0].fields["pid"], "");
   ASSERT_EQ(r->locks.size(), 1U);
   EXPECT_EQ(r->locks[0].name, "a");
   EXPECT_EQ(r->locks[0].value, "value");

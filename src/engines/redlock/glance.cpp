@@ -1,0 +1,120 @@
+#include "engines/redlock/glance.hpp"
+
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/gathering.hpp"
+#include "engines/redlock/replies.hpp"
+#include "engines/redlock/session_records.hpp"
+
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using core::status;
+
+/// Several sessions, each asked for at all nodes.
+class looking : public std::enable_shared_from_this<looking> {
+ public:
+  looking(std::shared_ptr<cluster> c, core::on<core::glance_reply> done)
+      : cluster_(std::move(c)), done_(std::move(done)) {
+    reply_.what = status::ok;
+  }
+
+  void start(const std::vector<session_id>& whom) {
+    left_ = whom.size();
+    if (left_ == 0) return finish();
+    for (const session_id& id : whom) ask(id);
+  }
+
+ private:
+  struct one {
+    std::size_t answers{};
+    std::size_t refusals{};
+    std::string trouble{};
+    std::string refusal{};
+    session_records seen{};
+  };
+
+  void ask(const session_id& id) {
+    const auto of = std::make_shared<one>();
+    gathering::question q;
+    for (node_index i = 0; i < cluster_->size(); ++i) {
+      if (cluster_->connection_of(i) != 0) q.to.add(i);
+    }
+    q.limit = inquiry_limit;
+    q.bytes = [id](node_index) {
+      std::string bytes;
+      commands::session(bytes, id);
+      return bytes;
+    };
+    q.each = [self = shared_from_this(), of, id](node_index i, const io::redis_answer& a) {
+      return self->read(*of, id, i, a);
+    };
+    q.done = [self = shared_from_this(), of] { self->answered(*of); };
+    gathering::ask(cluster_, std::move(q));
+  }
+
+  /// True when no further answer is needed.
+  bool read(one& of, const session_id& id, node_index i, const io::redis_answer& a) const {
+    const reading<session_fields> got =
+        a.reply == nullptr ? fault::silent : replies::session(*a.reply);
+    if (got) {
+      ++of.answers;
+      if (!got->all.empty()) add_record(of.seen, id, *got);
+      return of.answers >= cluster_->majority();
+    }
+    of.trouble += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(got.why()).text;
+    of.refusals += got.why() == fault::permission ? 1U : 0U;
+    if (replies::text_says_more(got.why()) && a.reply != nullptr && of.refusal.empty()) {
+      of.refusal = "; " + cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
+    }
+    return false;
+  }
+
+  void answered(const one& of) {
+    {
+      const std::lock_guard hold(mutex_);
+      if (of.answers < cluster_->majority()) {
+        const bool is_refused = of.refusals > core::redlock::spare(cluster_->size());
+        reply_.what = is_refused ? status::invalid : status::unavailable;
+        reply_.text = std::to_string(of.answers) + " of " + std::to_string(cluster_->size()) +
+                      " nodes could be asked, needed are " + std::to_string(cluster_->majority()) +
+                      of.trouble + of.refusal;
+      }
+      for (const auto& [id, record] : of.seen) {
+        // A denial alone has no ttl of its own.
+        if (record.ttl > duration::zero()) reply_.there.push_back(record);
+      }
+      if (--left_ > 0) return;
+    }
+    finish();
+  }
+
+  void finish() { done_(std::move(reply_)); }
+
+  const std::shared_ptr<cluster> cluster_;
+  const core::on<core::glance_reply> done_;
+  std::mutex mutex_;  // Guards what is below.
+  core::glance_reply reply_{};
+  std::size_t left_{};
+};
+
+}  // namespace
+
+void glance(const std::shared_ptr<cluster>& c, const core::glance_request& r,
+            core::on<core::glance_reply> done) {
+  if (!c->set().tokens) {
+    core::glance_reply no;
+    no.what = status::unsupported;
+    no.text = "with tokens=off the nodes keep no sessions";
+    return done(no);
+  }
+  c->when_ready(clock::now() + inquiry_limit, [c, whom = r.whom, done = std::move(done)]() mutable {
+    std::make_shared<looking>(c, std::move(done))->start(whom);
+  });
+}
+
+}  // namespace holdfast::engines::redlock
