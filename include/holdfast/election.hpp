@@ -69,8 +69,8 @@ HOLDFAST_EXPORT std::optional<leader> leader_in(const snapshot& all, const lock_
 /// stop when lost() says so.
 ///
 /// What it does **not** promise: that nobody else believes to lead. A leader that was paused beyond
-/// its lease learns of it late: send term() with every write, and let the storage refuse an older
-/// one.
+/// its lease learns of it late: send fencing_token() with every write, and let the storage refuse
+/// an older one.
 ///
 /// Thread safety: as holdfast::lock.
 class [[nodiscard]] HOLDFAST_EXPORT leadership {
@@ -85,6 +85,9 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   /// Which leadership this is: larger than that of every leader of this election before it. Zero in
   /// a store without tokens.
   token term() const noexcept { return lock_.token(); }
+  /// The same with the election and the store that it is of, for fences and guards; see
+  /// lock::fencing_token(). Errors: as there.
+  result<holdfast::fencing_token> fencing_token() const { return lock_.fencing_token(); }
   /// As it appears in `leader::session`.
   const session_id& session() const noexcept { return session_.id(); }
   /// How long this process may still act as the leader; zero once lost.

@@ -21,6 +21,11 @@ error nothing_published(const lock_name& name, const std::string& url) {
               "Redlock client's lock of that name. Elections need the store's tokens"};
 }
 
+error no_tokens(const lock_name& name, const std::string& url) {
+  return {errc::unsupported, "election " + name.printable() + " in " + url +
+                                 ": this store gives no tokens (tokens=off), which elections need"};
+}
+
 }  // namespace
 
 std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
@@ -64,7 +69,7 @@ result<leadership> election::campaign(std::string value, campaign_options option
                                              std::to_string(value_max) + " are allowed");
   }
   // Else it would wait for whoever holds it, in vain.
-  if (!store_.gives_tokens()) return nothing_published(name_, store_.url());
+  if (!store_.gives_tokens()) return no_tokens(name_, store_.url());
   auto own = store_.open_session({.ttl = options.ttl,
                                   .program = std::move(options.program),
                                   .instance = std::move(options.instance),
@@ -73,7 +78,7 @@ result<leadership> election::campaign(std::string value, campaign_options option
   if (!own) return own.error();
   auto elected = own->acquire(name_, {.wait = options.wait, .stop = std::move(options.stop)});
   if (!elected) return elected.error();
-  if (elected->token().value == 0) return nothing_published(name_, store_.url());
+  if (elected->token().value == 0) return no_tokens(name_, store_.url());
   return leadership(std::move(*own), std::move(*elected));
 }
 

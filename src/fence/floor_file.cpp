@@ -143,7 +143,12 @@ result<void> floor_file::enter(missing what) {
     const auto size = file_->size();
     const bool small = size && size.value <= static_cast<std::int64_t>(page_bytes);
     if (!small || !is_unfinished(page_view(head).first(*there))) {
-      return damaged(path_ + " is not a floor file; it was not touched. Choose another file");
+      return damaged(
+          path_ +
+          " is no floor file, or its begin is damaged; it was not touched. Name another "
+          "file if it never was one. If it was, restore it: a new file has no floors, and "
+          "admits stale tokens until `fence raise` has set each resource's floor to the "
+          "newest token that was granted");
     }
     if (what == missing::refuse)
       return error(errc::unavailable, path_ + " has no fence yet" + maker);
