@@ -1,5 +1,6 @@
 #include "cli/json_output.hpp"
 #include "cli/open_store.hpp"
+#include "cli/outage.hpp"
 #include "cli/verbs.hpp"
 
 #include <holdfast/election.hpp>
@@ -77,9 +78,14 @@ int print_now(const std::string& url, const lock_name& name, const std::optional
 int follow(store& st, const lock_name& name, const report& out) {
   std::optional<std::optional<leader>> shown;
   bool lacked = false;
+  outage away(st.url(), out);
   while (true) {
     const auto all = st.list();
-    if (!all) return fail_in(st.url(), all.error(), out);
+    if (!all) {
+      if (const auto code = away.wait(all.error(), shown.has_value())) return *code;
+      continue;
+    }
+    if (away.ends()) shown.reset();
     if (!lacked) warn_of_gaps(st.url(), *all, out);
     lacked = !all->lacks.empty();
     auto who = leader_in(*all, name);
@@ -89,8 +95,7 @@ int follow(store& st, const lock_name& name, const report& out) {
     }
     if (const auto code = end_unless_read(out)) return *code;
     // Also without a change that the store tells: on some a session that ends leaves no trace.
-    const auto changed = st.wait_for_change(look_every);
-    if (!changed) return fail_in(st.url(), changed.error(), out);
+    (void)st.wait_for_change(look_every);
   }
 }
 

@@ -1,19 +1,16 @@
 #include "cli/changes.hpp"
 #include "cli/json_output.hpp"
 #include "cli/open_store.hpp"
+#include "cli/outage.hpp"
 #include "cli/verbs.hpp"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
-#include <thread>
 #include <utility>
 
 namespace holdfast::cli {
-
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -57,16 +54,6 @@ int print_change(const change& c, const snapshot& all, bool json) {
   return print(json_line(line), report(true));
 }
 
-/// In parts, so that the end of the reader is seen within a second; the exit code then.
-std::optional<int> pause_while_read(duration length, const report& out) {
-  const time_point until = clock::now() + length;
-  for (duration left = length; left > 0s; left = until - clock::now()) {
-    std::this_thread::sleep_for(std::min(left, duration(1s)));
-    if (const auto code = end_unless_read(out)) return code;
-  }
-  return std::nullopt;
-}
-
 int print_changes(const snapshot& before, const snapshot& after, bool json) {
   for (const change& c : changes_between(before, after)) {
     const bool left = c.what == change::kind::released || c.what == change::kind::gone;
@@ -77,11 +64,15 @@ int print_changes(const snapshot& before, const snapshot& after, bool json) {
 
 int follow(store& st, bool json, const report& out) {
   std::optional<snapshot> before;
+  outage away(st.url(), out);
   while (true) {
     auto now = st.list();
-    if (!now) return fail_in(st.url(), now.error(), out);
+    if (!now) {
+      if (const auto code = away.wait(now.error(), before.has_value())) return *code;
+      continue;
+    }
     // Where other things can be seen than before, what is gone may be held.
-    const bool anew = !before || before->lacks.empty() != now->lacks.empty();
+    const bool anew = away.ends() || !before || before->lacks.empty() != now->lacks.empty();
     if (anew) warn_of_gaps(st.url(), *now, out);
     const int code =
         anew ? print_picture(st.url(), *now, json) : print_changes(*before, *now, json);

@@ -73,7 +73,7 @@ load redlock_servers
   expect 75 holdfast leader x
   says 'does not let this user read x'
   expect 64 holdfast deny x
-  says 'nobody holds "x"' 'does not let this user read x'
+  says 'nobody is seen to hold "x"' 'does not let this user read x'
   for i in 1 2 3 4 5; do cli "$i" ACL SETUSER default allkeys; done
   expect 0 holdfast deny x
   says 'is denied'
@@ -143,6 +143,37 @@ load redlock_servers
   go_on 2
   until_true grep -q ' released .*"y"' seen
   kill $pid
+}
+
+@test "who watches sees what comes after an outage, and is told of it" {
+  initialised
+  in_background watch >seen 2>said
+  watcher=$pid
+  in_background leader y --watch >leads 2>hidden
+  until_true grep -q ' 0 locks' seen
+  until_true grep -q 'nobody leads' leads
+  for i in 1 2 3; do stop_server "$i"; done
+  until_true grep -q 'looking again until it answers' said
+  until_true grep -q 'looking again until it answers' hidden
+  for i in 1 2 3; do revive_server "$i"; done
+  holdfast redlock recover --yes >/dev/null
+  until_true grep -q 'answers again' said
+  until_true grep -q 'answers again' hidden
+  expect 0 holdfast run y --wait 30s -- sleep 3
+  until_true grep -q ' acquired .*"y"' seen
+  kill "$watcher" $pid
+}
+
+@test "a session that nobody has is not denied, and nothing is written" {
+  initialised
+  none=0123456789abcdef0123456789abcdef
+  expect 64 holdfast deny --session $none
+  says "no session $none"
+  for i in 1 2 3 4 5; do cli "$i" SET x ${none}00112233 PX 60000 >/dev/null; done
+  expect 69 holdfast deny --session $none
+  says 'keeps no session' 'nothing was changed' 'tokens=off'
+  expect 69 holdfast break --session $none
+  for i in 1 2 3 4 5; do [[ -z $(cli "$i" --scan --pattern 'holdfast:session:*') ]]; done
 }
 
 @test "who waits and is denied is told by whom and why" {
