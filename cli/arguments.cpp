@@ -94,6 +94,12 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
       return "unknown option " + harmless(option) + hint(option, names);
     }
   }
+  for (const std::string& word : given.ours) {
+    if (word.size() < 2 || !word.starts_with('-') || option_named(app, word) != nullptr) continue;
+    if (app.get_option_no_throw("NAME") == nullptr) continue;
+    return "unknown option " + harmless(word) +
+           "; a NAME that begins with a dash is given after --";
+  }
   return std::string("too many arguments: ") + harmless(e.what());
 }
 
@@ -114,10 +120,20 @@ arguments::option* arguments::option::excludes(option* other) {
   return this;
 }
 
-arguments::option* arguments::option::not_empty(const std::string& advice) {
-  inside_->check([advice](const std::string& value) {
-    return value.empty() ? "the value is empty: " + advice : std::string();
+arguments::option::option(CLI::Option* inside) : inside_(inside) {
+  if (inside_->get_positional() || inside_->get_items_expected_max() == 0) return;
+  inside_->check([this](const std::string& value) {
+    return value.empty() && !may_be_empty_ ? "the value is empty: " + advice_ : std::string();
   });
+}
+
+arguments::option* arguments::option::not_empty(const std::string& advice) {
+  advice_ = advice;
+  return this;
+}
+
+arguments::option* arguments::option::may_be_empty() {
+  may_be_empty_ = true;
   return this;
 }
 

@@ -23,13 +23,17 @@ class arguments {
     option* type_name(const std::string& name);
     option* required();
     option* excludes(option* other);
-    /// An empty value is refused; `advice` says what to do instead.
+    /// What to do instead of giving it an empty value, which is refused.
     option* not_empty(const std::string& advice);
+    /// A text for people, which may be empty.
+    option* may_be_empty();
 
    private:
     friend class arguments;
-    explicit option(CLI::Option* inside) noexcept : inside_(inside) {}
+    explicit option(CLI::Option* inside);
     CLI::Option* inside_;
+    std::string advice_{"leave the option out, or give one"};
+    bool may_be_empty_{};
   };
 
   /// `usage` is the usage line, for a verb with words that CLI11 knows nothing of.
@@ -38,7 +42,8 @@ class arguments {
   arguments& operator=(const arguments&) = delete;
   ~arguments();
 
-  /// `names` as CLI11 reads them: "NAME", "--name" or "-n,--name".
+  /// `names` as CLI11 reads them: "NAME", "--name" or "-n,--name". An option that is given without
+  /// a value is not taken for one that is not given: a variable of a script may be empty.
   option* add_option(const std::string& names, std::string& into, const std::string& about);
   option* add_flag(const std::string& names, bool& into, const std::string& about);
 

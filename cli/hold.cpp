@@ -16,9 +16,6 @@ namespace holdfast::cli {
 
 namespace {
 
-/// A variable that a script forgot to set is not an option that was left out.
-constexpr const char* leave_out = "leave the option out, or give one";
-
 /// The options as they were typed.
 struct typed {
   common_options common;
@@ -34,12 +31,13 @@ struct typed {
     if (!is_lock) {
       app.add_option("--value", value, "What `holdfast leader NAME` tells while this one leads")
           ->required()
-          ->type_name("TEXT");
+          ->type_name("TEXT")
+          ->may_be_empty();
     }
     auto* limit = app.add_option("--wait", wait,
                                  "Wait at most this long, or forever (the default). Who gives it\n"
                                  "waits also for a store that does not answer yet");
-    limit->type_name("DURATION")->not_empty(leave_out);
+    limit->type_name("DURATION");
     app.add_flag("-n,--no-wait", no_wait, "Give up at once when somebody else holds it")
         ->excludes(limit);
     if (is_lock) {
@@ -51,25 +49,24 @@ struct typed {
                    "How long a silent holder keeps it: 100ms to 1h; the store may allow\n"
                    "less (max_ttl) or want more: holdfast doctor\n"
                    "(default: 30s, or the store's max_ttl if less)")
-        ->type_name("DURATION")
-        ->not_empty(leave_out);
+        ->type_name("DURATION");
     app.add_option("--grace", grace,
                    "SIGTERM to SIGKILL, at most half of the ttl\n"
                    "(default: 5s, or a quarter of the ttl if less)")
-        ->type_name("DURATION")
-        ->not_empty(leave_out);
+        ->type_name("DURATION");
     app.add_option("-E,--conflict-exit", conflict_exit, "Exit code instead of 75: 0 to 255")
         ->type_name("N");
     if (is_lock) {
       app.add_option("--fenced", fenced,
                      "The command writes nothing but what the fence at this URL, file:/PATH,\n"
                      "admits under the resource NAME: deny --raise-fence may end it early")
-          ->type_name("URL")
-          ->not_empty(leave_out);
+          ->type_name("URL");
     }
-    if (is_lock) app.add_option("--label", label, "Free text for people")->type_name("TEXT");
+    if (is_lock)
+      app.add_option("--label", label, "Free text for people")->type_name("TEXT")->may_be_empty();
     app.add_option("--instance", instance, "Which instance of the program, for people")
-        ->type_name("TEXT");
+        ->type_name("TEXT")
+        ->may_be_empty();
     common.add_to(app);
     app.add_flag("-v,--verbose", verbose, "Tell on standard error what happens");
   }

@@ -67,8 +67,11 @@ std::vector<session_id> sessions_of(const target& t, const picture& in, const re
   if (found.empty()) {
     const auto id = session_id::parse(t.name);
     const bool meant = id && find_session(all, *id) != nullptr;
+    const bool may_hide = !all.lacks.empty();
     code = out.fail(exit_code::usage,
-                    "nobody holds \"" + lock_name(t.name).printable() + "\" in " + where +
+                    (may_hide ? "nobody is seen to hold \"" : "nobody holds \"") +
+                        lock_name(t.name).printable() + "\" in " + where +
+                        (may_hide ? ", and not all locks are seen: " + all.lacks : "") +
                         (meant ? "; for the session of that id write --session " + id->str() : ""));
   }
   return found;

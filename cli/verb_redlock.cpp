@@ -245,6 +245,10 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   if (!t.max_ttl.empty()) {
     const auto d = parse_duration(t.max_ttl);
     if (!d) return out.fail(exit_code::usage, "--max-ttl: " + d.error().message());
+    if (*d <= duration::zero()) {
+      return out.fail(exit_code::usage,
+                      "--max-ttl " + harmless(t.max_ttl) + ": a max_ttl is from 100ms to 1h");
+    }
     how.max_ttl = *d;
   }
   settings s;

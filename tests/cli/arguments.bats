@@ -38,6 +38,18 @@ load setup
   expect 0 holdfast show -- --session
 }
 
+@test "an option that is given an empty value is not taken for one that is left out" {
+  for words in 'deny x --raise-fence' 'deny x --audit' 'deny --session' 'check --for' \
+    'run x --permits' 'run x --ttl' 'run x --wait' 'run x -E' 'redlock init --max-ttl' \
+    'redlock recover --max-ttl' 'fence raise file:/f x 5 --wait' 'ls --store'; do
+    expect 64 holdfast $words ''
+    says 'the value is empty'
+  done
+  expect 64 holdfast redlock init --max-ttl 0s --store redlock://127.0.0.1:1
+  says '--max-ttl 0s: a max_ttl is from 100ms to 1h'
+  expect 0 holdfast run x --label '' --instance '' -- true
+}
+
 @test "options after -- belong to the command" {
   expect 0 holdfast run x -- echo --help --ttl -- -n
   [[ $output == "--help --ttl -- -n" ]]
@@ -66,6 +78,8 @@ load setup
   expect 64 holdfast run --verbose -- ls -l
   says 'NAME is required;'
   expect 0 holdfast show -- -dash
+  expect 64 holdfast show -dash
+  says 'unknown option -dash; a NAME that begins with a dash is given after --'
 }
 
 @test "bad ttls are 64" {

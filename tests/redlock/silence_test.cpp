@@ -10,6 +10,7 @@
 #include <chrono>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace holdfast::redlock_tests {
 
@@ -107,6 +108,39 @@ TEST_F(redlock_silence, a_release_ends_that_a_majority_never_confirms) {
   EXPECT_LT(clock::now() - began, std::chrono::seconds{5}) << "such connections end after 10 s";
   three.resume(1);
   three.resume(2);
+}
+
+/// Fault matrix: one node hangs, and could tell whether a majority has a lock | the look waits a
+/// second for it, and who looks again and again does not rest for that
+TEST_F(redlock_silence, a_node_that_hangs_is_no_large_store) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    nodes[i].command({"SET", "x", std::string(40, 'a'), "PX", "60000"});
+  }
+  std::vector<store> views;
+  for (int i = 0; i < 4; ++i) views.push_back(store::open(nodes.url(query_)).value());
+  ASSERT_TRUE(nodes.votes_come_to(5, query_));
+  nodes.stop(0);
+  // A pause of this machine may make any of them look large.
+  bool is_small = false;
+  for (store& view : views) {
+    const auto began = clock::now();
+    const auto seen = view.list();
+    ASSERT_TRUE(seen) << seen.error().message();
+    EXPECT_GE(clock::now() - began, std::chrono::seconds{1}) << "it is not waited for";
+    is_small = is_small || seen->rest < std::chrono::seconds{1};
+  }
+  EXPECT_TRUE(is_small);
+  nodes.resume(0);
+}
+
+/// Fault matrix: a majority is down | no release takes it for one that answers
+TEST_F(redlock_silence, a_majority_that_is_down_answers_nobody) {
+  session s = nodes.open(query_);
+  const auto c = inside(nodes.url(query_));
+  ASSERT_TRUE(nodes.votes_come_to(5, query_));
+  EXPECT_TRUE(eventually([&] { return c->majority_answers(); }));
+  for (std::size_t i = 0; i < 3; ++i) nodes.kill(i);
+  EXPECT_TRUE(eventually([&] { return !c->majority_answers(); }));
 }
 
 /// Fault matrix: three nodes hang | all are asked, so that the first to answer is counted
