@@ -7,10 +7,10 @@ namespace holdfast::wire {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 18> words{
-    "MOVED",    "ASK",        "CLUSTERDOWN", "MISCONF",    "OOM",        "READONLY",
-    "LOADING",  "MASTERDOWN", "NOAUTH",      "NOPERM",     "WRONGPASS",  "WRONGTYPE",
-    "NOSCRIPT", "BUSY",       "EXECABORT",   "UNKILLABLE", "NOREPLICAS", "ERR"};
+constexpr std::array<std::string_view, 20> words{
+    "MOVED",    "ASK",     "CROSSSLOT",  "TRYAGAIN",   "CLUSTERDOWN", "MISCONF",   "OOM",
+    "READONLY", "LOADING", "MASTERDOWN", "NOAUTH",     "NOPERM",      "WRONGPASS", "WRONGTYPE",
+    "NOSCRIPT", "BUSY",    "EXECABORT",  "UNKILLABLE", "NOREPLICAS",  "ERR"};
 static_assert(words.size() == static_cast<std::size_t>(server_error::other) + 1);
 
 // What is between quotes behind `before`, when it may be the name of a command.
@@ -30,7 +30,8 @@ std::string_view command_behind(std::string_view text, std::string_view before) 
 }  // namespace
 
 server_error server_error_of(std::string_view text) noexcept {
-  const auto found = std::find(words.begin(), words.end(), text.substr(0, text.find(' ')));
+  const std::string_view word = text.substr(0, text.find_first_of(" \r\n"));
+  const auto found = std::find(words.begin(), words.end(), word);
   if (found == words.end()) return server_error::other;
   return static_cast<server_error>(found - words.begin());
 }

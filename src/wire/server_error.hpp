@@ -11,6 +11,8 @@ namespace holdfast::wire {
 enum class server_error : std::uint8_t {
   moved,        ///< MOVED: a node of Redis Cluster that does not own the key.
   ask,          ///< ASK: the same while the key's slot migrates.
+  crossslot,    ///< CROSSSLOT: a node of Redis Cluster; the keys are of different slots.
+  tryagain,     ///< TRYAGAIN: the same while only some of the keys have migrated.
   clusterdown,  ///< CLUSTERDOWN: Redis Cluster has no majority or not all slots.
   misconf,      ///< MISCONF: it cannot persist and therefore refuses writes.
   oom,          ///< OOM: out of `maxmemory`.
@@ -30,7 +32,7 @@ enum class server_error : std::uint8_t {
   other,        ///< Every other word, ERR included.
 };
 
-/// By the whole first word: BUSYGROUP is not BUSY.
+/// By the whole first word, which a blank or the end of a line ends: BUSYGROUP is not BUSY.
 server_error server_error_of(std::string_view text) noexcept;
 
 /// The word itself: "MOVED", ...; "ERR" for `other`.

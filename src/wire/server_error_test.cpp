@@ -11,6 +11,8 @@ TEST(server_error, is_told_by_the_first_word) {
   const std::pair<const char*, server_error> cases[] = {
       {"MOVED 3999 127.0.0.1:6381", server_error::moved},
       {"ASK 3999 127.0.0.1:6381", server_error::ask},
+      {"CROSSSLOT Keys in request don't hash to the same slot", server_error::crossslot},
+      {"TRYAGAIN Multiple keys request during rehashing of slot", server_error::tryagain},
       {"CLUSTERDOWN Hash slot not served", server_error::clusterdown},
       {"MISCONF Redis is configured to save RDB snapshots", server_error::misconf},
       {"OOM command not allowed when used memory > 'maxmemory'.", server_error::oom},
@@ -33,13 +35,15 @@ TEST(server_error, is_told_by_the_first_word) {
     const std::string word(word_of(meaning));
     EXPECT_EQ(std::string(text).substr(0, word.size() + 1), word + " ");
     EXPECT_EQ(server_error_of(word), meaning) << "without anything behind it";
+    EXPECT_EQ(server_error_of(word + "\r\n"), meaning) << "at the end of a line";
   }
   EXPECT_EQ(std::size(cases), static_cast<std::size_t>(server_error::other) + 1);
 }
 
 TEST(server_error, is_no_other_when_the_word_only_begins_alike) {
-  for (const char* text : {"BUSYGROUP Consumer Group name already exists", "BUSYKEY Target key",
-                           "OOMPH", "moved 1 a:1", " MOVED 1 a:1", "ERR MOVED", "TRYAGAIN", ""}) {
+  for (const char* text :
+       {"BUSYGROUP Consumer Group name already exists", "BUSYKEY Target key", "OOMPH",
+        "moved 1 a:1", " MOVED 1 a:1", "ERR MOVED", "TRYAGAINST", "", "\r\n"}) {
     EXPECT_EQ(server_error_of(text), server_error::other) << text;
   }
 }

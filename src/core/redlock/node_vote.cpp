@@ -1,8 +1,6 @@
 #include "core/redlock/node_vote.hpp"
 
-#include <algorithm>
 #include <array>
-#include <utility>
 
 namespace holdfast::core::redlock {
 
@@ -40,46 +38,9 @@ constexpr std::array<fault_action, faults> actions{{
     {vote::failed, false, "refused with an error"},
 }};
 
-constexpr std::array<std::pair<std::string_view, fault>, 25> words{{
-    {"LOADING", fault::loading},
-    {"MISCONF", fault::disk_error},
-    {"OOM", fault::out_of_memory},
-    {"READONLY", fault::replica},
-    {"MASTERDOWN", fault::replica},
-    {"BUSY", fault::busy_script},
-    {"UNKILLABLE", fault::busy_script},
-    {"NOSCRIPT", fault::script_missing},
-    {"NOAUTH", fault::credentials},
-    {"WRONGPASS", fault::credentials},
-    {"NOPERM", fault::permission},
-    {"MOVED", fault::clustered},
-    {"ASK", fault::clustered},
-    {"CROSSSLOT", fault::clustered},
-    {"CLUSTERDOWN", fault::clustered},
-    {"TRYAGAIN", fault::clustered},
-    {"NOREPLICAS", fault::too_few_replicas},
-    {"WRONGTYPE", fault::wrong_type},
-    // What our own scripts refuse with.
-    {"HFNOTADMITTED", fault::not_admitted},
-    {"HFEPOCH", fault::epoch_moved},
-    {"HFTTL", fault::ttl_too_long},
-    {"HFNOSESSION", fault::session_missing},
-    {"HFDENIED", fault::denied},
-    {"HFCLOCK", fault::clock_went_back},
-    {"HFCOUNTER", fault::counter_full},
-}};
-
 }  // namespace
 
 const fault_action& action_on(fault f) noexcept { return actions[static_cast<std::size_t>(f)]; }
-
-fault fault_of(std::string_view line) noexcept {
-  if (line.starts_with("ERR max number of clients")) return fault::too_many_clients;
-  const std::string_view word = line.substr(0, line.find_first_of(" \r\n"));
-  const auto known = std::find_if(words.begin(), words.end(),
-                                  [&](const auto& entry) { return entry.first == word; });
-  return known == words.end() ? fault::refused : known->second;
-}
 
 node_vote node_vote::granted(std::uint64_t counter) noexcept {
   node_vote v;

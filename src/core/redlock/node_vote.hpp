@@ -3,8 +3,6 @@
 #include <holdfast/clock.hpp>
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 
 namespace holdfast::core::redlock {
 
@@ -54,9 +52,6 @@ struct fault_action {
 };
 
 const fault_action& action_on(fault f) noexcept;
-
-/// The fault that an error reply names; `line` is without the leading '-'. Never none.
-fault fault_of(std::string_view line) noexcept;
 
 /// One node's answer to an acquire or a raise.
 struct node_vote {
