@@ -59,7 +59,7 @@ action claim::start(time_point now) {
 }
 
 action claim::enqueue_again() {
-  if (++rounds_ > rounds_max) return finish(errc::unavailable, said("was tried too often"));
+  if (++rounds_ > rounds_max) return finish(errc::unavailable, "was tried too often");
   state_ = state::enqueuing;
   return act::enqueue{.leave_if_busy = !config_.waits};
 }
@@ -77,10 +77,10 @@ action claim::enqueued(const queue_view& v, time_point now) {
     case status::stale_gate:
       return pending_ ? finish(pending_->why, pending_->text) : enqueue_again();
     case status::unavailable:
-      return try_later(said(v.text.empty() ? error(errc::unavailable).message() : v.text), now);
+      return try_later(v.text.empty() ? error(errc::unavailable).message() : v.text, now);
     case status::unknown:
       entered_ = entry_unknown_ = true;
-      return leave(errc::unavailable, said("the store did not answer; nothing was done"));
+      return leave(errc::unavailable, "the store did not answer; nothing was done");
     default:
       return refused(v);
   }
@@ -204,7 +204,7 @@ action claim::confirmed(const queue_view& v, time_point now) {
 action claim::settle(time_point now) {
   if (!pending_ && now >= config_.give_up) {
     pending_ = blind_.empty() ? reason{.why = errc::timed_out, .text = held_text()}
-                              : reason{.why = errc::unavailable, .text = said(blind_)};
+                              : reason{.why = errc::unavailable, .text = blind_};
   }
   if (pending_) return leave(pending_->why, pending_->text);
   state_ = state::watching;
@@ -229,12 +229,10 @@ action claim::grant(const std::shared_ptr<lease>& own, time_point now) {
     return act::finish{.granted = true, .held = mine_, .own = own};
   }
   if (own) own->lose();
-  if (session_over) {
-    return leave(errc::lost, said("granted, but the session's lease had ended before"));
-  }
+  if (session_over) return leave(errc::lost, "granted, but the session's lease had ended before");
   if (stopped) return leave(pending_->why, pending_->text);
   again_ = true;
-  return leave(errc::unavailable, said("granted, but the lock's own deadline had passed before"));
+  return leave(errc::unavailable, "granted, but the lock's own deadline had passed before");
 }
 
 action claim::leave(errc why, std::string text) {
@@ -263,7 +261,7 @@ action claim::left(const leave_reply& r, time_point now) {
   }
   if (!certain && entry_unknown_) {
     return finish(errc::outcome_unknown,
-                  said("the store did not answer; an entry may be there until the session ends"));
+                  "the store did not answer; an entry may be there until the session ends");
   }
   if (certain) {
     const bool again = entry_unknown_ || again_;
@@ -322,7 +320,7 @@ action claim::poll(time_point now) {
   return act::probe{{watched_.begin(), watched_.begin() + probe_max}};
 }
 
-action claim::cancel(time_point) { return stop(errc::cancelled, said("cancelled by the caller")); }
+action claim::cancel(time_point) { return stop(errc::cancelled, "cancelled by the caller"); }
 
 action claim::session_over(errc why, std::string text, time_point) {
   session_over_ = true;
@@ -370,25 +368,22 @@ action claim::finish(errc why, std::string text) {
 
 action claim::refused(const queue_view& v) {
   const errc why = code_of(v.what);
-  std::string text = v.text;
-  if (text.empty()) text = error(why).message();
+  std::string text = v.text.empty() ? error(why).message() : v.text;
   // A confirm that was refused leaves an entry only when the session is still there.
-  if (state_ == state::confirming && v.what != status::gone) return leave(why, said(text));
-  return finish(why, said(text));
-}
-
-std::string claim::said(const std::string& text) const {
-  return config_.subject.empty() ? text : config_.subject + ": " + text;
+  if (state_ == state::confirming && v.what != status::gone) {
+    return leave(why, std::move(text));
+  }
+  return finish(why, std::move(text));
 }
 
 std::string claim::held_text() const {
-  if (!first_) return said(held_.empty() ? "held by somebody else" : held_);
+  if (!first_) return held_.empty() ? "held by somebody else" : held_;
   const owner_info& o = first_->owner;
   std::string who = "held by " + (o.program.empty() ? "session " + first_->id.str() : o.program);
   who += " (pid " + std::to_string(o.pid) + " on host " + o.host;
   if (!o.instance.empty()) who += ", instance \"" + lock_name(o.instance).printable() + "\"";
   if (!o.label.empty()) who += ", label \"" + lock_name(o.label).printable() + "\"";
-  return said(who + "), " + std::to_string(ahead_.size()) + " ahead");
+  return who + "), " + std::to_string(ahead_.size()) + " ahead";
 }
 
 }  // namespace holdfast::core

@@ -97,7 +97,6 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 class claim {
  public:
   struct config {
-    std::string subject{};  ///< How messages begin: `lock "nightly"`.
     mode how{mode::exclusive()};
     bool waits{};                                   ///< False: a try.
     time_point give_up{time_point::max()};          ///< When a wait ends with timed_out.
@@ -167,7 +166,6 @@ class claim {
   action poll(time_point now);
   int polls_until_look() const noexcept;
   action stop(errc why, std::string text);
-  std::string said(const std::string& text) const;
   std::string held_text() const;
   action next_take(time_point now);
   action settle(time_point now);
