@@ -48,11 +48,11 @@ class run {
     action a = act::rest{};
     switch (what % 16) {
       case 0:
-        a = claim_.cancel(now_);
+        a = claim_.cancel();
         break;
       case 1:
         session_over_ = true;
-        a = claim_.session_over(errc::lost, "over", now_);
+        a = claim_.session_over(errc::lost, "over");
         break;
       case 2:
       case 3:

@@ -48,7 +48,7 @@ class run {
       case 0:
         return follow(machine_.tick(now_));
       case 1:
-        return in_.next() < 32 ? follow(machine_.cancel(now_)) : follow(machine_.tick(now_));
+        return in_.next() < 32 ? follow(machine_.cancel()) : follow(machine_.tick(now_));
       case 2:
       case 3:
       case 4:

@@ -65,7 +65,7 @@ core::claim::config worker::choose_wait() {
 void worker::plan_cancel() {
   if (!context_.dice.chance(context_.setup.cancelled)) return;
   later(context_.time.now() + context_.dice.between(0ms, 500ms), [this] {
-    if (state_ == state::claiming) perform(claim_->cancel(now()));
+    if (state_ == state::claiming) perform(claim_->cancel());
   });
 }
 
@@ -86,7 +86,7 @@ void worker::acquire() {
 
 void worker::session_over(errc why, const std::string& text) {
   if (state_ == state::claiming) {
-    perform(claim_->session_over(why, text, now()));
+    perform(claim_->session_over(why, text));
   } else if (state_ == state::holding || state_ == state::releasing) {
     end_case();
   }

@@ -38,7 +38,7 @@ void contender::again(duration rest) {
 void contender::stop() {
   stopped_ = true;
   if (held_) return give_up();
-  if (round_ && !round_->decided()) follow(round_->cancel(of_.local()));
+  if (round_ && !round_->decided()) follow(round_->cancel());
 }
 
 void contender::begin() {
@@ -89,11 +89,11 @@ void contender::send_acquire(node_index i) {
       },
       [this, i, turn = turn_, sent = of_.local()](const node::answer* r, std::uint64_t) {
         if (r != nullptr && r->time > server_time::zero()) of_.nodes().told_time(i, r->time, sent);
-        if (turn_ == turn) acquired(i, r, sent);
+        if (turn_ == turn) acquired(i, r);
       });
 }
 
-void contender::acquired(node_index i, const node::answer* a, time_point) {
+void contender::acquired(node_index i, const node::answer* a) {
   rl::node_vote v = rl::node_vote::of(fault::silent);
   if (a != nullptr) {
     settled_.add(i);

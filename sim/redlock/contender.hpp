@@ -57,7 +57,7 @@ class contender {
   void begin();
   void split();
   void send_acquire(node_index i);
-  void acquired(node_index i, const node::answer* a, time_point sent);
+  void acquired(node_index i, const node::answer* a);
   void send_raise(node_index i);
   void follow(const step& s);
   void hold();

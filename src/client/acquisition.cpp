@@ -105,9 +105,9 @@ void acquisition::obey(std::uint32_t signals) {
   const auto now = clock::now();
   // Reasons to end go first, so that a grant that is on its way is given back.
   if ((signals & over) != 0) {
-    perform(claim_->session_over(session_error_->code(), session_error_->message(), now));
+    perform(claim_->session_over(session_error_->code(), session_error_->message()));
   }
-  if (!finished_ && (signals & cancelled) != 0) perform(claim_->cancel(now));
+  if (!finished_ && (signals & cancelled) != 0) perform(claim_->cancel());
   if (!finished_ && (signals & replied) != 0) {
     // Else the thread that brought it may be a user's, inside a release of its own.
     tells_at_once_ = session_->loop()->on_thread() && !user_code::runs_here();

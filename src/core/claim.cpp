@@ -320,9 +320,9 @@ action claim::poll(time_point now) {
   return act::probe{{watched_.begin(), watched_.begin() + probe_max}};
 }
 
-action claim::cancel(time_point) { return stop(errc::cancelled, "cancelled by the caller"); }
+action claim::cancel() { return stop(errc::cancelled, "cancelled by the caller"); }
 
-action claim::session_over(errc why, std::string text, time_point) {
+action claim::session_over(errc why, std::string text) {
   session_over_ = true;
   return stop(why, std::move(text));
 }

@@ -117,8 +117,8 @@ class claim {
   /// Only while at rest; at another time they are remembered, or answered with rest.
   action notified(time_point now);
   action tick(time_point now);
-  action cancel(time_point now);
-  action session_over(errc why, std::string text, time_point now);
+  action cancel();
+  action session_over(errc why, std::string text);
 
   /// When tick() is due; meaningful while at rest.
   time_point wake() const noexcept;

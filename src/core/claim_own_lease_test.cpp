@@ -82,7 +82,7 @@ TEST_F(claim_own_lease_test, its_own_lease_does_not_outlive_the_session) {
 
 TEST_F(claim_own_lease_test, a_grant_that_comes_after_a_cancel_is_given_back_with_its_lease_lost) {
   waiting.start(t0);
-  waiting.cancel(t0);
+  waiting.cancel();
   const auto v = granted_until(t0 + 1h);
   EXPECT_TRUE(is<act::leave>(waiting.enqueued(v, t0)));
   EXPECT_TRUE(v.own->is_lost());
@@ -166,7 +166,7 @@ TEST_F(claim_own_lease_test, a_busy_try_without_a_known_holder_says_what_the_sto
 TEST_F(claim_own_lease_test, a_waiter_without_an_order_leaves_when_it_ends) {
   queue_up(waiting);
   EXPECT_TRUE(waiting.queued());
-  const auto a = waiting.cancel(t0);
+  const auto a = waiting.cancel();
   ASSERT_TRUE(is<act::leave>(a));
   EXPECT_FALSE(std::get<act::leave>(a).move_gate);
   EXPECT_FALSE(waiting.queued());
@@ -181,7 +181,7 @@ TEST_F(claim_own_lease_test, only_an_enqueue_of_unknown_outcome_owes_the_gate) {
   for (const status what : {status::queued, status::unknown}) {
     claim c{{.waits = true}, session};
     c.start(t0);
-    c.cancel(t0);
+    c.cancel();
     action a = c.enqueued(view(what), t0);
     while (is<act::leave>(a)) {
       a = c.left(answer<leave_reply>(status::unavailable), t0);

@@ -105,7 +105,7 @@ TEST_F(claim_test, an_unknown_enqueue_of_a_waiter_is_repeated_once_the_gate_has_
 TEST_F(claim_test, an_unknown_enqueue_of_a_cancelled_waiter_ends_once_the_gate_has_moved) {
   waiting.start(t0);
   waiting.enqueued(view(status::unknown), t0);
-  waiting.cancel(t0);
+  waiting.cancel();
   EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0)).why, errc::cancelled);
 }
 
@@ -124,7 +124,7 @@ TEST_F(claim_test, an_unanswered_leave_is_owed) {
   for (const status what : {status::unknown, status::unavailable, status::ok}) {
     claim c(config(true), own);
     c.start(t0);
-    c.cancel(t0);
+    c.cancel();
     action a = c.enqueued(view(status::queued, {7}, 1), t0);
     while (is<act::leave>(a)) {
       a = c.left(answer<leave_reply>(what), t0);
@@ -146,7 +146,7 @@ TEST_F(claim_test, a_limit_leaves_the_queue_and_times_out) {
 
 TEST_F(claim_test, a_cancel_during_an_enqueue_is_obeyed_with_its_reply) {
   waiting.start(t0);
-  EXPECT_TRUE(std::holds_alternative<act::rest>(waiting.cancel(t0)));
+  EXPECT_TRUE(std::holds_alternative<act::rest>(waiting.cancel()));
   EXPECT_TRUE(std::holds_alternative<act::leave>(waiting.enqueued(view(status::ok, {7}), t0)));
   EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0)).why, errc::cancelled);
 }

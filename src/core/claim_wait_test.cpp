@@ -191,12 +191,12 @@ TEST_F(claim_wait_test, a_cancel_ends_a_pause_at_once) {
   waiting.enqueued(view(status::unavailable), t0);
   EXPECT_TRUE(is<act::rest>(waiting.notified(t0)));
   EXPECT_GT(waiting.wake(), t0) << "a stray notification must not make it spin";
-  EXPECT_EQ(end(waiting.cancel(t0)).why, errc::cancelled);
+  EXPECT_EQ(end(waiting.cancel()).why, errc::cancelled);
 }
 
 TEST_F(claim_wait_test, a_cancel_before_the_refusal_wins_over_it) {
   waiting.start(t0);
-  waiting.cancel(t0);
+  waiting.cancel();
   EXPECT_EQ(end(waiting.enqueued(view(status::unavailable), t0)).why, errc::cancelled);
 }
 
@@ -209,14 +209,14 @@ TEST_F(claim_wait_test, a_try_that_was_not_done_ends_at_once) {
 TEST_F(claim_wait_test, an_unanswered_leave_is_repeated_three_times) {
   queue_up(waiting);
   auto now = t0;
-  action a = waiting.cancel(now);
+  action a = waiting.cancel();
   for (int sent = 1; sent <= 4; ++sent) {
     ASSERT_TRUE(is<act::leave>(a)) << sent;
     a = waiting.left(answer<leave_reply>(status::unavailable), now);
     if (sent == 4) break;
     EXPECT_TRUE(is<act::rest>(a) && waiting.at_rest());
     EXPECT_GT(waiting.wake(), now);
-    EXPECT_TRUE(is<act::rest>(waiting.cancel(now)));
+    EXPECT_TRUE(is<act::rest>(waiting.cancel()));
     now = waiting.wake();
     a = waiting.tick(now);
   }
@@ -233,13 +233,13 @@ TEST_F(claim_wait_test, a_repeated_leave_that_is_answered_ends_with_the_first_re
 
 TEST_F(claim_wait_test, nothing_is_repeated_for_a_session_that_is_over) {
   queue_up(waiting);
-  waiting.cancel(t0);
+  waiting.cancel();
   waiting.left(answer<leave_reply>(status::unavailable), t0);
-  EXPECT_EQ(end(waiting.session_over(errc::lost, "over", t0)).why, errc::cancelled);
+  EXPECT_EQ(end(waiting.session_over(errc::lost, "over")).why, errc::cancelled);
 
   claim other{{.waits = true}, own};
   queue_up(other);
-  EXPECT_TRUE(is<act::leave>(other.session_over(errc::lost, "over", t0)));
+  EXPECT_TRUE(is<act::leave>(other.session_over(errc::lost, "over")));
   EXPECT_EQ(end(other.left(answer<leave_reply>(status::unavailable), t0)).why, errc::lost);
 }
 

@@ -66,13 +66,13 @@ const claim_row claim_table[] = {
     {"leaving",
      [](claim& c) {
        rest(c);
-       c.cancel(t0);
+       c.cancel();
      },
      "rest", "rest", "rest", "rest", "rest"},
     {"lingering",
      [](claim& c) {
        rest(c);
-       c.cancel(t0);
+       c.cancel();
        c.left(answer<leave_reply>(status::unknown), t0);
      },
      "rest", "rest", "leave", "rest", "finish"},
@@ -96,8 +96,8 @@ TEST(claim_table, every_state_answers_every_event_as_written) {
     EXPECT_STREQ(after([](claim& c) { return c.tick(c.at_rest() ? c.wake() : t0 + 1s); }),
                  row.tick_due)
         << row.state;
-    EXPECT_STREQ(after([](claim& c) { return c.cancel(t0); }), row.cancel) << row.state;
-    EXPECT_STREQ(after([](claim& c) { return c.session_over(errc::lost, "over", t0); }),
+    EXPECT_STREQ(after([](claim& c) { return c.cancel(); }), row.cancel) << row.state;
+    EXPECT_STREQ(after([](claim& c) { return c.session_over(errc::lost, "over"); }),
                  row.session_over)
         << row.state;
   }
@@ -109,7 +109,7 @@ TEST(claim_table, a_cancel_during_any_operation_is_obeyed_with_its_reply) {
     lease own(t0 + 1h);
     claim c({.waits = true}, own);
     row.enter(c);
-    c.cancel(t0);
+    c.cancel();
     if (state == "probing") {
       EXPECT_TRUE(is<act::leave>(c.probed({}, t0)));
     }

@@ -57,7 +57,7 @@ attempt::step attempt::raised(node_index i, token to, const node_vote& v, time_p
 
 attempt::step attempt::tick(time_point now) { return decide(now); }
 
-attempt::step attempt::cancel(time_point) { return decided() ? rest() : fail(errc::cancelled); }
+attempt::step attempt::cancel() { return decided() ? rest() : fail(errc::cancelled); }
 
 attempt::step attempt::decide(time_point now) {
   if (decided()) return rest();

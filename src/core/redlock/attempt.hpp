@@ -66,7 +66,7 @@ class attempt {
   /// The answer of a raise to `to`.
   step raised(node_index i, token to, const node_vote& v, time_point now);
   step tick(time_point now);
-  step cancel(time_point now);
+  step cancel();
 
   state current() const noexcept { return state_; }
   bool decided() const noexcept { return state_ == state::held || state_ == state::failed; }

@@ -129,7 +129,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
                 time_point sent, time_point at);
   reading<renewed> read_batch(const renewal::batch& b, const wire::reply& r) const;
   void lose(const renewal::loss& l, const std::string& away, jobs& after);
-  void settle_beats(time_point now, jobs& after);
+  void settle_beats(jobs& after);
   void end_beats(core::status what, const std::string& text, jobs& after);
   void end_old_beats(time_point now, jobs& after);
   void wake_at(time_point when);

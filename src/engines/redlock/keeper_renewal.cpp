@@ -85,7 +85,7 @@ void keeper::carry_out(renewal::step s, jobs& after) {
   }
   const std::string away = s.lost.empty() ? std::string() : cluster_->silent();
   for (const auto& l : s.lost) lose(l, away, after);
-  settle_beats(clock::now(), after);
+  settle_beats(after);
   wake_at(s.wake);
 }
 
@@ -352,7 +352,7 @@ void keeper::unrecorded(node_set where) {
 // ---- the session's own beats ----
 
 /// Under the mutex: those that a majority has confirmed.
-void keeper::settle_beats(time_point, jobs& after) {
+void keeper::settle_beats(jobs& after) {
   const time_point until = renewal_->session_until();
   const auto confirmed = [&](const waiting_beat& b) {
     return b.since + core::usable(draft_.ttl) <= until;

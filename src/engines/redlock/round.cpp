@@ -254,8 +254,7 @@ void round::cancel() {
     const std::lock_guard hold(mutex_);
     cancelled_ = true;
     if (!attempt_) return;
-    const time_point now = clock::now();
-    conclude(attempt_->cancel(now), now, ended);
+    conclude(attempt_->cancel(), clock::now(), ended);
   }
   if (ended) finish(*ended);
 }
