@@ -8,7 +8,9 @@
 #include "engines/etcd/tables.hpp"
 #include "fuzz/target.hpp"
 #include "wire/grpc_frame.hpp"
+#include "wire/protobuf.hpp"
 
+#include <string>
 #include <string_view>
 
 using namespace holdfast;
@@ -36,14 +38,27 @@ void tables(const wire::etcd::range_reply& r) {
   static_cast<void>(entries.live(sessions));
 }
 
+void transaction(std::string_view m) {
+  const auto t = wire::etcd::decode_txn(m);
+  if (!t) return;
+  for (const auto& o : t->ops) {
+    must_be_sound(o.range, m.size());
+    tables(o.range);
+  }
+}
+
+/// The reply to a transaction whose one operation was a read with the answer `m`.
+std::string with_one_range(std::string_view m) {
+  std::string op;
+  wire::proto_writer(op).message(1, m);
+  std::string txn;
+  wire::proto_writer(txn).message(3, op);
+  return txn;
+}
+
 void messages(std::string_view m) {
-  if (const auto r = wire::etcd::decode_range(m)) {
-    must_be_sound(r->range, m.size());
-    tables(r->range);
-  }
-  if (const auto t = wire::etcd::decode_txn(m)) {
-    for (const auto& o : t->ops) must_be_sound(o.range, m.size());
-  }
+  transaction(m);
+  transaction(with_one_range(m));
   if (const auto w = wire::etcd::decode_watch(m)) MUST(w->events.size() <= m.size() / 3);
   static_cast<void>(wire::etcd::decode_status(m));
   if (const auto token = wire::etcd::decode_authenticate(m)) MUST(!token->empty());

@@ -100,7 +100,6 @@ TEST(etcd_replies, every_beginning_of_a_reply_is_read_or_refused) {
     static_cast<void>(decode_txn(std::string_view(whole).substr(0, size)));
     static_cast<void>(decode_watch(std::string_view(whole).substr(0, size)));
     static_cast<void>(decode_status(std::string_view(whole).substr(0, size)));
-    static_cast<void>(decode_range(std::string_view(whole).substr(0, size)));
   }
   EXPECT_FALSE(decode_txn(std::string_view(whole).substr(0, whole.size() - 1)));
 }
@@ -109,13 +108,13 @@ TEST(etcd_replies, many_empty_keys_are_refused_and_not_kept) {
   std::string range;
   proto_writer w(range);
   for (int i = 0; i < 1000; ++i) w.message(2, "");
-  EXPECT_FALSE(decode_range(range));
+  EXPECT_FALSE(decode_txn(txn_bytes(1, range)));
 }
 
 TEST(etcd_replies, numbers_below_zero_are_refused) {
   std::string range;
   proto_writer(range).message(2, key_value_bytes("k", -5, "v"));
-  EXPECT_FALSE(decode_range(range));
+  EXPECT_FALSE(decode_txn(txn_bytes(1, range)));
 }
 
 TEST(etcd_replies, a_watch_tells_deletions_and_compactions) {

@@ -37,11 +37,10 @@ bool read(std::string_view message, key_value& kv) {
 }
 
 // An element of a few bytes must not become many: empty ones are no answer of etcd's.
-bool read(std::string_view message, range_reply& r, header* head) {
+bool read(std::string_view message, range_reply& r) {
   proto_reader in(message);
   field f;
   while (in.next(f)) {
-    if (f.is_bytes(1) && head != nullptr && !read(f.bytes, *head)) return false;
     if (f.is_bytes(2)) {
       if (f.bytes.size() < 3 || !read(f.bytes, r.all.emplace_back())) return false;
     }
@@ -57,7 +56,7 @@ bool read(std::string_view message, op_reply& o, int depth) {
   proto_reader in(message);
   field f;
   while (in.next(f)) {
-    if (f.is_bytes(1) && !read(f.bytes, o.range, nullptr)) return false;
+    if (f.is_bytes(1) && !read(f.bytes, o.range)) return false;
     if (f.is_bytes(3)) {
       proto_reader inner(f.bytes);
       field g;
@@ -99,12 +98,6 @@ bool read(std::string_view message, watch_event& e) {
 }
 
 }  // namespace
-
-std::optional<standalone_range> decode_range(std::string_view message) {
-  standalone_range r;
-  if (!read(message, r.range, &r.head)) return {};
-  return r;
-}
 
 std::optional<txn_reply> decode_txn(std::string_view message) {
   txn_reply t;

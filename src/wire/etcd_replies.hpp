@@ -70,14 +70,8 @@ struct status_reply {
   bool learner{};  ///< It has no vote yet.
 };
 
-struct standalone_range {
-  header head{};
-  range_reply range{};
-};
-
 // Nothing when the message cannot be read: it is cut off, or nested deeper than any answer to a
 // request of ours.
-std::optional<standalone_range> decode_range(std::string_view message);
 std::optional<txn_reply> decode_txn(std::string_view message);
 std::optional<watch_reply> decode_watch(std::string_view message);
 std::optional<status_reply> decode_status(std::string_view message);

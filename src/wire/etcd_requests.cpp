@@ -87,12 +87,6 @@ std::string encode(const txn& t) {
   return out;
 }
 
-std::string encode_compaction(std::int64_t revision) {
-  std::string out;
-  proto_writer(out).signed_number(1, revision);
-  return out;
-}
-
 std::string encode_authenticate(std::string_view user, std::string_view password) {
   std::string out;
   proto_writer w(out);

@@ -14,11 +14,9 @@ namespace holdfast::wire::etcd {
 // Where each request is sent.
 inline constexpr std::string_view range_path = "/etcdserverpb.KV/Range";
 inline constexpr std::string_view txn_path = "/etcdserverpb.KV/Txn";
-inline constexpr std::string_view compact_path = "/etcdserverpb.KV/Compact";
 inline constexpr std::string_view watch_path = "/etcdserverpb.Watch/Watch";
 inline constexpr std::string_view authenticate_path = "/etcdserverpb.Auth/Authenticate";
 inline constexpr std::string_view status_path = "/etcdserverpb.Maintenance/Status";
-inline constexpr std::string_view alarm_path = "/etcdserverpb.Maintenance/Alarm";
 
 /// What etcd accepts in one transaction unless it is told otherwise (--max-txn-ops).
 inline constexpr std::size_t txn_ops_max = 128;
@@ -75,7 +73,6 @@ op nested(txn t);
 
 std::string encode(const range& r);
 std::string encode(const txn& t);
-std::string encode_compaction(std::int64_t revision);
 std::string encode_authenticate(std::string_view user, std::string_view password);
 
 /// A watch for deletions of `keys` from `start_revision` on; zero: from now on.
