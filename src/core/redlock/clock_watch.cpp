@@ -39,15 +39,8 @@ clock_watch::verdict clock_watch::compare(const reading& old, const reading& r) 
   const duration least = std::max(r.sent - old.received, duration::zero());
   const duration fast = moved - (most + most / rho_divisor + margin);
   const duration slow = (least - least / rho_divisor - margin) - moved;
-  if (fast > duration::zero()) {
-    step_ = fast;
-    return verdict::stepped_forward;
-  }
-  if (slow > duration::zero()) {
-    step_ = -slow;
-    return verdict::stepped_back;
-  }
-  return verdict::steady;
+  if (fast > duration::zero()) return verdict::stepped_forward;
+  return slow > duration::zero() ? verdict::stepped_back : verdict::steady;
 }
 
 /// Keeps readings a part of the window from each other: together they span all of it.

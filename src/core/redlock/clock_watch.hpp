@@ -34,8 +34,6 @@ class clock_watch {
   void begin_anew(server_time written, time_point since, time_point now) noexcept;
   /// It is another server: nothing is known of its clock.
   void forget() noexcept { count_ = 0; }
-  /// How far the node's clock was off at the last step, as far as it is certain.
-  duration step() const noexcept { return step_; }
 
  private:
   static constexpr std::size_t remembered = 8;
@@ -44,11 +42,10 @@ class clock_watch {
     time_point sent{};
     time_point received{};
   };
-  verdict compare(const reading& old, const reading& r) noexcept;
+  static verdict compare(const reading& old, const reading& r) noexcept;
   void keep(const reading& r) noexcept;
 
   duration window_;
-  duration step_{};
   std::size_t count_{};
   std::array<reading, remembered> readings_{};  ///< The oldest first.
 };

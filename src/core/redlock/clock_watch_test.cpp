@@ -40,11 +40,9 @@ TEST(clock_watch, finds_steps_in_both_directions) {
   EXPECT_EQ(x.at(0s), verdict::steady);
   x.ahead = 3600s;
   EXPECT_EQ(x.at(1s), verdict::stepped_forward);
-  EXPECT_GT(x.w.step(), 3599s);
   EXPECT_EQ(x.at(2s), verdict::steady) << "it goes on from there";
   x.ahead = 0s;
   EXPECT_EQ(x.at(3s), verdict::stepped_back);
-  EXPECT_LT(x.w.step(), -3599s);
 }
 
 TEST(clock_watch, finds_a_clock_that_stands_still) {

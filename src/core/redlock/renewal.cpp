@@ -378,8 +378,6 @@ node_set renewal::nodes_of(handle h) const {
   return there;
 }
 
-time_point renewal::deadline_of(handle h) const { return lives(h) ? deadline(h.slot) : never; }
-
 time_point renewal::session_until() const {
   return majority_deadline(std::span(session_until_).first(config_.nodes));
 }

@@ -128,7 +128,6 @@ class renewal {
   node_set nodes_of(handle h) const;
   /// No further extension may begin.
   bool is_used_up(handle h) const;
-  time_point deadline_of(handle h) const;
   /// Until when a majority of nodes keeps the session's record; time_point::min() before any
   /// answer.
   time_point session_until() const;

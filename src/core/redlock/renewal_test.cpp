@@ -220,11 +220,11 @@ TEST(renewal, a_repair_counts_from_its_sending_and_a_refused_one_not_at_all) {
   ASSERT_EQ(s.repairs.size(), 1U);
   x.r.repaired(s.repairs[0].number, true, t0 + 5s);
   EXPECT_TRUE(x.r.nodes_of(h).has(2));
-  EXPECT_EQ(x.r.deadline_of(h), t0 + 4s + usable(ttl));
+  EXPECT_EQ(x.leases[0].until(), t0 + 4s + usable(ttl));
   // Node 1 loses it next; 0 and the repaired one remain.
   const auto d = x.send(t0 + 6s);
   x.r.answered(d.number, 1, says({false}), t0 + 6s);
-  EXPECT_EQ(x.r.deadline_of(h), t0 + 4s + usable(ttl));
+  EXPECT_EQ(x.leases[0].until(), t0 + 4s + usable(ttl));
 }
 
 TEST(renewal, a_late_grant_of_the_attempt_counts) {
@@ -248,10 +248,10 @@ TEST(renewal, a_late_grant_counts_from_the_attempt_whatever_was_sent_since) {
   x.r.answered(c.number, 1, says({true}), t0 + 4s);
   // Node 4 was granted it at t0, and said so only now: there it ends with the attempt.
   x.r.found(h, 4);
-  EXPECT_EQ(x.r.deadline_of(h), t0 + 2s + usable(ttl)) << "of 0, 1 and 2";
+  EXPECT_EQ(x.leases[0].until(), t0 + 2s + usable(ttl)) << "of 0, 1 and 2";
   const auto d = x.send(t0 + 5s);
   x.r.answered(d.number, 2, says({false}), t0 + 5s);
-  EXPECT_EQ(x.r.deadline_of(h), t0 + usable(ttl)) << "of 0, 1 and 4";
+  EXPECT_EQ(x.leases[0].until(), t0 + usable(ttl)) << "of 0, 1 and 4";
 }
 
 TEST(renewal, a_missing_session_drops_the_node_and_is_written_again_by_a_majority) {
