@@ -364,8 +364,7 @@ node_set admission::voters() const noexcept {
   node_set s;
   for (node_index i = 0; i < config_.nodes; ++i) {
     const node_state& n = nodes_[i];
-    const bool there = n.is == standing::admitted || n.is == standing::lagging;
-    if (there && (!config_.tokens || n.facts.record->epoch == epoch_)) s.add(i);
+    if (has_state(n.is) && (!config_.tokens || n.facts.record->epoch == epoch_)) s.add(i);
   }
   return s;
 }
@@ -374,9 +373,8 @@ node_set admission::keepers() const noexcept {
   node_set s;
   for (node_index i = 0; i < config_.nodes; ++i) {
     const node_state& n = nodes_[i];
-    const bool votes = n.is == standing::admitted || n.is == standing::lagging;
     const bool kept = n.is == standing::joining && n.facts.record->epoch > 0;
-    if (votes || (kept && time_behind(n.facts) <= margin)) s.add(i);
+    if (has_state(n.is) || (kept && time_behind(n.facts) <= margin)) s.add(i);
   }
   return s;
 }
@@ -395,8 +393,7 @@ bool admission::intact(node_index i) const noexcept {
     return true;
   }
   const bool durable_restart = n.is == standing::joining && n.facts.record->epoch > 0;
-  const bool votes = n.is == standing::admitted || n.is == standing::lagging;
-  return votes || n.is == standing::behind || durable_restart;
+  return has_state(n.is) || n.is == standing::behind || durable_restart;
 }
 
 /// It is out because its clock stepped, and has lost nothing else.

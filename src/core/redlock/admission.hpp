@@ -167,6 +167,10 @@ class admission {
     std::optional<rejoin> join{};
   };
 
+  /// Its record is intact and of the process that answers, in whatever epoch.
+  static constexpr bool has_state(standing s) noexcept {
+    return s == standing::admitted || s == standing::lagging;
+  }
   void note_life(node_index i, time_point now);
   step judge(node_index i, time_point now);
   step judge_without_record(node_index i, time_point now);

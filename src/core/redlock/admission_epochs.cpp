@@ -86,7 +86,7 @@ void admission::settle_epoch(time_point now) {
   std::map<std::uint64_t, std::size_t> sizes;
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    if (n.is != standing::admitted && n.is != standing::lagging) continue;
+    if (!has_state(n.is)) continue;
     ++sizes[n.facts.record->epoch];
     const bool behind = n.facts.record->epoch < newest;
     n.is = behind ? standing::lagging : standing::admitted;
@@ -117,8 +117,7 @@ void admission::catch_up(step& s, time_point now) {
       n.looked_again = true;
       n.catch_up = now + config_.timeout;
       for (node_index other = 0; other < config_.nodes; ++other) {
-        const auto is = nodes_[other].is;
-        if (is == standing::lagging || is == standing::admitted) s.look.add(other);
+        if (has_state(nodes_[other].is)) s.look.add(other);
       }
     }
     if (!n.join) s.wake = std::min(s.wake, n.catch_up);

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+/// What people are told: why a node does not vote, and what brings a majority back.
+
 namespace holdfast::core::redlock {
 
 namespace {

@@ -16,6 +16,9 @@ using namespace std::chrono_literals;
 /// Between two looks at a node that refuses what has to be written there.
 constexpr duration refusals_first = 100ms;
 constexpr duration refusals_most = 5s;
+/// So many times as long as the first is longer than the longest.
+constexpr unsigned doublings = 6;
+static_assert(refusals_first * (1U << doublings) >= refusals_most);
 
 }  // namespace
 
@@ -97,8 +100,8 @@ admission::step admission::not_written(node_index i, write_reply r, time_point n
   node_state& n = nodes_[i];
   if (r == write_reply::changed) return doubted(i, now);
   leave(i);
-  n.look_at =
-      now + std::min<duration>(refusals_first * (1U << std::min(n.refusals, 6U)), refusals_most);
+  const duration pause = refusals_first * (1U << std::min(n.refusals, doublings));
+  n.look_at = now + std::min(pause, refusals_most);
   ++n.refusals;
   return finish({}, now);
 }
