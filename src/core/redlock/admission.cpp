@@ -121,8 +121,7 @@ node_set admission::refused() const noexcept {
 /// Why it can never be a voter as it is; empty when it can.
 std::string admission::misfit(node_index i, time_point now) const {
   const node_facts& f = nodes_[i].facts;
-  if (!f.master) return "is a replica; Redlock needs independent masters: " + std::string(take_out);
-  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster: " + std::string(take_out);
+  if (std::string kind = misfit_of_kind(f); !kind.empty()) return kind;
   const auto home = homes_.elsewhere(i, server_of(f), now);
   if (home && active.count_servers_once) {
     const std::string& there = nodes_[home->node].facts.address;

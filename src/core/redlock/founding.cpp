@@ -30,8 +30,7 @@ std::string without(const node& n, std::size_t i) {
 /// Why it can, or may, be no voter of any store; empty when it can.
 std::string misfit(std::span<const node> nodes, std::size_t i) {
   const node_facts& f = nodes[i].facts;
-  if (!f.master) return "is a replica; Redlock needs independent masters: take it out of the list";
-  if (!f.standalone) return "is a sentinel or a node of a Redis Cluster: take it out of the list";
+  if (std::string kind = misfit_of_kind(f); !kind.empty()) return kind;
   for (std::size_t other = 0; other < i; ++other) {
     const bool same = nodes[other].answered && nodes[other].facts.run_id == f.run_id;
     if (same) return "is the same server as " + name_of(nodes[other], other);

@@ -44,4 +44,7 @@ struct node_facts {
   time_point asked{};  ///< When that was asked for: the record was there later.
 };
 
+/// For people: why a server of its kind can be no node of any store; empty when it can.
+std::string misfit_of_kind(const node_facts& f);
+
 }  // namespace holdfast::core::redlock
