@@ -1,5 +1,7 @@
 #pragma once
 
+#include "core/splitmix.hpp"
+
 #include <holdfast/clock.hpp>
 
 #include <array>
@@ -16,7 +18,7 @@ namespace holdfast::sim {
 class random {
  public:
   explicit random(std::uint64_t seed) noexcept {
-    for (auto& word : state_) word = splitmix(seed);
+    for (auto& word : state_) word = core::splitmix(seed);
   }
 
   std::uint64_t next() noexcept {
@@ -49,14 +51,6 @@ class random {
   }
 
  private:
-  static std::uint64_t splitmix(std::uint64_t& x) noexcept {
-    x += 0x9e3779b97f4a7c15U;
-    std::uint64_t z = x;
-    z = (z ^ (z >> 30U)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27U)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31U);
-  }
-
   std::array<std::uint64_t, 4> state_{};
 };
 
