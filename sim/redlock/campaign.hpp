@@ -28,6 +28,7 @@ inline campaign run_seeds(const scenario& s, std::uint64_t from, std::uint64_t c
     c.steps += o.steps;
     c.grants += o.grants;
     c.rejoins += o.rejoins;
+    if (!o.found) continue;
     c.seed = seed;
     c.found = std::move(o.found);
     c.last_events = std::move(o.last_events);
