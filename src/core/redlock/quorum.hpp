@@ -23,9 +23,13 @@ class node_set {
   constexpr node_set() = default;
   /// The first `n` nodes.
   static constexpr node_set all(std::size_t n) noexcept {
+    HOLDFAST_ASSERT(n <= nodes_max);
     return node_set((std::uint32_t{1} << n) - 1);
   }
-  static constexpr node_set only(node_index i) noexcept { return node_set(std::uint32_t{1} << i); }
+  static constexpr node_set only(node_index i) noexcept {
+    HOLDFAST_ASSERT(i < nodes_max);
+    return node_set(std::uint32_t{1} << i);
+  }
 
   constexpr bool has(node_index i) const noexcept { return (bits_ >> i & 1U) != 0; }
   constexpr void add(node_index i) noexcept { bits_ |= std::uint32_t{1} << i; }

@@ -22,6 +22,14 @@ node_set nodes_of_bits(std::uint32_t bits) {
   return s;
 }
 
+static_assert(node_set::all(nodes_max).size() == nodes_max);
+static_assert(node_set::only(nodes_max - 1).first() == nodes_max - 1);
+
+TEST(quorum_death, no_set_has_a_node_beyond_the_last) {
+  EXPECT_DEATH(node_set::all(nodes_max + 1), "broken invariant");
+  EXPECT_DEATH(node_set::only(nodes_max), "broken invariant");
+}
+
 TEST(quorum, two_majorities_always_share_a_node) {
   for (std::size_t n = 1; n <= 7; ++n) {
     for (std::uint32_t a = 0; a < 1U << n; ++a) {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::size_t sends_remembered = 4;  ///< Older answers than that prove nothing of use.
 constexpr int group_bits = 24;               ///< A batch's number carries its group.
+constexpr std::size_t groups_max = std::size_t{1} << group_bits;
 constexpr auto no_limit = std::numeric_limits<std::uint32_t>::max();
 constexpr time_point never = time_point::min();
 
@@ -409,6 +410,7 @@ std::uint32_t renewal::take_slot() {
 std::uint32_t renewal::roomy_group() {
   if (roomy_.empty()) {
     groups_.emplace_back();
+    HOLDFAST_ASSERT(groups_.size() <= groups_max);
     roomy_.insert(static_cast<std::uint32_t>(groups_.size() - 1));
   }
   return *roomy_.begin();

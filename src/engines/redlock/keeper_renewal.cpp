@@ -71,6 +71,7 @@ void keeper::beat(std::uint64_t attempt, core::on<core::beat_reply> done) {
 
 /// Under the mutex: the renewal machine heard something.
 void keeper::carry_out(renewal::step s, jobs& after) {
+  HOLDFAST_ASSERT(renewal_.has_value());
   for (const auto& b : s.send) send_batch(b);
   for (const auto& r : s.repairs) send_repair(r, after);
   for_each(s.reopen, [&](node_index i) { reopen(i, false, after); });
