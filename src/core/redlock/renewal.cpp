@@ -16,6 +16,10 @@ constexpr std::size_t groups_max = std::size_t{1} << group_bits;
 constexpr auto no_limit = std::numeric_limits<std::uint32_t>::max();
 constexpr time_point never = time_point::min();
 
+constexpr std::uint64_t group_of(std::uint64_t number) noexcept {
+  return number & (groups_max - 1);
+}
+
 }  // namespace
 
 renewal::renewal(config c, time_point opened) : config_(c) {
@@ -170,7 +174,7 @@ void renewal::expire(std::uint32_t g, time_point now, step& s) {
 renewal::step renewal::answered(std::uint64_t number, node_index i, const answer& a,
                                 time_point now) {
   step s;
-  const std::uint64_t g = number & ((std::uint64_t{1} << group_bits) - 1);
+  const std::uint64_t g = group_of(number);
   if (over_ || g >= groups_.size() || i >= config_.nodes) return finish(std::move(s));
   auto& sent = groups_[g].sent;
   const auto b =
@@ -237,7 +241,7 @@ void renewal::confirm(sent_batch& b) {
   for (const handle& h : b.locks) {
     if (lives(h)) locks_[h.slot].extending = false;
   }
-  group& g = groups_[b.number & ((std::uint64_t{1} << group_bits) - 1)];
+  group& g = groups_[group_of(b.number)];
   g.due = std::max(g.due, b.at + period());
 }
 

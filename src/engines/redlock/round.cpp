@@ -30,6 +30,14 @@ std::uint64_t tag_of(std::uint64_t kind, node_index i, token raised = {}) noexce
   return raised.value << (node_bits + 1) | kind << node_bits | i;
 }
 
+node_index node_of(std::uint64_t tag) noexcept {
+  return static_cast<node_index>(tag & ((1U << node_bits) - 1));
+}
+
+bool is_raise(std::uint64_t tag) noexcept { return (tag >> node_bits & 1U) == raise_tag; }
+
+token raised_to(std::uint64_t tag) noexcept { return token{tag >> (node_bits + 1)}; }
+
 /// 20 bytes from the kernel, and with tokens whose they are.
 std::string fresh_value(const session_id& session, bool tokens) {
   using core::append_hexadecimal;
@@ -143,17 +151,17 @@ void round::raise(step& s) {
   });
 }
 
-node_vote round::read(bool is_raise, node_index i, const io::redis_answer& a) {
+node_vote round::read(bool raises, node_index i, const io::redis_answer& a) {
   using outcome = io::redis_answer::outcome;
   if (a.what == outcome::not_sent) return node_vote::of(fault::unreachable);
   if (a.what == outcome::unknown) {
-    const time_point due = is_raise ? raise_deadline_ : deadline_;
+    const time_point due = raises ? raise_deadline_ : deadline_;
     return node_vote::of(a.at >= due ? fault::silent : fault::connection_lost);
   }
   node_vote v;
   if (!cluster_->set().tokens) {
     v = replies::set_plain(*a.reply);
-  } else if (is_raise) {
+  } else if (raises) {
     v = replies::raise(*a.reply);
   } else {
     const auto got = replies::acquire(*a.reply);
@@ -173,8 +181,8 @@ void round::note_refusal(node_index i, const node_vote& v, const io::redis_answe
 }
 
 void round::answered(std::uint64_t tag, const io::redis_answer& a) {
-  const auto i = static_cast<node_index>(tag & ((1U << node_bits) - 1));
-  const bool is_raise = (tag >> node_bits & 1U) != 0;
+  const node_index i = node_of(tag);
+  const bool raises = is_raise(tag);
   std::optional<result_of> ended;
   bool late = false;
   const bool gathers = cluster_->later().gathers();
@@ -184,11 +192,11 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
   {
     const std::lock_guard hold(mutex_);
-    v = read(is_raise, i, a);
+    v = read(raises, i, a);
     note_refusal(i, v, a);
     step s;
-    if (is_raise) {
-      note(attempt_->raised(i, token{tag >> (node_bits + 1)}, v, a.at), s);
+    if (raises) {
+      note(attempt_->raised(i, raised_to(tag), v, a.at), s);
     } else {
       if (a.what != io::redis_answer::outcome::unknown) answered_.add(i);
       if (v.what == vote::taken) taken_.add(i);
@@ -227,13 +235,14 @@ void round::run() {
 }
 
 void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
-  if (r != nullptr) cluster_->answered(static_cast<node_index>(tag & ((1U << node_bits) - 1)));
-  if (r == nullptr || (tag >> node_bits & 1U) != 0) return;
+  if (r == nullptr) return;
+  const node_index i = node_of(tag);
+  cluster_->answered(i);
+  if (is_raise(tag)) return;
   io::redis_answer a;
   a.what = io::redis_answer::outcome::reply;
   a.reply = r;
   a.at = at;
-  const auto i = static_cast<node_index>(tag & ((1U << node_bits) - 1));
   bool late = false;
   {
     const std::lock_guard hold(mutex_);

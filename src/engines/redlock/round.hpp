@@ -92,7 +92,7 @@ class round final : public io::redis_receiver,
   void note(const step& more, step& s);
   void raise(step& s);
   void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
-  core::redlock::node_vote read(bool is_raise, node_index i, const io::redis_answer& a);
+  core::redlock::node_vote read(bool raises, node_index i, const io::redis_answer& a);
   void conclude(const step& s, time_point at, std::optional<result_of>& ended);
   void note_failure(result_of& r) const;
   void finish(result_of& r);
