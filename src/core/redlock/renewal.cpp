@@ -119,7 +119,7 @@ void renewal::send_waiting(time_point now, step& s) {
 /// For how long a batch keeps the next one back: all together never for longer than ttl/6.
 duration renewal::patience() const noexcept {
   const auto turns = static_cast<duration::rep>(groups_.size() / under_way_max + 1);
-  return config_.ttl / 6 / turns;
+  return resend_after(config_.ttl) / turns;
 }
 
 renewal::step renewal::beat(time_point now) {
@@ -150,7 +150,7 @@ renewal::batch renewal::send(std::uint32_t g, time_point now) {
   batch out{b.number, b.locks};
   if (from.sent.size() == sends_remembered) from.sent.erase(from.sent.begin());
   from.sent.push_back(std::move(b));
-  from.due = now + config_.ttl / 6;
+  from.due = now + resend_after(config_.ttl);
   return out;
 }
 

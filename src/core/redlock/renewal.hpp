@@ -19,6 +19,9 @@
 
 namespace holdfast::core::redlock {
 
+/// After so long without an answer the same is asked again.
+constexpr duration resend_after(duration ttl) noexcept { return ttl / 6; }
+
 /// Keeps all locks of one session alive, 100 keys a script. Pure.
 ///
 /// A batch goes to all nodes at once, every ttl/3; when a majority has not confirmed all of it

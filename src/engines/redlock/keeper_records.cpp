@@ -121,7 +121,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
   const auto b = cluster_->now_voting();
   gathering::question q;
   q.to = b->voters;
-  q.limit = std::max<duration>(timeout_, draft_.ttl / 6);
+  q.limit = std::max(timeout_, core::redlock::resend_after(draft_.ttl));
   q.bytes = [self = shared_from_this(), b](node_index i) { return self->record_bytes(i, *b); };
   q.each = [t, c = cluster_](node_index i, const io::redis_answer& a) {
     const auto f = a.reply == nullptr ? fault::silent : replies::open(*a.reply);

@@ -17,13 +17,11 @@ using core::status;
 using core::redlock::fault;
 using core::redlock::for_each;
 using core::redlock::renewal;
+using core::redlock::resend_after;
 
 /// The handle and the two texts of a key.
 constexpr std::size_t entry_read_bytes =
     sizeof(renewal::handle) + sizeof(placed_key::name) + sizeof(placed_key::value);
-
-/// A node that is silent for longer is asked again by the next batch.
-duration batch_limit(duration ttl) { return ttl / 6; }
 
 }  // namespace
 
@@ -173,7 +171,7 @@ void keeper::send_batch(const renewal::batch& b) {
   const auto voting = cluster_->now_voting();
   const std::vector<held_key> locks = keys_of(b);
   io::redis_connection::command c;
-  c.deadline = now + batch_limit(draft_.ttl);
+  c.deadline = now + resend_after(draft_.ttl);
   c.receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
   batch_.clear();
   for_each(voting->keepers, [&](node_index i) {
@@ -253,7 +251,7 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
   const time_point sent = receiver->sent();
   io::redis_connection::command c;
   c.bytes = bytes;
-  c.deadline = sent + batch_limit(draft_.ttl);
+  c.deadline = sent + resend_after(draft_.ttl);
   c.receiver = receiver;
   c.tag = i;
   const auto put = cluster_->worth_asking(voting->voters, timeout_).has(i)
@@ -317,7 +315,7 @@ void keeper::reopen(node_index i, bool again, jobs& after) {
   const std::string bytes = record_bytes(i, *voting);
   io::redis_connection::command c;
   c.bytes = bytes;
-  c.deadline = clock::now() + batch_limit(draft_.ttl);
+  c.deadline = clock::now() + resend_after(draft_.ttl);
   c.receiver = std::make_shared<record_receiver>(weak_from_this(), again);
   c.tag = i;
   if (!cluster_->send(i, c)) carry_out(renewal_->reopened(i, false, clock::now()), after);
