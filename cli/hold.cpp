@@ -86,7 +86,8 @@ std::optional<int> read_mode(const typed& t, run_options& into, const report& ou
   const auto n = whole_number<std::uint32_t>(t.permits, 1, mode::permits_max);
   if (!n) {
     return out.fail(exit_code::usage, "--permits " + harmless(t.permits) +
-                                          ": must be a whole number from 1 to 1000000");
+                                          ": must be a whole number from 1 to " +
+                                          std::to_string(mode::permits_max));
   }
   into.how = mode::permits(*n);
   return std::nullopt;

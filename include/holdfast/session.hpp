@@ -10,6 +10,7 @@
 #include <holdfast/observer.hpp>
 #include <holdfast/session_id.hpp>
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -30,6 +31,9 @@ class session_core;
 /// whatever the ttl is, by who waits on the same host; on `memory:` and `redlock://` only its ttl
 /// ends what it held.
 struct session_options {
+  /// The most bytes of each text that is shown to people.
+  static constexpr std::size_t text_max = 256;
+
   /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
   /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s, or the store's max_ttl where
   /// that is shorter. From 100 ms (etcd, ZooKeeper: twice the URL's node_timeout, 4 s by default)

@@ -17,7 +17,6 @@ namespace holdfast {
 namespace {
 
 constexpr std::string_view mark = "fenced=";
-constexpr std::size_t label_max = 256;
 constexpr int takes_max = 5;
 
 error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
@@ -159,9 +158,9 @@ result<session_options> fenced_at(std::string_view fence_url, session_options op
   if (auto path = fencing::floor_file::path_in(fence_url); !path) return path.error();
   if (!options.label.empty()) options.label += ' ';
   options.label.append(mark).append(fence_url);
-  if (options.label.size() <= label_max) return options;
+  if (options.label.size() <= session_options::text_max) return options;
   return wrong("the label and " + lock_name(std::string(fence_url)).printable() +
-               " together have more than 256 bytes");
+               " together have more than " + std::to_string(session_options::text_max) + " bytes");
 }
 
 std::string fenced_where(const owner_info& owner) {

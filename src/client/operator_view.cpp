@@ -10,6 +10,7 @@
 #include "io/process_identity.hpp"
 
 #include <holdfast/duration.hpp>
+#include <holdfast/session.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -22,7 +23,6 @@ constexpr duration poll = std::chrono::milliseconds{50};
 /// Who waits for a change leaves so many times as long as a listing took: a tenth of its time, and
 /// of what it asks for at the store, goes into listings, however much there is to list.
 constexpr int rest_times = 9;
-constexpr std::size_t text_max = 256;
 
 std::string who(const core::session_record& r) {
   return "the session " + r.id.str() + " of " + r.owner.program + " (process " +
@@ -135,10 +135,12 @@ result<operator_view::trace> operator_view::trace_of(const session_id& id) {
 
 result<denial> operator_view::deny(const session_id& id, std::string by, std::string why) {
   if (auto usable = store_->usable(); !usable) return usable.error();
-  if (by.size() > text_max || why.size() > text_max) {
-    return error(errc::invalid_argument,
-                 "deny: who and why may have at most 256 bytes each, they have " +
-                     std::to_string(by.size()) + " and " + std::to_string(why.size()));
+  constexpr std::size_t most = session_options::text_max;
+  if (by.size() > most || why.size() > most) {
+    return error(errc::invalid_argument, "deny: who and why may have at most " +
+                                             std::to_string(most) + " bytes each, they have " +
+                                             std::to_string(by.size()) + " and " +
+                                             std::to_string(why.size()));
   }
   if (auto may = store_->may_wait("deny " + id.str()); !may) return may.error();
   const auto known = trace_of(id);

@@ -19,14 +19,14 @@ constexpr std::size_t lives_looked_at = 256;
 /// session that is opened on this host asks for it.
 constexpr duration on_its_way_most = std::chrono::seconds{10};
 
-constexpr std::size_t text_max = 256;
 constexpr int open_attempts = 3;
 
 result<void> check_text(const char* what, const std::string& text) {
-  if (text.size() <= text_max) return {};
+  constexpr std::size_t most = session_options::text_max;
+  if (text.size() <= most) return {};
   return error(errc::invalid_argument, std::string("the session's ") + what + " has " +
-                                           std::to_string(text.size()) +
-                                           " bytes; at most 256 are allowed");
+                                           std::to_string(text.size()) + " bytes; at most " +
+                                           std::to_string(most) + " are allowed");
 }
 
 result<duration> check_options(const store_core& store, const session_options& o) {
