@@ -106,7 +106,7 @@ void contender::acquired(node_index i, const node::answer* a) {
   }
   if (v.what == rl::vote::granted) heard(i, true);
   follow(round_->answered(i, v, of_.local()));
-  if (held_ && v.what == rl::vote::granted) of_.held().found(*held_, i);
+  if (held_ && v.what == rl::vote::granted) of_.held().granted_late(*held_, i);
 }
 
 void contender::send_raise(node_index i) {

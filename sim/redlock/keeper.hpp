@@ -21,7 +21,7 @@ class keeper {
   void start();
   void stop() noexcept { stopped_ = true; }
   handle add(contender& c);
-  void found(handle h, node_index i) { renewal_.found(h, i); }
+  void granted_late(handle h, node_index i) { renewal_.granted_late(h, i); }
   void remove(handle h) { renewal_.remove(h); }
 
  private:

@@ -59,7 +59,7 @@ void roster::look(node_index i, occasion why) {
         const std::string fresh = "n" + std::to_string(of_.of().fresh());
         rl::node_facts facts = s->facts;
         facts.asked = sent;
-        serve(admission_.found(i, facts, fresh, of_.local()));
+        serve(admission_.looked_at(i, facts, fresh, of_.local()));
         told_time(i, s->at, sent);
       });
 }

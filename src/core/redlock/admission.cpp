@@ -54,8 +54,8 @@ homes::server admission::server_of(const node_facts& f) {
   return {std::string(process_of(f.run_id)), f.record ? f.record->id : std::string()};
 }
 
-admission::step admission::found(node_index i, const node_facts& f, const std::string& fresh,
-                                 time_point now) {
+admission::step admission::looked_at(node_index i, const node_facts& f, const std::string& fresh,
+                                     time_point now) {
   node_state& n = nodes_.at(i);
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;

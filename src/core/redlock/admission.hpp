@@ -105,7 +105,7 @@ class admission {
 
   /// The node is connected and was looked at. `fresh`: a nonce from the kernel, to name a loss with
   /// that is seen now or while this connection lasts; it is used once.
-  step found(node_index i, const node_facts& f, const std::string& fresh, time_point now);
+  step looked_at(node_index i, const node_facts& f, const std::string& fresh, time_point now);
   step disconnected(node_index i, time_point now);
   /// A script answered not_admitted, script_missing or epoch_moved.
   step doubted(node_index i, time_point now);

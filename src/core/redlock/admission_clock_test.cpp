@@ -331,7 +331,7 @@ TEST(admission_clock, a_record_that_another_wrote_while_time_was_read_is_no_step
 void lead_elsewhere_and_back(store& s, time_point then, time_point back) {
   node_facts other = s.facts[1];
   other.asked = then;
-  s.serve(s.a.found(0, other, s.fresh(), then), then);
+  s.serve(s.a.looked_at(0, other, s.fresh(), then), then);
   ASSERT_EQ(s.a.standing_of(0), standing::refused);
   s.serve(s.a.told_time(0, clock_before + 1000s, then, then + 1ms), then);
   s.connect(0, back);

@@ -95,7 +95,7 @@ TEST(admission_life, with_tokens_off_a_rewrite_says_nothing_new_either) {
   admission later({.nodes = 1, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.a.sights());
   s.facts[0].durable = false;
   s.facts[0].rewriting = true;
-  later.found(0, s.facts[0], "", t0 + 1s);
+  later.looked_at(0, s.facts[0], "", t0 + 1s);
   EXPECT_TRUE(later.facts_of(0).durable);
 }
 
@@ -104,12 +104,12 @@ TEST(admission_life, while_its_durability_is_written_it_votes_on) {
   s.connect_all(t0);
   auto f = s.facts[0];
   f.durable = true;
-  const auto step = s.a.found(0, f, "fresh", t0 + 1s);
+  const auto step = s.a.looked_at(0, f, "fresh", t0 + 1s);
   ASSERT_EQ(step.writes.size(), 1U);
   EXPECT_TRUE(s.a.voters().has(0));
   EXPECT_TRUE(s.a.written(step.writes[0], write_reply::failed, t0 + 1s).look.empty());
   EXPECT_TRUE(s.a.voters().has(0)) << "a full node extends and releases, too";
-  EXPECT_EQ(s.a.found(0, f, "fresh", t0 + 6s).writes.size(), 1U) << "tried again";
+  EXPECT_EQ(s.a.looked_at(0, f, "fresh", t0 + 6s).writes.size(), 1U) << "tried again";
 }
 
 TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rarely) {
@@ -120,7 +120,7 @@ TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rare
   time_point now = t0 + 1s;
   duration last{};
   for (int tries = 0; tries < 10; ++tries) {
-    const auto mark = s.a.found(0, f, s.fresh(), now).writes;
+    const auto mark = s.a.looked_at(0, f, s.fresh(), now).writes;
     ASSERT_EQ(mark.size(), 1U);
     const auto refused = s.a.written(mark[0], write_reply::failed, now);
     EXPECT_TRUE(refused.look.empty()) << "at once it would refuse again";
@@ -134,7 +134,7 @@ TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rare
     EXPECT_TRUE(s.a.tick(now).look.has(0));
   }
   EXPECT_EQ(last, 5s);
-  const auto mark = s.a.found(0, f, s.fresh(), now).writes;
+  const auto mark = s.a.looked_at(0, f, s.fresh(), now).writes;
   EXPECT_TRUE(s.a.written(mark.at(0), write_reply::changed, now).look.has(0))
       << "somebody else was first";
 }
@@ -146,7 +146,7 @@ TEST(admission_life, who_kept_its_state_extends_while_it_rejoins_and_who_lost_it
     s.connect(1, t0);
     s.connect(2, t0);
     s.facts[0].run_id = "run9";
-    admission::step under_way = s.a.found(0, s.facts[0], s.fresh(), t0);
+    admission::step under_way = s.a.looked_at(0, s.facts[0], s.fresh(), t0);
     if (!durable) {
       s.serve(under_way, t0);
       EXPECT_EQ(s.a.keepers().size(), 2U);
@@ -169,7 +169,7 @@ TEST(admission_life, who_kept_its_state_and_whose_clock_is_behind_extends_when_i
   s.facts[0].run_id = "run9";
   s.facts[0].record->last_time = 2h;
   s.facts[0].at = 1h;
-  const auto under_way = s.a.found(0, s.facts[0], s.fresh(), t0);
+  const auto under_way = s.a.looked_at(0, s.facts[0], s.fresh(), t0);
   ASSERT_EQ(s.a.standing_of(0), standing::joining);
   EXPECT_EQ(under_way.seals.size(), 2U);
   EXPECT_FALSE(s.a.keepers().has(0)) << "what it refuses would be doubted, and begin it anew";

@@ -184,7 +184,7 @@ TEST(admission, a_durable_node_is_alone_only_when_the_others_were_missing_all_th
   s.connect(1, t0);
   s.connect(2, t0);
   // The seals are not answered, and both others are there.
-  EXPECT_EQ(s.a.found(0, s.facts[0], "", t0).seals.size(), 2U);
+  EXPECT_EQ(s.a.looked_at(0, s.facts[0], "", t0).seals.size(), 2U);
   s.a.tick(t0 + 1s);
   EXPECT_TRUE(s.a.disconnected(1, t0 + 1s).writes.empty());
   EXPECT_TRUE(s.a.tick(t0 + 1199ms).writes.empty());
@@ -244,7 +244,7 @@ TEST(admission, one_epoch_for_all_votes) {
   store s(5);
   for (node_index i = 0; i < 2; ++i) s.facts[i].record->epoch = 8;
   for (node_index i = 0; i < 4; ++i) {
-    s.a.found(i, s.facts[i], "", t0);
+    s.a.looked_at(i, s.facts[i], "", t0);
   }
   EXPECT_EQ(s.a.voters().size(), 2U) << "two are in epoch 8, two in 3";
   EXPECT_EQ(s.a.epoch(), 8U);

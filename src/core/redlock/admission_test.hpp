@@ -46,7 +46,7 @@ struct store {
   }
   void connect(node_index i, time_point now) {
     facts[i].asked = now;
-    serve(a.found(i, facts[i], fresh(), now), now);
+    serve(a.looked_at(i, facts[i], fresh(), now), now);
   }
   void connect_all(time_point now) {
     for (node_index i = 0; i < facts.size(); ++i) connect(i, now);

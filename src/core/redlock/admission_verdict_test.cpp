@@ -51,9 +51,9 @@ TEST(admission, how_many_others_a_rejoin_lacks_is_counted_when_it_is_asked) {
   s.tick(t0 + wait);
   const time_point later = t0 + wait;
   EXPECT_EQ(s.a.explain(0, later), "rejoins when 2 more nodes that kept their state answer");
-  s.a.found(1, s.facts[1], "", later);
+  s.a.looked_at(1, s.facts[1], "", later);
   EXPECT_EQ(s.a.explain(0, later), "rejoins when 1 more node that kept its state answers");
-  s.a.found(2, s.facts[2], "", later);
+  s.a.looked_at(2, s.facts[2], "", later);
   EXPECT_EQ(s.a.explain(0, later), "is being brought back");
 }
 

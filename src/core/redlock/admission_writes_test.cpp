@@ -25,8 +25,8 @@ TEST(admission_writes, of_two_marks_the_one_that_was_written_counts) {
   s.connect(2, t0);
   s.facts[0].run_id = "run9";
   // Two looks were under way; both read the record of before.
-  s.keep(s.a.found(0, s.facts[0], s.fresh(), t0));
-  s.keep(s.a.found(0, s.facts[0], s.fresh(), t0 + 1ms));
+  s.keep(s.a.looked_at(0, s.facts[0], s.fresh(), t0));
+  s.keep(s.a.looked_at(0, s.facts[0], s.fresh(), t0 + 1ms));
   ASSERT_EQ(s.under_way.size(), 2U);
   s.answer_all(t0 + 2ms);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
@@ -42,7 +42,7 @@ TEST(admission_writes, a_step_that_is_seen_while_a_rejoin_is_written_is_recorded
   constexpr server_time wall{1'700'000'000s};
   s.a.told_time(0, wall, t0 - 1s, t0 - 1s + 1ms);
   s.facts[0].run_id = "run9";
-  const auto seals = s.a.found(0, s.facts[0], s.fresh(), t0).seals;
+  const auto seals = s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
   ASSERT_EQ(seals.size(), 2U);
   for (const seal& x : seals) s.keep(s.a.sealed(x, {seal_reply::result::sealed, 100, 0}, t0));
   ASSERT_EQ(s.under_way.size(), 1U) << "the rejoin's";

@@ -58,7 +58,7 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   return {slot, l.generation};
 }
 
-void renewal::found(handle h, node_index i) {
+void renewal::granted_late(handle h, node_index i) {
   if (!lives(h)) return;
   const time_point first = locks_[h.slot].first;
   protects(h.slot, i, active.late_grant_from_attempt ? first : std::max(first, newest(h)));

@@ -111,7 +111,7 @@ class renewal {
              std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max());
   /// A late grant of its attempt: the node has it, too, until when those of add() do. Nothing that
   /// was sent to other nodes since makes it live longer there.
-  void found(handle h, node_index i);
+  void granted_late(handle h, node_index i);
   /// Its release starts, or it was lost. Afterwards the lease is not touched any more.
   void remove(handle h);
 

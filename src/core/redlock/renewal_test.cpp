@@ -230,7 +230,7 @@ TEST(renewal, a_repair_counts_from_its_sending_and_a_refused_one_not_at_all) {
 TEST(renewal, a_late_grant_of_the_attempt_counts) {
   held_locks x(3);
   const handle h = x.add_on(node_set::only(0) | node_set::only(1));
-  x.r.found(h, 2);
+  x.r.granted_late(h, 2);
   EXPECT_EQ(x.r.nodes_of(h), node_set::all(3));
 }
 
@@ -247,7 +247,7 @@ TEST(renewal, a_late_grant_counts_from_the_attempt_whatever_was_sent_since) {
   x.r.answered(c.number, 0, says({true}), t0 + 4s);
   x.r.answered(c.number, 1, says({true}), t0 + 4s);
   // Node 4 was granted it at t0, and said so only now: there it ends with the attempt.
-  x.r.found(h, 4);
+  x.r.granted_late(h, 4);
   EXPECT_EQ(x.leases[0].until(), t0 + 2s + usable(ttl)) << "of 0, 1 and 2";
   const auto d = x.send(t0 + 5s);
   x.r.answered(d.number, 2, says({false}), t0 + 5s);

@@ -90,20 +90,20 @@ admission of_three() {
 
 bool a_node_without_its_record_is_stopped() {
   admission a = of_three();
-  a.found(0, facts(0), "x", t0);
+  a.looked_at(0, facts(0), "x", t0);
   node_facts f = facts(1);
   f.record.reset();
-  const auto s = a.found(1, f, "y", t0);
+  const auto s = a.looked_at(1, f, "y", t0);
   return s.writes.at(0).record.epoch == 0;
 }
 
 time_point waits_until() {
   admission a = of_three();
   // Else it is looked at meanwhile: an operator may bring it back.
-  for (const node_index i : {1, 2}) a.found(i, facts(i), "x", t0);
+  for (const node_index i : {1, 2}) a.looked_at(i, facts(i), "x", t0);
   node_facts f = facts(0);
   f.record->epoch = 0;
-  return a.found(0, f, "x", t0).wake;
+  return a.looked_at(0, f, "x", t0).wake;
 }
 
 bool the_wait_is_there() { return waits_until() > t0 + 10s; }
@@ -118,11 +118,11 @@ node_facts allowing(node_index i, duration max_ttl) {
 /// Node 0 lost its state and its record is older than a change that node 1 has.
 admission with_an_older_record() {
   admission a = of_three();
-  a.found(1, allowing(1, 600s), "x", t0);
-  a.found(2, facts(2), "x", t0);
+  a.looked_at(1, allowing(1, 600s), "x", t0);
+  a.looked_at(2, facts(2), "x", t0);
   node_facts f = facts(0);
   f.record->epoch = 0;
-  a.found(0, f, "y", t0);
+  a.looked_at(0, f, "y", t0);
   return a;
 }
 
@@ -132,11 +132,11 @@ bool the_wait_is_by_the_longest_of_all_records() {
 
 bool a_record_that_is_seen_later_lengthens_the_wait() {
   admission a = of_three();
-  a.found(1, facts(1), "x", t0);
+  a.looked_at(1, facts(1), "x", t0);
   node_facts f = facts(0);
   f.record->epoch = 0;
-  a.found(0, f, "y", t0);
-  return a.found(2, allowing(2, 600s), "z", t0 + takeover_after(60s)).seals.empty();
+  a.looked_at(0, f, "y", t0);
+  return a.looked_at(2, allowing(2, 600s), "z", t0 + takeover_after(60s)).seals.empty();
 }
 
 bool a_rejoin_writes_the_longest_of_all_records() {
@@ -154,9 +154,9 @@ bool a_node_that_lost_state_is_not_sealed() {
   for (node_index i = 0; i < 2; ++i) {
     node_facts f = facts(i);
     f.record->epoch = 0;
-    a.found(i, f, "x" + std::to_string(i), t0);
+    a.looked_at(i, f, "x" + std::to_string(i), t0);
   }
-  a.found(2, facts(2), "y", t0);
+  a.looked_at(2, facts(2), "y", t0);
   return a.tick(t0 + takeover_after(60s)).seals.empty();
 }
 
@@ -173,7 +173,7 @@ bool recover_begins_an_epoch_of_its_own() {
 
 bool a_stepped_clock_puts_the_node_out() {
   admission a = of_three();
-  a.found(0, facts(0), "x", t0);
+  a.looked_at(0, facts(0), "x", t0);
   a.told_time(0, server_time{0}, t0, t0);
   a.told_time(0, 3600s, t0 + 1s, t0 + 1s);
   return a.voters().empty();
@@ -183,23 +183,23 @@ bool a_record_that_another_wrote_is_no_step() {
   admission a = of_three();
   node_facts f = facts(0);
   f.asked = t0;
-  a.found(0, f, "x", t0);
+  a.looked_at(0, f, "x", t0);
   a.told_time(0, 1000s, t0, t0);
   a.told_time(0, 1010s, t0 + 10s, t0 + 10s);
   f.record->nonce = "by another";
   f.record->last_time = 1007s;
   f.asked = t0 + 11s;
-  a.found(0, f, "y", t0 + 11s);
+  a.looked_at(0, f, "y", t0 + 11s);
   return a.told_time(0, 1011s, t0 + 11s, t0 + 11s).writes.empty();
 }
 
 bool the_answer_to_an_earlier_write_is_not_taken_for_a_later_one() {
   admission a = of_three();
-  a.found(1, facts(1), "x", t0);
+  a.looked_at(1, facts(1), "x", t0);
   node_facts f = facts(0);
   f.run_id = "another process";
-  const write first = a.found(0, f, "y", t0).writes.at(0);
-  a.found(0, f, "z", t0);
+  const write first = a.looked_at(0, f, "y", t0).writes.at(0);
+  a.looked_at(0, f, "z", t0);
   a.written(first, write_reply::written, t0);
   return a.standing_of(0) == admission::standing::marking;
 }
@@ -208,7 +208,7 @@ bool what_an_operator_may_have_written_is_looked_at() {
   admission a = of_three();
   node_facts f = facts(0);
   f.record.reset();
-  a.found(0, f, "x", t0);
+  a.looked_at(0, f, "x", t0);
   return a.tick(t0 + 1s).look.has(0);
 }
 
@@ -216,7 +216,7 @@ bool a_process_that_is_not_noted_does_not_vote() {
   admission a({.nodes = 3, .tokens = false, .max_ttl = 60s, .timeout = 50ms, .seed = 1});
   node_facts f = facts(0);
   f.record.reset();
-  a.found(0, f, "x", t0);
+  a.looked_at(0, f, "x", t0);
   a.tick(t0 + takeover_after(60s));
   return a.voters().empty();
 }
@@ -261,7 +261,7 @@ bool session_and_key_count_on_the_same_nodes() {
 
 bool a_late_grant_is_worth_what_its_attempt_is() {
   one_lock x(node_set::only(0) | node_set::only(1));
-  x.r.found(x.h, 2);
+  x.r.granted_late(x.h, 2);
   x.r.answered(x.number, 0, ours(true), t0 + 10s);
   return x.own.until() == t0 + usable(30s);
 }
@@ -273,7 +273,7 @@ bool no_repair_before_a_majority_confirmed() {
 
 bool a_server_under_two_names_is_one_node() {
   admission a = of_three();
-  for (node_index i = 0; i < 2; ++i) a.found(i, facts(0), "x", t0);
+  for (node_index i = 0; i < 2; ++i) a.looked_at(i, facts(0), "x", t0);
   return a.voters() == node_set::only(0);
 }
 

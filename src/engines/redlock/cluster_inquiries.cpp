@@ -142,7 +142,7 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
   f.at = read->time;
   f.asked = sent;
   const std::string fresh = io::random_session_id().str();
-  advance([&](admission& x) { return x.found(i, f, fresh, a.at); });
+  advance([&](admission& x) { return x.looked_at(i, f, fresh, a.at); });
   advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
 }
 
@@ -200,7 +200,7 @@ void cluster::looked_in_vain(node_index i, std::uint64_t connection, const io::r
               if (const auto c = self.lock(); c && c->connection_of(i) == connection) c->look(i);
             });
   advance([&](admission& x) {
-    return unfit ? x.found(i, f, {}, a.at) : x.disconnected(i, clock::now());
+    return unfit ? x.looked_at(i, f, {}, a.at) : x.disconnected(i, clock::now());
   });
 }
 

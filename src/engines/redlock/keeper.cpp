@@ -160,7 +160,7 @@ void keeper::late(std::uint64_t request, node_index i) {
   if (found == nullptr || found->is != state::held) return;
   entry& e = *found;
   e.key.answered.add(i);
-  renewal_->found(e.handle, i);
+  renewal_->granted_late(e.handle, i);
 }
 
 void keeper::hindered(std::uint64_t request, std::string by) {
