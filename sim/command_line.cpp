@@ -1,6 +1,6 @@
 #include "sim/command_line.hpp"
 
-#include <charconv>
+#include "core/whole_number.hpp"
 
 namespace holdfast::sim {
 
@@ -9,8 +9,9 @@ namespace {
 constexpr std::uint64_t seconds_max = 100'000;
 
 bool number(std::string_view text, std::uint64_t& out) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
-  return error == std::errc{} && end == text.data() + text.size();
+  const auto read = core::whole_number<std::uint64_t>(text);
+  out = read.value_or(0);
+  return read.has_value();
 }
 
 bool range(std::string_view text, command_line& r) {

@@ -1,9 +1,9 @@
 #include <holdfast/fencing_token.hpp>
 
 #include "core/percent.hpp"
+#include "core/whole_number.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace holdfast {
 
@@ -28,10 +28,9 @@ result<token> read_value(std::string_view digits) {
   if (digits.front() == '0') {
     return wrong(digits.size() == 1 ? "its value is 0, which is no token" : "a leading zero");
   }
-  token t;
-  const auto [end, failed] = std::from_chars(digits.data(), digits.data() + digits.size(), t.value);
-  if (failed != std::errc() || t > token_max) return wrong("its value is above 2^53 - 1");
-  return t;
+  const auto value = core::whole_number<std::uint64_t>(digits);
+  if (!value || *value > token_max.value) return wrong("its value is above 2^53 - 1");
+  return token{*value};
 }
 
 result<token_source> read_source(std::string_view text, std::size_t offset) {

@@ -1,8 +1,8 @@
 #include "core/percent.hpp"
+#include "core/whole_number.hpp"
 #include "history/operations.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 namespace holdfast::history {
 
@@ -31,13 +31,9 @@ std::string quoted(std::string_view text) {
 /// A decimal number without sign and leading zeros.
 template <class Number>
 std::optional<Number> decimal(std::string_view text) {
-  Number n{};
-  const auto end = text.data() + text.size();
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
   if (text[0] == '0' && text.size() > 1) return std::nullopt;
-  const auto read = std::from_chars(text.data(), end, n);
-  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
-  return n;
+  return core::whole_number<Number>(text);
 }
 
 bool is_caller(std::string_view text) {

@@ -1,9 +1,10 @@
 #include "io/node_address.hpp"
 
+#include "core/whole_number.hpp"
+
 #include <sys/un.h>
 
 #include <algorithm>
-#include <charconv>
 
 namespace holdfast::io {
 
@@ -50,10 +51,8 @@ result<node_address> node_address::parse(std::string_view text, std::uint16_t po
   node_address made{.host = std::string(host), .port = port_if_none, .path = {}};
   if (port.empty()) return made;
   port.remove_prefix(1);
-  const auto [end, failed] = std::from_chars(port.data(), port.data() + port.size(), made.port);
-  if (failed != std::errc{} || end != port.data() + port.size() || made.port == 0) {
-    return refused(text, "the port is not a number from 1 to 65535");
-  }
+  made.port = core::whole_number<std::uint16_t>(port).value_or(0);
+  if (made.port == 0) return refused(text, "the port is not a number from 1 to 65535");
   return made;
 }
 

@@ -1,8 +1,8 @@
 #include "io/redis_url.hpp"
 
+#include "core/whole_number.hpp"
 #include "io/password_file.hpp"
 
-#include <charconv>
 #include <utility>
 
 namespace holdfast::io::redis_url {
@@ -20,9 +20,8 @@ result<bool> one_of(const core::store_url& url, const char* key, const char* on,
 }
 
 result<std::uint64_t> number(const std::string& text, const char* what, std::uint64_t most) {
-  std::uint64_t value{};
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (bad == std::errc() && end == text.data() + text.size() && value <= most) return value;
+  const auto value = core::whole_number<std::uint64_t>(text);
+  if (value && *value <= most) return *value;
   return wrong(std::string("the URL's ") + what + " is '" + text +
                "'; it must be a number from 0 to " + std::to_string(most));
 }

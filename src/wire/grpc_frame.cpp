@@ -1,6 +1,6 @@
 #include "wire/grpc_frame.hpp"
 
-#include <charconv>
+#include "core/whole_number.hpp"
 
 namespace holdfast::wire {
 
@@ -72,10 +72,8 @@ std::string grpc_text(std::string_view header, std::size_t most) {
 }
 
 std::optional<unsigned> grpc_status(std::string_view header) noexcept {
-  unsigned value = 0;
-  const auto [end, bad] = std::from_chars(header.data(), header.data() + header.size(), value);
-  if (bad != std::errc() || end != header.data() + header.size() || value > 1000) return {};
-  return value;
+  const auto value = core::whole_number<unsigned>(header);
+  return value && *value <= 1000 ? value : std::nullopt;
 }
 
 }  // namespace holdfast::wire

@@ -1,6 +1,7 @@
 #include "engines/redis/replies.hpp"
 
 #include "core/queue.hpp"
+#include "core/whole_number.hpp"
 #include "engines/redis/keys.hpp"
 #include "engines/redis/reply_parts.hpp"
 #include "engines/redis/scripts.hpp"
@@ -139,13 +140,13 @@ bool add_session(const reply& r, rivals_of& to) {
   if (!r.is(reply_kind::text)) return false;
   std::string_view rest = r.text;
   const auto id = session_id::parse(cut(rest, ' '));
-  const auto inc = number_of<std::uint64_t>(cut(rest, ' '));
-  const auto beat = number_of<std::uint64_t>(cut(rest, ' '));
-  const auto denied = number_of<std::uint8_t>(cut(rest, ' '));
+  const auto inc = core::whole_number<std::uint64_t>(cut(rest, ' '));
+  const auto beat = core::whole_number<std::uint64_t>(cut(rest, ' '));
+  const auto denied = core::whole_number<std::uint8_t>(cut(rest, ' '));
   const auto ttl = length_of(cut(rest, ' '));
-  const auto device = number_of<std::uint64_t>(cut(rest, ' '));
-  const auto inode = number_of<std::uint64_t>(cut(rest, ' '));
-  const auto pid = number_of<std::int64_t>(rest);
+  const auto device = core::whole_number<std::uint64_t>(cut(rest, ' '));
+  const auto inode = core::whole_number<std::uint64_t>(cut(rest, ' '));
+  const auto pid = core::whole_number<std::int64_t>(rest);
   if (!id || !inc || !beat || !denied || *denied > 1 || !ttl) return false;
   if (!device || !inode || !pid) return false;
   core::rival who;
@@ -234,7 +235,7 @@ read<core::queue_view> view(const reply& r) {
   if (!is_array(r, 3) && !is_array(r, 6)) {
     auto no = refused<core::queue_view>(r);
     if (no.reply.what == status::stale_gate) {
-      no.reply.gate = number_of<std::uint64_t>(rest_of(r)).value_or(0);
+      no.reply.gate = core::whole_number<std::uint64_t>(rest_of(r)).value_or(0);
     }
     return no;
   }

@@ -1,3 +1,4 @@
+#include "core/whole_number.hpp"
 #include "engines/redis/replies.hpp"
 #include "engines/redis/reply_parts.hpp"
 
@@ -58,9 +59,9 @@ std::optional<core::session_record> brief_session(const reply& r) {
   if (!r.is(reply_kind::text)) return std::nullopt;
   std::string_view rest = r.text;
   const auto id = session_id::parse(cut(rest, ' '));
-  const auto inc = number_of<std::uint64_t>(cut(rest, ' '));
-  const auto beat = number_of<std::uint64_t>(cut(rest, ' '));
-  const auto denied = number_of<std::uint8_t>(cut(rest, ' '));
+  const auto inc = core::whole_number<std::uint64_t>(cut(rest, ' '));
+  const auto beat = core::whole_number<std::uint64_t>(cut(rest, ' '));
+  const auto denied = core::whole_number<std::uint8_t>(cut(rest, ' '));
   const auto ttl = length_of(rest);
   if (!id || !inc || !beat || !denied || *denied > 1 || !ttl) return std::nullopt;
   core::session_record s;

@@ -1,6 +1,7 @@
 #include "engines/redis/reply_parts.hpp"
 
 #include "core/lease.hpp"
+#include "core/whole_number.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -24,17 +25,17 @@ std::string_view cut(std::string_view& rest, char at) noexcept {
 }
 
 std::optional<std::uint64_t> number_of(const reply& r) noexcept {
-  return r.is(reply_kind::text) ? number_of<std::uint64_t>(r.text) : std::nullopt;
+  return r.is(reply_kind::text) ? core::whole_number<std::uint64_t>(r.text) : std::nullopt;
 }
 
 std::optional<token> order_of(std::string_view text) noexcept {
-  const auto n = number_of<std::uint64_t>(text);
+  const auto n = core::whole_number<std::uint64_t>(text);
   if (!n || *n == 0 || *n > token_max.value) return std::nullopt;
   return token{*n};
 }
 
 std::optional<duration> length_of(std::string_view text) noexcept {
-  const auto n = number_of<std::int64_t>(text);
+  const auto n = core::whole_number<std::int64_t>(text);
   if (!n || *n < 0 || *n > core::ttl_max.count()) return std::nullopt;
   return duration(*n);
 }
@@ -57,7 +58,7 @@ std::optional<mode> mode_of(std::string_view text) noexcept {
   if (text == "x") return mode::exclusive();
   if (text == "r") return mode::shared();
   if (!text.starts_with('p')) return std::nullopt;
-  const auto n = number_of<std::uint32_t>(text.substr(1));
+  const auto n = core::whole_number<std::uint32_t>(text.substr(1));
   if (!n || *n == 0 || *n > mode::permits_max) return std::nullopt;
   return mode::permits(*n);
 }
@@ -67,10 +68,10 @@ std::optional<core::entry> entry_of(const reply& r) {
   std::string_view rest = r.text;
   const auto order = order_of(cut(rest, ':'));
   const auto owner = session_id::parse(cut(rest, ':'));
-  const auto inc = number_of<std::uint64_t>(cut(rest, ':'));
-  const auto request = number_of<std::uint64_t>(cut(rest, ':'));
+  const auto inc = core::whole_number<std::uint64_t>(cut(rest, ':'));
+  const auto request = core::whole_number<std::uint64_t>(cut(rest, ':'));
   const auto how = mode_of(cut(rest, ':'));
-  const auto since = number_of<std::int64_t>(cut(rest, ':'));
+  const auto since = core::whole_number<std::int64_t>(cut(rest, ':'));
   if (!order || !owner || !inc || !request || !how || !since) return std::nullopt;
   return core::entry{.order = *order,
                      .owner = *owner,
@@ -86,8 +87,12 @@ std::optional<core::session_record> record_of(const session_id& id, const reply&
     const reply* found = all.find(key);
     return found != nullptr && found->is(reply_kind::text) ? found->text : std::string();
   };
-  const auto number = [&](std::string_view key) { return number_of<std::uint64_t>(text(key)); };
-  const auto time = [&](std::string_view key) { return number_of<std::int64_t>(text(key)); };
+  const auto number = [&](std::string_view key) {
+    return core::whole_number<std::uint64_t>(text(key));
+  };
+  const auto time = [&](std::string_view key) {
+    return core::whole_number<std::int64_t>(text(key));
+  };
   const auto inc = number("inc");
   const auto beat = number("beat");
   const auto gate = number("gate");

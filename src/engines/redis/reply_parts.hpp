@@ -8,23 +8,13 @@
 #include <holdfast/session_id.hpp>
 #include <holdfast/token.hpp>
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 /// Parts of the replies of scripts.hpp, each read strictly: nothing when it has another form.
 namespace holdfast::engines::redis::replies::parts {
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) noexcept {
-  Number value{};
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::optional<std::uint64_t> number_of(const wire::reply& r) noexcept;
 /// From 1 to 2^53 - 1.

@@ -1,6 +1,7 @@
 #include "engines/redlock/replies.hpp"
 
 #include "core/lease.hpp"
+#include "core/whole_number.hpp"
 #include "engines/redlock/keys.hpp"
 #include "wire/server_error.hpp"
 
@@ -8,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -106,10 +106,8 @@ std::optional<std::uint64_t> number_in(const reply& r, std::int64_t from = 0,
 /// As these scripts write it: nothing but digits, no zero before others, up to 2^53 - 1. Another
 /// text would not be equal when it is compared there.
 std::optional<std::uint64_t> number_of(std::string_view text) noexcept {
-  std::uint64_t value{};
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc{} || end != text.data() + text.size()) return std::nullopt;
-  if ((text.size() > 1 && text[0] == '0') || value > token_max.value) return std::nullopt;
+  const auto value = core::whole_number<std::uint64_t>(text);
+  if (!value || *value > token_max.value || (text.size() > 1 && text[0] == '0')) return {};
   return value;
 }
 

@@ -1,9 +1,9 @@
 #include "engines/zookeeper/codec.hpp"
 
 #include "core/lease.hpp"
+#include "core/whole_number.hpp"
 #include "engines/zookeeper/escaping.hpp"
 
-#include <charconv>
 #include <map>
 
 namespace holdfast::engines::zookeeper {
@@ -55,13 +55,11 @@ class reader {
 
   template <class Number>
   Number number(std::string_view key) {
-    Number value{};
     const auto found = lines_.find(key);
-    if (found == lines_.end()) return value;
-    const auto text = found->second;
-    const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
-    good_ = good_ && bad == std::errc() && end == text.data() + text.size();
-    return value;
+    if (found == lines_.end()) return {};
+    const auto value = core::whole_number<Number>(found->second);
+    good_ = good_ && value;
+    return value.value_or(Number{});
   }
   wall_time wall(std::string_view key) {
     return wall_time(std::chrono::microseconds(number<std::int64_t>(key)));

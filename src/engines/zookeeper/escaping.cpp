@@ -1,6 +1,7 @@
 #include "engines/zookeeper/escaping.hpp"
 
-#include <charconv>
+#include "core/whole_number.hpp"
+
 #include <cstdint>
 
 namespace holdfast::engines::zookeeper {
@@ -42,11 +43,9 @@ std::optional<std::string> unescaped(std::string_view text) {
       continue;
     }
     if (i + 2 >= text.size()) return {};
-    std::uint8_t byte{};
-    const char* const digits = text.data() + i + 1;
-    const auto [end, bad] = std::from_chars(digits, digits + 2, byte, 16);
-    if (bad != std::errc() || end != digits + 2) return {};
-    out += static_cast<char>(byte);
+    const auto byte = core::whole_number<std::uint8_t>(text.substr(i + 1, 2), 16);
+    if (!byte) return {};
+    out += static_cast<char>(*byte);
     i += 2;
   }
   return out;

@@ -1,9 +1,9 @@
 #include "engines/zookeeper/paths.hpp"
 
 #include "core/hexadecimal.hpp"
+#include "core/whole_number.hpp"
 #include "engines/zookeeper/escaping.hpp"
 
-#include <charconv>
 #include <utility>
 
 namespace holdfast::engines::zookeeper {
@@ -11,14 +11,7 @@ namespace holdfast::engines::zookeeper {
 namespace {
 
 using core::hexadecimal;
-
-template <class Number>
-std::optional<Number> number(std::string_view text, int base) {
-  Number value{};
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (bad != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
+using core::whole_number;
 
 std::string letter_of(const mode& how) {
   if (how.is_exclusive()) return "x";
@@ -30,7 +23,7 @@ std::optional<mode> mode_of(std::string_view letter) {
   if (letter == "x") return mode::exclusive();
   if (letter == "s") return mode::shared();
   if (!letter.starts_with('p')) return {};
-  const auto n = number<std::uint32_t>(letter.substr(1), 10);
+  const auto n = whole_number<std::uint32_t>(letter.substr(1));
   if (!n || *n == 0 || *n > mode::permits_max) return {};
   return mode::permits(*n);
 }
@@ -58,10 +51,10 @@ std::optional<named_entry> named_entry::parse(std::string_view node) {
   std::string_view rest = node;
   const auto how = mode_of(take_part(rest));
   const auto id = session_id::parse(take_part(rest));
-  const auto inc = number<std::uint64_t>(take_part(rest), 16);
-  const auto request = number<std::uint64_t>(take_part(rest), 16);
-  const auto nonce = number<std::uint32_t>(take_part(rest), 16);
-  const auto order = number<std::int32_t>(rest, 10);
+  const auto inc = whole_number<std::uint64_t>(take_part(rest), 16);
+  const auto request = whole_number<std::uint64_t>(take_part(rest), 16);
+  const auto nonce = whole_number<std::uint32_t>(take_part(rest), 16);
+  const auto order = whole_number<std::int32_t>(rest);
   if (!how || !id || !inc || !request || !nonce || !order) return {};
   return named_entry{.node = std::string(node),
                      .what = {.owner = *id, .inc = *inc, .request = *request, .how = *how},
