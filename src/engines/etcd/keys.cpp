@@ -2,15 +2,18 @@
 
 #include "core/hexadecimal.hpp"
 #include "core/percent.hpp"
-
-#include <charconv>
+#include "core/whole_number.hpp"
 
 namespace holdfast::engines::etcd {
 
 namespace {
 
 using core::hexadecimal;
+using core::whole_number;
 using wire::etcd::span;
+
+// It ends a name in a key.
+constexpr std::string_view escaped_too = "/";
 
 // The key behind all those that begin with `beginning`, which ends with '/'.
 span below(std::string beginning) {
@@ -21,31 +24,7 @@ span below(std::string beginning) {
 
 std::string escaped(const std::string& name) {
   std::string out;
-  core::percent_escape(out, name, "/");
-  return out;
-}
-
-template <class Number>
-std::optional<Number> number(std::string_view text, int base) {
-  Number value{};
-  const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (bad != std::errc() || end != text.data() + text.size()) return {};
-  return value;
-}
-
-std::optional<std::string> unescaped(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    if (i + 2 >= text.size()) return {};
-    const auto byte = number<unsigned>(text.substr(i + 1, 2), 16);
-    if (!byte) return {};
-    out += static_cast<char>(*byte);
-    i += 2;
-  }
+  core::percent_escape(out, name, escaped_too);
   return out;
 }
 
@@ -60,7 +39,7 @@ std::optional<mode> mode_of(std::string_view folder) {
   if (folder == "x") return mode::exclusive();
   if (folder == "s") return mode::shared();
   if (folder.size() != 6 || folder[0] != 'p') return {};
-  const auto n = number<std::uint32_t>(folder.substr(1), 16);
+  const auto n = whole_number<std::uint32_t>(folder.substr(1), 16);
   if (!n || *n == 0 || *n > mode::permits_max) return {};
   return mode::permits(*n);
 }
@@ -130,11 +109,11 @@ std::optional<key_space::entry_part> key_space::parse_entry(std::string_view key
   const span all = queues();
   if (!key.starts_with(all.key)) return {};
   std::string_view rest = key.substr(all.key.size());
-  const auto name = unescaped(take_until(rest, '/'));
+  const auto name = core::percent_unescape(take_until(rest, '/'), escaped_too);
   const auto how = mode_of(take_until(rest, '/'));
   const auto id = session_id::parse(take_until(rest, '.'));
-  const auto inc = number<std::uint64_t>(take_until(rest, '.'), 16);
-  const auto request = number<std::uint64_t>(rest, 16);
+  const auto inc = whole_number<std::uint64_t>(take_until(rest, '.'), 16);
+  const auto request = whole_number<std::uint64_t>(rest, 16);
   if (!name || !lock_name(*name).check() || !how || !id || !inc || !request) return {};
   return entry_part{lock_name(*name),
                     {.owner = *id, .inc = *inc, .request = *request, .how = *how}};
