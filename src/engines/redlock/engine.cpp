@@ -15,10 +15,7 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
-using namespace std::chrono_literals;
 using core::status;
-
-constexpr duration operator_limit = 2s;
 
 template <class Reply>
 Reply gone() {
@@ -138,12 +135,12 @@ void redlock_engine::deny(const core::deny_request& r, core::on<core::deny_reply
     no.text = "with tokens=off the nodes keep no sessions, so none can be denied";
     return done(no);
   }
-  cluster_->when_ready(clock::now() + operator_limit, [c = cluster_, r, done = std::move(done)] {
+  cluster_->when_ready(clock::now() + inquiry_limit, [c = cluster_, r, done = std::move(done)] {
     const auto d = std::make_shared<denials>();
     const auto b = c->now_voting();
     gathering::question q;
     q.to = b->keepers;
-    q.limit = operator_limit;
+    q.limit = inquiry_limit;
     q.bytes = [b, r](node_index i) {
       std::string bytes;
       commands::deny(bytes, r.id, b->nonces[i], r.by, r.why);
@@ -186,7 +183,7 @@ std::unique_ptr<core::watch_handle> redlock_engine::watch(const core::watch_requ
 bool redlock_engine::lend(core::parking& until) { return cluster_->loop().lend(until); }
 
 void redlock_engine::list(core::on<core::listing> done) {
-  cluster_->when_ready(clock::now() + operator_limit, [c = cluster_, done = std::move(done)] {
+  cluster_->when_ready(clock::now() + inquiry_limit, [c = cluster_, done = std::move(done)] {
     std::make_shared<census>(c, done)->start();
   });
 }

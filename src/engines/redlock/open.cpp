@@ -1,7 +1,8 @@
 #include "engines/redlock/open.hpp"
 
+#include "engines/redlock/diagnose.hpp"
 #include "engines/redlock/engine.hpp"
-#include "engines/redlock/operations.hpp"
+#include "engines/redlock/set_up.hpp"
 #include "engines/redlock/settings.hpp"
 #include "io/running_stores.hpp"
 #include "io/server_names.hpp"

@@ -2,11 +2,10 @@
 
 #include "engines/redlock/cluster.hpp"
 
+#include <holdfast/error.hpp>
 #include <holdfast/redlock.hpp>
-#include <holdfast/store.hpp>
 
 #include <memory>
-#include <vector>
 
 namespace holdfast::engines::redlock {
 
@@ -16,8 +15,5 @@ result<holdfast::redlock::overview> init(const std::shared_ptr<cluster>& c,
                                          const holdfast::redlock::setup& how);
 result<holdfast::redlock::overview> recover(const std::shared_ptr<cluster>& c,
                                             const holdfast::redlock::setup& how);
-
-/// The engine's part of store::diagnose().
-std::vector<finding> diagnose(const std::shared_ptr<cluster>& c);
 
 }  // namespace holdfast::engines::redlock

@@ -1,0 +1,165 @@
+#include "engines/redlock/diagnose.hpp"
+
+#include "engines/redlock/look_at_nodes.hpp"
+#include "io/process_identity.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+finding about(const std::string& subject, finding::level severity, std::string text) {
+  return {severity, subject, std::move(text)};
+}
+
+std::string offset_text(core::redlock::server_time at, wall_time here) {
+  const auto off = at - here.time_since_epoch();
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(off).count();
+  return "its clock is " + std::string(ms < 0 ? "-" : "+") + std::to_string(ms < 0 ? -ms : ms) +
+         " ms from this host's";
+}
+
+std::string persistence_text(const cluster::picture& p) {
+  if (p.facts.durable) return "every write is synced";
+  if (!p.config_refusal.empty()) return "whether every write is synced is not told";
+  if (text_of(*p.server, "aof_enabled") == "1") return "appendonly, not synced at every write";
+  return "no appendonly file";
+}
+
+std::string server_text(const cluster::picture& p, core::redlock::server_time at) {
+  const std::string policy = text_of(*p.server, "maxmemory_policy");
+  std::string text = "Redis " + p.server->version + ", " + p.server->role + ", " +
+                     persistence_text(p) + ", eviction policy " +
+                     (policy.empty() ? "not told" : policy);
+  if (text_of(*p.server, "maxmemory") == "0") text += " (no memory limit)";
+  if (at.count() > 0) text += ", " + offset_text(at, io::wall_now());
+  return text;
+}
+
+std::string record_text(const cluster::picture& p, bool tokens) {
+  if (!tokens) return "keeps no record (tokens=off)";
+  if (!p.facts.record) return "no record";
+  const auto& r = *p.facts.record;
+  return "record " + r.id.substr(0, 8) + ", epoch " + std::to_string(r.epoch) + ", max_ttl " +
+         print_duration(r.max_ttl) + ", token floor " + std::to_string(r.floor);
+}
+
+void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
+                std::vector<finding>& all) {
+  using level = finding::level;
+  const auto p = c.look_at(i);
+  const std::string& name = c.addresses()[i];
+  if (!p.trouble.empty() || !p.server) {
+    all.push_back(about(name, level::warning, "does not vote: " + p.trouble));
+    return;
+  }
+  all.push_back(about(name, level::good, server_text(p, at)));
+  if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
+    all.push_back(about(name, level::fault, unsafe));
+  }
+  if (!p.load_refusal.empty()) {
+    all.push_back(about(name, level::fault,
+                        p.load_refusal + ". It works with the scripts that somebody else loaded, "
+                                         "until it restarts"));
+  }
+  if (!p.look_refusal.empty()) {
+    all.push_back(
+        about(name, level::fault, p.look_refusal + ". It votes until it is connected to anew"));
+  }
+  if (!p.facts.durable) {
+    const std::string after = "loses locks when it restarts, and then does not vote for max_ttl; ";
+    all.push_back(about(name, level::warning,
+                        p.config_refusal.empty()
+                            ? after + "set appendonly yes and appendfsync always to keep both, "
+                                      "and attach no replica"
+                            : "counts as one that " + after + "it refuses CONFIG GET: " +
+                                  p.config_refusal + ". Allow +config|get"));
+  }
+  // That it has no record is what a blank node's explanation says.
+  const bool blank = p.standing == core::redlock::admission::standing::blank;
+  // What is refused stays so until somebody corrects it.
+  const bool refused = p.standing == core::redlock::admission::standing::refused;
+  const bool votes = c.now_voting()->voters.has(i);
+  all.push_back(
+      about(name,
+            refused ? level::fault
+            : votes ? level::good
+                    : level::warning,
+            blank ? p.explanation : p.explanation + "; " + record_text(p, c.set().tokens)));
+}
+
+/// With tokens the nodes' records decide, and are to say the same.
+void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
+  std::vector<std::pair<std::string, duration>> records;
+  for (node_index i = 0; i < c.size(); ++i) {
+    const auto p = c.look_at(i);
+    if (!p.facts.record || p.standing == core::redlock::admission::standing::refused) continue;
+    records.emplace_back(c.addresses()[i], p.facts.record->max_ttl);
+  }
+  if (records.empty()) return;
+  const auto& [address, first] = records.front();
+  const auto warn = [&all](std::string text) {
+    all.push_back(about("max_ttl", finding::level::warning, std::move(text)));
+  };
+  if (const auto text = other_max_ttl(c.set(), first, "the record of " + address); !text.empty()) {
+    warn(text + "; holdfast redlock recover --max-ttl " + print_duration(c.set().max_ttl) +
+         " changes the records");
+  }
+  const auto other =
+      std::ranges::find_if(records, [first = first](const auto& r) { return r.second != first; });
+  if (other == records.end()) return;
+  const auto by_ttl = &std::pair<std::string, duration>::second;
+  const duration longest = std::ranges::max_element(records, {}, by_ttl)->second;
+  warn("the records of nodes differ, " + print_duration(first) + " and " +
+       print_duration(other->second) + " at " + other->first +
+       ": a longer ttl is refused by some nodes, and the longest is waited out after a loss. When "
+       "all nodes vote and no lock is held: holdfast redlock recover --max-ttl " +
+       print_duration(longest));
+}
+
+}  // namespace
+
+std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
+  using level = finding::level;
+  std::vector<finding> all;
+  wait_ready(c);
+  const auto times = times_of(c);
+  for (node_index i = 0; i < c->size(); ++i) judge_node(*c, i, times[i], all);
+  if (c->set().tokens) judge_max_ttl(*c, all);
+  if (auto v = c->verdict(); v) {
+    all.push_back(about("majority", level::good,
+                        std::to_string(c->now_voting()->voters.size()) + " of " +
+                            std::to_string(c->size()) + " nodes vote, needed are " +
+                            std::to_string(c->majority())));
+  } else {
+    all.push_back(about("majority", level::fault, v.error().message()));
+  }
+  if (c->size() % 2 == 0) {
+    const std::size_t less = c->size() - 1;
+    all.push_back(about("nodes", level::warning,
+                        std::to_string(c->size()) + " nodes tolerate no more failures than " +
+                            std::to_string(less) + (less == 1 ? " node does" : " nodes do") +
+                            "; use an odd number"));
+  }
+  if (c->size() == 3 && c->set().tokens) {
+    all.push_back(about("nodes", level::warning,
+                        "with 3 nodes one that is down and one that lost its state stop all "
+                        "locks; 5 are recommended"));
+  }
+  if (!c->set().tokens) {
+    all.push_back(about("tokens", level::warning,
+                        "off: no fencing tokens, no deny, and a restart is seen by run_id alone; "
+                        "after one a node waits for max_ttl, here " +
+                            print_duration(c->set().max_ttl) +
+                            (c->set().assume_fresh ? ", but assume_fresh=yes skips that" : "")));
+  }
+  return all;
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,70 @@
+#include "engines/redlock/look_at_nodes.hpp"
+
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/gathering.hpp"
+#include "engines/redlock/replies.hpp"
+#include "io/latch.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+void wait_ready(const std::shared_ptr<cluster>& c) {
+  const auto done = std::make_shared<io::latch>();
+  // A node that is behind is brought up only after some node timeouts.
+  const duration limit = ready_limit + 12 * c->set().timeout_for(c->set().max_ttl);
+  c->when_ready(
+      clock::now() + limit, [done] { done->open(); }, cluster::readiness::settled);
+  done->wait();
+}
+
+std::vector<core::redlock::server_time> times_of(const std::shared_ptr<cluster>& c) {
+  struct asked {
+    std::vector<core::redlock::server_time> at;
+    io::latch done;
+  };
+  const auto all = std::make_shared<asked>();
+  all->at.resize(c->size());
+  gathering::question q;
+  q.to = node_set::all(c->size());
+  q.limit = inquiry_limit;
+  q.bytes = [](node_index) {
+    std::string bytes;
+    commands::time(bytes);
+    return bytes;
+  };
+  q.each = [all](node_index i, const io::redis_answer& a) {
+    const reading<server_time> at = a.reply == nullptr ? fault::silent : replies::time(*a.reply);
+    if (at) all->at[i] = *at;
+    return false;
+  };
+  q.done = [all] { all->done.open(); };
+  gathering::ask(c, std::move(q));
+  all->done.wait();
+  return all->at;
+}
+
+std::string text_of(const io::redis_facts& server, const char* key) {
+  const auto found = server.info.find(key);
+  return found == server.info.end() ? std::string() : found->second;
+}
+
+std::string unsafe_setting(const io::redis_facts& server) {
+  const std::string limit = text_of(server, "maxmemory");
+  const std::string policy = text_of(server, "maxmemory_policy");
+  if (limit.empty() || limit == "0" || policy.empty() || policy == "noeviction") return {};
+  return "drops keys when its memory limit is reached (maxmemory-policy " + policy +
+         "): a held lock can vanish. Set maxmemory-policy noeviction";
+}
+
+std::string other_max_ttl(const settings& s, duration recorded, const std::string& where) {
+  if (!s.max_ttl_given || s.max_ttl == recorded) return {};
+  return "the URL's max_ttl is " + print_duration(s.max_ttl) + ", that of " + where + " " +
+         print_duration(recorded) +
+         ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
+         "same";
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,250 @@
+#include "engines/redlock/set_up.hpp"
+
+#include "core/lease.hpp"
+#include "core/redlock/founding.hpp"
+#include "engines/redlock/long_sessions.hpp"
+#include "engines/redlock/look_at_nodes.hpp"
+#include "engines/redlock/ttl_limit.hpp"
+#include "io/latch.hpp"
+#include "io/random.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+using core::redlock::founding;
+using core::redlock::write_reply;
+using holdfast::redlock::node_info;
+using holdfast::redlock::overview;
+using holdfast::redlock::setup;
+
+std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c, const setup& how) {
+  wait_ready(c);
+  const auto times = times_of(c);
+  std::vector<founding::node> nodes;
+  for (node_index i = 0; i < c->size(); ++i) {
+    const auto p = c->look_at(i);
+    founding::node n;
+    n.answered = p.trouble.empty() && p.judged && times[i].count() > 0 &&
+                 p.standing != core::redlock::admission::standing::away;
+    n.votes = n.answered && c->now_voting()->voters.has(i);
+    n.facts = p.facts;
+    n.facts.address = c->addresses()[i];
+    n.at = times[i];
+    n.trouble = p.trouble;
+    n.fresh = io::random_session_id().str();
+    if (n.answered && p.server && !how.accept_unsafe) n.unsafe = unsafe_setting(*p.server);
+    nodes.push_back(std::move(n));
+  }
+  return nodes;
+}
+
+/// A node that did not confirm its record, and why.
+struct unconfirmed {
+  node_index node{};
+  std::string why{};
+};
+
+/// Sends the writes on the connections that their facts came from; which were not confirmed.
+std::vector<unconfirmed> write_all(const std::shared_ptr<cluster>& c,
+                                   const std::vector<core::redlock::write>& writes) {
+  struct asked {
+    std::mutex mutex;
+    std::size_t left{};
+    std::vector<unconfirmed> failed;
+    io::latch done;
+  };
+  const auto all = std::make_shared<asked>();
+  all->left = writes.size();
+  for (const auto& w : writes) {
+    c->write_record(w, [all, i = w.node](write_reply r, const std::string& said) {
+      const std::lock_guard hold(all->mutex);
+      const char* otherwise = r == write_reply::changed ? "somebody else wrote its record meanwhile"
+                                                        : "its answer cannot be read";
+      if (r != write_reply::written) all->failed.push_back({i, said.empty() ? otherwise : said});
+      if (--all->left == 0) all->done.open();
+    });
+  }
+  all->done.wait();
+  std::ranges::sort(all->failed, {}, &unconfirmed::node);
+  return all->failed;
+}
+
+/// What is known after some nodes did not confirm. Only a majority without a vote needs a person.
+error not_all_written(const cluster& c, const std::string& verb, duration max_ttl,
+                      std::size_t asked, const std::vector<unconfirmed>& failed) {
+  const std::size_t written = asked - failed.size();
+  std::string text = verb + ": " + std::to_string(written) + " of " + std::to_string(asked) +
+                     " nodes confirmed their record";
+  for (const unconfirmed& u : failed) text += "; " + c.addresses()[u.node] + ": " + u.why;
+  const auto votes = c.now_voting()->voters.size();
+  if (votes >= c.majority()) {
+    text += ". Locks can be granted: " + std::to_string(votes) + " of " + std::to_string(c.size()) +
+            " nodes vote. Any client brings in the others, max_ttl (" + print_duration(max_ttl) +
+            ") and a margin after they take writes; see holdfast redlock status";
+    return {errc::outcome_unknown, std::move(text)};
+  }
+  // One record is enough for init to call the store set up.
+  text += ". Let the nodes take writes, then run: holdfast redlock " +
+          (written == 0 ? verb : std::string("recover"));
+  return {errc::outcome_unknown, std::move(text)};
+}
+
+/// The longest that a node's record says; zero: there is none.
+duration kept_max_ttl(const cluster& c) {
+  duration kept{};
+  for (node_index i = 0; i < c.size(); ++i) {
+    if (const auto p = c.look_at(i); p.facts.record) {
+      kept = std::max(kept, p.facts.record->max_ttl);
+    }
+  }
+  return kept;
+}
+
+/// What was asked for, else what the nodes still have, else the default.
+duration max_ttl_of(const setup& how, const cluster& c) {
+  if (how.max_ttl > duration::zero()) return how.max_ttl;
+  const duration kept = kept_max_ttl(c);
+  return kept > duration::zero() ? kept : c.set().max_ttl;
+}
+
+/// A ttl that is named is never shortened; empty when it fits.
+std::string ttl_above(const settings& s, duration max_ttl) {
+  if (!s.ttl || *s.ttl <= max_ttl) return {};
+  return "the URL's ttl is " + print_duration(*s.ttl) + ", above the max_ttl of " +
+         print_duration(max_ttl) + ": no session can be opened with this URL";
+}
+
+/// What has to be so before `max_ttl` is written.
+result<void> may_set(const std::shared_ptr<cluster>& c, const founding::config& config,
+                     std::string_view verb, bool shortens) {
+  // For recover it is no reason to leave a store as it is: others may have another URL.
+  if (const auto misfit = ttl_above(c->set(), config.max_ttl); verb == "init" && !misfit.empty()) {
+    return error(errc::invalid_argument, misfit + ". Take a shorter ttl in it, or --max-ttl " +
+                                             print_duration(*c->set().ttl) +
+                                             " or more; nothing was written");
+  }
+  return shortens ? long_sessions_ended(c, config.max_ttl) : result<void>();
+}
+
+node_info info_of(const cluster& c, node_index i) {
+  const auto p = c.look_at(i);
+  node_info n;
+  n.address = c.addresses()[i];
+  n.connected = p.trouble.empty() && p.server.has_value();
+  n.votes = c.now_voting()->voters.has(i);
+  n.standing = n.connected ? p.explanation : p.trouble;
+  if (!n.connected) return n;
+  n.version = p.server->version;
+  n.role = p.server->role;
+  n.durable = p.facts.durable;
+  if (!p.facts.record) return n;
+  n.recorded = true;
+  n.id = p.facts.record->id;
+  n.epoch = p.facts.record->epoch;
+  n.floor = p.facts.record->floor;
+  n.max_ttl = p.facts.record->max_ttl;
+  return n;
+}
+
+overview overview_of(const std::shared_ptr<cluster>& c) {
+  wait_ready(c);
+  overview all;
+  all.url = c->set().url;
+  all.tokens = c->set().tokens;
+  all.needed = c->majority();
+  for (node_index i = 0; i < c->size(); ++i) {
+    all.nodes.push_back(info_of(*c, i));
+    if (all.nodes.back().votes) ++all.votes;
+  }
+  if (auto v = c->verdict(); !v) {
+    all.trouble = v.error().code();
+    all.advice = v.error().message();
+  }
+  return all;
+}
+
+result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const setup& how,
+                                const char* verb,
+                                result<std::vector<core::redlock::write>> (*plan)(
+                                    const founding::config&, std::span<const founding::node>)) {
+  if (!c->set().tokens) {
+    return error(errc::unsupported,
+                 "with tokens=off the nodes keep no records: there is nothing "
+                 "to set up or to recover");
+  }
+  const auto nodes = look_for_founding(c, how);
+  founding::config config;
+  config.config_hash = c->set().config_hash;
+  config.max_ttl = max_ttl_of(how, *c);
+  config.changes_max_ttl = how.max_ttl > duration::zero();
+  config.other_list = how.other_list;
+  if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
+    return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
+                                             "; it must be from " + print_duration(core::ttl_min) +
+                                             " to " + print_duration(core::ttl_max));
+  }
+  const auto writes = plan(config, nodes);
+  if (!writes) return writes.error();
+  if (writes->empty()) {
+    overview all = overview_of(c);
+    if (all.trouble) return all;
+    all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
+    const auto misfit = ttl_above(c->set(), config.max_ttl);
+    if (!misfit.empty()) all.advice += ". But " + misfit;
+    return all;
+  }
+  // No session has a longer ttl than the nodes allowed.
+  const bool shortens = config.max_ttl < kept_max_ttl(*c);
+  if (auto may = may_set(c, config, verb, shortens); !may) return may.error();
+  const auto failed = write_all(c, *writes);
+  for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
+  wait_ready(c);
+  if (shortens && failed.empty()) {
+    if (auto none = none_came_meanwhile(c, config.max_ttl); !none) return none.error();
+  }
+  if (failed.empty()) {
+    overview all = overview_of(c);
+    if (all.trouble) return all;
+    all.advice = ttl_above(c->set(), config.max_ttl);
+    if (all.advice.empty()) {
+      all.advice = other_max_ttl(c->set(), config.max_ttl, "the nodes' records");
+    }
+    return all;
+  }
+  return not_all_written(*c, verb, config.max_ttl, writes->size(), failed);
+}
+
+}  // namespace
+
+overview look_over(const std::shared_ptr<cluster>& c) {
+  overview all = overview_of(c);
+  if (all.trouble || !all.tokens || !c->set().ttl) return all;
+  const duration most = longest_ttl(*c);
+  if (*c->set().ttl <= most) return all;
+  all.trouble = errc::invalid_argument;
+  all.advice = "a majority votes, but no session can be opened with this URL: " +
+               ttl_too_long(*c->set().ttl, most);
+  return all;
+}
+
+result<overview> init(const std::shared_ptr<cluster>& c, const setup& how) {
+  return plan_and_write(c, how, "init", &founding::init);
+}
+
+result<overview> recover(const std::shared_ptr<cluster>& c, const setup& how) {
+  return plan_and_write(c, how, "recover", &founding::recover);
+}
+
+}  // namespace holdfast::engines::redlock
