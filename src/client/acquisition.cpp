@@ -1,8 +1,8 @@
 #include "client/acquisition.hpp"
 
 #include "client/failure.hpp"
-#include "client/picture.hpp"
 #include "client/session_core.hpp"
+#include "client/shown.hpp"
 #include "client/user_code.hpp"
 #include "io/background.hpp"
 #include "io/life.hpp"

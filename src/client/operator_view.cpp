@@ -2,7 +2,7 @@
 
 #include "client/await.hpp"
 #include "client/failure.hpp"
-#include "client/picture.hpp"
+#include "client/shown.hpp"
 #include "io/background.hpp"
 #include "io/host_checks.hpp"
 #include "io/life.hpp"

@@ -2,7 +2,7 @@
 
 #include "engines/etcd/enqueuing.hpp"
 #include "engines/etcd/leaving.hpp"
-#include "engines/etcd/picturing.hpp"
+#include "engines/etcd/listing.hpp"
 #include "engines/etcd/requests.hpp"
 #include "io/armed_notice.hpp"
 
@@ -277,7 +277,7 @@ void etcd_engine::glance(const core::glance_request& r, core::on<core::glance_re
 
 void etcd_engine::list(core::on<core::listing> done) {
   loop().run([s = store_, done = std::move(done)]() mutable {
-    std::make_shared<picturing>(s, std::move(done))->start();
+    std::make_shared<listing>(s, std::move(done))->start();
   });
 }
 

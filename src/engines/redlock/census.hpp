@@ -14,10 +14,11 @@
 
 namespace holdfast::engines::redlock {
 
-/// Looks through all nodes, page by page, for sessions and locks, and puts together what a majority
-/// has, or may have while some nodes cannot be looked through. A node that hangs delays it little:
-/// once a majority has been looked through, the others get as long again, and no less than 100 ms,
-/// or a second where they could tell whether a majority has a lock.
+/// This engine's operation `list`, a listing in the others: looks through all nodes, page by page,
+/// for sessions and locks, and puts together what a majority has, or may have while some nodes
+/// cannot be looked through. A node that hangs delays it little: once a majority has been looked
+/// through, the others get as long again, and no less than 100 ms, or a second where they could
+/// tell whether a majority has a lock.
 /// Not one moment: what changes meanwhile may be missed or be old.
 ///
 /// Thread safety: start() once; it keeps itself alive.

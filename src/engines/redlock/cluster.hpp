@@ -156,7 +156,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void listen(std::weak_ptr<link_listener> who);
 
   /// For people: what is known of one node.
-  struct picture {
+  struct node_view {
     core::redlock::admission::standing standing{};
     std::string explanation{};
     bool judged{};  ///< It was looked at, or could not be connected to.
@@ -167,7 +167,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::string config_refusal{};  ///< What it refuses to tell how it syncs its writes with.
     std::string look_refusal{};    ///< A voter: what it refuses to tell its state with.
   };
-  picture look_at(node_index i) const;
+  node_view look_at(node_index i) const;
 
   /// Sends a record on the connection that its node's facts came from; `then` on the loop's thread,
   /// with what was said where it was not written, if anything was.

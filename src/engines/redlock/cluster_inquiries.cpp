@@ -339,10 +339,10 @@ void cluster::write_record(const write& what,
   });
 }
 
-cluster::picture cluster::look_at(node_index i) const {
+cluster::node_view cluster::look_at(node_index i) const {
   const auto trouble = members_[i]->connection->trouble();
   const std::lock_guard hold(mutex_);
-  picture p;
+  node_view p;
   p.standing = admission_.standing_of(i);
   p.explanation = admission_.explain(i, clock::now());
   p.server = members_[i]->server;

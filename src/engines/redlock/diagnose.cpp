@@ -25,14 +25,14 @@ std::string offset_text(core::redlock::server_time at, wall_time here) {
          " ms from this host's";
 }
 
-std::string persistence_text(const cluster::picture& p) {
+std::string persistence_text(const cluster::node_view& p) {
   if (p.facts.durable) return "every write is synced";
   if (!p.config_refusal.empty()) return "whether every write is synced is not told";
   if (text_of(*p.server, "aof_enabled") == "1") return "appendonly, not synced at every write";
   return "no appendonly file";
 }
 
-std::string server_text(const cluster::picture& p, core::redlock::server_time at) {
+std::string server_text(const cluster::node_view& p, core::redlock::server_time at) {
   const std::string policy = text_of(*p.server, "maxmemory_policy");
   std::string text = "Redis " + p.server->version + ", " + p.server->role + ", " +
                      persistence_text(p) + ", eviction policy " +
@@ -42,7 +42,7 @@ std::string server_text(const cluster::picture& p, core::redlock::server_time at
   return text;
 }
 
-std::string record_text(const cluster::picture& p, bool tokens) {
+std::string record_text(const cluster::node_view& p, bool tokens) {
   if (!tokens) return "keeps no record (tokens=off)";
   if (!p.facts.record) return "no record";
   const auto& r = *p.facts.record;

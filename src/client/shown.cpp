@@ -1,4 +1,4 @@
-#include "client/picture.hpp"
+#include "client/shown.hpp"
 
 #include "core/queue.hpp"
 #include "io/life.hpp"

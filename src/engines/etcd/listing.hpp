@@ -14,9 +14,9 @@ namespace holdfast::engines::etcd {
 /// one round trip.
 ///
 /// Thread safety: the loop's thread only. It keeps itself alive until it has answered.
-class picturing : public std::enable_shared_from_this<picturing> {
+class listing : public std::enable_shared_from_this<listing> {
  public:
-  picturing(std::shared_ptr<store> s, core::on<core::listing> done)
+  listing(std::shared_ptr<store> s, core::on<core::listing> done)
       : store_(std::move(s)), done_(std::move(done)) {}
   void start();
 

@@ -1,4 +1,4 @@
-#include "engines/etcd/picturing.hpp"
+#include "engines/etcd/listing.hpp"
 
 #include "engines/etcd/requests.hpp"
 
@@ -21,7 +21,7 @@ std::optional<std::string> behind(const wire::etcd::range_reply& page) {
 
 }  // namespace
 
-void picturing::start() {
+void listing::start() {
   revision_ = 0;
   sessions_from_ = store_->keys().sessions().key;
   entries_from_ = store_->keys().queues().key;
@@ -30,13 +30,13 @@ void picturing::start() {
   ask();
 }
 
-void picturing::ask() {
+void listing::ask() {
   store_->servers().txn(requests::list(store_->keys(), sessions_from_, entries_from_, revision_),
                         repeat::always,
                         [self = shared_from_this()](const txn_result& r) { self->took(r); });
 }
 
-void picturing::took(const txn_result& r) {
+void listing::took(const txn_result& r) {
   // Its history went while pages were read: what is there is another picture.
   if (r.compacted && ++tries_ < tries_max) return start();
   if (r.what != status::ok) return refuse(r.what, r.text);
@@ -57,7 +57,7 @@ void picturing::took(const txn_result& r) {
   sessions_from_ || entries_from_ ? ask() : conclude();
 }
 
-void picturing::conclude() {
+void listing::conclude() {
   for (const auto& damage : {sessions_.damage(), entries_.damage()}) {
     if (damage.empty()) continue;
     return refuse(status::damaged, "the key " + damage + " is not of holdfast, or of a newer one");
@@ -74,7 +74,7 @@ void picturing::conclude() {
   done_(std::move(all));
 }
 
-void picturing::refuse(status what, std::string text) {
+void listing::refuse(status what, std::string text) {
   core::listing none;
   none.what = what;
   none.text = std::move(text);
