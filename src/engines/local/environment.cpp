@@ -157,12 +157,12 @@ result<environment::parts> environment::build(
   parts all{std::move(*place), std::move(*memory), *state, std::move(*slot), std::move(*floor)};
 
   // Opening reads the pages that a writer may be changing.
-  io::gate gate(all.state->gate, all.slot);
+  io::process_mutex gate(all.state->gate, all.slot);
   if (const auto who = gate.lock(gate_limit)) {
     return error(errc::unavailable, all.place.where().path + " is held by process " +
                                         std::to_string(who->pid) + ", which does not go on");
   }
-  const io::gate_guard held(gate);
+  const io::process_mutex_guard held(gate);
   auto data = open_data(all.place, asked.data_bytes);
   if (!data) return data.error();
   all.data = std::move(*data);
@@ -244,7 +244,7 @@ failure environment::enter() {
   return {};
 }
 
-failure environment::stuck_behind(const io::gate::owner& who) const {
+failure environment::stuck_behind(const io::process_mutex::owner& who) const {
   const std::string pid = who.pid != 0 ? "process " + std::to_string(who.pid)
                                        : std::string("a process of another pid namespace");
   return {core::status::unavailable, "the store " + directory_.where().path + " is held by " + pid +

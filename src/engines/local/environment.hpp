@@ -61,7 +61,7 @@ class environment : public std::enable_shared_from_this<environment> {
   const token_floor& floor() const noexcept { return floor_; }
   const shared_state& shared() const noexcept { return *state_; }
   const io::process_slot& slots() const noexcept { return slot_; }
-  io::gate& gate() noexcept { return gate_; }
+  io::process_mutex& gate() noexcept { return gate_; }
 
  private:
   struct parts;
@@ -70,7 +70,7 @@ class environment : public std::enable_shared_from_this<environment> {
                              const std::function<bool(const directory&)>& is_open);
   static void destroy(environment* dead) noexcept;
   failure enter();
-  failure stuck_behind(const io::gate::owner& who) const;
+  failure stuck_behind(const io::process_mutex::owner& who) const;
   void wake(wake_list& list) noexcept;
 
   std::uint64_t generation_;
@@ -78,7 +78,7 @@ class environment : public std::enable_shared_from_this<environment> {
   io::shared_memory memory_;
   shared_state* state_;
   io::process_slot slot_;
-  io::gate gate_;
+  io::process_mutex gate_;
   token_floor floor_;
   database database_;
   std::uint64_t base_;
@@ -92,7 +92,7 @@ failure environment::write(Body&& body) {
   failure done;
   if (failure stuck = enter()) return stuck;
   {
-    const io::gate_guard held(gate_);
+    const io::process_mutex_guard held(gate_);
     transaction txn(database_, transaction::kind::write);
     if (txn.good()) body(txn, wakes);
     done = txn.finish();
@@ -104,7 +104,7 @@ failure environment::write(Body&& body) {
 template <class Body>
 failure environment::read(Body&& body) {
   if (failure stuck = enter()) return stuck;
-  const io::gate_guard held(gate_);
+  const io::process_mutex_guard held(gate_);
   transaction txn(database_, transaction::kind::read);
   if (txn.good()) body(txn);
   return txn.finish();

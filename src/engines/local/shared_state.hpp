@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/gate.hpp"
+#include "io/process_mutex.hpp"
 #include "io/process_slot.hpp"
 #include "io/word_waiter.hpp"
 
@@ -17,7 +17,7 @@ struct shared_state {
   static constexpr std::uint64_t magic_value = 0x3153'4654'5341'4648;  // "HFASTFS1"
 
   std::atomic<std::uint64_t> magic;
-  alignas(64) io::gate::word gate;
+  alignas(64) io::process_mutex::word gate;
   /// The part of the token floor that is known to be on the disk.
   alignas(64) std::atomic<std::uint64_t> synced_ceiling;
   /// Slots at and above this one were never used.

@@ -27,7 +27,9 @@ namespace holdfast::io {
 /// have the same one (docs/decisions/local-store.md). Death is never inferred from a pid.
 ///
 /// Not recursive; threads of one process exclude each other too. Not fair.
-class gate {
+///
+/// Thread safety: lock() and unlock() from any thread; whoever locked it unlocks it.
+class process_mutex {
  public:
   using word = std::atomic<std::uint64_t>;
   static_assert(word::is_always_lock_free);
@@ -39,7 +41,7 @@ class gate {
 
   /// Both must outlive it. Frees the word when it names our own slot: that owner is dead, or we
   /// could not have its slot.
-  gate(word& shared, const process_slot& mine) noexcept;
+  process_mutex(word& shared, const process_slot& mine) noexcept;
 
   /// Nothing when it is ours, else who kept it for the whole of `limit`.
   [[nodiscard]] std::optional<owner> lock(duration limit) noexcept;
@@ -60,15 +62,15 @@ class gate {
 };
 
 /// Unlocks at the end of a scope.
-class gate_guard {
+class process_mutex_guard {
  public:
-  explicit gate_guard(gate& locked) noexcept : gate_(&locked) {}
-  gate_guard(const gate_guard&) = delete;
-  gate_guard& operator=(const gate_guard&) = delete;
-  ~gate_guard() { gate_->unlock(); }
+  explicit process_mutex_guard(process_mutex& locked) noexcept : mutex_(&locked) {}
+  process_mutex_guard(const process_mutex_guard&) = delete;
+  process_mutex_guard& operator=(const process_mutex_guard&) = delete;
+  ~process_mutex_guard() { mutex_->unlock(); }
 
  private:
-  gate* gate_;
+  process_mutex* mutex_;
 };
 
 }  // namespace holdfast::io

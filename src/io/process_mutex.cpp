@@ -1,4 +1,4 @@
-#include "io/gate.hpp"
+#include "io/process_mutex.hpp"
 
 #include "io/futex.hpp"
 
@@ -31,7 +31,7 @@ constexpr std::uint64_t make(std::uint64_t owner, std::uint64_t epoch) {
 }
 
 // The half with the contended bit and the owner.
-const std::uint32_t* low_half(const gate::word& word) noexcept {
+const std::uint32_t* low_half(const process_mutex::word& word) noexcept {
   const auto* halves = reinterpret_cast<const std::uint32_t*>(&word);
   return std::endian::native == std::endian::little ? halves : halves + 1;
 }
@@ -46,7 +46,8 @@ void relax() noexcept {
 
 }  // namespace
 
-gate::gate(word& shared, const process_slot& mine) noexcept : word_(shared), mine_(mine) {
+process_mutex::process_mutex(word& shared, const process_slot& mine) noexcept
+    : word_(shared), mine_(mine) {
   std::uint64_t seen = word_.load(std::memory_order_acquire);
   while (owner_field(seen) == mine_.number() + 1U) {
     if (word_.compare_exchange_weak(seen, make(0, epoch_field(seen) + 1))) {
@@ -56,7 +57,7 @@ gate::gate(word& shared, const process_slot& mine) noexcept : word_(shared), min
   }
 }
 
-bool gate::try_take(std::uint64_t flags) noexcept {
+bool process_mutex::try_take(std::uint64_t flags) noexcept {
   std::uint64_t seen = word_.load(std::memory_order_relaxed);
   while (owner_field(seen) == 0) {
     const std::uint64_t ours = make(mine_.number() + 1U, epoch_field(seen)) | flags;
@@ -68,14 +69,14 @@ bool gate::try_take(std::uint64_t flags) noexcept {
   return false;
 }
 
-bool gate::take_from_dead(std::uint64_t seen) noexcept {
+bool process_mutex::take_from_dead(std::uint64_t seen) noexcept {
   const std::uint64_t field = owner_field(seen);
   if (field == 0 || mine_.look(static_cast<unsigned>(field - 1)).alive) return false;
   const std::uint64_t ours = make(mine_.number() + 1U, epoch_field(seen) + 1) | contended_bit;
   return word_.compare_exchange_strong(seen, ours, std::memory_order_acquire);
 }
 
-std::optional<gate::owner> gate::lock(duration limit) noexcept {
+std::optional<process_mutex::owner> process_mutex::lock(duration limit) noexcept {
   for (int i = 0; i < spins; ++i) {
     if (try_take(0)) return {};
     relax();
@@ -105,7 +106,7 @@ std::optional<gate::owner> gate::lock(duration limit) noexcept {
   }
 }
 
-void gate::unlock() noexcept {
+void process_mutex::unlock() noexcept {
   std::uint64_t seen = word_.load(std::memory_order_relaxed);
   while (!word_.compare_exchange_weak(seen, make(0, epoch_field(seen) + 1),
                                       std::memory_order_release, std::memory_order_relaxed)) {
@@ -113,20 +114,20 @@ void gate::unlock() noexcept {
   if ((seen & contended_bit) != 0) futex_wake(low_half(word_), 1);
 }
 
-gate::owner gate::owner_of(std::uint64_t value) const noexcept {
+process_mutex::owner process_mutex::owner_of(std::uint64_t value) const noexcept {
   const std::uint64_t field = owner_field(value);
   if (field == 0) return {};
   const auto slot = static_cast<unsigned>(field - 1);
   return {slot, mine_.look(slot).pid};
 }
 
-std::optional<gate::owner> gate::holder() const noexcept {
+std::optional<process_mutex::owner> process_mutex::holder() const noexcept {
   const std::uint64_t seen = word_.load(std::memory_order_relaxed);
   if (owner_field(seen) == 0) return {};
   return owner_of(seen);
 }
 
-std::uint64_t gate::epoch() const noexcept {
+std::uint64_t process_mutex::epoch() const noexcept {
   return epoch_field(word_.load(std::memory_order_relaxed));
 }
 
