@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "sim/world.hpp"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "client/engines_test.hpp"
+#include "client/engines_fixture.hpp"
 #include "client/session_core.hpp"
 #include "io/life.hpp"
 #include "io/loop.hpp"

@@ -1,6 +1,6 @@
 #include <holdfast/election.hpp>
 
-#include "client/outcome_test.hpp"
+#include "client/outcome_fixture.hpp"
 
 #include <gtest/gtest.h>
 

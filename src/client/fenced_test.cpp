@@ -2,7 +2,7 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
-#include "client/outcome_test.hpp"
+#include "client/outcome_fixture.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>

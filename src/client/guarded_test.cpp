@@ -2,7 +2,7 @@
 #include <holdfast/guarded.hpp>
 #include <holdfast/session.hpp>
 
-#include "client/outcome_test.hpp"
+#include "client/outcome_fixture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
-#include "client/outcome_test.hpp"
+#include "client/outcome_fixture.hpp"
 #include "core/sanitizer.hpp"
 
 #include <signal.h>

@@ -1,9 +1,9 @@
 #include <holdfast/session.hpp>
 
-#include "client/engines_test.hpp"
-#include "client/outcome_test.hpp"
+#include "client/engines_fixture.hpp"
+#include "client/outcome_fixture.hpp"
 #include "client/session_core.hpp"
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 
 #include <holdfast/store.hpp>
 

@@ -1,6 +1,6 @@
 // Locks that have a lease of their own, and that may be lost alone.
-#include "client/leased_engine_test.hpp"
-#include "core/rounds_test.hpp"
+#include "client/leased_engine_fixture.hpp"
+#include "core/rounds_fixture.hpp"
 
 #include <future>
 #include <string>

@@ -1,5 +1,5 @@
 // An engine that keeps the queue to itself: waiters without an order, with nobody ahead.
-#include "client/leased_engine_test.hpp"
+#include "client/leased_engine_fixture.hpp"
 
 namespace holdfast {
 namespace {

@@ -1,5 +1,5 @@
 // Giving a lock back without waiting for the answer.
-#include "client/leased_engine_test.hpp"
+#include "client/leased_engine_fixture.hpp"
 
 #include <latch>
 

@@ -1,7 +1,7 @@
 #include <holdfast/session.hpp>
 
-#include "client/engines_test.hpp"
-#include "client/outcome_test.hpp"
+#include "client/engines_fixture.hpp"
+#include "client/outcome_fixture.hpp"
 #include "client/session_core.hpp"
 
 #include <holdfast/store.hpp>

@@ -1,8 +1,8 @@
 // What an engine says of its store when it is opened, and the client keeps to.
-#include "client/engines_test.hpp"
+#include "client/engines_fixture.hpp"
 #include "client/failure.hpp"
 #include "client/operator_view.hpp"
-#include "client/outcome_test.hpp"
+#include "client/outcome_fixture.hpp"
 #include "client/session_core.hpp"
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 #include <holdfast/store.hpp>
 
-#include "client/outcome_test.hpp"
+#include "client/outcome_fixture.hpp"
 
 #include <holdfast/mutex.hpp>
 

@@ -1,5 +1,5 @@
 #include "client/await.hpp"
-#include "client/engines_test.hpp"
+#include "client/engines_fixture.hpp"
 #include "core/sanitizer.hpp"
 
 #include <holdfast/session.hpp>

@@ -1,6 +1,6 @@
 // Engines whose locks have leases of their own and which keep the queue to themselves (Redlock).
-#include "core/claim_test_views.hpp"
-#include "core/start_test.hpp"
+#include "core/claim_views_fixture.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

@@ -1,5 +1,5 @@
-#include "core/claim_test_views.hpp"
-#include "core/start_test.hpp"
+#include "core/claim_views_fixture.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

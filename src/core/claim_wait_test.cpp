@@ -1,6 +1,6 @@
 // How a waiter waits: polls, pauses after an enqueue that was not done, repeated leaves.
-#include "core/claim_test_views.hpp"
-#include "core/start_test.hpp"
+#include "core/claim_views_fixture.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 // The tables of claim.hpp and observer.hpp, cell by cell: every state with every event.
-#include "core/claim_test_views.hpp"
+#include "core/claim_views_fixture.hpp"
 #include "core/session_machine.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

@@ -1,7 +1,7 @@
 #include "core/patrol.hpp"
 
 #include "core/ledger.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 #include <gtest/gtest.h>
 

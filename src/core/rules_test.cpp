@@ -2,12 +2,12 @@
 // simulator shows that the protocol then breaks; this shows that the switch reaches its place.
 #include "core/rules.hpp"
 
-#include "core/claim_test_views.hpp"
+#include "core/claim_views_fixture.hpp"
 #include "core/ledger.hpp"
 #include "core/patrol.hpp"
 #include "core/queue.hpp"
 #include "core/session_machine.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

@@ -2,7 +2,7 @@
 
 #include "core/lease.hpp"
 #include "core/session_machine.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #include <holdfast/fence.hpp>
 
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "core/splitmix.hpp"
 
 #include <gtest/gtest.h>

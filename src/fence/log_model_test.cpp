@@ -1,4 +1,4 @@
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "tests/fence/log_story.hpp"
 
 #include <gtest/gtest.h>

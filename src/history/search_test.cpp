@@ -2,7 +2,7 @@
 // small history and asks of the whole order whether it is one of a lock, or of fenced storage.
 #include <holdfast/history.hpp>
 
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 
 #include <gtest/gtest.h>
 

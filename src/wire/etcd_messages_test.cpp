@@ -1,4 +1,4 @@
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "wire/etcd_replies.hpp"
 #include "wire/etcd_requests.hpp"
 #include "wire/protobuf.hpp"

@@ -1,6 +1,6 @@
 #include "tests/engine/conformance.hpp"
 
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "core/sanitizer.hpp"
 #include "core/store_url.hpp"
 #if defined(HOLDFAST_WITH_ETCD)

@@ -1,4 +1,4 @@
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "fence/floor_file.hpp"
 #include "tests/fence/crashing_disk.hpp"
 

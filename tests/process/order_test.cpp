@@ -1,4 +1,4 @@
-#include "tests/process/process_test.hpp"
+#include "tests/process/process_fixture.hpp"
 
 #include <thread>
 

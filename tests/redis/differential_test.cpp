@@ -1,5 +1,5 @@
 #include "tests/redis/differential.hpp"
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "sim/redlock/script_rules.hpp"
 
 #include <gtest/gtest.h>

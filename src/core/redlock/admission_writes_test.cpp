@@ -1,4 +1,4 @@
-#include "core/redlock/admission_test.hpp"
+#include "core/redlock/admission_fixture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "core/redlock/attempt.hpp"
 
 #include "core/lease.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

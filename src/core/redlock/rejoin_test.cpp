@@ -1,5 +1,5 @@
 #include "core/redlock/rejoin.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

@@ -7,7 +7,7 @@
 #include "core/redlock/attempt.hpp"
 #include "core/redlock/founding.hpp"
 #include "core/redlock/renewal.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
 

@@ -1,4 +1,4 @@
-#include "core/rounds_test.hpp"
+#include "core/rounds_fixture.hpp"
 #include "engines/local/store_fixture.hpp"
 
 #include <algorithm>

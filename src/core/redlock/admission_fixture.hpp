@@ -2,7 +2,7 @@
 
 #include "core/lease.hpp"
 #include "core/redlock/admission.hpp"
-#include "core/start_test.hpp"
+#include "core/start_fixture.hpp"
 
 namespace holdfast::core::redlock {
 
