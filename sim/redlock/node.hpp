@@ -22,8 +22,8 @@ using core::redlock::server_time;
 inline milliseconds in_ms(duration d) { return std::chrono::duration_cast<milliseconds>(d); }
 
 /// One Redis master with the scripts of engines/redlock/scripts.hpp: each function is one script,
-/// with the same checks in the same order, and answers what the script answers. tests/redis
-/// compares both, operation by operation.
+/// with the same checks in the same order, and answers what the script answers.
+/// tests/redlock_scripts compares both, operation by operation.
 ///
 /// Locks and sessions are numbers, and so are values; zero is none. Keys expire by the node's own
 /// wall clock, in whole milliseconds as Redis counts them.

@@ -15,7 +15,7 @@
 #endif
 #if defined(HOLDFAST_WITH_REDIS)
 #include "engines/redis/open.hpp"
-#include "tests/redis/server.hpp"
+#include "tests/redis_server/server.hpp"
 #endif
 #if defined(HOLDFAST_WITH_ZOOKEEPER)
 #include "engines/zookeeper/open.hpp"

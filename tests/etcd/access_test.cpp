@@ -1,8 +1,8 @@
 #include "engines/etcd/diagnose.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 #include "tests/process/proxy.hpp"
-#include "tests/redis/certificate.hpp"
-#include "tests/redis/server.hpp"
+#include "tests/redis_server/certificate.hpp"
+#include "tests/redis_server/server.hpp"
 
 #include <holdfast/lock.hpp>
 #include <holdfast/session.hpp>

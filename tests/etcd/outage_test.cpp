@@ -1,5 +1,5 @@
 #include "tests/etcd/client_fixture.hpp"
-#include "tests/redis/contest.hpp"
+#include "tests/redis_server/contest.hpp"
 
 #include <holdfast/duration.hpp>
 #include <holdfast/store.hpp>

@@ -1,6 +1,6 @@
 #include "tests/etcd/server.hpp"
 
-#include "tests/redis/certificate.hpp"
+#include "tests/redis_server/certificate.hpp"
 
 #include <signal.h>
 

@@ -4,7 +4,7 @@
 #include "tests/etcd/server.hpp"
 #endif
 #if defined(HOLDFAST_WITH_REDIS) || defined(HOLDFAST_WITH_REDLOCK)
-#include "tests/redis/server.hpp"
+#include "tests/redis_server/server.hpp"
 #endif
 #if defined(HOLDFAST_WITH_REDLOCK)
 #include "tests/process/child.hpp"

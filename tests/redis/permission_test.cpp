@@ -1,155 +1,100 @@
-#include "engines/redlock/keys.hpp"
-#include "tests/redis/node.hpp"
+#include "engines/redis/scripts.hpp"
+#include "tests/redis/store.hpp"
 
-#include <gtest/gtest.h>
+#include <fstream>
+#include <set>
+#include <sstream>
 
-#include <algorithm>
+/// The ACL user that docs/redis.md gives is enough, and it is no more than the scripts name.
 
-namespace holdfast::redis_tests {
+namespace holdfast::redis_engine_tests {
 namespace {
 
-/// One call of each script that runs every command it has on the way that does its work.
-struct example {
-  const redlock::script* run;
-  std::vector<std::string> keys;
-  std::vector<std::string> arguments;
+class permission : public store_test {
+ protected:
+  /// The line of the documentation that begins with "user holdfast".
+  static std::string documented() {
+    std::ifstream page(HOLDFAST_DOCS "/redis.md");
+    for (std::string line; std::getline(page, line);) {
+      const auto at = line.find("user holdfast ");
+      if (at != std::string::npos) return line.substr(at);
+    }
+    return {};
+  }
 };
 
-const std::string node_key{redlock::node_key};
-const std::string session = redlock::session_key("5e55");
-
-std::vector<example> examples() {
-  const std::vector<std::string> four{"a", redlock::token_key("a"), node_key, session};
-  const std::vector<std::string> three{"held", redlock::token_key("held"), node_key};
-  return {
-      {&scripts::acquire, four, {value(2), "1000", "0", "life-1", "1"}},
-      {&scripts::raise, three, {value(1), "50", "life-1", "1"}},
-      {&scripts::repair, four, {value(2), "1000", "5", "life-1"}},
-      {&scripts::release, {"held"}, {value(1)}},
-      {&scripts::renew, {node_key, session, "held"}, {"life-1", "1000", value(1)}},
-      {&scripts::renew_plain, {"held"}, {"1000", value(1)}},
-      {&scripts::open, {node_key, session}, {"life-1", "1000", "host", "h"}},
-      {&scripts::close, {session}, {}},
-      {&scripts::deny, {node_key, session}, {"life-1", "me", "why"}},
-      {&scripts::list, {}, {"0", "100"}},
-      {&scripts::look, {node_key}, {}},
-      {&scripts::seal, {node_key}, {"life-1", "2"}},
-      {&scripts::write,
-       {node_key},
-       {"life-1", "1", "id", "life-2", "2", "run", "0", "60000", "cafe", "0", "0"}},
-  };
+TEST_F(permission, the_documented_user_is_allowed_all_that_is_done) {
+  const std::string rule = documented();
+  ASSERT_FALSE(rule.empty());
+  server s({.users = "user default on nopass ~* &* +@all\n" + rule + "\n"});
+  const auto o =
+      open("redis://holdfast:secret@" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl);
+  await(o, status::ok);
+  auto a = ask(o);
+  member holder(a), waiter(a), denied(a), reader(a), third(a);
+  const auto held = holder.enqueue("a");
+  const auto mine = waiter.enqueue("a");
+  denied.enqueue("a");
+  reader.enqueue("a", mode::shared());
+  holder.enqueue("p", mode::permits(1));
+  third.enqueue("p", mode::permits(1));
+  std::atomic<int> told{0};
+  auto watch = o.engine->watch({lock_name("a"), mine.mine, mine.targets}, [&] { ++told; });
+  EXPECT_EQ(a.deny({denied.id(), "op", "why"}).what, status::ok);
+  EXPECT_EQ(holder.beat().what, status::ok);
+  EXPECT_EQ(holder.leave("a", held.mine).what, status::ok);
+  EXPECT_TRUE(process::eventually([&] { return told > 0; }));
+  EXPECT_EQ(waiter.confirm("a", mine.mine).what, status::ok);
+  EXPECT_EQ(a.list().what, status::ok);
+  EXPECT_EQ(a.glance({.whom = {waiter.id()}, .others = 1}).there.size(), 2U);
+  EXPECT_EQ(a.take({holder.id(), holder.record().at}).what, status::ok);
+  EXPECT_EQ(waiter.close().what, status::ok);
+  const auto log = s.command({"ACL", "LOG"}).elements;
+  EXPECT_TRUE(log.empty()) << "refused: " << (log.empty() ? redis_tests::null() : log[0]);
 }
 
-/// A hint that is not given, or a key that is not shown: the rest of the work is still done.
-bool does_without(const redlock::script& s, std::string_view command) {
-  if (&s == &scripts::release) return command == "publish" || command == "pubsub|numsub";
-  return &s == &scripts::list && command != "scan";
-}
-
-struct permission : testing::Test {
-  void SetUp() override {
-    waits.command({"SUBSCRIBE", redlock::free_channel("held")});
-    renew();
+TEST_F(permission, the_documented_user_may_do_no_more_than_the_scripts_need) {
+  std::set<std::string> needed{"evalsha", "script|load", "select",         "info",     "config|get",
+                               "role",    "wait",        "client|setname", "subscribe"};
+  for (const auto* script : engines::redis::scripts::all) {
+    needed.insert(script->commands.begin(), script->commands.end());
   }
-  void renew() {
-    n.command({"FLUSHALL"});
-    n.init();
-    n.acquire("held", value(1));
+  std::set<std::string> given;
+  std::istringstream words(documented());
+  for (std::string word; words >> word;) {
+    if (word.starts_with('+')) given.insert(word.substr(1));
   }
-  /// A user with exactly these commands, beside what every call needs.
-  connection user(const std::vector<std::string_view>& commands,
-                  const std::vector<std::string>& keys = {"~*"}) {
-    std::vector<std::string> rule{"ACL", "SETUSER", "u", "reset", "on", ">pw", "&holdfast:free:*"};
-    rule.insert(rule.end(), keys.begin(), keys.end());
-    rule.insert(rule.end(), {"-@all", "+evalsha"});
-    for (const std::string_view c : commands) rule.push_back("+" + std::string(c));
-    EXPECT_EQ(n.command(rule).text, "OK");
-    return n.of.connect("u", "pw");
-  }
-  node n;
-  connection waits{n.of.connect()};  ///< Without anybody who waits nothing is published.
-};
-
-TEST_F(permission, every_script_has_an_example_here) {
-  const std::vector<example> all = examples();
-  ASSERT_EQ(all.size(), scripts::all.size());
-  for (std::size_t i = 0; i < all.size(); ++i) EXPECT_EQ(all[i].run, scripts::all[i]);
+  EXPECT_EQ(given, needed);
 }
 
-TEST_F(permission, the_commands_that_a_script_names_are_enough) {
-  for (const example& e : examples()) {
-    renew();
-    connection by = user({e.run->commands.begin(), e.run->commands.end()});
-    const answer a = n.run(by, *e.run, e.keys, e.arguments);
-    EXPECT_NE(a.is, answer::kind::error) << e.run->name << ": " << a;
-  }
-  EXPECT_EQ(n.command({"ACL", "LOG"}), array({})) << "a command was refused on the way";
+TEST_F(permission, a_right_to_run_scripts_that_is_taken_away_says_that_nothing_was_done) {
+  server s({.users = "user default on nopass ~* &* +@all\n" + documented() + "\n"});
+  const auto o =
+      open("redis://holdfast:secret@" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl);
+  await(o, status::ok);
+  auto a = ask(o);
+  member m(a);
+  s.command({"ACL", "SETUSER", "holdfast", "-evalsha"});
+  const auto opened = a.open(conformance::draft_of(conformance::fresh_id()));
+  EXPECT_EQ(opened.what, status::unavailable) << opened.text;
+  EXPECT_NE(opened.text.find("'evalsha'"), std::string::npos) << opened.text;
+  EXPECT_EQ(m.enqueue("a").what, status::unavailable);
+  EXPECT_EQ(m.beat().what, status::unavailable);
+  s.command({"ACL", "SETUSER", "holdfast", "+evalsha"});
+  EXPECT_EQ(m.beat().what, status::ok);
 }
 
-TEST_F(permission, a_missing_command_is_named_with_its_key) {
-  for (const example& e : examples()) {
-    for (const std::string_view missing : e.run->commands) {
-      renew();
-      std::vector<std::string_view> commands(e.run->commands.begin(), e.run->commands.end());
-      std::erase(commands, missing);
-      connection by = user(commands);
-      n.command({"ACL", "LOG", "RESET"});
-      const answer a = n.run(by, *e.run, e.keys, e.arguments);
-      if (!does_without(*e.run, missing)) {
-        EXPECT_EQ(a.error_word(), "NOPERM") << e.run->name << " without " << missing << ": " << a;
-        const bool has_key = missing != "time" && missing != "scan";
-        const std::string named = "'" + std::string(missing) + (has_key ? "' on '" : "'");
-        EXPECT_NE(a.text.find(named), std::string::npos) << a;
-      } else {
-        EXPECT_FALSE(n.command({"ACL", "LOG"}).elements.empty())
-            << e.run->name << " does not need " << missing;
-      }
-    }
-  }
-}
-
-TEST_F(permission, a_missing_key_is_refused_before_anything_is_done) {
-  const answer before = n.command({"DBSIZE"});
-  for (const example& e : examples()) {
-    if (e.keys.empty()) continue;
-    connection by = user({e.run->commands.begin(), e.run->commands.end()}, {"~other:*"});
-    const answer a = n.run(by, *e.run, e.keys, e.arguments);
-    EXPECT_EQ(a.error_word(), "NOPERM") << e.run->name << ": " << a;
-  }
-  EXPECT_EQ(n.command({"DBSIZE"}), before);
-}
-
-TEST_F(permission, plain_use_needs_no_key_but_the_lock) {
-  connection by =
-      user({"set", "get", "mget", "pexpire", "del", "pubsub|numsub", "publish"}, {"~job:*"});
-  EXPECT_EQ(by.command({"SET", "job:1", value(1), "NX", "PX", "5000"}).text, "OK");
-  EXPECT_EQ(n.run(by, scripts::renew_plain, {"job:1"}, {"1000", value(1)}), text("1"));
-  EXPECT_EQ(n.run(by, scripts::release, {"job:1"}, {value(1)}), integer(1));
-  EXPECT_EQ(by.command({"SET", "other", value(1), "NX", "PX", "5000"}).error_word(), "NOPERM");
-}
-
-TEST_F(permission, a_lock_is_not_left_behind_when_its_last_command_is_refused) {
-  connection by = user({"hmget", "hget", "time", "pttl", "get", "hset"});
-  const example e = examples().front();
-  EXPECT_EQ(n.run(by, *e.run, e.keys, e.arguments).error_word(), "NOPERM");
-  EXPECT_EQ(n.command({"EXISTS", "a"}), integer(0));
-}
-
-TEST_F(permission, no_record_of_a_session_stays_that_could_not_be_given_an_end) {
-  const answer before = n.command({"DBSIZE"});
-  const std::vector<std::vector<std::string_view>> users{
-      {"hmget", "hget", "hset", "time"},         // Redis 7 tells before the record is made.
-      {"hmget", "hget", "hset", "time", "del"},  // Before that it is taken back.
-  };
-  for (const auto& commands : users) {
-    connection by = user(commands);
-    for (const example& e : examples()) {
-      if (e.run != &scripts::open && e.run != &scripts::deny) continue;
-      EXPECT_EQ(n.run(by, *e.run, e.keys, e.arguments).error_word(), "NOPERM") << e.run->name;
-      EXPECT_EQ(n.command({"DBSIZE"}), before) << e.run->name;
-    }
-  }
+TEST_F(permission, a_refused_command_is_named) {
+  server s({.users = "user default on nopass ~* &* +@all\n"
+                     "user holdfast on >secret ~holdfast:* &* +@all -zadd\n"});
+  const auto o =
+      open("redis://holdfast:secret@" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl);
+  await(o, status::ok);
+  member m(ask(o));
+  const auto v = m.enqueue("a");
+  EXPECT_EQ(v.what, status::unknown) << "something may have been written";
+  EXPECT_NE(v.text.find("zadd"), std::string::npos) << v.text;
 }
 
 }  // namespace
-}  // namespace holdfast::redis_tests
+}  // namespace holdfast::redis_engine_tests

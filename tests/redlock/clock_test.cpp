@@ -1,6 +1,6 @@
 #include "tests/process/child.hpp"
 #include "tests/process/proxy.hpp"
-#include "tests/redis/wall_clock.hpp"
+#include "tests/redis_server/wall_clock.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/redis/contest.hpp"
+#include "tests/redis_server/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"
 
 #include <string>

@@ -1,4 +1,4 @@
-#include "tests/redis/faults.hpp"
+#include "tests/redis_server/faults.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/redlock/five_nodes.hpp"

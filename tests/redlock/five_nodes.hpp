@@ -1,6 +1,6 @@
 #pragma once
 
-#include "tests/redis/server.hpp"
+#include "tests/redis_server/server.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <holdfast/redlock.hpp>

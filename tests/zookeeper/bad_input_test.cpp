@@ -1,5 +1,5 @@
 #include "engines/zookeeper/diagnose.hpp"
-#include "tests/redis/server.hpp"
+#include "tests/redis_server/server.hpp"
 #include "tests/zookeeper/engine_fixture.hpp"
 
 #include <algorithm>

@@ -1,0 +1,144 @@
+#include "tests/redis/store.hpp"
+
+/// Servers and data that cannot be used: each is named, with what to do.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class bad_input : public store_test {
+ protected:
+  static void expect(const core::open_reply& r, const std::string& part) {
+    EXPECT_NE(r.text.find(part), std::string::npos) << r.text;
+  }
+};
+
+TEST_F(bad_input, a_server_that_is_not_there) {
+  const auto began = std::chrono::steady_clock::now();
+  const auto r = await(open("redis://127.0.0.1:1"), status::unavailable);
+  expect(r, "127.0.0.1:1");
+  expect(r, "refused");
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
+}
+
+TEST_F(bad_input, a_password_that_is_missing_or_wrong) {
+  server s({.settings = {"--requirepass", "secret"}});
+  expect(await(open(url(s)), status::unavailable), "password_file=");
+  const std::string wrong = "redis://:other@" + s.address();
+  expect(await(open(wrong), status::unavailable), "WRONGPASS");
+}
+
+TEST_F(bad_input, a_port_that_does_not_speak_tls) {
+  server s;
+  const auto r =
+      await(open("redis+tls://" + s.address() + "?node_timeout=500ms"), status::unavailable);
+  expect(r, s.address());
+  expect(r, "TLS");
+}
+
+TEST_F(bad_input, a_user_that_may_only_read) {
+  server s({.users = "user default on nopass ~* &* +@all\n"
+                     "user reader on >secret ~* &* +@read +@connection +@scripting +info +time\n"});
+  const auto r = await(open("redis://reader:secret@" + s.address()), status::unavailable);
+  expect(r, "its record cannot be written");
+  expect(r, "(allow +hset: docs/redis.md, \"Access\")");
+}
+
+TEST_F(bad_input, a_user_that_may_not_use_its_keys) {
+  server s({.users = "user default on nopass ~* &* +@all\n"
+                     "user other on >secret ~other:* &* +@all\n"});
+  const auto r = await(open("redis://other:secret@" + s.address()), status::unavailable);
+  expect(r, " on the key (allow this key by a ~PATTERN: docs/redis.md, \"Access\")");
+}
+
+TEST_F(bad_input, a_record_of_a_newer_format) {
+  server s;
+  await(open(url(s)), status::ok);
+  s.command({"HSET", "holdfast:store", "format", "2"});
+  expect(await(open(url(s, "&node_timeout=900ms")), status::unsupported), "format 2");
+}
+
+TEST_F(bad_input, foreign_data_under_the_store_s_key) {
+  server s;
+  s.command({"SET", "holdfast:store", "mine"});
+  expect(await(open(url(s)), status::unavailable), "WRONGTYPE");
+  EXPECT_EQ(s.command({"GET", "holdfast:store"}).text, "mine") << "it was not touched";
+}
+
+TEST_F(bad_input, foreign_data_in_a_queue) {
+  server s;
+  const auto o = open(url(s));
+  member m(ask(o)), other(ask(o));
+  ASSERT_EQ(m.enqueue("a").what, status::ok);
+  const auto key = s.command({"KEYS", "holdfast:*:x:a"}).elements.at(0).text;
+  s.command({"ZADD", key, "1", "foreign"});
+  EXPECT_EQ(other.enqueue("a").what, status::damaged);
+  s.command({"DEL", key});
+  s.command({"SET", key, "foreign"});
+  EXPECT_EQ(other.enqueue("a").what, status::damaged);
+}
+
+TEST_F(bad_input, a_ttl_above_that_of_the_store) {
+  max_ttl = "2s";
+  server s;
+  const auto o = open(url(s));
+  const auto r = ask(o).open(conformance::draft_of(conformance::fresh_id(), 3s));
+  EXPECT_EQ(r.what, status::invalid);
+  EXPECT_EQ(r.ttl_limit, 2s);
+  expect(r, "2s");
+}
+
+TEST_F(bad_input, another_max_ttl_than_that_of_the_store) {
+  max_ttl = "2s";
+  server s;
+  await(open(url(s)), status::ok);
+  max_ttl = "3s";
+  expect(await(open(url(s)), status::invalid), "that of the store 2s");
+}
+
+TEST_F(bad_input, a_server_of_redis_cluster) {
+  server s({.settings = {"--cluster-enabled", "yes"}});
+  expect(await(open(url(s)), status::unavailable), "cluster");
+}
+
+TEST_F(bad_input, a_full_server_refuses_acquires_and_lets_go_of_what_is_held) {
+  server s;
+  const auto o = open(url(s));
+  member m(ask(o));
+  const auto held = m.enqueue("a");
+  ASSERT_EQ(held.what, status::ok);
+  s.command({"CONFIG", "SET", "maxmemory", "1"});
+  const auto v = m.enqueue("b");
+  EXPECT_EQ(v.what, status::unavailable);
+  EXPECT_NE(v.text.find("OOM"), std::string::npos) << v.text;
+  EXPECT_EQ(m.leave("a", held.mine).what, status::ok);
+  EXPECT_EQ(m.close().what, status::ok);
+}
+
+TEST_F(bad_input, a_stopped_server_is_an_unknown_outcome_in_bounded_time) {
+  server s;
+  const auto o = open(url(s, "&node_timeout=1s"));
+  member m(ask(o));
+  s.stop();
+  const auto began = std::chrono::steady_clock::now();
+  EXPECT_EQ(m.enqueue("a").what, status::unknown);
+  EXPECT_LT(std::chrono::steady_clock::now() - began, 15s);
+  s.resume();
+  EXPECT_TRUE(process::eventually([&] { return m.beat().what == status::ok; }));
+  // The late request has been carried out; the gate shuts it out and the entry is found.
+  EXPECT_EQ(m.leave_unknown("a", m.last_request()).what, status::ok);
+  EXPECT_TRUE(ask(o).list().locks.empty());
+}
+
+TEST_F(bad_input, scripts_that_were_flushed_are_loaded_again) {
+  server s;
+  const auto o = open(url(s));
+  member m(ask(o));
+  s.command({"SCRIPT", "FLUSH"});
+  EXPECT_EQ(m.enqueue("a").what, status::ok);
+  EXPECT_EQ(m.beat().what, status::ok);
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests

@@ -1,0 +1,134 @@
+#include "tests/redis_server/faults.hpp"
+#include "tests/redis/contested.hpp"
+#include "tests/redis_server/wall_clock.hpp"
+
+#include <thread>
+
+/// What may happen to the one server, under contention.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+using namespace std::chrono_literals;
+using redis_tests::contest;
+using redis_tests::fault;
+
+class passing : public contested, public testing::WithParamInterface<fault> {};
+
+TEST_P(passing, contenders_go_on_when_it_is_over) {
+  server s({.settings = {"--lua-time-limit", "50"}});
+  contest c(founded(s));
+  expect_more(c);
+  GetParam().begin(s);
+  std::this_thread::sleep_for(300ms);
+  GetParam().end(s);
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+INSTANTIATE_TEST_SUITE_P(faults, passing, testing::ValuesIn(redis_tests::faults::all()),
+                         [](const auto& of) { return of.param.name; });
+
+/// Faults that take state away. Leases of a second are waited out.
+class losses : public contested {};
+
+TEST_F(losses, killed_and_restarted_empty) {
+  server s;
+  contest c(founded(s));
+  for (int round = 0; round < 3; ++round) {
+    expect_more(c);
+    s.kill();
+    s.start(server::data::wipe);
+  }
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+TEST_F(losses, killed_and_restarted_with_every_write) {
+  server s({.append_only = true, .fsync = "always"});
+  contest c(founded(s));
+  for (int round = 0; round < 3; ++round) {
+    expect_more(c);
+    s.kill();
+    s.start();
+  }
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+TEST_F(losses, killed_and_restarted_with_an_older_state) {
+  server s;
+  contest c(founded(s));
+  expect_more(c);
+  s.command({"SAVE"});
+  expect_more(c);
+  s.kill();
+  s.start();
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+TEST_F(losses, flushall) {
+  server s;
+  contest c(founded(s));
+  for (int round = 0; round < 3; ++round) {
+    expect_more(c);
+    s.command({"FLUSHALL"});
+  }
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+TEST_F(losses, swapdb) {
+  server s;
+  contest c(founded(s));
+  expect_more(c);
+  s.command({"SWAPDB", "0", "1"});
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+/// A server whose wall clock can be stepped.
+class clock_steps : public contested {
+ protected:
+  redis_tests::wall_clock wall_;
+  server s_{{.environment = wall_.environment()}};
+};
+
+TEST_F(clock_steps, change_no_lock) {
+  contest c(founded(s_));
+  for (const auto by : {1h, -1h, 0h}) {
+    expect_more(c);
+    wall_.step(by);
+  }
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+TEST_F(clock_steps, end_no_session_and_pass_no_lock) {
+  auto mine = holdfast::open(founded(s_)[0]);
+  ASSERT_TRUE(mine) << mine.error().message();
+  auto held = mine->try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  auto theirs = holdfast::open(founded(s_)[1]);
+  ASSERT_TRUE(theirs) << theirs.error().message();
+  for (const auto by : {1h, -1h}) {
+    wall_.step(by);
+    const auto refused = theirs->acquire(lock_name("a"), {.wait = 1500ms});
+    // A machine that stands still for a second ends the lease, and then there is nothing to see.
+    EXPECT_FALSE(refused && held->check());
+  }
+}
+
+TEST_F(clock_steps, back_and_a_restart_empty_together_do_not_repeat_tokens) {
+  contest c(founded(s_));
+  expect_more(c);
+  s_.kill();
+  wall_.step(-1h);
+  s_.start(server::data::wipe);
+  expect_more(c);
+  expect_clean_end(c);
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests

@@ -1,0 +1,61 @@
+#include "tests/redis/store.hpp"
+
+/// A dead session's thousands of locks are free at once, and removed a hundred at a time.
+
+namespace holdfast::redis_engine_tests {
+namespace {
+
+using namespace std::chrono_literals;
+
+class sweep : public store_test {};
+
+TEST_F(sweep, thousands_of_locks_fall_with_their_session_and_leave_nothing_behind) {
+  server s;
+  const auto o = open(url(s));
+  member dying(ask(o)), other(ask(o));
+  for (int i = 0; i < 5000; ++i) {
+    ASSERT_EQ(dying.enqueue("n" + std::to_string(i)).what, status::ok);
+  }
+  ASSERT_EQ(dying.close().what, status::ok);
+  EXPECT_EQ(other.attempt("n4999").what, status::ok);
+  EXPECT_EQ(other.attempt("n0").what, status::ok);
+  const auto queues = [&] { return s.command({"KEYS", "holdfast:*:x:*"}).elements.size(); };
+  EXPECT_TRUE(process::eventually([&] { return queues() == 2; })) << queues();
+  EXPECT_TRUE(s.command({"KEYS", "holdfast:*:held:" + dying.id().str() + "*"}).elements.empty());
+  EXPECT_TRUE(s.command({"KEYS", "holdfast:*:ended"}).elements.empty());
+}
+
+TEST_F(sweep, no_call_removes_more_than_a_hundred) {
+  server s;
+  const auto o = open(url(s));
+  member dying(ask(o));
+  for (int i = 0; i < 1000; ++i) dying.enqueue("n" + std::to_string(i));
+  s.command({"CONFIG", "RESETSTAT"});
+  dying.close();
+  EXPECT_TRUE(process::eventually([&] {
+    return s.command({"KEYS", "holdfast:*:x:*"}).elements.empty();
+  }));
+  EXPECT_GE(s.calls("evalsha"), 10);
+}
+
+TEST_F(sweep, waiters_of_every_one_of_them_are_woken) {
+  server s;
+  const auto o = open(url(s));
+  member dying(ask(o)), waiter(ask(o));
+  std::vector<core::queue_view> views;
+  std::vector<std::unique_ptr<core::watch_handle>> watches;
+  std::atomic<int> told{0};
+  for (int i = 0; i < 1000; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    dying.enqueue(name);
+    const auto v = waiter.enqueue(name);
+    ASSERT_EQ(v.what, status::queued);
+    watches.push_back(o.engine->watch({lock_name(name), v.mine, v.targets}, [&] { ++told; }));
+  }
+  dying.close();
+  EXPECT_TRUE(process::eventually([&] { return told == 1000; })) << told;
+  watches.clear();
+}
+
+}  // namespace
+}  // namespace holdfast::redis_engine_tests
