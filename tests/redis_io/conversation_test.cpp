@@ -165,7 +165,16 @@ TEST_F(conversation, sessions_are_listed_denied_and_closed) {
   EXPECT_EQ(page->next, "0");
   ASSERT_EQ(page->sessions.size(), 1U);
   EXPECT_EQ(page->sessions[0].id, session.str());
-  EXPECT_EQ(page->sessions[0].field("host"), "here");
+  EXPECT_EQ(page->sessions[0].fields["host"], "here");
+  const auto record_of = [&](const session_id& id) {
+    return replies::session(ask([&](std::string& out) { commands::session(out, id); }));
+  };
+  const auto record = record_of(session);
+  ASSERT_TRUE(record);
+  EXPECT_EQ((*record)["host"], "here");
+  const auto none = record_of(session_id{});
+  ASSERT_TRUE(none);
+  EXPECT_TRUE(none->all.empty());
   ASSERT_EQ(page->locks.size(), 1U);
   EXPECT_EQ(page->locks[0].value, value);
   EXPECT_EQ(page->locks[0].counter, 41U);
