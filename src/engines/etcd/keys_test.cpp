@@ -12,7 +12,7 @@ const key_space keys("t/");
 session_id some_id() { return *session_id::parse(std::string(32, 'a')); }
 
 TEST(etcd_keys, an_entry_s_key_says_what_it_is) {
-  for (const char* name : {"plain", "a/b", "100%", "two words", "\x01\xff"}) {
+  for (const char* name : {"plain", "a/b", "100%", "two words", "\xc3\xbc"}) {
     for (const auto how :
          {mode::exclusive(), mode::shared(), mode::permits(3), mode::permits(mode::permits_max)}) {
       const auto key = keys.entry(lock_name(name), how, some_id(), 0x1234, 7);
