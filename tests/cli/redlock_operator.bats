@@ -164,6 +164,12 @@ load redlock_servers
   kill "$watcher" $pid
 }
 
+@test "what is wrong with all nodes alike is said once" {
+  expect 69 holdfast run x --store 'redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3' -- true
+  says 'redis nodes 127.0.0.1:1, 127.0.0.1:2 and 127.0.0.1:3 each: cannot connect'
+  [[ $(grep -o 'Connection refused' <<<"$output" | wc -l) == 1 ]]
+}
+
 @test "a session that nobody has is not denied, and nothing is written" {
   initialised
   none=0123456789abcdef0123456789abcdef

@@ -1,5 +1,7 @@
 #include "core/redlock/admission.hpp"
 
+#include "core/listed.hpp"
+
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
@@ -21,14 +23,6 @@ std::string left_until(time_point then, time_point now) {
   const duration left = std::max(then - now, duration::zero());
   return print_duration(left > 2s ? duration(std::chrono::ceil<std::chrono::seconds>(left))
                                   : duration(std::chrono::ceil<std::chrono::milliseconds>(left)));
-}
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text = names.front();
-  for (std::size_t i = 1; i < names.size(); ++i) {
-    text += (i + 1 < names.size() ? ", " : " and ") + names[i];
-  }
-  return names.size() > 1 ? text + " each" : text;
 }
 
 std::string more_nodes(std::size_t missing) {
@@ -125,7 +119,8 @@ std::string admission::those_without_vote(time_point now, std::span<const std::s
   for (node_index i = 0; i < config_.nodes; ++i) {
     if (votes.has(i)) continue;
     if (nodes_[i].is == standing::away && i < away.size()) {
-      text += "; " + away[i];
+      // What is said of several nodes is said of the first of them.
+      if (!away[i].empty()) text += "; " + away[i];
       continue;
     }
     const std::string& address = nodes_[i].facts.address;
@@ -135,7 +130,9 @@ std::string admission::those_without_vote(time_point now, std::span<const std::s
     if (same == reasons.end()) same = reasons.insert(same, {why, {}});
     same->second.push_back(name);
   }
-  for (const auto& [why, names] : reasons) text += "; " + listed(names) + " " + why;
+  for (const auto& [why, names] : reasons) {
+    text += "; " + listed(names) + (names.size() > 1 ? " each " : " ") + why;
+  }
   return text;
 }
 

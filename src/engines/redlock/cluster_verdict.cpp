@@ -1,3 +1,4 @@
+#include "core/listed.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "io/background.hpp"
 #include "io/latch.hpp"
@@ -25,6 +26,25 @@ std::string not_told_yet(const std::string& address, duration passed) {
          " after it was asked (each question is given " + print_duration(inquiry_limit) + ")";
 }
 
+/// What is said of each node's connection, with all nodes of which the same is said named by the
+/// first: nothing is left for the others. A wrong password is one, and not five.
+void say_together(std::vector<std::string>& said, const std::vector<std::string>& addresses) {
+  const auto reason_of = [&](node_index i) {
+    const std::string begin = "redis node " + addresses[i] + ": ";
+    return said[i].starts_with(begin) ? said[i].substr(begin.size()) : std::string();
+  };
+  for (node_index i = 0; i < said.size(); ++i) {
+    const std::string why = reason_of(i);
+    std::vector<std::string> names{addresses[i]};
+    for (node_index k = i + 1; k < said.size() && !why.empty(); ++k) {
+      if (reason_of(k) != why) continue;
+      names.push_back(addresses[k]);
+      said[k].clear();
+    }
+    if (names.size() > 1) said[i] = "redis nodes " + core::listed(names) + " each: " + why;
+  }
+}
+
 /// For all nodes of which that is said, once.
 constexpr const char* if_not_told =
     ". Try again in a moment; a server of which this is said each time hangs or is overloaded";
@@ -37,14 +57,16 @@ result<void> cluster::verdict() const {
   std::vector<std::string> away(size());
   bool pending = false;
   for (node_index i = 0; i < size(); ++i) {
+    if (admission_.standing_of(i) != admission::standing::away) continue;
     const auto why = members_[i]->connection->trouble();
     away[i] = why ? why->message() : members_[i]->unreadable;
     if (!away[i].empty()) continue;
     const time_point asked = members_[i]->asked;
     // It may have come up a moment ago, and is asked in the next.
     away[i] = not_told_yet(addresses_[i], asked == time_point{} ? duration{} : now - asked);
-    pending = pending || admission_.standing_of(i) == admission::standing::away;
+    pending = true;
   }
+  say_together(away, addresses_);
   auto v = admission_.verdict(now, away);
   bool waits = false;
   for (node_index i = 0; i < size(); ++i) {
@@ -57,7 +79,7 @@ result<void> cluster::verdict() const {
 }
 
 std::string cluster::silent() const {
-  std::string text;
+  std::vector<std::string> said(size());
   for (node_index i = 0; i < size(); ++i) {
     const auto why = members_[i]->connection->trouble();
     const std::lock_guard hold(mutex_);
@@ -68,6 +90,11 @@ std::string cluster::silent() const {
     if (more.empty() && seen && !admission_.keepers().has(i)) {
       more = addresses_[i] + " " + admission_.explain(i, clock::now());
     }
+    said[i] = std::move(more);
+  }
+  say_together(said, addresses_);
+  std::string text;
+  for (const std::string& more : said) {
     if (!more.empty()) text += (text.empty() ? "" : "; ") + more;
   }
   return text;
