@@ -30,8 +30,8 @@ struct guardian_setup {
 /// | event                          | what it does                                                |
 /// |--------------------------------|-------------------------------------------------------------|
 /// | start                          | runs the command in its own process group                   |
-/// | term_at of the page has passed | SIGTERM to everything below it, once; SIGKILL at kill_at | |
-/// kill_at has passed, however    | SIGKILL to everything below it, again until nothing is left |
+/// | term_at of the page has passed | SIGTERM to everything below it, once; SIGKILL at kill_at    |
+/// | kill_at has passed in any case | SIGKILL to everything below it, again until nothing is left |
 /// | the wrapper is gone            | the same, at once                                           |
 /// | the command ended, others live | SIGTERM to them, SIGKILL after the grace                    |
 /// | nothing is left                | tells the wrapper and ends                                  |

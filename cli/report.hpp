@@ -54,12 +54,13 @@ std::optional<int> end_unless_read(const report& out);
 /// Bytes that could move a terminal's cursor or colour, as `\xHH`. UTF-8 text stays.
 std::string harmless(std::string_view text);
 
-/// "4s", "2m03s", "5h12m", "3d04h", "less than 1s".
-/// Of the local clock, for lines that people read.
+/// "14:03:59", of the local clock.
 std::string time_of_day();
+/// The time since then, as rounded(); "less than 1s", or "?" when `since` is not known.
 std::string age(wall_time since);
+/// "250ms", "4s", "2m03s", "5h12m", "3d04h".
 std::string rounded(duration d);
-/// Of a duration that is a bound.
+/// The same for a bound: never less than `d`.
 std::string rounded_up(duration d);
 
 /// "1 lock", "2 locks".

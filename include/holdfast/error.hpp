@@ -114,16 +114,24 @@ class [[nodiscard]] result {
 
   /// The value, without a throw; look before you leap.
   T& operator*() & noexcept { return get(); }
-  const T& operator*() const& noexcept { return const_cast<result*>(this)->get(); }
+  const T& operator*() const& noexcept { return get(); }
   T&& operator*() && noexcept { return std::move(get()); }
   T* operator->() noexcept { return &get(); }
-  const T* operator->() const noexcept { return &const_cast<result*>(this)->get(); }
+  const T* operator->() const noexcept { return &get(); }
 
   /// The value; without one it throws `std::system_error` with the failure's code and message.
   T& value() & { return checked(); }
+  const T& value() const& {
+    if (!has_value()) detail::throw_error(*std::get_if<1>(&state_));
+    return *std::get_if<0>(&state_);
+  }
   T&& value() && { return std::move(checked()); }
 
  private:
+  const T& get() const noexcept {
+    if (!has_value()) detail::bad_access("the value of a failed result");
+    return *std::get_if<0>(&state_);
+  }
   T& get() noexcept {
     if (!has_value()) detail::bad_access("the value of a failed result");
     return *std::get_if<0>(&state_);

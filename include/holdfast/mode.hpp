@@ -8,16 +8,17 @@ namespace holdfast {
 
 /// How a lock is held: by one, by many readers, or by up to n.
 ///
+/// Row: what arrives; column: what is there, held or waiting. Refused is `invalid_argument`, and so
+/// are permits of another n.
+///
 /// |            | exclusive | shared   | permits(n)                   |
 /// |------------|-----------|----------|------------------------------|
 /// | exclusive  | waits     | waits    | refused                      |
 /// | shared     | waits     | together | refused                      |
 /// | permits(n) | refused   | refused  | together up to n; or refused |
 ///
-/// Refused is `invalid_argument`; so are permits of another n than those that are there.
-///
-/// (row: what arrives; column: what is there, held or waiting.) A shared arrival waits behind an
-/// exclusive one that waits, so writers are not starved: grants follow the order of arrival.
+/// A shared arrival waits behind an exclusive one that waits, so writers are not starved: grants
+/// follow the order of arrival.
 ///
 /// Thread safety: as a plain value.
 class mode {

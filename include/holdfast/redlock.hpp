@@ -83,15 +83,16 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {
 /// and a token may repeat, if clocks were set back by more than the store's age. It is also how a
 /// store gets another list of nodes, with `other_list`, or another `max_ttl`. Where all nodes vote
 /// and neither changes, nothing is written.
-/// Errors: as init(); it needs a majority of the nodes. `invalid_argument` also: a node belongs to
-/// a store with another list. `busy`: a majority votes, so nothing is lost that it could bring
-/// back; a node that does not vote yet does so by itself when what it lost has ended. `busy` also:
-/// another `max_ttl` is to be set, and a node that answers does not vote, or a shorter one, and the
-/// nodes have records of sessions with a longer ttl; `unavailable` also: too few can be looked
-/// through for those. Nothing was written then, with one exception. **A shorter `max_ttl` is
-/// written** where the message says what it is now: `busy`, a session with a longer ttl came
-/// meanwhile, or `outcome_unknown`, that cannot be seen. Restart no node until the sessions that
-/// the message tells of have ended.
+/// Errors: as init(), but a majority of the nodes is enough. Nothing was written unless said:
+/// - `invalid_argument`: also, a node belongs to a store with another list of nodes.
+/// - `busy`: a majority votes, so nothing is lost. A node that does not vote yet comes back by
+///   itself when what it lost has ended.
+/// - `busy`: `max_ttl` is to change, and a node that answers does not vote; or it is to be shorter,
+///   and sessions with a longer ttl are recorded.
+/// - `unavailable`: also, too few nodes can be searched for such sessions.
+/// - **A shorter `max_ttl` was written** when the message says what it is now: `busy`, because a
+///   session with a longer ttl came meanwhile, or `outcome_unknown`, because that cannot be seen.
+///   Restart no node until those sessions have ended.
 HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
 
 }  // namespace holdfast::redlock

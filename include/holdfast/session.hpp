@@ -76,18 +76,17 @@ struct session_status {
 /// See session_state for its states. A session that has expired or was denied is final and is never
 /// opened again by the library: the program decides whether to open a new one.
 ///
-/// What it does **not** promise: to survive fork(2). The child of a fork holds nothing; every call
-/// on an inherited session or lock there answers `lost`, and its destructor does nothing. (The
-/// child does keep the file description that proves life; close its descriptors or exec. One that
-/// was forked where a thread of the library runs a function of yours must exec or _exit there: to
-/// return from that function stops the child.) Nor to
-/// let go of anything once main() has returned: on stores with servers, an object with static
-/// storage leaves what it held to the ttl, calls from there may answer `unavailable`, and a
-/// completion that waits then may never run.
-///
-/// Nor anything once memory has ended: a call that throws `std::bad_alloc` may leave its lock held,
-/// and the name refused as `busy`, until the session is closed; on the library's own threads, and
-/// while a command is sent, it ends the process.
+/// What it does **not** promise:
+/// - To survive fork(2). In the child every call on an inherited session or lock answers `lost`,
+///   and destructors do nothing. The child keeps the file description that proves life: close its
+///   descriptors or exec. A child that is forked inside a function that the library called on one
+///   of its threads must exec or _exit there; to return from that function stops it.
+/// - To let go of anything after main() has returned. On stores with servers an object with static
+///   storage leaves its locks to the ttl, its calls may answer `unavailable`, and a completion that
+///   still waits may never run.
+/// - Anything when memory runs out. A call that throws `std::bad_alloc` may leave its lock held,
+///   and the name `busy`, until the session is closed. On the library's own threads, and while a
+///   command is sent, that ends the process.
 ///
 /// On a thread of the library, where completions, observers and on_lost() run, nothing waits: it
 /// may be the one that brings the answers. There close() and the destructor only begin, and a call

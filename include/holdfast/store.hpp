@@ -50,8 +50,7 @@ HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
 struct presence {
   std::string url;  ///< Without secrets, in the form in which equal stores are equal.
   bool there{};     ///< Something is at its place; whether it is sound shows when it is opened.
-  std::string
-      obstacle;  ///< Why opening could not make it; empty when it could, or when it is there.
+  std::string obstacle;  ///< Why opening could not make it; empty when it could or it is there.
 };
 
 /// What this machine gives that the library builds on (clocks, timers, boot id), without a store.
@@ -60,9 +59,8 @@ HOLDFAST_EXPORT std::vector<finding> diagnose_machine();
 /// A place where locks live, seen by an operator: look, deny, break, diagnose, open sessions.
 ///
 /// It holds no locks itself and keeps nothing alive. In a forked child whatever asks the store
-/// answers `lost`. It may be destroyed anywhere; on a thread of
-/// the library, as in a completion, every call that would have to wait for the store is refused
-/// with `invalid_argument`.
+/// answers `lost`. It may be destroyed anywhere; on a thread of the library, as in a completion,
+/// every call that would have to wait for the store is refused with `invalid_argument`.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order.

@@ -74,9 +74,9 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   bool is_over() const noexcept { return state_.load() == state::over; }
   bool has_own_lease() const noexcept { return own_ != nullptr; }
   void lose_own_lease() noexcept;
-  /// Has the alarm watch its own lease, if it has one; a second time changes nothing.
   /// The observer has heard that it was granted, and hears now if it was lost since.
   void announced();
+  /// Has the alarm watch its own lease, if it has one; a second time changes nothing.
   void guard();
 
   result<void> check(duration needed) const noexcept;
