@@ -145,8 +145,8 @@ result<void> floor_file::enter(missing what) {
     if (!small || !is_unfinished(page_view(head).first(*there))) {
       return damaged(
           path_ +
-          " is no floor file, or its begin is damaged; it was not touched. Name another "
-          "file if it never was one. If it was, restore it: a new file has no floors, and "
+          " is not a floor file, or its beginning is damaged; it was not touched. Name "
+          "another file if it never was one. If it was, restore it: a new file has no floors, and "
           "admits stale tokens until `fence raise` has set each resource's floor to the "
           "newest token that was granted");
     }
