@@ -112,7 +112,8 @@ class HOLDFAST_EXPORT store {
   /// that still runs stops first. Denying twice changes nothing.
   /// Errors: `invalid_argument` (no such session; `by` or `why` over 256 bytes), `unavailable`,
   /// `outcome_unknown` (Redlock: too few servers answered, and some deny it now; repeat it),
-  /// `unsupported` (Redlock with `tokens=off` keeps no sessions).
+  /// `unsupported` (Redlock: with `tokens=off` there are no sessions, and a lock of another client
+  /// that has such an id has none).
   result<denial> deny(session_id id, std::string by, std::string why);
 
   /// Removes a session whose processes are provably dead on this host; its locks are free at once.

@@ -116,6 +116,8 @@ result<operator_view::trace> operator_view::trace_of(const session_id& id) {
   if (record || record.error() != errc::invalid_argument) return trace::record;
   const auto all = ask();
   if (!all) return all.error() == errc::unavailable ? record.error() : all.error();
+  const bool is_listed =
+      std::ranges::find(all->sessions, id, &core::session_record::id) != all->sessions.end();
   bool has_token = false;
   bool holds = false;
   for (const auto& l : all->locks) {
@@ -125,7 +127,9 @@ result<operator_view::trace> operator_view::trace_of(const session_id& id) {
     }
   }
   if (has_token) return trace::lock;
-  if (!holds) return record.error();
+  // Where not all is seen, what is not may be there.
+  if (!holds)
+    return is_listed || !all->text.empty() ? result<trace>(trace::record) : record.error();
   return error(errc::unsupported,
                "deny " + id.str() + " in " + store_->url() +
                    ": its holder keeps no session (tokens=off, or another Redlock client), so none "

@@ -106,6 +106,20 @@ TEST_F(redlock_losses, flushall_on_a_minority_keeps_the_lock_and_the_nodes_rejoi
   EXPECT_FALSE(h.lost);
 }
 
+/// Fault matrix: FLUSHALL on a majority | a session that the others know is not said not to be
+/// there
+TEST_F(redlock_losses, a_session_that_a_minority_knows_is_not_unknown) {
+  nodes.init();
+  session s = nodes.open("ttl=20s");
+  auto view = store::open(nodes.url("ttl=20s")).value();
+  ASSERT_TRUE(nodes.votes_come_to(5, "ttl=20s"));
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"FLUSHALL"});
+  for (int i = 0; i < 6; ++i) {
+    const auto denied = view.deny(s.id(), "me", "test");
+    EXPECT_TRUE(denied || denied.error() != errc::invalid_argument) << denied.error().message();
+  }
+}
+
 /// Fault matrix: FLUSHALL on a majority, tokens=off | the holder is told; works again at once
 TEST_F(redlock_losses, without_tokens_flushall_on_a_majority_loses_the_lock) {
   const std::string query = "ttl=2s&tokens=off&assume_fresh=yes";

@@ -31,7 +31,7 @@ class looking : public std::enable_shared_from_this<looking> {
 
  private:
   struct one {
-    std::size_t answers{};
+    node_set answered{};
     std::size_t refusals{};
     std::string trouble{};
     std::string refusal{};
@@ -62,9 +62,10 @@ class looking : public std::enable_shared_from_this<looking> {
     const reading<session_fields> got =
         a.reply == nullptr ? fault::silent : replies::session(*a.reply);
     if (got) {
-      ++of.answers;
       if (!got->all.empty()) add_record(of.seen, id, *got);
-      return of.answers >= cluster_->majority();
+      // What a node that lost its state does not know may be so all the same.
+      if (keepers_.has(i)) of.answered.add(i);
+      return of.answered.size() >= cluster_->majority();
     }
     of.trouble += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(got.why()).text;
     of.refusals += got.why() == fault::permission ? 1U : 0U;
@@ -77,25 +78,37 @@ class looking : public std::enable_shared_from_this<looking> {
   void answered(const one& of) {
     {
       const std::lock_guard hold(mutex_);
-      if (of.answers < cluster_->majority()) {
-        const bool is_refused = of.refusals > core::redlock::spare(cluster_->size());
-        reply_.what = is_refused ? status::invalid : status::unavailable;
-        reply_.text = std::to_string(of.answers) + " of " + std::to_string(cluster_->size()) +
-                      " nodes could be asked, needed are " + std::to_string(cluster_->majority()) +
-                      of.trouble + of.refusal;
-      }
+      bool is_known = false;
       for (const auto& [id, record] : of.seen) {
         // A denial alone has no ttl of its own.
-        if (record.ttl > duration::zero()) reply_.there.push_back(record);
+        if (record.ttl == duration::zero()) continue;
+        reply_.there.push_back(record);
+        is_known = true;
       }
+      if (!is_known && of.answered.size() < cluster_->majority()) note_failure(of);
       if (--left_ > 0) return;
     }
     finish();
   }
 
+  /// Under the mutex.
+  void note_failure(const one& of) {
+    const bool is_refused = of.refusals > core::redlock::spare(cluster_->size());
+    reply_.what = is_refused ? status::invalid : status::unavailable;
+    reply_.text = std::to_string(of.answered.size()) + " of " + std::to_string(cluster_->size()) +
+                  " nodes that keep their state told, needed are " +
+                  std::to_string(cluster_->majority()) + of.trouble + of.refusal;
+    const auto verdict = cluster_->verdict();
+    if (verdict) return;
+    reply_.what = status_of(verdict.error());
+    reply_.text = verdict.error().message();
+    reply_.needs_operator = verdict.error().needs_operator();
+  }
+
   void finish() { done_(std::move(reply_)); }
 
   const std::shared_ptr<cluster> cluster_;
+  const node_set keepers_{cluster_->now_voting()->keepers};
   const core::on<core::glance_reply> done_;
   std::mutex mutex_;  // Guards what is below.
   core::glance_reply reply_{};
