@@ -82,6 +82,23 @@ std::optional<std::string> forgotten_value(const CLI::App& app, const words& giv
   return std::nullopt;
 }
 
+/// CLI11 would take the word behind "--name=" for the value, which is empty.
+words with_empty_values(const CLI::App& app, const words& given) {
+  words split{{}, given.command};
+  bool ours = true;
+  for (const std::string& word : given.ours) {
+    ours = ours && word != "--";
+    const std::string name = word.substr(0, word.find('='));
+    const CLI::Option* o = ours && word == name + "=" ? option_named(app, name) : nullptr;
+    if (o == nullptr || o->get_items_expected_min() == 0) {
+      split.ours.push_back(word);
+    } else {
+      split.ours.insert(split.ours.end(), {name, ""});
+    }
+  }
+  return split;
+}
+
 std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
   if (const auto said = name_with_dash(app, given)) return *said;
   if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
@@ -94,7 +111,7 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
       return "unknown option " + harmless(option) + hint(option, names);
     }
   }
-  for (const std::string& word : given.ours) {
+  for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || !word.starts_with('-') || option_named(app, word) != nullptr) continue;
     if (app.get_option_no_throw("NAME") == nullptr) continue;
     return "unknown option " + harmless(word) +
@@ -159,8 +176,9 @@ arguments::option* arguments::add_flag(const std::string& names, bool& into,
   return keep(app_->add_flag(names, into, about));
 }
 
-std::optional<int> parse(arguments& verb, const words& given) {
+std::optional<int> parse(arguments& verb, const words& typed) {
   CLI::App& app = verb.app();
+  const words given = with_empty_values(app, typed);
   app.get_formatter()->column_width(28);
   app.footer("\n" + exit_code_table() + "\nSee holdfast(1).");
   const auto wrong = [&](const std::string& what) {

@@ -27,7 +27,9 @@ std::optional<int> pause_while_read(duration length, const report& out) {
 }
 
 std::optional<int> outage::wait(const error& why, bool shown) {
-  if (!shown || why != errc::unavailable) return fail_in(url_, why, out_);
+  // Of a look that was sent and not answered some engines say that its outcome is unknown.
+  const bool is_away = why == errc::unavailable || why == errc::outcome_unknown;
+  if (!shown || !is_away) return fail_in(url_, why, out_);
   if (!std::exchange(lasts_, true)) {
     out_.warn("warning: " + harmless(why.message()) + "; looking again until it answers");
   }

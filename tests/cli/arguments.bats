@@ -45,6 +45,14 @@ load setup
     expect 64 holdfast $words ''
     says 'the value is empty'
   done
+  expect 64 holdfast run x --permits= --shared -- true
+  says 'the value is empty'
+  hold_it
+  expect 75 holdfast run x --label= --no-wait -- true
+  expect 64 holdfast deny x --why= --raise-fence=
+  says 'the value is empty'
+  release
+  expect 0 holdfast show -- --wait=
   expect 64 holdfast redlock init --max-ttl 0s --store redlock://127.0.0.1:1
   says '--max-ttl 0s: a max_ttl is from 100ms to 1h'
   expect 0 holdfast run x --label '' --instance '' -- true

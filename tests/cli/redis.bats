@@ -203,6 +203,23 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   ((SECONDS < 40))
 }
 
+@test "who watches goes on when the server hangs for a while" {
+  export HOLDFAST_STORE="redis://$node?assume_fresh=yes&node_timeout=500ms"
+  expect 0 holdfast run setup -- true
+  in_background watch >seen 2>said
+  watcher=$pid
+  in_background leader y --watch >leads 2>hidden
+  until_true grep -q ' 0 locks' seen
+  until_true grep -q 'nobody leads' leads
+  hang 1
+  until_true grep -q 'looking again until it answers' said
+  until_true grep -q 'looking again until it answers' hidden
+  go_on 1
+  until_true grep -q 'answers again' said
+  until_true grep -q 'answers again' hidden
+  kill "$watcher" $pid
+}
+
 @test "show says who is dead, and break removes it and spares the living" {
   hold_it --ttl 60s --label victim
   expect 75 holdfast break x
