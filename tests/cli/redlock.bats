@@ -268,7 +268,7 @@ sessions_are() {
   code=0
   wait "$holder" || code=$?
   [[ $code == 76 ]]
-  grep "127.0.0.1:$(port_of 1): cannot connect" told
+  grep "127.0.0.1:$(port_of 1).*cannot connect" told
 }
 
 @test "a run inside a run of the same lock is 75 although the store does not tell who waits" {
