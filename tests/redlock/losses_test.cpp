@@ -1,5 +1,6 @@
 #include "client/await.hpp"
 #include "core/store_url.hpp"
+#include "engines/redlock/engine.hpp"
 #include "engines/redlock/open.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
@@ -110,13 +111,25 @@ TEST_F(redlock_losses, flushall_on_a_minority_keeps_the_lock_and_the_nodes_rejoi
 /// there
 TEST_F(redlock_losses, a_session_that_a_minority_knows_is_not_unknown) {
   nodes.init();
-  session s = nodes.open("ttl=20s");
-  auto view = store::open(nodes.url("ttl=20s")).value();
-  ASSERT_TRUE(nodes.votes_come_to(5, "ttl=20s"));
+  session s = nodes.open("ttl=5s");
+  auto view = store::open(nodes.url("ttl=5s")).value();
+  ASSERT_TRUE(nodes.votes_come_to(5, "ttl=5s"));
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"FLUSHALL"});
   for (int i = 0; i < 6; ++i) {
     const auto denied = view.deny(s.id(), "me", "test");
     EXPECT_TRUE(denied || denied.error() != errc::invalid_argument) << denied.error().message();
+  }
+  const auto engine =
+      engines::redlock::open_redlock(*core::store_url::parse(nodes.url("ttl=5s"))).value().engine;
+  const auto c = dynamic_cast<engines::redlock::redlock_engine&>(*engine).nodes();
+  // By the next heartbeat it is known which nodes lost their state.
+  ASSERT_TRUE(eventually([&] { return c->now_voting()->keepers.size() < 3; }));
+  core::glance_request r;
+  r.whom = {s.id()};
+  for (int i = 0; i < 6; ++i) {
+    const auto seen =
+        client::await<core::glance_reply>(*engine, [&](auto d) { engine->glance(r, d); });
+    EXPECT_TRUE(!seen.there.empty() || seen.what != core::status::ok);
   }
 }
 
