@@ -27,9 +27,7 @@ std::optional<int> pause_while_read(duration length, const report& out) {
 }
 
 std::optional<int> outage::wait(const error& why, bool shown) {
-  // Of a look that was sent and not answered some engines say that its outcome is unknown.
-  const bool is_away = why == errc::unavailable || why == errc::outcome_unknown;
-  if (!shown || !is_away) return fail_in(url_, why, out_);
+  if (!shown || why != errc::unavailable) return fail_in(url_, why, out_);
   if (!std::exchange(lasts_, true)) {
     out_.warn("warning: " + harmless(why.message()) + "; looking again until it answers");
   }

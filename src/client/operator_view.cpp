@@ -33,6 +33,12 @@ error no_such_session(const session_id& id, const std::string& url) {
   return {errc::invalid_argument, "there is no session " + id.str() + " in " + url};
 }
 
+/// A look changes nothing: one that was not answered is no outcome that is unknown.
+error look_failure(core::reply r, std::string_view what, const std::string& url) {
+  if (r.what == core::status::unknown) r.what = core::status::unavailable;
+  return failure(r, what, url);
+}
+
 error refusal(const core::session_record& r, life seen, duration free_after) {
   const auto until = "; its locks fall within " + print_duration(free_after) +
                      " after its last heartbeat, or after a deny";
@@ -60,7 +66,7 @@ result<core::listing> operator_view::ask() {
   const duration took = std::min(ended - began, l.needed.value_or(duration::max()));
   // Of two, since a store that stood still for a moment is none that takes long to list.
   rested_at_.store(ended + rest_times * std::min(took, took_.exchange(took)));
-  if (l.what != core::status::ok) return failure(l, "listing", store_->url());
+  if (l.what != core::status::ok) return look_failure(l, "listing", store_->url());
   return l;
 }
 
@@ -103,7 +109,7 @@ result<core::session_record> operator_view::find(const session_id& id) {
   const auto seen = await<core::glance_reply>(
       store_->engine(), [&](auto done) { store_->engine().glance(r, std::move(done)); });
   const std::string what = "a look at the session " + id.str();
-  if (seen.what != core::status::ok) return failure(seen, what, store_->url());
+  if (seen.what != core::status::ok) return look_failure(seen, what, store_->url());
   const auto at = std::ranges::find(seen.there, id, &core::session_record::id);
   if (at == seen.there.end()) return no_such_session(id, store_->url());
   return *at;
