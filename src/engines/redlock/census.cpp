@@ -64,7 +64,7 @@ void census::read(node_index i, const io::redis_answer& a) {
     complete_.add(i);
     if (complete_.size() == cluster_->majority()) needed_ = clock::now() - began_;
   } else {
-    note_trouble(i, got.why(), a);
+    troubles_.note(*cluster_, i, got.why(), a);
   }
   pending_.remove(i);
   went_on(std::move(hold));
@@ -119,27 +119,10 @@ void census::end() {
   done_(put_together());
 }
 
-/// Under the mutex. Of many that say which command one is enough.
-void census::note_trouble(node_index i, fault why, const io::redis_answer& a) {
-  trouble_ += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(why).text;
-  if (why == fault::permission) refusing_.add(i);
-  if (!replies::text_says_more(why) || a.reply == nullptr || !refusal_.empty()) return;
-  refusal_ = "; " + cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
-}
-
 /// Sessions and locks that were found are of no use while more could not be seen.
 core::listing census::incomplete(const result<void>& verdict) const {
   core::listing none;
-  const std::size_t spare = core::redlock::spare(cluster_->size());
-  // As of a lock that they do not let this user take.
-  none.what = refusing_.size() > spare ? status::invalid : status::unavailable;
-  none.text = std::to_string(complete_.size()) + " of " + std::to_string(cluster_->size()) +
-              " nodes could be looked through, needed are " + std::to_string(cluster_->majority()) +
-              trouble_ + refusal_;
-  if (verdict) return none;
-  none.what = status_of(verdict.error());
-  none.text = verdict.error().message();
-  none.needs_operator = verdict.error().needs_operator();
+  troubles_.explain(none, *cluster_, complete_.size(), "could be looked through", verdict);
   return none;
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/engine.hpp"
 #include "engines/redlock/cluster.hpp"
+#include "engines/redlock/node_troubles.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/session_records.hpp"
 
@@ -43,7 +44,6 @@ class census final : public std::enable_shared_from_this<census> {
   bool is_doubtful(const std::map<std::string, found_lock>& of_name) const;
   bool is_in_doubt() const;
   void end();
-  void note_trouble(node_index i, fault why, const io::redis_answer& a);
   core::listing incomplete(const result<void>& verdict) const;
   std::string gaps(const result<void>& verdict) const;
   static token token_of(const found_lock& l);
@@ -61,9 +61,7 @@ class census final : public std::enable_shared_from_this<census> {
   std::uint64_t timer_{};             ///< Of the last to be looked through.
   node_set pending_;
   node_set complete_;
-  node_set refusing_;  ///< Those that do not let this user look.
-  std::string trouble_{};
-  std::string refusal_{};
+  node_troubles troubles_;
   std::string withheld_{};
   session_records sessions_;
   std::map<std::string, std::map<std::string, found_lock>> locks_;  ///< By name, then by value.

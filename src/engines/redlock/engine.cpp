@@ -8,7 +8,6 @@
 #include "io/armed_notice.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 namespace holdfast::engines::redlock {

@@ -2,6 +2,7 @@
 
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
+#include "engines/redlock/node_troubles.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/session_records.hpp"
 
@@ -32,9 +33,7 @@ class looking : public std::enable_shared_from_this<looking> {
  private:
   struct one {
     node_set answered{};
-    std::size_t refusals{};
-    std::string trouble{};
-    std::string refusal{};
+    node_troubles troubles{};
     session_records seen{};
   };
 
@@ -67,11 +66,7 @@ class looking : public std::enable_shared_from_this<looking> {
       if (keepers_.has(i)) of.answered.add(i);
       return of.answered.size() >= cluster_->majority();
     }
-    of.trouble += "; " + cluster_->addresses()[i] + " " + core::redlock::action_on(got.why()).text;
-    of.refusals += got.why() == fault::permission ? 1U : 0U;
-    if (replies::text_says_more(got.why()) && a.reply != nullptr && of.refusal.empty()) {
-      of.refusal = "; " + cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
-    }
+    of.troubles.note(*cluster_, i, got.why(), a);
     return false;
   }
 
@@ -85,24 +80,13 @@ class looking : public std::enable_shared_from_this<looking> {
         reply_.there.push_back(record);
         is_known = true;
       }
-      if (!is_known && of.answered.size() < cluster_->majority()) note_failure(of);
+      if (!is_known && of.answered.size() < cluster_->majority()) {
+        of.troubles.explain(reply_, *cluster_, of.answered.size(), "that keep their state told",
+                            cluster_->verdict());
+      }
       if (--left_ > 0) return;
     }
     finish();
-  }
-
-  /// Under the mutex.
-  void note_failure(const one& of) {
-    const bool is_refused = of.refusals > core::redlock::spare(cluster_->size());
-    reply_.what = is_refused ? status::invalid : status::unavailable;
-    reply_.text = std::to_string(of.answered.size()) + " of " + std::to_string(cluster_->size()) +
-                  " nodes that keep their state told, needed are " +
-                  std::to_string(cluster_->majority()) + of.trouble + of.refusal;
-    const auto verdict = cluster_->verdict();
-    if (verdict) return;
-    reply_.what = status_of(verdict.error());
-    reply_.text = verdict.error().message();
-    reply_.needs_operator = verdict.error().needs_operator();
   }
 
   void finish() { done_(std::move(reply_)); }
