@@ -39,6 +39,7 @@ struct opened {
   /// once a session was opened on it. From any thread.
   std::function<result<std::string>()> identity{};
   std::string life_directory;  ///< Where life locks of its sessions are; empty: it has none.
+  std::string no_life{};       ///< Why it has none, where others of its kind do; else empty.
   bool group_writable{};       ///< Files in life_directory are for the directory's group too.
   /// The longest ttl of a session, when the store has one of its own; never above core::ttl_max.
   std::optional<duration> ttl_limit{};
@@ -66,6 +67,14 @@ struct opened {
   /// The engine's part of store::diagnose().
   std::function<result<std::vector<finding>>()> diagnose;
 
+  /// Without one, sessions of this host end by their ttl, like those of others.
+  void keep_lives_in(result<std::string> directory) {
+    if (directory) {
+      life_directory = std::move(*directory);
+    } else {
+      no_life = directory.error().message();
+    }
+  }
   /// For engines that ask one server of several, for so long: a beat that is lost must not end a
   /// session, there has to be time for a second one.
   void need_time_for_two_beats(duration node_timeout) {

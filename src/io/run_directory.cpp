@@ -4,6 +4,8 @@
 #include "core/hexadecimal.hpp"
 #include "io/files.hpp"
 
+#include <holdfast/lock_name.hpp>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,10 +15,16 @@ namespace holdfast::io {
 
 namespace {
 
-std::string base_directory() {
+result<std::string> base_directory() {
   const char* given = std::getenv("HOLDFAST_RUN_DIRECTORY");
-  if (given != nullptr && given[0] == '/') return given;
-  if (::geteuid() == 0) return "/run/holdfast";
+  if (given != nullptr && given[0] == '/') return std::string(given);
+  if (given != nullptr && given[0] != '\0') {
+    return error(errc::invalid_argument,
+                 "HOLDFAST_RUN_DIRECTORY is " + lock_name(given).printable() +
+                     ", which would be another directory in every working directory; give an "
+                     "absolute path");
+  }
+  if (::geteuid() == 0) return std::string("/run/holdfast");
   const char* own = std::getenv("XDG_RUNTIME_DIR");
   struct stat s {};
   if (own != nullptr && own[0] == '/' && ::stat(own, &s) == 0) {
@@ -40,9 +48,10 @@ result<void> make_private(const std::string& path) {
 }  // namespace
 
 result<std::string> life_directory_of(const std::string& store) {
-  const std::string base = base_directory();
-  if (auto made = make_private(base); !made) return made.error();
-  const std::string path = base + "/life-" + core::hexadecimal(core::fnv1a(store));
+  const auto base = base_directory();
+  if (!base) return base.error();
+  if (auto made = make_private(*base); !made) return made.error();
+  const std::string path = *base + "/life-" + core::hexadecimal(core::fnv1a(store));
   if (auto made = make_private(path); !made) return made.error();
   return path;
 }

@@ -44,5 +44,14 @@ TEST_F(run_directory, one_that_others_may_write_to_is_refused) {
   EXPECT_NE(refused.error().message().find(base()), std::string::npos);
 }
 
+TEST_F(run_directory, one_without_an_absolute_path_is_refused_and_no_other_is_taken) {
+  ::setenv("HOLDFAST_RUN_DIRECTORY", "run", 1);
+  const auto refused = life_directory_of("redis://a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), errc::invalid_argument);
+  EXPECT_NE(refused.error().message().find("absolute path"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists("run"));
+}
+
 }  // namespace
 }  // namespace holdfast::io

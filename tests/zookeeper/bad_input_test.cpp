@@ -209,7 +209,7 @@ TEST_F(zookeeper_bad_input, a_server_that_takes_no_more_connections_is_told_as_s
   auto m = first.eventually_join();
   client second(where);
   expect(second.await(status::unavailable), "maxClientCnxns");
-  const auto found = engines::zookeeper::diagnose(second.servers, {});
+  const auto found = engines::zookeeper::diagnose(second.servers);
   ASSERT_TRUE(found);
   std::string servers_told;
   for (const finding& f : *found) {

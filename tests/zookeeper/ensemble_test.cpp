@@ -130,7 +130,7 @@ TEST(zookeeper_ensemble, a_server_that_serves_reads_only_is_no_good_one) {
       eventually([&] { return s.at(2).ask("srvr").find("read-only") != std::string::npos; }));
   EXPECT_NE(m.beat().what, status::ok);
   EXPECT_NE(c.ask().list().what, status::ok);
-  const auto found = engines::zookeeper::diagnose(c.servers, {});
+  const auto found = engines::zookeeper::diagnose(c.servers);
   ASSERT_TRUE(found);
   for (const auto& f : *found) {
     EXPECT_FALSE(f.subject == "server" && f.severity == finding::level::good) << f.text;

@@ -38,8 +38,7 @@ result<opened> open_etcd(const core::store_url& url, missing) {
   o.counts_beats = false;
   o.url = s->url;
   o.need_time_for_two_beats(s->node_timeout);
-  // Without one, sessions of this host end by their ttl, like those of others.
-  if (auto lives = io::life_directory_of(life_name_of(*s))) o.life_directory = std::move(*lives);
+  o.keep_lives_in(io::life_directory_of(life_name_of(*s)));
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();
   // It keeps the engine, not the servers alone: the engine ends them.

@@ -53,7 +53,7 @@ finding about_replicas(const master& m, const master::picture& p) {
 
 }  // namespace
 
-result<std::vector<finding>> diagnose(master& m, const std::string& no_life) {
+result<std::vector<finding>> diagnose(master& m) {
   const auto p = m.look();
   std::vector<finding> all;
   const std::string node = "redis node " + m.set().node.text();
@@ -63,10 +63,6 @@ result<std::vector<finding>> diagnose(master& m, const std::string& no_life) {
     all.push_back({level::good, "server",
                    node + ": Redis " + p.server->version + ", grants locks; max_ttl " +
                        print_duration(p.max_ttl)});
-  }
-  if (!no_life.empty()) {
-    all.push_back({level::warning, "life locks",
-                   "a session that crashed here is followed only after its ttl: " + no_life});
   }
   if (!p.server) return all;
   all.push_back(about_persistence(p));

@@ -11,8 +11,7 @@
 namespace holdfast::engines::redis {
 
 /// The engine's part of store::diagnose(): what an operator should know or change. Waits for the
-/// server, as long as an operation would. `no_life`: why sessions here have no life locks, or
-/// empty.
-result<std::vector<finding>> diagnose(master& m, const std::string& no_life);
+/// server, as long as an operation would.
+result<std::vector<finding>> diagnose(master& m);
 
 }  // namespace holdfast::engines::redis

@@ -37,17 +37,15 @@ result<opened> open_redis(const core::store_url& url, missing) {
     return names ? result<std::string>("redis/" + *names + at) : names;
   };
   o.ttl_limit = s->max_ttl;
-  const auto life = io::life_directory_of(s->identity);
-  if (life) o.life_directory = *life;
+  o.keep_lives_in(io::life_directory_of(s->identity));
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();
   // It keeps the engine, not its server alone: the engine ends it.
-  const std::string no_life = life ? std::string() : life.error().message();
   o.promise =
       "exclusive, shared and permits(n) locks, first come first served, with tokens that grow for "
       "ever. While the one server is away nothing is granted, and holders stop when their leases "
       "end; after it lost writes it grants nothing for max_ttl. Its clock decides nothing";
-  o.diagnose = [kept = *engine, no_life] { return diagnose(*kept->server(), no_life); };
+  o.diagnose = [kept = *engine] { return diagnose(*kept->server()); };
   o.loop = (*engine)->server()->shared_loop();
   o.engine = std::move(*engine);
   return o;

@@ -59,8 +59,7 @@ void judge_servers(const inspection& seen, findings& all) {
 
 }  // namespace
 
-result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e,
-                                      const std::string& no_life) {
+result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e) {
   const auto seen = inspect(e);
   findings all;
   judge_servers(seen, all);
@@ -71,10 +70,6 @@ result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e,
     all.push_back({level::warning, "access",
                    "the URL names no user: whoever reaches the servers can end sessions and "
                    "locks; see docs/zookeeper.md"});
-  }
-  if (!no_life.empty()) {
-    all.push_back({level::warning, "life locks",
-                   "a session that crashed here is followed only after its ttl: " + no_life});
   }
   all.push_back({level::good, "clocks",
                  "no clock, no session and no ephemeral node of ZooKeeper decides anything: "

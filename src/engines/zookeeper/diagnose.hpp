@@ -11,10 +11,8 @@
 
 namespace holdfast::engines::zookeeper {
 
-/// What `holdfast doctor` says of the ensemble. Waits at most a few node timeouts. `no_life`: why
-/// there are no life locks; empty: there are.
-result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e,
-                                      const std::string& no_life);
+/// What `holdfast doctor` says of the ensemble. Waits at most a few node timeouts.
+result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e);
 
 /// How long an ensemble is silent whose leader is lost, by what the servers tell of themselves.
 /// Waits at most a few node timeouts.

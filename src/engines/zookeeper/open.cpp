@@ -39,18 +39,16 @@ result<opened> open_zookeeper(const core::store_url& url, missing) {
     auto names = io::server_names(servers);
     return names ? result<std::string>("zookeeper/" + *names + at) : names;
   };
-  const auto life = io::life_directory_of(s->identity);
-  if (life) o.life_directory = *life;
+  o.keep_lives_in(io::life_directory_of(s->identity));
   auto engine = engine_for(std::move(*s));
   if (!engine) return engine.error();
   // It keeps the engine, not the servers alone: the engine ends them.
-  const std::string no_life = life ? std::string() : life.error().message();
   o.promise =
       "exclusive, shared and permits(n) locks, first come first served, with tokens that grow "
       "until an older copy of the data is restored. Any majority of the servers suffices; none of "
       "their clocks and sessions decides anything";
   o.longest_failover = [kept = *engine] { return longest_failover(kept->servers()); };
-  o.diagnose = [kept = *engine, no_life] { return diagnose(kept->servers(), no_life); };
+  o.diagnose = [kept = *engine] { return diagnose(kept->servers()); };
   o.loop = (*engine)->servers()->shared_loop();
   o.engine = std::move(*engine);
   return o;
