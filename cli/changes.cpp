@@ -1,6 +1,7 @@
 #include "cli/changes.hpp"
 
 #include <map>
+#include <set>
 #include <tuple>
 
 namespace holdfast::cli {
@@ -19,6 +20,14 @@ std::map<entry_key, entry_info> entries_of(const snapshot& s) {
   return found;
 }
 
+std::set<session_id> denied_in(const snapshot& s) {
+  std::set<session_id> found;
+  for (const session_info& one : s.sessions) {
+    if (one.denied) found.insert(one.id);
+  }
+  return found;
+}
+
 }  // namespace
 
 const char* name_of(change::kind k) noexcept {
@@ -27,6 +36,8 @@ const char* name_of(change::kind k) noexcept {
       return "waiting";
     case change::kind::acquired:
       return "acquired";
+    case change::kind::denied:
+      return "denied";
     case change::kind::released:
       return "released";
     case change::kind::gone:
@@ -38,6 +49,8 @@ const char* name_of(change::kind k) noexcept {
 std::vector<change> changes_between(const snapshot& before, const snapshot& after) {
   const auto old_entries = entries_of(before);
   const auto new_entries = entries_of(after);
+  const auto then_denied = denied_in(before);
+  const auto now_denied = denied_in(after);
   std::vector<change> found;
   for (const auto& [k, e] : old_entries) {
     if (new_entries.contains(k)) continue;
@@ -51,6 +64,9 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
       found.push_back({change::kind::acquired, lock_name(std::get<0>(k)), e});
     } else if (was == old_entries.end()) {
       found.push_back({change::kind::waiting, lock_name(std::get<0>(k)), e});
+    }
+    if (now_denied.contains(e.owner) && !then_denied.contains(e.owner)) {
+      found.push_back({change::kind::denied, lock_name(std::get<0>(k)), e});
     }
   }
   return found;

@@ -12,6 +12,7 @@ struct change {
   enum class kind {
     waiting,   ///< Somebody queued.
     acquired,  ///< An entry is a holder that was none.
+    denied,    ///< An operator ended its session: a holder's lock falls with its ttl.
     released,  ///< A holder is no longer there, however that came.
     gone,      ///< Somebody who waited is no longer there.
   };

@@ -200,6 +200,10 @@ std::string who(const owner_info& owner) {
   return harmless(text);
 }
 
+std::string denial_of(const session_info& s) {
+  return fmt::format("by {}: {}", harmless(s.denied_by), harmless(s.denied_why));
+}
+
 std::string owner_of(const entry_info& e, const snapshot& all) {
   const auto at = std::find_if(all.sessions.begin(), all.sessions.end(),
                                [&](const session_info& s) { return s.id == e.owner; });

@@ -68,6 +68,8 @@ std::string counted(std::size_t n, const char* what);
 
 /// "host:pid program (label)".
 std::string who(const owner_info& owner);
+/// Of a denied session: "by root@host: stuck".
+std::string denial_of(const session_info& s);
 /// The same for an entry's owner, and what is to be known of it: that it is dead, or denied.
 std::string owner_of(const entry_info& e, const snapshot& all);
 /// The token in decimal; "none" on a store that gives none.

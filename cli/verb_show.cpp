@@ -15,7 +15,7 @@ std::string session_text(const session_info& s) {
       "life      {}\n",
       s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened), beats, s.locks, name_of(s.alive));
   if (s.denied) {
-    text += fmt::format("denied    by {}: {}\n", harmless(s.denied_by), harmless(s.denied_why));
+    text += fmt::format("denied    {}\n", denial_of(s));
   }
   return text;
 }

@@ -23,7 +23,7 @@ std::string line_of(const char* what, const lock_name& name, const entry_info& e
   return line + "\n";
 }
 
-int print_picture(const std::string& url, const snapshot& all, bool json) {
+int print_snapshot(const std::string& url, const snapshot& all, bool json) {
   if (json) {
     auto head = json_head(url);
     head["event"] = "snapshot";
@@ -44,13 +44,23 @@ int print_picture(const std::string& url, const snapshot& all, bool json) {
 }
 
 int print_change(const change& c, const snapshot& all, bool json) {
-  if (!json) return print(line_of(name_of(c.what), c.name, c.entry, all));
+  const session_info* denied =
+      c.what == change::kind::denied ? find_session(all, c.entry.owner) : nullptr;
+  if (!json) {
+    std::string line = line_of(name_of(c.what), c.name, c.entry, all);
+    if (denied != nullptr) line.insert(line.size() - 1, "  " + denial_of(*denied));
+    return print(line);
+  }
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   nlohmann::ordered_json line{{"version", json_version},
                               {"event", name_of(c.what)},
                               {"time", std::chrono::duration<double>(now).count()},
                               {"name", c.name.str()}};
   line.update(json_of(c.entry, all));
+  if (denied != nullptr) {
+    line["denied_by"] = denied->denied_by;
+    line["denied_why"] = denied->denied_why;
+  }
   return print(json_line(line), report(true));
 }
 
@@ -75,7 +85,7 @@ int follow(store& st, bool json, const report& out) {
     const bool anew = away.ends() || !before || before->lacks.empty() != now->lacks.empty();
     if (anew) warn_of_gaps(st.url(), *now, out);
     const int code =
-        anew ? print_picture(st.url(), *now, json) : print_changes(*before, *now, json);
+        anew ? print_snapshot(st.url(), *now, json) : print_changes(*before, *now, json);
     if (code != 0) return code;
     before = std::move(*now);
     // To ask whether anything has changed takes as long as to look.

@@ -99,8 +99,13 @@ print(a["session"])' "$output" >id
 @test "deny says when it is free, and the command is stopped with 76" {
   in_background run x --ttl 3s -- sh -c ': >held; sleep 60'
   until_true test -e held
+  timeout 60 "$HOLDFAST" watch >seen 3>&- &
+  watcher=$!
+  until_true grep -q held seen
   expect 0 holdfast deny x --why 'a test'
   [[ $output == *"free within"* ]]
+  until_true grep -q 'denied .*"x".* by .*: a test$' seen
+  kill $watcher
   code=0
   wait $pid || code=$?
   [[ $code == 76 ]]
