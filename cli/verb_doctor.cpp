@@ -78,9 +78,11 @@ void add_settings(diagnosis& d, const settings& s) {
 
 /// What the other verbs answer on a store that was opened and has a fault: findings have no code.
 int code_of_fault(store& st, const settings& s) {
-  const auto all = st.list();
-  if (all) return to_int(exit_code::unavailable);
-  return fault_of(s, all.error(), {key::store}, "store").code;
+  const auto code_of = [&](const error& e) { return fault_of(s, e, {key::store}, "store").code; };
+  if (const auto all = st.list(); !all) return code_of(all.error());
+  // What keeps sessions out need not hinder a look.
+  if (const auto kept = st.advise_ttl({}); !kept) return code_of(kept.error());
+  return to_int(exit_code::unavailable);
 }
 
 /// A store that cannot be looked at is a finding like others: the rest is looked at all the same.

@@ -101,9 +101,10 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
               : "; that of one that crashed on this host at once, to whoever waits on this host";
   const auto fits = store->fitting(ttl);
   if (!fits || ttl > measured->limit) {
-    text += ". No session is opened with it: " +
-            (fits ? why_refused(store, ttl, measured->limit) : fits.error().message());
-    return finding{finding::level::fault, "ttl", std::move(text)};
+    const std::string why =
+        fits ? why_refused(store, ttl, measured->limit) : fits.error().message();
+    return finding{finding::level::fault, "ttl",
+                   "no session is opened with " + print_duration(ttl) + ": " + why + "; " + text};
   }
   if (ttl >= least) return finding{finding::level::good, "ttl", std::move(text)};
   text += ". This ttl may lose locks that nobody wanted to lose: take " + print_duration(least) +

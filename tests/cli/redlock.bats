@@ -195,7 +195,7 @@ refuse_writes() {
   expect 0 holdfast doctor --store "$at&ttl=5s"
   says 'With a ttl of 5s'
   HOLDFAST_TTL=25s expect 64 holdfast doctor
-  says fault 'No session is opened with it: the store takes 20s at most' \
+  says fault 'no session is opened with 25s: the store takes 20s at most' \
     'holdfast redlock recover --max-ttl 25s, see'
   expect 0 holdfast run x --ttl 15s -- true
   expect 0 holdfast doctor --store "$at&max_ttl=30s"

@@ -31,7 +31,7 @@ load redlock_servers
   expect 64 holdfast redlock status --json --store "$high"
   json "assert (a['trouble'], a['votes']) == ('invalid_argument', 5), a"
   expect 64 holdfast doctor --store "$high"
-  says fault 'No session is opened with it' 'at most, its max_ttl' "$raise"
+  says fault 'no session is opened with' 'at most, its max_ttl' "$raise"
   printf 'store = "%s"\n' "$high" >c.toml
   unset HOLDFAST_STORE
   HOLDFAST_CONFIG=$PWD/c.toml expect 78 holdfast doctor
@@ -40,6 +40,15 @@ load redlock_servers
   expect 0 holdfast redlock recover --yes --max-ttl 20s --store "$high"
   expect 0 holdfast redlock status --store "$high"
   expect 0 holdfast doctor --store "$high"
+}
+
+@test "doctor has the exit code of run where a session is refused, and a look is not" {
+  initialised
+  other="redlock://${nodes%,*}?$patient"
+  expect 0 holdfast ls --store "$other"
+  expect 64 holdfast run x --store "$other" -- true
+  expect 64 holdfast doctor --store "$other"
+  says fault 'another list of nodes'
 }
 
 @test "a shorter max_ttl is refused while sessions with a longer ttl are there" {
