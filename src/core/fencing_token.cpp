@@ -90,7 +90,8 @@ result<void> fencing_token::check() const {
   if (value.value == 0) {
     return error(errc::invalid_argument,
                  "token 0 of " + from.printable() +
-                     " fences nothing: it is of a store that gives no tokens (tokens=off)");
+                     " fences nothing: every token is above 0; a store that gives none "
+                     "(tokens=off) shows 0");
   }
   if (value > token_max) {
     return error(errc::invalid_argument, "token " + std::to_string(value.value) + " of " +

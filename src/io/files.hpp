@@ -50,11 +50,16 @@ result<std::string> path_of(int fd);
 /// The names in it, without "." and "..", sorted.
 result<std::vector<std::string>> names_in(int directory, std::string_view path);
 
+/// Of what is in a directory, for messages.
+inline std::string path_in(const std::string& directory, std::string_view name) {
+  return (directory == "/" ? std::string() : directory) + "/" + std::string(name);
+}
+
 /// A directory and its path, for messages.
 struct place {
   int directory{-1};
   std::string path;
-  std::string at(std::string_view name) const { return path + "/" + std::string(name); }
+  std::string at(std::string_view name) const { return path_in(path, name); }
 };
 
 /// An existing regular file for reading and writing; nothing when there is none. Another kind of

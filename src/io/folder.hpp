@@ -1,5 +1,7 @@
 #pragma once
 
+#include "io/files.hpp"
+
 #include <holdfast/error.hpp>
 
 #include <cstddef>
@@ -70,7 +72,7 @@ class folder {
 
   /// For messages.
   const std::string& path() const noexcept { return path_; }
-  std::string at(std::string_view name) const { return path_ + "/" + std::string(name); }
+  std::string at(std::string_view name) const { return path_in(path_, name); }
 
  protected:
   explicit folder(std::string path) : path_(std::move(path)) {}

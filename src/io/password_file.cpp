@@ -23,8 +23,7 @@ result<std::string> password_in(const std::string& path) {
   const std::string directory = file.parent_path().string();
   const auto opened = open_directory(directory);
   if (!opened) return wrong("the URL's password_file: " + opened.error().message());
-  const auto text =
-      read_text({opened->get(), directory == "/" ? "" : directory}, file.filename().c_str(), 4096);
+  const auto text = read_text({opened->get(), directory}, file.filename().c_str(), 4096);
   if (!text) return wrong("the URL's password_file: " + text.error().message());
   if (!*text) return wrong("the URL's password_file " + path + " is not there");
   std::string password = **text;

@@ -271,6 +271,7 @@ TEST_F(floor_of_processes, bad_urls_and_places_are_refused_by_name) {
   fails("file:relative", errc::invalid_argument, "absolute");
   fails("file:" + at_.path() + "/", errc::invalid_argument, "directory");
   fails("file:" + at_.path() + "/none/fence", errc::unavailable, "/none");
+  fails("file:/tmp", errc::unavailable, " /tmp");
   fails("file:/proc/fence", errc::unsupported, "proc");
   EXPECT_EQ(code(fence::open(url_, "")), errc::invalid_argument);
   EXPECT_EQ(code(fence::open(url_, "a\nb")), errc::invalid_argument);
