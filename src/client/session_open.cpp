@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t lives_looked_at = 256;
 
-/// How long what somebody had sent before he died may be on its way to a server. Until then each
+/// How long what somebody sent before dying may be on its way to a server. Until then each
 /// session that is opened on this host asks for it.
 constexpr duration on_its_way_most = std::chrono::seconds{10};
 

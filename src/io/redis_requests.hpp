@@ -100,7 +100,7 @@ class redis_requests {
   static constexpr std::uint8_t no_line = line_count;
   struct queue {
     time_point latest{time_point::min()};  ///< The deadline of its last command.
-    std::uint64_t looked{0};               ///< Before this number nobody here waits for his.
+    std::uint64_t looked{0};               ///< Before this number nobody here waits.
   };
 
   redis_request* waiting(std::uint64_t number) noexcept;

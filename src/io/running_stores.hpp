@@ -14,7 +14,7 @@
 namespace holdfast::io {
 
 /// The engines of this process by the URL of their store and the password: whoever opens the same
-/// store gets the same engine, but nobody one that logs in by another password than his own. One is
+/// store gets the same engine, and nobody one that logs in by another password. One is
 /// forgotten when its last user is gone. Declare it `constinit` at namespace scope.
 ///
 /// Thread safety: get() from any thread.

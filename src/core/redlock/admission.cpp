@@ -25,7 +25,7 @@ duration catch_up_most(duration timeout) noexcept {
   return std::max(catch_up_first * timeout, admission::catch_up_long);
 }
 
-/// Between two looks at a node that only an operator brings back: nothing else tells when he did.
+/// Between two looks at a node that only an operator brings back: nothing else tells when that was.
 constexpr duration lost_pause = 1s;
 
 /// Between two connections to a node that is refused.

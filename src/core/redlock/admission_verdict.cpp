@@ -82,8 +82,8 @@ std::string admission::explain_wait(node_index i, time_point now) const {
   return explain_unseen(i, left);
 }
 
-/// Whoever was served before may be the very one who holds something: what a newcomer may assume is
-/// nothing for him, and a restart of another node could cost him his lock.
+/// Whoever was served before may be the very one who holds something: what a newcomer may assume
+/// does not hold there, and a restart of another node could cost that lock.
 std::string admission::explain_unseen(node_index i, const std::string& left) const {
   const auto replaces = [this](const node_state& n) {
     const auto is = sights_.process_at(n.facts.address);

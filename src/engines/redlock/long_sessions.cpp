@@ -19,8 +19,8 @@ struct long_sessions {
   duration longest{};
 };
 
-/// Those with a ttl above `max_ttl`. Who holds with one has a record of his session, unless he uses
-/// no tokens or another program. The error says why it cannot be seen.
+/// Those with a ttl above `max_ttl`. Who holds with one has a record of the session, except without
+/// tokens, or in another program. The error says why it cannot be seen.
 result<long_sessions> look_for_long_sessions(const std::shared_ptr<cluster>& c, duration max_ttl) {
   const auto seen = std::make_shared<core::listing>();
   const auto done = std::make_shared<io::latch>();
