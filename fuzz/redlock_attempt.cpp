@@ -21,6 +21,7 @@ class run {
   explicit run(fuzz::bytes in) : in_(in) {}
 
   void all() {
+    for_each(asked_, [&](node_index i) { machine_.carried(i, 1, 1); });
     follow(machine_.start(now_));
     while (!in_.empty()) event();
     // Whatever was lost, the timeout ends it, or the one of a raise that was begun late.

@@ -3,6 +3,7 @@
 #include "sim/redlock/client.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::sim::redlock {
 
@@ -43,17 +44,36 @@ void contender::stop() {
 
 void contender::begin() {
   if (stopped_) return;
-  const scenario& s = of_.of().setup;
-  value_ = of_.of().fresh();
-  began_ = of_.of().judge.begin(lock_);
+  world& w = of_.of();
+  value_ = w.fresh();
+  began_ = w.judge.begin(lock_);
   settled_ = there_ = {};
-  epoch_ = of_.nodes().epoch();
+  ballots_ = now_voting();
+  if (w.healed() || !w.dice.chance(w.setup.stale)) return ask_all();
+  // A thread may stand still here while others go on, and connections are replaced.
+  const duration late = w.dice.between(duration{}, w.setup.ttl);
+  of_.post(w.time.now() + late, [this, turn = turn_] {
+    if (turn_ == turn && !stopped_) ask_all();
+  });
+}
+
+contender::ballots contender::now_voting() const {
+  ballots b;
+  b.voters = of_.nodes().voters();
+  rl::for_each(b.voters, [&](node_index i) {
+    b.with[i] = of_.nodes().ballot_of(i);
+    b.connections[i] = of_.connection(i);
+  });
+  return b;
+}
+
+void contender::ask_all() {
+  const scenario& s = of_.of().setup;
   last_sent_ = of_.local();
   if (!of_.of().healed() && of_.of().dice.chance(s.splits)) split();
-  const node_set voters = of_.nodes().voters();
-  round_.emplace(rl::attempt::config{of_.of().nodes(), of_.ttl(), s.node_timeout, s.tokens}, voters,
-                 last_sent_);
-  rl::for_each(voters, [&](node_index i) { send_acquire(i); });
+  round_.emplace(rl::attempt::config{of_.of().nodes(), of_.ttl(), s.node_timeout, s.tokens},
+                 ballots_.voters, last_sent_);
+  rl::for_each(ballots_.voters, [&](node_index i) { send_acquire(i); });
   follow(round_->start(of_.local()));
 }
 
@@ -71,13 +91,14 @@ void contender::split() {
 
 void contender::send_acquire(node_index i) {
   carried_[i] = of_.connection(i);
+  round_->carried(i, ballots_.connections[i], carried_[i]);
   world& w = of_.of();
   node::acquisition a;
   a.lock = lock_;
   a.session = of_.session();
   a.value = value_;
   a.ttl = in_ms(of_.ttl());
-  a.with = of_.nodes().ballot_of(i);
+  a.with = ballots_.with[i];
   of_.ask(
       i, of_.ttl(),
       [a, &w](world::host& h) {
@@ -98,8 +119,10 @@ void contender::acquired(node_index i, const node::answer* a) {
   if (a != nullptr) {
     settled_.add(i);
     v = vote_of(*a);
-    const bool votes = of_.nodes().voters().has(i);
+    // A plain SET brings no TIME with which the node could be found out.
+    const bool votes = !of_.of().setup.tokens || of_.nodes().voters().has(i);
     if (v.what == rl::vote::granted && !votes) v = rl::node_vote::of(fault::not_admitted);
+    v = round_->counted(i, v);
     if (v.why == fault::session_missing) of_.nodes().session_missing(i);
     const bool doubt = v.why != fault::none && rl::action_on(v.why).look_again;
     if (doubt && of_.nodes().intact().has(i)) of_.nodes().doubted(i);
@@ -109,13 +132,10 @@ void contender::acquired(node_index i, const node::answer* a) {
   if (held_ && v.what == rl::vote::granted) of_.held().granted_late(*held_, i);
 }
 
-void contender::send_raise(node_index i) {
-  const token to = round_->chosen();
-  node::ballot with = of_.nodes().ballot_of(i);
-  with.epoch = epoch_;
+contender::step contender::raise(node_index i, token to) {
   of_.ask(
       i, of_.ttl(),
-      [with, to, lock = lock_, value = value_](world::host& h) {
+      [with = ballots_.with[i], to, lock = lock_, value = value_](world::host& h) {
         return h.server.raise(lock, value, to.value, with);
       },
       [this, i, to, turn = turn_](const node::answer* a, std::uint64_t) {
@@ -123,10 +143,30 @@ void contender::send_raise(node_index i) {
         const auto v = a == nullptr ? rl::node_vote::of(fault::silent) : vote_of(*a);
         follow(round_->raised(i, to, v, of_.local()));
       });
+  return round_->raise_carried(i, to, of_.connection(i), of_.local());
 }
 
-void contender::follow(const step& s) {
-  rl::for_each(s.raise, [&](node_index i) { send_raise(i); });
+void contender::raise_later(node_index i, token to) {
+  world& w = of_.of();
+  of_.post(w.time.now() + w.dice.between(duration{}, w.setup.node_timeout),
+           [this, i, to, turn = turn_] {
+             if (turn_ == turn && !round_->decided()) follow(raise(i, to));
+           });
+}
+
+void contender::follow(step s) {
+  world& w = of_.of();
+  while (!s.decided && !s.raise.empty()) {
+    const token to = round_->chosen();
+    rl::for_each(std::exchange(s.raise, {}), [&](node_index i) {
+      if (!w.healed() && w.dice.chance(w.setup.late_raises)) return raise_later(i, to);
+      const step more = raise(i, to);
+      s.decided = s.decided || more.decided;
+      s.release = s.release | more.release;
+      s.raise = s.raise | more.raise;
+      s.wake = more.wake;
+    });
+  }
   if (s.decided) {
     pause_.measured(of_.local() - round_->sent());
     if (round_->current() == rl::attempt::state::held) return hold();

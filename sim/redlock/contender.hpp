@@ -4,6 +4,7 @@
 #include "core/redlock/attempt.hpp"
 #include "core/redlock/owed_release.hpp"
 #include "core/redlock/pause.hpp"
+#include "core/redlock/per_node.hpp"
 #include "core/redlock/renewal.hpp"
 #include "sim/redlock/node.hpp"
 #include "sim/redlock/oracle.hpp"
@@ -54,12 +55,21 @@ class contender {
  private:
   struct debt;
   using step = core::redlock::attempt::step;
+  /// Who votes, and on which connections that was found out: what all requests are made from.
+  struct ballots {
+    node_set voters{};
+    core::redlock::per_node<node::ballot> with{};
+    core::redlock::per_node<std::uint64_t> connections{};
+  };
   void begin();
+  ballots now_voting() const;
+  void ask_all();
   void split();
   void send_acquire(node_index i);
   void acquired(node_index i, const node::answer* a);
-  void send_raise(node_index i);
-  void follow(const step& s);
+  step raise(node_index i, token to);
+  void raise_later(node_index i, token to);
+  void follow(step s);
   void hold();
   void give_up();
   void release(node_set to);
@@ -70,7 +80,7 @@ class contender {
   std::uint32_t lock_;
   std::uint64_t value_{};
   std::uint64_t turn_{};  ///< Timers and answers of an earlier attempt are ignored.
-  std::uint64_t epoch_{};
+  ballots ballots_{};
   std::optional<core::redlock::attempt> round_{};
   std::optional<core::lease> own_{};
   std::optional<core::redlock::renewal::handle> held_{};

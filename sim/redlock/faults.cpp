@@ -135,6 +135,20 @@ void world::restore_backup_of(rl::node_index i) {
   end_life(i);
 }
 
+/// What was sealed for a rejoin has forgotten it just after.
+void world::unseal(rl::node_index rejoined) {
+  const auto other =
+      static_cast<rl::node_index>((rejoined + 1 + dice.index(hosts_.size() - 1)) % hosts_.size());
+  time.at(time.now() + dice.between(0ms, 3ms), [this, other] {
+    host& h = at(other);
+    if (healed_ || !may_lose(h, true)) return;
+    h.server.restore(h.older.back());
+    events.note(time.now(), "restored from before its seal", other);
+    h.lost = true;
+    end_life(other);
+  });
+}
+
 /// A loss just after a grant, while its answer is under way, is what the rejoin is made for.
 void world::granted_by(host& h) {
   if (healed_ || !dice.chance(setup.hits)) return;

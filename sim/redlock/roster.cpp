@@ -180,8 +180,9 @@ void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done
 void roster::seal(const rl::seal& s) {
   of_.ask(
       s.node, of_.of().setup.node_timeout,
-      [s](world::host& h) {
+      [s, &w = of_.of()](world::host& h) {
         h.server.load_scripts();
+        w.sealing(h);
         const node::answer a = h.server.seal(s.nonce, s.epoch);
         world::note_record(h);
         return a;

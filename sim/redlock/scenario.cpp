@@ -179,6 +179,38 @@ void add_mixtures(std::vector<scenario>& all) {
                  .recovers = 1s});
 }
 
+/// Requests that leave over another connection than the one that their node was judged on, or that
+/// carried what came before. `unsealed` restores durable nodes: only its tokens are promised.
+void add_replaced_connections(std::vector<scenario>& all) {
+  all.push_back({.name = "stale",
+                 .about = "no tokens, and requests that leave long after who votes was read",
+                 .tokens = false,
+                 .hold_most = 300ms,
+                 .reset = 10'000,
+                 .hits = 20'000,
+                 .stale = 300'000,
+                 .losses = 500ms,
+                 .cuts = 500ms,
+                 .crashes = 2s});
+  all.push_back({.name = "unsealed",
+                 .about = "durable nodes that forget a seal, while raises are late",
+                 .clients = 2,
+                 .locks = 1,
+                 .ttl = 150ms,
+                 .node_timeout = 90ms,
+                 .length = 5s,
+                 .hold_most = 20ms,
+                 .way_most = 3ms,
+                 .reset = 50'000,
+                 .hits = 300'000,
+                 .splits = 20'000,
+                 .late_raises = 900'000,
+                 .unseals = 500'000,
+                 .durable = 3,
+                 .backups = 500ms,
+                 .exclusive = false});
+}
+
 /// More than exclusion is promised for: only the tokens are.
 void add_beyond_exclusion(std::vector<scenario>& all) {
   all.push_back({.name = "backups",
@@ -233,6 +265,7 @@ std::vector<scenario> all_scenarios() {
   add_records(all);
   add_changes(all);
   add_mixtures(all);
+  add_replaced_connections(all);
   add_beyond_exclusion(all);
   return all;
 }

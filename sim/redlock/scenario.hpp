@@ -31,7 +31,10 @@ struct scenario {
   int reset{};   ///< The connection breaks; what was sent may still be read, late.
   int hits{};    ///< Of grants: the node loses its state just after.
   int splits{};  ///< Of attempts: one node is reached at once, one late, the others long after.
-  int forget{};  ///< The node forgets the cached counter of a lock.
+  int stale{};   ///< Of attempts: who votes was read up to a ttl before they are sent.
+  int late_raises{};  ///< Of raises: they are sent up to a node timeout after they are wanted.
+  int unseals{};  ///< Of rejoins: another node then has what it had before it was sealed for it.
+  int forget{};   ///< The node forgets the cached counter of a lock.
   int disk_failures{};  ///< Of attempts to keep notes.
 
   int durable{};          ///< So many nodes sync every write.

@@ -122,7 +122,10 @@ void world::wrote(host& h, const std::optional<node_record>& before) {
                    " is put out, and nothing happened to it");
   }
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
-  if (h.lost) ++rejoins_;
+  if (h.lost) {
+    ++rejoins_;
+    if (!healed_ && dice.chance(setup.unseals)) unseal(static_cast<rl::node_index>(&h - &at(0)));
+  }
   events.note(time.now(), "rejoined: node, epoch, floor", &h - hosts_.data(),
               static_cast<std::int64_t>(record->epoch), static_cast<std::int64_t>(record->floor));
   h.lost = false;

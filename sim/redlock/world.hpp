@@ -69,6 +69,10 @@ class world {
   duration way();
   /// A node's record was written: it may have rejoined.
   void wrote(host& h, const std::optional<node_record>& before);
+  /// A node is about to be sealed: it may come back without that.
+  void sealing(host& h) {
+    if (setup.unseals > 0) keep_older(h);
+  }
   /// A node's record may have another nonce or epoch.
   static void note_record(host& h) {
     if (h.server.record()) h.recorded.emplace(h.server.record()->nonce, h.server.record()->epoch);
@@ -114,6 +118,7 @@ class world {
   void lose_majority();
   void restart_durable();
   void restore_backup();
+  void unseal(core::redlock::node_index rejoined);
   void unload_scripts();
   void change_persistence();
   void hang_disk();

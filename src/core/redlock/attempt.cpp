@@ -28,12 +28,25 @@ time_point attempt::until() const noexcept { return counts_from_ + usable(config
 
 attempt::step attempt::start(time_point now) { return decide(now); }
 
+void attempt::carried(node_index i, std::uint64_t judged, std::uint64_t by) {
+  carriers_[i] = by;
+  as_judged_.remove(i);
+  if (by != 0 && by == judged) as_judged_.add(i);
+}
+
+node_vote attempt::counted(node_index i, const node_vote& v) const noexcept {
+  if (v.what != vote::granted) return v;
+  const bool judged = as_judged_.has(i) || !active.judged_connection_only;
+  if (!judged) return node_vote::of(fault::connection_lost);
+  // What no token can be is no vote.
+  const bool wild = config_.tokens && (v.counter == 0 || v.counter > token_max.value);
+  return wild ? node_vote::of(fault::garbled) : v;
+}
+
 attempt::step attempt::answered(node_index i, const node_vote& v, time_point now) {
   if (!asked_.has(i) || answered_.has(i)) return rest();
   answered_.add(i);
-  // What no token can be is no vote.
-  const bool wild = config_.tokens && (v.counter == 0 || v.counter > token_max.value);
-  votes_[i] = v.what == vote::granted && wild ? node_vote::of(fault::garbled) : v;
+  votes_[i] = counted(i, v);
   if (v.what == vote::taken) taken_.add(i);
   if (votes_[i].what == vote::granted) {
     granted_.add(i);
@@ -41,6 +54,12 @@ attempt::step attempt::answered(node_index i, const node_vote& v, time_point now
     if (late && !active.late_counter_never_counts) confirmed_.add(i);
   }
   return decide(now);
+}
+
+attempt::step attempt::raise_carried(node_index i, token to, std::uint64_t by, time_point now) {
+  const bool same = by != 0 && by == carriers_[i];
+  if (same || !active.raise_on_same_connection) return rest();
+  return raised(i, to, node_vote::of(fault::unreachable), now);
 }
 
 attempt::step attempt::raised(node_index i, token to, const node_vote& v, time_point now) {

@@ -36,6 +36,10 @@ namespace holdfast::core::redlock {
 /// A value is never used for two attempts, so an answer can only be this attempt's. All requests
 /// carry one epoch: votes of different epochs never make one majority.
 ///
+/// A node is judged on one connection, and only what that one carries counts: behind another there
+/// may be another process, which lost its state. The numbers of connections are the caller's, zero
+/// is none.
+///
 /// Thread safety: none; one owner.
 class attempt {
  public:
@@ -61,8 +65,16 @@ class attempt {
 
   /// Once, before any answer: decides at once when `asked` is no majority.
   step start(time_point now);
+  /// `by` carries the acquire of node `i`, which was judged on the connection `judged`; before its
+  /// answer is told. Without this no grant of the node counts.
+  void carried(node_index i, std::uint64_t judged, std::uint64_t by);
   /// The answer of the acquire, whatever became of it. At most one per node counts.
   step answered(node_index i, const node_vote& v, time_point now);
+  /// What an answer of the acquire is worth, also one that comes after answered() was told of none.
+  node_vote counted(node_index i, const node_vote& v) const noexcept;
+  /// `by` carries a raise to `to`. On another connection than the acquire's the key may be one that
+  /// was restored: then it is not done there, whatever the answer says.
+  step raise_carried(node_index i, token to, std::uint64_t by, time_point now);
   /// The answer of a raise to `to`.
   step raised(node_index i, token to, const node_vote& v, time_point now);
   step tick(time_point now);
@@ -89,6 +101,8 @@ class attempt {
   static constexpr std::string_view endless_key =
       "that key has no ttl: it is no lock of a Redlock client, and stays until somebody deletes it";
   const node_vote& vote_of(node_index i) const noexcept { return votes_[i]; }
+  /// The connections that carried the acquires.
+  const per_node<std::uint64_t>& carriers() const noexcept { return carriers_; }
 
  private:
   step decide(time_point now);
@@ -120,6 +134,8 @@ class attempt {
   bool too_late_{};
   bool timed_out_{};
   per_node<node_vote> votes_{};
+  per_node<std::uint64_t> carriers_{};
+  node_set as_judged_;  ///< Asked on the connection on which they were judged.
 };
 
 }  // namespace holdfast::core::redlock

@@ -20,6 +20,7 @@ struct round {
       : round(nodes, tokens, node_set::all(nodes), ttl) {}
   round(std::size_t nodes, bool tokens, node_set asked, duration ttl = 30s)
       : a({.nodes = nodes, .ttl = ttl, .timeout = 50ms, .tokens = tokens}, asked, t0) {
+    for_each(asked, [&](node_index i) { a.carried(i, judged, judged); });
     last = a.start(t0);
   }
   round& granted(node_index i, std::uint64_t counter = 0) {
@@ -42,8 +43,13 @@ struct round {
     last = a.raised(i, token{to}, node_vote::taken(), at);
     return *this;
   }
+  round& raise_carried(node_index i, std::uint64_t to, std::uint64_t by) {
+    last = a.raise_carried(i, token{to}, by, at);
+    return *this;
+  }
   error why() const { return a.failure("lock \"x\"", addresses); }
 
+  static constexpr std::uint64_t judged = 4;  ///< The connection to every node.
   time_point at{t0 + 1ms};
   attempt a;
   attempt::step last;
@@ -299,6 +305,79 @@ TEST(attempt, counters_out_of_range_are_no_grants) {
   round most(1);
   most.granted(0, token_max.value);
   EXPECT_EQ(most.a.chosen(), token_max);
+}
+
+TEST(attempt, a_grant_of_another_connection_than_was_judged_is_no_vote) {
+  round r(3, false);
+  r.a.carried(0, 4, 5);
+  r.granted(0).granted(1);
+  EXPECT_EQ(r.a.current(), state::asking) << "node 0 may be another process, without its locks";
+  EXPECT_EQ(r.a.vote_of(0).why, fault::connection_lost);
+  r.taken(2);
+  EXPECT_EQ(r.a.current(), state::failed);
+  EXPECT_EQ(r.last.release, set_of({0, 1})) << "the key is there";
+  EXPECT_EQ(r.a.carriers()[0], 5U) << "... and came this way";
+  round tokens(3);
+  tokens.a.carried(0, 4, 5);
+  tokens.granted(0, 9).granted(1, 2);
+  EXPECT_EQ(tokens.a.current(), state::asking);
+  tokens.granted(2, 2);
+  EXPECT_EQ(tokens.a.chosen(), token{2}) << "nor does its counter count";
+}
+
+TEST(attempt, a_connection_that_nobody_told_of_is_not_the_judged_one) {
+  attempt untold({.nodes = 1, .ttl = 30s, .timeout = 50ms, .tokens = false}, set_of({0}), t0);
+  untold.start(t0);
+  untold.answered(0, node_vote::granted(), t0);
+  EXPECT_EQ(untold.current(), state::failed);
+  round none(1, false);
+  none.a.carried(0, 0, 0);
+  none.granted(0);
+  EXPECT_EQ(none.a.current(), state::failed);
+}
+
+TEST(attempt, who_says_taken_is_believed_on_every_connection) {
+  round r(3, false);
+  for (node_index i = 0; i < 2; ++i) r.a.carried(i, 4, 5);
+  r.taken(0).taken(1);
+  EXPECT_EQ(r.why(), errc::busy);
+  EXPECT_EQ(r.last.release, set_of({2}));
+}
+
+TEST(attempt, a_late_grant_is_worth_what_an_early_one_is) {
+  round r(3, false);
+  r.a.carried(2, 4, 5);
+  r.granted(0).granted(1);
+  ASSERT_EQ(r.a.current(), state::held);
+  r.granted(2);
+  EXPECT_EQ(r.a.granted(), set_of({0, 1}));
+  EXPECT_EQ(r.a.counted(2, node_vote::granted()).why, fault::connection_lost);
+  EXPECT_EQ(r.a.counted(1, node_vote::granted()).what, vote::granted);
+}
+
+TEST(attempt, a_raise_on_another_connection_than_the_acquire_is_not_done) {
+  round r(3);
+  r.granted(0, 1).granted(1, 2);
+  ASSERT_EQ(r.last.raise, set_of({0}));
+  r.raise_carried(0, 2, 5);
+  EXPECT_EQ(r.a.current(), state::raising) << "node 2 may still grant";
+  r.raised(0, 2);
+  EXPECT_EQ(r.a.current(), state::raising) << "what it raised may be a key that was restored";
+  r.fails(2, fault::silent);
+  EXPECT_EQ(r.why(), errc::unavailable);
+  EXPECT_NE(r.why().message().find("a:1 did not confirm the token"), std::string::npos);
+  EXPECT_EQ(r.last.release, node_set::all(3));
+}
+
+TEST(attempt, a_raise_on_the_connection_of_the_acquire_waits_for_its_answer) {
+  round r(3);
+  r.granted(0, 1).granted(1, 2).raise_carried(0, 2, round::judged);
+  EXPECT_EQ(r.a.current(), state::raising);
+  r.raised(0, 2);
+  EXPECT_EQ(r.a.current(), state::held);
+  round untold(3);
+  untold.granted(0, 1).granted(1, 2).taken(2).raise_carried(0, 2, 0);
+  EXPECT_EQ(untold.a.current(), state::failed) << "no number, no proof";
 }
 
 TEST(attempt, tells_the_longest_holder) {

@@ -10,6 +10,8 @@ struct rules {
   bool majority_of_configured = true;  ///< The quorum comes from the configured list.
   bool raise_before_use = true;        ///< Every counted node is at >= T before T is used.
   bool late_counter_never_counts = true;  ///< A node whose own counter is above T is not counted.
+  bool judged_connection_only = true;     ///< A grant counts only from where its node was judged,
+  bool raise_on_same_connection = true;   ///< ... and a raise only from where its acquire went.
   bool raise_checks_epoch = true;         ///< A raise of an earlier epoch is refused.
   bool acquire_checks_epoch = true;       ///< So is an acquire.
   bool refuse_lost_state = true;    ///< A node without its record does not vote until it rejoined.

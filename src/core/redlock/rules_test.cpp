@@ -20,8 +20,11 @@ using namespace std::chrono_literals;
 
 constexpr attempt::config three{.nodes = 3, .ttl = 30s, .timeout = 50ms, .tokens = true};
 
+constexpr std::uint64_t judged = 4;  // The connection to every node.
+
 attempt begun(node_set asked = node_set::all(3)) {
   attempt a(three, asked, t0);
+  for_each(asked, [&](node_index i) { a.carried(i, judged, judged); });
   a.start(t0);
   return a;
 }
@@ -52,6 +55,23 @@ bool a_larger_late_counter_does_not_confirm() {
   a.answered(1, node_vote::granted(2), t0);
   a.answered(2, node_vote::granted(3), t0);
   return a.current() != attempt::state::held;
+}
+
+bool a_grant_of_another_connection_is_no_vote() {
+  attempt a = begun();
+  a.carried(0, judged, judged + 1);
+  a.answered(0, node_vote::granted(1), t0);
+  a.answered(1, node_vote::granted(1), t0);
+  return a.current() == attempt::state::asking;
+}
+
+bool a_raise_on_another_connection_is_not_done() {
+  attempt a = begun();
+  a.answered(0, node_vote::granted(1), t0);
+  a.answered(1, node_vote::granted(2), t0);
+  a.raise_carried(0, token{2}, judged + 1, t0);
+  a.raised(0, token{2}, node_vote::granted(), t0);
+  return a.current() == attempt::state::raising;
 }
 
 rejoin::config lost(time_point ready) {
@@ -292,6 +312,10 @@ constexpr guarded all[] = {
     {"raise_before_use", &rules::raise_before_use, a_smaller_counter_is_raised_first},
     {"late_counter_never_counts", &rules::late_counter_never_counts,
      a_larger_late_counter_does_not_confirm},
+    {"judged_connection_only", &rules::judged_connection_only,
+     a_grant_of_another_connection_is_no_vote},
+    {"raise_on_same_connection", &rules::raise_on_same_connection,
+     a_raise_on_another_connection_is_not_done},
     {"refuse_lost_state", &rules::refuse_lost_state, a_node_without_its_record_is_stopped},
     {"wait_before_rejoin", &rules::wait_before_rejoin, the_wait_is_there},
     {"wait_full_time", &rules::wait_full_time, the_wait_is_all_of_it},

@@ -118,9 +118,7 @@ void round::ask_all(step& s) {
       note(attempt_->answered(i, node_vote::of(fault::unreachable), clock::now()), s);
       return;
     }
-    connections_[i] = *sent;
-    // Behind another connection there may be another process, which lost its state.
-    if (*sent == 0 || *sent != ballots_->connections[i]) voided_.add(i);
+    attempt_->carried(i, ballots_->connections[i], *sent);
   });
 }
 
@@ -144,10 +142,10 @@ void round::raise(step& s) {
     c.bytes = bytes;
     c.tag = tag_of(raise_tag, i, to);
     const auto sent = cluster_->send(i, c);
-    // On another connection the key may be one that was restored.
-    if (!sent || *sent != connections_[i]) {
-      note(attempt_->raised(i, to, node_vote::of(fault::unreachable), clock::now()), s);
-    }
+    const time_point now = clock::now();
+    note(sent ? attempt_->raise_carried(i, to, *sent, now)
+              : attempt_->raised(i, to, node_vote::of(fault::unreachable), now),
+         s);
   });
 }
 
@@ -158,19 +156,12 @@ node_vote round::read(bool raises, node_index i, const io::redis_answer& a) {
     const time_point due = raises ? raise_deadline_ : deadline_;
     return node_vote::of(a.at >= due ? fault::silent : fault::connection_lost);
   }
-  node_vote v;
-  if (!cluster_->set().tokens) {
-    v = replies::set_plain(*a.reply);
-  } else if (raises) {
-    v = replies::raise(*a.reply);
-  } else {
-    const auto got = replies::acquire(*a.reply);
-    v = got.vote;
-    const bool votes = !got.time || cluster_->told_time(i, *got.time, attempt_->sent(), a.at);
-    if (!votes && v.what == vote::granted) v = node_vote::of(fault::not_admitted);
-  }
-  if (v.what == vote::granted && voided_.has(i)) v = node_vote::of(fault::connection_lost);
-  return v;
+  if (raises) return replies::raise(*a.reply);
+  if (!cluster_->set().tokens) return attempt_->counted(i, replies::set_plain(*a.reply));
+  const auto got = replies::acquire(*a.reply);
+  const bool votes = !got.time || cluster_->told_time(i, *got.time, attempt_->sent(), a.at);
+  if (!votes && got.vote.what == vote::granted) return node_vote::of(fault::not_admitted);
+  return attempt_->counted(i, got.vote);
 }
 
 /// Under the mutex.
@@ -288,7 +279,7 @@ void round::conclude(const step& first, time_point at, std::optional<result_of>&
            .last_sent = attempt_->sent(),
            .asked = r.held ? asked_ - taken_ : s.release,
            .answered = answered_,
-           .connections = connections_};
+           .connections = attempt_->carriers()};
 }
 
 /// Under the mutex.

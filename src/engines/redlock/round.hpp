@@ -106,8 +106,6 @@ class round final : public io::redis_receiver,
   std::shared_ptr<const ballots> ballots_;
   node_set asked_;  ///< The voters without those that are silent.
   std::optional<core::redlock::attempt> attempt_;
-  core::redlock::per_node<std::uint64_t> connections_{};
-  node_set voided_;    ///< Sent on another connection than was judged: not counted.
   node_set answered_;  ///< The acquire's fate there is known.
   node_set taken_;
   time_point deadline_{};
