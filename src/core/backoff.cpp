@@ -17,7 +17,9 @@ duration backoff::next(std::uint64_t random) noexcept {
   if (!capped) ++step_;
   const std::int64_t half = whole / 2;
   const auto spread = static_cast<std::uint64_t>(whole - half) + 1;
-  return duration(half + static_cast<std::int64_t>(random % spread));
+  const duration pause(half + static_cast<std::int64_t>(random % spread));
+  HOLDFAST_ASSERT(pause >= duration::zero() && pause <= most_);
+  return pause;
 }
 
 }  // namespace holdfast::core

@@ -3,6 +3,7 @@
 #include "core/assert.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -39,6 +40,8 @@ class flat_table {
     if (2 * (size_ + 1) > slots_.size()) grow();
     put({hash, &thing});
     ++size_;
+    // Else a look for what is not there would never meet the empty place that ends it.
+    HOLDFAST_ASSERT(2 * size_ <= slots_.size());
   }
 
   /// One that is there.
@@ -97,6 +100,7 @@ class flat_table {
 
   void grow() {
     const auto old = std::exchange(slots_, std::vector<slot>(std::max(least, 2 * slots_.size())));
+    HOLDFAST_ASSERT(std::has_single_bit(slots_.size()));
     shift_ = 64;
     for (std::size_t n = slots_.size(); n > 1; n /= 2) --shift_;
     for (const slot& s : old) {

@@ -1,5 +1,6 @@
 #include "core/lease.hpp"
 
+#include "core/assert.hpp"
 #include "core/rules.hpp"
 
 #include <algorithm>
@@ -12,7 +13,10 @@ std::int64_t ticks(time_point t) noexcept { return t.time_since_epoch().count();
 
 }  // namespace
 
+// A lease that is lost is lost for good, and nothing but expire() and lose() says that it is: a
+// deadline that happened to be the mark of a lost one would end it without anybody hearing of it.
 void lease::start(time_point until) noexcept {
+  HOLDFAST_ASSERT(is_lost() && ticks(until) != lost);
   until_.store(ticks(until), std::memory_order_release);
 }
 
@@ -30,6 +34,7 @@ bool lease::extend(time_point until, time_point now) noexcept {
 }
 
 void lease::shorten(time_point until) noexcept {
+  HOLDFAST_ASSERT(ticks(until) != lost);
   std::int64_t old = until_.load(std::memory_order_acquire);
   while (old != lost && ticks(until) < old) {
     if (until_.compare_exchange_weak(old, ticks(until))) return;

@@ -134,6 +134,8 @@ queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
     if (!v.first) v.first = std::make_shared<const session_record>(s);
     v.ahead.push_back(rival_of(e, s));
   }
+  // Who waits has somebody to wait for, and is woken when that one goes.
+  HOLDFAST_ASSERT(!v.ahead.empty() && !v.targets.empty());
   return v;
 }
 
@@ -169,6 +171,8 @@ queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) 
                    .request = r.request,
                    .how = r.how,
                    .since = r.since};
+  // Orders grow, as they are the tokens: the queue rules look for them by halves.
+  HOLDFAST_ASSERT(entries.empty() || entries.back().order < mine.order);
   entries.push_back(mine);
   queue_view v = view(entries, mine.order);
   if (v.what == status::queued && r.leave_if_busy) {
@@ -182,7 +186,8 @@ queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) 
         status::too_many, "more than " + std::to_string(waiters_max) +
                               " hold or wait; try again when some have left, or use more names");
   }
-  next_number();
+  const std::uint64_t order = next_number();
+  HOLDFAST_ASSERT(order == mine.order.value);
   queues_.insert_or_assign(r.name, std::move(entries));
   return v;
 }

@@ -1,5 +1,6 @@
 #include "core/queue.hpp"
 
+#include "core/assert.hpp"
 #include "core/rules.hpp"
 
 #include <algorithm>
@@ -28,6 +29,8 @@ std::size_t writer_before(std::span<const entry> live, std::size_t i) noexcept {
   std::size_t at = i - 1;
   if (!active.shared_watches_writer) return at;
   while (at > 0 && live[at].how.is_shared()) --at;
+  // It waits, so that somebody before it is no reader.
+  HOLDFAST_ASSERT(!live[at].how.is_shared());
   return at;
 }
 
@@ -56,6 +59,8 @@ std::vector<token> watch_targets(std::span<const entry> live, token mine) {
   const std::size_t i = index_of(live, mine);
   if (i == live.size() || granted_at(live, i)) return {};
   const mode& how = live[i].how;
+  // The oldest holds the lock.
+  HOLDFAST_ASSERT(i > 0 || how.is_permits());
   if (how.is_exclusive()) return {live[i - 1].order};
   if (how.is_shared()) return {live[writer_before(live, i)].order};
   std::vector<token> targets;
