@@ -50,7 +50,9 @@ claim::claim(config c, lease& own, sightings notes)
       lease_(own),
       notes_(std::move(notes)),
       pace_(config_.poll),
-      pause_(pause_first, pause_most) {}
+      pause_(pause_first, pause_most) {
+  HOLDFAST_ASSERT(config_.poll > duration::zero());
+}
 
 action claim::start(time_point now) {
   HOLDFAST_ASSERT(state_ == state::idle);
@@ -66,6 +68,7 @@ action claim::enqueue_again() {
 
 action claim::enqueued(const queue_view& v, time_point now) {
   HOLDFAST_ASSERT(state_ == state::enqueuing);
+  check_entry();
   switch (v.what) {
     case status::ok:
     case status::queued:
@@ -134,6 +137,7 @@ void claim::look(const queue_view& v, time_point now) {
 
 action claim::probed(const std::vector<session_id>& dead, time_point now) {
   HOLDFAST_ASSERT(state_ == state::probing);
+  check_entry();
   takes_.clear();
   const std::set<session_id> proven(dead.begin(), dead.end());
   for (const session_id& id : proven) {
@@ -166,20 +170,21 @@ action claim::next_take(time_point now) {
 }
 
 action claim::taken(const session_id& id, const take_reply& r, time_point now) {
-  HOLDFAST_ASSERT(state_ == state::taking);
+  // Nobody is forgotten between a take and its answer.
+  HOLDFAST_ASSERT(state_ == state::taking && notes_.all().contains(id));
   if (r.what == status::ok || r.what == status::gone) {
     notes_.forget(id);
     removed_ = true;
   } else if (r.what == status::changed) {
     // It lives: it beat since it was seen.
-    const auto seen = notes_.all().find(id);
-    if (seen != notes_.all().end()) notes_.note(id, r.at, duration(seen->second.ttl), now);
+    notes_.note(id, r.at, duration(notes_.all().at(id).ttl), now);
   }
   return next_take(now);
 }
 
 action claim::confirmed(const queue_view& v, time_point now) {
   HOLDFAST_ASSERT(state_ == state::confirming);
+  check_entry();
   switch (v.what) {
     case status::ok:
       if (v.mine.value != 0) mine_ = v.mine;
@@ -212,6 +217,7 @@ action claim::settle(time_point now) {
   const bool nothing_to_probe = watched_.empty() && blind_.empty();
   next_poll_ = now + (nothing_to_probe ? look_every(ttl_max) : pace_);
   pace_ = std::min(2 * pace_, config_.poll);
+  HOLDFAST_ASSERT(next_poll_ > now);
   if (std::exchange(armed_, true)) return act::rest{};
   return act::watch{.targets = targets_, .whom = watched_};
 }
@@ -225,6 +231,7 @@ action claim::grant(const std::shared_ptr<lease>& own, time_point now) {
   const bool session_over = over(lease_);
   const bool own_over = own && over(*own);
   if (!stopped && !session_over && !own_over) {
+    HOLDFAST_ASSERT(!finished() && !owes_leave_);
     state_ = state::finished;
     return act::finish{.granted = true, .held = mine_, .own = own};
   }
@@ -244,13 +251,14 @@ action claim::leave(errc why, std::string text) {
 }
 
 action claim::give_back() {
+  HOLDFAST_ASSERT(entered_ && leaves_ < leaves_max);
   ++leaves_;
   state_ = state::leaving;
   return act::leave{.move_gate = entry_unknown_ && active.gate_unknown_enqueue};
 }
 
 action claim::left(const leave_reply& r, time_point now) {
-  HOLDFAST_ASSERT(state_ == state::leaving);
+  HOLDFAST_ASSERT(state_ == state::leaving && entered_);
   const bool certain = r.what == status::ok || r.what == status::gone;
   owes_leave_ = !certain;
   const bool refused = r.what != status::unavailable && r.what != status::unknown;
@@ -362,6 +370,8 @@ bool claim::at_rest() const noexcept {
 bool claim::finished() const noexcept { return state_ == state::finished; }
 
 action claim::finish(errc why, std::string text) {
+  HOLDFAST_ASSERT(!finished());
+  check_entry();
   state_ = state::finished;
   return act::finish{.why = why, .text = std::move(text)};
 }
@@ -374,6 +384,12 @@ action claim::refused(const queue_view& v) {
     return leave(why, std::move(text));
   }
   return finish(why, std::move(text));
+}
+
+/// What is said of the entry, and of the takes, agrees with the state.
+void claim::check_entry() const {
+  HOLDFAST_ASSERT(entered_ || !(entry_unknown_ || owes_leave_));
+  HOLDFAST_ASSERT(takes_.empty() || state_ == state::taking);
 }
 
 std::string claim::held_text() const {

@@ -175,6 +175,7 @@ class claim {
   action leave(errc why, std::string text);
   action finish(errc why, std::string text);
   action refused(const queue_view& v);
+  void check_entry() const;
 
   config config_;
   lease& lease_;

@@ -24,6 +24,7 @@ std::optional<time_point> session_machine::sent_at(std::uint64_t attempt) const 
 }
 
 session_machine::step session_machine::opened(time_point sent, time_point now) {
+  HOLDFAST_ASSERT(state_ == session_state::attached && attempts_ == 0);
   last_sent_ = sent;
   last_proof_ = active.count_from_send ? sent : now;
   lease_.start(last_proof_ + usable(ttl_));
@@ -38,7 +39,10 @@ session_machine::step session_machine::tick(time_point now, const std::string& t
   if (lease_.is_lost()) return expired(now);
   step s;
   if (now >= next_send()) s = send_beat(now);
-  return next(now, std::move(s));
+  s = next(now, std::move(s));
+  // Who is woken then and finds nothing to do would be woken again at once.
+  HOLDFAST_ASSERT(s.wake > now);
+  return s;
 }
 
 session_machine::step session_machine::beat_answered(std::uint64_t attempt, const beat_reply& r,
@@ -91,9 +95,11 @@ session_machine::step session_machine::expired(time_point now) {
 }
 
 session_machine::step session_machine::finish(session_state to, std::string reason) {
+  HOLDFAST_ASSERT(!is_final());
   lease_.lose();
   due_ = time_point::max();
   state_ = to;
+  HOLDFAST_ASSERT(is_final());
   reason_ = std::move(reason);
   step s;
   s.changed = change{state_, reason_};
@@ -154,6 +160,7 @@ time_point session_machine::endangered_at() const noexcept {
 }
 
 session_machine::step session_machine::next(time_point now, step s) {
+  HOLDFAST_ASSERT(proven_ <= attempts_ && !is_final());
   // Another thread may have found that it is over.
   const time_point until = lease_.until();
   if (until == time_point::min()) return expired(now);
