@@ -13,7 +13,7 @@ bool patrol::may_begin(time_point now) const noexcept {
 }
 
 glance_request patrol::begin(const session_id& from, time_point now) {
-  HOLDFAST_ASSERT(!under_way_);
+  HOLDFAST_ASSERT(!under_way_ && takes_.empty());
   under_way_ = true;
   began_ = now;
   dead_ = 0;
@@ -22,6 +22,7 @@ glance_request patrol::begin(const session_id& from, time_point now) {
     if (again_.size() == most) break;
     again_.push_back(s.id);
   }
+  HOLDFAST_ASSERT(notes_.all().size() <= noted_most);
   return {.whom = again_,
           .others = std::min(most, noted_most - notes_.all().size()),
           .from = from,
@@ -55,12 +56,15 @@ std::vector<take_request> patrol::seen(const glance_reply& r, time_point now) {
     }
   }
   for (const auto& t : takes) takes_.insert(t.id);
+  // The round is over with as many answers.
+  HOLDFAST_ASSERT(takes_.size() == takes.size());
   if (takes_.empty()) end_round();
   return takes;
 }
 
 void patrol::taken(const session_id& id, const take_reply& r) {
-  HOLDFAST_ASSERT(takes_.erase(id) == 1);
+  const bool was_asked = takes_.erase(id) == 1;
+  HOLDFAST_ASSERT(under_way_ && was_asked);
   if (r.what == status::ok) ++dead_;
   // Unless it is not known what became of it: then the next round looks at it again.
   if (r.what != status::unavailable && r.what != status::unknown) notes_.forget(id);
@@ -68,6 +72,7 @@ void patrol::taken(const session_id& id, const take_reply& r) {
 }
 
 void patrol::end_round() noexcept {
+  HOLDFAST_ASSERT(!active.patrol_waits || dead_ <= again_.size());
   under_way_ = false;
   if (!again_.empty()) among_dead_ = 2 * dead_ >= again_.size();
   if (notes_.all().empty()) among_dead_ = false;

@@ -1,5 +1,6 @@
 #include "core/sightings.hpp"
 
+#include "core/assert.hpp"
 #include "core/rules.hpp"
 
 #include <algorithm>
@@ -27,6 +28,7 @@ void sightings::put(const session_id& id, const sight& s) {
   forget(id);
   seen_.emplace(id, s);
   queue_.emplace(due_at(s), id);
+  HOLDFAST_ASSERT(queue_.size() == seen_.size());
 }
 
 void sightings::forget(const session_id& id) {
@@ -34,6 +36,8 @@ void sightings::forget(const session_id& id) {
   if (there == seen_.end()) return;
   queue_.erase({due_at(there->second), id});
   seen_.erase(there);
+  // Else it stays due for ever, and due() finds nothing noted of it.
+  HOLDFAST_ASSERT(queue_.size() == seen_.size());
 }
 
 void sightings::keep_only(const std::vector<session_id>& keep) {
@@ -44,6 +48,7 @@ void sightings::keep_only(const std::vector<session_id>& keep) {
   };
   std::erase_if(seen_, [&](const auto& seen) { return falls(seen.first); });
   std::erase_if(queue_, [&](const auto& due) { return falls(due.second); });
+  HOLDFAST_ASSERT(queue_.size() == seen_.size());
 }
 
 std::vector<sightings::due_session> sightings::due(time_point now) const {
