@@ -289,8 +289,8 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
   }
   s.wake = std::min(s.wake, from.wake);
   const auto is = n.join->current();
-  const bool busy = is == rejoin::state::sealing || is == rejoin::state::writing;
-  if (busy) {
+  if (n.is_sealing()) {
+    HOLDFAST_ASSERT(!joining_ || joining_ == i);
     joining_ = i;
     if (n.is == standing::waiting) n.is = standing::joining;
   } else if (joining_ == i) {
@@ -339,6 +339,7 @@ admission::step admission::finish(step s, time_point now) {
     if (now >= n.look_at) n.look_at = time_point::max();
     s.wake = std::min(s.wake, n.look_at);
   }
+  check_standings();
   return s;
 }
 

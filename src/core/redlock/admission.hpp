@@ -165,6 +165,12 @@ class admission {
     time_point look_at{time_point::max()};  ///< When it is read again, untold.
     unsigned refusals{};                    ///< In a row.
     std::optional<rejoin> join{};
+
+    /// Others were sealed for it, or are being, and it is not written yet.
+    bool is_sealing() const noexcept {
+      return join && (join->current() == rejoin::state::sealing ||
+                      join->current() == rejoin::state::writing);
+    }
   };
 
   /// Its record is intact and of the process that answers, in whatever epoch.
@@ -217,6 +223,8 @@ class admission {
   std::uint64_t newest_epoch() const noexcept;
   std::size_t count(standing what) const noexcept;
   step finish(step s, time_point now);
+  void check_standings() const;
+  void check_standing(const node_state& n) const;
 
   config config_;
   first_sights sights_;

@@ -1,3 +1,4 @@
+#include "core/assert.hpp"
 #include "core/redlock/admission.hpp"
 #include "core/redlock/rules.hpp"
 #include "core/splitmix.hpp"
@@ -21,6 +22,8 @@ node_record admission::alone_record(node_index i) const {
   node_record r = *nodes_[i].facts.record;
   r.run_id = nodes_[i].facts.run_id;
   if (r.epoch == 0) r.epoch = std::exchange(r.kept_epoch, 0);
+  // Who lost its state has neither: it comes back with others only.
+  HOLDFAST_ASSERT(r.epoch > 0);
   return r;
 }
 
@@ -138,6 +141,57 @@ std::size_t admission::missing_others(node_index i) const {
   const std::size_t others = others_of(i).size();
   const std::size_t needed = seal_count(config_.nodes);
   return needed > others ? needed - others : 0;
+}
+
+/// Behind every event: what is said of the nodes in several places agrees.
+void admission::check_standings() const {
+  bool any = false;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    const node_state& n = nodes_[i];
+    check_standing(n);
+    HOLDFAST_ASSERT(n.is_sealing() == (joining_ == i));
+    any = any || has_state(n.is);
+  }
+  HOLDFAST_ASSERT(!config_.tokens || any == (epoch_ > 0));
+  // Who grants a lock extends it, too.
+  HOLDFAST_ASSERT((voters() - keepers()).empty());
+}
+
+void admission::check_standing(const node_state& n) const {
+  const auto& record = n.facts.record;
+  const bool has_record = !config_.tokens || record;
+  switch (n.is) {
+    case standing::away:
+      HOLDFAST_ASSERT(!n.join);
+      break;
+    case standing::admitted:
+      HOLDFAST_ASSERT(!n.join && has_record);
+      break;
+    case standing::marking:
+      HOLDFAST_ASSERT(!n.join && record && n.writing);
+      break;
+    case standing::waiting:
+      HOLDFAST_ASSERT(!config_.tokens || (n.join && record));
+      break;
+    case standing::joining:
+      HOLDFAST_ASSERT(n.join && record);
+      break;
+    case standing::lagging:
+      HOLDFAST_ASSERT(record);
+      break;
+    case standing::behind:
+      HOLDFAST_ASSERT(!n.join && record);
+      break;
+    case standing::blank:
+      HOLDFAST_ASSERT(!n.join && !record);
+      break;
+    case standing::refused:
+      HOLDFAST_ASSERT(!n.join && !n.known && !n.why.empty());
+      break;
+  }
+  // Epoch zero is that of a node whose loss was named: no script there grants.
+  HOLDFAST_ASSERT(!config_.tokens || !has_state(n.is) || record->epoch > 0);
+  HOLDFAST_ASSERT(!n.adopting || (n.join && n.writing));
 }
 
 std::uint64_t admission::newest_epoch() const noexcept {
