@@ -52,6 +52,7 @@ void clock_watch::keep(const reading& r) noexcept {
     --count_;
   }
   readings_[count_++] = r;
+  HOLDFAST_ASSERT(count_ <= remembered);
 }
 
 }  // namespace holdfast::core::redlock

@@ -1,5 +1,6 @@
 #include "core/redlock/first_sights.hpp"
 
+#include "core/assert.hpp"
 #include "core/redlock/rules.hpp"
 
 #include <algorithm>
@@ -210,6 +211,7 @@ void first_sights::keep_newest(std::size_t most) {
   for (const auto& [word, since] : seen_) order.emplace_back(last.contains(word), since, word);
   std::ranges::sort(order);
   for (std::size_t i = 0; i + most < order.size(); ++i) forget(std::get<std::string>(order[i]));
+  HOLDFAST_ASSERT(seen_.size() == most);
 }
 
 }  // namespace holdfast::core::redlock

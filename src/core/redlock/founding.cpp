@@ -1,5 +1,6 @@
 #include "core/redlock/founding.hpp"
 
+#include "core/assert.hpp"
 #include "core/redlock/quorum.hpp"
 #include "core/redlock/rules.hpp"
 
@@ -159,6 +160,7 @@ std::uint64_t first_epoch(std::span<const node> nodes) {
       if (its < believable) epoch = std::max(epoch, its + 1);
     }
   }
+  HOLDFAST_ASSERT(epoch > 0 && epoch <= believable);
   return epoch;
 }
 

@@ -1,5 +1,6 @@
 #include "core/redlock/homes.hpp"
 
+#include "core/assert.hpp"
 #include "core/lease.hpp"
 
 #include <algorithm>
@@ -26,7 +27,20 @@ bool homes::settle(node_index i, const server& s, duration max_ttl, time_point n
   now_here.max_ttl = std::max(now_here.max_ttl, max_ttl);
   now_here.gone = time_point::max();
   now_here.is_latest = true;
+  check_latest(i, s);
   return is_new;
+}
+
+/// Else a node would have two servers, and leave() would begin the wait of a wrong one.
+void homes::check_latest(node_index i, const server& s) const noexcept {
+  std::size_t latest = 0;
+  std::size_t same = 0;
+  for (const stay& at : stays_) {
+    if (at.node != i) continue;
+    latest += at.is_latest ? 1U : 0U;
+    same += at.who == s ? 1U : 0U;
+  }
+  HOLDFAST_ASSERT(latest == 1 && same == 1);
 }
 
 void homes::leave(node_index i, time_point now) noexcept {

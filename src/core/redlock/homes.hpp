@@ -51,6 +51,7 @@ class homes {
     bool is_latest{};  ///< Of its node.
   };
   bool is_over(const stay& s, time_point now) const noexcept;
+  void check_latest(node_index i, const server& s) const noexcept;
 
   duration max_ttl_;
   std::vector<stay> stays_;

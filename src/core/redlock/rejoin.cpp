@@ -42,6 +42,7 @@ void rejoin::allow(duration max_ttl) noexcept {
 
 rejoin::step rejoin::begin(const std::vector<other>& others, time_point now) {
   const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
+  HOLDFAST_ASSERT(state_ == state::waiting || state_ == state::pausing);
   if (others.size() < enough) return pause(now);
   state_ = state::sealing;
   deadline_ = now + config_.timeout;
@@ -51,7 +52,7 @@ rejoin::step rejoin::begin(const std::vector<other>& others, time_point now) {
   asked_ = answered_ = sealed_ = {};
   step s;
   for (const other& o : others) {
-    HOLDFAST_ASSERT(o.node != config_.node);
+    HOLDFAST_ASSERT(o.node < config_.nodes && o.node != config_.node && !asked_.has(o.node));
     asked_.add(o.node);
     s.seals.push_back({o.node, config_.node, o.nonce, epoch_});
   }
@@ -77,6 +78,8 @@ rejoin::step rejoin::sealed(const seal& asked, const seal_reply& r, time_point n
 rejoin::step rejoin::finish_seal(time_point now) {
   const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
   highest_ = std::max(highest_, epoch_);
+  HOLDFAST_ASSERT(state_ == state::sealing);
+  HOLDFAST_ASSERT((sealed_ - answered_).empty() && (answered_ - asked_).empty());
   if (sealed_.size() < enough) return pause(now);
   state_ = state::writing;
   return now < config_.ready ? rest() : write_now(now);
@@ -84,6 +87,10 @@ rejoin::step rejoin::finish_seal(time_point now) {
 
 rejoin::step rejoin::write_now(time_point now) {
   if (now < deadline_ && sent_write_) return rest();
+  // Once more, at the one place where it begins to vote again.
+  HOLDFAST_ASSERT(state_ == state::writing && now >= config_.ready);
+  HOLDFAST_ASSERT(!active.seal_enough_others || sealed_.size() >= seal_count(config_.nodes));
+  HOLDFAST_ASSERT(epoch_ > 0 && epoch_ <= highest_ && floor_ >= config_.seen.floor);
   sent_write_ = true;
   deadline_ = now + config_.timeout;
   record_ = config_.seen;
@@ -103,6 +110,11 @@ rejoin::step rejoin::written(write_reply r, time_point now) {
   if (r == write_reply::failed) return pause(now);
   state_ = r == write_reply::written ? state::done : state::overtaken;
   return rest();
+}
+
+const node_record& rejoin::result() const noexcept {
+  HOLDFAST_ASSERT(state_ == state::done);
+  return record_;
 }
 
 /// Two drivers that overtook each other's seals must not do so again.

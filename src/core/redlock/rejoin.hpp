@@ -90,7 +90,8 @@ class rejoin {
   step written(write_reply r, time_point now);
 
   state current() const noexcept { return state_; }
-  const node_record& result() const noexcept { return record_; }
+  /// What it is now that it is done.
+  const node_record& result() const noexcept;
 
  private:
   step begin(const std::vector<other>& others, time_point now);
