@@ -1,5 +1,7 @@
 #include "core/redlock/node_vote.hpp"
 
+#include "core/assert.hpp"
+
 #include <array>
 
 namespace holdfast::core::redlock {
@@ -58,6 +60,7 @@ node_vote node_vote::taken(duration left) noexcept {
 }
 
 node_vote node_vote::of(fault f, std::uint64_t epoch) noexcept {
+  HOLDFAST_ASSERT(f != fault::none);
   node_vote v;
   v.what = action_on(f).means;
   v.why = f;

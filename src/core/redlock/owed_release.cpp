@@ -14,6 +14,7 @@ owed_release::owed_release(config c, node_set to, time_point last_sent)
 }
 
 owed_release::step owed_release::start(node_set up, time_point now) {
+  HOLDFAST_ASSERT(up_.empty() && under_way_.empty() && !told_);
   up_ = up;
   return next(owed_ & up_, now);
 }
@@ -54,6 +55,9 @@ owed_release::step owed_release::tick(time_point now) {
 }
 
 owed_release::step owed_release::next(node_set send, time_point now) {
+  HOLDFAST_ASSERT((send - (owed_ & up_)).empty());
+  // What is settled, or was lost with its connection, is no longer waited for.
+  HOLDFAST_ASSERT((under_way_ - (owed_ & up_)).empty());
   step s;
   over_ = over_ || now >= until_;
   if (owed_.empty() || over_) {
@@ -69,6 +73,7 @@ owed_release::step owed_release::next(node_set send, time_point now) {
     resend_ = now + pause_.next(splitmix(config_.seed));
   }
   s.wake = std::min(until_, resend_);
+  HOLDFAST_ASSERT(!told_ && result() == outcome::pending);
   return s;
 }
 

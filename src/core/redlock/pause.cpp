@@ -12,6 +12,7 @@ constexpr std::int64_t rounds_apart = 4;  ///< The lower bound of the first paus
 
 /// From `least` to twice that.
 duration spread(duration least, std::uint64_t random) noexcept {
+  HOLDFAST_ASSERT(least > duration::zero());
   const auto more = static_cast<std::uint64_t>(least.count());
   return least + duration(static_cast<std::int64_t>(random % (more + 1)));
 }
@@ -36,6 +37,7 @@ backoff pause::growth() const noexcept {
 duration pause::least() const noexcept { return growth_at(failures_, 0); }
 
 duration pause::growth_at(int failures, std::uint64_t random) const noexcept {
+  HOLDFAST_ASSERT(failures >= 0 && failures <= failures_max);
   backoff b = growth();
   for (int i = 0; i < failures; ++i) b.next(0);
   return b.next(random);
@@ -46,7 +48,9 @@ duration pause::cut(duration d, std::uint64_t random,
   if (!holder_left) return d;
   const duration left = std::max(*holder_left, duration::zero());
   // A node may name any number: the sum must not overflow.
-  return left >= d ? d : std::min(d, left + growth_at(0, random));
+  const duration shorter = left >= d ? d : std::min(d, left + growth_at(0, random));
+  HOLDFAST_ASSERT(shorter >= duration::zero() && shorter <= d);
+  return shorter;
 }
 
 duration pause::next(std::uint64_t random, std::optional<duration> holder_left) noexcept {

@@ -32,7 +32,10 @@ class node_set {
   }
 
   constexpr bool has(node_index i) const noexcept { return (bits_ >> i & 1U) != 0; }
-  constexpr void add(node_index i) noexcept { bits_ |= std::uint32_t{1} << i; }
+  constexpr void add(node_index i) noexcept {
+    HOLDFAST_ASSERT(i < nodes_max);
+    bits_ |= std::uint32_t{1} << i;
+  }
   constexpr void remove(node_index i) noexcept { bits_ &= ~(std::uint32_t{1} << i); }
   /// In steps: without an instruction for it, std::popcount() calls a function.
   constexpr std::size_t size() const noexcept {
@@ -44,6 +47,7 @@ class node_set {
   constexpr bool empty() const noexcept { return bits_ == 0; }
   /// The lowest node; only of a set that is not empty.
   constexpr node_index first() const noexcept {
+    HOLDFAST_ASSERT(!empty());
     return static_cast<node_index>(std::countr_zero(bits_));
   }
   constexpr std::uint32_t bits() const noexcept { return bits_; }
@@ -82,7 +86,10 @@ constexpr std::size_t spare(std::size_t n) noexcept { return n - majority(n); }
 constexpr std::size_t deny_count(std::size_t n) noexcept { return spare(n) + 1; }
 /// How many *other* nodes a rejoin seals: a majority of the others, which shares a node that kept
 /// its state with every majority that once counted the one that lost it.
-constexpr std::size_t seal_count(std::size_t n) noexcept { return (n - 1) / 2 + 1; }
+constexpr std::size_t seal_count(std::size_t n) noexcept {
+  HOLDFAST_ASSERT(n > 0);
+  return (n - 1) / 2 + 1;
+}
 
 /// Until when a majority of the nodes protects: the majority-th largest of one deadline per
 /// configured node. time_point::min() stands for a node that does not.

@@ -36,8 +36,12 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   const std::uint32_t slot = take_slot();
   const std::uint32_t g = roomy_group();
   lock_state& l = locks_[slot];
+  HOLDFAST_ASSERT(usable(config_.ttl) > duration::zero());
+  HOLDFAST_ASSERT(l.own == nullptr && (there - node_set::all(config_.nodes)).empty());
   l.own = &own;
   l.said = own.until();
+  // The lease says no more than the nodes promised.
+  HOLDFAST_ASSERT(l.said <= until);
   l.first = until;
   l.group = g;
   l.extensions = extensions;
@@ -50,6 +54,7 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   group& into = groups_[g];
   const time_point due = until - usable(config_.ttl) + period();
   into.due = into.slots.empty() && g != 0 ? due : std::min(into.due, due);
+  HOLDFAST_ASSERT(into.slots.size() < batch_max);
   into.slots.push_back(slot);
   if (into.slots.size() == batch_max) roomy_.erase(g);
   into.ends = std::min(into.ends, l.said);
@@ -139,8 +144,10 @@ renewal::batch renewal::send(std::uint32_t g, time_point now) {
   sent_batch b;
   b.number = (++numbers_ << group_bits) + g;
   b.at = now;
+  HOLDFAST_ASSERT(from.slots.size() <= batch_max);
   for (const std::uint32_t slot : from.slots) {
     lock_state& l = locks_[slot];
+    HOLDFAST_ASSERT(is_promised(slot));
     if (!l.extending && l.extensions == 0) continue;
     // A repetition belongs to the same extension.
     if (!std::exchange(l.extending, true) && l.extensions != no_limit) --l.extensions;
@@ -267,6 +274,7 @@ void renewal::deny_all(step& s) {
     s.lost.push_back({{slot, locks_[slot].generation}, errc::denied});
     free_slot(slot);
   }
+  HOLDFAST_ASSERT(live_ == 0);
 }
 
 /// Whether apply() has anything to do after one node's deadline rose to `until`. Of a majority's
@@ -279,6 +287,14 @@ bool renewal::may_extend(std::uint32_t slot, time_point until, time_point now) c
   std::size_t later = 0;
   for (const time_point t : row(slot)) later += t > said ? 1 : 0;
   return later >= majority(config_.nodes);
+}
+
+/// Whether a majority of the nodes protects the lock for as long as its lease says.
+bool renewal::is_promised(std::uint32_t slot) const noexcept {
+  if (!active.per_node_deadlines || !active.majority_of_configured) return true;
+  std::size_t there = 0;
+  for (const time_point t : row(slot)) there += t >= locks_[slot].said ? 1 : 0;
+  return there >= majority(config_.nodes);
 }
 
 /// Writes the lock's deadline to its lease.
@@ -335,6 +351,7 @@ renewal::step renewal::repaired(std::uint64_t number, bool done, time_point now)
   *r = repairs_.back();
   repairs_.pop_back();
   if (!lives(sent.lock)) return finish(std::move(s));
+  HOLDFAST_ASSERT(locks_[sent.lock.slot].repairing.has(sent.node));
   locks_[sent.lock.slot].repairing.remove(sent.node);
   if (done) {
     const time_point from = active.count_from_send ? sent.at : now;
@@ -423,7 +440,9 @@ std::uint32_t renewal::roomy_group() {
 void renewal::free_slot(std::uint32_t slot) {
   lock_state& l = locks_[slot];
   auto& slots = groups_[l.group].slots;
-  *std::find(slots.begin(), slots.end(), slot) = slots.back();
+  const auto at = std::find(slots.begin(), slots.end(), slot);
+  HOLDFAST_ASSERT(l.own != nullptr && at != slots.end());
+  *at = slots.back();
   slots.pop_back();
   if (slots.empty()) groups_[l.group].ends = time_point::max();
   roomy_.insert(l.group);
@@ -439,7 +458,8 @@ void renewal::schedule(std::uint32_t g) {
   const bool sends = !x.waits && (g == 0 || !x.slots.empty());
   const time_point key = std::min(x.ends, sends ? x.due : time_point::max());
   if (key == x.key) return;  // Mostly: a new grant ends after the others.
-  queue_.erase({x.key, g});
+  const bool was_there = queue_.erase({x.key, g}) == 1;
+  HOLDFAST_ASSERT(was_there == (x.key != time_point::max()));
   x.key = key;
   if (key != time_point::max()) queue_.emplace(key, g);
 }
@@ -451,7 +471,19 @@ time_point renewal::wake() const noexcept {
   return std::min(next, under_way_.front().at + patience());
 }
 
+/// Behind every event.
+void renewal::check_tables() const noexcept {
+  HOLDFAST_ASSERT(live_ + free_.size() == locks_.size());
+  HOLDFAST_ASSERT(until_.size() == locks_.size() * config_.nodes);
+  HOLDFAST_ASSERT(queue_.size() <= groups_.size() && waiting_.size() <= groups_.size());
+  // No batch waits while there is room: nothing but an answer would send it.
+  HOLDFAST_ASSERT(under_way_.size() <= under_way_max);
+  HOLDFAST_ASSERT(over_ || waiting_.empty() || under_way_.size() == under_way_max);
+  HOLDFAST_ASSERT((reopening_ - missing_).empty());
+}
+
 renewal::step renewal::finish(step s) const {
+  check_tables();
   s.wake = wake();
   return s;
 }

@@ -195,6 +195,7 @@ class renewal {
   void reopen(node_index i, step& s);
   void deny_all(step& s);
   bool may_extend(std::uint32_t slot, time_point until, time_point now) const noexcept;
+  bool is_promised(std::uint32_t slot) const noexcept;
   void protects(std::uint32_t slot, node_index i, time_point until);
   time_point newest(handle h) const;
   void apply(std::uint32_t slot, time_point now, step& s);
@@ -203,6 +204,7 @@ class renewal {
   time_point deadline(std::uint32_t slot) const;
   void schedule(std::uint32_t g);
   step finish(step s) const;
+  void check_tables() const noexcept;
 
   config config_;
   std::size_t live_{};
