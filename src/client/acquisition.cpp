@@ -4,6 +4,7 @@
 #include "client/session_core.hpp"
 #include "client/shown.hpp"
 #include "client/user_code.hpp"
+#include "core/assert.hpp"
 #include "io/background.hpp"
 #include "io/life.hpp"
 #include "io/process_identity.hpp"
@@ -75,6 +76,8 @@ result<holdfast::lock> acquisition::give_up_unless_there() {
 }
 
 void acquisition::session_over(const error& why) {
+  // A session ends once, and whoever runs this may read the error already.
+  HOLDFAST_ASSERT(session_error_ == nullptr);
   session_error_ = std::make_unique<const error>(why);
   post(over);
 }
@@ -156,6 +159,8 @@ void acquisition::perform(const core::action& a) {
 }
 
 void acquisition::answered(answer a) {
+  // One operation is under way at a time, and its engine answers it once.
+  HOLDFAST_ASSERT(std::holds_alternative<std::monostate>(answer_));
   answer_ = std::move(a);
   post(replied);
 }
@@ -346,6 +351,7 @@ std::string acquisition::describe(const core::act::finish& a) const {
 }
 
 void acquisition::end(result<holdfast::lock> r) {
+  HOLDFAST_ASSERT(!finished_ && claim_->finished());
   finished_ = true;
   const auto keep = std::exchange(self_, nullptr);
   if (!done_) {

@@ -4,6 +4,7 @@
 #include "client/failure.hpp"
 #include "client/session_core.hpp"
 #include "client/user_code.hpp"
+#include "core/assert.hpp"
 #include "io/background.hpp"
 #include "io/recycled.hpp"
 
@@ -82,6 +83,7 @@ void grant::listen(core::enqueue_request& r) {
 
 void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::uint64_t request,
                     time_point now) noexcept {
+  HOLDFAST_ASSERT(state_.load() == state::acquiring && !own_);
   token_ = t;
   request_ = request;
   since_ = now;
@@ -91,6 +93,7 @@ void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::ui
 }
 
 void grant::abandoned(holdfast::token order, std::uint64_t request, bool move_gate) noexcept {
+  HOLDFAST_ASSERT(state_.load() == state::acquiring && !own_);
   token_ = order;
   request_ = request;
   move_gate_ = move_gate;
@@ -204,6 +207,7 @@ void grant::on_lost(std::function<void(const error&)> f) {
     told_.swap(f);
     if (state_.load() == state::lost) {
       told_.swap(f);
+      HOLDFAST_ASSERT(loss_ != nullptr);
       over = *loss_;
     }
   }
@@ -242,12 +246,14 @@ bool grant::may_tell_loss() {
 }
 
 void grant::tell_loss() noexcept {
+  HOLDFAST_ASSERT(loss_ != nullptr);
   owner_->events().emit(event::lost{name_, token_, loss_->why, loss_->reason});
 }
 
 void grant::announced() {
   {
     const std::lock_guard hold(mutex_);
+    HOLDFAST_ASSERT(!announced_);
     announced_ = true;
     if (!loss_waits_) return;
   }
@@ -283,7 +289,13 @@ void grant::notice_loss() {
   }
 }
 
+/// Whoever is told that the name is free must not meet a holder whose checks still succeed.
+void grant::check_ended() const noexcept {
+  HOLDFAST_ASSERT(is_over() && (!own_ || own_->is_lost()));
+}
+
 core::leave_reply grant::give_back() {
+  check_ended();
   const auto reply = await<core::leave_reply>(
       owner_->engine(), [&](auto done) { owner_->engine().leave(leaving(), std::move(done)); });
   left(reply);
@@ -292,6 +304,8 @@ core::leave_reply grant::give_back() {
 
 /// Lives until the answer, which is told to `released_` if anybody asked.
 void grant::give_back_unwaited() {
+  check_ended();
+  HOLDFAST_ASSERT(!self_);
   self_ = shared_from_this();
   owner_->engine().leave(leaving(), [this](const core::leave_reply& reply) {
     const auto keep = std::move(self_);
@@ -362,6 +376,8 @@ result<void> grant::release_unwaited() {
 void grant::give_up_lost() {
   if (!own_ || !owner_->lease().check(duration::zero(), clock::now())) return;
   if (state_.exchange(state::over) == state::over) return;
+  // It is already, but where the store was left alone in this very moment.
+  lose_own_lease();
   if (io::on_library_thread()) return give_back_unwaited();
   give_back();
 }

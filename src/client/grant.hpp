@@ -119,6 +119,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   void notice_loss();
   result<void> end_held();
   result<void> release_unwaited();
+  void check_ended() const noexcept;
   core::leave_reply give_back();
   void give_back_unwaited();
   void left(const core::leave_reply& r);

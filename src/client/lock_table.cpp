@@ -1,6 +1,7 @@
 #include "client/lock_table.hpp"
 
 #include "client/acquisition.hpp"
+#include "core/assert.hpp"
 
 #include <functional>
 #include <utility>
@@ -27,6 +28,7 @@ void lock_table::erase(grant& g) noexcept {
 bool lock_table::add(grant& g, acquisition& taker) {
   const std::uint64_t hash = hash_of(g.name().str());
   const std::lock_guard hold(mutex_);
+  HOLDFAST_ASSERT(!g.listed && g.taker == nullptr);
   if (find(g.name().str(), hash) != nullptr) return false;
   names_.insert(hash, g);
   g.name_hash = hash;
@@ -43,6 +45,7 @@ bool lock_table::is_let_go(std::string_view name) const {
 
 bool lock_table::hold(grant& g) {
   const std::lock_guard hold(mutex_);
+  HOLDFAST_ASSERT(g.listed && g.taker != nullptr);
   g.taker = nullptr;
   own_leases_ = own_leases_ || g.has_own_lease();
   if (!ended_) return true;
@@ -53,6 +56,7 @@ bool lock_table::hold(grant& g) {
 
 void lock_table::keep(grant& g) noexcept {
   const std::lock_guard hold(mutex_);
+  HOLDFAST_ASSERT(g.listed && g.taker != nullptr);
   g.taker = nullptr;
 }
 
