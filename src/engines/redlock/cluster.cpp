@@ -359,6 +359,11 @@ void cluster::refresh() {
     fresh->nonces[i] = admission_.ballot_of(i).nonce;
     fresh->connections[i] = members_[i]->facts_of;
   }
+  // Scripts compare the nonce, and a write is sent only where the facts came from.
+  for_each(fresh->keepers, [&](node_index i) {
+    HOLDFAST_ASSERT(fresh->connections[i] != 0);
+    HOLDFAST_ASSERT(!settings_.tokens || !fresh->nonces[i].empty());
+  });
   const std::lock_guard hold(ballots_mutex_);
   ballots_ = std::move(fresh);
 }

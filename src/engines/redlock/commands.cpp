@@ -68,12 +68,15 @@ void acquire(std::string& out, std::string_view name, std::string_view value,
 
 void raise(std::string& out, std::string_view name, std::string_view value, token to,
            std::string_view nonce, std::uint64_t epoch) {
+  HOLDFAST_ASSERT(to.value > 0 && to.value <= token_max.value);
   resp_writer(out).command("EVALSHA", scripts::raise.sha1, 3, name, joined{token_prefix, name},
                            node_key, value, to.value, nonce, epoch);
 }
 
 void repair(std::string& out, std::string_view name, std::string_view value,
             const session_id& session, duration ttl, token at_least, std::string_view nonce) {
+  // Without it the counter there could give a token that was given before.
+  HOLDFAST_ASSERT(at_least.value > 0);
   const digits_of id(session);
   resp_writer(out).command("EVALSHA", scripts::repair.sha1, 4, name, joined{token_prefix, name},
                            node_key, joined{session_prefix, id.view()}, value, milliseconds_of(ttl),
@@ -154,11 +157,14 @@ void look(std::string& out) {
 }
 
 void seal(std::string& out, const core::redlock::seal& s) {
+  HOLDFAST_ASSERT(!s.nonce.empty() && s.epoch > 0);
   resp_writer(out).command("EVALSHA", scripts::seal.sha1, 1, node_key, s.nonce, s.epoch);
 }
 
 void write(std::string& out, const core::redlock::write& w) {
   const core::redlock::node_record& r = w.record;
+  // Who reads a record without them takes it for none.
+  HOLDFAST_ASSERT(!r.id.empty() && !r.nonce.empty() && !r.config_hash.empty());
   resp_writer(out).command("EVALSHA", scripts::write.sha1, 1, node_key, w.nonce_seen, w.epoch_seen,
                            r.id, r.nonce, r.epoch, r.run_id, r.floor, milliseconds_of(r.max_ttl),
                            r.config_hash, r.durable ? 1 : 0, r.kept_epoch);

@@ -1,5 +1,6 @@
 #include "engines/redlock/contender.hpp"
 
+#include "core/assert.hpp"
 #include "engines/redlock/debt.hpp"
 #include "io/random.hpp"
 #include "io/recycled.hpp"
@@ -86,6 +87,7 @@ void contender::round_ended(round::result_of& r) {
   bool was_turn = false;
   {
     const std::lock_guard hold(mutex_);
+    HOLDFAST_ASSERT(state_ == state::in_round && round_ != nullptr);
     round_.reset();
     pause_.measured(r.took);
     wanted = !cancelled_;

@@ -1,5 +1,6 @@
 #include "engines/redlock/debt.hpp"
 
+#include "core/assert.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/one_write.hpp"
@@ -216,6 +217,7 @@ void debt::note_others(node_index i, const released& r) const {
 
 void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
+  HOLDFAST_ASSERT(key_.asked.has(i));
   settled done;
   bool freed = true;
   bool waits = false;

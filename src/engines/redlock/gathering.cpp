@@ -1,5 +1,7 @@
 #include "engines/redlock/gathering.hpp"
 
+#include "core/assert.hpp"
+
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -19,6 +21,7 @@ void gathering::answered(node_index i, const io::redis_answer& a) {
   std::function<void()> done;
   {
     const std::lock_guard hold(mutex_);
+    HOLDFAST_ASSERT(pending_.has(i));
     pending_.remove(i);
     if (over_) return;
     over_ = question_.each(i, a) || pending_.empty();

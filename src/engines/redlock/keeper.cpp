@@ -142,6 +142,7 @@ bool keeper::held(std::uint64_t request, round::result_of& r) {
   const std::lock_guard hold(mutex_);
   entry* const found = entries_.find(request);
   if (found == nullptr || closed_ || denied_) return false;
+  HOLDFAST_ASSERT(renewal_ && r.held && !r.there.empty());
   entry& e = *found;
   e.key = std::move(r.key);
   e.granted = r.granted;

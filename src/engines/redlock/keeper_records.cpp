@@ -1,3 +1,4 @@
+#include "core/assert.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/keeper.hpp"
@@ -105,6 +106,8 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
   const time_point sent = clock::now();
   const auto begin = [self = shared_from_this(), sent] {
     const std::lock_guard hold(self->mutex_);
+    // Another one would forget all locks of the first.
+    HOLDFAST_ASSERT(!self->renewal_);
     // The session's own beats come first; this one is for locks that those do not reach.
     self->renewal_.emplace(renewal::config{.nodes = self->cluster_->size(),
                                            .ttl = self->draft_.ttl,

@@ -79,6 +79,7 @@ void keeper::carry_out(renewal::step s, jobs& after) {
     }
   }
   if (s.denied) {
+    HOLDFAST_ASSERT(!denied_);
     denied_ = true;
     end_beats(status::denied, denied_text_, after);
   }

@@ -26,7 +26,13 @@ void stages::add(stage s, std::shared_ptr<staged> who) {
   if (s == stage::send) holds_back_.store(true, std::memory_order_release);
 }
 
+void stages::begin() noexcept {
+  HOLDFAST_ASSERT(!is_gathering_ && !is_running_);
+  is_gathering_ = true;
+}
+
 void stages::end() {
+  HOLDFAST_ASSERT(is_gathering_ && !is_running_);
   is_gathering_ = false;
   is_running_ = true;
   run(stage::lock_is_free);
@@ -48,6 +54,7 @@ void stages::send() {
 }
 
 void stages::run(stage s) {
+  HOLDFAST_ASSERT(running_.empty());
   running_.swap(waiting(s));
   for (std::size_t i = 0; i < running_.size(); ++i) {
     if (i + ahead < running_.size()) running_[i + ahead]->fetch();

@@ -57,7 +57,7 @@ class stages {
  public:
   explicit stages(io::loop& of) noexcept : loop_(of) {}
 
-  void begin() noexcept { is_gathering_ = true; }
+  void begin() noexcept;
   void end();
   /// False on other threads, as the next one.
   bool gathers() const noexcept;
