@@ -1,5 +1,6 @@
 #include "engines/etcd/tables.hpp"
 
+#include "core/assert.hpp"
 #include "core/queue.hpp"
 #include "engines/etcd/codec.hpp"
 
@@ -135,7 +136,9 @@ core::queue_view view_of(const std::vector<core::entry>& live, const session_tab
   v.ahead.reserve(core::ahead_of(live, mine));
   for (const core::entry& e : live) {
     if (!(e.order < mine)) break;
-    const core::session_record& s = *sessions.find(e.owner);
+    const auto* owner = sessions.find(e.owner);
+    HOLDFAST_ASSERT(owner != nullptr);  // It is live.
+    const core::session_record& s = *owner;
     if (!v.first) v.first = std::make_shared<const core::session_record>(s);
     v.ahead.push_back(core::rival_of(e, s));
   }

@@ -1,5 +1,6 @@
 #include "engines/etcd/watches.hpp"
 
+#include "core/assert.hpp"
 #include "io/random.hpp"
 
 #include <algorithm>
@@ -18,7 +19,9 @@ void watches::arm(std::uint64_t number, std::vector<std::string> keys, std::int6
     key_of_.emplace(at->second.id, key);
     if (stream_ != 0) send(key, at->second);
   }
-  armed_.emplace(number, armed{std::move(keys), std::move(n)});
+  HOLDFAST_ASSERT(key_of_.size() == keys_.size());
+  const bool is_new = armed_.emplace(number, armed{std::move(keys), std::move(n)}).second;
+  HOLDFAST_ASSERT(is_new);
   if (stream_ == 0) open();
 }
 
@@ -42,6 +45,7 @@ void watches::forget(std::uint64_t number) {
 void watches::drop(key_watches::iterator at) {
   key_of_.erase(at->second.id);
   keys_.erase(at);
+  HOLDFAST_ASSERT(key_of_.size() == keys_.size());
 }
 
 void watches::send(const std::string& key, key_watch& w) {

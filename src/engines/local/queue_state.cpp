@@ -1,5 +1,6 @@
 #include "engines/local/queue_state.hpp"
 
+#include "core/assert.hpp"
 #include "core/queue.hpp"
 
 #include <algorithm>
@@ -53,7 +54,9 @@ core::queue_view queue_state::view(token mine) {
   v.ahead.reserve(core::ahead_of(live_, mine));
   for (const core::entry& e : live_) {
     if (!(e.order < mine)) break;
-    const session_head& s = *head_of(e.owner);
+    const auto& head = head_of(e.owner);
+    HOLDFAST_ASSERT(head.has_value());  // It is live.
+    const session_head& s = *head;
     if (!v.first) {
       if (auto found = find_session(txn_, e.owner)) {
         v.first = std::make_shared<const core::session_record>(std::move(*found));

@@ -1,5 +1,6 @@
 #include "engines/redis/admission.hpp"
 
+#include "core/assert.hpp"
 #include "core/lease.hpp"
 #include "core/server_life.hpp"
 
@@ -33,6 +34,8 @@ duration admission::longest_known(const store_record& r) const noexcept {
 }
 
 admission::write admission::new_life(const sight& s) const {
+  // Its keys begin with the nonce.
+  HOLDFAST_ASSERT(!s.fresh.empty());
   const store_record& r = s.record;
   auto w = replacement(s);
   w.record.nonce = s.fresh;

@@ -1,5 +1,7 @@
 #include "engines/redis/window.hpp"
 
+#include "core/assert.hpp"
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -27,6 +29,7 @@ void window::answered(std::size_t listed) {
   std::size_t room{};
   {
     const std::lock_guard hold(mutex_);
+    HOLDFAST_ASSERT(under_way_ > 0);
     listed_ = std::max(listed, listed_ - listed_ / 8);
     const std::size_t most = std::clamp(listed_most / (listed_ + 1), std::size_t{1}, room_most);
     room = room_ = std::min(2 * room_, most);
@@ -38,6 +41,7 @@ void window::answered(std::size_t listed) {
 void window::unanswered() {
   {
     const std::lock_guard hold(mutex_);
+    HOLDFAST_ASSERT(under_way_ > 0);
     room_ = room_at_first;
     --under_way_;
   }
@@ -47,6 +51,7 @@ void window::unanswered() {
 void window::refused() {
   {
     const std::lock_guard hold(mutex_);
+    HOLDFAST_ASSERT(under_way_ > 0);
     room_ = room_at_first;
     --under_way_;
   }

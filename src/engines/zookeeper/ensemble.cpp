@@ -1,5 +1,6 @@
 #include "engines/zookeeper/ensemble.hpp"
 
+#include "core/assert.hpp"
 #include "engines/zookeeper/codec.hpp"
 #include "io/password_file.hpp"
 #include "io/random.hpp"
@@ -326,6 +327,8 @@ void ensemble::fly(std::vector<zoo_request> requests, repeat how, on_landing don
 }
 
 void ensemble::launch(const flight_ptr& f) {
+  // One without a request would never land.
+  HOLDFAST_ASSERT(!f->requests.empty() && f->missing == 0);
   ++flights_;
   f->sent = clock::now();
   f->missing = f->requests.size();
@@ -390,7 +393,10 @@ void ensemble::watch_the_time() {
   });
 }
 
-time_point ensemble::silent_since() const { return std::max(flying_.front()->sent, last_answer_); }
+time_point ensemble::silent_since() const {
+  HOLDFAST_ASSERT(!flying_.empty());
+  return std::max(flying_.front()->sent, last_answer_);
+}
 
 void ensemble::look_at_silence() {
   const auto silence = clock::now() - silent_since();

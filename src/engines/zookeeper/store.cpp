@@ -1,5 +1,6 @@
 #include "engines/zookeeper/store.hpp"
 
+#include "core/assert.hpp"
 #include "engines/zookeeper/codec.hpp"
 
 #include <algorithm>
@@ -116,6 +117,7 @@ void store::forget(const session_id& id, token order) {
   if (own == own_.end() || own->second.owner != id) return;
   own_.erase(own);
   const auto at = orders_.find(id);
+  HOLDFAST_ASSERT(at != orders_.end() && at->second.contains(order.value));
   at->second.erase(order.value);
   if (at->second.empty()) orders_.erase(at);
 }

@@ -1,5 +1,7 @@
 #include "engines/zookeeper/watches.hpp"
 
+#include "core/assert.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -23,7 +25,8 @@ void watches::arm(std::uint64_t number, std::vector<std::string> nodes,
     bytes_ += path.size();
     fresh.push_back(path);
   }
-  armed_.emplace(number, armed{std::move(nodes), std::move(n)});
+  const bool is_new = armed_.emplace(number, armed{std::move(nodes), std::move(n)}).second;
+  HOLDFAST_ASSERT(is_new);
   for (const auto& path : fresh) set(path);
 }
 
@@ -53,6 +56,7 @@ void watches::fire(const std::string& path) {
   const auto at = nodes_.find(path);
   if (at == nodes_.end()) return;
   const auto numbers = std::move(at->second);
+  HOLDFAST_ASSERT(bytes_ >= at->first.size());
   bytes_ -= at->first.size();
   nodes_.erase(at);
   for (const auto number : numbers) {
