@@ -3,6 +3,7 @@
 #include "engines/redlock/engine.hpp"
 #include "engines/redlock/open.hpp"
 #include "tests/process/child.hpp"
+#include "tests/process/proxy.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
@@ -158,35 +159,90 @@ TEST_F(redlock_losses, a_hung_majority_is_told_before_the_lease_ends) {
   EXPECT_TRUE(succeeded(fresh.acquire(lock_name("a"), {.wait = 20s})));
 }
 
+struct ear : core::lock_listener {
+  void lost(const core::reply&) override {}
+  void shortened() override {}
+};
+
+/// A session of the engine alone, that asks for the lock "a".
+struct asker {
+  explicit asker(const std::string& url, duration ttl)
+      : engine(engines::redlock::open_redlock(*core::store_url::parse(url)).value().engine) {
+    o.draft.id = *session_id::parse("0123456789abcdef0123456789abcdef");
+    o.draft.ttl = ttl;
+    const auto opened =
+        client::await<core::open_reply>(*engine, [&](auto d) { engine->open(o, std::move(d)); });
+    EXPECT_EQ(opened.what, core::status::ok) << opened.text;
+  }
+
+  core::enqueue_request request() const {
+    core::enqueue_request r;
+    r.name = lock_name("a");
+    r.id = o.draft.id;
+    r.inc = r.request = 1;
+    r.listener = std::make_shared<ear>();
+    return r;
+  }
+  core::queue_view enqueue(const core::enqueue_request& r) const {
+    return client::await<core::queue_view>(*engine,
+                                           [&](auto d) { engine->enqueue(r, std::move(d)); });
+  }
+  core::leave_reply leave() const {
+    core::leave_request r;
+    r.name = lock_name("a");
+    r.id = o.draft.id;
+    r.inc = r.request = 1;
+    return client::await<core::leave_reply>(*engine,
+                                            [&](auto d) { engine->leave(r, std::move(d)); });
+  }
+  core::beat_reply beat() const {
+    return client::await<core::beat_reply>(
+        *engine, [&](auto d) { engine->beat({.id = o.draft.id, .inc = 1, .attempt = 1}, d); });
+  }
+
+  std::shared_ptr<core::engine> engine;
+  core::open_request o;
+};
+
 /// Nobody closes the session any more, and its record stays: else each denial would cost memory for
 /// as long as the program keeps its store open.
 TEST_F(redlock_losses, what_an_engine_keeps_of_a_denied_session_goes_and_its_keys_stay) {
-  struct ear : core::lock_listener {
-    void lost(const core::reply&) override {}
-    void shortened() override {}
-  };
   nodes.init();
-  const auto engine =
-      engines::redlock::open_redlock(*core::store_url::parse(nodes.url())).value().engine;
-  core::open_request o;
-  o.draft.id = *session_id::parse("0123456789abcdef0123456789abcdef");
-  o.draft.ttl = 5s;
-  ASSERT_EQ(client::await<core::open_reply>(*engine, [&](auto d) { engine->open(o, d); }).what,
-            core::status::ok);
-  core::enqueue_request r;
-  r.name = lock_name("a");
-  r.id = o.draft.id;
-  r.inc = r.request = 1;
-  r.listener = std::make_shared<ear>();
+  const asker s(nodes.url(), 5s);
+  auto r = s.request();
   const std::weak_ptr<core::lock_listener> kept = r.listener;
-  ASSERT_EQ(client::await<core::queue_view>(*engine, [&](auto d) { engine->enqueue(r, d); }).what,
-            core::status::ok);
+  ASSERT_EQ(s.enqueue(r).what, core::status::ok);
   r.listener.reset();
   ASSERT_FALSE(kept.expired());
-  engine->forget(r.id, {.what = core::status::denied, .text = {}});
+  s.engine->forget(r.id, {.what = core::status::denied, .text = {}});
   EXPECT_TRUE(eventually([&] { return kept.expired(); }));
   EXPECT_GE(nodes.count("a"), 3U) << "it was denied, and its holder may be stopping still";
   EXPECT_TRUE(nodes.comes_to("a", 0)) << "with its ttl";
+}
+
+/// Who was granted a lock too late leaves it and asks again under the same number.
+///
+/// Fault matrix: a grant comes when its lock was left and taken again, but not on that node | the
+/// node is not counted
+TEST_F(redlock_losses, a_late_grant_is_none_of_the_next_request_with_its_number) {
+  process::proxy slow(nodes[4].port());
+  nodes.reach(4, slow.address());
+  nodes.init();
+  const asker s(nodes.url(), 60s);
+  slow.delay(1s);
+  ASSERT_EQ(s.enqueue(s.request()).what, core::status::ok);
+  ASSERT_EQ(s.leave().what, core::status::ok);
+  ASSERT_TRUE(nodes.comes_to("a", 0));
+  nodes[4].command({"SET", "a", "somebody's"});
+  const auto again = s.enqueue(s.request());
+  ASSERT_EQ(again.what, core::status::ok);
+  const auto until = again.own->until();
+  std::this_thread::sleep_for(1500ms);
+  slow.swallow(true);
+  for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"DEL", "a"});
+  EXPECT_EQ(s.beat().what, core::status::ok);
+  EXPECT_TRUE(eventually([&] { return again.own->is_lost(); })) << "two of five have it";
+  EXPECT_LT(clock::now(), until);
 }
 
 /// Fault matrix: a session is denied while it waits, and its owner's callback takes long | the wait

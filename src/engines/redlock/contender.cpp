@@ -40,13 +40,13 @@ core::reply reply_for(const round::result_of& r) {
 }  // namespace
 
 contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o,
-                     bool waits, std::weak_ptr<owner> told, std::uint64_t request)
+                     bool waits, std::weak_ptr<owner> told, const ticket& of)
     : cluster_(std::move(c)),
       lines_(std::move(l)),
       order_(std::move(o)),
       waits_(waits),
       told_(std::move(told)),
-      request_(request),
+      ticket_(of),
       pause_(core::redlock::pause::config{}) {}
 
 void contender::start() {
@@ -60,7 +60,7 @@ void contender::start() {
   }
   core::reply queued;
   queued.what = status::queued;
-  if (const auto o = told_.lock()) o->first(request_, std::move(queued));
+  if (const auto o = told_.lock()) o->first(ticket_, std::move(queued));
   if (place == lines::place::courtesy) turn(cue::others);
 }
 
@@ -100,7 +100,7 @@ void contender::round_ended(round::result_of& r) {
   }
   if (r.held) {
     const auto o = told_.lock();
-    if (!wanted || !o || !o->held(request_, r)) {
+    if (!wanted || !o || !o->held(ticket_, r)) {
       // Not one of those who wait.
       lines_->leave(order_.name, *this, true);
       debt::give_back(cluster_, lines_, std::move(r.key), order_.timeout, {});
@@ -150,7 +150,7 @@ bool contender::again_when_mended(const round::result_of& r) {
 }
 
 void contender::late(node_index i) {
-  if (const auto o = told_.lock()) o->late(request_, i);
+  if (const auto o = told_.lock()) o->late(ticket_, i);
 }
 
 /// Under the mutex.
@@ -184,9 +184,9 @@ void contender::rest(const round::result_of& r) {
     core::reply queued;
     queued.what = status::queued;
     queued.text = std::move(by);
-    o->first(request_, std::move(queued));
+    o->first(ticket_, std::move(queued));
   } else if (o) {
-    o->hindered(request_, std::move(by));
+    o->hindered(ticket_, std::move(by));
   }
   lines_->listen_for(order_.name);
 }
@@ -246,7 +246,7 @@ void contender::end(core::reply what) {
   if (waits_) lines_->leave(order_.name, *this, wanted && what.what == status::ok);
   const auto o = wanted ? told_.lock() : nullptr;
   if (!o) return;
-  first ? o->first(request_, std::move(what)) : o->later(request_, std::move(what));
+  first ? o->first(ticket_, std::move(what)) : o->later(ticket_, std::move(what));
 }
 
 void contender::cancel() {

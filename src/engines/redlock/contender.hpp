@@ -29,7 +29,13 @@ class contender final : public lined_up,
                         public round::owner,
                         public std::enable_shared_from_this<contender> {
  public:
-  /// Who is told, about the request of that number.
+  /// Which request it is of. A number may be used again once its request was left, while answers to
+  /// the old one are still to come: `turn` tells them apart.
+  struct ticket {
+    std::uint64_t request{};
+    std::uint64_t turn{};
+  };
+  /// Who is told, about the request of that ticket.
   class owner {
    public:
     owner() = default;
@@ -37,25 +43,25 @@ class contender final : public lined_up,
     owner& operator=(const owner&) = delete;
     virtual ~owner() = default;
     /// The first round ended, or it stands in line: `queued`, or what became of it. Once.
-    virtual void first(std::uint64_t request, core::reply what) = 0;
+    virtual void first(const ticket& of, core::reply what) = 0;
     /// It was granted; whoever is told takes the key and owns it from now on. At most once, before
     /// first() says `ok`. False when it is not wanted any more: then the key is left.
-    virtual bool held(std::uint64_t request, round::result_of& r) = 0;
+    virtual bool held(const ticket& of, round::result_of& r) = 0;
     /// A grant on one more node, after held().
-    virtual void late(std::uint64_t request, node_index i) = 0;
+    virtual void late(const ticket& of, node_index i) = 0;
     /// These nodes have no record of the session. It is to be on its way to them when what is
     /// posted to the loop afterwards runs.
     virtual void unrecorded(node_set where) = 0;
     /// After first() said `queued`, while it waits: what stands in the way is `by`, and was not
     /// when it was told last; empty: somebody, of whom nothing is known.
-    virtual void hindered(std::uint64_t request, std::string by) = 0;
+    virtual void hindered(const ticket& of, std::string by) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.
-    virtual void later(std::uint64_t request, core::reply what) = 0;
+    virtual void later(const ticket& of, core::reply what) = 0;
   };
 
   /// An owner that is gone wants nothing any more.
   contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o, bool waits,
-            std::weak_ptr<owner> told, std::uint64_t request);
+            std::weak_ptr<owner> told, const ticket& of);
 
   void start();
   /// Its owner does not want it any more; nothing is told afterwards.
@@ -79,7 +85,7 @@ class contender final : public lined_up,
   round::order order_;
   const bool waits_;
   const std::weak_ptr<owner> told_;
-  const std::uint64_t request_;
+  const ticket ticket_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   state state_{state::lined_up};

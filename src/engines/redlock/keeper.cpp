@@ -104,21 +104,28 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
                  .timeout = timeout_,
                  .hint = 0};
   entry& e = entries_.add(request);
+  e.turn = ++turns_;
   e.name = r.name.str();
   e.answer = std::move(done);
   e.listener = r.listener;
   e.taker = io::make_recycled<contender>(cluster_, lines_, std::move(o), !r.leave_if_busy,
-                                         weak_from_this(), request);
+                                         weak_from_this(), contender::ticket{request, e.turn});
   return e.taker;
 }
 
+/// Under the mutex. Null: its request was left, whoever has the number now.
+keeper::entry* keeper::find(const contender::ticket& of) const noexcept {
+  entry* const e = entries_.find(of.request);
+  return e != nullptr && e->turn == of.turn ? e : nullptr;
+}
+
 /// The answer of the enqueue: granted, waiting, or why neither.
-void keeper::first(std::uint64_t request, core::reply what) {
+void keeper::first(const contender::ticket& of, core::reply what) {
   core::queue_view v;
   core::on<core::queue_view> done;
   {
     const std::lock_guard hold(mutex_);
-    entry* const e = entries_.find(request);
+    entry* const e = find(of);
     if (e == nullptr) return;
     done = std::exchange(e->answer, {});
     if (what.what == status::ok) {
@@ -138,11 +145,12 @@ void keeper::first(std::uint64_t request, core::reply what) {
 }
 
 /// Takes the key over. False when nobody wants it any more.
-bool keeper::held(std::uint64_t request, round::result_of& r) {
+bool keeper::held(const contender::ticket& of, round::result_of& r) {
   const std::lock_guard hold(mutex_);
-  entry* const found = entries_.find(request);
+  entry* const found = find(of);
   if (found == nullptr || closed_ || denied_) return false;
   HOLDFAST_ASSERT(renewal_ && r.held && !r.there.empty());
+  HOLDFAST_ASSERT(found->is == state::contending);
   entry& e = *found;
   e.key = std::move(r.key);
   e.granted = r.granted;
@@ -155,20 +163,20 @@ bool keeper::held(std::uint64_t request, round::result_of& r) {
   return true;
 }
 
-void keeper::late(std::uint64_t request, node_index i) {
+void keeper::late(const contender::ticket& of, node_index i) {
   const std::lock_guard hold(mutex_);
-  entry* const found = entries_.find(request);
+  entry* const found = find(of);
   if (found == nullptr || found->is != state::held) return;
   entry& e = *found;
   e.key.answered.add(i);
   renewal_->granted_late(e.handle, i);
 }
 
-void keeper::hindered(std::uint64_t request, std::string by) {
+void keeper::hindered(const contender::ticket& of, std::string by) {
   std::shared_ptr<io::notice> watched;
   {
     const std::lock_guard hold(mutex_);
-    entry* const found = entries_.find(request);
+    entry* const found = find(of);
     if (found == nullptr || found->is != state::contending) return;
     found->verdict.text = std::move(by);
     watched = found->watched.lock();
@@ -178,11 +186,11 @@ void keeper::hindered(std::uint64_t request, std::string by) {
 }
 
 /// A waiter's end that was not told by the enqueue's answer.
-void keeper::later(std::uint64_t request, core::reply why) {
+void keeper::later(const contender::ticket& of, core::reply why) {
   std::shared_ptr<io::notice> watched;
   {
     const std::lock_guard hold(mutex_);
-    entry* const found = entries_.find(request);
+    entry* const found = find(of);
     if (found == nullptr) return;
     entry& e = *found;
     if (e.is == state::contending) {

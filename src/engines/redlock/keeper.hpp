@@ -52,6 +52,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   enum class state : std::uint8_t { contending, held, lost, over };
   struct entry {
     std::uint64_t request{};
+    std::uint64_t turn{};  ///< Of its contender's ticket.
     std::string name{};
     state is{state::contending};
     std::shared_ptr<contender> taker{};
@@ -96,12 +97,12 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
 
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
                                        core::on<core::queue_view> done);
-  void first(std::uint64_t request, core::reply what) override;
-  bool held(std::uint64_t request, round::result_of& r) override;
-  void late(std::uint64_t request, node_index i) override;
+  void first(const contender::ticket& of, core::reply what) override;
+  bool held(const contender::ticket& of, round::result_of& r) override;
+  void late(const contender::ticket& of, node_index i) override;
   void unrecorded(node_set where) override;
-  void hindered(std::uint64_t request, std::string by) override;
-  void later(std::uint64_t request, core::reply why) override;
+  void hindered(const contender::ticket& of, std::string by) override;
+  void later(const contender::ticket& of, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   std::vector<placed_key> take_all(const core::reply& why,
                                    std::vector<std::shared_ptr<contender>>& takers, jobs& after);
@@ -125,8 +126,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void recorded(node_index i, const wire::reply* r, bool again);
   void batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
                       time_point sent);
-  void repaired(std::uint64_t number, std::uint64_t request, node_index i, const wire::reply* r,
-                time_point sent, time_point at);
+  void repaired(const renewal::repair& what, const wire::reply* r, time_point sent, time_point at);
   reading<renewed> read_batch(const renewal::batch& b, const wire::reply& r) const;
   void lose(const renewal::loss& l, const std::string& away, jobs& after);
   void settle_beats(jobs& after);
@@ -134,6 +134,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   void end_old_beats(time_point now, jobs& after);
   void wake_at(time_point when);
   entry* find(const renewal::handle& h) noexcept;
+  entry* find(const contender::ticket& of) const noexcept;
   void forget(const entry& e) noexcept;
   std::vector<held_key> keys_of(const renewal::batch& b);
   void advance(const std::function<renewal::step(renewal&)>& event);
@@ -147,6 +148,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   mutable std::mutex mutex_;  // Guards what is below; never held while anything is called back.
   std::optional<renewal> renewal_;
   entry_table entries_;
+  std::uint64_t turns_{};        ///< How many entries there were.
   std::vector<entry*> by_slot_;  ///< Of each slot of the renewal; null where it was erased.
   std::vector<waiting_beat> beats_;
   bool denied_{};

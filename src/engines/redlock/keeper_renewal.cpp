@@ -220,18 +220,16 @@ reading<renewed> keeper::read_batch(const renewal::batch& b, const wire::reply& 
 /// The answer of one repair.
 class keeper::repair_receiver final : public io::redis_receiver {
  public:
-  repair_receiver(std::weak_ptr<keeper> k, std::uint64_t number, std::uint64_t request)
-      : keeper_(std::move(k)), number_(number), request_(request), sent_(clock::now()) {}
-  void answered(std::uint64_t tag, const io::redis_answer& a) override {
-    const auto k = keeper_.lock();
-    if (k) k->repaired(number_, request_, static_cast<node_index>(tag), a.reply, sent_, a.at);
+  repair_receiver(std::weak_ptr<keeper> k, const renewal::repair& what)
+      : keeper_(std::move(k)), what_(what), sent_(clock::now()) {}
+  void answered(std::uint64_t /*tag*/, const io::redis_answer& a) override {
+    if (const auto k = keeper_.lock()) k->repaired(what_, a.reply, sent_, a.at);
   }
   time_point sent() const noexcept { return sent_; }
 
  private:
   const std::weak_ptr<keeper> keeper_;
-  const std::uint64_t number_;
-  const std::uint64_t request_;
+  const renewal::repair what_;
   const time_point sent_;
 };
 
@@ -248,20 +246,18 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
   } else {
     commands::set_plain(bytes, e->key.name, e->key.value, draft_.ttl);
   }
-  const auto receiver = std::make_shared<repair_receiver>(weak_from_this(), r.number, e->request);
+  const auto receiver = std::make_shared<repair_receiver>(weak_from_this(), r);
   const time_point sent = receiver->sent();
   io::redis_connection::command c;
   c.bytes = bytes;
   c.deadline = sent + resend_after(draft_.ttl);
   c.receiver = receiver;
-  c.tag = i;
   const auto put = cluster_->worth_asking(voting->voters, timeout_).has(i)
                        ? cluster_->send(i, c)
                        : result<std::uint64_t>(errc::unavailable);
   if (!put) {
-    after.push_back([self = shared_from_this(), number = r.number, request = e->request, i, sent] {
-      self->repaired(number, request, i, nullptr, sent, sent);
-    });
+    after.push_back(
+        [self = shared_from_this(), r, sent] { self->repaired(r, nullptr, sent, sent); });
     return;
   }
   // It may come late like an acquire.
@@ -271,13 +267,13 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
   e->key.last_sent = sent;
 }
 
-void keeper::repaired(std::uint64_t number, std::uint64_t request, node_index i,
-                      const wire::reply* r, time_point sent, time_point at) {
+void keeper::repaired(const renewal::repair& what, const wire::reply* r, time_point sent,
+                      time_point at) {
   bool done = false;
   if (r != nullptr && cluster_->set().tokens) {
     const auto got = replies::repair(*r);
     done = got.vote.what == core::redlock::vote::granted &&
-           (!got.time || cluster_->told_time(i, *got.time, sent, at));
+           (!got.time || cluster_->told_time(what.node, *got.time, sent, at));
   } else if (r != nullptr) {
     done = replies::set_plain(*r).what == core::redlock::vote::granted;
   }
@@ -285,9 +281,9 @@ void keeper::repaired(std::uint64_t number, std::uint64_t request, node_index i,
   {
     const std::lock_guard hold(mutex_);
     if (closed_ || !renewal_) return;
-    entry* const found = entries_.find(request);
-    if (found != nullptr && r != nullptr) found->key.answered.add(i);
-    carry_out(renewal_->repaired(number, done, at), after);
+    entry* const found = find(what.lock);
+    if (found != nullptr && r != nullptr) found->key.answered.add(what.node);
+    carry_out(renewal_->repaired(what.number, done, at), after);
   }
   run(after);
 }
