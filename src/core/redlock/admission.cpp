@@ -222,7 +222,9 @@ admission::step admission::disconnected(node_index i, time_point now) {
 }
 
 void admission::leave(node_index i) {
-  nodes_.at(i).is = standing::away;
+  // Perhaps of another store: nothing that it says holds here, also not while it is away.
+  if (nodes_.at(i).is == standing::refused) nodes_[i].facts.record.reset();
+  nodes_[i].is = standing::away;
   nodes_[i].catch_up = time_point::max();
   stop_join(i);
 }
@@ -268,7 +270,10 @@ admission::step admission::sealed(const seal& asked, const seal_reply& r, time_p
   step s;
   node_state& from = nodes_.at(asked.node);
   const bool same = from.facts.record && from.facts.record->nonce == asked.nonce;
-  if (same && r.what == seal_reply::result::sealed) from.facts.record->epoch = asked.epoch;
+  // A look that was answered meanwhile may have seen a later one.
+  if (same && r.what == seal_reply::result::sealed) {
+    from.facts.record->epoch = std::max(from.facts.record->epoch, asked.epoch);
+  }
   if (same && r.epoch > from.facts.record->epoch) from.facts.record->epoch = r.epoch;
   if (same && r.what == seal_reply::result::refused && r.epoch == 0) {
     leave(asked.node);

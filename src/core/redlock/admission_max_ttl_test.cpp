@@ -101,5 +101,29 @@ TEST(admission_max_ttl, of_a_refused_node_says_nothing) {
   EXPECT_EQ(s.facts[0].record->max_ttl, max_ttl);
 }
 
+TEST(admission_max_ttl, of_a_refused_node_says_nothing_while_it_is_away_either) {
+  store s(5);
+  s.facts[1].record->config_hash = "another";
+  s.facts[1].record->max_ttl = raised;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.a.disconnected(1, t0 + 5s);
+  for (int i = 0; i < 20; ++i) s.tick(t0 + wait + i * 50ms);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "it waits by the records of its own store";
+  EXPECT_EQ(s.facts[0].record->max_ttl, max_ttl);
+}
+
+TEST(admission_max_ttl, blank_nodes_get_no_record_like_that_of_a_refused_one) {
+  store s;
+  s.facts[0].record->config_hash = "another";
+  s.facts[1].record.reset();
+  s.facts[2].record.reset();
+  s.connect_all(t0);
+  s.a.disconnected(0, t0 + 5s);
+  s.connect(1, t0 + 5s);
+  EXPECT_TRUE(s.writes.empty());
+  EXPECT_EQ(s.a.standing_of(1), standing::blank);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
