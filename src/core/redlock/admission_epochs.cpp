@@ -51,7 +51,8 @@ void admission::go_on(step& s, time_point now) {
     const auto others = others_of(i);
     const bool enough = others.size() >= seal_count(config_.nodes);
     if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);
-    if (!enough && now >= n.alone_at) {
+    // While others are being sealed for it, two of its records would be under way at once.
+    if (!enough && now >= n.alone_at && !n.is_sealing()) {
       n.adopting = true;
       n.writing = alone_record(i);
       const node_record& seen = *n.facts.record;

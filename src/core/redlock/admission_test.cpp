@@ -191,6 +191,23 @@ TEST(admission, a_durable_node_is_alone_only_when_the_others_were_missing_all_th
   EXPECT_EQ(s.a.tick(t0 + 1200ms).writes.size(), 1U);
 }
 
+TEST(admission, a_durable_node_is_not_alone_before_the_seals_for_it_are_over) {
+  store s;
+  s.facts[0].record->durable = s.facts[0].durable = true;
+  s.facts[0].run_id = "run9";
+  s.connect(1, t0);
+  s.connect(2, t0);
+  const auto seals = s.a.looked_at(0, s.facts[0], "", t0).seals;
+  ASSERT_EQ(seals.size(), 2U);
+  s.a.disconnected(1, t0 + 10ms);
+  // The client stood still until then.
+  std::size_t writes = s.a.tick(t0 + 1s).writes.size();
+  for (const seal& x : seals) {
+    writes += s.a.sealed(x, {seal_reply::result::sealed, 7, 0}, t0 + 1s).writes.size();
+  }
+  EXPECT_EQ(writes + s.a.tick(t0 + 10s).writes.size(), 1U) << "one record at a time";
+}
+
 TEST(admission, a_minority_of_two_comes_back_one_after_the_other) {
   store s(5);
   s.facts[0].record.reset();
