@@ -87,8 +87,9 @@ class attempt {
   /// The first moment at which the holder must no longer act.
   time_point until() const noexcept;
   time_point sent() const noexcept { return sent_; }
-  /// Where our value is known to be, late answers included: each protects until until().
-  node_set granted() const noexcept { return granted_; }
+  /// Where our value is known to be, late answers included: each protects until until(). Not where
+  /// a raise did not find it any more.
+  node_set granted() const noexcept { return granted_ - robbed_; }
   /// Where it is confirmed at >= chosen(); with tokens off the same as granted().
   node_set confirmed() const noexcept { return confirmed_; }
   /// Why it failed, node by node; meaningful when failed. `subject` is how the message begins

@@ -380,6 +380,13 @@ TEST(attempt, a_raise_on_the_connection_of_the_acquire_waits_for_its_answer) {
   EXPECT_EQ(untold.a.current(), state::failed) << "no number, no proof";
 }
 
+TEST(attempt, a_node_that_has_lost_our_value_since_protects_nothing) {
+  round r(3);
+  r.granted(0, 1).granted(1, 2).raise_refused(0, 2).granted(2, 2);
+  ASSERT_EQ(r.a.current(), state::held);
+  EXPECT_EQ(r.a.granted(), set_of({1, 2}));
+}
+
 TEST(attempt, tells_the_longest_holder) {
   round r(5);
   r.last = r.a.answered(0, node_vote::of(fault::epoch_moved, 8), r.at);
