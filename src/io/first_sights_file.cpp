@@ -31,9 +31,13 @@ std::string name_of(const std::string& url) {
   return "first-sights-" + core::hexadecimal(core::fnv1a(url));
 }
 
+/// Else a few would fill the file.
+constexpr std::size_t word_max = 512;
+
 // Servers choose it: with a space in it, one could write the note of another.
 bool is_one_word(const std::string& life) {
-  return !life.empty() && std::ranges::all_of(life, [](char c) { return c > ' ' && c <= '~'; });
+  return !life.empty() && life.size() <= word_max &&
+         std::ranges::all_of(life, [](char c) { return c > ' ' && c <= '~'; });
 }
 
 // Somebody else's notes could shorten a wait.

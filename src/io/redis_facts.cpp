@@ -3,6 +3,7 @@
 #include "core/server_life.hpp"
 #include "wire/server_error.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstdint>
@@ -65,6 +66,15 @@ file_state file_of(const redis_facts& server) {
   return state;
 }
 
+/// It is kept in records and notes, and compared: of any other form it could pass for several
+/// words.
+bool is_run_id(const std::string& text) {
+  constexpr std::size_t longest = 128;
+  return !text.empty() && text.size() <= longest && std::ranges::all_of(text, [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-';
+  });
+}
+
 std::string advice_on_info(std::string_view refused) {
   const auto said = wire::server_error_of(refused);
   if (said == wire::server_error::noperm) return "allow it with ACL SETUSER <user> +info";
@@ -91,10 +101,10 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
                                         " needs Redis " + std::to_string(version_min) +
                                         ".0 or later");
   }
-  if (server.run_id.empty()) {
+  if (!is_run_id(server.run_id)) {
     return error(errc::unavailable,
-                 "INFO has no run_id, without which a restart would not be seen; use a server that "
-                 "tells it");
+                 std::string("INFO has no run_id") + (server.run_id.empty() ? "" : " that is one") +
+                     ", without which a restart would not be seen; use a server that tells it");
   }
   // Until then it says that its appendonly file is off, and would pass for one that lost its state.
   if (info_says(server, "loading", "1")) {

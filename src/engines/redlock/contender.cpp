@@ -52,12 +52,19 @@ contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round
 void contender::start() {
   if (!waits_) return begin_round();
   const auto place = lines_->join(order_.name, shared_from_this());
-  if (place == lines::place::first) return begin_round();
+  bool gone = false;
   {
     const std::lock_guard hold(mutex_);
-    if (answered_ || cancelled_) return;
-    answered_ = true;
+    gone = cancelled_;
+    if (!gone && place != lines::place::first) {
+      // The end of a round that its turn has begun meanwhile tells more.
+      if (answered_ || state_ == state::in_round) return;
+      answered_ = true;
+    }
   }
+  // Before it stood in the line nobody could take it out.
+  if (gone) return lines_->leave(order_.name, *this, false);
+  if (place == lines::place::first) return begin_round();
   core::reply queued;
   queued.what = status::queued;
   if (const auto o = told_.lock()) o->first(ticket_, std::move(queued));

@@ -228,10 +228,15 @@ std::optional<page::lock> lock_in(const reply& r) {
                     .counter = *counter};
 }
 
+/// What a client keeps for long, of whatever length a server names: longer than any that is
+/// written.
+constexpr std::size_t word_max = 256;
+
 /// `parts` are those of the script `look`, behind the time.
 std::optional<node_record> record_in(const std::vector<reply>& parts) {
   const auto text = [&](std::size_t i) {
-    return parts[i].is(reply_kind::text) ? parts[i].text : std::string();
+    const bool fits = parts[i].is(reply_kind::text) && parts[i].text.size() <= word_max;
+    return fits ? parts[i].text : std::string();
   };
   node_record r;
   r.id = text(1);
@@ -331,7 +336,9 @@ reading<denial> deny(const reply& r) {
   const auto what = number_in(r.elements[0], 0, 2);
   const auto ttl = number_in(r.elements[1]);
   if (!what || !ttl) return fault::garbled;
-  return denial{.already = *what == 0, .had_record = *what != 2, .ttl = milliseconds(*ttl)};
+  return denial{.already = *what == 0,
+                .had_record = *what != 2,
+                .ttl = std::min(milliseconds(*ttl), core::ttl_max)};
 }
 
 reading<session_fields> session(const reply& r) {

@@ -1,5 +1,7 @@
 #include "engines/redlock/replies.hpp"
 
+#include "core/lease.hpp"
+
 #include "engines/redlock/keys.hpp"
 #include "wire/resp_stream_fixture.hpp"
 
@@ -257,6 +259,8 @@ TEST(replies, session_records_are_opened_closed_and_denied) {
   EXPECT_TRUE(fresh->had_record);
   EXPECT_EQ(fresh->ttl, 30s);
   EXPECT_TRUE(replies::deny(read_one(array(integer("0"), integer("1"))))->already);
+  const auto endless = replies::deny(read_one(array(integer("1"), integer("9007199254740991"))));
+  EXPECT_EQ(endless->ttl, core::ttl_max) << "what is counted from it has to stay a duration";
   EXPECT_FALSE(replies::deny(read_one(array(integer("2"), integer("0"))))->had_record);
   EXPECT_EQ(replies::deny(read_one(array(integer("3"), integer("0")))).why(), fault::garbled);
   EXPECT_EQ(replies::deny(read_one(array(integer("1"), integer("-1")))).why(), fault::garbled);

@@ -1,5 +1,8 @@
 #include "engines/redlock/session_records.hpp"
 
+#include "core/lease.hpp"
+
+#include <algorithm>
 #include <charconv>
 #include <chrono>
 #include <cstdint>
@@ -16,6 +19,13 @@ std::int64_t number(std::string_view text) {
   return n;
 }
 
+/// One that no session has may be foreign, or damaged.
+duration ttl_of(std::string_view text) {
+  constexpr auto most =
+      std::chrono::duration_cast<std::chrono::milliseconds>(core::ttl_max).count();
+  return std::chrono::milliseconds(std::clamp<std::int64_t>(number(text), 0, most));
+}
+
 wall_time time_of(std::string_view text) {
   return wall_time(std::chrono::microseconds(number(text)));
 }
@@ -25,7 +35,7 @@ core::session_record record_of(const session_id& id, const session_fields& f) {
   r.id = id;
   r.at.inc = 1;
   r.at.denied = f["denied"] == "1";
-  r.ttl = std::chrono::milliseconds(number(f["ttl"]));
+  r.ttl = ttl_of(f["ttl"]);
   r.owner.host = f["host"];
   r.owner.boot_id = f["boot_id"];
   r.owner.pid = number(f["pid"]);
