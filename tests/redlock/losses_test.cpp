@@ -195,6 +195,14 @@ struct asker {
     return client::await<core::leave_reply>(*engine,
                                             [&](auto d) { engine->leave(r, std::move(d)); });
   }
+  core::queue_view confirm() const {
+    core::confirm_request r;
+    r.name = lock_name("a");
+    r.id = o.draft.id;
+    r.inc = r.request = 1;
+    return client::await<core::queue_view>(*engine,
+                                           [&](auto d) { engine->confirm(r, std::move(d)); });
+  }
   core::beat_reply beat() const {
     return client::await<core::beat_reply>(
         *engine, [&](auto d) { engine->beat({.id = o.draft.id, .inc = 1, .attempt = 1}, d); });
@@ -218,6 +226,25 @@ TEST_F(redlock_losses, what_an_engine_keeps_of_a_denied_session_goes_and_its_key
   EXPECT_TRUE(eventually([&] { return kept.expired(); }));
   EXPECT_GE(nodes.count("a"), 3U) << "it was denied, and its holder may be stopping still";
   EXPECT_TRUE(nodes.comes_to("a", 0)) << "with its ttl";
+}
+
+/// Who looks late for what it was granted is to lose no more than that.
+///
+/// Fault matrix: a lock is lost before its waiter has looked | the lock is told as lost, and not
+/// its session
+TEST_F(redlock_losses, a_lock_that_is_lost_before_its_waiter_looks_ends_no_session) {
+  nodes.init();
+  const asker s(nodes.url(), 60s);
+  const auto granted = s.enqueue(s.request());
+  ASSERT_EQ(granted.what, core::status::ok);
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"DEL", "a"});
+  EXPECT_EQ(s.beat().what, core::status::ok);
+  ASSERT_TRUE(eventually([&] { return granted.own->is_lost(); }));
+  const auto seen = s.confirm();
+  EXPECT_EQ(seen.what, core::status::ok);
+  EXPECT_TRUE(seen.own && seen.own->is_lost());
+  EXPECT_EQ(s.leave().what, core::status::ok);
+  EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
 /// Who was granted a lock too late leaves it and asks again under the same number.

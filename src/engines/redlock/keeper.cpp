@@ -134,7 +134,8 @@ void keeper::first(const contender::ticket& of, core::reply what) {
     } else {
       v = view(std::move(what));
       if (v.what == status::queued) {
-        e->verdict.text = v.text;
+        // What came in between may have ended it.
+        if (e->is == state::contending) e->verdict.text = v.text;
       } else {
         forget(*e);
         entries_.erase(*e);
@@ -211,12 +212,11 @@ core::queue_view keeper::view_of(const entry& e) {
       v.text = e.verdict.text;
       break;
     case state::held:
+    case state::lost:
+      // That it was lost its lease tells: `gone` would say that of the session.
       v.what = status::ok;
       v.mine = e.granted;
       v.own = e.own;
-      break;
-    case state::lost:
-      v.what = status::gone;
       break;
     case state::over:
       static_cast<core::reply&>(v) = e.verdict;
@@ -309,12 +309,14 @@ void keeper::close(core::on<core::reply> done) {
 
 void keeper::drop(const core::reply& why) {
   std::vector<std::shared_ptr<contender>> takers;
+  std::vector<placed_key> keys;
   jobs after;
   {
     const std::lock_guard hold(mutex_);
-    (void)take_all(why, takers, after);
+    keys = take_all(why, takers, after);
   }
   for (const auto& t : takers) t->cancel();
+  for (const placed_key& key : keys) lines_->forsaken(key.name);
   run(after);
 }
 

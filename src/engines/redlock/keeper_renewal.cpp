@@ -260,10 +260,12 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
         [self = shared_from_this(), r, sent] { self->repaired(r, nullptr, sent, sent); });
     return;
   }
-  // It may come late like an acquire.
+  // It may come late like an acquire. So may one that was sent before, on another connection, and
+  // never answered: then no release is known to be behind both.
+  const bool is_first = !e->key.asked.has(i) || e->key.answered.has(i);
   e->key.asked.add(i);
   e->key.answered.remove(i);
-  e->key.connections[i] = *put;
+  e->key.connections[i] = is_first ? *put : 0;
   e->key.last_sent = sent;
 }
 

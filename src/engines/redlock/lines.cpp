@@ -154,6 +154,12 @@ void lines::parted(const std::string& name, const parting& how) {
   if (!tell_first(name, what) && how.keeps) pass_on(name);
 }
 
+void lines::forsaken(const std::string& name) {
+  const std::lock_guard hold(mutex_);
+  const auto found = lines_.find(name);
+  if (found != lines_.end() && found->second.waiters.empty()) linger(name, found->second);
+}
+
 void lines::others_wait(const std::string& name) {
   const std::lock_guard hold(mutex_);
   auto found = lines_.find(name);

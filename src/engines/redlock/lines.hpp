@@ -100,6 +100,8 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   parting part(const std::string& name);
   /// It was sent, or will be.
   void parted(const std::string& name, const parting& how);
+  /// A holder's session is over, and nobody releases it.
+  void forsaken(const std::string& name);
   /// A node that deleted the key says that other processes wait there.
   void others_wait(const std::string& name);
   /// It says that none does.
