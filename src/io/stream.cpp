@@ -158,6 +158,7 @@ class stream::state final : public one_write::writer,
   }
 
   void open() {
+    opened_ = true;
     {
       const std::lock_guard hold(mutex_);
       is_open_ = true;
@@ -203,8 +204,9 @@ class stream::state final : public one_write::writer,
     if (failed) return lose_reading(failed);
     counters_->reads.fetch_add(1, std::memory_order_relaxed);
     tls_->received({encrypted_in_.data(), count});
-    if (!tls_->established() && !shake_hands()) return;
-    if (tls_->established() && !decrypt()) return;
+    // What belongs to no answer may come later, too; reading takes it.
+    if (!opened_ && !shake_hands()) return;
+    if (opened_ && !decrypt()) return;
     receive_encrypted();
   }
 
@@ -214,7 +216,7 @@ class stream::state final : public one_write::writer,
       lose(went.error());
       return false;
     }
-    if (tls_->established()) open();
+    if (tls_->established() && !opened_) open();
     write_queued();
     return !closed_;
   }
@@ -356,7 +358,8 @@ class stream::state final : public one_write::writer,
   const target to_;
   const std::weak_ptr<owner> owner_;
   const std::shared_ptr<counters> counters_;
-  bool closed_{false};  // The loop's thread only, as the next six.
+  bool closed_{false};  // The loop's thread only, as the next seven.
+  bool opened_{false};
   bool flush_follows_{false};
   std::shared_ptr<dial> dial_;
   std::shared_ptr<name_watch> name_watch_;

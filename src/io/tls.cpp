@@ -59,6 +59,8 @@ result<std::shared_ptr<const tls_context>> tls_context::make(const tls_options& 
   }
   SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
   SSL_CTX_set_mode(context, SSL_MODE_RELEASE_BUFFERS);
+  // A handshake in mid-stream would keep commands from being written that wait for answers.
+  SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION);
   SSL_CTX_set_verify(context, o.verify == verification::none ? SSL_VERIFY_NONE : SSL_VERIFY_PEER,
                      &tls_session::judge);
   if (!o.protocol.empty()) {
