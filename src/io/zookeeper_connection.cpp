@@ -378,6 +378,8 @@ void zookeeper_connection::driver::note_state() {
   if (!o) return;
   if (was && !now) o->disconnected();
   if (!was && now) o->connected();
+  // Who was told may have closed this.
+  if (handle_ == nullptr) return;
   if (is_unrecoverable(handle_) != 0) {
     told_.reset();
     return o->ended();
@@ -385,7 +387,6 @@ void zookeeper_connection::driver::note_state() {
   if (now) absent_ = 0;
   if (absent_ < servers_) return;
   absent_ = 0;
-  // Last: it may close this.
   o->none_there();
 }
 

@@ -105,6 +105,55 @@ TEST(zookeeper_ensemble, a_waiter_whose_server_is_killed_is_told_of_the_release)
   EXPECT_TRUE(eventually([&] { return waiter.confirm("a", v.mine).what == status::ok; }));
 }
 
+// They are given up inside the call that tells of the loss, and the connection with them.
+TEST(zookeeper_ensemble, waiters_with_more_watches_than_can_be_set_again_get_their_locks) {
+  // The paths of so many long names have more than 256 KB.
+  constexpr std::size_t names = 180;
+  servers s;
+  client c(s.url() + "?node_timeout=20s");
+  auto holder = c.eventually_join(1h);
+  auto waiter = c.eventually_join(1h);
+  std::vector<std::string> all;
+  std::vector<token> held;
+  std::vector<core::queue_view> waits;
+  for (std::size_t i = 0; i < names; ++i) {
+    const auto number = std::to_string(i);
+    all.push_back(number + std::string(lock_name::bytes_max - number.size(), '\xff'));
+    held.push_back(holder.enqueue(all[i]).mine);
+    waits.push_back(waiter.enqueue(all[i]));
+    ASSERT_EQ(waits[i].what, status::queued) << waits[i].text;
+  }
+  std::atomic<std::size_t> told{0};
+  std::vector<std::unique_ptr<core::watch_handle>> watches(names);
+  const auto watch_all = [&] {
+    told = 0;
+    for (std::size_t i = 0; i < names; ++i) {
+      watches[i] =
+          c.engine->watch({lock_name(all[i]), waits[i].mine, waits[i].targets}, [&] { ++told; });
+    }
+    EXPECT_EQ(c.ask().list().what, status::ok) << "the watches stand";
+  };
+  watch_all();
+  EXPECT_EQ(told, 0U);
+  s.at(0).kill();
+  EXPECT_TRUE(eventually([&] { return told == names; })) << told;
+  s.at(0).launch();
+  s.await();
+  for (std::size_t i = 0; i < names; ++i) {
+    ASSERT_TRUE(
+        eventually([&] { return waiter.confirm(all[i], waits[i].mine).what == status::queued; }));
+  }
+  watch_all();
+  for (std::size_t i = 0; i < names; ++i) {
+    ASSERT_EQ(holder.leave(all[i], held[i]).what, status::ok);
+  }
+  EXPECT_TRUE(eventually([&] { return told == names; })) << told;
+  for (std::size_t i = 0; i < names; ++i) {
+    EXPECT_EQ(waiter.confirm(all[i], waits[i].mine).what, status::ok);
+  }
+  watches.clear();
+}
+
 TEST(zookeeper_ensemble, without_a_quorum_everything_is_refused_in_time) {
   servers s(3);
   client c(s.url() + "?node_timeout=500ms");
