@@ -2,6 +2,7 @@
 
 #include "core/engine.hpp"
 #include "engines/zookeeper/paths.hpp"
+#include "engines/zookeeper/requests.hpp"
 #include "engines/zookeeper/settings.hpp"
 #include "io/loop.hpp"
 #include "io/stream_socket.hpp"
@@ -17,10 +18,6 @@
 #include <vector>
 
 namespace holdfast::engines::zookeeper {
-
-using io::zoo_code;
-using io::zoo_reply;
-using io::zoo_request;
 
 /// What became of one flight: requests sent together, and all their answers.
 struct landing {
@@ -143,16 +140,5 @@ class ensemble final : public io::zookeeper_connection::owner,
 
 /// "ZooKeeper refuses it: bad version (-103)", for a code that says nothing about a node.
 std::string refusal_text(zoo_code code, const settings& set);
-
-// Requests, in short.
-zoo_request get(std::string path);
-zoo_request children_of(std::string path);
-zoo_request sync(std::string path);
-zoo_request remove(std::string path, std::int32_t version = zoo_request::any_version);
-zoo_request check(std::string path, std::int32_t version = zoo_request::any_version);
-zoo_request create(std::string path, std::string data = {});
-zoo_request put(std::string path, std::string data,
-                std::int32_t version = zoo_request::any_version);
-zoo_request all_or_none(std::vector<zoo_request> parts);
 
 }  // namespace holdfast::engines::zookeeper
