@@ -151,6 +151,8 @@ void ensemble::tell_flight(const std::string& text) {
 
 // The library would look names up by itself, and block the loop for as long as DNS likes.
 void ensemble::resolve() {
+  // One may take longer than names are taken for new, and would bring a second connection.
+  if (std::exchange(resolves_, true)) return;
   struct gathering {
     std::size_t missing{};
     std::vector<io::socket_address> found{};
@@ -168,6 +170,7 @@ void ensemble::resolve() {
         if (found) all->found.insert(all->found.end(), found->begin(), found->end());
         if (!found) all->trouble = found.error().message();
         if (--all->missing > 0) return;
+        self->resolves_ = false;
         self->names_trouble_ = all->trouble;
         // Not all clients should lean on the same server.
         if (!all->found.empty()) {
@@ -185,6 +188,7 @@ void ensemble::connect(const std::string& servers) {
     none_there();
     return reconnect_later();
   }
+  give_connection_up();
   connection_ = std::make_shared<io::zookeeper_connection>(
       loop_,
       io::zookeeper_connection::options{
@@ -194,8 +198,16 @@ void ensemble::connect(const std::string& servers) {
                        : set_.user + ":" + io::password_again(set_.password_file, set_.password),
           .timeout = set_.node_timeout},
       weak_from_this());
+  live_ = true;
   lost_at_ = clock::now();
   connection_->start();
+}
+
+// Else what is under way on it would never be answered, and its watches would count as set.
+void ensemble::give_connection_up() {
+  if (!std::exchange(live_, false)) return;
+  connection_->close();
+  if (const auto l = listener_.lock()) l->watches_lost();
 }
 
 void ensemble::reconnect_later() {
@@ -227,8 +239,7 @@ void ensemble::disconnected() {
 }
 
 void ensemble::ended() {
-  if (connection_) connection_->close();
-  if (const auto l = listener_.lock()) l->watches_lost();
+  give_connection_up();
   reconnect_later();
 }
 

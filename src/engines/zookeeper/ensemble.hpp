@@ -93,6 +93,7 @@ class ensemble final : public io::zookeeper_connection::owner,
   void tell_flight(const std::string& text);
   void resolve();
   void connect(const std::string& servers);
+  void give_connection_up();
   void reconnect_later();
   void renew_when_names_may_have_changed();
   void prepare();
@@ -133,7 +134,9 @@ class ensemble final : public io::zookeeper_connection::owner,
   bool ready_{};  ///< The store's nodes are there, and of a format that is known.
   bool preparing_{};
   bool watches_the_time_{};
-  bool nudged_{};  ///< A question is under way that is there to be one.
+  bool nudged_{};    ///< A question is under way that is there to be one.
+  bool resolves_{};  ///< Names are being looked up.
+  bool live_{};      ///< The connection was not given up.
   bool reconnects_{};
   bool closed_{};
 };
