@@ -103,6 +103,9 @@ void store::refusal(const session_id& id, std::uint64_t inc,
 // ---- own entries ----
 
 void store::keep(const session_id& id, token order, std::string path) {
+  // After a restore of the servers' data orders come again: who had this one has it no more.
+  const auto before = own_.find(order.value);
+  if (before != own_.end()) forget(session_id{before->second.owner}, order);
   own_.insert_or_assign(order.value, own_entry{id, std::move(path), {}});
   orders_[id].insert(order.value);
 }
@@ -127,8 +130,10 @@ std::vector<std::string> store::forget_all(const session_id& id) {
   const auto at = orders_.find(id);
   if (at == orders_.end()) return all;
   for (const auto order : at->second) {
-    all.push_back(std::move(own_.at(order).path));
-    own_.erase(order);
+    const auto own = own_.find(order);
+    if (own == own_.end() || own->second.owner != id) continue;
+    all.push_back(std::move(own->second.path));
+    own_.erase(own);
   }
   orders_.erase(at);
   return all;
