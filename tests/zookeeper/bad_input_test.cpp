@@ -3,6 +3,7 @@
 #include "tests/zookeeper/engine_fixture.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 
 /// Servers and nodes that cannot be used: each is named, with what to do.
@@ -169,6 +170,46 @@ TEST_F(zookeeper_bad_input, a_session_that_lacks_nodes_is_taken_over_all_the_sam
     EXPECT_EQ(c.ask().take({m.id(), at->at}).what, status::ok) << without;
     EXPECT_EQ(c.ask().list().sessions.size(), 1U);
   }
+}
+
+// Its watch would fire at once, and so would the next one: the waiter would ask without a pause.
+TEST_F(zookeeper_bad_input, who_waits_for_a_session_without_its_gate_is_told_of_the_release_only) {
+  client c(url(root()));
+  auto holder = c.join();
+  auto waiter = c.join();
+  const auto held = holder.enqueue("a");
+  ASSERT_EQ(held.what, status::ok) << held.text;
+  c.fly({engines::zookeeper::remove(c.servers->where().gate(holder.id()))});
+  const auto v = waiter.enqueue("a");
+  ASSERT_EQ(v.what, status::queued) << v.text;
+  std::atomic<int> told{0};
+  auto watch = c.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  ASSERT_EQ(c.ask().list().what, status::ok) << "the watch stands";
+  EXPECT_EQ(told, 0);
+  holder.leave("a", held.mine);
+  EXPECT_TRUE(process::eventually([&] { return told == 1; }));
+  EXPECT_EQ(waiter.confirm("a", v.mine).what, status::ok);
+}
+
+TEST_F(zookeeper_bad_input, who_waits_for_a_session_that_has_just_ended_is_told_at_once) {
+  client c(url(root()));
+  auto holder = c.join();
+  auto waiter = c.join();
+  ASSERT_EQ(holder.enqueue("a").what, status::ok);
+  const auto v = waiter.enqueue("a");
+  ASSERT_EQ(v.what, status::queued) << v.text;
+  // As somebody takes it over who dies then: its entry is still there.
+  const auto& where = c.servers->where();
+  ASSERT_TRUE(c.fly({engines::zookeeper::all_or_none(
+                        {engines::zookeeper::remove(where.allowed(holder.id())),
+                         engines::zookeeper::remove(where.gate(holder.id())),
+                         engines::zookeeper::remove(where.session(holder.id()))})})
+                  .replies.at(0)
+                  .ok());
+  std::atomic<int> told{0};
+  auto watch = c.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
+  EXPECT_TRUE(process::eventually([&] { return told > 0; }));
+  EXPECT_EQ(waiter.confirm("a", v.mine).what, status::ok);
 }
 
 TEST_F(zookeeper_bad_input, a_request_longer_than_the_servers_take_is_an_answer_in_time) {

@@ -38,6 +38,11 @@ std::string_view take_part(std::string_view& rest) {
 
 }  // namespace
 
+std::string paths::session_of_gate(const std::string& path) {
+  constexpr std::string_view end = "/gate";
+  return path.ends_with(end) ? path.substr(0, path.size() - end.size()) : std::string();
+}
+
 std::string paths::queue(const lock_name& name) const {
   return queues() + "/" + escaped(name.str(), escape_for::node);
 }

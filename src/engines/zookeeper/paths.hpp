@@ -33,6 +33,8 @@ class paths {
   std::string session(const session_id& id) const { return sessions() + "/" + id.str(); }
   std::string allowed(const session_id& id) const { return session(id) + "/allowed"; }
   std::string gate(const session_id& id) const { return session(id) + "/gate"; }
+  /// The record's node of the session whose gate it is; empty: it is no gate.
+  static std::string session_of_gate(const std::string& path);
   std::string queue(const lock_name& name) const;
   /// What ZooKeeper's number is appended to.
   std::string entry(const lock_name& name, const core::entry& e, std::uint32_t nonce) const;

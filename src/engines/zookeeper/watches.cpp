@@ -33,12 +33,19 @@ void watches::arm(std::uint64_t number, std::vector<std::string> nodes,
 void watches::set(const std::string& path) {
   auto request = get(path);
   request.watched = true;
-  std::vector<zoo_request> one;
-  one.push_back(std::move(request));
-  servers_->fly(std::move(one), repeat::always, [weak = weak_from_this(), path](const landing& l) {
+  std::vector<zoo_request> all;
+  all.push_back(std::move(request));
+  // Read last: a session ends with all its nodes at once.
+  auto session = paths::session_of_gate(path);
+  if (!session.empty()) all.push_back(get(std::move(session)));
+  servers_->fly(std::move(all), repeat::always, [weak = weak_from_this(), path](const landing& l) {
     const auto self = weak.lock();
+    if (!self || (l.what == core::status::ok && l.replies[0].ok())) return;
+    const bool lives = l.what == core::status::ok && l.replies.size() > 1 && l.replies[1].ok();
+    // Who waits for it has the entries' watches, and looks now and then.
+    if (lives) return static_cast<void>(self->take(path));
     // Without a server the caller looks by itself.
-    if (self && (l.what != core::status::ok || !l.replies[0].ok())) self->fire(path);
+    self->fire(path);
   });
 }
 
@@ -52,14 +59,18 @@ void watches::forget(std::uint64_t number) {
   armed_.erase(found);
 }
 
-void watches::fire(const std::string& path) {
+watches::waiting watches::take(const std::string& path) {
   const auto at = nodes_.find(path);
-  if (at == nodes_.end()) return;
-  const auto numbers = std::move(at->second);
+  if (at == nodes_.end()) return {};
+  auto numbers = std::move(at->second);
   HOLDFAST_ASSERT(bytes_ >= at->first.size());
   bytes_ -= at->first.size();
   nodes_.erase(at);
-  for (const auto number : numbers) {
+  return numbers;
+}
+
+void watches::fire(const std::string& path) {
+  for (const auto number : take(path)) {
     const auto found = armed_.find(number);
     if (found == armed_.end()) continue;
     const auto n = found->second.notice;

@@ -22,7 +22,8 @@ class watches final : public ensemble::listener, public std::enable_shared_from_
  public:
   explicit watches(std::shared_ptr<ensemble> e) : servers_(std::move(e)) {}
 
-  /// Fires the notice when one of the nodes is gone, or may be.
+  /// Fires the notice when one of the nodes is gone, or may be. Not for a gate that somebody
+  /// removed by hand: the next look would find that again, at once, without an end.
   void arm(std::uint64_t number, std::vector<std::string> nodes, std::shared_ptr<io::notice> n);
   void forget(std::uint64_t number);
 
@@ -39,6 +40,7 @@ class watches final : public ensemble::listener, public std::enable_shared_from_
 
   void set(const std::string& path);
   void fire(const std::string& path);
+  waiting take(const std::string& path);
 
   const std::shared_ptr<ensemble> servers_;
   std::unordered_map<std::uint64_t, armed> armed_;
