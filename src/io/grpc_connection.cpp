@@ -2,6 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "io/grpc_call.hpp"
+#include "io/grpc_trouble.hpp"
 #include "io/http2_session.hpp"
 #include "io/loop.hpp"
 #include "io/random.hpp"
@@ -20,15 +21,9 @@ namespace holdfast::io {
 namespace {
 
 using kind = grpc_outcome::kind;
-using std::chrono::duration_cast;
-using std::chrono::milliseconds;
 
 constexpr std::size_t read_bytes = 32 * 1024;
 constexpr const char* going_away = "it goes away (GOAWAY)";
-
-std::string in_ms(duration d) {
-  return std::to_string(duration_cast<milliseconds>(d).count()) + " ms";
-}
 
 }  // namespace
 
@@ -56,7 +51,7 @@ class grpc_connection::state final : public stream::owner,
     head.path = r.path;
     head.authority = authority_;
     head.token = r.token;
-    head.encrypted = options_.tls != nullptr;
+    head.encrypted = is_encrypted();
     head.leader = leader;
     if (limit != duration::max()) head.timeout = grpc_timeout(limit);
     const auto number = session_->submit(head);
@@ -149,10 +144,10 @@ class grpc_connection::state final : public stream::owner,
     }
     pump();
     const auto over = session_ ? session_->over() : std::nullopt;
-    if (over) lose(unreadable(*over));
+    if (over) lose(unreadable_http2(*over, greeted_));
   }
 
-  void lost(const error& why) override { lose(greeted_ ? why : explained(why)); }
+  void lost(const error& why) override { lose(greeted_ ? why : gone_unheard(why, is_encrypted())); }
 
   // ---- what HTTP/2 says; nobody else is called from here ----
 
@@ -222,6 +217,7 @@ class grpc_connection::state final : public stream::owner,
     bool refused;
   };
 
+  bool is_encrypted() const noexcept { return options_.tls != nullptr; }
   error named(const error& e) const {
     return error(e.code(), options_.kind + " " + options_.address.text() + ": " + e.message());
   }
@@ -362,36 +358,14 @@ class grpc_connection::state final : public stream::owner,
     }
     if (current_ && silent_since_ != time_point::max() &&
         now - silent_since_ >= options_.silence_max) {
-      return lose(error(errc::unavailable, "it sent nothing for " + in_ms(options_.silence_max) +
-                                               " while answers were due; it hangs, or the network "
-                                               "lost it"));
+      return lose(fell_silent(options_.silence_max));
     }
     arm();
   }
 
   void give_up_connecting() {
     if (!current_ || is_up_ || goes_away_) return;
-    const char* why = options_.tls == nullptr ? "it does not speak HTTP/2 without TLS"
-                                              : "it does not speak TLS on this port";
-    lose(error(errc::timed_out, "it is not ready " + in_ms(options_.connect_limit) +
-                                    " after connecting began; it hangs, or " + why));
-  }
-
-  // A peer that does not understand us says nothing and goes.
-  error explained(const error& why) const {
-    const auto was = [&](const char* how) { return why.message().starts_with(how); };
-    if (!was("the server closed") && !was("the connection broke")) return why;
-    const char* question = options_.tls == nullptr
-                               ? "; is this etcd's port for clients, and does it want TLS (+tls)?"
-                               : "; does it speak TLS on this port, and does it accept our "
-                                 "certificate?";
-    return error(why.code(), why.message() + " before anything was said" + question);
-  }
-
-  error unreadable(const std::string& why) const {
-    std::string text = "it sent what is no HTTP/2: " + why;
-    if (!greeted_) text += "; is this etcd's port for clients, and does it want TLS (+tls)?";
-    return error(errc::unavailable, std::move(text));
+    lose(never_ready(options_.connect_limit, is_encrypted()));
   }
 
   // ---- the end of a connection ----
