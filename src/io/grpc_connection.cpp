@@ -278,6 +278,8 @@ class grpc_connection::state final : public stream::owner,
 
   void deliver() {
     if (greeted_ && !is_up_ && !goes_away_ && session_) come_up();
+    // Whoever is told may call once more, and such a call may end here and now: pump() comes back.
+    const auto ended = std::exchange(ended_, {});
     // Messages of a stream that has ended in the same bytes come first.
     for (const auto& m : std::exchange(news_, {})) {
       const auto found = ids_.find(m.id);
@@ -286,11 +288,11 @@ class grpc_connection::state final : public stream::owner,
         took(m.text);
         continue;
       }
-      for (const auto& e : ended_) {
+      for (const auto& e : ended) {
         if (e.call && e.call->id == m.id) e.call->took(m.text);
       }
     }
-    for (auto& e : std::exchange(ended_, {})) {
+    for (const auto& e : ended) {
       if (e.call) e.call->end(e.refused, name());
     }
   }

@@ -29,25 +29,23 @@ std::string frame(char type, char flags, char stream, const std::string& payload
 }
 std::string settings() { return frame(4, 0, 0, {}); }
 std::string number(unsigned value) { return std::string(3, '\0') + static_cast<char>(value); }
-std::string reset(unsigned code) { return frame(3, 0, 1, number(code)); }
+std::string reset(unsigned code, char stream = 1) { return frame(3, 0, stream, number(code)); }
 std::string go_away() { return frame(7, 0, 0, number(0) + number(0)); }
 /// Every stream that is open may finish.
 std::string go_away_gently() { return frame(7, 0, 0, "\x7f\xff\xff\xff" + number(0)); }
 /// ":status: 200" is in HPACK's static table.
-std::string head() { return frame(1, end_headers, 1, "\x88"); }
+std::string head(char stream = 1) { return frame(1, end_headers, stream, "\x88"); }
 std::string field(const std::string& name, const std::string& value) {
   return std::string(1, '\0') + static_cast<char>(name.size()) + name +
          static_cast<char>(value.size()) + value;
 }
-std::string trailers(const std::string& status, const std::string& message = {}) {
-  return frame(
-      1, end_headers | end_stream, 1,
-      field("grpc-status", status) + (message.empty() ? "" : field("grpc-message", message)));
+std::string trailers(const std::string& status, char stream = 1) {
+  return frame(1, end_headers | end_stream, stream, field("grpc-status", status));
 }
-std::string message(const std::string& text) {
+std::string message(const std::string& text, char stream = 1) {
   std::string bytes;
   wire::put_grpc_message(bytes, text);
-  return frame(0, 0, 1, bytes);
+  return frame(0, 0, stream, bytes);
 }
 
 /// What was told, for one waiting thread.
@@ -91,31 +89,46 @@ class events final : public grpc_watcher {
 
 class client {
  public:
-  explicit client(const node_address& a) : loop_(std::move(loop::start().value())) {
+  explicit client(const node_address& a, duration silence_max = 300ms)
+      : loop_(std::move(loop::start().value())) {
     grpc_options o;
     o.address = a;
-    o.silence_max = 300ms;
+    o.silence_max = silence_max;
     o.message_max = 1000;
     line_ = grpc_connection::start(loop_, std::move(o), happened);
   }
 
-  told call(duration limit = 10s) {
-    return outcome([this, limit](auto done) {
-      line_->call({.path = "/a/b", .message = "ask"}, clock::now() + limit, done);
+  using answer = std::future<told>;
+  static told wait(answer a) {
+    if (a.wait_for(20s) == std::future_status::ready) return a.get();
+    ADD_FAILURE() << "never answered";
+    return {};
+  }
+  answer start(const std::string& text, duration limit) {
+    return outcome([this, text, limit](auto done) {
+      line_->call({.path = "/a/b", .message = text}, clock::now() + limit, done);
     });
   }
+  told call(duration limit = 10s) { return wait(start("ask", limit)); }
   /// How a stream of messages ends.
-  told stream() {
-    return outcome([this](auto done) {
+  answer start_stream(const std::string& text, const std::function<void()>& took) {
+    return outcome([this, text, took](auto done) {
       line_->open_stream(
-          {.path = "/a/b", .message = "ask"}, false, [](std::string_view) {}, done);
+          {.path = "/a/b", .message = text}, false, [took](std::string_view) { took(); }, done);
     });
+  }
+  told stream() {
+    return wait(start_stream("ask", [] {}));
+  }
+  /// On the loop's thread, as a callback does it.
+  void call_within(const grpc_connection::on_outcome& done) {
+    line_->call({.path = "/a/b", .message = "late"}, clock::now() + 10s, done);
   }
 
   const std::shared_ptr<events> happened{std::make_shared<events>()};
 
  private:
-  told outcome(const std::function<void(grpc_connection::on_outcome)>& start) {
+  answer outcome(const std::function<void(grpc_connection::on_outcome)>& start) {
     auto promised = std::make_shared<std::promise<told>>();
     auto got = promised->get_future();
     loop_->post([start, promised] {
@@ -123,11 +136,7 @@ class client {
         promised->set_value({o.what, o.status, std::string(o.message), std::string(o.text)});
       });
     });
-    if (got.wait_for(20s) != std::future_status::ready) {
-      ADD_FAILURE() << "never answered";
-      return {};
-    }
-    return got.get();
+    return got;
   }
 
   std::shared_ptr<loop> loop_;
@@ -232,6 +241,27 @@ TEST(grpc_peer, a_server_that_goes_away_and_waits_is_left) {
   EXPECT_NE(t.text.find("GOAWAY"), std::string::npos) << t.text;
   EXPECT_NE(c.happened->wait_down().find("GOAWAY"), std::string::npos);
   EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+}
+
+// The ends of both streams are there already when the last message of the first one is told.
+TEST(grpc_peer, a_call_may_be_made_and_refused_while_ends_are_told) {
+  scripted p(go_away_gently() + head(1) + head(3) + message("x") + trailers("0", 1) +
+             trailers("0", 3) + reset(0, 1) + reset(0, 3));
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  std::vector<std::string> others;
+  std::promise<kind> late;
+  auto first = c.start_stream("first", [&] {
+    c.call_within([&](const grpc_outcome& o) { late.set_value(o.what); });
+    // Memory that was freed above is somebody else's now.
+    for (std::size_t i = 0; i < 100; ++i) others.emplace_back(16 + i, '\xff');
+  });
+  auto second = c.start_stream("ask", [] {});
+  EXPECT_EQ(client::wait(std::move(first)).what, kind::answered);
+  EXPECT_EQ(client::wait(std::move(second)).what, kind::answered);
+  auto told_late = late.get_future();
+  ASSERT_EQ(told_late.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(told_late.get(), kind::not_sent);
 }
 
 TEST(grpc_peer, that_says_nothing_is_given_up) {
