@@ -352,7 +352,8 @@ class grpc_connection::state final : public stream::owner,
     pump();
     const std::string text = name() + "no answer before the deadline";
     for (const auto& c : late) {
-      const bool sent = current_ && c->place < current_->handed();
+      // What is queued still leaves: only where HTTP/2 has not begun it was it taken back.
+      const bool sent = c->place != grpc_call::nowhere;
       c->done({.what = sent ? kind::unknown : kind::not_sent,
                .status = 0,
                .message = {},

@@ -30,6 +30,13 @@ std::string frame(char type, char flags, char stream, const std::string& payload
 std::string settings() { return frame(4, 0, 0, {}); }
 std::string number(unsigned value) { return std::string(3, '\0') + static_cast<char>(value); }
 std::string reset(unsigned code, char stream = 1) { return frame(3, 0, stream, number(code)); }
+/// A client may send any number of bytes, in each stream and in all.
+std::string open_windows() {
+  return frame(4, 0, 0, std::string("\0\4", 2) + "\x7f\xff\xff\xff") +
+         frame(8, 0, 0, "\x7f\xfe" + std::string(2, '\0'));
+}
+/// No stream may be begun until this is raised.
+std::string no_streams() { return frame(4, 0, 0, std::string("\0\3\0\0\0\0", 6)); }
 std::string go_away() { return frame(7, 0, 0, number(0) + number(0)); }
 /// Every stream that is open may finish.
 std::string go_away_gently() { return frame(7, 0, 0, "\x7f\xff\xff\xff" + number(0)); }
@@ -270,6 +277,40 @@ TEST(grpc_peer, that_says_nothing_is_given_up) {
   ASSERT_TRUE(c.happened->wait_up());
   EXPECT_EQ(c.call(50ms).what, kind::unknown);
   EXPECT_NE(c.happened->wait_down().find("sent nothing for 300 ms"), std::string::npos);
+}
+
+TEST(grpc_peer, a_call_that_is_still_queued_at_its_deadline_may_be_done_later) {
+  std::promise<void> was_late;
+  std::promise<bool> came;
+  peer server([&](const peer::client& c, int connection) {
+    if (connection > 0) return;
+    c.take_little();
+    c.write(open_windows());
+    was_late.get_future().wait_for(20s);
+    std::string seen;
+    while (seen.find("second") == std::string::npos) {
+      const auto more = c.read();
+      if (more.empty()) break;
+      seen += more;
+    }
+    came.set_value(seen.find("second") != std::string::npos);
+    while (!c.read().empty()) {
+    }
+  });
+  client c(server.address(), 10s);
+  ASSERT_TRUE(c.happened->wait_up());
+  // More than the kernel takes.
+  auto first = c.start(std::string(std::size_t{7} * 1024 * 1024, 'x'), 10s);
+  EXPECT_EQ(client::wait(c.start("second", 50ms)).what, kind::unknown);
+  was_late.set_value();
+  EXPECT_TRUE(came.get_future().get());
+}
+
+TEST(grpc_peer, a_call_that_was_not_begun_at_its_deadline_was_not_sent) {
+  scripted p("", no_streams());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call(50ms).what, kind::not_sent);
 }
 
 TEST(grpc_peer, that_hangs_up_leaves_the_outcome_unknown_and_later_calls_unsent) {

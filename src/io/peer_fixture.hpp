@@ -47,6 +47,11 @@ class peer {
       write("$11\r\nrole:master\r\n");
       return true;
     }
+    /// The kernel keeps little of what comes for us.
+    void take_little() const {
+      const int bytes = 64 * 1024;
+      ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
+    }
     /// Resets the connection instead of closing it.
     void reset() const {
       const linger at_once{.l_onoff = 1, .l_linger = 0};
