@@ -9,6 +9,11 @@
 namespace holdfast::engines::etcd {
 
 void store::keep(const session_id& id, token order, std::string key) {
+  // A cluster that was restored from a backup gives orders a second time.
+  if (const auto before = own_.find(order.value); before != own_.end()) {
+    const auto owner = before->second.owner;
+    forget(owner, order);
+  }
   own_.insert_or_assign(order.value, own_entry{id, std::move(key), {}});
   orders_[id].insert(order.value);
 }
@@ -42,7 +47,11 @@ void store::forget(const session_id& id, token order) {
 void store::forget_all(const session_id& id) {
   const auto at = orders_.find(id);
   if (at == orders_.end()) return;
-  for (const auto order : at->second) own_.erase(order);
+  for (const auto order : at->second) {
+    const auto own = own_.find(order);
+    HOLDFAST_ASSERT(own != own_.end() && own->second.owner == id);
+    own_.erase(own);
+  }
   orders_.erase(at);
 }
 
@@ -55,7 +64,11 @@ std::vector<std::string> store::keys_of(const session_id& id) const {
   std::vector<std::string> all;
   const auto at = orders_.find(id);
   if (at == orders_.end()) return all;
-  for (const auto order : at->second) all.push_back(own_.at(order).key);
+  for (const auto order : at->second) {
+    const auto own = own_.find(order);
+    HOLDFAST_ASSERT(own != own_.end() && own->second.owner == id);
+    all.push_back(own->second.key);
+  }
   return all;
 }
 
