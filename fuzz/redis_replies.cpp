@@ -21,7 +21,7 @@ void must_be_sound(const core::queue_view& v) {
   MUST(!v.ahead.empty() && v.first && (v.what == status::busy) == (v.mine.value == 0));
   MUST(std::ranges::is_sorted(v.ahead, {}, &core::rival::order));
   for (const auto& r : v.ahead) {
-    MUST(r.ttl >= duration::zero() && r.ttl <= core::ttl_max);
+    MUST(r.ttl >= core::ttl_min && r.ttl <= core::ttl_max);
     MUST(v.what == status::busy || r.order < v.mine);
   }
   for (const token t : v.targets) MUST(t < v.mine);

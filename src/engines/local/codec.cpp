@@ -1,5 +1,7 @@
 #include "engines/local/codec.hpp"
 
+#include "core/lease.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -59,7 +61,8 @@ std::optional<session_head> take_head(reader& r) {
   h.where.inode = r.number<std::uint64_t>();
   h.opened = take_time(r);
   h.pid = r.number<std::int64_t>();
-  if (!r.good()) return {};
+  // With less than any session may have, the next waiter would take a living holder over at once.
+  if (!r.good() || h.ttl < core::ttl_min || h.ttl > core::ttl_max) return {};
   return h;
 }
 

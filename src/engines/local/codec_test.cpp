@@ -1,5 +1,6 @@
 #include "engines/local/codec.hpp"
 
+#include "core/lease.hpp"
 #include "engines/local/keys.hpp"
 
 #include <gtest/gtest.h>
@@ -59,6 +60,7 @@ void expect_same(const core::session_record& a, const core::session_record& b) {
 TEST(local_codec, a_session_record_is_read_back) {
   core::session_record empty;
   empty.id = id_of(3);
+  empty.ttl = core::ttl_min;
   for (const auto& s : {full_record(), empty}) {
     const auto value = encode(s);
     const auto back = decode_session(s.id, value);
@@ -122,6 +124,21 @@ TEST(local_codec, what_is_left_over_or_of_another_format_is_refused) {
   EXPECT_FALSE(decode_entry(token{1}, e));
   e = encode(full_entry(), std::string(lock_name::bytes_max + 1, 'x'));
   EXPECT_FALSE(decode_entry(token{1}, e));
+}
+
+TEST(local_codec, a_ttl_that_no_session_may_have_is_refused) {
+  auto s = full_record();
+  for (const duration ttl : {core::ttl_min, core::ttl_max}) {
+    s.ttl = ttl;
+    EXPECT_TRUE(decode_session(s.id, encode(s)));
+    EXPECT_TRUE(decode_head(encode(s)));
+  }
+  for (const duration ttl : {duration::min(), duration(-1), duration(0),
+                             core::ttl_min - duration(1), core::ttl_max + duration(1)}) {
+    s.ttl = ttl;
+    EXPECT_FALSE(decode_session(s.id, encode(s))) << ttl.count();
+    EXPECT_FALSE(decode_head(encode(s))) << ttl.count();
+  }
 }
 
 TEST(local_codec, changed_bytes_are_refused_or_read_and_never_overrun) {

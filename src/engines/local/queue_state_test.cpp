@@ -23,6 +23,7 @@ void fill(transaction& txn, const lock_name& name, const std::vector<core::entry
   core::session_record s;
   s.id = owner_of(1);
   s.at.inc = 1;
+  s.ttl = std::chrono::seconds{30};
   txn.put(session_key(s.id).view(), encode(s));
   for (std::size_t i = 0; i < live.size(); ++i) {
     put_entry(txn, name, {live[i], static_cast<std::uint16_t>(i)});

@@ -143,7 +143,7 @@ bool add_session(const reply& r, rivals_of& to) {
   const auto inc = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto beat = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto denied = core::whole_number<std::uint8_t>(cut(rest, ' '));
-  const auto ttl = length_of(cut(rest, ' '));
+  const auto ttl = ttl_of(cut(rest, ' '));
   const auto device = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto inode = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto pid = core::whole_number<std::int64_t>(rest);
@@ -295,8 +295,7 @@ read<core::take_reply> take(const reply& r) {
 read<core::deny_reply> deny(const reply& r) {
   if (!is_array(r, 3)) return refused<core::deny_reply>(r);
   const auto already = flag_in(r.elements[0]);
-  const auto ttl =
-      r.elements[1].is(reply_kind::text) ? length_of(r.elements[1].text) : std::nullopt;
+  const auto ttl = r.elements[1].is(reply_kind::text) ? ttl_of(r.elements[1].text) : std::nullopt;
   const auto left = flag_in(r.elements[2]);
   if (!already || !ttl || !left) return refused<core::deny_reply>(r);
   auto ok = done<core::deny_reply>(*left);

@@ -62,7 +62,7 @@ std::optional<core::session_record> brief_session(const reply& r) {
   const auto inc = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto beat = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto denied = core::whole_number<std::uint8_t>(cut(rest, ' '));
-  const auto ttl = length_of(rest);
+  const auto ttl = ttl_of(rest);
   if (!id || !inc || !beat || !denied || *denied > 1 || !ttl) return std::nullopt;
   core::session_record s;
   s.id = *id;

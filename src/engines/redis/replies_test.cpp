@@ -1,5 +1,7 @@
 #include "engines/redis/replies.hpp"
 
+#include "core/lease.hpp"
+
 #include <gtest/gtest.h>
 
 namespace holdfast::engines::redis {
@@ -17,10 +19,9 @@ reply null() { return {}; }
 
 const std::string id = "000102030405060708090a0b0c0d0e0f";
 
-reply record() {
+reply record(const std::string& ttl = "30000000000") {
   return array({text("inc"), text("5"), text("beat"), text("7"), text("denied"), text("0"),
-                text("gate"), text("1"), text("ttl"), text("30000000000"), text("label"),
-                text("mine")});
+                text("gate"), text("1"), text("ttl"), text(ttl), text("label"), text("mine")});
 }
 
 reply queued(const std::string& mine = "9") {
@@ -83,13 +84,34 @@ TEST(replies, entries_of_another_form_are_unknown) {
 
 TEST(replies, sessions_of_another_form_are_unknown) {
   const std::string good = id + " 5 7 0 30000000000 1 2 42";
-  for (const std::string& session :
-       {std::string(), id, good + "x", good.substr(0, good.size() - 3), id + " 5 7 2 3 1 2 42",
-        id + " 5 7 0 -1 1 2 42", id + " 5 7 0 9223372036854775807 1 2 42",
-        id.substr(1) + " 5 7 0 3 1 2 42"}) {
+  for (const std::string& session : {std::string(), id, good + "x", good.substr(0, good.size() - 3),
+                                     id + " 5 7 2 30000000000 1 2 42",
+                                     id + " 5 7 0 9223372036854775807 1 2 42", good.substr(1)}) {
     reply bad = queued();
     bad.elements[4].elements[0] = text(session);
     EXPECT_EQ(replies::view(bad).reply.what, status::unknown) << session;
+  }
+}
+
+TEST(replies, a_session_with_a_ttl_that_none_may_have_is_unknown) {
+  const auto all_read = [](std::int64_t count) {
+    const auto ttl = std::to_string(count);
+    reply brief = queued();
+    brief.elements[4].elements[0] = text(id + " 5 7 0 " + ttl + " 1 2 42");
+    reply whole = queued();
+    whole.elements[5] = record(ttl);
+    const reply glanced = array({text(id + " 5 7 0 " + ttl)});
+    return std::vector{replies::view(brief).reply.what, replies::view(whole).reply.what,
+                       replies::glance(glanced).reply.what,
+                       replies::deny(array({number(0), text(ttl), number(0)})).reply.what};
+  };
+  const std::vector read{status::queued, status::queued, status::ok, status::ok};
+  for (const auto good : {core::ttl_min.count(), core::ttl_max.count()}) {
+    EXPECT_EQ(all_read(good), read) << good;
+  }
+  for (const auto bad :
+       {std::int64_t{-1}, std::int64_t{0}, core::ttl_min.count() - 1, core::ttl_max.count() + 1}) {
+    EXPECT_EQ(all_read(bad), std::vector(4, status::unknown)) << bad;
   }
 }
 

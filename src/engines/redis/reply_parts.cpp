@@ -40,6 +40,11 @@ std::optional<duration> length_of(std::string_view text) noexcept {
   return duration(*n);
 }
 
+std::optional<duration> ttl_of(std::string_view text) noexcept {
+  const auto ttl = length_of(text);
+  return ttl && *ttl >= core::ttl_min ? ttl : std::nullopt;
+}
+
 std::optional<bool> flag_in(const reply& r) noexcept {
   if (!r.is(reply_kind::integer) || r.integer < 0 || r.integer > 1) return std::nullopt;
   return r.integer == 1;
@@ -96,7 +101,7 @@ std::optional<core::session_record> record_of(const session_id& id, const reply&
   const auto inc = number("inc");
   const auto beat = number("beat");
   const auto gate = number("gate");
-  const auto ttl = length_of(text("ttl"));
+  const auto ttl = ttl_of(text("ttl"));
   const std::string denied = text("denied");
   if (!inc || !beat || !gate || !ttl || (denied != "0" && denied != "1")) return std::nullopt;
   core::session_record s;

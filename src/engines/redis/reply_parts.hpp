@@ -21,6 +21,9 @@ std::optional<std::uint64_t> number_of(const wire::reply& r) noexcept;
 std::optional<token> order_of(std::string_view text) noexcept;
 /// Nanoseconds, from zero to the longest ttl there is.
 std::optional<duration> length_of(std::string_view text) noexcept;
+/// The same, of a session: one that it may have. With less, the next waiter would take a living
+/// holder over at once.
+std::optional<duration> ttl_of(std::string_view text) noexcept;
 /// An integer 0 or 1; the text of one.
 std::optional<bool> flag_in(const wire::reply& r) noexcept;
 std::optional<bool> flag_of(const wire::reply& r) noexcept;
