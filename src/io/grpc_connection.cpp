@@ -139,9 +139,7 @@ class grpc_connection::state final : public stream::owner,
     session_->receive({room_.data(), count});
     deliver();
     drain();
-    if (goes_away_ && session_ && calls_.empty()) {
-      return lose(error(errc::unavailable, going_away));
-    }
+    if (has_gone()) return lose(error(errc::unavailable, going_away));
     pump();
     const auto over = session_ ? session_->over() : std::nullopt;
     if (over) lose(unreadable_http2(*over, greeted_));
@@ -304,6 +302,8 @@ class grpc_connection::state final : public stream::owner,
     if (const auto w = watcher_.lock()) w->up();
   }
 
+  bool has_gone() const noexcept { return goes_away_ && session_ && calls_.empty(); }
+
   // The peer finishes what it has begun and takes nothing more; a stream would never finish.
   void drain() {
     if (!goes_away_ || !session_ || std::exchange(drains_, true)) return;
@@ -363,6 +363,8 @@ class grpc_connection::state final : public stream::owner,
         now - silent_since_ >= options_.silence_max) {
       return lose(fell_silent(options_.silence_max));
     }
+    // The last call may have ended by its deadline, without a byte.
+    if (has_gone()) return lose(error(errc::unavailable, going_away));
     arm();
   }
 

@@ -250,6 +250,17 @@ TEST(grpc_peer, a_server_that_goes_away_and_waits_is_left) {
   EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
 }
 
+TEST(grpc_peer, a_server_that_goes_away_is_left_when_its_last_call_is_late) {
+  scripted p(go_away_gently());
+  client c(p.server.address(), 60s);
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call(200ms).what, kind::unknown);
+  // The peer itself hangs up after ten seconds.
+  const auto begun = clock::now();
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  EXPECT_LT(clock::now() - begun, 8s);
+}
+
 // The ends of both streams are there already when the last message of the first one is told.
 TEST(grpc_peer, a_call_may_be_made_and_refused_while_ends_are_told) {
   scripted p(go_away_gently() + head(1) + head(3) + message("x") + trailers("0", 1) +
