@@ -1,7 +1,7 @@
 #include "io/grpc_connection.hpp"
+#include "io/grpc_peer_fixture.hpp"
 #include "io/loop.hpp"
 #include "io/peer_fixture.hpp"
-#include "wire/grpc_frame.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,49 +11,14 @@
 #include <mutex>
 #include <vector>
 
-/// What a server may do to a gRPC client, by hand-made frames (RFC 9113 section 4, RFC 7541).
+/// What a server may do to a gRPC client.
 
 namespace holdfast::io {
 namespace {
 
 using namespace std::chrono_literals;
+using namespace frames;
 using kind = grpc_outcome::kind;
-
-constexpr char end_stream = 1;
-constexpr char end_headers = 4;
-
-std::string frame(char type, char flags, char stream, const std::string& payload) {
-  std::string out;
-  for (const unsigned shift : {16U, 8U, 0U}) out += static_cast<char>(payload.size() >> shift);
-  return out + type + flags + std::string(3, '\0') + stream + payload;
-}
-std::string settings() { return frame(4, 0, 0, {}); }
-std::string number(unsigned value) { return std::string(3, '\0') + static_cast<char>(value); }
-std::string reset(unsigned code, char stream = 1) { return frame(3, 0, stream, number(code)); }
-/// A client may send any number of bytes, in each stream and in all.
-std::string open_windows() {
-  return frame(4, 0, 0, std::string("\0\4", 2) + "\x7f\xff\xff\xff") +
-         frame(8, 0, 0, "\x7f\xfe" + std::string(2, '\0'));
-}
-/// No stream may be begun until this is raised.
-std::string no_streams() { return frame(4, 0, 0, std::string("\0\3\0\0\0\0", 6)); }
-std::string go_away() { return frame(7, 0, 0, number(0) + number(0)); }
-/// Every stream that is open may finish.
-std::string go_away_gently() { return frame(7, 0, 0, "\x7f\xff\xff\xff" + number(0)); }
-/// ":status: 200" is in HPACK's static table.
-std::string head(char stream = 1) { return frame(1, end_headers, stream, "\x88"); }
-std::string field(const std::string& name, const std::string& value) {
-  return std::string(1, '\0') + static_cast<char>(name.size()) + name +
-         static_cast<char>(value.size()) + value;
-}
-std::string trailers(const std::string& status, char stream = 1) {
-  return frame(1, end_headers | end_stream, stream, field("grpc-status", status));
-}
-std::string message(const std::string& text, char stream = 1) {
-  std::string bytes;
-  wire::put_grpc_message(bytes, text);
-  return frame(0, 0, stream, bytes);
-}
 
 /// What was told, for one waiting thread.
 struct told {

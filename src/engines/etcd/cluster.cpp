@@ -367,13 +367,14 @@ void cluster::doubt_epoch() {
 void cluster::learn_epoch(std::size_t index) {
   epoch_known_ = false;
   if (std::exchange(epoch_asked_, true)) return;
-  ++epoch_questions_;
+  const auto question = ++epoch_questions_;
   const cluster_epoch first{
       .number = 1, .cluster = members_[index]->cluster(), .store = io::random_session_id()};
-  ask_epoch(index, {.compares = {{.keys = {keys_.epoch()}}},
-                    .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
-                             {wire::etcd::range{.keys = {keys_.epoch()}}}},
-                    .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
+  ask_epoch(index, question,
+            {.compares = {{.keys = {keys_.epoch()}}},
+             .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
+                      {wire::etcd::range{.keys = {keys_.epoch()}}}},
+             .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
   ask_another_later(index);
 }
 
@@ -399,7 +400,7 @@ bool cluster::was_given_before(const cluster_epoch& e) const {
 }
 
 // The identity stays when the cluster is another one: its tokens go on growing.
-void cluster::raise_epoch(std::size_t index) {
+void cluster::raise_epoch(std::size_t index, std::uint64_t question) {
   cluster_epoch next = epoch_.value;
   if (next.store == session_id{}) next.store = io::random_session_id();
   const bool again = was_given_before(next);
@@ -409,29 +410,36 @@ void cluster::raise_epoch(std::size_t index) {
     ++next.number;
   }
   if (next.number > epoch_max) {
-    return members_[index]->refuse("its cluster epoch cannot grow any more");
+    return refuse_epoch(index, question, "its cluster epoch cannot grow any more");
   }
-  ask_epoch(index, {.compares = {{.keys = {keys_.epoch()},
-                                  .what = wire::etcd::compare::target::mod,
-                                  .number = epoch_.mod}},
-                    .then = {{wire::etcd::put{keys_.epoch(), encode(next)}},
-                             {wire::etcd::range{.keys = {keys_.epoch()}}}},
-                    .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
+  ask_epoch(index, question,
+            {.compares = {{.keys = {keys_.epoch()},
+                           .what = wire::etcd::compare::target::mod,
+                           .number = epoch_.mod}},
+             .then = {{wire::etcd::put{keys_.epoch(), encode(next)}},
+                      {wire::etcd::range{.keys = {keys_.epoch()}}}},
+             .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
 }
 
-void cluster::ask_epoch(std::size_t index, const wire::etcd::txn& t) {
+void cluster::ask_epoch(std::size_t index, std::uint64_t question, const wire::etcd::txn& t) {
   members_[index]->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
-                        [self = weak_from_this(), index](const io::grpc_outcome& o) {
+                        [self = weak_from_this(), index, question](const io::grpc_outcome& o) {
                           const auto c = self.lock();
-                          if (c && !c->closed_ && c->epoch_asked_) c->took_epoch(index, o);
+                          if (c && !c->closed_ && c->epoch_asked_)
+                            c->took_epoch(index, question, o);
                         });
 }
 
-void cluster::took_epoch(std::size_t index, const io::grpc_outcome& o) {
-  const auto refuse = [&](const std::string& why) {
-    epoch_asked_ = false;
-    members_[index]->refuse(why);
-  };
+void cluster::refuse_epoch(std::size_t index, std::uint64_t question, std::string why) {
+  // Of an older question: the answer to the newer one is still to come.
+  if (question == epoch_questions_) epoch_asked_ = false;
+  members_[index]->refuse(std::move(why));
+  // One that was not ready has not gone down now, and others may be.
+  doubt_epoch();
+}
+
+void cluster::took_epoch(std::size_t index, std::uint64_t question, const io::grpc_outcome& o) {
+  const auto refuse = [&](const std::string& why) { refuse_epoch(index, question, why); };
   if (!o.succeeded()) {
     return refuse("reading the cluster epoch failed: " + std::string(o.text) +
                   advice(o.status, o.text, set_));
@@ -450,7 +458,7 @@ void cluster::took_epoch(std::size_t index, const io::grpc_outcome& o) {
   epoch_ = {*value, kv.mod};
   if (value->cluster != members_[index]->cluster() || value->store == session_id{} ||
       was_given_before(*value)) {
-    return raise_epoch(index);
+    return raise_epoch(index, question);
   }
   newest_ = *value;
   {

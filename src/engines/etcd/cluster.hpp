@@ -114,10 +114,11 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
 
   void learn_epoch(std::size_t index);
   void ask_another_later(std::size_t index);
-  void took_epoch(std::size_t index, const io::grpc_outcome& o);
+  void took_epoch(std::size_t index, std::uint64_t question, const io::grpc_outcome& o);
+  void refuse_epoch(std::size_t index, std::uint64_t question, std::string why);
   bool was_given_before(const cluster_epoch& e) const;
-  void raise_epoch(std::size_t index);
-  void ask_epoch(std::size_t index, const wire::etcd::txn& t);
+  void raise_epoch(std::size_t index, std::uint64_t question);
+  void ask_epoch(std::size_t index, std::uint64_t question, const wire::etcd::txn& t);
 
   const settings set_;
   const key_space keys_;
@@ -134,7 +135,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   bool was_asked_{};
   bool epoch_known_{};
   bool epoch_asked_{};
-  std::uint64_t epoch_questions_{};
+  std::uint64_t epoch_questions_{};  ///< Older ones may be open, too.
   bool closed_{};
   mutable std::mutex mutex_;
   std::string told_trouble_;  ///< Under the mutex.

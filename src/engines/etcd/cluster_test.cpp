@@ -1,0 +1,179 @@
+#include "engines/etcd/cluster.hpp"
+
+#include "io/grpc_peer_fixture.hpp"
+#include "io/loop.hpp"
+#include "wire/protobuf.hpp"
+
+#include <gtest/gtest.h>
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+/// Servers that answer when the test wants it. With real ones: tests/etcd.
+
+namespace holdfast::engines::etcd {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace io::frames;
+
+constexpr std::uint64_t ours = 7;
+constexpr std::uint64_t another = 8;
+
+template <class Fill>
+std::string made(Fill fill) {
+  std::string bytes;
+  wire::proto_writer w(bytes);
+  fill(w);
+  return bytes;
+}
+
+std::string header_of(std::uint64_t cluster) {
+  return made([&](auto& w) { w.number(1, cluster); });
+}
+std::string token_reply() {
+  return made([](auto& w) { w.text(2, "token"); });
+}
+std::string status_reply() {
+  return made([](auto& w) {
+    w.message(1, header_of(ours));
+    w.text(2, "3.5.0");
+  });
+}
+std::string txn_reply(std::uint64_t cluster) {
+  return made([&](auto& w) {
+    w.message(1, header_of(cluster));
+    w.number(2, 1);
+  });
+}
+std::string epoch_reply() {
+  const auto kv = made([](auto& w) {
+    w.text(1, "t/epoch");
+    w.number(3, 5);
+    w.text(5, encode(cluster_epoch{.number = 1, .cluster = ours, .store = session_id{{1}}}));
+  });
+  const auto range = made([&](auto& w) { w.message(2, kv); });
+  const auto op = made([&](auto& w) { w.message(1, range); });
+  return made([&](auto& w) {
+    w.message(1, header_of(ours));
+    w.message(3, op);
+  });
+}
+
+/// One connection of a server.
+class line {
+ public:
+  explicit line(const io::peer::client& c) : client_(c), in_(c) { c.write(io::frames::settings()); }
+
+  char request() { return in_.request(); }
+  void answer(char stream, const std::string& reply) {
+    client_.write(head(stream) + message(reply, stream) + trailers("0", stream));
+  }
+  void answer_next(const std::string& reply) { answer(request(), reply); }
+  void fail(char stream, const char* status, const char* text) {
+    client_.write(frame(1, end_headers | end_stream, stream,
+                        "\x88" + field("grpc-status", status) + field("grpc-message", text)));
+  }
+  void log_in() {
+    answer_next(token_reply());
+    answer_next(status_reply());
+  }
+  bool has_taken_all() { return in_.answers_ping(); }
+  void wait_for_the_end() {
+    while (!client_.read().empty()) {
+    }
+  }
+
+ private:
+  const io::peer::client& client_;
+  reader in_;
+};
+
+/// Opened once, in one thread, for another one that waits.
+class gate {
+ public:
+  void open() { open_.set_value(); }
+  bool wait() const { return opened_.wait_for(10s) == std::future_status::ready; }
+
+ private:
+  std::promise<void> open_;
+  std::future<void> opened_{open_.get_future()};
+};
+
+/// The server that is asked for the epoch fails while it is not in use, for it has to log in again
+/// and that takes long. `both`: only once the other one has been asked as well.
+void expect_that_the_other_one_tells_the_epoch(bool both) {
+  gate known;
+  gate both_ready;
+  gate other_asked;
+  gate failed;
+  gate first_left;
+  gate other_left;
+  io::peer first([&](const io::peer::client& c, int) {
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.has_taken_all();
+    known.open();
+    const auto one = l.request();
+    const auto two = l.request();
+    l.answer(one, txn_reply(another));
+    const auto question = l.request();
+    l.fail(two, "16", "etcdserver: invalid auth token");
+    EXPECT_GT(l.request(), question);
+    EXPECT_TRUE(!both || other_asked.wait());
+    l.fail(question, "14", "etcdserver: request timed out");
+    EXPECT_TRUE(l.has_taken_all());
+    failed.open();
+    l.wait_for_the_end();
+    first_left.open();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    EXPECT_TRUE(known.wait());
+    line l(c);
+    l.log_in();
+    l.has_taken_all();
+    both_ready.open();
+    const auto question = l.request();
+    other_asked.open();
+    EXPECT_TRUE(failed.wait());
+    // Once is enough: what comes next is the transaction.
+    l.answer(question, epoch_reply());
+    l.answer_next(txn_reply(ours));
+    l.wait_for_the_end();
+    other_left.open();
+  });
+  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
+  const auto servers =
+      std::make_shared<cluster>(settings{.servers = {first.address(), other.address()},
+                                         .prefix = "t/",
+                                         .user = "me",
+                                         .password = "secret",
+                                         .node_timeout = 2s},
+                                loop);
+  servers->start();
+  ASSERT_TRUE(both_ready.wait());
+  const auto ends = std::make_shared<std::promise<core::status>>();
+  auto ended = ends->get_future();
+  loop->post([servers, ends] {
+    servers->txn({}, repeat::never, [](const txn_result&) {});
+    servers->txn({}, repeat::never, [ends](const txn_result& r) { ends->set_value(r.what); });
+  });
+  ASSERT_EQ(ended.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(ended.get(), core::status::ok);
+  servers->close();
+  EXPECT_TRUE(first_left.wait() && other_left.wait());
+}
+
+TEST(etcd_cluster, an_older_question_s_failure_does_not_drop_the_answer_to_a_newer_one) {
+  expect_that_the_other_one_tells_the_epoch(true);
+}
+
+TEST(etcd_cluster, another_server_is_asked_when_one_that_is_not_in_use_fails) {
+  expect_that_the_other_one_tells_the_epoch(false);
+}
+
+}  // namespace
+}  // namespace holdfast::engines::etcd
