@@ -167,11 +167,11 @@ void expect_that_the_other_one_tells_the_epoch(bool both) {
   EXPECT_TRUE(first_left.wait() && other_left.wait());
 }
 
-TEST(etcd_cluster, an_older_question_s_failure_does_not_drop_the_answer_to_a_newer_one) {
+TEST(etcd_cluster_epoch, an_older_question_s_failure_does_not_drop_the_answer_to_a_newer_one) {
   expect_that_the_other_one_tells_the_epoch(true);
 }
 
-TEST(etcd_cluster, another_server_is_asked_when_one_that_is_not_in_use_fails) {
+TEST(etcd_cluster_epoch, another_server_is_asked_when_one_that_is_not_in_use_fails) {
   expect_that_the_other_one_tells_the_epoch(false);
 }
 
