@@ -7,6 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast::engines::redlock {
 namespace {
@@ -25,13 +28,21 @@ class deaf final : public contender::owner {
 /// On nodes that nobody ever connects to.
 class redlock_contender : public ::testing::Test {
  protected:
+  /// Who stands in a line and the line keep each other.
+  ~redlock_contender() override {
+    while (!made_.empty()) {
+      made_.back()->cancel();
+      made_.pop_back();
+    }
+  }
   std::shared_ptr<contender> waiting() {
     round::order o;
     o.name = "a";
     o.ttl = std::chrono::seconds{5};
     o.timeout = std::chrono::milliseconds{50};
-    return std::make_shared<contender>(nodes_, lines_, std::move(o), true, told_,
-                                       contender::ticket{1, 1});
+    made_.push_back(std::make_shared<contender>(nodes_, lines_, std::move(o), true, told_,
+                                                contender::ticket{1, 1}));
+    return made_.back();
   }
 
   std::shared_ptr<io::loop> loop_{*io::loop::start()};
@@ -40,6 +51,7 @@ class redlock_contender : public ::testing::Test {
       loop_)};
   std::shared_ptr<lines> lines_{std::make_shared<lines>(nodes_)};
   std::shared_ptr<deaf> told_{std::make_shared<deaf>()};
+  std::vector<std::shared_ptr<contender>> made_;
 };
 
 TEST_F(redlock_contender, one_that_was_cancelled_before_it_lined_up_stands_in_nobodys_way) {
