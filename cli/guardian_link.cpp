@@ -122,6 +122,16 @@ void guardian_link::end_now() {
 
 received guardian_link::receive() { return receive_message(channel_.get()); }
 
+namespace {
+
+/// Ended or not, but not yet waited for.
+bool has_children() {
+  siginfo_t ignored{};
+  return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
+}  // namespace
+
 bool guardian_link::is_gone() {
   if (reaped_) return true;
   int status{};
@@ -144,6 +154,8 @@ bool guardian_link::kill_everything(duration patience) {
     for (const process_ref& one : children_of(::getpid())) {
       left |= std::find(strangers_.begin(), strangers_.end(), one) == strangers_.end();
     }
+    // That /proc could not be read is no sign that nobody is left.
+    left |= strangers_.empty() && has_children();
     if (!left) return true;
     if (clock::now() >= until) return false;
     pause_for(2ms);

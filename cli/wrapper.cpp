@@ -276,12 +276,14 @@ result<void> wrapper::admit_at_fence(const lock& held) const {
 int wrapper::run_under(session& s, lock held) {
   if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
   if (auto admitted = admit_at_fence(held); !admitted) return not_granted(s, admitted.error());
+  out_.note(fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(),
+                        token_text(held.token())));
+  // The fence and the note may have taken long.
+  if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
   const std::string id = s.id().str();
   lease_page& page = guardian_->page();
   std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));
   page.now.store(lease_page::stage::held, std::memory_order_release);
-  out_.note(fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(),
-                        token_text(held.token())));
   if (!guardian_->start(environment(s, held), s.life_descriptor(), terminal_.should_give())) {
     return guardian_died("did not take the command");
   }
@@ -308,7 +310,9 @@ std::optional<message> wrapper::supervise(const lock& held) {
       told = true;
       guardian_->end_now();
     }
-    poll_for(step);
+    // A guardian that hangs is no guardian: half of the safety distance is left for us.
+    const time_point overdue_at = guardian_->kill_at() + kill_distance(ttl_) / 2;
+    poll_for(std::clamp(overdue_at - clock::now(), duration(1ms), step));
     forward_signals();
     while (!ended_) {
       received r = guardian_->receive();
@@ -316,7 +320,6 @@ std::optional<message> wrapper::supervise(const lock& held) {
       if (r.closed) return std::nullopt;
       if (!r.got) break;
     }
-    // A guardian that hangs is no guardian: half of the safety distance is left for us.
     const bool late = clock::now() > guardian_->kill_at() + kill_distance(ttl_) / 2;
     overdue_ = !ended_ && late && guardian_->page().kill_at != 0;
     if (overdue_) return std::nullopt;
