@@ -54,6 +54,10 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
   std::vector<change> found;
   for (const auto& [k, e] : old_entries) {
     if (new_entries.contains(k)) continue;
+    // Who waits may be out of the queue by the look that shows the denial.
+    if (now_denied.contains(e.owner) && !then_denied.contains(e.owner)) {
+      found.push_back({change::kind::denied, lock_name(std::get<0>(k)), e});
+    }
     found.push_back(
         {e.granted ? change::kind::released : change::kind::gone, lock_name(std::get<0>(k)), e});
   }

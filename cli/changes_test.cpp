@@ -62,6 +62,16 @@ TEST(changes, a_denied_session_is_told_once_for_each_lock_that_it_has_or_waits_f
   EXPECT_TRUE(changes_between(denied, denied).empty());
 }
 
+TEST(changes, a_waiter_who_is_gone_when_the_denial_is_seen_was_denied_first) {
+  const snapshot waits = with({entry(1, 1, true), entry(2, 2, false)});
+  snapshot denied = with({entry(1, 1, true)});
+  denied.sessions.push_back(denied_session(waits.locks[0].entries[1].owner));
+  const auto found = changes_between(waits, denied);
+  ASSERT_EQ(found.size(), 2U);
+  EXPECT_EQ(found[0].what, change::kind::denied);
+  EXPECT_EQ(found[1].what, change::kind::gone);
+}
+
 TEST(changes, who_came_and_was_denied_between_two_looks_came_first) {
   snapshot denied = with({entry(1, 1, true)});
   denied.sessions.push_back(denied_session(denied.locks[0].entries[0].owner));
