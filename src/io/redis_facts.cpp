@@ -118,7 +118,7 @@ std::string life_of(const redis_facts& server) {
   const bool promoted = !info_says(server, "second_repl_offset", "-1", "-1");
   // That is forgotten an hour after its last replica has left; what it read as a replica is not.
   const bool copied = !info_says(server, "total_net_repl_input_bytes", "0", "0");
-  const bool has_name = named != server.info.end();
+  const bool has_name = named != server.info.end() && is_run_id(named->second);
   return core::server_life(server.run_id, has_name && (promoted || copied) ? named->second : "");
 }
 

@@ -262,7 +262,8 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
   }
   // It may come late like an acquire. So may one that was sent before, on another connection, and
   // never answered: then no release is known to be behind both.
-  const bool is_first = !e->key.asked.has(i) || e->key.answered.has(i);
+  const bool is_first =
+      !e->key.asked.has(i) || e->key.answered.has(i) || e->key.connections[i] == *put;
   e->key.asked.add(i);
   e->key.answered.remove(i);
   e->key.connections[i] = is_first ? *put : 0;
