@@ -206,7 +206,9 @@ class stream::state final : public one_write::writer,
     tls_->received({encrypted_in_.data(), count});
     // What belongs to no answer may come later, too; reading takes it.
     if (!opened_ && !shake_hands()) return;
+    const bool held_back = opened_ && !tls_->established();
     if (opened_ && !decrypt()) return;
+    if (held_back) write_queued();
     receive_encrypted();
   }
 
@@ -305,7 +307,8 @@ class stream::state final : public one_write::writer,
     if (chunk_at_ < chunk_.size()) return true;
     chunk_.clear();
     chunk_at_ = 0;
-    if (is_open_ && !queued_.empty()) {
+    // Between two parts of a message that belongs to no answer TLS takes nothing.
+    if (is_open_ && !queued_.empty() && (!tls_ || tls_->established())) {
       taken_ += queued_.size();
       if (tls_) {
         static_cast<void>(tls_->write(queued_));  // Its failure shows when reading.
