@@ -151,7 +151,7 @@ void expect_that_the_other_one_tells_the_epoch(bool both) {
                                          .prefix = "t/",
                                          .user = "me",
                                          .password = "secret",
-                                         .node_timeout = 2s},
+                                         .node_timeout = 8s},
                                 loop);
   servers->start();
   ASSERT_TRUE(both_ready.wait());
