@@ -20,10 +20,13 @@ std::map<entry_key, entry_info> entries_of(const snapshot& s) {
   return found;
 }
 
-std::set<session_id> denied_in(const snapshot& s) {
+std::set<session_id> denied_between(const snapshot& before, const snapshot& after) {
   std::set<session_id> found;
-  for (const session_info& one : s.sessions) {
+  for (const session_info& one : after.sessions) {
     if (one.denied) found.insert(one.id);
+  }
+  for (const session_info& one : before.sessions) {
+    if (one.denied) found.erase(one.id);
   }
   return found;
 }
@@ -49,15 +52,17 @@ const char* name_of(change::kind k) noexcept {
 std::vector<change> changes_between(const snapshot& before, const snapshot& after) {
   const auto old_entries = entries_of(before);
   const auto new_entries = entries_of(after);
-  const auto then_denied = denied_in(before);
-  const auto now_denied = denied_in(after);
+  const auto denied = denied_between(before, after);
   std::vector<change> found;
+  const auto add_denial = [&](const entry_key& k, const entry_info& e) {
+    if (denied.contains(e.owner)) {
+      found.push_back({change::kind::denied, lock_name(std::get<0>(k)), e});
+    }
+  };
   for (const auto& [k, e] : old_entries) {
     if (new_entries.contains(k)) continue;
     // Who waits may be out of the queue by the look that shows the denial.
-    if (now_denied.contains(e.owner) && !then_denied.contains(e.owner)) {
-      found.push_back({change::kind::denied, lock_name(std::get<0>(k)), e});
-    }
+    add_denial(k, e);
     found.push_back(
         {e.granted ? change::kind::released : change::kind::gone, lock_name(std::get<0>(k)), e});
   }
@@ -69,9 +74,7 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
     } else if (was == old_entries.end()) {
       found.push_back({change::kind::waiting, lock_name(std::get<0>(k)), e});
     }
-    if (now_denied.contains(e.owner) && !then_denied.contains(e.owner)) {
-      found.push_back({change::kind::denied, lock_name(std::get<0>(k)), e});
-    }
+    add_denial(k, e);
   }
   return found;
 }

@@ -23,11 +23,15 @@ error failed(const char* what) {
   return {errc::unavailable, std::string(what) + " for the guardian: " + std::strerror(errno)};
 }
 
+/// Ended or not, but not yet waited for.
+bool has_children() {
+  siginfo_t ignored{};
+  return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
+}
+
 /// Children that a shell started before it became this program by exec.
 std::vector<process_ref> children_before_us() {
-  siginfo_t seen{};
-  const bool none = ::waitid(P_ALL, 0, &seen, WEXITED | WSTOPPED | WNOHANG | WNOWAIT) != 0;
-  return none ? std::vector<process_ref>{} : children_of(::getpid());
+  return has_children() ? children_of(::getpid()) : std::vector<process_ref>{};
 }
 
 void pause_for(duration d) {
@@ -121,16 +125,6 @@ void guardian_link::end_now() {
 }
 
 received guardian_link::receive() { return receive_message(channel_.get()); }
-
-namespace {
-
-/// Ended or not, but not yet waited for.
-bool has_children() {
-  siginfo_t ignored{};
-  return ::waitid(P_ALL, 0, &ignored, WEXITED | WNOHANG | WNOWAIT) == 0 || errno != ECHILD;
-}
-
-}  // namespace
 
 bool guardian_link::is_gone() {
   if (reaped_) return true;

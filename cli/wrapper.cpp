@@ -320,8 +320,7 @@ std::optional<message> wrapper::supervise(const lock& held) {
       if (r.closed) return std::nullopt;
       if (!r.got) break;
     }
-    const bool late = clock::now() > guardian_->kill_at() + kill_distance(ttl_) / 2;
-    overdue_ = !ended_ && late && guardian_->page().kill_at != 0;
+    overdue_ = !ended_ && clock::now() > overdue_at && guardian_->page().kill_at != 0;
     if (overdue_) return std::nullopt;
     if (!ended_) guardian_->is_gone();
   }
