@@ -175,11 +175,16 @@ struct asker {
     EXPECT_EQ(opened.what, core::status::ok) << opened.text;
   }
 
-  core::enqueue_request request() const {
-    core::enqueue_request r;
+  template <class Request>
+  Request about_the_lock() const {
+    Request r;
     r.name = lock_name("a");
     r.id = o.draft.id;
     r.inc = r.request = 1;
+    return r;
+  }
+  core::enqueue_request request() const {
+    auto r = about_the_lock<core::enqueue_request>();
     r.listener = std::make_shared<ear>();
     return r;
   }
@@ -188,20 +193,14 @@ struct asker {
                                            [&](auto d) { engine->enqueue(r, std::move(d)); });
   }
   core::leave_reply leave() const {
-    core::leave_request r;
-    r.name = lock_name("a");
-    r.id = o.draft.id;
-    r.inc = r.request = 1;
-    return client::await<core::leave_reply>(*engine,
-                                            [&](auto d) { engine->leave(r, std::move(d)); });
+    return client::await<core::leave_reply>(*engine, [&](auto d) {
+      engine->leave(about_the_lock<core::leave_request>(), std::move(d));
+    });
   }
   core::queue_view confirm() const {
-    core::confirm_request r;
-    r.name = lock_name("a");
-    r.id = o.draft.id;
-    r.inc = r.request = 1;
-    return client::await<core::queue_view>(*engine,
-                                           [&](auto d) { engine->confirm(r, std::move(d)); });
+    return client::await<core::queue_view>(*engine, [&](auto d) {
+      engine->confirm(about_the_lock<core::confirm_request>(), std::move(d));
+    });
   }
   core::beat_reply beat() const {
     return client::await<core::beat_reply>(

@@ -425,8 +425,9 @@ void cluster::ask_epoch(std::size_t index, std::uint64_t question, const wire::e
   members_[index]->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
                         [self = weak_from_this(), index, question](const io::grpc_outcome& o) {
                           const auto c = self.lock();
-                          if (c && !c->closed_ && c->epoch_asked_)
+                          if (c && !c->closed_ && c->epoch_asked_) {
                             c->took_epoch(index, question, o);
+                          }
                         });
 }
 

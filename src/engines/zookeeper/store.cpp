@@ -131,7 +131,7 @@ std::vector<std::string> store::forget_all(const session_id& id) {
   if (at == orders_.end()) return all;
   for (const auto order : at->second) {
     const auto own = own_.find(order);
-    if (own == own_.end() || own->second.owner != id) continue;
+    HOLDFAST_ASSERT(own != own_.end() && own->second.owner == id);
     all.push_back(std::move(own->second.path));
     own_.erase(own);
   }
