@@ -1,3 +1,4 @@
+#include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
@@ -7,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -93,6 +95,27 @@ TEST_F(redlock_access, the_keys_of_holdfast_have_to_be_readable) {
   EXPECT_EQ(all.error(), errc::invalid_argument);
   EXPECT_THAT(all.error().message(), HasSubstr("on the key 'holdfast:"));
   EXPECT_THAT(all.error().message(), HasSubstr("~PATTERN"));
+}
+
+/// Fault matrix: a node whose record cannot be read, connected to again and again | it is looked at
+/// no more often than behind its first connection
+TEST(redlock_looks, an_unreadable_node_is_looked_at_once_per_connection) {
+  five_nodes nodes{3};
+  nodes.init();
+  nodes[2].command({"SET", "holdfast:node", "of another type"});
+  const auto s = nodes.open();
+  const auto connects = [&] { return nodes[2].calls("hello"); };
+  for (int i = 0; i < 8; ++i) {
+    const int before = connects();
+    nodes[2].command({"CLIENT", "KILL", "TYPE", "normal"});
+    ASSERT_TRUE(process::eventually([&] { return connects() > before; }));
+  }
+  const auto looks = [&] { return nodes[2].calls("config|get"); };
+  // A look every two seconds.
+  std::this_thread::sleep_for(2s);
+  const int before = looks();
+  std::this_thread::sleep_for(4s);
+  EXPECT_LE(looks() - before, 4);
 }
 
 }  // namespace

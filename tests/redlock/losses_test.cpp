@@ -1,6 +1,7 @@
 #include "client/await.hpp"
 #include "core/store_url.hpp"
 #include "engines/redlock/engine.hpp"
+#include "engines/redlock/keys.hpp"
 #include "engines/redlock/open.hpp"
 #include "tests/process/child.hpp"
 #include "tests/process/proxy.hpp"
@@ -225,6 +226,30 @@ TEST_F(redlock_losses, what_an_engine_keeps_of_a_denied_session_goes_and_its_key
   EXPECT_TRUE(eventually([&] { return kept.expired(); }));
   EXPECT_GE(nodes.count("a"), 3U) << "it was denied, and its holder may be stopping still";
   EXPECT_TRUE(nodes.comes_to("a", 0)) << "with its ttl";
+}
+
+/// Fault matrix: a session is denied that waited for a lock before it held it | its client listens
+/// for that lock no longer
+TEST_F(redlock_losses, who_is_denied_listens_for_its_locks_no_longer) {
+  nodes.init();
+  const auto listeners = [&] {
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      const auto said = nodes[i].command({"PUBSUB", "NUMSUB", engines::redlock::free_channel("a")});
+      all += said.elements.at(1).integer;
+    }
+    return all;
+  };
+  session before = nodes.open();
+  auto l = before.try_acquire(lock_name("a")).value();
+  const asker s(nodes.url(), 5s);
+  ASSERT_EQ(s.enqueue(s.request()).what, core::status::queued);
+  ASSERT_TRUE(eventually([&] { return listeners() > 0; }));
+  EXPECT_TRUE(succeeded(std::move(l).release()));
+  ASSERT_TRUE(eventually([&] { return s.confirm().what == core::status::ok; }));
+  ASSERT_GT(listeners(), 0) << "it may come back for it";
+  s.engine->forget(s.o.draft.id, {.what = core::status::denied, .text = {}});
+  EXPECT_TRUE(eventually([&] { return listeners() == 0; }));
 }
 
 /// Who looks late for what it was granted is to lose no more than that.
