@@ -72,7 +72,7 @@ first_sights first_sights_file::read() const {
   std::string life;
   std::int64_t since{};
   const time_point now = clock::now();
-  for (std::size_t n = 0; n < notes_max && lines >> life >> since; ++n) {
+  for (std::size_t n = 0; n < first_sights::notes_max && lines >> life >> since; ++n) {
     const time_point at{duration{since}};
     if (since > 0 && at <= now) notes.recall(life, at);
   }
@@ -120,7 +120,7 @@ first_sights first_sights_file::that_fits(const first_sights& notes) {
   for (const auto& [life, since] : notes.all()) {
     if (is_one_word(life)) kept.recall(life, since);
   }
-  kept.keep_newest(notes_max);
+  kept.keep_newest(first_sights::notes_max);
   return kept;
 }
 

@@ -5,7 +5,6 @@
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 
-#include <cstddef>
 #include <string>
 
 namespace holdfast::io {
@@ -24,7 +23,6 @@ namespace holdfast::io {
 class first_sights_file {
  public:
   using first_sights = core::redlock::first_sights;
-  static constexpr std::size_t notes_max = 256;
 
   /// The file for the store with this canonical URL; an empty directory: nothing is kept.
   first_sights_file(std::string directory, std::string url);

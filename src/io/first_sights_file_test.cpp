@@ -115,7 +115,7 @@ TEST(first_sights_file, what_a_node_was_stays_when_there_are_too_many) {
   const first_sights_file file(directory.path(), "redlock://a");
   core::redlock::first_sights notes = keep_durable(file, "a", "r1");
   for (int i = 0; i < 300; ++i) notes.recall("n" + std::to_string(i), seen + i * 1ms + 1ms);
-  EXPECT_EQ(file.keep(notes).there.all().size(), first_sights_file::notes_max);
+  EXPECT_EQ(file.keep(notes).there.all().size(), core::redlock::first_sights::notes_max);
   EXPECT_TRUE(file.read().is_durable("a", "r1"));
 }
 

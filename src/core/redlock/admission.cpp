@@ -189,7 +189,10 @@ time_point admission::wait_over(time_point since, duration max_ttl) noexcept {
 
 /// When the wait for a node that lost state ends, by all that is known.
 time_point admission::end_of_wait(node_index i, time_point now) {
-  return wait_over(sights_.note(nodes_[i].facts.record->nonce, now), max_ttl_for(i));
+  const time_point since = sights_.note(nodes_[i].facts.record->nonce, now);
+  // A server may tell another one each time; what is forgotten waits for longer.
+  sights_.keep_newest(first_sights::notes_max);
+  return wait_over(since, max_ttl_for(i));
 }
 
 void admission::wait_from_first_sight(node_index i, time_point now) {

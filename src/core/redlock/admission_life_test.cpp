@@ -177,5 +177,19 @@ TEST(admission_life, who_kept_its_state_and_whose_clock_is_behind_extends_when_i
   EXPECT_TRUE(s.a.keepers().has(0));
 }
 
+TEST(admission_life, notes_of_nonces_without_end_are_forgotten) {
+  store s;
+  s.connect_all(t0);
+  for (std::size_t n = 0; n < 2 * first_sights::notes_max; ++n) {
+    const time_point now = t0 + std::chrono::milliseconds(n);
+    s.a.disconnected(2, now);
+    s.facts[2].record->nonce = "other" + std::to_string(n);
+    s.facts[2].record->epoch = 0;
+    s.connect(2, now);
+    ASSERT_EQ(s.a.standing_of(2), standing::waiting);
+    ASSERT_LE(s.a.sights().all().size(), first_sights::notes_max);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

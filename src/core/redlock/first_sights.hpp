@@ -22,6 +22,9 @@ namespace holdfast::core::redlock {
 /// Thread safety: none; one owner.
 class first_sights {
  public:
+  /// Far more than the nodes of a store lose in one max_ttl.
+  static constexpr std::size_t notes_max = 256;
+
   /// What a node was when it was seen last.
   struct process {
     std::string run_id{};
