@@ -160,11 +160,7 @@ void contender::follow(step s) {
     const token to = round_->chosen();
     rl::for_each(std::exchange(s.raise, {}), [&](node_index i) {
       if (!w.healed() && w.dice.chance(w.setup.late_raises)) return raise_later(i, to);
-      const step more = raise(i, to);
-      s.decided = s.decided || more.decided;
-      s.release = s.release | more.release;
-      s.raise = s.raise | more.raise;
-      s.wake = more.wake;
+      s.add(raise(i, to));
     });
   }
   if (s.decided) {

@@ -57,6 +57,14 @@ class attempt {
     /// the ones that never answered included. Only when it failed.
     node_set release{};
     time_point wake{time_point::max()};  ///< Call tick() then.
+
+    /// What a later step wants done is wanted as well.
+    void add(const step& later) noexcept {
+      decided = decided || later.decided;
+      raise = raise | later.raise;
+      release = release | later.release;
+      wake = later.wake;
+    }
   };
 
   /// The requests go to `asked`; the others count as failed. `sent` is read before the first of

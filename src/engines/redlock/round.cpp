@@ -115,17 +115,11 @@ void round::ask_all(step& s) {
     const auto sent = cluster_->send(i, c);
     if (!sent) {
       answered_.add(i);
-      note(attempt_->answered(i, node_vote::of(fault::unreachable), clock::now()), s);
+      s.add(attempt_->answered(i, node_vote::of(fault::unreachable), clock::now()));
       return;
     }
     attempt_->carried(i, ballots_->connections[i], *sent);
   });
-}
-
-void round::note(const step& more, step& s) {
-  s.decided = s.decided || more.decided;
-  s.release = s.release | more.release;
-  s.raise = s.raise | more.raise;
 }
 
 void round::raise(step& s) {
@@ -143,9 +137,8 @@ void round::raise(step& s) {
     c.tag = tag_of(raise_tag, i, to);
     const auto sent = cluster_->send(i, c);
     const time_point now = clock::now();
-    note(sent ? attempt_->raise_carried(i, to, *sent, now)
-              : attempt_->raised(i, to, node_vote::of(fault::unreachable), now),
-         s);
+    s.add(sent ? attempt_->raise_carried(i, to, *sent, now)
+               : attempt_->raised(i, to, node_vote::of(fault::unreachable), now));
   });
 }
 
@@ -187,15 +180,15 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
     note_refusal(i, v, a);
     step s;
     if (raises) {
-      note(attempt_->raised(i, raised_to(tag), v, a.at), s);
+      s.add(attempt_->raised(i, raised_to(tag), v, a.at));
     } else {
       if (a.what != io::redis_answer::outcome::unknown) answered_.add(i);
       if (v.what == vote::taken) taken_.add(i);
       newest_token_ = std::max(newest_token_, v.counter);
       late = attempt_->current() == attempt::state::held && v.what == vote::granted;
-      note(attempt_->answered(i, v, a.at), s);
+      s.add(attempt_->answered(i, v, a.at));
     }
-    if (a.what == io::redis_answer::outcome::unknown) note(attempt_->tick(a.at), s);
+    if (a.what == io::redis_answer::outcome::unknown) s.add(attempt_->tick(a.at));
     waits = s.decided && gathers;
     if (waits) {
       decided_at_ = a.at;

@@ -89,7 +89,6 @@ class round final : public io::redis_receiver,
 
   void ask();
   void ask_all(step& s);
-  void note(const step& more, step& s);
   void raise(step& s);
   void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
   core::redlock::node_vote read(bool raises, node_index i, const io::redis_answer& a);
