@@ -29,6 +29,7 @@ void client::start() {
 }
 
 void client::connect(node_index i) {
+  if (world_.at(i).gone) return;
   link& l = links_[i];
   ++l.number;
   l.up = true;

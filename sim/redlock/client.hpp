@@ -136,7 +136,7 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
   world_.time.at(arrival, [this, i, q, number, life = l.life, reset] {
     link& back = links_[i];
     world::host& h = world_.at(back.number == number ? back.leads_to : i);
-    if (back.leads_to == i && h.life != life) return;
+    if (h.gone || (back.leads_to == i && h.life != life)) return;
     h.server.set_time(world_.wall_of(h));
     q->got = q->script(h);
     if (reset || back.number != number) return;

@@ -287,10 +287,20 @@ void world::change_rates() {
   }
 }
 
+void world::lose_for_good() {
+  const rl::node_index first = any_node();
+  for (std::size_t k = 0; k < rl::spare(hosts_.size()); ++k) {
+    const auto i = static_cast<rl::node_index>((first + k) % hosts_.size());
+    at(i).gone = true;
+    events.note(time.now(), "gone", i);
+  }
+}
+
 void world::heal() {
   healed_ = true;
   events.note(time.now(), "healed", 0);
   for (host& h : hosts_) h.unreachable_until = {};
+  if (setup.gone) lose_for_good();
   for (notes_file& f : notes_) f.hangs_until = {};
   for (const auto& c : clients_) c->heal();
   operator_->heal();

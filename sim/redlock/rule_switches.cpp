@@ -53,6 +53,7 @@ constexpr std::array switches{
     rule_switch{"vote_after_note", &rules::vote_after_note, nullptr, "notes"},
     rule_switch{"lost_notes_stay_lost", &rules::lost_notes_stay_lost, nullptr, "notes"},
     rule_switch{"look_for_recover", &rules::look_for_recover, nullptr, "recovered"},
+    rule_switch{"meet_in_one_epoch", &rules::meet_in_one_epoch, nullptr, "gone"},
     rule_switch{"compare_nonce", nullptr, &script_rules::compare_nonce, "proxies"},
     rule_switch{"keep_floor", nullptr, &script_rules::keep_floor, "calm"},
     rule_switch{"cache_has_epoch", nullptr, &script_rules::cache_has_epoch, "backups"},

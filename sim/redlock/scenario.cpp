@@ -98,6 +98,16 @@ void add_losses(std::vector<scenario>& all) {
                  .restarts = 200ms,
                  .outages = 300ms,
                  .outage_most = 1500ms});
+  all.push_back({.name = "gone",
+                 .about = "clients that die while they bring nodes back, before some go for good",
+                 .length = 3s,
+                 .hold_most = 20ms,
+                 .reset = 20'000,
+                 .durable = 3,
+                 .restarts = 200ms,
+                 .outages = 300ms,
+                 .crashes = 200ms,
+                 .gone = true});
   all.push_back({.name = "clocks",
                  .about = "wall clocks that step forward by an hour, or back",
                  .hold_most = 600ms,

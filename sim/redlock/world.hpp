@@ -51,6 +51,7 @@ class world {
     host_clock wall{};  ///< Its rate is within rho; it steps by `offset`.
     duration offset{};
     moment unreachable_until{};
+    bool gone{};
     bool lost{};                  ///< It lost state and has not rejoined.
     unsigned rewrites{};          ///< In a row, of a record that was there.
     bool suffered{};              ///< What it may be put out for, and was not since.
@@ -135,6 +136,7 @@ class world {
   void recover();
   void change_rates();
   void heal();
+  void lose_for_good();
   bool everybody_was_granted() const;
   bool all_vote() const;
   duration rest_limit() const noexcept;

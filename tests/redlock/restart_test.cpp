@@ -397,6 +397,31 @@ TEST(redlock_first_sight, that_cannot_be_kept_for_the_next_process_is_told) {
   EXPECT_THAT(l.error().message(), HasSubstr(nodes.state() + "/file")) << l.error().message();
 }
 
+/// As a client leaves them that ended while it brought a node back.
+///
+/// Fault matrix: a minority is gone for good, the others are left in two epochs | they meet in one,
+/// and locks and tokens go on
+TEST(redlock_restarts, a_majority_in_two_epochs_needs_no_others) {
+  five_nodes nodes;
+  nodes.init();
+  const std::string quick = "ttl=5s&node_timeout=100ms";
+  session s = nodes.open(quick);
+  auto before = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(before) << before.error().message();
+  for (std::size_t i = 3; i < 5; ++i) nodes.kill(i);
+  nodes[0].command({"HINCRBY", "holdfast:node", "epoch", "1"});
+  session other = nodes.open(quick, 1);
+  EXPECT_EQ(other.try_acquire(lock_name("a")).error(), errc::busy);
+  EXPECT_TRUE(succeeded(before->check()));
+  const token old = before->token();
+  EXPECT_TRUE(succeeded(std::move(*before).release()));
+  const auto after = other.acquire(lock_name("a"), {.wait = 10s});
+  ASSERT_TRUE(after) << after.error().message();
+  EXPECT_GT(after->token(), old);
+  const auto seen = nodes.look(quick);
+  EXPECT_EQ(seen.votes, 3U);
+}
+
 }  // namespace
 
 }  // namespace holdfast::redlock_tests

@@ -229,6 +229,7 @@ void admission::leave(node_index i) {
   if (nodes_.at(i).is == standing::refused) nodes_[i].facts.record.reset();
   nodes_[i].is = standing::away;
   nodes_[i].catch_up = time_point::max();
+  meeting_.remove(i);
   stop_join(i);
 }
 
@@ -273,6 +274,7 @@ admission::step admission::sealed(const seal& asked, const seal_reply& r, time_p
   step s;
   node_state& from = nodes_.at(asked.node);
   const bool same = from.facts.record && from.facts.record->nonce == asked.nonce;
+  if (asked.target == asked.node) meeting_.remove(asked.node);
   // A look that was answered meanwhile may have seen a later one.
   if (same && r.what == seal_reply::result::sealed) {
     from.facts.record->epoch = std::max(from.facts.record->epoch, asked.epoch);
@@ -447,7 +449,9 @@ bool admission::needs_operator(node_index i) const {
   return lost || n.is == standing::blank;
 }
 
-bool admission::busy() const noexcept { return joining_ || count(standing::marking) > 0; }
+bool admission::busy() const noexcept {
+  return joining_ || !meeting_.empty() || count(standing::marking) > 0;
+}
 
 std::size_t admission::count(standing what) const noexcept {
   return static_cast<std::size_t>(std::count_if(nodes_.begin(), nodes_.end(),

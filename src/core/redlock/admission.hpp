@@ -46,6 +46,10 @@ namespace holdfast::core::redlock {
 /// clients see it at the same time, and each that seals puts nodes behind for all others. The pause
 /// begins anew, and twice as long, with each epoch that one of them brings.
 ///
+/// Where no epoch has a majority, and those in all epochs are one but too few for a rejoin of any,
+/// they meet in a new epoch: all are sealed, and nobody rejoins. A rejoin that ended early, of one
+/// of those that are gone, could have done the same.
+///
 /// A node whose clock was set back while nobody looked has lost nothing; its scripts refuse until
 /// the clock is there again. It is not asked before, and looked at while that lasts.
 ///
@@ -142,6 +146,8 @@ class admission {
   /// Its wait is over and it lost nothing, so it votes some node timeouts from now with or without
   /// others. Each client counts them anew: none brings it back that does not stay so long.
   bool is_returning(node_index i, time_point now) const noexcept;
+  /// No majority votes, and one will within some node timeouts: its nodes meet in one epoch.
+  bool may_meet() const noexcept;
 
  private:
   struct node_state {
@@ -207,6 +213,8 @@ class admission {
   void settle_epoch(time_point now);
   void pause_for(std::uint64_t newest, time_point now);
   void catch_up(step& s, time_point now);
+  void bring_up(node_index i, step& s, time_point now);
+  void meet(step& s, time_point now);
   bool intact(node_index i) const noexcept;
   bool only_stepped(node_index i) const noexcept;
   bool needs_operator(node_index i) const;
@@ -240,6 +248,7 @@ class admission {
   backoff catch_up_;
   duration catch_up_pause_{};            ///< While that is the newest.
   std::optional<node_index> joining_{};  ///< One node at a time is sealed for.
+  node_set meeting_{};                   ///< Sealed for no node, and not answered.
 };
 
 }  // namespace holdfast::core::redlock

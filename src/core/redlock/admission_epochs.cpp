@@ -43,7 +43,8 @@ bool admission::still_waits(step& s, node_index i, time_point now) {
 void admission::go_on(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    if (!n.join || n.adopting || (joining_ && joining_ != i)) continue;
+    const bool others_first = joining_ ? joining_ != i : !meeting_.empty();
+    if (!n.join || n.adopting || others_first) continue;
     if (still_waits(s, i, now)) continue;
     // Else what `recover` gave a majority would be worn away by losses, one after the other.
     const bool lost = n.is == standing::waiting;
@@ -112,19 +113,61 @@ void admission::settle_epoch(time_point now) {
 void admission::catch_up(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    if (n.is != standing::lagging || n.join) continue;
-    if (now >= n.catch_up && n.looked_again) {
-      n.alone_at = time_point::max();
-      begin_join(i, time_point::min());
+    if (n.is != standing::lagging) continue;
+    // It would only wait for more, and those that are up may be enough without.
+    if (n.join && !n.is_sealing() && missing_others(i) > 0) {
+      stop_join(i);
+      n.catch_up = now + catch_up_pause_;
+      n.looked_again = false;
     }
-    if (now >= n.catch_up && !n.looked_again) {
+    if (n.join) continue;
+    if (now >= n.catch_up && n.looked_again) {
+      bring_up(i, s, now);
+    } else if (now >= n.catch_up) {
       n.looked_again = true;
       n.catch_up = now + config_.timeout;
       for (node_index other = 0; other < config_.nodes; ++other) {
         if (has_state(nodes_[other].is)) s.look.add(other);
       }
     }
-    if (!n.join) s.wake = std::min(s.wake, n.catch_up);
+    // When it is past, more nodes have to come: that tells itself.
+    if (!n.join && n.catch_up > now) s.wake = std::min(s.wake, n.catch_up);
+  }
+}
+
+void admission::bring_up(node_index i, step& s, time_point now) {
+  if (missing_others(i) == 0) {
+    nodes_[i].alone_at = time_point::max();
+    return begin_join(i, time_point::min());
+  }
+  if (may_meet() && !joining_ && meeting_.empty()) meet(s, now);
+}
+
+bool admission::may_meet() const noexcept {
+  if (!config_.tokens || !active.meet_in_one_epoch) return false;
+  const std::size_t enough = majority(config_.nodes);
+  std::size_t all = 0;
+  bool lags = false;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    if (has_state(nodes_[i].is)) ++all;
+    lags = lags || (nodes_[i].is == standing::lagging && missing_others(i) > 0);
+  }
+  return lags && all >= enough && voters().size() < enough;
+}
+
+/// Any client may seal what kept its state at any time, as one whose rejoin never ends does (the
+/// models have that: STRAY in models/epochs.pml). So who does it needs no others.
+void admission::meet(step& s, time_point now) {
+  const std::uint64_t epoch = newest_epoch() + 1;
+  for (node_index i = 0; i < config_.nodes; ++i) {
+    node_state& n = nodes_[i];
+    if (!has_state(n.is)) continue;
+    s.seals.push_back({i, i, n.facts.record->nonce, epoch});
+    meeting_.add(i);
+    if (n.is != standing::lagging) continue;
+    n.catch_up = now + catch_up_pause_;
+    n.looked_again = false;
+    s.wake = std::min(s.wake, n.catch_up);
   }
 }
 
@@ -137,7 +180,7 @@ std::vector<rejoin::other> admission::others_of(node_index i) const {
   return all;
 }
 
-/// How many more could be sealed for it, for it to rejoin.
+/// How many more would have to be there for it to rejoin.
 std::size_t admission::missing_others(node_index i) const {
   const std::size_t others = others_of(i).size();
   const std::size_t needed = seal_count(config_.nodes);

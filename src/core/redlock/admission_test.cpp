@@ -413,16 +413,17 @@ TEST(admission, a_node_that_is_behind_is_brought_up_without_a_wait) {
 }
 
 TEST(admission, a_node_that_is_behind_is_left_alone_while_too_few_others_are_there) {
-  store s;
+  store s(5);
   s.facts[0].record->epoch = 2;
   s.connect(0, t0);
   s.connect(1, t0);
   for (int i = 0; i < 40; ++i) s.tick(t0 + i * 50ms);
-  EXPECT_TRUE(s.writes.empty()) << "nothing that could be written brings it up";
-  EXPECT_EQ(s.a.explain(0, t0 + 2s), "rejoins when 1 more node that kept its state answers");
+  EXPECT_TRUE(s.writes.empty() && s.seals.empty()) << "nothing that could be written brings it up";
+  EXPECT_EQ(s.a.explain(0, t0 + 2s), "rejoins when 2 more nodes that kept their state answer");
   s.connect(2, t0 + 2s);
+  s.connect(3, t0 + 2s);
   for (int i = 40; i < 100; ++i) s.tick(t0 + i * 50ms);
-  EXPECT_EQ(s.a.voters().size(), 3U);
+  EXPECT_EQ(s.a.voters().size(), 4U);
 }
 
 TEST(admission, with_tokens_off_a_new_process_waits_from_its_first_sight) {

@@ -107,7 +107,7 @@ std::string admission::explain_return(node_index i) const {
   const std::size_t missing = missing_others(i);
   // A node that lost nothing and finds too few others soon votes with what it has.
   const bool alone = n.join && n.alone_at != time_point::max();
-  if (missing == 0 || n.adopting || alone) return "is being brought back";
+  if (missing == 0 || n.adopting || alone || may_meet()) return "is being brought back";
   return "rejoins when " + more_nodes(missing);
 }
 

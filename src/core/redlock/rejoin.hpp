@@ -15,7 +15,8 @@ namespace holdfast::core::redlock {
 /// nonce differs or the node's epoch is equal or higher.
 struct seal {
   node_index node{};
-  node_index target{};  ///< Who rejoins: tells the answers of two rejoins apart.
+  /// Who rejoins: tells the answers of two rejoins apart. The node itself where nobody does.
+  node_index target{};
   std::string nonce{};
   std::uint64_t epoch{};
 };

@@ -36,6 +36,7 @@ struct rules {
   bool vote_after_note = true;       ///< tokens off: no process votes that the notes do not have.
   bool lost_notes_stay_lost = true;  ///< A note that was lost says less when it is added again.
   bool look_for_recover = true;      ///< What only an operator brings back is looked at meanwhile.
+  bool meet_in_one_epoch = true;     ///< A majority in several epochs meets in one, without others.
 };
 
 #if defined(HOLDFAST_MUTABLE_RULES)

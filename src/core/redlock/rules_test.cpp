@@ -232,6 +232,20 @@ bool what_an_operator_may_have_written_is_looked_at() {
   return a.tick(t0 + 1s).look.has(0);
 }
 
+bool two_of_three_in_two_epochs_are_sealed() {
+  admission a = of_three();
+  std::size_t seals = 0;
+  for (time_point now = t0; now < t0 + 1s; now += 10ms) {
+    seals += a.tick(now).seals.size();
+    for (node_index i = 0; i < 2; ++i) {
+      node_facts f = facts(i);
+      f.record->epoch += i;
+      if (now == t0 || now == t0 + 500ms) a.looked_at(i, f, "x", now);
+    }
+  }
+  return seals > 0;
+}
+
 bool a_process_that_is_not_noted_does_not_vote() {
   admission a({.nodes = 3, .tokens = false, .max_ttl = 60s, .timeout = 50ms, .seed = 1});
   node_facts f = facts(0);
@@ -339,6 +353,7 @@ constexpr guarded all[] = {
     {"vote_after_note", &rules::vote_after_note, a_process_that_is_not_noted_does_not_vote},
     {"lost_notes_stay_lost", &rules::lost_notes_stay_lost, what_a_lost_note_said_is_not_said_again},
     {"look_for_recover", &rules::look_for_recover, what_an_operator_may_have_written_is_looked_at},
+    {"meet_in_one_epoch", &rules::meet_in_one_epoch, two_of_three_in_two_epochs_are_sealed},
     {"late_grant_from_attempt", &rules::late_grant_from_attempt,
      a_late_grant_is_worth_what_its_attempt_is}};
 

@@ -111,8 +111,9 @@ bool cluster::is_so(readiness how) const {
     const auto is = admission_.standing_of(i);
     const bool under_way = is == admission::standing::marking ||
                            is == admission::standing::joining || admission_.is_returning(i, now);
-    // It votes no less for being brought up later.
-    const bool later = is == admission::standing::lagging && how == readiness::settled;
+    // Where a majority votes, it votes no less for being brought up later.
+    const bool later =
+        is == admission::standing::lagging && (how == readiness::settled || admission_.may_meet());
     if (!members_[i]->judged || under_way || later) return false;
   }
   return true;

@@ -13,8 +13,7 @@ namespace holdfast::engines::redlock {
 
 void wait_ready(const std::shared_ptr<cluster>& c) {
   const auto done = std::make_shared<io::latch>();
-  // A node that is behind is brought up only after some node timeouts.
-  const duration limit = ready_limit + 12 * c->set().timeout_for(c->set().max_ttl);
+  const duration limit = ready_limit + return_timeouts * c->set().timeout_for(c->set().max_ttl);
   c->when_ready(
       clock::now() + limit, [done] { done->open(); }, cluster::readiness::settled);
   done->wait();

@@ -1,0 +1,137 @@
+#include "core/redlock/admission_fixture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+/// Nodes that kept their state, in several epochs, while the others are gone.
+
+namespace holdfast::core::redlock {
+namespace {
+
+/// So many nodes in these epochs are connected, and nothing was done yet.
+store split(std::size_t nodes, const std::vector<std::uint64_t>& epochs) {
+  store s(nodes);
+  for (node_index i = 0; i < epochs.size(); ++i) {
+    s.facts[i].record->epoch = epochs[i];
+    s.connect(i, t0);
+  }
+  return s;
+}
+
+void pass(store& s, duration from, duration until) {
+  for (duration t = from; t < until; t += 10ms) s.tick(t0 + t);
+}
+
+/// The seals of the first tick that has some, with nothing done of them.
+admission::step first_seals(store& s) {
+  admission::step step;
+  for (duration t{}; t < 1s && step.seals.empty(); t += 10ms) {
+    step = s.a.tick(t0 + t);
+    for_each(step.look, [&](node_index i) { s.connect(i, t0 + t); });
+  }
+  return step;
+}
+
+TEST(admission_meeting, a_majority_in_two_epochs_meets_in_one) {
+  for (const auto& epochs : {std::vector<std::uint64_t>{3, 3, 2}, {3, 2, 2}, {3, 2, 1}}) {
+    store s = split(5, epochs);
+    EXPECT_TRUE(s.a.may_meet());
+    pass(s, 0ms, 190ms);
+    EXPECT_TRUE(s.seals.empty()) << "who moved it may bring them up, as it was about to";
+    pass(s, 190ms, 1s);
+    EXPECT_EQ(s.a.voters().size(), 3U);
+    EXPECT_EQ(s.a.epoch(), 4U);
+    EXPECT_EQ(s.seals.size(), 3U);
+    EXPECT_TRUE(s.writes.empty());
+    EXPECT_FALSE(s.a.may_meet() || s.a.busy());
+  }
+}
+
+TEST(admission_meeting, two_of_three_meet_as_well) {
+  store s = split(3, {3, 2});
+  EXPECT_EQ(s.a.explain(1, t0), "is being brought back");
+  pass(s, 0ms, 1s);
+  EXPECT_EQ(s.a.voters().size(), 2U);
+  EXPECT_EQ(s.a.epoch(), 4U);
+  s.connect(2, t0 + 1s);
+  pass(s, 1s, 3s);
+  EXPECT_EQ(s.a.voters().size(), 3U) << "who was gone rejoins as ever";
+}
+
+TEST(admission_meeting, a_minority_stays_as_it_is) {
+  store s = split(5, {3, 2});
+  EXPECT_FALSE(s.a.may_meet());
+  pass(s, 0ms, 5s);
+  EXPECT_TRUE(s.seals.empty());
+}
+
+TEST(admission_meeting, who_lost_its_state_is_none_of_them) {
+  store s = split(3, {3});
+  s.facts[1].record.reset();
+  s.connect(1, t0);
+  EXPECT_FALSE(s.a.may_meet());
+  pass(s, 0ms, 5s);
+  EXPECT_TRUE(s.seals.empty());
+}
+
+TEST(admission_meeting, with_others_enough_one_rejoins) {
+  store s = split(5, {3, 3, 2, 2});
+  EXPECT_FALSE(s.a.may_meet());
+  const auto step = first_seals(s);
+  ASSERT_EQ(step.seals.size(), 3U);
+  for (const seal& x : step.seals) EXPECT_NE(x.node, x.target);
+}
+
+TEST(admission_meeting, without_an_answer_it_is_tried_again_in_a_higher_epoch) {
+  store s = split(3, {3, 2});
+  const auto step = first_seals(s);
+  ASSERT_EQ(step.seals.size(), 2U);
+  EXPECT_TRUE(s.a.busy()) << "who ended now would leave the next one in two epochs";
+  s.facts[0].record->epoch = step.seals[0].epoch;
+  s.a.sealed(step.seals[0], {seal_reply::result::sealed, 100, 0}, t0 + 500ms);
+  EXPECT_TRUE(s.a.busy());
+  s.a.sealed(step.seals[1], {}, t0 + 550ms);
+  EXPECT_FALSE(s.a.busy());
+  EXPECT_EQ(s.a.voters().size(), 1U);
+  pass(s, 550ms, 3s);
+  EXPECT_EQ(s.a.voters().size(), 2U);
+  EXPECT_EQ(s.a.epoch(), 5U);
+}
+
+TEST(admission_meeting, one_that_goes_away_meanwhile_is_not_waited_for) {
+  store s = split(3, {3, 2});
+  const auto step = first_seals(s);
+  ASSERT_EQ(step.seals.size(), 2U);
+  s.a.sealed(step.seals[0], {seal_reply::result::sealed, 100, 0}, t0 + 500ms);
+  s.a.disconnected(1, t0 + 510ms);
+  EXPECT_FALSE(s.a.busy());
+}
+
+TEST(admission_meeting, who_met_before_is_believed) {
+  store s = split(3, {3, 2});
+  const auto step = first_seals(s);
+  for (const seal& x : step.seals) {
+    s.facts[x.node].record->epoch = x.epoch;
+    s.a.sealed(x, {seal_reply::result::refused, 0, x.epoch}, t0 + 500ms);
+  }
+  EXPECT_EQ(s.a.voters().size(), 2U);
+  EXPECT_EQ(s.a.epoch(), step.seals[0].epoch);
+}
+
+TEST(admission_meeting, a_rejoin_that_lost_its_others_gives_way) {
+  store s = split(5, {3, 3, 2, 2});
+  const auto step = first_seals(s);
+  ASSERT_EQ(step.seals.size(), 3U);
+  for (const seal& x : step.seals) s.a.sealed(x, {}, t0 + 500ms);
+  EXPECT_EQ(s.a.voters().size(), 2U);
+  const node_index target = step.seals[0].target;
+  s.a.disconnected(target == 2 ? 3 : 2, t0 + 510ms);
+  EXPECT_TRUE(s.a.may_meet());
+  pass(s, 510ms, 5s);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+  EXPECT_TRUE(s.writes.empty());
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
