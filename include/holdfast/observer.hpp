@@ -104,7 +104,8 @@ struct took_over {
 /// check(), which asks nobody).
 ///
 /// The observer is kept alive by the session; it is not called any more once close() has returned,
-/// unless that was called on a thread of the library, where nothing is waited for.
+/// unless that was called on a thread of the library or inside an observer, where nothing is waited
+/// for.
 class HOLDFAST_EXPORT observer {
  public:
   observer() = default;

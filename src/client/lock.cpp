@@ -45,15 +45,20 @@ std::stop_token lock::lost() const noexcept { return held(grant_).lost(); }
 
 void lock::on_lost(std::function<void(const error&)> f) { held(grant_).on_lost(std::move(f)); }
 
+// What is called in here may own this lock, and end it.
 result<void> lock::release() && {
-  auto released = held(grant_).release();
-  drop(grant_);
+  held(grant_);
+  auto own = std::move(grant_);
+  auto released = own->release();
+  drop(own);
   return released;
 }
 
 void lock::release(completion<void> done) && {
-  held(grant_).release(std::move(done));
-  drop(grant_);
+  held(grant_);
+  auto own = std::move(grant_);
+  own->release(std::move(done));
+  drop(own);
 }
 
 }  // namespace holdfast

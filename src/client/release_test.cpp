@@ -1,7 +1,10 @@
 // Giving a lock back without waiting for the answer.
 #include "client/leased_engine_fixture.hpp"
 
+#include <future>
 #include <latch>
+#include <memory>
+#include <optional>
 
 namespace holdfast {
 namespace {
@@ -47,6 +50,27 @@ struct release : ::testing::Test {
   std::shared_ptr<client::store_core> store_;
   std::optional<session> session_;
 };
+
+/// What a program has for one job, with the lock that it runs under.
+struct job {
+  std::optional<lock> under;
+  std::promise<bool> over;
+};
+
+TEST_F(release, may_end_the_lock_that_is_given_back_in_its_own_callback) {
+  for (const bool at_once : {true, false}) {
+    engine_->leaves_at_once = at_once;
+    auto one = std::make_unique<job>();
+    one->under.emplace(s().acquire(lock_name("x")).value());
+    auto over = one->over.get_future();
+    lock& under = *one->under;
+    std::move(under).release([one = std::move(one)](result<void> r) mutable {
+      one->over.set_value(r.has_value());
+      one.reset();
+    });
+    EXPECT_TRUE(over.get());
+  }
+}
 
 TEST_F(release, tells_the_callback_when_the_name_is_free) {
   auto l = s().acquire(lock_name("x"));
