@@ -89,11 +89,12 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
 
   /// Calls `f` once with the reason when the lock is lost, at once if it is lost already: `denied`
   /// when an operator ended it or its session, else `lost`. It runs on the thread described at
-  /// lost(), on this one, or inside release() or the destructor when these find the lease over
-  /// first: it must not block or throw, nor take a mutex under which a lock is let go. Replaces an
-  /// earlier `f`; an empty one takes it away. Not called for a lock that was released or destroyed
-  /// first. What `f` uses has to live by itself: the call may still be under way when the lock is
-  /// destroyed, and when session::close() returns, which waits for it 2 s at most.
+  /// lost(), on this one, or inside a release() that finds the lease over first: it must not block
+  /// or throw, nor take a mutex under which a lock is released, and the program does not end before
+  /// it returns. Replaces an earlier `f`; an empty one takes it away. Not called for a lock that
+  /// was released or destroyed first, not even where another lock's `f` does that. What `f` uses
+  /// has to live by itself: the call may still be under way when the lock is destroyed, and when
+  /// session::close() returns, which waits for it 2 s at most.
   void on_lost(std::function<void(const error&)> f);
 
   /// Gives the lock back and says how that went: `std::move(l).release()`. Afterwards the lock is

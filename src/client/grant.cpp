@@ -382,8 +382,16 @@ void grant::give_up_lost() {
   give_back();
 }
 
+/// What is told to the observer and by the stop token goes on, and so does a call that has begun.
+void grant::silence() noexcept {
+  std::function<void(const error&)> dropped;  // Its captures are destroyed when the mutex is free.
+  const std::lock_guard hold(mutex_);
+  dropped.swap(told_);
+}
+
 void grant::abandon() noexcept {
   if (state_.load() == state::over) return;
+  silence();
   const auto now = clock::now();
   if (!owner_->lease().check(duration::zero(), now)) return;
   const bool held = state_.load() == state::held && counts_->check(duration::zero(), now);

@@ -125,6 +125,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   void left(const core::leave_reply& r);
   result<void> told_by(const core::leave_reply& r);
   void give_up_lost();
+  void silence() noexcept;
 
   const std::shared_ptr<session_core> owner_;
   const lock_name name_;

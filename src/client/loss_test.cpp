@@ -10,10 +10,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <latch>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -222,6 +224,35 @@ TEST_F(loss, on_lost_runs_at_once_for_a_lock_that_is_lost_and_never_for_a_releas
   EXPECT_TRUE(s.close());
   second->on_lost([&](const error&) { ++told; });
   EXPECT_EQ(told, 1);
+}
+
+TEST_F(loss, is_not_told_to_a_lock_that_another_one_has_destroyed_or_released_when_told) {
+  for (const bool releases : {false, true}) {
+    const auto watcher = std::make_shared<recorder>();
+    auto s = open_session(30s, watcher);
+    std::array<std::optional<lock>, 2> locks;
+    locks[0].emplace(s.acquire(lock_name("a")).value());
+    locks[1].emplace(s.acquire(lock_name("b")).value());
+    std::array<std::atomic<bool>, 2> gone{};
+    std::atomic<bool> begun{};
+    std::atomic<int> late{};
+    for (std::size_t mine = 0; mine < 2; ++mine) {
+      locks[mine]->on_lost([&, mine](const error&) {
+        if (gone[mine]) ++late;
+        if (begun.exchange(true)) return;
+        auto& other = locks[1 - mine];
+        if (releases) {
+          EXPECT_EQ(code(std::move(*other).release()), errc::lost);
+        }
+        other.reset();
+        gone[1 - mine] = true;
+      });
+    }
+    EXPECT_TRUE(s.close());
+    EXPECT_TRUE(gone[0] || gone[1]);
+    EXPECT_EQ(late, 0) << "releases: " << releases;
+    EXPECT_EQ(watcher->count("lost closed"), 2U) << "the session's record is complete";
+  }
 }
 
 TEST_F(loss, an_enqueue_of_unknown_outcome_leaves_nothing_behind) {
