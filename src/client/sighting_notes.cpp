@@ -33,8 +33,13 @@ void sighting_notes::keep(const core::sightings& seen) {
     fresh = true;
   }
   if (!fresh) return;
-  // Another process may have seen some of them earlier than this one.
-  if (file_) kept_ = file_->merge(kept_);
+  constexpr auto most = io::sighting_file::sights_max;
+  if (file_) {
+    // Another process may have seen some of them earlier than this one.
+    kept_ = file_->merge(kept_);
+  } else if (kept_.all().size() > 2 * most) {  // Rarely, for it sorts them.
+    kept_.bound(most, clock::now());
+  }
 }
 
 }  // namespace holdfast::client

@@ -14,6 +14,8 @@ namespace holdfast::client {
 /// that outlive it, in a file for this user's next process. Without it a `try` that runs from cron
 /// could never take over a holder that hangs.
 ///
+/// Where there is no file they are bounded too: twice as many as a file has, at most.
+///
 /// Thread safety: every function, from any thread.
 class sighting_notes {
  public:

@@ -4,10 +4,13 @@
 #include "core/rules.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace holdfast::core {
 
 namespace {
+
+constexpr duration note_age_max = std::chrono::hours{24};
 
 time_point due_at(const sightings::sight& s) noexcept {
   return s.since + (active.wait_full_ttl ? takeover_after(s.ttl) : s.ttl / 2);
@@ -49,6 +52,18 @@ void sightings::keep_only(const std::vector<session_id>& keep) {
   std::erase_if(seen_, [&](const auto& seen) { return falls(seen.first); });
   std::erase_if(queue_, [&](const auto& due) { return falls(due.second); });
   HOLDFAST_ASSERT(queue_.size() == seen_.size());
+}
+
+void sightings::bound(std::size_t most, time_point now) {
+  std::vector<std::pair<time_point, session_id>> newest;
+  for (const auto& [id, s] : seen_) {
+    if (s.since + takeover_after(s.ttl) >= now - note_age_max) newest.emplace_back(s.since, id);
+  }
+  std::sort(newest.begin(), newest.end(), std::greater<>());
+  if (newest.size() > most) newest.resize(most);
+  std::vector<session_id> keep;
+  for (const auto& [since, id] : newest) keep.push_back(id);
+  keep_only(keep);
 }
 
 std::vector<sightings::due_session> sightings::due(time_point now) const {

@@ -3,6 +3,7 @@
 #include "core/lease.hpp"
 #include "core/records.hpp"
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -38,6 +39,8 @@ class sightings {
   void forget(const session_id& id);
   /// Forgets every session that is not in `keep`.
   void keep_only(const std::vector<session_id>& keep);
+  /// Keeps the newest `most`, and of those none that was due over a day before `now`.
+  void bound(std::size_t most, time_point now);
 
   /// The sessions that may be taken over at `now`, the longest due first.
   std::vector<due_session> due(time_point now) const;

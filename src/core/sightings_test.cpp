@@ -71,6 +71,21 @@ TEST(sightings, keeps_only_who_is_named_in_any_order) {
 }
 
 // With a quadratic search this alone would take minutes.
+TEST(sightings, are_bounded_to_the_newest_and_none_that_was_due_over_a_day_ago) {
+  sightings notes;
+  const auto now = t0 + 48h;
+  notes.note(id_of(1), first, 30s, now - 24h - takeover_after(30s) - 1ns);
+  notes.note(id_of(2), first, 30s, now - 24h - takeover_after(30s));
+  for (std::uint32_t n = 3; n < 10; ++n) notes.note(id_of(n), first, 30s, now - n * 1s);
+  notes.bound(100, now);
+  EXPECT_FALSE(notes.all().contains(id_of(1)));
+  EXPECT_EQ(notes.all().size(), 8U);
+  notes.bound(3, now);
+  EXPECT_EQ(notes.all().size(), 3U);
+  for (std::uint32_t n = 3; n < 6; ++n) EXPECT_TRUE(notes.all().contains(id_of(n)));
+  EXPECT_EQ(notes.due(now + 1h).size(), 3U);
+}
+
 TEST(sightings, forgets_among_very_many) {
   sightings notes;
   std::vector<session_id> keep;

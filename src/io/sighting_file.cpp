@@ -126,16 +126,9 @@ core::sightings sighting_file::merge(const core::sightings& notes) const {
     const bool same = at->second.at == sight.at;
     if (same ? sight.since < at->second.since : sight.since > at->second.since) at->second = sight;
   }
-  const auto oldest = clock::now() - std::chrono::hours{24};
-  std::erase_if(all, [&](const auto& s) {
-    return s.second.since + core::takeover_after(s.second.ttl) < oldest;
-  });
-  std::vector<std::pair<session_id, core::sightings::sight>> newest(all.begin(), all.end());
-  std::ranges::sort(newest,
-                    [](const auto& a, const auto& b) { return a.second.since > b.second.since; });
-  if (newest.size() > sights_max) newest.erase(newest.begin() + sights_max, newest.end());
   core::sightings kept;
-  for (const auto& [id, sight] : newest) kept.recall(id, sight);
+  for (const auto& [id, sight] : all) kept.recall(id, sight);
+  kept.bound(sights_max, clock::now());
   write(kept);
   return kept;
 }
