@@ -49,6 +49,12 @@ error forked_error() {
           "open a new session in the child"};
 }
 
+std::stop_token forked_stop() {
+  std::stop_source over;
+  over.request_stop();
+  return over.get_token();
+}
+
 error unwaited_error(std::string_view what, std::string_view url) {
   std::string text(what);
   text.append(" in ").append(url);

@@ -4,6 +4,7 @@
 
 #include <holdfast/error.hpp>
 
+#include <stop_token>
 #include <string_view>
 
 namespace holdfast::client {
@@ -13,6 +14,8 @@ error failure(const core::reply& r, std::string_view what, std::string_view url)
 
 /// What every call on an object that was inherited through fork(2) answers.
 error forked_error();
+/// Where that is a stop token: stop is requested.
+std::stop_token forked_stop();
 /// What is answered on a thread of the library to a call that would have to wait.
 error unwaited_error(std::string_view what, std::string_view url);
 /// What is answered once the end of the program has stopped the threads that would ask the store.

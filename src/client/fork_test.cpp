@@ -43,6 +43,10 @@ TEST(fork, the_child_holds_nothing_and_says_so) {
     if (code(s->acquire(lock_name("y"))) != errc::lost) return 5;
     if (code(s->close()) != errc::lost) return 6;
     if (s->remaining() != 0ns) return 7;
+    if (!s->lost().stop_requested()) return 10;
+    if (s->status().state != session_state::expired) return 11;
+    if (code(held->fencing_token()) != errc::lost) return 12;
+    if (code(s->acquire_all({lock_name("y"), lock_name("z")})) != errc::lost) return 13;
     if (code(ops->list()) != errc::lost) return 8;
     if (code(std::move(*held).release()) != errc::lost) return 9;
     held.reset();

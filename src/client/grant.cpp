@@ -177,11 +177,7 @@ duration grant::remaining() const noexcept {
 }
 
 std::stop_token grant::lost() noexcept {
-  if (forked()) {
-    std::stop_source over;
-    over.request_stop();
-    return over.get_token();
-  }
+  if (forked()) return forked_stop();
   std::stop_source source{std::nostopstate};
   {
     const std::lock_guard hold(mutex_);

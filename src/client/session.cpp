@@ -96,12 +96,15 @@ const session_id& session::id() const noexcept { return held(core_).id(); }
 const std::string& session::url() const noexcept { return held(core_).store().url(); }
 session_status session::status() const { return held(core_).status(); }
 duration session::ttl() const noexcept { return held(core_).ttl(); }
-std::stop_token session::lost() const noexcept { return held(core_).lost(); }
 int session::life_descriptor() const noexcept { return held(core_).life_descriptor(); }
 result<void> session::close() { return held(core_).close(); }
 
 duration session::remaining() const noexcept {
   return held(core_).forked() ? duration::zero() : core_->lease().remaining(clock::now());
+}
+
+std::stop_token session::lost() const noexcept {
+  return held(core_).forked() ? client::forked_stop() : core_->lost();
 }
 
 result<lock> session::acquire(lock_name name, acquire_options options) {
