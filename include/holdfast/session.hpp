@@ -84,6 +84,9 @@ struct session_status {
 /// - To let go of anything after main() has returned. On stores with servers an object with static
 ///   storage leaves its locks to the ttl, its calls may answer `unavailable`, and a completion that
 ///   still waits may never run.
+/// - To let a program end while a callback of its own blocks. What that uses may have static
+///   storage, so exit(), also behind main(), waits for one that runs on a thread of the library:
+///   for ever, if it waits for a mutex that the ending thread has.
 /// - Anything when memory runs out. A call that throws `std::bad_alloc` may leave its lock held,
 ///   and the name `busy`, until the session is closed. On the library's own threads, and while a
 ///   command is sent, that ends the process.

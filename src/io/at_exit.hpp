@@ -11,7 +11,8 @@ class stoppable {
   stoppable(const stoppable&) = delete;
   stoppable& operator=(const stoppable&) = delete;
   virtual ~stoppable() = default;
-  /// Ends the thread and waits for it. Called at most once by at_exit; may be called by others too.
+  /// Ends the thread and waits for it, and so for a callback that it runs. Called at most once by
+  /// at_exit; may be called by others too.
   virtual void stop() noexcept = 0;
 };
 

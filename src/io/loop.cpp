@@ -33,7 +33,8 @@ namespace {
 
 /// A connection that is closed fails its reads one turn later, and their owners post once more.
 constexpr int last_turns = 8;
-/// A task that blocks may not keep the program from ending.
+/// Tasks that go on for ever may not keep the program from ending. One that blocks does: it may use
+/// what has static storage, so its thread is joined before that is gone.
 constexpr std::chrono::milliseconds last_moment{200};
 
 error cannot_start(const std::string& why) {
