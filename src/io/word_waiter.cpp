@@ -16,19 +16,10 @@ namespace {
 // A ringer that is killed between counting and waking leaves a sleeper: it looks by itself.
 constexpr duration look_by_itself = std::chrono::seconds{1};
 
-// Who sleeps: each takes back its own sign, for the next sleeper may have set another already.
-constexpr std::uint32_t by_own = 1;
-constexpr std::uint32_t by_lent = 2;
-
-void awake(wake_word& word, std::uint32_t who) noexcept {
-  word.asleep.compare_exchange_strong(who, 0);
-}
-
 void sleep_on(wake_word& word, std::uint32_t seen) noexcept {
-  // Sequentially consistent on both sides: either we see the new count, or ring() sees us asleep.
-  word.asleep.store(by_own);
+  fall_asleep(word, sleeper::own);
   if (word.count.load() == seen) (void)futex_wait(address_of(word.count), seen, look_by_itself);
-  awake(word, by_own);
+  wake_up(word, sleeper::own);
 }
 
 std::thread start_without_signals(std::function<void()> body) {
@@ -49,14 +40,24 @@ std::thread start_without_signals(std::function<void()> body) {
 
 }  // namespace
 
+// Sequentially consistent on both sides: either the sleeper sees the new count, or ring() sees it
+// asleep.
+void fall_asleep(wake_word& word, sleeper who) noexcept {
+  word.asleep.fetch_or(static_cast<std::uint32_t>(who));
+}
+
+void wake_up(wake_word& word, sleeper who) noexcept {
+  word.asleep.fetch_and(~static_cast<std::uint32_t>(who));
+}
+
 void ring(wake_word& word) noexcept {
   word.count.fetch_add(1);
   if (word.asleep.load() != 0) futex_wake(address_of(word.count), 1);
 }
 
 struct word_waiter::state {
-  /// Who sleeps on the word.
-  enum sleeper : std::uint32_t { own, lent, resting };
+  /// Who has the place on the word.
+  enum holder : std::uint32_t { own, lent, resting };
 
   wake_word& word;
   std::function<void()> rung;
@@ -88,13 +89,13 @@ struct word_waiter::state {
     std::uint32_t seen = word.count.load();
     rung();
     while (until.announce_sleep()) {
-      word.asleep.store(by_lent);
+      fall_asleep(word, sleeper::lent);
       auto woken = woken_by_either::yes;
       if (word.count.load() == seen) {
         woken = futex_wait_either(address_of(word.count), seen, address_of(until.word),
                                   core::parking::slept_on, look_by_itself);
       }
-      awake(word, by_lent);
+      wake_up(word, sleeper::lent);
       until.awake();
       if (woken == woken_by_either::unsupported) return false;
       const std::uint32_t count = word.count.load();

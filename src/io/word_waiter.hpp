@@ -9,11 +9,20 @@
 
 namespace holdfast::io {
 
-/// A wake-up word that processes share: a counter, and whether somebody sleeps on it.
+/// A wake-up word that processes share: a counter, and who sleeps on it. Another build may ring it,
+/// and asks only whether `asleep` is zero.
 struct wake_word {
   std::atomic<std::uint32_t> count;
   std::atomic<std::uint32_t> asleep;
 };
+
+/// Who sleeps on a word: the waiter's own thread, or one that has its place. While that changes
+/// hands both may be about to, so each has a bit of its own.
+enum class sleeper : std::uint32_t { own = 1, lent = 2 };
+
+/// Between the two ring() makes the system call. Whoever falls asleep looks at `count` once more.
+void fall_asleep(wake_word& word, sleeper who) noexcept;
+void wake_up(wake_word& word, sleeper who) noexcept;
 
 /// Counts the word up and wakes its sleeper; a system call only when there is one.
 void ring(wake_word& word) noexcept;

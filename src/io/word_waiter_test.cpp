@@ -71,6 +71,20 @@ TEST(word_waiter, may_be_destroyed_inside_its_own_call) {
   EXPECT_FALSE(waiter);
 }
 
+// The own thread, which has not seen yet that its place was taken, falls asleep behind the other.
+TEST(word_waiter, that_wakes_up_leaves_the_one_that_took_its_place_asleep) {
+  for (const auto last : {sleeper::own, sleeper::lent}) {
+    const auto first = last == sleeper::own ? sleeper::lent : sleeper::own;
+    wake_word word{};
+    fall_asleep(word, first);
+    fall_asleep(word, last);
+    wake_up(word, last);
+    EXPECT_NE(word.asleep, 0U) << "a ring would wake nobody";
+    wake_up(word, first);
+    EXPECT_EQ(word.asleep, 0U) << "each ring would make a system call";
+  }
+}
+
 TEST(word_waiter, ends_at_once_when_nobody_rings) {
   wake_word word{};
   // It looks by itself once a second. Ten together, as a busy machine delays one or the other.
