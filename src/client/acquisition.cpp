@@ -325,10 +325,7 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   }
   const auto now = clock::now();
   grant_->granted(a.held, a.own, request_, now);
-  if (!locks.hold(*grant_)) {
-    const auto ended = session_->usable();
-    return ended ? error(errc::lost) : ended.error();
-  }
+  if (!locks.hold(*grant_)) return session_->why_over();
   auto& events = session_->events();
   if (events.wanted()) {
     events.emit(event::granted{grant_->name(), a.held, options_.mode, now - began_});

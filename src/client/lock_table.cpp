@@ -25,16 +25,18 @@ void lock_table::erase(grant& g) noexcept {
   if (std::exchange(g.listed, false)) names_.erase(g.name_hash, g);
 }
 
-bool lock_table::add(grant& g, acquisition& taker) {
+lock_table::added lock_table::add(grant& g, acquisition& taker) {
   const std::uint64_t hash = hash_of(g.name().str());
   const std::lock_guard hold(mutex_);
   HOLDFAST_ASSERT(!g.listed && g.taker == nullptr);
-  if (find(g.name().str(), hash) != nullptr) return false;
+  // Who is told of the end was found already.
+  if (ended_) return added::session_is_over;
+  if (find(g.name().str(), hash) != nullptr) return added::name_is_there;
   names_.insert(hash, g);
   g.name_hash = hash;
   g.taker = &taker;
   g.listed = true;
-  return true;
+  return added::yes;
 }
 
 bool lock_table::is_let_go(std::string_view name) const {

@@ -3,6 +3,7 @@
 #include "client/grant.hpp"
 #include "core/flat_table.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string_view>
@@ -20,8 +21,10 @@ class lock_table {
     std::vector<std::shared_ptr<acquisition>> pending;
   };
 
-  /// False when the name is there already.
-  bool add(grant& g, acquisition& taker);
+  enum class added : std::uint8_t { yes, name_is_there, session_is_over };
+
+  /// Puts it there for `taker`, who hears of the session's end from then on.
+  added add(grant& g, acquisition& taker);
   /// Whether the name is there only because the store has not confirmed yet that it was let go.
   bool is_let_go(std::string_view name) const;
   /// From acquiring to held. False when the session has ended meanwhile: it is removed then.
@@ -30,7 +33,7 @@ class lock_table {
   void keep(grant& g) noexcept;
   void remove(grant& g) noexcept;
 
-  /// The session is over: every lease of a lock's own is lost, and hold() answers false.
+  /// The session is over: every lease of a lock's own is lost, add() and hold() refuse.
   void stop() noexcept;
   /// Everything that is there; after stop().
   content all() const;

@@ -255,6 +255,18 @@ TEST_F(loss, is_not_told_to_a_lock_that_another_one_has_destroyed_or_released_wh
   }
 }
 
+TEST_F(loss, of_a_session_ends_an_acquire_that_had_just_found_it_alive) {
+  auto other = open_session(30s);
+  const auto held = other.acquire(lock_name("x"));
+  auto core = client::session_core::open(store_, {.ttl = 30s});
+  ASSERT_TRUE(held && core);
+  auto s = client::session_core::make_session(*core);
+  // What the session's end does, and the acquire did not see yet.
+  (*core)->locks().stop();
+  EXPECT_EQ(code(s.acquire(lock_name("x"), {.wait = 20s})), errc::lost);
+  EXPECT_TRUE((*core)->locks().empty());
+}
+
 TEST_F(loss, an_enqueue_of_unknown_outcome_leaves_nothing_behind) {
   auto s = open_session(30s);
   engine_->lose_enqueues = true;

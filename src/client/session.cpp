@@ -39,6 +39,16 @@ client::session_core& held(const std::shared_ptr<client::session_core>& core) no
   return *core;
 }
 
+error taken_already(client::session_core& core, const lock_name& name) {
+  const std::string which = name.printable();
+  if (core.locks().is_let_go(name.str())) {
+    return {errc::busy, "the store has not confirmed yet that this session let " + which +
+                            " go, which is repeated; try again in a moment, or in another session"};
+  }
+  return {errc::busy, "this session holds or awaits " + which +
+                          " already; users of one name need a session each"};
+}
+
 // Begins an acquire; an error says that it could not even begin, and then `done` is left alone.
 result<std::shared_ptr<client::acquisition>> begin(
     const std::shared_ptr<client::session_core>& core, lock_name name, acquire_options options,
@@ -55,16 +65,9 @@ result<std::shared_ptr<client::acquisition>> begin(
   }
   auto g = io::make_recycled<client::grant>(core, std::move(name), options.mode);
   auto a = io::make_recycled<client::acquisition>(core, std::move(options));
-  if (!core->locks().add(*g, *a)) {
-    const std::string which = g->name().printable();
-    if (core->locks().is_let_go(g->name().str())) {
-      return error(errc::busy, "the store has not confirmed yet that this session let " + which +
-                                   " go, which is repeated; try again in a moment, or in another "
-                                   "session");
-    }
-    return error(errc::busy, "this session holds or awaits " + which +
-                                 " already; users of one name need a session each");
-  }
+  const auto added = core->locks().add(*g, *a);
+  if (added == client::lock_table::added::session_is_over) return core->why_over();
+  if (added == client::lock_table::added::name_is_there) return taken_already(*core, g->name());
   a->start(std::move(g), std::move(done));
   return a;
 }

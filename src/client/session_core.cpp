@@ -62,6 +62,11 @@ result<void> session_core::usable() {
   return over_error(now.state, now.reason, id_);
 }
 
+error session_core::why_over() {
+  const auto asked = usable();
+  return asked ? error(errc::lost) : asked.error();
+}
+
 session_status session_core::status() {
   if (forked()) return {session_state::expired, {}, forked_error().message()};
   const auto left = lease_.remaining(clock::now());

@@ -62,6 +62,8 @@ class session_core final : public io::alarm::guarded,
 
   /// Success while attached or endangered; else why nothing can be held any more.
   result<void> usable();
+  /// Once its locks were stopped: what usable() answers.
+  error why_over();
   session_status status();
   /// For people: what is known to keep the store from extending what we hold; may be empty. No I/O.
   std::string trouble();
