@@ -42,7 +42,8 @@ std::uint64_t alarm::watch(std::weak_ptr<guarded> what, time_point deadline) {
   const std::lock_guard hold(mutex_);
   const bool first = order_.empty() || deadline < order_.begin()->first;
   const auto id = ++last_id_;
-  insert(id, {std::move(what), deadline});
+  order_.insert({deadline, id});
+  entries_.emplace(id, entry{std::move(what), deadline});
   if (first) wake_at(deadline);
   return id;
 }
@@ -65,6 +66,7 @@ void alarm::moved(std::uint64_t id) noexcept {
   const auto earlier = what ? what->deadline() : when;
   if (earlier >= when) return;
   auto node = order_.extract({when, id});
+  if (node.empty()) return;  // It is being told that it has passed.
   when = earlier;
   node.value().first = when;
   order_.insert(std::move(node));
@@ -124,27 +126,48 @@ time_point alarm::next_look() const noexcept {
   return order_.empty() ? time_point::max() : order_.begin()->first;
 }
 
-void alarm::insert(std::uint64_t id, entry e) {
-  order_.insert({e.when, id});
-  entries_.insert_or_assign(id, std::move(e));
-}
-
 alarm::looked alarm::take_due(time_point now) {
   looked l;
   for (std::size_t n = 0; n < batch; ++n) {
     if (order_.empty() || order_.begin()->first > now) break;
     const auto id = order_.begin()->second;
     order_.erase(order_.begin());
-    auto node = entries_.extract(id);
-    auto what = node.mapped().what.lock();
-    if (!what) continue;
-    const auto moved = what->deadline();
-    if (moved > now && moved != time_point::max()) {
-      insert(id, {std::move(node.mapped().what), moved});
+    const auto found = entries_.find(id);
+    auto what = found->second.what.lock();
+    const auto moved = what ? what->deadline() : time_point::max();
+    if (moved == time_point::max()) {
+      entries_.erase(found);
+    } else {
+      found->second.when = moved;
+      if (moved > now) order_.insert({moved, id});
     }
-    (moved > now ? l.kept : l.due).push_back(std::move(what));
+    if (!what) continue;
+    if (moved > now) {
+      l.kept.push_back(std::move(what));
+    } else {
+      l.due.emplace_back(id, std::move(what));
+    }
   }
   return l;
+}
+
+// What is extended in the moment in which its deadline passes has a later one behind the call.
+void alarm::tell(const looked& those) noexcept {
+  if (those.due.empty()) return;
+  for (const auto& [id, one] : those.due) one->passed();
+  const std::lock_guard hold(mutex_);
+  for (const auto& [id, one] : those.due) {
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) continue;
+    const auto later = one->deadline();
+    if (later <= found->second.when || later == time_point::max()) {
+      entries_.erase(found);
+      continue;
+    }
+    found->second.when = later;
+    order_.insert({later, id});
+    if (order_.begin()->second == id) wake_at(later);
+  }
 }
 
 void alarm::loop() noexcept {
@@ -158,7 +181,7 @@ void alarm::loop() noexcept {
       now = take_due(clock::now());
       timer_.arm(next_look());
     }
-    for (const auto& one : now.due) one->passed();
+    tell(now);
     for (auto& j : jobs) j();
     now = {};
     jobs.clear();

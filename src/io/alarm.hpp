@@ -25,8 +25,8 @@ namespace holdfast::io {
 /// One per process. Thread safety: every function, from any thread.
 class alarm final : public stoppable {
  public:
-  /// Something with a deadline. A later one is found when the earlier has come; an earlier one only
-  /// when moved() says so.
+  /// Something with a deadline. A later one is found when the earlier has come, also when that was
+  /// told already; an earlier one only when moved() says so.
   class guarded {
    public:
     guarded() = default;
@@ -35,7 +35,7 @@ class alarm final : public stoppable {
     virtual ~guarded() = default;
     /// The deadline as it is now; time_point::max() when there is nothing to guard any more.
     virtual time_point deadline() const noexcept = 0;
-    /// The deadline has passed. Called once, on the alarm's thread.
+    /// The deadline has passed. Called once for each, on the alarm's thread.
     virtual void passed() noexcept = 0;
   };
   using job = std::function<void()>;
@@ -67,15 +67,15 @@ class alarm final : public stoppable {
 
   // Held until the mutex is free: the last owner's destructor calls unwatch().
   struct looked {
-    std::vector<std::shared_ptr<guarded>> due;
+    std::vector<std::pair<std::uint64_t, std::shared_ptr<guarded>>> due;
     std::vector<std::shared_ptr<guarded>> kept;
   };
 
   explicit alarm(boot_timer timer) : timer_(std::move(timer)) {}
   void loop() noexcept;
   looked take_due(time_point now);  ///< At most `batch` of them: the mutex is not held for long.
+  void tell(const looked& those) noexcept;
   time_point next_look() const noexcept;
-  void insert(std::uint64_t id, entry e);
   void wake_at(time_point when) noexcept;
 
   boot_timer timer_;

@@ -90,6 +90,53 @@ TEST(alarm, keeps_a_later_deadline_for_later_when_told_that_it_moved) {
   EXPECT_GE(thing->at, thing->until);
 }
 
+TEST(alarm, goes_on_with_what_was_extended_in_the_moment_in_which_its_deadline_passed) {
+  struct extended final : alarm::guarded {
+    time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
+    void passed() noexcept override {
+      if (told++ == 0) until = (clock::now() + 20ms).time_since_epoch().count();
+      fired.count_down();
+    }
+    std::atomic<std::int64_t> until{};
+    std::atomic<int> told{};
+    std::latch fired{2};
+  };
+  const auto a = *alarm::of_process();
+  const auto thing = std::make_shared<extended>();
+  const auto first = clock::now() + 10ms;
+  thing->until = first.time_since_epoch().count();
+  a->watch(thing, first);
+  for (int n = 0; n < 3'000 && !thing->fired.try_wait(); ++n) std::this_thread::sleep_for(10ms);
+  EXPECT_EQ(thing->told, 2);
+}
+
+TEST(alarm, forgets_what_is_unwatched_while_it_is_told) {
+  struct unwatching final : alarm::guarded {
+    time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
+    void passed() noexcept override {
+      ++told;
+      until = 1;
+      of->moved(id);
+      until = (clock::now() + 10ms).time_since_epoch().count();
+      of->unwatch(id);
+      of->moved(id);
+    }
+    std::shared_ptr<alarm> of{*alarm::of_process()};
+    std::atomic<std::int64_t> until{};
+    std::atomic<std::uint64_t> id{};
+    std::atomic<int> told{};
+  };
+  const auto thing = std::make_shared<unwatching>();
+  const auto first = clock::now() + 50ms;
+  thing->until = first.time_since_epoch().count();
+  thing->id = thing->of->watch(thing, first);
+  const auto later = std::make_shared<guarded_thing>();
+  later->until = (first + 100ms).time_since_epoch().count();
+  thing->of->watch(later, first + 100ms);
+  later->fired.wait();
+  EXPECT_EQ(thing->told, 1);
+}
+
 TEST(alarm, fires_for_more_than_it_looks_at_in_one_go) {
   const auto a = *alarm::of_process();
   std::vector<std::shared_ptr<guarded_thing>> things(3'500);
