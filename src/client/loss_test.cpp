@@ -267,6 +267,27 @@ TEST_F(loss, of_a_session_ends_an_acquire_that_had_just_found_it_alive) {
   EXPECT_TRUE((*core)->locks().empty());
 }
 
+TEST_F(loss, of_a_session_that_several_close_at_once_is_told_to_the_observer) {
+  constexpr int closers = 4;
+  for (int round = 0; round < core::shortened(1'000); ++round) {
+    const auto watcher = std::make_shared<recorder>();
+    auto s = open_session(30s, watcher);
+    const auto held = s.acquire(lock_name("x" + std::to_string(round)));
+    ASSERT_TRUE(held);
+    std::latch ready(closers);
+    std::vector<std::jthread> threads;
+    for (int n = 0; n < closers; ++n) {
+      threads.emplace_back([&] {
+        ready.arrive_and_wait();
+        EXPECT_TRUE(s.close());
+      });
+    }
+    threads.clear();
+    ASSERT_EQ(watcher->count("lost closed"), 1U) << round;
+    ASSERT_EQ(watcher->count("closed"), 1U) << round;
+  }
+}
+
 TEST_F(loss, an_enqueue_of_unknown_outcome_leaves_nothing_behind) {
   auto s = open_session(30s);
   engine_->lose_enqueues = true;

@@ -274,22 +274,31 @@ result<void> session_core::settle(const core::reply& r) {
   return failure(r, "closing the session " + id_.str(), store_->url());
 }
 
+/// False when the program's end has stopped the alarm.
+bool session_core::post_end(const machine::change& c) {
+  // Let go by the one who closes, who may wait for threads.
+  return alarm_->post([self = shared_from_this(), c]() mutable {
+    self->tell(c, {});
+    self.reset();
+  });
+}
+
 result<void> session_core::close() {
   if (auto asked = store_->usable(); !asked) return asked;
   machine::step s;
+  bool posted = false;
   {
     const std::lock_guard hold(mutex_);
     s = machine_.close(clock::now());
+    // Under the mutex: a second close() waits for what was posted, and shuts the events then.
+    if (s.changed) posted = post_end(*s.changed);
     loop_->cancel(std::exchange(timer_, 0));
   }
   alarm_->unwatch(watched_);
   locks_.stop();
+  if (s.changed && !posted) tell(*s.changed, {});
   if (io::on_library_thread()) return close_unwaited(s);
-  if (s.changed) {
-    alarm_->run([self = shared_from_this(), c = *s.changed] { self->tell(c, {}); }, tell_limit);
-  } else {
-    alarm_->run([] {}, tell_limit);  // Behind what was left to it to tell.
-  }
+  alarm_->run([] {}, tell_limit);  // Behind what was left to it to tell.
   result<void> closed;
   if (s.remove_record) {
     closed = settle(await<core::reply>(
@@ -301,10 +310,6 @@ result<void> session_core::close() {
 
 // The answer, and whom it is told, may need this very thread.
 result<void> session_core::close_unwaited(const machine::step& s) {
-  if (s.changed) {
-    const auto self = shared_from_this();
-    if (!alarm_->post([self, c = *s.changed] { self->tell(c, {}); })) tell(*s.changed, {});
-  }
   if (!s.remove_record) return {};
   const auto closed = answer_at_once<result<void>>([this](auto done) {
     engine().close(closing(), [self = shared_from_this(), done](const core::reply& reply) {

@@ -101,6 +101,7 @@ class session_core final : public io::alarm::guarded,
   void beat_answered(std::uint64_t attempt, const core::beat_reply& r);
   void wake_at(time_point when);
   void tell(const machine::change& c, duration remaining) noexcept;
+  bool post_end(const machine::change& c);
   core::close_request closing() const;
   void remove_record();
   result<void> close_unwaited(const machine::step& s);
