@@ -316,6 +316,7 @@ class grpc_connection::state final : public stream::owner,
     const auto text = why_down_.message();
     for (const auto number : streams) {
       const auto c = forget(number);
+      if (!c) continue;  // Whoever was told of an earlier one has cancelled it.
       session_->reset(number);
       c->done({.what = kind::unknown, .status = 0, .message = {}, .text = text});
     }

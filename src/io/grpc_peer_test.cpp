@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <future>
@@ -91,6 +93,23 @@ class client {
   }
   told stream() {
     return wait(start_stream("ask", [] {}));
+  }
+  /// Counts those that were told of their end.
+  std::shared_ptr<std::atomic<int>> start_two_that_cancel_each_other() {
+    auto told = std::make_shared<std::atomic<int>>();
+    loop_->post([this, told] {
+      auto ids = std::make_shared<std::array<std::uint64_t, 2>>();
+      for (std::size_t mine = 0; mine < 2; ++mine) {
+        (*ids)[mine] = line_->open_stream(
+            {.path = "/a/b", .message = mine == 0 ? "first" : "ask"}, false,
+            [](std::string_view) {},
+            [this, told, ids, mine](const grpc_outcome&) {
+              ++*told;
+              line_->cancel((*ids)[1 - mine]);
+            });
+      }
+    });
+    return told;
   }
   /// On the loop's thread, as a callback does it.
   void call_within(const grpc_connection::on_outcome& done) {
@@ -245,6 +264,15 @@ TEST(grpc_peer, a_call_may_be_made_and_refused_while_ends_are_told) {
   auto told_late = late.get_future();
   ASSERT_EQ(told_late.wait_for(20s), std::future_status::ready);
   EXPECT_EQ(told_late.get(), kind::not_sent);
+}
+
+TEST(grpc_peer, a_stream_may_be_cancelled_by_who_is_told_that_another_one_was_left) {
+  scripted p(go_away_gently());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  const auto left = c.start_two_that_cancel_each_other();
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  EXPECT_EQ(*left, 1);
 }
 
 TEST(grpc_peer, that_says_nothing_is_given_up) {
