@@ -36,7 +36,8 @@ struct log_options {
   /// by whole segments.
   std::uint64_t segment_bytes = std::uint64_t{64} << 20;
   /// Disk space that is taken ahead, in bytes, and up to 16 times as much in a segment that has
-  /// grown, so that a full disk is noticed before a write, and not in its middle; at most 1 GiB.
+  /// grown, so that a full disk is noticed before a write, and not in its middle; at most 1 GiB. A
+  /// few blocks of it are for no record: discard_before() needs them to free space on a full disk.
   /// Zero: none; then a write that meets a full disk ends the writer.
   std::uint64_t reserve_bytes = std::uint64_t{1} << 20;
 };
@@ -67,7 +68,8 @@ struct log_takeover {
 /// writer's; a newer writer raises the epoch before it reads how long the log is (docs/fence.md has
 /// the argument). `outcome_unknown` from append(): the record may be in the log or not; after a
 /// failed write or sync the writer also stops, and a sync is never tried again. Open it anew, which
-/// the same token may do, and read what is there.
+/// the same token may do, and read what is there. seal(), compact(), discard_before() and a new
+/// segment stop it only where others may see what failed; on a full disk it goes on, as before.
 ///
 /// What it does **not** promise: that an acknowledged record survives a power loss without
 /// survives::power_loss (records before it may be lost with it, never in its middle); that a

@@ -10,6 +10,9 @@ namespace {
 
 using kind = pending_call::kind;
 
+/// Of a file system, the largest that is usual.
+constexpr std::uint64_t disk_block = 4096;
+
 void fail(std::span<pending_call* const> calls, const error& why) {
   for (auto* one : calls) one->failed = why;
 }
@@ -143,7 +146,10 @@ result<void> log_owner::reserve(std::uint64_t bytes) {
   const std::uint64_t grown =
       std::clamp(reserved_, options_.reserve_bytes, 16 * options_.reserve_bytes);
   const std::uint64_t ahead = std::max(bytes - reserved_, grown);
-  const auto got = segment_.file->reserve(reserved_, ahead);
+  // No record gets the spare: on a full disk give_back() makes room of it for a version with which
+  // records are discarded, and its name.
+  const std::uint64_t spare = encode_inline(version_).size() + 2 * disk_block;
+  const auto got = segment_.file->reserve(reserved_, ahead + spare);
   if (!got && got.code != EOPNOTSUPP && got.code != EINTR) {
     return io::file_failure("reserve space for", log_.files().at(segment_name(segment_.id)),
                             got.code, "free some space; the record was not written");

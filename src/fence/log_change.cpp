@@ -8,11 +8,14 @@
 namespace holdfast::fencing {
 
 /// Makes `next` the newest version. A writer that is still the newest cannot lose the link: whoever
-/// else links has raised the epoch before.
+/// else links has raised the epoch before. A failure that does not stop the writer has changed
+/// nothing.
 result<void> log_owner::publish(log_inline next) {
   next.version = version_.version + 1;
   next.owner = mine_;
-  const auto linked = log_.publish(next, {mine_, next_ordinal_});
+  bool may_show{};
+  const auto linked = log_.publish(next, {mine_, next_ordinal_}, may_show);
+  if (!linked && !may_show) return linked.error();
   if (!linked) {
     // It may be linked and not be on the disk, or not be linked.
     stop(error(errc::unavailable, "this writer stopped: " + linked.error().message() +
@@ -25,6 +28,20 @@ result<void> log_owner::publish(log_inline next) {
   }
   version_ = std::move(next);
   return {};
+}
+
+/// A full disk must not keep a change from being made that frees space: what was reserved for
+/// records is given back for it.
+result<void> log_owner::publish_in_need(log_inline next) {
+  const auto done = publish(next);
+  if (done || stopped_) return done;
+  give_back();
+  return publish(std::move(next));
+}
+
+void log_owner::give_back() {
+  (void)segment_.file->truncate(at_.bytes);
+  reserved_ = at_.bytes;
 }
 
 /// Fixes the length of the own segment in `next`; its records are on the disk then.
@@ -43,8 +60,12 @@ result<void> log_owner::begin_segment() {
   if (auto closed = close_segment(next); !closed) return closed;
   auto fresh = create_segment(log_, {mine_, next_ordinal_});
   if (!fresh) return fresh.error();
-  next.open = next_ordinal_++;
-  if (auto done = publish(std::move(next)); !done) return done;
+  next.open = next_ordinal_;
+  if (auto done = publish(std::move(next)); !done) {
+    if (!stopped_) remove_segment(log_, fresh->id);
+    return done;
+  }
+  ++next_ordinal_;
   (void)segment_.file->truncate(at_.bytes);
   (void)log_.files().unlink(mark_name(segment_.id));
   segment_ = std::move(*fresh);
@@ -56,7 +77,7 @@ result<void> log_owner::begin_segment() {
 result<record_number> log_owner::seal_now() {
   log_inline next = version_;
   if (auto closed = close_segment(next); !closed) return closed.error();
-  if (auto done = publish(std::move(next)); !done) return done.error();
+  if (auto done = publish_in_need(std::move(next)); !done) return done.error();
   (void)segment_.file->truncate(at_.bytes);
   (void)log_.files().unlink(mark_name(segment_.id));
   stop(error(errc::invalid_argument,
@@ -71,7 +92,7 @@ result<record_number> log_owner::discard_now(record_number first) {
   const std::vector<sealed_segment> gone(next.sealed.begin(), kept);
   if (gone.empty()) return record_number{version_.first()};
   next.sealed.erase(next.sealed.begin(), kept);
-  if (auto done = publish(std::move(next)); !done) return done.error();
+  if (auto done = publish_in_need(std::move(next)); !done) return done.error();
   for (const auto& one : gone) (void)log_.files().unlink(segment_name(one.id));
   clean();
   return record_number{version_.first()};
@@ -81,6 +102,11 @@ result<std::size_t> log_owner::compact_now() {
   log_inline next = version_;
   next.sealed.clear();
   std::vector<sealed_segment> gone;
+  std::vector<segment_id> copies;
+  const auto give_up = [&](const error& why) {
+    for (const auto& one : copies) remove_segment(log_, one);
+    return why;
+  };
   for (auto at = version_.sealed.begin(); at != version_.sealed.end();) {
     auto end = at;
     std::uint64_t bytes = 0;
@@ -93,14 +119,17 @@ result<std::size_t> log_owner::compact_now() {
     }
     const std::vector<sealed_segment> run(at, end);
     const auto merged = copy_segments(log_, run, {mine_, next_copy_++});
-    if (!merged) return merged.error();
+    if (!merged) return give_up(merged.error());
+    copies.push_back(merged->id);
     next.sealed.push_back(*merged);
     gone.insert(gone.end(), run.begin(), run.end());
     at = end;
   }
   if (gone.empty()) return std::size_t{0};
   const std::size_t saved = version_.sealed.size() - next.sealed.size();
-  if (auto done = publish(std::move(next)); !done) return done.error();
+  if (auto done = publish(std::move(next)); !done) {
+    return stopped_ ? done.error() : give_up(done.error());
+  }
   for (const auto& one : gone) (void)log_.files().unlink(segment_name(one.id));
   clean();
   return saved;

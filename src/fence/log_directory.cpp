@@ -221,7 +221,9 @@ result<log_directory::readable> log_directory::newest_readable() const {
   return error(errc::unavailable, files().path() + " changes all the time; try again");
 }
 
-result<bool> log_directory::publish(const log_inline& v, const segment_id& draft) const {
+result<bool> log_directory::publish(const log_inline& v, const segment_id& draft,
+                                    bool& may_show) const {
+  may_show = false;
   const std::string from = draft_name(draft);
   const auto file = write_draft(files(), from, encode_inline(v));
   if (!file) return file.error();
@@ -229,6 +231,8 @@ result<bool> log_directory::publish(const log_inline& v, const segment_id& draft
   (void)files().unlink(from);
   // ENOENT: a newer writer swept the draft away.
   if (!linked && (linked.code == EEXIST || linked.code == ENOENT)) return false;
+  // Without room for the name there is none. What else can fail is seldom known to be undone.
+  may_show = linked || (linked.code != ENOSPC && linked.code != EDQUOT);
   if (!linked) return io::file_failure("link", files().at(inline_name(v.version)), linked.code);
   if (const auto synced = files().sync(); !synced) {
     return io::file_failure("sync", files().path(), synced.code);

@@ -66,8 +66,9 @@ class log_directory {
   result<readable> newest_readable() const;
 
   /// Links `v` to its name. False: somebody else had linked that version before; read again.
-  /// After true it is on the disk. `draft` is the caller's own, unused so far.
-  result<bool> publish(const log_inline& v, const segment_id& draft) const;
+  /// After true it is on the disk. After a failure `may_show` says whether others may see it; if
+  /// not it is as if nobody had tried. `draft` is the caller's own, unused so far.
+  result<bool> publish(const log_inline& v, const segment_id& draft, bool& may_show) const;
 
   /// `damaged` when a segment that `v` names is missing or too short, or when one with records is
   /// in no version: then a version is missing. Call it again with the newest before believing that.

@@ -87,7 +87,7 @@ TEST(log_faults, a_full_disk_is_noticed_before_the_write_and_loses_nothing) {
   log_machine m(1);
   const auto log = m.must_open(1, {.reserve_bytes = 4096});
   const std::string record(1000, 'x');
-  m.disk().limit_bytes(20'000);
+  m.disk().limit_bytes(24'000);
   std::size_t acknowledged = 0;
   for (;; ++acknowledged) {
     const auto got = log->append(bytes_of(record), survives::kill);
@@ -101,6 +101,86 @@ TEST(log_faults, a_full_disk_is_noticed_before_the_write_and_loses_nothing) {
   m.disk().limit_bytes(UINT64_MAX);
   EXPECT_EQ(log->append(bytes_of(record), survives::kill)->value, acknowledged + 1);
   EXPECT_EQ(m.all().size(), acknowledged + 1);
+}
+
+TEST(log_faults, a_discard_frees_space_on_a_full_disk) {
+  log_machine m(1);
+  const auto log = m.must_open(1, {.segment_bytes = 4096, .reserve_bytes = 4096});
+  const std::string record(1000, 'x');
+  m.disk().limit_bytes(60'000);
+  std::uint64_t last = 0;
+  for (;;) {
+    const auto got = log->append(bytes_of(record), survives::kill);
+    if (!got) break;
+    last = got->value;
+  }
+  // Somebody else takes what is left, but for what is reserved.
+  m.disk().limit_bytes(m.disk().used_bytes());
+  EXPECT_EQ(log->append(bytes_of(record), survives::kill).error(), errc::unavailable);
+  const auto left = log->discard_before({last});
+  ASSERT_TRUE(left) << left.error().message();
+  EXPECT_GT(left->value, 4U);
+  EXPECT_EQ(log->append(bytes_of(record), survives::kill)->value, last + 1);
+  EXPECT_EQ(m.all().size(), last + 2 - left->value);
+}
+
+/// What does not fit must not be seen, and then nothing has changed.
+TEST(log_faults, a_change_for_which_there_is_no_room_leaves_the_writer_as_it_was) {
+  const std::string record(2500, 'x');
+  for (const auto call :
+       {disk_call::create, disk_call::write, disk_call::reserve, disk_call::link}) {
+    SCOPED_TRACE("call " + std::to_string(static_cast<int>(call)));
+    log_machine m(1);
+    const auto log = m.must_open(1, {.segment_bytes = 4096});
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(log->append(bytes_of(record), survives::kill));
+    ASSERT_TRUE(log->append(bytes_of("short"), survives::kill));
+    const auto names = m.disk().names();
+    m.disk().fail_all(call, ENOSPC);
+    EXPECT_EQ(log->append(bytes_of(record), survives::kill).error(), errc::unavailable);
+    if (call != disk_call::reserve) {
+      EXPECT_EQ(log->discard_before({2}).error(), errc::unavailable);
+      EXPECT_EQ(log->seal().error(), errc::unavailable);
+    }
+    EXPECT_EQ(m.disk().names(), names);
+    m.disk().fail_all(call, 0);
+    EXPECT_EQ(log->append(bytes_of(record), survives::power_loss)->value, 5U);
+    EXPECT_EQ(log->discard_before({2})->value, 2U);
+    EXPECT_EQ(m.all().size(), 4U);
+    EXPECT_EQ(log->seal()->value, 6U);
+  }
+}
+
+TEST(log_faults, a_merge_for_which_there_is_no_room_leaves_nothing_behind) {
+  for (const auto call : {disk_call::create, disk_call::write, disk_call::link}) {
+    SCOPED_TRACE("call " + std::to_string(static_cast<int>(call)));
+    log_machine m(1);
+    for (std::uint64_t t = 1; t <= 3; ++t) {
+      ASSERT_TRUE(m.must_open(t)->append(bytes_of("a"), survives::kill));
+    }
+    const auto log = m.must_open(4);
+    const auto names = m.disk().names();
+    m.disk().fail_all(call, ENOSPC);
+    EXPECT_EQ(log->compact().error(), errc::unavailable);
+    EXPECT_EQ(m.disk().names(), names);
+    m.disk().fail_all(call, 0);
+    EXPECT_EQ(*log->compact(), 2U);
+    EXPECT_EQ(m.all(), (texts{"a", "a", "a"}));
+  }
+}
+
+TEST(log_faults, a_change_that_others_may_see_stops_the_writer_when_it_fails) {
+  for (const auto call : {disk_call::link, disk_call::sync_directory}) {
+    log_machine m(1);
+    const auto log = m.must_open(1);
+    ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
+    m.disk().fail_all(call, EIO);
+    EXPECT_EQ(log->seal().error(), errc::unavailable);
+    m.disk().fail_all(call, 0);
+    const auto stopped = log->append(bytes_of("b"), survives::kill);
+    ASSERT_FALSE(stopped);
+    EXPECT_NE(stopped.error().message().find("open the log anew"), std::string::npos);
+    EXPECT_EQ(m.all(), texts{"a"});
+  }
 }
 
 TEST(log_faults, any_one_call_that_fails_loses_nothing_that_was_acknowledged) {

@@ -52,6 +52,8 @@ class log_owner {
   // log_change.cpp: other versions.
   void clean() noexcept;
   result<void> publish(log_inline next);
+  result<void> publish_in_need(log_inline next);
+  void give_back();
   result<void> begin_segment();
   result<void> close_segment(log_inline& next);
   result<record_number> seal_now();
@@ -70,7 +72,7 @@ class log_owner {
   own_segment segment_;
   segment_place at_;  ///< Behind the last record in the segment.
   segment_place synced_;
-  std::uint64_t reserved_{};  ///< Bytes of the segment that have real blocks.
+  std::uint64_t reserved_{};  ///< Bytes of the segment that have real blocks, without the spare.
   std::uint32_t next_ordinal_{1};
   std::uint32_t next_copy_{first_copy_of_owner};
   std::vector<std::byte> batch_;  ///< Grows only: it is written from the begin each time.

@@ -140,17 +140,24 @@ error replaced(const log_directory& log, log_epoch mine) {
   return {errc::stale_token, text + "; take the lock again to write"};
 }
 
-result<own_segment> create_segment(const log_directory& log, const segment_id& id) {
-  // Its epoch belongs to no other process, so this can only be left from before a power loss.
+void remove_segment(const log_directory& log, const segment_id& id) noexcept {
   (void)log.files().unlink(segment_name(id));
   (void)log.files().unlink(mark_name(id));
+}
+
+result<own_segment> create_segment(const log_directory& log, const segment_id& id) {
+  // Its epoch belongs to no other process, so this can only be left from before a power loss.
+  remove_segment(log, id);
   int code = 0;
   own_segment made{id, log.files().open(segment_name(id), io::opening::create, code), {}};
   if (!made.file) {
     return io::file_failure("create", log.files().at(segment_name(id)), code);
   }
   auto mark = log_mark::create(log.files(), id, log.boot());
-  if (!mark) return mark.error();
+  if (!mark) {
+    remove_segment(log, id);
+    return mark.error();
+  }
   made.mark = std::move(*mark);
   return made;
 }
@@ -184,7 +191,8 @@ result<taken_log> take_over(const log_directory& log, token with, then what) {
     if (v->owner > t.mine) return replaced(log, t.mine);
     auto next = following(log, *v, t.mine, what, t.report);
     if (!next) return next.error();
-    const auto linked = log.publish(*next, {t.mine, 0});
+    bool may_show{};
+    const auto linked = log.publish(*next, {t.mine, 0}, may_show);
     if (!linked) return linked.error();
     if (log.epoch() != t.mine) return replaced(log, t.mine);
     if (!*linked) continue;

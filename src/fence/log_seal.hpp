@@ -40,6 +40,9 @@ void clean_up(const log_directory& log, const taken_log& taken) noexcept;
 /// wake up and truncate what a newer one has sealed.
 result<taken_log> take_over(const log_directory& log, token with, then what);
 
+/// Removes a segment that no version names, and its mark.
+void remove_segment(const log_directory& log, const segment_id& id) noexcept;
+
 /// Creates an empty segment and its mark; a leftover of the same name goes.
 result<own_segment> create_segment(const log_directory& log, const segment_id& id);
 

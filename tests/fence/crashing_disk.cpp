@@ -221,6 +221,11 @@ std::uint64_t crashing_disk::calls() const {
   return calls_;
 }
 
+std::uint64_t crashing_disk::used_bytes() const {
+  const std::lock_guard hold(mutex_);
+  return used();
+}
+
 bool crashing_disk::is_off() const {
   const std::lock_guard hold(mutex_);
   return off_;

@@ -55,6 +55,7 @@ class crashing_disk : public std::enable_shared_from_this<crashing_disk> {
   void write_shortly() { short_writes_ = true; }
   /// ENOSPC when the files together would take more.
   void limit_bytes(std::uint64_t limit) { limit_ = limit; }
+  std::uint64_t used_bytes() const;
   /// Before the next call of this kind, once: for somebody who steps in between.
   void before(disk_call kind, std::function<void()> what);
 
