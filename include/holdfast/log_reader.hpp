@@ -41,6 +41,8 @@ struct reader_options {
 /// | had `outcome_unknown`                 | the record, or never; once read, it stays      |
 /// | is not there yet                      | nothing: ask again later                       |
 /// | may be cut by a takeover under way    | unavailable: ask again when it is done         |
+/// | is not known to be on the disk        | with survives::power_loss: nothing             |
+/// | ... for its segment's mark is missing | ... unavailable, until a writer opens the log  |
 /// | was discarded                         | unavailable, with the oldest that is left      |
 /// | is corrupt, or its file is missing    | damaged, with the file; skip() goes behind it  |
 ///

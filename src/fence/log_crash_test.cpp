@@ -56,5 +56,31 @@ TEST(log_crash, again_while_it_recovers) {
   }
 }
 
+TEST(log_crash, a_reader_is_told_what_is_on_the_disk_before_a_writer_comes) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    tests::log_machine m(seed);
+    const auto log = m.must_open(1);
+    ASSERT_TRUE(log->append(tests::bytes_of("a"), survives::power_loss));
+    m.lose_power();
+    ASSERT_EQ(m.all(survives::power_loss), std::vector<std::string>{"a"});
+  }
+}
+
+TEST(log_crash, a_reader_says_not_that_there_is_nothing_where_a_mark_is_missing) {
+  tests::log_machine m(1);
+  const auto log = m.must_open(1);
+  ASSERT_TRUE(log->append(tests::bytes_of("a"), survives::power_loss));
+  m.disk().forget("mark.1.1.0");
+  const auto reader = m.must_read({.what = survives::power_loss});
+  const auto got = reader->next();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error(), errc::unavailable);
+  EXPECT_NE(got.error().message().find("mark.1.1.0"), std::string::npos);
+  EXPECT_EQ(m.all(), std::vector<std::string>{"a"});
+  ASSERT_TRUE(m.open(2));
+  EXPECT_TRUE(*reader->next());
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -19,8 +19,9 @@ struct segment_place {
   friend bool operator==(const segment_place&, const segment_place&) = default;
 };
 
-/// How far the writer of a segment has come, in a small mapped file beside it that is never synced:
-/// what it says holds for the boot in which it was written, and is nothing after another one.
+/// How far the writer of a segment has come, in a small mapped file beside it: what it says holds
+/// for the boot in which it was written, and is nothing after another one. It is synced once, when
+/// it is new, so that a power loss leaves a mark of another boot and not none.
 ///
 /// - acknowledged: up to here the writer saw its own epoch after the write. So whoever raises the
 ///   epoch finds at least this, and never has to read it again to know that it is whole.
@@ -52,6 +53,7 @@ class log_mark {
     at(2).store(pack(p), std::memory_order_release);
   }
   void set_failed() const noexcept;
+  io::answer sync() const noexcept { return file_->sync(); }
 
  private:
   static constexpr std::size_t page = 4096;

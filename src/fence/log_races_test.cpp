@@ -157,6 +157,20 @@ TEST(log_races, a_reader_does_not_miss_what_another_has_read_while_a_seal_is_und
   EXPECT_EQ(m.all(), (texts{"a", "b"}));
 }
 
+TEST(log_races, a_rollover_before_the_look_at_a_mark_hides_nothing_that_is_synced) {
+  log_machine m(1);
+  const auto log = m.must_open(1, {.segment_bytes = 4096});
+  ASSERT_TRUE(log->append(bytes_of("a"), survives::power_loss));
+  const auto reader = m.must_read({.what = survives::power_loss});
+  m.disk().before(disk_call::open, [&] {
+    // The reader has looked at the hint and opens the segment; its mark goes now.
+    ASSERT_TRUE(log->append(bytes_of(std::string(4090, 'x')), survives::kill));
+  });
+  const auto got = reader->next();
+  ASSERT_TRUE(got);
+  EXPECT_TRUE(*got);
+}
+
 TEST(log_races, a_refusal_outlives_a_power_loss) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     log_machine m(seed);

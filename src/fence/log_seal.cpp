@@ -159,6 +159,10 @@ result<own_segment> create_segment(const log_directory& log, const segment_id& i
     return mark.error();
   }
   made.mark = std::move(*mark);
+  if (const auto synced = made.mark.sync(); !synced) {
+    remove_segment(log, id);
+    return io::file_failure("sync", log.files().at(mark_name(id)), synced.code);
+  }
   return made;
 }
 

@@ -69,7 +69,7 @@ result<bool> log_view::stand_at(const segment_id& id, std::uint64_t first, std::
     }
     if (!file) return io::file_failure("open", log_.files().at(name), code);
     cursor_.emplace(std::move(file), log_.files().at(name), id, first);
-    mark_ = log_mark::find(log_.files(), id, log_.boot(), io::opening::read);
+    mark_ = {};
   }
   while (cursor_->number() < number_) {
     const auto seen = cursor_->look(limit);
@@ -110,6 +110,9 @@ log_view::outcome log_view::look_at_end() {
 log_view::outcome log_view::look_at_open(const segment_id& id) {
   const auto stands = stand_at(id, version_.next, UINT64_MAX);
   if (!stands && stands.error() != errc::damaged) return stands.error();
+  if (stands && mark_.how_old() == log_mark::age::none) {
+    mark_ = log_mark::find(log_.files(), id, log_.boot(), io::opening::read);
+  }
   // log_directory::check_segments() tells why a new one may be missing.
   const bool never_was = !stands && log_.version_hint() < version_.version;
   const std::uint64_t acknowledged = stands ? mark_.acknowledged().bytes : 0;
@@ -137,9 +140,22 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
   if (!stands) return stands.error();
   if (*seen == step::record) {
     if (cursor_->behind().bytes <= durable_bytes()) return found();
+    if (mark_.how_old() == log_mark::age::none) return look_without_mark();
     return std::optional<log_record>{};
   }
   return nothing_yet(acknowledged);
+}
+
+/// A mark goes when its segment is sealed, and a newer version tells how much is on the disk. If
+/// there is none it is not known, and to say that there is nothing would be wrong.
+log_view::outcome log_view::look_without_mark() {
+  const auto changed = reload();
+  if (!changed) return changed.error();
+  if (*changed) return std::nullopt;
+  return error(errc::unavailable,
+               log_.files().at(mark_name(cursor_->id())) +
+                   " is missing or cannot be read, so what a power loss can take back is not "
+                   "known until a writer opens the log");
 }
 
 /// Nothing, unless there was something before the look: then it is damaged.

@@ -163,6 +163,7 @@ class crashing_folder final : public io::folder {
     if (how == io::opening::create) {
       done = disk_->step(disk_call::create, look);
     } else {
+      disk_->run_hook(disk_call::open);
       const std::lock_guard hold(disk_->mutex_);
       done = disk_->off_ ? answer{-1, EIO} : look(fate::whole);
     }
@@ -241,7 +242,7 @@ void crashing_disk::before(disk_call kind, std::function<void()> what) {
   hooks_.emplace(kind, std::move(what));
 }
 
-answer crashing_disk::step(disk_call kind, const std::function<answer(fate)>& call) {
+void crashing_disk::run_hook(disk_call kind) {
   std::function<void()> hook;
   {
     const std::lock_guard hold(mutex_);
@@ -251,6 +252,10 @@ answer crashing_disk::step(disk_call kind, const std::function<answer(fate)>& ca
     }
   }
   if (hook) hook();
+}
+
+answer crashing_disk::step(disk_call kind, const std::function<answer(fate)>& call) {
+  run_hook(kind);
   const std::lock_guard hold(mutex_);
   if (off_) return {-1, EIO};
   ++calls_;

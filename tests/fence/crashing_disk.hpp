@@ -24,7 +24,8 @@ enum class disk_call : std::uint8_t {
   link,
   rename,
   unlink,
-  sync_directory
+  sync_directory,
+  open  ///< Of a file that is there; for before() alone, and counted nowhere.
 };
 
 /// One directory in memory that behaves like the worst file system that POSIX allows.
@@ -90,6 +91,7 @@ class crashing_disk : public std::enable_shared_from_this<crashing_disk> {
   using entry = std::shared_ptr<inode>;
 
   enum class fate : std::uint8_t { whole, cut, failed };
+  void run_hook(disk_call kind);
   io::answer step(disk_call kind, const std::function<io::answer(fate)>& call);
   void survive(inode& left, const std::vector<change>& changes);
   std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
