@@ -139,6 +139,13 @@ void guardian::handle(message m) {
 }
 
 void guardian::start(message m) {
+  // Both of us may have stood still since the lease was looked at.
+  if (clock::now() >= page_time(lease_.page().term_at)) {
+    lease_is_over();
+    send_message(channel_.get(), {.what = message::kind::start_failed, .number = ETIME});
+    stage_ = stage::over;
+    return;
+  }
   life_ = std::move(m.passed);
   std::array<int, 2> report{-1, -1};
   const bool piped = ::pipe2(report.data(), O_CLOEXEC | O_NONBLOCK) == 0;

@@ -30,6 +30,7 @@ struct guardian_setup {
 /// | event                          | what it does                                                |
 /// |--------------------------------|-------------------------------------------------------------|
 /// | start                          | runs the command in its own process group                   |
+/// | start, and term_at has passed  | runs nothing, tells ETIME and ends                          |
 /// | term_at of the page has passed | SIGTERM to everything below it, once; SIGKILL at kill_at    |
 /// | kill_at has passed in any case | SIGKILL to everything below it, again until nothing is left |
 /// | the wrapper is gone            | the same, at once                                           |

@@ -19,7 +19,7 @@ struct message {
     end_now,  ///< The lease is lost: SIGTERM at once, SIGKILL no later than the page says.
     // From the guardian.
     started,       ///< `number`: process id of the command.
-    start_failed,  ///< `number`: errno of the fork or the exec.
+    start_failed,  ///< `number`: errno of the fork or the exec; ETIME: the lease had passed.
     stopped,       ///< The command was stopped by signal `number`.
     ended,         ///< Nothing is left. `number`: wait status; `flag`: the lease made it end.
   };

@@ -1,3 +1,4 @@
+#include "cli/command_guard.hpp"
 #include "cli/guardian_link.hpp"
 #include "cli/process_tree.hpp"
 #include "tests/temporary_directory.hpp"
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <new>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -170,6 +172,41 @@ TEST_F(guardian_test, a_loss_is_acted_on_at_once) {
   const auto ended = wait_for(g, message::kind::ended, 30s);
   ASSERT_TRUE(ended);
   EXPECT_TRUE(ended->flag);
+}
+
+TEST_F(guardian_test, a_command_is_not_started_when_its_lease_has_passed) {
+  auto g = guard("echo ran >$DIR/ran");
+  start(g, -1ms, 10s);
+  const auto failed = wait_for(g, message::kind::start_failed, 30s);
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->number, ETIME);
+  EXPECT_TRUE(within(30s, [&] { return g.is_gone(); }));
+  EXPECT_FALSE(std::filesystem::exists(file("ran")));
+}
+
+/// What the command runs under: `left` is what of it still ran when this was given back.
+struct given_back {
+  const std::function<int()> running;
+  int& left;
+  ~given_back() { left = running(); }
+};
+
+TEST_F(guardian_test, an_exception_ends_the_command_before_its_lock_is_given_back) {
+  for (const bool guardian_killed : {false, true}) {
+    int left = -1;
+    auto g = guard(std::string("trap 'echo asked >$DIR/asked' TERM; ") + scattered, 300ms);
+    try {
+      const given_back held{[this] { return marked(); }, left};
+      command_guard ends_first(g, 300ms, [] { return true; });
+      start(g, 50s, 60s);
+      if (!within(30s, [&] { return marked() >= 5; })) ADD_FAILURE() << "not started";
+      if (guardian_killed) ::kill(g.pid(), SIGKILL);
+      throw std::bad_alloc();
+    } catch (const std::bad_alloc&) {
+      EXPECT_EQ(left, 0) << guardian_killed;
+    }
+  }
+  EXPECT_EQ(contents(file("asked")), "asked\n");
 }
 
 TEST_F(guardian_test, a_stopped_command_still_acts_on_sigterm) {

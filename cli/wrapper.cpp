@@ -1,5 +1,6 @@
 #include "cli/wrapper.hpp"
 
+#include "cli/command_guard.hpp"
 #include "cli/exit_on_signal.hpp"
 #include "cli/run_events.hpp"
 
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -284,14 +286,20 @@ int wrapper::run_under(session& s, lock held) {
   lease_page& page = guardian_->page();
   std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));
   page.now.store(lease_page::stage::held, std::memory_order_release);
+  command_guard ends_first(*guardian_, grace_, [&held] { return held.check().has_value(); });
   if (!guardian_->start(environment(s, held), s.life_descriptor(), terminal_.should_give())) {
     return guardian_died("did not take the command");
   }
   auto ended = supervise(held);
-  if (ended) return finish(s, std::move(held), *ended);
+  if (ended) {
+    ends_first.done();
+    return finish(s, std::move(held), *ended);
+  }
   bool all_gone = guardian_->kill_everything(5s);
   // What will not die may still write: the lock is kept for as long as heartbeats keep it.
   while (!all_gone && held.check()) all_gone = guardian_->kill_everything(1s);
+  ends_first.done();
+  if (start_errno_ == ETIME) return not_granted(s, error(errc::lost, "the lease has passed"));
   if (start_errno_ != 0) {
     return out_.fail(exit_code::unavailable,
                      fmt::format("{}: cannot be started: {}; nothing was run", options_.path,

@@ -1,0 +1,26 @@
+#include "cli/command_guard.hpp"
+
+#include <poll.h>
+
+#include <algorithm>
+
+namespace holdfast::cli {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// What a guardian that does its work takes after the last SIGKILL.
+constexpr duration guardian_slack = 1s;
+
+}  // namespace
+
+command_guard::~command_guard() {
+  if (done_) return;
+  guardian_.end_now();
+  const time_point late = std::min(guardian_.kill_at(), clock::now() + grace_) + guardian_slack;
+  while (!guardian_.is_gone() && held_() && clock::now() < late) ::poll(nullptr, 0, 5);
+  while (!guardian_.kill_everything(1s) && held_()) continue;
+}
+
+}  // namespace holdfast::cli
