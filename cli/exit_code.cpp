@@ -48,7 +48,7 @@ std::string exit_code_table() {
          "  77   fence check, run --fenced: the token is stale, its holder was replaced\n"
          "  78   configuration file: unreadable, or a value in it is wrong; or a\n"
          "       redlock:// store that was never set up (holdfast redlock init)\n"
-         "  126  the command is not executable\n"
+         "  126  the command is there and cannot be run\n"
          "  127  the command was not found\n";
 }
 

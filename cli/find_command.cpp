@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 namespace holdfast::cli {
@@ -18,7 +20,10 @@ bool is_folder(const std::string& path) {
 }
 
 found_command look_at(const std::string& path) {
-  if (::access(path.c_str(), F_OK) != 0) return {"", false, path + ": no such file"};
+  if (::access(path.c_str(), F_OK) != 0) {
+    if (errno == ENOENT) return {"", false, path + ": no such file"};
+    return {"", true, path + ": " + std::strerror(errno)};
+  }
   if (is_folder(path)) return {"", true, path + " is a directory"};
   if (::access(path.c_str(), X_OK) != 0) return {"", true, path + " is not executable (chmod +x?)"};
   return {path, true, ""};
@@ -35,10 +40,12 @@ found_command find_command(const std::string& name) {
   while (true) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string folder(end == 0 ? "." : rest.substr(0, end));
-    const found_command seen = look_at(folder + "/" + name);
+    const std::string file = folder + "/" + name;
+    const found_command seen = look_at(file);
     if (!seen.path.empty()) return seen;
-    // As execvp: a file that may not be run is remembered, and the search goes on.
-    if (seen.exists && !refused.exists && !is_folder(folder + "/" + name)) refused = seen;
+    // As execvp: what may not be run, or looked at, is remembered, and the search goes on.
+    const bool there = ::access(file.c_str(), F_OK) == 0 || errno == EACCES;
+    if (there && !refused.exists && !is_folder(file)) refused = seen;
     if (end == rest.size()) return refused;
     rest.remove_prefix(end + 1);
   }

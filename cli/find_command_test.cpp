@@ -44,6 +44,10 @@ TEST_F(find_command_test, a_name_with_a_slash_is_not_searched) {
   EXPECT_TRUE(find_command(folder_.path() + "/").exists);
   EXPECT_TRUE(find_command(folder_.path() + "/").path.empty());
   EXPECT_FALSE(find_command("").exists);
+  const auto below_a_file = find_command(at + "/x");
+  EXPECT_TRUE(below_a_file.path.empty());
+  EXPECT_TRUE(below_a_file.exists);
+  EXPECT_NE(below_a_file.reason.find("Not a directory"), std::string::npos);
 }
 
 }  // namespace

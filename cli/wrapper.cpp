@@ -38,6 +38,17 @@ std::string reason_in(const std::string& message, const std::string& url) {
   return reason;
 }
 
+/// Why a file that is there could not be run.
+std::string why_not_run(int code) {
+  if (code == ENOENT) {
+    return "what it needs to run is not there: the interpreter of its first line (#!), or its "
+           "loader";
+  }
+  const std::string text = std::strerror(code);
+  if (code != E2BIG) return text;
+  return text + "; run adds some variables to the environment, so leave out arguments";
+}
+
 }  // namespace
 
 wrapper::wrapper(const run_options& options, const settings& s, const report& out)
@@ -409,9 +420,11 @@ std::string wrapper::why_lost(const session& s) const {
 int wrapper::finish(session& s, lock held, const message& ended) {
   const int status = ended.number;
   if (start_errno_ != 0) {
-    const bool missing = start_errno_ == ENOENT;
+    // It was there before the wait.
+    const bool missing = start_errno_ == ENOENT && ::access(options_.path.c_str(), F_OK) != 0;
     return out_.fail(missing ? exit_code::not_found : exit_code::not_executable,
-                     options_.path + ": " + std::strerror(start_errno_));
+                     harmless(options_.path) + ": " +
+                         (missing ? std::strerror(ENOENT) : why_not_run(start_errno_)));
   }
   if (WIFSIGNALED(status) || ended.flag) terminal_.restore_modes();
   guardian_->page().now.store(lease_page::stage::over, std::memory_order_release);

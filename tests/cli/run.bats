@@ -6,6 +6,43 @@ load setup
   for code in 0 1 75 76 255; do expect $code holdfast run x -- sh -c "exit $code"; done
 }
 
+@test "a command that is there and cannot be run is 126 and says why, one that is not is 127" {
+  printf '#!/is/not/there\n' >script
+  chmod +x script
+  expect 126 holdfast run x -- ./script
+  says './script: ' 'the interpreter of its first line' 'is not there'
+  printf 'no program\n' >script
+  expect 126 holdfast run x -- ./script
+  says 'Exec format error'
+  chmod -x script
+  expect 126 holdfast run x -- ./script
+  expect 126 holdfast run x -- ./script/below
+  says 'Not a directory'
+  rm script
+  expect 127 holdfast run x -- ./script
+  expect 127 holdfast run x -- is-not-there
+}
+
+@test "a command that gets too many arguments with the variables of run is 126" {
+  # They just fit for the program itself.
+  output=$(python3 - <<'T'
+import errno, os, resource, subprocess
+resource.setrlimit(resource.RLIMIT_STACK, (4 << 20, 4 << 20))  # A quarter is for arguments.
+for size in range(1 << 20, 900000, -64):
+    words = ['x' * (size // 16)] * 16
+    try:
+        done = subprocess.run([os.environ['HOLDFAST'], 'run', 'x', '--', 'true', *words],
+                              stderr=subprocess.PIPE, text=True)
+    except OSError as e:
+        assert e.errno == errno.E2BIG, e
+    else:
+        print(done.returncode, done.stderr)
+        break
+T
+  )
+  says '126 holdfast: ' '/true: Argument list too long' 'run adds some variables'
+}
+
 @test "a command that dies of a signal gives 128+n" {
   expect 137 holdfast run x -- sh -c 'kill -KILL $$'
   expect 143 holdfast run x -- sh -c 'kill -TERM $$'
