@@ -2,22 +2,78 @@
 
 #include "cli/json_output.hpp"
 
+#include <holdfast/clock.hpp>
+
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <string_view>
 #include <system_error>
 
 namespace holdfast::cli {
 
+using namespace std::chrono_literals;
+
 namespace {
+
+/// Others append for as long as the disk takes, unless they were stopped in the middle of it.
+constexpr duration lock_limit = 2s;
 
 error failed(const char* what, const std::string& path) {
   return {errc::unavailable, std::string("cannot ") + what + " the audit log " + path + ": " +
                                  std::generic_category().message(errno) +
                                  "; choose another with --audit FILE"};
+}
+
+/// Locked against others who append, until it is destroyed.
+class append_lock {
+ public:
+  explicit append_lock(int fd) noexcept : fd_(fd) {}
+  append_lock(const append_lock&) = delete;
+  append_lock& operator=(const append_lock&) = delete;
+  ~append_lock() { ::flock(fd_, LOCK_UN); }
+
+  /// False: somebody has had it for long. True also where the file system has no such locks.
+  bool take() const {
+    for (const time_point end = clock::now() + lock_limit; ::flock(fd_, LOCK_EX | LOCK_NB) != 0;) {
+      if (errno != EINTR && errno != EWOULDBLOCK) return true;
+      if (clock::now() > end) return false;
+      ::poll(nullptr, 0, 5);
+    }
+    return true;
+  }
+
+ private:
+  int fd_;
+};
+
+/// False where a line was cut short, and where that cannot be seen.
+bool ends_with_a_line(int fd, off_t size) {
+  char last{};
+  return size == 0 || (::pread(fd, &last, 1, size - 1) == 1 && last == '\n');
+}
+
+bool write_all(int fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t done = ::write(fd, text.data(), text.size());
+    if (done < 0 && errno != EINTR) return false;
+    text.remove_prefix(done < 0 ? 0 : static_cast<std::size_t>(done));
+  }
+  return true;
+}
+
+/// The name of a new file has to be on the disk, too.
+bool sync_directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const descriptor directory(::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return directory && (::fsync(directory.get()) == 0 || errno == EINVAL);
 }
 
 }  // namespace
@@ -31,8 +87,9 @@ std::string audit_log::usual_path() {
 }
 
 result<audit_log> audit_log::open(const std::string& path) {
-  descriptor file(::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW,
-                         S_IRUSR | S_IWUSR));
+  constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
+  descriptor file(::open(path.c_str(), O_RDWR | flags, S_IRUSR | S_IWUSR));
+  if (!file && errno == EACCES) file.reset(::open(path.c_str(), O_WRONLY | flags));
   if (!file) return failed("open", path);
   return audit_log(std::move(file), path);
 }
@@ -40,11 +97,22 @@ result<audit_log> audit_log::open(const std::string& path) {
 result<void> audit_log::append(nlohmann::ordered_json entry) {
   entry["time"] =
       std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-  const std::string line = json_line(entry);
-  if (::write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    return failed("append to", path_);
+  std::string line = json_line(entry);
+  struct stat now {};
+  const append_lock alone(file_.get());
+  if (!alone.take()) {
+    return error(errc::unavailable, "another process has been appending to the audit log " + path_ +
+                                        " for 2s; it is probably stopped: continue or end it");
   }
+  if (::fstat(file_.get(), &now) != 0) return failed("look at", path_);
+  const bool is_file = S_ISREG(now.st_mode);
+  // What a full disk cut short stays a line of its own.
+  if (is_file && !ends_with_a_line(file_.get(), now.st_size)) line.insert(0, 1, '\n');
+  if (!write_all(file_.get(), line)) return failed("append to", path_);
   if (::fdatasync(file_.get()) != 0 && errno != EINVAL) return failed("sync", path_);
+  if (is_file && now.st_size == 0 && !sync_directory_of(path_)) {
+    return failed("sync the directory of", path_);
+  }
   return {};
 }
 

@@ -1,0 +1,83 @@
+#include "cli/audit_log.hpp"
+
+#include "tests/temporary_directory.hpp"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace holdfast::cli {
+namespace {
+
+class audit_log_test : public testing::Test {
+ protected:
+  std::vector<std::string> lines() const {
+    std::ifstream in(path_);
+    std::vector<std::string> all;
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+  }
+  /// Whether line `at` is a whole object, with this step.
+  bool tells(std::size_t at, const std::string& step) const {
+    const auto entry = nlohmann::json::parse(lines().at(at), nullptr, false);
+    return entry.is_object() && entry["step"] == step;
+  }
+
+  tests::temporary_directory folder_;
+  std::string path_ = std::string(folder_.path()) + "/audit.log";
+};
+
+/// No file of this process grows above that. Writes are short then, as on a full disk.
+class size_limit {
+ public:
+  explicit size_limit(rlim_t bytes) {
+    old_handler_ = ::signal(SIGXFSZ, SIG_IGN);
+    ::getrlimit(RLIMIT_FSIZE, &old_);
+    const rlimit now{bytes, old_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &now);
+  }
+  ~size_limit() {
+    ::setrlimit(RLIMIT_FSIZE, &old_);
+    ::signal(SIGXFSZ, old_handler_);
+  }
+
+ private:
+  rlimit old_{};
+  sighandler_t old_handler_{};
+};
+
+TEST_F(audit_log_test, a_line_that_was_cut_short_is_told_and_stays_alone) {
+  auto log = audit_log::open(path_);
+  ASSERT_TRUE(log);
+  ASSERT_TRUE(log->append({{"step", "one"}}));
+  {
+    const size_limit full(60);
+    const auto refused = log->append({{"step", "two"}});
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().message().find("File too large"), std::string::npos);
+  }
+  ASSERT_TRUE(log->append({{"step", "three"}}));
+  ASSERT_TRUE(log->append({{"step", "four"}}));
+  ASSERT_EQ(lines().size(), 4U);
+  EXPECT_TRUE(tells(0, "one"));
+  EXPECT_FALSE(tells(1, "two"));
+  EXPECT_TRUE(tells(2, "three"));
+  EXPECT_TRUE(tells(3, "four"));
+}
+
+TEST_F(audit_log_test, what_a_crash_cut_short_stays_alone_too) {
+  std::ofstream(path_) << "{\"step\":\"o";
+  auto log = audit_log::open(path_);
+  ASSERT_TRUE(log);
+  ASSERT_TRUE(log->append({{"step", "two"}}));
+  ASSERT_EQ(lines().size(), 2U);
+  EXPECT_TRUE(tells(1, "two"));
+}
+
+}  // namespace
+}  // namespace holdfast::cli
