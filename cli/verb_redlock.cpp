@@ -100,7 +100,7 @@ std::string about_action(const std::string& action) {
          "shorter one none may have the record of a session with a longer ttl (75). Of such a "
          "session that came while the records were written it tells with 75 that max_ttl is "
          "changed now. A majority has to answer. It asks on the terminal; without one it needs "
-         "--yes.";
+         "--yes (64), unless all nodes vote and nothing would be written.";
 }
 
 /// The action whose help is asked for; empty when it is that of all, or none.
@@ -148,10 +148,31 @@ std::optional<int> refuse_others(const settings& s, const report& out) {
   return fail_to_open(s, e, {key::store}, out);
 }
 
+bool must_ask(const typed& t) { return t.action == "recover" && !t.yes; }
+
+bool can_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
+
+/// What `recover` says where it would write nothing, from a look: who could be asked nothing gets
+/// that. Nothing where it would write, refuse, or cannot be told.
+std::optional<overview> nothing_to_recover(const std::string& url, const redlock::setup& how) {
+  auto seen = redlock::status(url);
+  if (!seen || !seen->tokens || seen->nodes.empty()) return std::nullopt;
+  const bool healthy = std::ranges::all_of(seen->nodes, [&](const node_info& n) {
+    return n.votes && (how.max_ttl == duration::zero() || how.max_ttl == n.max_ttl);
+  });
+  // A ttl of the URL that is too long is no trouble of the store's.
+  if (!healthy || (seen->trouble && *seen->trouble != errc::invalid_argument)) return std::nullopt;
+  std::string text = "all nodes vote: there is nothing to recover, and nothing was written";
+  if (seen->trouble) text += ". But " + seen->advice;
+  seen->trouble.reset();
+  seen->advice = std::move(text);
+  return std::move(*seen);
+}
+
 /// Asks on the terminal; the exit code when the answer is not yes.
 std::optional<int> confirm(const typed& t, const std::string& url, const report& out) {
-  if (t.action != "recover" || t.yes) return std::nullopt;
-  if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0) {
+  if (!must_ask(t)) return std::nullopt;
+  if (!can_ask()) {
     return out.fail(exit_code::usage,
                     "redlock recover: locks that are held now may be granted again, and there is "
                     "no terminal to ask on; read holdfast redlock recover --help, then add --yes");
@@ -222,6 +243,16 @@ std::string plain_text(const overview& all) {
   return text + table(rows);
 }
 
+int show(const typed& t, const overview& seen, const report& out) {
+  const int printed =
+      print(t.common.json ? json_text(seen, t.common.store) : plain_text(seen), out);
+  if (printed == 0 && !seen.trouble && !seen.advice.empty() && !out.json()) {
+    out.warn("redlock " + t.action + ": " + seen.advice);
+  }
+  if (printed != 0 || !seen.trouble) return printed;
+  return out.fail(error(*seen.trouble, seen.advice), "store " + harmless(seen.url));
+}
+
 result<overview> carry_out(const typed& t, const std::string& url, const redlock::setup& how) {
   if (t.action == "init") return redlock::init(url, how);
   if (t.action == "recover") return redlock::recover(url, how);
@@ -255,16 +286,13 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   if (const auto code = load_settings(s, t.common, out)) return *code;
   if (const auto code = refuse_others(s, out)) return *code;
   const std::string url = store_url(s);
+  if (must_ask(t) && !can_ask()) {
+    if (const auto seen = nothing_to_recover(url, how)) return show(t, *seen, out);
+  }
   if (const auto code = confirm(t, without_password(url), out)) return *code;
   const auto seen = carry_out(t, url, how);
   if (!seen) return fail_to_open(s, seen.error(), {key::store}, out);
-  const int printed =
-      print(t.common.json ? json_text(*seen, t.common.store) : plain_text(*seen), out);
-  if (printed == 0 && !seen->trouble && !seen->advice.empty() && !out.json()) {
-    out.warn("redlock " + t.action + ": " + seen->advice);
-  }
-  if (printed != 0 || !seen->trouble) return printed;
-  return out.fail(error(*seen->trouble, seen->advice), "store " + harmless(seen->url));
+  return show(t, *seen, out);
 }
 
 }  // namespace holdfast::cli

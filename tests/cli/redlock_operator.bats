@@ -42,6 +42,23 @@ load redlock_servers
   expect 0 holdfast doctor --store "$high"
 }
 
+@test "recover without a terminal needs --yes only where it would write" {
+  initialised
+  expect 0 holdfast redlock recover </dev/null
+  says '5 of 5 nodes vote' 'nothing to recover' 'nothing was written'
+  expect 0 holdfast redlock recover --json --max-ttl 60s </dev/null
+  json "assert (a['trouble'], a['votes']) == (None, 5) and 'nothing to recover' in a['advice'], a"
+  expect 0 holdfast redlock recover --store "$at&ttl=5m" </dev/null
+  says 'nothing was written. But' 'the ttl is 5m'
+  expect 64 holdfast redlock recover --max-ttl 30s </dev/null
+  says 'no terminal to ask on' 'add --yes'
+  for i in 1 2 3; do cli "$i" FLUSHALL >/dev/null; done
+  expect 64 holdfast redlock recover </dev/null
+  says 'no terminal to ask on' 'add --yes'
+  expect 0 holdfast redlock recover --yes </dev/null
+  expect 0 holdfast redlock recover </dev/null
+}
+
 @test "doctor has the exit code of run where a session is refused, and a look is not" {
   initialised
   other="redlock://${nodes%,*}?$patient"
