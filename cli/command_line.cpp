@@ -60,6 +60,11 @@ std::optional<int> load_settings(settings& into, const common_options& given, co
           (is_redlock(given.store) ? " or ?password_file=/PATH in the URL" : ""));
     }
   }
+  const std::string secret = password_file_in(into[key::store].value);
+  if (const std::string who = needless_readers_of(secret); !who.empty()) {
+    out.warn("warning: the password_file " + harmless(secret) + " can be read by " + who +
+             "; take that right away (chmod 600)");
+  }
   // Where a script forgot to set its variable, the usual store would be another than that of the
   // scripts which did.
   if (const setting& where = into[key::store]; where.given() && where.value.empty()) {

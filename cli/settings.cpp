@@ -4,8 +4,11 @@
 
 #include <holdfast/duration.hpp>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <charconv>
 #include <cstdlib>
 
 namespace holdfast::cli {
@@ -104,6 +107,32 @@ const setting& settings::operator[](key which) const noexcept { return values_[i
 bool has_password(std::string_view url) {
   std::size_t end{};
   return password_at(url, end) != std::string_view::npos;
+}
+
+std::string password_file_in(std::string_view url) {
+  constexpr std::string_view name = "password_file=";
+  std::size_t at = std::min(url.find('?'), url.size());
+  while (at < url.size() && !url.substr(at + 1).starts_with(name)) at = url.find('&', at + 1);
+  if (at >= url.size()) return {};
+  std::string_view value = url.substr(at + 1 + name.size());
+  value = value.substr(0, value.find('&'));
+  std::string path;
+  for (std::size_t i = 0; i < value.size(); ++i) {
+    unsigned byte{};
+    const char* digits = value.data() + i + 1;
+    const bool coded = value[i] == '%' && i + 2 < value.size() &&
+                       std::from_chars(digits, digits + 2, byte, 16).ptr == digits + 2;
+    path += coded ? static_cast<char>(byte) : value[i];
+    i += coded ? 2 : 0;
+  }
+  return path;
+}
+
+std::string needless_readers_of(const std::string& password_file) {
+  struct stat seen {};
+  if (::stat(password_file.c_str(), &seen) != 0 || !S_ISREG(seen.st_mode)) return {};
+  if ((seen.st_mode & S_IROTH) != 0) return "every user of this machine";
+  return (seen.st_mode & S_IRGRP) != 0 && seen.st_uid == ::geteuid() ? "its group" : "";
 }
 
 std::string without_password(std::string_view url) {

@@ -68,5 +68,10 @@ result<duration> read_duration(key which, std::string_view text);
 /// `url` without a password, for messages before the store has been opened.
 std::string without_password(std::string_view url);
 bool has_password(std::string_view url);
+/// The path that the URL names as `password_file`; empty without one.
+std::string password_file_in(std::string_view url);
+/// Who may read a file with a password and has no need to, for people; empty: nobody, or it cannot
+/// be looked at. The group of a file of somebody else may: perhaps we read it as that.
+std::string needless_readers_of(const std::string& password_file);
 
 }  // namespace holdfast::cli

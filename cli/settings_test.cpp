@@ -75,6 +75,15 @@ TEST_F(settings_test, a_named_file_that_is_missing_or_a_directory_is_a_fault) {
   EXPECT_TRUE(settings::load(s));
 }
 
+TEST(password_file_in_url, is_found) {
+  EXPECT_EQ(password_file_in("redlock://a,b?password_file=/etc/x"), "/etc/x");
+  EXPECT_EQ(password_file_in("redis://h/0?ttl=3s&password_file=/a%20b%26c&ca=/d"), "/a b&c");
+  EXPECT_EQ(password_file_in("redis://h/0?my_password_file=/x&password_file="), "");
+  EXPECT_EQ(password_file_in("redis://h/0?x=1"), "");
+  EXPECT_EQ(password_file_in("local:/password_file=/x"), "");
+  EXPECT_EQ(password_file_in("redis://h?password_file=/a%"), "/a%");
+}
+
 TEST(password_in_url, is_found_and_left_out) {
   EXPECT_TRUE(has_password("redis://me:secret@host:1/0?x=1"));
   EXPECT_EQ(without_password("redis://me:secret@host:1/0?x=1"), "redis://me@host:1/0?x=1");

@@ -317,6 +317,25 @@ T
   says '"warning":"the password in --store'
 }
 
+@test "a password_file that others can read is warned about once" {
+  echo secret >pass
+  file="$PWD/pass"
+  url="redis://127.0.0.1:1?password_file=${file//a/%61}"
+  for mode in 604 640 644; do
+    chmod $mode pass
+    run holdfast ls --store "$url"
+    says "warning: the password_file $file can be read by " 'chmod 600'
+    [[ $(grep -c warning <<<"$output") == 1 ]]
+  done
+  HOLDFAST_STORE=$url run holdfast ls --json
+  says '"warning":"the password_file' 'every user of this machine'
+  for mode in 600 400; do
+    chmod $mode pass
+    run holdfast ls --store "$url"
+    [[ $output != *warning* ]]
+  done
+}
+
 @test "a store's scheme that was mistyped is guessed" {
   for words in 'run x -- true' ls doctor; do
     run holdfast ${words%% *} --store "loacl:$PWD/s" ${words#"${words%% *}"}
