@@ -47,7 +47,9 @@ struct enter_options {
 /// | a newer token, `invalidate` | false   | stale_token | nothing            |
 /// | in a forked child           | false   | lost        | nothing            |
 ///
-/// What it does **not** promise: anything about a write that goes on after it was destroyed.
+/// What it does **not** promise: anything about a write that goes on after it was destroyed; that
+/// of a floor file it ends with its process alone, when that is killed: children that were forked
+/// since, and did not exec, keep it until they end.
 ///
 /// Thread safety: valid() from any thread; the rest needs the caller's own order. Using a
 /// moved-from pass is a programmer's error and stops the program; it may be destroyed and assigned.

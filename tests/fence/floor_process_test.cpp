@@ -218,6 +218,28 @@ TEST_F(floor_of_processes, a_process_that_was_killed_is_not_waited_for) {
   EXPECT_TRUE(f.admit(numbered(2)));
 }
 
+TEST_F(floor_of_processes, a_killed_process_is_waited_for_while_what_it_forked_lives) {
+  int said[2]{};
+  ASSERT_EQ(::pipe(said), 0);
+  const pid_t writer = ::fork();
+  if (writer == 0) {
+    auto f = fence::open(url_, "r");
+    const auto writing = f->enter(numbered(1));
+    const pid_t forked = writing ? ::fork() : -1;
+    if (forked > 0) static_cast<void>(!::write(said[1], &forked, sizeof forked));
+    for (;;) ::pause();
+  }
+  pid_t forked{};
+  ASSERT_EQ(::read(said[0], &forked, sizeof forked), static_cast<ssize_t>(sizeof forked));
+  ::kill(writer, SIGKILL);
+  ::waitpid(writer, nullptr, 0);
+  auto f = opened();
+  EXPECT_EQ(code(f.admit(numbered(2))), errc::busy);
+  ::kill(forked, SIGKILL);
+  EXPECT_TRUE(f.enter(numbered(3), mode::exclusive(), {30s, {}}));
+  for (const int end : said) ::close(end);
+}
+
 TEST_F(floor_of_processes, shared_passes_are_together_and_keep_an_exclusive_one_out) {
   holder first(url_, 1, mode::shared());
   holder second(url_, 2, mode::shared());
