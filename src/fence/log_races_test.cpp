@@ -171,6 +171,22 @@ TEST(log_races, a_rollover_before_the_look_at_a_mark_hides_nothing_that_is_synce
   EXPECT_TRUE(*got);
 }
 
+TEST(log_races, a_segment_that_goes_before_the_look_at_it_is_told_as_discarded) {
+  log_machine m(1);
+  const auto log = m.must_open(1, {.segment_bytes = 4096});
+  ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
+  const auto reader = m.must_read();
+  m.disk().before(disk_call::open, [&] {
+    ASSERT_TRUE(log->append(bytes_of(std::string(4090, 'x')), survives::kill));
+    ASSERT_EQ(log->discard_before({2})->value, 2U);
+  });
+  const auto got = reader->next();
+  ASSERT_FALSE(got);
+  EXPECT_EQ(got.error(), errc::unavailable) << got.error().message();
+  EXPECT_EQ(*reader->skip(), 1U);
+  EXPECT_TRUE(*reader->next());
+}
+
 TEST(log_races, a_refusal_outlives_a_power_loss) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     log_machine m(seed);

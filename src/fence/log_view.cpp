@@ -137,7 +137,7 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
     return nothing_yet(acknowledged);
   }
   if (never_was) return std::optional<log_record>{};
-  if (!stands) return stands.error();
+  if (!stands) return look_again_or(stands.error());
   if (*seen == step::record) {
     if (cursor_->behind().bytes <= durable_bytes()) return found();
     if (mark_.how_old() == log_mark::age::none) return look_without_mark();
@@ -149,13 +149,18 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
 /// A mark goes when its segment is sealed, and a newer version tells how much is on the disk. If
 /// there is none it is not known, and to say that there is nothing would be wrong.
 log_view::outcome log_view::look_without_mark() {
+  return look_again_or(error(
+      errc::unavailable, log_.files().at(mark_name(cursor_->id())) +
+                             " is missing or cannot be read, so what a power loss can take back "
+                             "is not known until a writer opens the log"));
+}
+
+/// A file that is missing may have been removed since the version was read.
+log_view::outcome log_view::look_again_or(const error& missing) {
   const auto changed = reload();
   if (!changed) return changed.error();
   if (*changed) return std::nullopt;
-  return error(errc::unavailable,
-               log_.files().at(mark_name(cursor_->id())) +
-                   " is missing or cannot be read, so what a power loss can take back is not "
-                   "known until a writer opens the log");
+  return missing;
 }
 
 /// Nothing, unless there was something before the look: then it is damaged.

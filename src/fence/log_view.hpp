@@ -34,6 +34,7 @@ class log_view {
   outcome look_at_sealed(const sealed_segment& s);
   outcome look_at_end();
   outcome look_without_mark();
+  outcome look_again_or(const error& missing);
   outcome look_at_open(const segment_id& id);
   result<std::optional<log_record>> nothing_yet(std::uint64_t acknowledged);
   std::uint64_t certain_bytes() const noexcept;
