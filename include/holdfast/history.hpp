@@ -83,7 +83,8 @@ HOLDFAST_EXPORT const char* name_of(model m) noexcept;
 enum class verdict : std::uint8_t {
   linearizable,  ///< One order that the model allows was found.
   violation,     ///< Every order was tried: there is none.
-  undecided,     ///< The memory ran out before either was certain. Nothing is guessed.
+  undecided,     ///< The memory ran out before either was certain, or judging::as is a fenced
+                 ///< mutex and some grant has no token. Nothing is guessed.
 };
 
 /// What was found about the operations on one name.

@@ -71,8 +71,8 @@ class object {
 struct traits {
   bool permits{};
   bool shared{};
-  bool locked{};        ///< It was held at some time.
-  bool has_no_token{};  ///< Some grant has none.
+  bool locked{};  ///< It was held at some time.
+  std::size_t grants_without_token{};
   bool fenced_storage{};
   bool written{};
 
@@ -83,7 +83,7 @@ struct traits {
     if (l.what == operation::acquire) {
       permits = permits || l.how.is_permits();
       shared = shared || l.how.is_shared();
-      has_no_token = has_no_token || l.token.value == 0;
+      if (l.token.value == 0) ++grants_without_token;
     }
     if (l.what == operation::check || l.what == operation::release) proven_ = true;
     if (l.what == operation::acquire) locked = true;
@@ -93,7 +93,7 @@ struct traits {
   bool is_lock() const { return locked || proven_ || (written && !fenced_storage); }
   model lock_model() const {
     if (permits) return model::semaphore;
-    const bool fenced = locked ? !has_no_token : named_token_;
+    const bool fenced = locked ? grants_without_token == 0 : named_token_;
     return fenced ? model::fenced_mutex : model::mutex;
   }
 
@@ -134,6 +134,18 @@ judgement judged(const std::string& lock, model as, std::vector<step> steps, con
   return j;
 }
 
+/// Without tokens nothing is known of their order, neither good nor bad.
+judgement without_tokens(const std::string& lock, std::size_t operations, std::size_t grants) {
+  return {lock,
+          model::fenced_mutex,
+          verdict::undecided,
+          operations,
+          {},
+          std::to_string(grants) + (grants == 1 ? " grant has" : " grants have") +
+              " no token, as in a store with tokens=off, and a fenced mutex is judged by its "
+              "tokens; judge this name by the model mutex"};
+}
+
 /// All lines by name, without those that a later line of the same call replaces.
 std::map<std::string_view, line_indices> by_name(const std::vector<line>& lines) {
   using call = std::tuple<std::string_view, operation, std::int64_t>;
@@ -168,7 +180,10 @@ std::vector<judgement> judge(const std::vector<line>& lines, const judging& how)
       const lock_reading reading{.fenced = as == model::fenced_mutex,
                                  .writes_prove = !t.fenced_storage,
                                  .all_exclusive = !t.permits && !t.shared};
-      all.push_back(judged(std::string(name), as, lock_steps(lines, indices, reading), how));
+      auto steps = lock_steps(lines, indices, reading);
+      all.push_back(as == model::fenced_mutex && t.grants_without_token > 0
+                        ? without_tokens(std::string(name), steps.size(), t.grants_without_token)
+                        : judged(std::string(name), as, std::move(steps), how));
     }
     if ((t.fenced_storage && !how.as) || only_storage) {
       all.push_back(

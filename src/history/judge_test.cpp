@@ -111,6 +111,20 @@ TEST(mutex, tokens_can_be_left_out_of_account) {
   EXPECT_EQ(found(text + "check a x 2 60 61 ok\ncheck b x 1 62 63 ok\n", model::mutex), bad);
 }
 
+TEST(fenced_mutex, grants_without_tokens_are_not_judged_and_not_accused) {
+  const std::string text = "acquire a x - 1 2 ok\nrelease a x - 3 4 ok\nacquire b x - 5 6 ok\n";
+  const auto all = judge(of(text), {.as = model::fenced_mutex, .memory_max = {}});
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].found, verdict::undecided);
+  EXPECT_EQ(all[0].operations, 3U);
+  EXPECT_TRUE(all[0].conflict.empty());
+  EXPECT_EQ(all[0].why,
+            "2 grants have no token, as in a store with tokens=off, and a fenced mutex is judged "
+            "by its tokens; judge this name by the model mutex");
+  EXPECT_EQ(found(text, model::mutex), good);
+  EXPECT_EQ(found("acquire a x - 1 2 busy\nacquire b x 1 1 2 ok\n", model::fenced_mutex), good);
+}
+
 TEST(semaphore, n_hold_it_and_no_more) {
   const std::string two =
       "acquire a x 1 1 2 ok mode=permits:2\nacquire b x 2 3 4 ok mode=permits:2\n"
