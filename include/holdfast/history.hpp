@@ -46,7 +46,9 @@ struct line {
   std::int64_t invoked{};   ///< When the call began, in nanoseconds of one clock.
   std::int64_t returned{};  ///< When it returned; zero when it never did.
   std::string outcome;      ///< "ok", the name of an errc, or "pending".
-  mode how = mode::exclusive();      ///< Of an acquire: what was asked for.
+  /// Of an acquire: what was asked for. Of a read with a token: shared, when the storage compares
+  /// it as a reader's, which is with exclusive tokens only.
+  mode how = mode::exclusive();
   std::optional<std::string> value;  ///< Of a write: what was written; of a read: what was read.
   std::size_t at{};                  ///< Its line in the text, from 1; zero when it has none.
 };
@@ -68,12 +70,17 @@ HOLDFAST_EXPORT result<std::vector<line>> parse(std::string_view text);
 /// | mutex           | acquire, check, release | nobody beside an exclusive holder                |
 /// | fenced_mutex    | the same, with tokens   | also: tokens grow, as in holdfast/token.hpp      |
 /// | semaphore       | the same, permits(n)    | at most n holders; no token twice                |
-/// | fenced_register | write, read, raise      | a write is refused when its token is below the   |
-/// |                 |                         | newest, only then; a read sees the last write    |
+/// | fenced_register | write, read, raise      | what arrives raises the floor; only what is      |
+/// |                 |                         | below it is refused; nothing takes effect after  |
+/// |                 |                         | something newer has; a read sees the last write  |
 ///
 /// Locks here are leases. A holder may fall silently at any moment, so a grant counts as held from
 /// some moment of its `acquire` to some moment of the last operation that was told it is held
 /// (`check`, `release`, and a `write` on storage without a fence), and no longer.
+///
+/// At a fenced register a token arrives, and takes effect later, as with holdfast/fence.hpp. What
+/// ended neither with `ok` nor with `stale_token` may have arrived, and so have raised the floor,
+/// but for `denied`, `unsupported`, `invalid_argument` and `not_initialised`.
 enum class model : std::uint8_t { mutex, fenced_mutex, semaphore, fenced_register };
 
 /// The words that people read: "mutex", "fenced mutex", "semaphore", "fenced register".

@@ -1,3 +1,4 @@
+#include "history/floor_reasons.hpp"
 #include "history/lock_machine.hpp"
 #include "history/lock_steps.hpp"
 #include "history/operations.hpp"
@@ -46,8 +47,10 @@ class object {
  private:
   finding run(const std::vector<step>& part) const {
     if (as_ == model::fenced_register) {
-      register_machine m(part);
-      return run(part, m);
+      const auto rest = without_refusals(part);
+      if (!rest) return {verdict::violation, part.size()};
+      register_machine m(*rest);
+      return run(*rest, m);
     }
     const auto whole = with_assumed_grants(part);
     lock_machine m(whole, as_ == model::fenced_mutex ? lock_machine::tokens::growing
@@ -112,8 +115,8 @@ const char* rule_of(model m) noexcept {
     case model::semaphore:
       return "no more than n hold it, and no token is given twice";
     case model::fenced_register:
-      return "a write with a token below the newest is refused, no other is, and a read sees the "
-             "last write";
+      return "a token is refused only below the newest that arrived, none takes effect after a "
+             "newer one, and a read sees the last write";
   }
   return "unknown";
 }

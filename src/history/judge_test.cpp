@@ -173,6 +173,7 @@ TEST(fenced_register, what_never_returned_happened_or_not_at_any_later_time) {
                   "read r x - 5 6 ok value=p\n"),
             good);
   EXPECT_EQ(found("write a x 1 1 2 unavailable value=p\nread r x - 5 6 ok value=p\n"), bad);
+  EXPECT_EQ(found("write a x 1 1 - pending\nread r x - 3 4 ok value=p\n"), good) << "any value";
 }
 
 TEST(fenced_register, writes_at_one_time_come_in_either_order) {
@@ -188,6 +189,146 @@ TEST(fenced_register, a_write_that_returned_is_not_pending_beside_it) {
       "write a x 1 1 - pending value=p\nwrite a x 1 1 2 ok value=p\nwrite b x 1 3 4 ok value=q\n";
   EXPECT_EQ(found(w + "read r x - 5 6 ok value=q\n"), good);
   EXPECT_EQ(found(w + "read r x - 5 6 ok value=p\n"), bad);
+}
+
+// Arrival raises the floor, and the value comes later: holdfast/fence.hpp.
+
+TEST(fenced_register, a_holder_that_was_killed_before_its_write_has_raised_the_floor) {
+  const std::string kept = "write a x 1 1 2 ok value=p\nwrite b x 2 3 - pending value=q\n";
+  const std::string late = "write a x 1 5 6 stale_token value=r\n";
+  EXPECT_EQ(found(kept + late + "read c x - 7 8 ok value=p\n"), good);
+  EXPECT_EQ(found(kept + late + "read c x - 7 8 ok value=q\n"), good);
+  EXPECT_EQ(found(kept + late + "read c x - 7 8 ok value=r\n"), bad);
+  EXPECT_EQ(found(kept + "write a x 1 5 6 ok value=r\n" + "read c x - 7 8 ok value=r\n"), good);
+  EXPECT_EQ(found(kept + late + "write a x 1 7 8 ok value=s\n"), bad) << "it never goes down";
+  EXPECT_EQ(found("write a x 1 5 6 stale_token value=r\nwrite b x 2 7 - pending value=q\n"), bad)
+      << "it had not been called";
+}
+
+TEST(fenced_register, what_failed_may_have_raised_the_floor_where_its_outcome_leaves_that_open) {
+  const std::string late = "write a x 1 5 6 stale_token value=p\nread r x - 7 8 ok\n";
+  for (const std::string outcome :
+       {"busy", "timed_out", "cancelled", "unavailable", "lost", "damaged", "outcome_unknown"}) {
+    EXPECT_EQ(found("write b x 2 3 4 " + outcome + " value=q\n" + late), good) << outcome;
+    EXPECT_EQ(found("read b x 2 3 4 " + outcome + "\n" + late), good) << outcome;
+    EXPECT_EQ(found("raise b x 2 3 4 " + outcome + "\n" + late), good) << outcome;
+    EXPECT_EQ(found("write b x 2 3 4 " + outcome + " value=q\nwrite a x 1 5 6 ok\n"), good);
+  }
+  EXPECT_EQ(found("read b x 2 3 - pending\n" + late), good);
+  for (const std::string outcome :
+       {"denied", "unsupported", "invalid_argument", "not_initialised"}) {
+    EXPECT_EQ(found("write b x 2 3 4 " + outcome + " value=q\n" + late), bad) << outcome;
+    EXPECT_EQ(found("raise b x 2 3 4 " + outcome + "\n" + late), bad) << outcome;
+  }
+}
+
+TEST(fenced_register, who_was_refused_while_it_waited_had_raised_the_floor_before) {
+  const std::string text =
+      "write b x 2 1 9 stale_token value=q\nwrite a x 1 2 3 stale_token value=p\n";
+  EXPECT_EQ(found(text + "raise c x 3 4 9 ok\n"), good);
+  EXPECT_EQ(found(text), bad) << "nothing refuses the newest";
+  EXPECT_EQ(found("write b x 2 1 9 stale_token value=q\nraise c x 3 4 9 ok\n"
+                  "write d x 3 2 3 stale_token value=p\n"),
+            bad);
+}
+
+TEST(fenced_register, a_write_that_was_let_in_ends_after_a_newer_one_has_come) {
+  const std::string text =
+      "write a x 1 1 60 ok value=p\nwrite b x 2 10 90 ok value=q\n"
+      "write c x 1 20 25 stale_token value=s\nread r x - 30 35 ok\n";
+  EXPECT_EQ(found(text + "read r x - 61 62 ok value=p\nread r x - 91 92 ok value=q\n"), good);
+  EXPECT_EQ(found(text + "read r x - 61 62 ok value=p\nread r x - 91 92 ok value=p\n"), bad);
+  EXPECT_EQ(found(text + "read r x - 36 37 ok value=q\nread r x - 58 59 ok value=p\n"), bad);
+}
+
+TEST(fenced_register, a_write_after_a_newer_one_that_returned_breaks_the_fence) {
+  const std::string late = "write a x 1 1 60 ok value=p\n";
+  const std::string seen = "read r x - 30 35 ok\nread r x - 61 62 ok value=p\n";
+  EXPECT_EQ(found(late + "write b x 2 10 20 ok value=q\n" + seen), bad);
+  EXPECT_EQ(found(late + "raise b x 2 10 20 ok\n" + seen), bad);
+  EXPECT_EQ(found(late + "read b x 2 10 20 ok\n" + seen), bad);
+  EXPECT_EQ(found(late + "write b x 2 10 20 timed_out value=q\n" + seen), good);
+  EXPECT_EQ(found("write a x 1 1 - pending value=p\nwrite b x 2 10 20 ok value=q\n"
+                  "read r x - 30 31 ok value=p\n"),
+            bad);
+}
+
+TEST(fenced_register, a_token_that_reads_shuts_out_no_write_before_it_has_to) {
+  EXPECT_EQ(found("write a x 1 1 2 ok value=p\nread b x 2 3 20 ok value=p\n"
+                  "write c x 1 1 - pending value=q\nwrite d x 1 1 - pending value=p\n"
+                  "read r x - 5 6 ok value=q\nread r x - 7 8 ok value=p\n"),
+            good);
+}
+
+TEST(fenced_register, readers_with_shared_tokens_do_not_replace_each_other) {
+  const std::string reads =
+      "write w x 1 1 2 ok value=p\nread b x 3 5 6 ok mode=shared value=p\n"
+      "read a x 2 7 8 ok mode=shared value=p\n";
+  EXPECT_EQ(found(reads), good);
+  EXPECT_EQ(found(reads + "read a x 2 9 10 ok value=p\n"), bad) << "not as a reader";
+  EXPECT_EQ(found(reads + "read a x 2 9 10 stale_token mode=shared\n"), bad);
+  EXPECT_EQ(found(reads + "write d x 2 9 10 ok value=q\n"), bad) << "below a reader's";
+  EXPECT_EQ(found(reads + "write d x 2 9 10 stale_token value=q\n"), good);
+  const std::string newer = reads + "write d x 4 9 10 ok value=q\n";
+  EXPECT_EQ(found(newer + "read b x 3 11 12 stale_token mode=shared\n"), good);
+  EXPECT_EQ(found(newer + "read b x 3 11 12 ok mode=shared value=q\n"), bad);
+  EXPECT_EQ(found(newer + "read e x 5 11 12 ok mode=shared value=q\n"), good);
+}
+
+TEST(fenced_register, what_a_refusal_proves_shuts_out_writes_that_nobody_knows_of) {
+  const auto text = [](const std::string& token, const std::string& invoked) {
+    return "write b x 5 1 - pending value=q\nwrite a x 3 5 6 stale_token\nwrite c x " + token +
+           " " + invoked + " - pending value=r\nread r x - 9 10 ok value=r\n";
+  };
+  EXPECT_EQ(found(text("4", "7")), bad);
+  EXPECT_EQ(found(text("4", "6")), good) << "it may have come before the refusal";
+  EXPECT_EQ(found(text("5", "7")), good);
+  // The reader's 7 refuses 6 before 3 reads, so 5, which 3 comes before, is too late for the 7.
+  const std::string readers =
+      "read u x 7 1 2 timed_out mode=shared\nwrite w x 5 2 - pending value=r\n"
+      "write a x 6 5 6 stale_token\nread b x 3 8 9 ok mode=shared\n";
+  EXPECT_EQ(found(readers), good);
+  EXPECT_EQ(found(readers + "read r x - 10 11 ok value=r\n"), bad);
+  const std::string passed =
+      "read u x 7 1 30 ok mode=shared\nwrite a x 6 5 6 stale_token\n"
+      "read b x 3 8 9 ok mode=shared\n";
+  EXPECT_EQ(found(passed + "read w x 3 2 30 ok\n"), good);
+  EXPECT_EQ(found(passed + "read w x 5 2 30 ok\n"), bad);
+}
+
+TEST(fenced_register, a_refusal_without_a_token_says_nothing) {
+  EXPECT_EQ(found("write a x - 1 2 stale_token\nread r x - 3 4 ok\n"), good);
+  EXPECT_EQ(found("write a x - 1 2 stale_token\nread r x - 3 4 ok value=p\n"), bad);
+}
+
+/// One holder after the other takes a token and is killed in its write, which does not come.
+std::string thousand_killed(const std::string& value) {
+  std::string text;
+  for (int n = 1; n <= 1000; ++n) {
+    const auto line = [&](const std::string& what, int token, int at, const std::string& end) {
+      const std::string t = token == 0 ? "-" : std::to_string(token);
+      text += what + " c" + std::to_string(n) + " x " + t + " " + std::to_string(10 * n + at) + " ";
+      text += (end[0] == '-' ? "" : std::to_string(10 * n + at + 1) + " ") + end + "\n";
+    };
+    line("write", 2 * n, 1, "- pending value=" + value + std::to_string(n % 2));
+    line("write", 2 * n - 1, 2, "stale_token value=late");
+    line("write", 2 * n + 1, 4, "ok value=v" + std::to_string(n % 2));
+    line("read", 0, 6, "ok value=v" + std::to_string(n % 2));
+  }
+  return text;
+}
+
+TEST(fenced_register, a_thousand_killed_holders_are_no_burden) {
+  for (const std::string value : {"lost", "v"}) {
+    const auto text = thousand_killed(value);
+    const auto all = judge(of(text), {.as = {}, .memory_max = 1 << 20});
+    EXPECT_EQ(all[0].found, good) << value;
+    EXPECT_EQ(all[0].operations, 4000U);
+    const auto late = judge(of(text + "write late x 1000 20000 20001 ok value=v0\n"),
+                            {.as = {}, .memory_max = 4 << 20});
+    EXPECT_EQ(late[0].found, bad) << value;
+    EXPECT_EQ(late[0].conflict.size(), 2U) << value;
+  }
 }
 
 TEST(judging, names_are_judged_apart) {
@@ -243,6 +384,15 @@ TEST(judging, a_conflict_of_storage_keeps_what_explains_the_others) {
   ASSERT_EQ(all[0].conflict.size(), 3U);
   EXPECT_EQ(all[0].conflict[0], 12U);
   EXPECT_EQ(all[0].conflict[2], 32U);
+}
+
+TEST(judging, a_refusal_is_shown_with_what_explains_it) {
+  for (const std::string end : {"4 timed_out", "90 ok"}) {
+    const auto all = judge(of("read c x 9 1 " + end + "\nwrite a x 8 2 3 stale_token value=no\n" +
+                              "write b x 1 1 2 ok value=p\nwrite b x 7 5 6 ok value=p\n"));
+    ASSERT_EQ(all[0].found, bad);
+    EXPECT_EQ(all[0].conflict, (std::vector<std::size_t>{0, 1, 3})) << end;
+  }
 }
 
 TEST(judging, says_undecided_when_the_memory_does_not_do) {

@@ -23,7 +23,9 @@ class machine {
   virtual void undo() = 0;
   /// Whether doing the step now, if it is possible, never rules out what could come otherwise.
   virtual bool is_harmless(const step& s) const = 0;
-  /// Adds what does not follow from which steps were done.
+  /// Whether the step is not possible in this state and in none that comes after it.
+  virtual bool is_past(const step& s) const = 0;
+  /// Adds what does not follow from which steps were done, but for those that are past.
   virtual void describe(state_key& key) const = 0;
 };
 

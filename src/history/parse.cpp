@@ -154,8 +154,13 @@ class line_reader {
   std::optional<error> how(std::string_view field) {
     constexpr std::string_view permits = "mode=permits:";
     if (read_.how != mode::exclusive()) return wrong("two modes");
-    if (read_.what != operation::acquire && field.starts_with("mode=")) {
-      return wrong("only an acquire has a mode");
+    const bool is_read = read_.what == operation::read;
+    if (read_.what != operation::acquire && !is_read && field.starts_with("mode=")) {
+      return wrong("only an acquire and a read have a mode");
+    }
+    if (is_read && field.starts_with(permits)) {
+      return wrong(
+          "a read has no permits: each slot is storage of its own, with a name of its own");
     }
     if (field == "mode=shared") {
       read_.how = mode::shared();
@@ -188,6 +193,9 @@ class line_reader {
     const bool names_a_token =
         what == operation::raise || (what == operation::write && read_.value);
     if (names_a_token && read_.token.value == 0) return wrong(word + " has no token");
+    if (what == operation::read && read_.how.is_shared() && read_.token.value == 0) {
+      return wrong("this read has a mode and no token, so nothing was compared");
+    }
     return std::nullopt;
   }
 

@@ -4,73 +4,64 @@
 
 namespace holdfast::history {
 
-bool register_machine::must_pass(const step& s) noexcept {
-  return s.what == effect::admitted && !s.may_be_left_out && s.token != 0;
-}
+namespace {
 
-register_machine::register_machine(const std::vector<step>& steps) {
+std::vector<std::uint64_t> to_pass(const std::vector<step>& steps, bool shared) {
+  std::vector<std::uint64_t> tokens;
   for (const step& s : steps) {
-    if (must_pass(s)) awaited_.push_back({s.token, 1});
+    if (must_pass(s) && s.how.is_shared() == shared) tokens.push_back(s.token);
   }
-  std::sort(awaited_.begin(), awaited_.end(),
-            [](const awaited& a, const awaited& b) { return a.token < b.token; });
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < awaited_.size(); ++i) {
-    if (kept > 0 && awaited_[kept - 1].token == awaited_[i].token) {
-      ++awaited_[kept - 1].left;
-    } else {
-      awaited_[kept++] = awaited_[i];
-    }
-  }
-  awaited_.resize(kept);
+  return tokens;
 }
 
-bool register_machine::may_come_to(std::uint64_t token) const noexcept {
-  return token >= now_.floor &&
-         (now_.lowest == awaited_.size() || token <= awaited_[now_.lowest].token);
+}  // namespace
+
+register_machine::register_machine(const std::vector<step>& steps)
+    : exclusive_(to_pass(steps, false)), shared_(to_pass(steps, true)) {}
+
+/// Whether all that have to pass, and could not after it, have passed.
+bool register_machine::shuts_nobody_out(const step& s) const noexcept {
+  return !exclusive_.any_below(s.token) && (s.how.is_shared() || !shared_.any_below(s.token));
 }
 
-register_machine::awaited* register_machine::count(const step& s) noexcept {
-  if (!must_pass(s)) return nullptr;
-  const auto at = std::lower_bound(awaited_.begin(), awaited_.end(), s.token,
-                                   [](const awaited& a, std::uint64_t t) { return a.token < t; });
-  --at->left;
-  while (now_.lowest < awaited_.size() && awaited_[now_.lowest].left == 0) ++now_.lowest;
-  return &*at;
+awaited_tokens& register_machine::awaited_like(const step& s) noexcept {
+  return s.how.is_shared() ? shared_ : exclusive_;
+}
+
+bool register_machine::is_past(const step& s) const {
+  if (s.what == effect::raised || s.token == 0) return false;
+  return s.token < (s.how.is_shared() ? now_.floor : now_.newest);
 }
 
 bool register_machine::apply(const step& s) {
   const state before = now_;
-  if (s.what == effect::refused) {
-    if (s.token >= now_.floor) return false;
-  } else if (s.what == effect::raised) {
-    // Below the floor it changes nothing; above it must not shut out who has to pass.
-    if (s.token > now_.floor && !may_come_to(s.token)) return false;
-    now_.floor = std::max(now_.floor, s.token);
-  } else {
-    if (s.token != 0 && !may_come_to(s.token)) return false;
+  // Below the floor a raise changes nothing.
+  const bool changes = s.what == effect::raised ? s.token > now_.floor : s.token != 0;
+  if (is_past(s) || (changes && !shuts_nobody_out(s))) return false;
+  if (s.what == effect::admitted) {
     const bool fits =
         s.is_write || s.value == now_.value || s.value == not_told || now_.value == not_told;
     if (!fits) return false;
-    if (s.token != 0) now_.floor = s.token;
     if (s.is_write) now_.value = s.value;
   }
-  done_.push_back({before, nullptr});
-  if (s.what == effect::admitted) done_.back().counted = count(s);
+  now_.newest = std::max(now_.newest, s.token);
+  if (!s.how.is_shared()) now_.floor = std::max(now_.floor, s.token);
+  done_.push_back({before, must_pass(s) ? &s : nullptr});
+  if (must_pass(s)) awaited_like(s).passed(s.token);
   return true;
 }
 
 void register_machine::undo() {
-  if (done_.back().counted != nullptr) ++done_.back().counted->left;
-  now_ = done_.back().before;
+  const memory& last = done_.back();
+  if (last.passed != nullptr) awaited_like(*last.passed).take_back(last.passed->token);
+  now_ = last.before;
   done_.pop_back();
 }
 
 bool register_machine::is_harmless(const step& s) const {
-  if (s.what == effect::refused) return true;
   if (s.what == effect::raised) return s.token <= now_.floor;
   // Where the value is not told, a read fits now and may fit later as well.
-  return !s.is_write && (s.token == 0 || s.token == now_.floor);
+  return !s.is_write && s.token <= (s.how.is_shared() ? now_.newest : now_.floor);
 }
 
 }  // namespace holdfast::history

@@ -1,44 +1,43 @@
 #pragma once
 
+#include "history/awaited_tokens.hpp"
 #include "history/machine.hpp"
 
 #include <vector>
 
 namespace holdfast::history {
 
-/// Fenced storage of one value: it lets a token through that is not below the newest it has seen.
+/// What fenced storage of one value holds, and who may still set and read it: nobody whose token is
+/// below that of somebody who did. Readers with shared tokens are compared with exclusive ones
+/// only. That tokens are refused at all, and when, is for floor_reasons.hpp.
 class register_machine final : public machine {
  public:
-  /// For these steps, each of which is done at most once.
+  /// For these steps, each of which is done at most once, and none of which was refused.
   explicit register_machine(const std::vector<step>& steps);
 
   bool apply(const step& s) override;
   void undo() override;
   bool is_harmless(const step& s) const override;
+  bool is_past(const step& s) const override;
+  /// The floors follow, as far as they matter: what raised them had nobody left to shut out.
   void describe(state_key& key) const override { key += static_cast<char32_t>(now_.value); }
 
  private:
   struct state {
-    std::uint64_t floor{};
+    std::uint64_t floor{};   ///< The largest exclusive token, or raise, that took effect.
+    std::uint64_t newest{};  ///< Of all modes; never below the floor.
     value_number value = nothing_written;
-    std::size_t lowest{};  ///< Of `awaited_`: the first token some step still has to pass with.
-  };
-  /// A token that steps have to pass with, and how many of them are left.
-  struct awaited {
-    std::uint64_t token{};
-    std::size_t left{};
   };
   struct memory {
     state before;
-    awaited* counted;
+    const step* passed;  ///< When it had to.
   };
 
-  static bool must_pass(const step& s) noexcept;
-  /// Whether the floor can come to `token` and all that have to pass below have passed.
-  bool may_come_to(std::uint64_t token) const noexcept;
-  awaited* count(const step& s) noexcept;
+  bool shuts_nobody_out(const step& s) const noexcept;
+  awaited_tokens& awaited_like(const step& s) noexcept;
 
-  std::vector<awaited> awaited_;
+  awaited_tokens exclusive_;
+  awaited_tokens shared_;
   state now_;
   std::vector<memory> done_;
 };

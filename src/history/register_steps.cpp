@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string_view>
 
 namespace holdfast::history {
@@ -13,14 +14,32 @@ namespace {
 
 constexpr std::string_view stale = "stale_token";
 
-// Outcomes after which nothing was done, by their contract: holdfast/error.hpp.
-constexpr std::array<std::string_view, 8> nothing_was_done{
-    "busy",   "timed_out",   "cancelled",        "unavailable",
-    "denied", "unsupported", "invalid_argument", "not_initialised"};
+// By their contract in holdfast/error.hpp and holdfast/fence.hpp. After the first nothing was asked
+// of the storage; after the others no value was set, but the token may have raised the floor: it
+// does so on arrival, and then waits for older ones, or for a disk.
+constexpr std::array<std::string_view, 4> never_arrived{"denied", "unsupported", "invalid_argument",
+                                                        "not_initialised"};
+constexpr std::array<std::string_view, 4> wrote_nothing{"busy", "timed_out", "cancelled",
+                                                        "unavailable"};
 
-bool left_it_open(const line& l) {
-  return std::find(nothing_was_done.begin(), nothing_was_done.end(), l.outcome) ==
-         nothing_was_done.end();
+template <std::size_t N>
+bool is_one_of(const std::array<std::string_view, N>& outcomes, const line& l) {
+  return std::find(outcomes.begin(), outcomes.end(), l.outcome) != outcomes.end();
+}
+
+/// What a line without `ok` leaves open; nothing when it leaves no trace.
+std::optional<step> perhaps(step s, const line& l) {
+  if (l.outcome == stale) {
+    s.what = effect::refused;
+    return s.token == 0 ? std::nullopt : std::optional(s);
+  }
+  if (is_one_of(never_arrived, l)) return std::nullopt;
+  s.may_be_left_out = true;
+  s.returned = never;
+  if (s.is_write && !is_one_of(wrote_nothing, l)) return s;
+  s.what = effect::raised;
+  s.is_write = false;
+  return s.token == 0 ? std::nullopt : std::optional(s);
 }
 
 class value_numbers {
@@ -57,14 +76,9 @@ std::vector<step> register_steps(const std::vector<line>& lines, const line_indi
            .line = i,
            .is_write = l.what == operation::write,
            .value = values.of(l)};
-    if (l.outcome == stale && l.token.value != 0) {
-      s.what = effect::refused;
-    } else if (l.outcome != ok) {
-      if (l.what == operation::read || !left_it_open(l)) continue;
-      s.may_be_left_out = true;
-      s.returned = never;
-    }
-    steps.push_back(s);
+    if (l.what == operation::read) s.how = l.how;
+    const auto done = l.outcome == ok ? std::optional(s) : perhaps(s, l);
+    if (done) steps.push_back(*done);
   }
   std::stable_sort(steps.begin(), steps.end(),
                    [](const step& a, const step& b) { return a.invoked < b.invoked; });

@@ -59,7 +59,7 @@ void search::list_choices() {
   const auto look_at = [&](std::uint32_t i) {
     if (steps_[i].invoked > first_return) return false;
     if (!steps_[i].may_be_left_out) first_return = std::min(first_return, steps_[i].returned);
-    choices_.push_back(i);
+    if (!is_left_out(i)) choices_.push_back(i);
     return true;
   };
   for (const std::uint32_t i : open_) look_at(i);
@@ -73,6 +73,11 @@ void search::list_choices() {
   std::stable_sort(
       choices_.begin() + static_cast<std::ptrdiff_t>(from), choices_.end(),
       [&](std::uint32_t a, std::uint32_t b) { return steps_[a].returned < steps_[b].returned; });
+}
+
+// Of those whose caller was killed there may be thousands.
+bool search::is_left_out(std::uint32_t i) const {
+  return steps_[i].may_be_left_out && object_.is_past(steps_[i]);
 }
 
 bool search::keep_the_harmless_one(std::size_t from) {
@@ -126,7 +131,9 @@ void search::take_back(frame& f) {
 
 bool search::is_new_state() {
   state_key key(1, static_cast<char32_t>(end_));
-  key.append(open_.begin(), open_.end());
+  for (const std::uint32_t i : open_) {
+    if (!is_left_out(i)) key += static_cast<char32_t>(i);
+  }
   object_.describe(key);
   memory_ += node_bytes + key.size() * sizeof(char32_t);
   return seen_.insert(std::move(key)).second;

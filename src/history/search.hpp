@@ -16,7 +16,8 @@ namespace holdfast::history {
 ///
 /// A step that took effect has an index below `end_` and is not in `open_`. Of the steps below
 /// `end_` that is never more than what was under way at one moment, so that this, and not a bit for
-/// every step, is the key of a state: exact, and small in long histories too.
+/// every step, is the key of a state: exact, and small in long histories too. A step that may be
+/// left out stays open for ever, and is no part of it once it is past.
 class search {
  public:
   /// `by_call` is ordered by the time of call and outlives the search, as the machine does.
@@ -39,6 +40,7 @@ class search {
 
   bool enter();
   void list_choices();
+  bool is_left_out(std::uint32_t i) const;
   bool keep_the_harmless_one(std::size_t from);
   bool try_next(frame& f);
   void take(frame& f, std::uint32_t i);

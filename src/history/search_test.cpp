@@ -1,27 +1,13 @@
 // The checker beside a second one that knows nothing of its method: it tries every order of a
-// small history and asks of the whole order whether it is one of a lock, or of fenced storage.
-#include <holdfast/history.hpp>
+// small history and asks of the whole order whether it is one of a lock.
+#include "history/search_fixture.hpp"
 
-#include "core/rounds_fixture.hpp"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <map>
-#include <optional>
-#include <random>
 
 namespace holdfast::history {
 namespace {
 
 using order = std::vector<const line*>;
-
-constexpr std::int64_t open_end = std::int64_t{1} << 40;
-
-std::int64_t end_of(const line& l) {
-  return l.outcome == "ok" || l.outcome == "lost" || l.outcome == "stale_token" ? l.returned
-                                                                                : open_end;
-}
 
 /// Whether some order of all of `left` after `begun` pleases `allowed`.
 template <class Allowed>
@@ -91,25 +77,6 @@ bool is_lock_order(const order& all) {
   return true;
 }
 
-bool is_storage_order(const order& all) {
-  std::uint64_t floor = 0;
-  std::optional<std::string> value;
-  for (const line* l : all) {
-    if (l->what == operation::read) {
-      if (l->value != value) return false;
-    } else if (l->outcome == "stale_token") {
-      if (l->token.value >= floor) return false;
-    } else if (l->what == operation::raise) {
-      floor = std::max(floor, l->token.value);
-    } else {
-      if (l->token.value < floor) return false;
-      floor = l->token.value;
-      value = l->value;
-    }
-  }
-  return true;
-}
-
 bool reference_for_locks(std::vector<line> lines) {
   const bool all_exclusive =
       std::all_of(lines.begin(), lines.end(), [](const line& l) { return l.how.is_exclusive(); });
@@ -140,23 +107,10 @@ bool reference_for_locks(std::vector<line> lines) {
   return some_order(begun, left, is_lock_order);
 }
 
-bool reference_for_storage(const std::vector<line>& lines) {
-  order certain, perhaps;
-  for (const line& l : lines) (end_of(l) == open_end ? perhaps : certain).push_back(&l);
-  for (std::size_t taken = 0; taken < (std::size_t{1} << perhaps.size()); ++taken) {
-    order left = certain, begun;
-    for (std::size_t i = 0; i < perhaps.size(); ++i) {
-      if ((taken >> i & 1) != 0) left.push_back(perhaps[i]);
-    }
-    if (some_order(begun, left, is_storage_order)) return true;
-  }
-  return false;
-}
-
-/// A run in which one thing happens after the other, written down as overlapping calls.
-class run {
+/// One thing happens after the other, and is written down as overlapping calls.
+class lock_run : public run {
  public:
-  explicit run(std::uint64_t seed) : random_(seed) {}
+  using run::run;
 
   std::vector<line> of_a_lock() {
     const mode kind = below(3) == 0   ? mode::permits(2)
@@ -184,59 +138,6 @@ class run {
     return lines_;
   }
 
-  std::vector<line> of_storage() {
-    std::uint64_t floor = 0;
-    std::optional<std::string> value;
-    while (lines_.size() < 6) {
-      line l = call(operation::write, 1 + below(4));
-      const auto kind = below(5);
-      if (kind < 2) {
-        l.what = operation::read;
-        l.token = {};
-        l.value = value;
-      } else if (kind == 2) {
-        l.what = operation::raise;
-        floor = std::max(floor, l.token.value);
-      } else {
-        l.value = std::string(1, static_cast<char>('p' + below(3)));
-        const bool stale = l.token.value < floor;
-        if (stale) l.outcome = "stale_token";
-        const bool lost_on_the_way = below(6) == 0;
-        if (!stale && (!lost_on_the_way || below(2) == 0)) {
-          floor = l.token.value;
-          value = l.value;
-        }
-        if (lost_on_the_way) l.outcome = "outcome_unknown";
-      }
-      lines_.push_back(l);
-    }
-    return lines_;
-  }
-
-  /// One thing in it is changed; it may or may not be possible still.
-  std::vector<line> spoilt(std::vector<line> lines) {
-    line& l = lines[below(lines.size())];
-    switch (below(4)) {
-      case 0:
-        if (l.token.value != 0) l.token.value = 1 + below(8);
-        break;
-      case 1: {
-        const auto moved = static_cast<std::int64_t>(below(40));
-        l.returned = moved + l.returned - l.invoked + 1;
-        l.invoked = moved + 1;
-        break;
-      }
-      case 2:
-        l.returned = l.invoked;
-        break;
-      default:
-        if (l.value) l.value = std::string(1, static_cast<char>('p' + below(3)));
-        if (l.what == operation::release) l.outcome = l.outcome == "ok" ? "lost" : "ok";
-        if (l.what == operation::write) l.outcome = l.outcome == "ok" ? "stale_token" : "ok";
-    }
-    return lines;
-  }
-
  private:
   line call(operation what, std::uint64_t token) {
     now_ += 10;
@@ -251,67 +152,21 @@ class run {
             .outcome = "ok",
             .value = {}};
   }
-  std::size_t below(std::size_t n) { return random_() % n; }
 
-  std::mt19937_64 random_;
   std::int64_t now_ = 20;
   std::vector<line> lines_;
 };
 
-bool accepted(const std::vector<line>& lines, std::optional<model> as = {}) {
-  const auto all = judge(lines, {.as = as, .memory_max = {}});
-  return std::all_of(all.begin(), all.end(), [](const judgement& j) {
-    EXPECT_NE(j.found, verdict::undecided);
-    return j.found == verdict::linearizable;
-  });
-}
-
-std::string shown(const std::vector<line>& lines) {
-  std::string text;
-  for (const line& l : lines) text += print(l);
-  return text;
-}
-
-std::uint64_t rounds() {
-  return static_cast<std::uint64_t>(core::shortened(core::rounds(2'000, 20'000)));
-}
-
-/// What is left after a violation was explained must be one by itself.
-void expect_explained(const std::vector<line>& lines, bool (*reference)(std::vector<line>)) {
-  for (const judgement& j : judge(lines)) {
-    if (j.found != verdict::violation) continue;
-    std::vector<line> part;
-    for (const auto i : j.conflict) part.push_back(lines[i]);
-    EXPECT_FALSE(reference(part)) << shown(part) << "out of\n" << shown(lines);
-  }
-}
-
 TEST(search, judges_locks_as_a_trial_of_every_order_does) {
   std::uint64_t refused = 0;
   for (std::uint64_t seed = 0; seed < rounds() && !testing::Test::HasFailure(); ++seed) {
-    run r(seed);
+    lock_run r(seed);
     const auto lines = r.of_a_lock();
     EXPECT_TRUE(accepted(lines)) << seed << "\n" << shown(lines);
     const auto other = r.spoilt(lines);
     const bool possible = reference_for_locks(other);
     refused += possible ? 0 : 1;
     EXPECT_EQ(accepted(other), possible) << seed << "\n" << shown(other);
-  }
-  EXPECT_GT(refused, rounds() / 10);
-}
-
-TEST(search, judges_storage_as_a_trial_of_every_order_does) {
-  std::uint64_t refused = 0;
-  const auto reference = [](std::vector<line> lines) { return reference_for_storage(lines); };
-  for (std::uint64_t seed = 0; seed < rounds() && !testing::Test::HasFailure(); ++seed) {
-    run r(seed);
-    const auto lines = r.of_storage();
-    EXPECT_TRUE(accepted(lines)) << seed << "\n" << shown(lines);
-    const auto other = r.spoilt(lines);
-    const bool possible = reference_for_storage(other);
-    refused += possible ? 0 : 1;
-    EXPECT_EQ(accepted(other, model::fenced_register), possible) << seed << "\n" << shown(other);
-    expect_explained(other, reference);
   }
   EXPECT_GT(refused, rounds() / 10);
 }

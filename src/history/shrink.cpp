@@ -1,6 +1,9 @@
 #include "history/shrink.hpp"
 
+#include "history/floor_reasons.hpp"
+
 #include <algorithm>
+#include <map>
 #include <set>
 
 namespace holdfast::history {
@@ -18,8 +21,9 @@ std::vector<step> until(const std::vector<step>& all, std::int64_t time) {
   for (step s : all) {
     if (s.invoked > time) continue;
     if (s.returned > time) {
-      const bool leaves_a_trace = s.what == effect::raised || s.is_write;
-      if (!is_of_storage(s) || s.what == effect::refused || !leaves_a_trace) continue;
+      const bool sets = s.what == effect::admitted && s.is_write;
+      if (!is_of_storage(s) || (!sets && s.token == 0)) continue;
+      if (!sets) s.what = effect::raised;
       s.may_be_left_out = true;
       s.returned = never;
     }
@@ -28,24 +32,56 @@ std::vector<step> until(const std::vector<step>& all, std::int64_t time) {
   return known;
 }
 
-/// Whether `kept` explains everything that `gone`, which set a value or the floor, may have caused.
-/// Any other step only asks something of an order, and gives nothing.
-bool is_dispensable(const step& gone, const std::vector<step>& kept) {
-  if (!is_of_storage(gone) || gone.what == effect::refused) return true;
-  if (!gone.is_write && gone.token == 0) return true;
-  const auto raises_before = [&](const step& other, std::uint64_t above) {
-    return other.what != effect::refused && !other.may_be_left_out && other.token > above &&
-           other.returned < gone.invoked;
-  };
-  return std::all_of(kept.begin(), kept.end(), [&](const step& k) {
-    if (k.what == effect::refused && k.token < gone.token) {
-      return std::any_of(kept.begin(), kept.end(),
-                         [&](const step& other) { return raises_before(other, k.token); });
+/// Which steps of storage say something only together with others: a read needs whatever can have
+/// set its value, a refusal what can have raised the floor. Any other only asks something of an
+/// order, and gives nothing.
+class needs {
+ public:
+  explicit needs(const std::vector<step>& steps) : steps_(steps) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const step& s = steps[i];
+      if (s.what == effect::admitted && s.is_write) writes_[s.value].push_back(i);
     }
-    const bool reads = k.what == effect::admitted && !k.is_write;
-    return !reads || !gone.is_write || (gone.value != not_told && k.value != gone.value);
-  });
-}
+    for (const floor_reasons& r : floor_reasons_of(steps)) {
+      auto& of = raisers_[index_of(r.refused)];
+      for (const step* s : {r.exclusive, r.shared}) {
+        if (s != nullptr) of.push_back(index_of(s));
+      }
+    }
+  }
+
+  /// Adds to the kept ones what they need.
+  void complete(std::vector<bool>& kept) {
+    std::vector<std::size_t> fresh;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+      if (kept[i]) fresh.push_back(i);
+    }
+    std::set<value_number> done;
+    const auto keep = [&](const std::vector<std::size_t>& needed) {
+      for (const std::size_t i : needed) {
+        if (!kept[i]) fresh.push_back(i);
+        kept[i] = true;
+      }
+    };
+    while (!fresh.empty()) {
+      const step& s = steps_[fresh.back()];
+      const std::size_t at = fresh.back();
+      fresh.pop_back();
+      if (s.what == effect::refused) keep(raisers_[at]);
+      if (s.what != effect::admitted || s.is_write) continue;
+      for (const value_number v : {s.value, not_told}) {
+        if (done.insert(v).second) keep(writes_[v]);
+      }
+    }
+  }
+
+ private:
+  std::size_t index_of(const step* s) const { return static_cast<std::size_t>(s - steps_.data()); }
+
+  const std::vector<step>& steps_;
+  std::map<value_number, std::vector<std::size_t>> writes_;
+  std::map<std::size_t, std::vector<std::size_t>> raisers_;
+};
 
 class shrinking {
  public:
@@ -108,22 +144,15 @@ class shrinking {
 
   /// The steps but for those of a part that can be left out.
   std::vector<step> without(std::size_t from, std::size_t end) const {
-    const auto at = [&](std::size_t i) { return steps_.begin() + static_cast<std::ptrdiff_t>(i); };
-    std::vector<step> kept(at(0), at(from));
-    kept.insert(kept.end(), at(end), steps_.end());
-    std::vector<step> gone(at(from), at(end));
-    // What has to stay may need others of the part.
-    for (bool again = true; again;) {
-      const auto needed = std::find_if(gone.begin(), gone.end(),
-                                       [&](const step& s) { return !is_dispensable(s, kept); });
-      again = needed != gone.end();
-      if (!again) continue;
-      kept.push_back(*needed);
-      gone.erase(needed);
+    std::vector<bool> kept(steps_.size(), true);
+    std::fill(kept.begin() + static_cast<std::ptrdiff_t>(from),
+              kept.begin() + static_cast<std::ptrdiff_t>(end), false);
+    needs(steps_).complete(kept);
+    std::vector<step> part;
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      if (kept[i]) part.push_back(steps_[i]);
     }
-    std::stable_sort(kept.begin(), kept.end(),
-                     [](const step& a, const step& b) { return a.invoked < b.invoked; });
-    return kept;
+    return part;
   }
 
   std::vector<step> steps_;

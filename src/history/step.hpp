@@ -22,7 +22,7 @@ enum class effect : std::uint8_t {
   // of fenced storage
   admitted,  ///< A write or a read was let through.
   refused,   ///< It was refused as stale.
-  raised,    ///< Every smaller token is refused from now on.
+  raised,    ///< Every smaller token is refused from now on; no value was set or told.
 };
 
 /// What a register holds: a number for each value that occurs.
@@ -43,11 +43,18 @@ struct step {
 
   // of a lock
   std::size_t grant{};  ///< Which of the object's grants it is about.
+
+  /// Of a lock: how it was asked for. Of fenced storage: how the token is compared.
   mode how = mode::exclusive();
 
   // of fenced storage
   bool is_write{};  ///< It sets the value; otherwise it tells it.
   value_number value{};
 };
+
+/// Whether every order has it, and its token has to pass.
+inline bool must_pass(const step& s) noexcept {
+  return s.what == effect::admitted && !s.may_be_left_out && s.token != 0;
+}
 
 }  // namespace holdfast::history

@@ -60,6 +60,35 @@ assert n["conflict"][1] == {"line": 5, "operation": "check", "caller": "a", "tok
   says '--model lock is not mutex, fenced-mutex, semaphore or fenced-register'
 }
 
+@test "grants without tokens are no fenced mutex, and that is said" {
+  history $'acquire a x - 10 20 ok\nrelease a x - 30 40 ok\nacquire b y 1 10 20 ok\n'
+  expect 2 holdfast verify history --model fenced-mutex
+  says 'lock "x" (fenced mutex): undecided: 1 grant has no token, as in a store with tokens=off' \
+    'judge this name by the model mutex' '1 of 2 objects linearizable'
+  expect 0 holdfast verify history --model mutex
+  expect 0 holdfast verify history
+}
+
+@test "a holder that was killed before its write, and one that gave up, explain a refusal" {
+  local late=$'write a x 1 50 60 stale_token value=late\nread r x - 70 80 ok\n'
+  history $'write b x 2 10 - pending value=new\n'"$late"
+  expect 0 holdfast verify history
+  history $'read b x 2 10 20 timed_out\n'"$late"
+  expect 0 holdfast verify history
+  history $'read b x 2 10 20 denied\n'"$late"
+  expect 1 holdfast verify history
+  says 'storage behind "x"' '1 operation has no order in which a token is refused only below'
+}
+
+@test "readers with shared tokens do not refuse each other" {
+  local reads=$'read b x 3 10 20 ok mode=shared\nread a x 2 30 40 ok'
+  history "$reads"$' mode=shared\n'
+  expect 0 holdfast verify history
+  history "$reads"$'\n'
+  expect 1 holdfast verify history
+  [[ ${lines[2]} =~ ^2\ +b\ +read\ shared\ +3\ +ok ]]
+}
+
 @test "a damaged history is 65 and its line is named; one that is not there is 64" {
   history "$good"$'check a x 0 25 26 ok\n'
   expect 65 holdfast verify history
