@@ -11,8 +11,8 @@ namespace holdfast {
 
 /// What went wrong, named by what the caller should do next.
 enum class errc {
-  busy = 1,          ///< Somebody else holds it; nothing was changed, with an exception that is
-                     ///< told at redlock::recover(). Come back later.
+  busy = 1,          ///< Somebody else holds it; nothing was changed, with exceptions that are told
+                     ///< at redlock::recover() and fence::admit(). Come back later.
   timed_out,         ///< `wait` ran out while somebody else held it; nothing is held.
   cancelled,         ///< The caller cancelled; nothing is held.
   unavailable,       ///< The store did not answer or cannot work now; nothing was done. Try again.

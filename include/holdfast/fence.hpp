@@ -109,7 +109,7 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 /// It is bound to one lock of one store, for only their tokens can be compared: to that of its
 /// construction, else to that of the first token it sees.
 ///
-/// | arrives     | passes when                   | and then                |
+/// | arrives     | is not stale when             | and raises at once      |
 /// |-------------|-------------------------------|-------------------------|
 /// | exclusive t | t >= newest                   | floor = newest = t      |
 /// | shared t    | t >= floor                    | newest = max(newest, t) |
@@ -117,7 +117,8 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 ///
 /// A newer exclusive token is admitted when passes of all older ones have ended, a shared one when
 /// those of older exclusive ones have; see older_passes. From the moment of its arrival, and not of
-/// its admission, the older ones are refused.
+/// its admission, the older ones are refused: also when it is never admitted, because its wait or
+/// its process ended first, and when nothing is written under it.
 ///
 /// Locks with permits(n) have one fence for each slot, of which each takes tokens as exclusive
 /// ones: holders of different permits do not replace each other.
@@ -160,7 +161,7 @@ class HOLDFAST_EXPORT fence {
 
   /// Admits `t` and gives a pass that covers the write that follows. The same token may have any
   /// number of passes at once.
-  /// Errors: `stale_token` (a newer one was admitted; the message names both), `invalid_argument`
+  /// Errors: `stale_token` (a newer one has arrived; the message names both), `invalid_argument`
   /// (another lock or store, by name; a value of zero or out of range), `timed_out` and `cancelled`
   /// (older passes did not end: nothing may be written, and they are refused from now on), `lost`
   /// (the child of a fork, which does not see what the parent admits); from a floor file also
@@ -170,14 +171,15 @@ class HOLDFAST_EXPORT fence {
 
   /// Admits `t` without a pass: for a program whose writes all come from this one thread, or
   /// inside the storage's own transaction. Whoever is paused between admit() and a write elsewhere
-  /// writes stale: use enter(). Never waits: `busy` while older passes are under way. In memory and
-  /// for the newest token it is a few loads and one comparison. Errors: else as enter().
+  /// writes stale: use enter(). Never waits: `busy` while older passes are under way, and older
+  /// tokens are refused from then on. In memory and for the newest token it is a few loads and one
+  /// comparison. Errors: else as enter().
   result<void> admit(const fencing_token& t, mode how = mode::exclusive());
 
   /// Refuses every token below `to` from now on, and returns when passes of older ones have ended
   /// (of a floor file, those of other processes that are newer, too). Never lowers the floor.
   /// Errors: as enter(), but `stale_token`; zero and what is above token_max are
-  /// `invalid_argument`.
+  /// `invalid_argument`. After `timed_out` and `cancelled` it is raised.
   result<void> raise(holdfast::token to, enter_options options = {});
   /// The same below the value of `to`, which is the first token for a fence that has seen none.
   /// Errors: also `invalid_argument` for a token of another lock or store, by name.
@@ -186,7 +188,7 @@ class HOLDFAST_EXPORT fence {
   /// Every token below is refused; zero before the first. What it says of a floor file is what was
   /// last read from there.
   holdfast::token floor() const noexcept;
-  /// The newest token that was admitted, in any mode, or the floor: an exclusive one below it is
+  /// The newest token that has arrived, in any mode, or the floor: an exclusive one below it is
   /// refused. Otherwise as floor().
   holdfast::token newest() const noexcept;
   /// What it is bound to; nothing before its first token.

@@ -161,6 +161,16 @@ TEST(fence, a_token_that_had_to_wait_is_not_admitted_by_a_second_call_either) {
   EXPECT_TRUE(f.admit(numbered(7)));
 }
 
+TEST(fence, what_gave_up_for_older_passes_has_raised_the_floor_for_good) {
+  fence f;
+  const auto old = f.enter(numbered(5));
+  ASSERT_TRUE(old);
+  EXPECT_EQ(code(f.admit(numbered(6))), errc::busy);
+  EXPECT_EQ(code(f.admit(numbered(5))), errc::stale_token);
+  EXPECT_EQ(code(f.raise(token{8}, at_once)), errc::timed_out);
+  EXPECT_EQ(code(f.enter(numbered(7), mode::exclusive(), at_once)), errc::stale_token);
+}
+
 TEST(fence, raise_waits_for_older_passes_also_when_a_newer_token_waits_already) {
   fence f;
   const auto old = f.enter(numbered(5));
