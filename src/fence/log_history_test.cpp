@@ -1,4 +1,5 @@
 #include "core/rounds_fixture.hpp"
+#include "fence/recorder_fixture.hpp"
 #include "tests/fence/log_machine.hpp"
 
 #include <holdfast/history.hpp>
@@ -20,41 +21,13 @@ namespace {
 using history::operation;
 using tests::bytes_of;
 using tests::log_machine;
-
-/// What one thread asked for and was told.
-class recorder {
- public:
-  recorder(std::atomic<std::int64_t>& clock, std::string caller)
-      : clock_(clock), caller_(std::move(caller)) {}
-
-  std::int64_t begin() { return ++clock_; }
-  void add(operation what, std::uint64_t token, std::int64_t invoked, std::string outcome,
-           std::optional<std::string> value = {}) {
-    history::line l;
-    l.what = what;
-    l.caller = caller_;
-    l.lock = "log";
-    l.token = {token};
-    l.invoked = invoked;
-    l.returned = ++clock_;
-    l.outcome = std::move(outcome);
-    l.value = std::move(value);
-    lines_.push_back(std::move(l));
-  }
-  std::vector<history::line>& lines() { return lines_; }
-
- private:
-  std::atomic<std::int64_t>& clock_;
-  std::string caller_;
-  std::vector<history::line> lines_;
-};
+using tests::recorder;
 
 void take_and_append(log_machine& m, std::atomic<std::uint64_t>& tokens, recorder& says) {
   const std::uint64_t token = ++tokens;
   std::int64_t begun = says.begin();
   const auto log = m.open(token, {.segment_bytes = 4096});
-  // One that was replaced while it opened may have raised the epoch, and may not.
-  says.add(operation::raise, token, begun, log ? "ok" : "outcome_unknown");
+  says.add(operation::raise, token, begun, log ? "ok" : name_of(log.error().code()));
   for (int i = 0; log && i < 8; ++i) {
     const std::string value = std::to_string(token) + "." + std::to_string(i);
     begun = says.begin();
@@ -98,8 +71,7 @@ TEST(log_history, of_threads_that_take_a_log_from_each_other_is_linearizable) {
       });
     }
     for (auto& t : threads) t.join();
-    std::vector<history::line> all;
-    for (auto& s : says) all.insert(all.end(), s.lines().begin(), s.lines().end());
+    const auto all = tests::together(says);
     const auto judged = history::judge(all, {.as = history::model::fenced_register});
     ASSERT_EQ(judged.size(), 1U);
     EXPECT_EQ(judged[0].found, history::verdict::linearizable) << judged[0].why;
