@@ -37,9 +37,20 @@ class dead_life : public ::testing::Test {
     EXPECT_TRUE(client::session_core::make_session(*core).close());
   }
   bool file_is_there() const { return std::filesystem::exists(file_); }
+  static core::open_request record_at(const core::life_place& where) {
+    core::open_request r;
+    r.draft.id = id_;
+    r.draft.ttl = 30s;
+    r.draft.where = where;
+    return r;
+  }
+  static void add(core::engine& engine, const core::open_request& r) {
+    engine.open(r, [](const core::open_reply& reply) { ASSERT_EQ(reply.what, core::status::ok); });
+  }
 
   tests::temporary_directory directory_;
-  const std::string file_{directory_.path() + "/" + session_id{{1, 2, 3}}.str()};
+  static constexpr session_id id_{{1, 2, 3}};
+  const std::string file_{directory_.path() + "/" + id_.str()};
   std::shared_ptr<io::loop> loop_;
 };
 
@@ -62,10 +73,7 @@ TEST_F(dead_life, only_the_records_of_the_dead_are_read) {
   const auto engine = std::make_shared<client::testing::wrapped_engine>(opened.engine);
   opened.engine = engine;
   opened.life_directory = directory_.path();
-  core::open_request r;
-  r.draft.id = session_id{{1, 2, 3}};
-  r.draft.ttl = 30s;
-  engine->open(r, [](const core::open_reply& reply) { ASSERT_EQ(reply.what, core::status::ok); });
+  add(*engine, record_at(io::free_lives(directory_.path(), 1).at(0).where));
   auto core = client::session_core::open(client::store_core::on(opened, 30s, 1h), {});
   ASSERT_TRUE(core) << core.error().message();
   EXPECT_FALSE(file_is_there());
@@ -73,6 +81,30 @@ TEST_F(dead_life, only_the_records_of_the_dead_are_read) {
   EXPECT_EQ(engine->glances, 1);
   engine->list([&](const core::listing& all) { EXPECT_EQ(all.sessions.size(), 1U); });
   EXPECT_TRUE(client::session_core::make_session(*core).close());
+}
+
+// As after a restored backup of the directory: the file that the owner has locked has no name any
+// more, and the one that has it is free.
+TEST_F(dead_life, a_copy_is_left_alone_until_the_record_that_it_is_no_proof_for_is_gone) {
+  auto opened = client::testing::memory("a_copy");
+  opened.life_directory = directory_.path();
+  std::filesystem::remove(file_);
+  const auto held = io::life_lock::hold(directory_.path(), id_);
+  ASSERT_TRUE(held) << held.error().message();
+  std::filesystem::copy(file_, file_ + ".copy");
+  std::filesystem::rename(file_ + ".copy", file_);
+  const auto r = record_at(held->place());
+  add(*opened.engine, r);
+  for (const std::size_t living : {2U, 1U}) {
+    auto core = client::session_core::open(client::store_core::on(opened, 30s, 1h), {});
+    ASSERT_TRUE(core) << core.error().message();
+    opened.engine->list([&](const core::listing& all) { EXPECT_EQ(all.sessions.size(), living); });
+    EXPECT_EQ(file_is_there(), living == 2U);
+    EXPECT_TRUE(client::session_core::make_session(*core).close());
+    opened.engine->list([&](const core::listing& all) {
+      for (const auto& s : all.sessions) opened.engine->take({s.id, s.at}, [](auto) {});
+    });
+  }
 }
 
 TEST_F(dead_life, many_dead_are_looked_at_a_few_at_a_time) {

@@ -7,6 +7,7 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace holdfast::client {
@@ -111,25 +112,29 @@ result<void> session_core::enter() {
 void session_core::bury_dead() {
   const auto& directory = store_->opened().life_directory;
   if (directory.empty()) return;
-  const auto dead = io::dead_lives(directory, lives_looked_at);
-  for (std::size_t from = 0; from < dead.size(); from += core::glance_max) {
+  const auto lives = io::free_lives(directory, lives_looked_at);
+  for (std::size_t from = 0; from < lives.size(); from += core::glance_max) {
+    const auto some =
+        std::span(lives).subspan(from, std::min(core::glance_max, lives.size() - from));
     core::glance_request r;
     r.whole = false;
-    const auto end = std::min(dead.size(), from + core::glance_max);
-    for (std::size_t i = from; i < end; ++i) r.whom.push_back(dead[i]);
+    for (const auto& one : some) r.whom.push_back(one.id);
     const auto seen = await<core::glance_reply>(
         engine(), [&](auto done) { engine().glance(r, std::move(done)); });
     if (seen.what != core::status::ok) return;
-    for (const auto& id : r.whom) {
-      const auto at = std::ranges::find(seen.there, id, &core::session_record::id);
-      bury(id, at == seen.there.end() ? nullptr : &*at);
+    for (const auto& one : some) {
+      const auto at = std::ranges::find(seen.there, one.id, &core::session_record::id);
+      bury(one, at == seen.there.end() ? nullptr : &*at);
     }
   }
 }
 
-void session_core::bury(const session_id& id, const core::session_record* record) {
+void session_core::bury(const io::free_life& found, const core::session_record* record) {
   const auto& directory = store_->opened().life_directory;
+  const session_id& id = found.id;
   if (record != nullptr) {
+    // A copy of the file is free while its session lives; it is removed once the record is gone.
+    if (record->where != found.where) return;
     const core::take_request take{.id = id, .seen = record->at};
     const auto reply =
         await<core::take_reply>(engine(), [&](auto done) { engine().take(take, std::move(done)); });

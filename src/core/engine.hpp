@@ -180,7 +180,7 @@ struct glance_request {
   std::vector<session_id> whom{};
   std::size_t others{};  ///< So many besides, of the engine's choice.
   session_id from{};     ///< Random: those others are behind it, where the engine has an order.
-  bool whole{true};      ///< False: id, version and ttl are enough.
+  bool whole{true};      ///< False: id, version, ttl and place are enough.
 };
 struct glance_reply : reply {
   std::vector<session_record> there{};  ///< In no order; one that was named may be there twice.

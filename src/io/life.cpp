@@ -72,6 +72,30 @@ void sweep_unnamed(const std::string& path) noexcept {
   ::close(fd);
 }
 
+/// One file: which it is, and whether somebody holds it.
+struct sight {
+  core::life_place where{};
+  bool empty{};
+  life is{life::unknown};
+};
+
+sight look_at(const std::string& path) noexcept {
+  sight seen;
+  // F_OFD_GETLK needs no write permission, and closing this descriptor frees nobody's lock: both
+  // are properties of open file description locks, not of POSIX record locks (fcntl(2)).
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return seen;
+  struct stat s {};
+  struct flock lock = whole_file(F_WRLCK);
+  if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && ::fcntl(fd, F_OFD_GETLK, &lock) == 0) {
+    seen.where = place_of(s);
+    seen.empty = s.st_size == 0;
+    seen.is = lock.l_type == F_UNLCK ? life::dead : life::alive;
+  }
+  ::close(fd);
+  return seen;
+}
+
 // Names of life locks. Where there are more than `most`, each has the same chance: the living of a
 // large store must not hide the dead behind them.
 std::vector<std::string> some_names(const std::string& directory, std::size_t most) {
@@ -147,19 +171,8 @@ void life_lock::forget() noexcept {
 life probe_life(const std::string& directory, const session_id& id,
                 const core::life_place& place) noexcept {
   if (place.inode == 0) return life::unknown;
-  // F_OFD_GETLK needs no write permission, and closing this descriptor frees nobody's lock: both
-  // are properties of open file description locks, not of POSIX record locks (fcntl(2)).
-  const int fd = ::open(file_of(directory, id).c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return life::unknown;
-  struct stat s {};
-  struct flock lock = whole_file(F_WRLCK);
-  life seen = life::unknown;
-  if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && place_of(s) == place &&
-      ::fcntl(fd, F_OFD_GETLK, &lock) == 0) {
-    seen = lock.l_type == F_UNLCK ? life::dead : life::alive;
-  }
-  ::close(fd);
-  return seen;
+  const sight seen = look_at(file_of(directory, id));
+  return seen.where == place ? seen.is : life::unknown;
 }
 
 bool is_life_younger(const std::string& directory, const session_id& id, duration time) noexcept {
@@ -174,8 +187,8 @@ void remove_life(const std::string& directory, const session_id& id) noexcept {
   ::unlink(file_of(directory, id).c_str());
 }
 
-std::vector<session_id> dead_lives(const std::string& directory, std::size_t most) {
-  std::vector<session_id> dead;
+std::vector<free_life> free_lives(const std::string& directory, std::size_t most) {
+  std::vector<free_life> found;
   for (const std::string& name : some_names(directory, most)) {
     const std::string path = directory + "/" + name;
     const auto id = session_id::parse(name);
@@ -183,12 +196,11 @@ std::vector<session_id> dead_lives(const std::string& directory, std::size_t mos
       sweep_unnamed(path);
       continue;
     }
-    struct stat s {};
-    // Whoever finds a dead one removes it, so it has to be a life lock and nothing else.
-    if (::lstat(path.c_str(), &s) != 0 || !S_ISREG(s.st_mode) || s.st_size != 0) continue;
-    if (probe_life(directory, *id, place_of(s)) == life::dead) dead.push_back(*id);
+    const sight seen = look_at(path);
+    // Whoever finds a free one removes it, so it has to be a life lock and nothing else.
+    if (seen.empty && seen.is == life::dead) found.push_back({*id, seen.where});
   }
-  return dead;
+  return found;
 }
 
 }  // namespace holdfast::io

@@ -47,8 +47,8 @@ class life_lock {
 };
 
 /// Looks whether the life lock of `id` could be taken. `dead` is proof; `alive` means that some
-/// process holds it now; `unknown` when the file is missing, is another file than `place` says, or
-/// cannot be looked at. Takes nothing and changes nothing (F_OFD_GETLK).
+/// process holds it now; `unknown` when the file is missing, is another file than `place` says (a
+/// copy of it, say), or cannot be looked at. Takes nothing and changes nothing (F_OFD_GETLK).
 life probe_life(const std::string& directory, const session_id& id,
                 const core::life_place& place) noexcept;
 
@@ -59,9 +59,15 @@ bool is_life_younger(const std::string& directory, const session_id& id, duratio
 /// Removes the file of a session that was taken over. Best effort.
 void remove_life(const std::string& directory, const session_id& id) noexcept;
 
-/// Sessions of this host whose life lock could be taken, found among at most `most` files of
-/// `directory`, other ones each time. Their records, if they are still there, may be taken at once.
-/// Removes what hold() left behind where it was killed halfway.
-std::vector<session_id> dead_lives(const std::string& directory, std::size_t most);
+/// A file that has a session's name and is free. It may be a copy, while its session lives: it is
+/// proof of death for a record that names this very place, and for no other.
+struct free_life {
+  session_id id{};
+  core::life_place where{};
+};
+
+/// The free ones among at most `most` files of `directory`, other ones each time. Removes what
+/// hold() left behind where it was killed halfway.
+std::vector<free_life> free_lives(const std::string& directory, std::size_t most);
 
 }  // namespace holdfast::io

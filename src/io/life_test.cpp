@@ -40,8 +40,11 @@ class life_lock_file : public testing::Test {
 /// A file that nobody has locked.
 void leave_dead(const std::string& file) { std::ofstream(file).flush(); }
 
-std::vector<session_id> sorted(std::vector<session_id> ids) {
-  std::sort(ids.begin(), ids.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+/// In order.
+std::vector<session_id> names_in(const std::vector<free_life>& lives) {
+  std::vector<session_id> ids;
+  for (const auto& one : lives) ids.push_back(one.id);
+  std::ranges::sort(ids, {}, &session_id::bytes);
   return ids;
 }
 
@@ -184,11 +187,28 @@ TEST_F(life_lock_file, is_unknown_when_it_is_another_file_than_the_record_names)
   EXPECT_EQ(probe_life(dir(), id_of(1), core::life_place{}), life::unknown);
 }
 
+TEST_F(life_lock_file, a_free_one_is_told_with_its_place_which_no_copy_has) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  const auto place = held->place();
+  const tests::temporary_directory elsewhere;
+  std::filesystem::copy(dir(), elsewhere.path());
+  EXPECT_TRUE(free_lives(dir(), 10).empty());
+  const auto copies = free_lives(elsewhere.path(), 10);
+  ASSERT_EQ(names_in(copies), std::vector{id_of(1)});
+  EXPECT_NE(copies[0].where, place);
+  EXPECT_EQ(probe_life(elsewhere.path(), id_of(1), place), life::unknown);
+  held->forget();
+  const auto own = free_lives(dir(), 10);
+  ASSERT_EQ(names_in(own), std::vector{id_of(1)});
+  EXPECT_EQ(own[0].where, place);
+}
+
 TEST_F(life_lock_file, is_not_a_file_with_something_in_it) {
   std::ofstream(file(1)) << "somebody else's";
-  EXPECT_TRUE(dead_lives(dir(), 10).empty());
+  EXPECT_TRUE(free_lives(dir(), 10).empty());
   std::ofstream(file(2)).flush();
-  EXPECT_EQ(dead_lives(dir(), 10), std::vector{id_of(2)});
+  EXPECT_EQ(names_in(free_lives(dir(), 10)), std::vector{id_of(2)});
 }
 
 TEST_F(life_lock_file, moves_with_its_value) {
@@ -204,7 +224,7 @@ TEST_F(life_lock_file, moves_with_its_value) {
   EXPECT_EQ(probe_life(dir(), id_of(2), moved.place()), life::alive);
 }
 
-TEST_F(life_lock_file, dead_lives_are_the_free_ones_and_nothing_else) {
+TEST_F(life_lock_file, free_lives_are_the_free_ones_and_nothing_else) {
   const auto held = life_lock::hold(dir(), id_of(1));
   ASSERT_TRUE(held);
   leave_dead(file(2));
@@ -212,15 +232,15 @@ TEST_F(life_lock_file, dead_lives_are_the_free_ones_and_nothing_else) {
   leave_dead(dir() + "/notes.txt");
   ASSERT_TRUE(std::filesystem::create_directory(file(4)));
   ASSERT_EQ(::symlink(file(2).c_str(), file(5).c_str()), 0);
-  EXPECT_EQ(sorted(dead_lives(dir(), 100)), (std::vector{id_of(2), id_of(3)}));
+  EXPECT_EQ(names_in(free_lives(dir(), 100)), (std::vector{id_of(2), id_of(3)}));
   EXPECT_TRUE(there(2)) << "the record decides when a named file goes";
-  EXPECT_TRUE(dead_lives(dir() + "/missing", 100).empty());
+  EXPECT_TRUE(free_lives(dir() + "/missing", 100).empty());
 }
 
-TEST_F(life_lock_file, dead_lives_looks_at_so_many_files_at_most) {
+TEST_F(life_lock_file, free_lives_looks_at_so_many_files_at_most) {
   for (std::uint8_t n = 1; n <= 20; ++n) leave_dead(file(n));
-  EXPECT_EQ(dead_lives(dir(), 5).size(), 5U);
-  EXPECT_EQ(dead_lives(dir(), 100).size(), 20U);
+  EXPECT_EQ(free_lives(dir(), 5).size(), 5U);
+  EXPECT_EQ(free_lives(dir(), 100).size(), 20U);
 }
 
 TEST_F(life_lock_file, the_living_never_hide_the_dead_for_long) {
@@ -234,11 +254,11 @@ TEST_F(life_lock_file, the_living_never_hide_the_dead_for_long) {
     ASSERT_TRUE(held);
     living.push_back(std::move(*held));
   }
-  const auto dead_left = [&] { return sorted(dead_lives(dir(), 100)).size(); };
+  const auto dead_left = [&] { return names_in(free_lives(dir(), 100)).size(); };
   ASSERT_EQ(dead_left(), 6U);
   // Each time a file is missed with 56 in 60: 6 are found in 400 times but for once in 10^11.
   for (int i = 0; i < 400; ++i) {
-    for (const auto& id : dead_lives(dir(), 4)) remove_life(dir(), id);
+    for (const auto& one : free_lives(dir(), 4)) remove_life(dir(), one.id);
   }
   EXPECT_EQ(dead_left(), 0U);
 }
@@ -270,7 +290,7 @@ TEST_F(life_lock_file, a_file_without_its_name_is_swept_unless_somebody_has_it) 
   const auto held = life_lock::hold(dir(), id_of(2));
   ASSERT_TRUE(held);
   std::filesystem::rename(file(2), file(2) + ".new");
-  EXPECT_TRUE(dead_lives(dir(), 100).empty());
+  EXPECT_TRUE(free_lives(dir(), 100).empty());
   EXPECT_FALSE(std::filesystem::exists(file(1) + ".new"));
   EXPECT_TRUE(std::filesystem::exists(file(2) + ".new"));
   EXPECT_TRUE(std::filesystem::exists(dir() + "/notes.new"));
@@ -283,7 +303,7 @@ TEST_F(life_lock_file, sweeping_never_takes_a_life_from_who_is_being_born) {
     std::vector<std::thread> sweepers;
     for (int i = 0; i < 2; ++i) {
       sweepers.emplace_back([&] {
-        while (!stop) EXPECT_TRUE(dead_lives(dir(), 1000).empty());
+        while (!stop) EXPECT_TRUE(free_lives(dir(), 1000).empty());
       });
     }
     for (std::uint8_t n = 1; n <= 100; ++n) {
@@ -311,7 +331,7 @@ TEST_F(life_lock_file, a_kill_at_any_moment_leaves_nothing_that_is_not_swept) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status));
-    for (const auto& id : dead_lives(dir(), 100)) remove_life(dir(), id);
+    for (const auto& one : free_lives(dir(), 100)) remove_life(dir(), one.id);
     ASSERT_TRUE(std::filesystem::is_empty(dir())) << "round " << round;
   }
 }

@@ -54,6 +54,13 @@ crash_while_holding() {
   wait $holder
 }
 
+@test "a copy of a living holder's life lock proves nothing" {
+  hold_it
+  for file in store/life/*; do cp -a "$file" copy; mv copy "$file"; done
+  expect 75 holdfast run x --no-wait -- true
+  release
+}
+
 one_is_left() { [[ $(marked | wc -l) == 1 ]]; }
 
 @test "wrapper and guardian killed while something of the command lives: only the ttl frees it" {

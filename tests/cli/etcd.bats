@@ -68,6 +68,10 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
   break_takes_the_dead_alone
 }
 
+@test "a copy of a living holder's life lock proves nothing" {
+  a_copy_of_a_life_lock_is_no_proof
+}
+
 @test "doctor tells servers, election and history" {
   expect 0 holdfast doctor
   says "$server answers, version 3." 'election timeout' 'compaction'

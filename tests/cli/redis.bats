@@ -236,6 +236,10 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   expect 0 holdfast run x --no-wait -- true
 }
 
+@test "a copy of a living holder's life lock proves nothing" {
+  a_copy_of_a_life_lock_is_no_proof
+}
+
 @test "a denied holder is stopped, and its lock is free after that" {
   deny_stops_the_holder 4s
   expect 0 holdfast run x -- true

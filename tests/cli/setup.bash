@@ -135,6 +135,20 @@ break_takes_the_dead_alone() {
   expect 0 holdfast run x --no-wait -- true
 }
 
+# Of a holder that lives: under another name, as in an image of its container, and in its own place,
+# as after a restored backup.
+a_copy_of_a_life_lock_is_no_proof() {
+  hold_it
+  cp -a run copied
+  HOLDFAST_RUN_DIRECTORY=$PWD/copied expect 75 holdfast run x --no-wait -- true
+  for file in run/life-*/*; do cp -a "$file" copy; mv copy "$file"; done
+  expect 75 holdfast run x --no-wait -- true
+  expect 0 holdfast show x --json
+  json 'assert a["entries"][0]["life"] == "unknown", a'
+  expect 75 holdfast break x
+  release
+}
+
 # The guardian and all that it guards: dead, and their files closed, when this returns.
 kill_all_marked() {
   local pids pid

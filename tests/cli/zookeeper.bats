@@ -31,6 +31,10 @@ setup() {
   break_takes_the_dead_alone
 }
 
+@test "a copy of a living holder's life lock proves nothing" {
+  a_copy_of_a_life_lock_is_no_proof
+}
+
 @test "doctor tells the server, and that anybody who reaches it can end sessions" {
   expect 0 holdfast doctor
   says "$server serves, version 3." 'the URL names no user'

@@ -45,7 +45,7 @@ TEST_P(engine_glance, shows_the_records_that_are_named_as_list_does) {
   }
 }
 
-TEST_P(engine_glance, version_and_ttl_are_enough_for_who_asks_for_no_more) {
+TEST_P(engine_glance, version_ttl_and_place_are_enough_for_who_asks_for_no_more) {
   auto a = join(std::chrono::milliseconds{1234});
   a.beat();
   const auto seen = look_at({a.id()}, false);
@@ -54,6 +54,7 @@ TEST_P(engine_glance, version_and_ttl_are_enough_for_who_asks_for_no_more) {
   EXPECT_EQ(seen.there[0].id, a.id());
   EXPECT_EQ(seen.there[0].at, a.record().at);
   EXPECT_EQ(seen.there[0].ttl, std::chrono::milliseconds{1234});
+  EXPECT_EQ(seen.there[0].where, a.record().where);
 }
 
 TEST_P(engine_glance, who_is_not_there_is_not_shown) {

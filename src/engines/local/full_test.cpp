@@ -2,6 +2,7 @@
 #include "engines/local/engine.hpp"
 #include "engines/local/keys.hpp"
 #include "engines/local/store_fixture.hpp"
+#include "engines/local/sweeping.hpp"
 #include "io/life.hpp"
 
 #include <algorithm>
@@ -75,7 +76,7 @@ TEST_F(full_store, recovers_when_the_processes_that_filled_it_have_ended) {
                 auto life = io::life_lock::hold(path() + "/life", c.id());
                 if (!life) return 1;
                 lives.push_back(std::move(*life));
-                if (c.open().what != core::status::ok) break;
+                if (c.open(lives.back().place()).what != core::status::ok) break;
                 for (int i = 0; i < 100; ++i) (void)c.enqueue("n" + std::to_string(id * 100 + i));
               }
               std::fflush(nullptr);
@@ -100,13 +101,34 @@ TEST_F(full_store, an_enqueue_alone_clears_away_the_dead) {
               caller c(mine, 2);
               const auto life = io::life_lock::hold(path() + "/life", c.id());
               std::vector<token> held;
-              if (!life || c.open().what != core::status::ok) return 1;
+              if (!life || c.open(life->place()).what != core::status::ok) return 1;
               (void)fill(c, "n", held);
               ::_exit(held.size() > 5'000 ? 0 : 2);
             }),
             0);
   const auto v = living.enqueue("n0");
   EXPECT_EQ(v.what, core::status::ok) << v.text;
+}
+
+// As after a restored backup of the directory.
+TEST_F(full_store, a_copy_of_a_life_lock_makes_no_room) {
+  const auto store = small();
+  const auto engine = std::make_shared<local_engine>(store);
+  caller copied(engine, 1);
+  caller dead(engine, 2);
+  auto life = io::life_lock::hold(path() + "/life", copied.id());
+  auto ended = io::life_lock::hold(path() + "/life", dead.id());
+  ASSERT_TRUE(life && ended);
+  ASSERT_EQ(copied.open(life->place()).what, core::status::ok);
+  ASSERT_EQ(dead.open(ended->place()).what, core::status::ok);
+  const std::string its_file = file("life/" + copied.id().str());
+  std::filesystem::copy(its_file, its_file + ".copy");
+  std::filesystem::rename(its_file + ".copy", its_file);
+  ended->forget();
+  make_room(*store);
+  const auto left = copied.list().sessions;
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left[0].id, copied.id());
 }
 
 TEST_F(full_store, says_so_too_when_the_last_page_is_gone) {

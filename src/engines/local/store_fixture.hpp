@@ -42,9 +42,10 @@ class caller {
     for (std::size_t i = 0; i < 8; ++i) id_.bytes[i] = static_cast<std::uint8_t>(id >> (8 * i));
   }
 
-  core::open_reply open() {
+  core::open_reply open(const core::life_place& where = {}) {
     core::open_request r;
     r.draft.id = id_;
+    r.draft.where = where;
     r.draft.ttl = std::chrono::seconds{30};
     auto reply = answer_of<core::open_reply>([&](auto done) { engine_->open(r, done); });
     inc_ = reply.at.inc;

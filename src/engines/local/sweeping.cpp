@@ -16,15 +16,21 @@ constexpr std::size_t sessions_in_a_write = 16;
 constexpr std::size_t entries_in_a_write = 500;
 constexpr std::size_t sweeps_at_once = 40;
 
-void bury(environment& store, std::span<const session_id> dead) {
+void bury(environment& store, std::span<const io::free_life> lives) {
+  std::vector<session_id> dead;
   const failure failed = store.write([&](transaction& txn, wake_list& wakes) {
-    for (const session_id& id : dead) {
-      wakes.everybody = txn.erase(session_key(id).view()) || wakes.everybody;
+    dead.clear();
+    for (const io::free_life& one : lives) {
+      const auto record = find_head(txn, one.id);
+      // A copy of the file is free while its session lives.
+      if (record && record->where != one.where) continue;
+      wakes.everybody = txn.erase(session_key(one.id).view()) || wakes.everybody;
+      dead.push_back(one.id);
     }
   });
   if (failed) return;
-  const std::string lives = store.place().where().at(file::life);
-  for (const session_id& id : dead) io::remove_life(lives, id);
+  const std::string directory = store.place().where().at(file::life);
+  for (const session_id& id : dead) io::remove_life(directory, id);
 }
 
 }  // namespace
@@ -43,9 +49,9 @@ bool sweep_on(transaction& txn, std::size_t most) {
 }
 
 void make_room(environment& store) {
-  const auto dead = io::dead_lives(store.place().where().at(file::life), lives_at_once);
-  for (std::size_t at = 0; at < dead.size(); at += sessions_in_a_write) {
-    const auto rest = std::span(dead).subspan(at);
+  const auto lives = io::free_lives(store.place().where().at(file::life), lives_at_once);
+  for (std::size_t at = 0; at < lives.size(); at += sessions_in_a_write) {
+    const auto rest = std::span(lives).subspan(at);
     bury(store, rest.first(std::min(rest.size(), sessions_in_a_write)));
   }
   // The first end is that of a round which began in the middle.

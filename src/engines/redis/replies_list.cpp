@@ -54,7 +54,7 @@ bool read_next(const reply& cursor, const reply& rest, list_page& to) {
   return true;
 }
 
-/// `id inc beat denied ttl`
+/// `id inc beat denied ttl device inode`
 std::optional<core::session_record> brief_session(const reply& r) {
   if (!r.is(reply_kind::text)) return std::nullopt;
   std::string_view rest = r.text;
@@ -62,12 +62,16 @@ std::optional<core::session_record> brief_session(const reply& r) {
   const auto inc = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto beat = core::whole_number<std::uint64_t>(cut(rest, ' '));
   const auto denied = core::whole_number<std::uint8_t>(cut(rest, ' '));
-  const auto ttl = ttl_of(rest);
+  const auto ttl = ttl_of(cut(rest, ' '));
+  const auto device = core::whole_number<std::uint64_t>(cut(rest, ' '));
+  const auto inode = core::whole_number<std::uint64_t>(rest);
   if (!id || !inc || !beat || !denied || *denied > 1 || !ttl) return std::nullopt;
+  if (!device || !inode) return std::nullopt;
   core::session_record s;
   s.id = *id;
   s.at = {.inc = *inc, .beat = *beat, .denied = *denied == 1};
   s.ttl = *ttl;
+  s.where = {*device, *inode};
   return s;
 }
 

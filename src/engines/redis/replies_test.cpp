@@ -100,7 +100,7 @@ TEST(replies, a_session_with_a_ttl_that_none_may_have_is_unknown) {
     brief.elements[4].elements[0] = text(id + " 5 7 0 " + ttl + " 1 2 42");
     reply whole = queued();
     whole.elements[5] = record(ttl);
-    const reply glanced = array({text(id + " 5 7 0 " + ttl)});
+    const reply glanced = array({text(id + " 5 7 0 " + ttl + " 1 2")});
     return std::vector{replies::view(brief).reply.what, replies::view(whole).reply.what,
                        replies::glance(glanced).reply.what,
                        replies::deny(array({number(0), text(ttl), number(0)})).reply.what};
@@ -113,6 +113,15 @@ TEST(replies, a_session_with_a_ttl_that_none_may_have_is_unknown) {
        {std::int64_t{-1}, std::int64_t{0}, core::ttl_min.count() - 1, core::ttl_max.count() + 1}) {
     EXPECT_EQ(all_read(bad), std::vector(4, status::unknown)) << bad;
   }
+}
+
+TEST(replies, a_brief_session_has_the_place_of_its_life_lock) {
+  const auto seen = replies::glance(array({text(std::string(32, 'a') + " 5 7 1 100000000 3 4")}));
+  ASSERT_EQ(seen.reply.there.size(), 1U);
+  EXPECT_EQ(seen.reply.there[0].at, (core::version{5, 7, true}));
+  EXPECT_EQ(seen.reply.there[0].where, (core::life_place{3, 4}));
+  const auto without = replies::glance(array({text(std::string(32, 'a') + " 5 7 1 100000000")}));
+  EXPECT_EQ(without.reply.what, status::unknown);
 }
 
 TEST(replies, refusals_of_the_scripts) {

@@ -50,7 +50,7 @@ inline constexpr std::string_view damaged{"HFDAMAGED"};  ///< Not what holdfast 
 /// | write      | 1 written; 0: the record is another than was seen                            |
 /// | clean      | 1 while more is left to clean                                                |
 ///
-/// session of glance: a text `id inc beat denied ttl`. Of the others:
+/// session of glance: a text `id inc beat denied ttl device inode`. Of the others:
 /// entries: those ahead, oldest first, and with 2 one's own; sessions: a text for each that has
 /// one, `id inc beat denied ttl device inode pid`; record: all fields of the oldest's session.
 namespace scripts {

@@ -8,10 +8,11 @@ return answer(function()
       found[#found + 1] = #record > 0 and {id, record} or nil
       return #record > 0
     end
-    local s = run('HMGET', session_key(id), 'inc', 'beat', 'denied', 'ttl')
+    local s = run('HMGET', session_key(id), 'inc', 'beat', 'denied', 'ttl', 'device', 'inode')
     -- One that is not whole is shown to those who wait for it, as damage.
     if s[1] and s[2] and s[3] and s[4] then
-      found[#found + 1] = id .. ' ' .. table.concat(s, ' ')
+      local brief = {id, s[1], s[2], s[3], s[4], s[5] or 0, s[6] or 0}
+      found[#found + 1] = table.concat(brief, ' ')
     end
     return s[1] or s[2] or s[3] or s[4]
   end
