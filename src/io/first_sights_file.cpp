@@ -52,16 +52,16 @@ bool is_ours(const place& where, const char* name) {
 
 first_sights_file::first_sights_file(std::string directory, std::string url)
     : directory_(std::move(directory)), name_(name_of(url)) {
+  const std::string boot = boot_id();
+  if (boot.empty()) return;  // Whose clock the times are of cannot be told.
   std::ostringstream head;
-  head << "holdfast-first-sights 1\n"
-       << url << '\n'
-       << boot_id() << ' ' << time_namespace() << '\n';
+  head << "holdfast-first-sights 1\n" << url << '\n' << boot << ' ' << time_namespace() << '\n';
   head_ = head.str();
 }
 
 first_sights first_sights_file::read() const {
   first_sights notes;
-  if (directory_.empty()) return notes;
+  if (!has_place()) return notes;
   const auto directory = open_directory(directory_);
   if (!directory) return notes;
   const place where{directory->get(), directory_};
@@ -80,6 +80,12 @@ first_sights first_sights_file::read() const {
 }
 
 first_sights_file::outcome first_sights_file::keep(const first_sights& notes) const {
+  if (head_.empty()) {
+    remove();  // What others of this boot have written there is all that they would know.
+    return {{},
+            "this user's next process will begin to wait anew, for the kernel's boot id cannot be "
+            "read; mount /proc"};
+  }
   auto kept = add(notes);
   if (kept) return {std::move(*kept), {}};
   return {without_overstatement(notes),
@@ -137,9 +143,13 @@ std::string first_sights_file::text_of(const first_sights& notes) const {
 first_sights first_sights_file::without_overstatement(const first_sights& truth) const {
   first_sights there = read();
   if (!there.overstate(truth)) return there;
+  remove();
+  return read();
+}
+
+void first_sights_file::remove() const {
   const auto directory = open_directory(directory_);
   if (directory) (void)::unlinkat(directory->get(), name_.c_str(), 0);
-  return read();
 }
 
 }  // namespace holdfast::io

@@ -27,8 +27,8 @@ class first_sights_file {
   /// The file for the store with this canonical URL; an empty directory: nothing is kept.
   first_sights_file(std::string directory, std::string url);
 
-  /// False: there is no home directory, and there will be none.
-  bool has_place() const noexcept { return !directory_.empty(); }
+  /// False: there is no home directory, or no boot id can be read, and there will be none.
+  bool has_place() const noexcept { return !directory_.empty() && !head_.empty(); }
   /// What processes of this boot have noted.
   first_sights read() const;
 
@@ -45,9 +45,10 @@ class first_sights_file {
   static first_sights that_fits(const first_sights& notes);
   std::string text_of(const first_sights& notes) const;
   first_sights without_overstatement(const first_sights& truth) const;
+  void remove() const;
 
   std::string directory_;
-  std::string head_;
+  std::string head_;  ///< Empty: there is no boot id.
   std::string name_;
 };
 

@@ -1,4 +1,5 @@
 #include "io/first_sights_file.hpp"
+#include "tests/own_mounts.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -117,6 +118,23 @@ TEST(first_sights_file, what_a_node_was_stays_when_there_are_too_many) {
   for (int i = 0; i < 300; ++i) notes.recall("n" + std::to_string(i), seen + i * 1ms + 1ms);
   EXPECT_EQ(file.keep(notes).there.all().size(), core::redlock::first_sights::notes_max);
   EXPECT_TRUE(file.read().is_durable("a", "r1"));
+}
+
+TEST(first_sights_file, without_a_boot_id_there_are_no_notes_and_that_is_told) {
+  const tests::temporary_directory directory;
+  core::redlock::first_sights notes;
+  notes.recall("life", clock::now() - 1s);
+  first_sights_file(directory.path(), "redlock://a").keep(notes);
+  const int code = tests::under_boot_id("", [&] {
+    const first_sights_file file(directory.path(), "redlock://a");
+    const auto kept = file.keep(notes);
+    if (kept.trouble.find("boot id") == std::string::npos || !kept.there.all().empty()) return 1;
+    return file.read().all().empty() && !file.has_place() ? 0 : 2;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
+  EXPECT_EQ(code, 0);
+  EXPECT_TRUE(first_sights_file(directory.path(), "redlock://a").read().all().empty())
+      << "who could not write has seen what these notes do not tell";
 }
 
 /// Else the next program would take what comes after it for a process that follows a durable one.

@@ -103,6 +103,7 @@ sighting_file::sighting_file(const std::string& directory, std::string url, dura
       turn_limit_(turn_limit) {}
 
 sighting_file::sights sighting_file::read() const {
+  if (boot_id().empty()) return {};  // Whose clock the times are of cannot be told.
   const auto text = contents(path_);
   const auto expected = header(url_);
   if (!text.starts_with(expected)) return {};

@@ -2,6 +2,7 @@
 
 #include "io/file_lock.hpp"
 #include "io/random.hpp"
+#include "tests/own_mounts.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -151,6 +152,17 @@ TEST_F(sighting_file_test, damaged_or_suspicious_files_are_no_notes) {
   put(directory_ + "/elsewhere", good);
   std::filesystem::create_symlink(directory_ + "/elsewhere", file().path());
   EXPECT_TRUE(file().read().empty());
+}
+
+TEST_F(sighting_file_test, without_a_boot_id_there_are_no_notes) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  const int code = tests::under_boot_id("", [&] {
+    file().merge(seen);
+    return file().read().empty() ? 0 : 1;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(sighting_file_test, a_directory_that_cannot_be_made_is_no_error) {
