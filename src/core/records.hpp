@@ -21,10 +21,10 @@ struct version {
   friend bool operator==(const version&, const version&) = default;
 };
 
-/// Where a session's life lock is. Valid only on the host and boot that the owner names.
+/// Which file a session's life lock is: no other has the same, on no kernel. To be compared only.
 struct life_place {
-  std::uint64_t device{};
-  std::uint64_t inode{};  ///< Zero: the session has no life lock.
+  std::uint64_t device{};  ///< One number of its device, its birth and the kernel's boot.
+  std::uint64_t inode{};   ///< Zero: the session has no life lock.
   friend bool operator==(const life_place&, const life_place&) = default;
 };
 

@@ -1,5 +1,6 @@
 #include "io/life.hpp"
 
+#include "core/fnv1a.hpp"
 #include "io/files.hpp"
 #include "io/fork_mark.hpp"
 #include "io/process_identity.hpp"
@@ -38,17 +39,33 @@ struct flock whole_file(short type) {
   return lock;
 }
 
-core::life_place place_of(const struct stat& s) {
-  return {static_cast<std::uint64_t>(s.st_dev), static_cast<std::uint64_t>(s.st_ino)};
+// A lock is seen by its own kernel alone, where the inode of an open file is that of no other. A
+// copy of a whole disk has the same inodes on the same device, but its kernel is of another boot. A
+// copy of a file was born later, which counts where kernels were given one boot id (a container may
+// be). An empty place: nothing can be told, for there is no boot id.
+core::life_place place_of(const struct statx& s) {
+  const std::string boot = process_identity().boot_id;
+  if (boot.empty()) return {};
+  const bool knows_birth = (s.stx_mask & STATX_BTIME) != 0;
+  const std::int64_t parts[] = {s.stx_dev_major, s.stx_dev_minor,
+                                knows_birth ? s.stx_btime.tv_sec : 0,
+                                knows_birth ? s.stx_btime.tv_nsec : 0};
+  std::string text = boot;
+  for (const std::int64_t part : parts) text += " " + std::to_string(part);
+  return {core::fnv1a(text), s.stx_ino};
+}
+
+bool read_facts(int fd, struct statx& s) noexcept {
+  return ::statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS | STATX_BTIME, &s) == 0;
 }
 
 // Everything that can fail between creating the file and owning it; zero or errno.
-int lock_new_file(int fd, bool group_writable, struct stat& s) {
+int lock_new_file(int fd, bool group_writable, struct statx& s) {
   const mode_t mode = group_writable ? 0660 : 0600;
   if (::fchmod(fd, mode) != 0) return errno;  // Whatever the umask is.
   struct flock lock = whole_file(F_WRLCK);
   if (::fcntl(fd, F_OFD_SETLK, &lock) != 0) return errno;
-  return ::fstat(fd, &s) != 0 ? errno : 0;
+  return read_facts(fd, s) ? 0 : errno;
 }
 
 // A file is locked before it has its name, so that a named file that is free always means a dead
@@ -85,11 +102,11 @@ sight look_at(const std::string& path) noexcept {
   // are properties of open file description locks, not of POSIX record locks (fcntl(2)).
   const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return seen;
-  struct stat s {};
+  struct statx s {};
   struct flock lock = whole_file(F_WRLCK);
-  if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && ::fcntl(fd, F_OFD_GETLK, &lock) == 0) {
+  if (read_facts(fd, s) && S_ISREG(s.stx_mode) && ::fcntl(fd, F_OFD_GETLK, &lock) == 0) {
     seen.where = place_of(s);
-    seen.empty = s.st_size == 0;
+    seen.empty = s.stx_size == 0;
     seen.is = lock.l_type == F_UNLCK ? life::dead : life::alive;
   }
   ::close(fd);
@@ -127,7 +144,7 @@ result<life_lock> life_lock::hold(const std::string& directory, const session_id
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     const int fd = ::open(unnamed.c_str(), flags, 0600);
     if (fd < 0) return failure("create", made.path_, errno);
-    struct stat s {};
+    struct statx s {};
     code = lock_new_file(fd, group_writable, s);
     if (code == 0 && ::link(unnamed.c_str(), made.path_.c_str()) != 0) code = errno;
     ::unlink(unnamed.c_str());
@@ -198,7 +215,8 @@ std::vector<free_life> free_lives(const std::string& directory, std::size_t most
     }
     const sight seen = look_at(path);
     // Whoever finds a free one removes it, so it has to be a life lock and nothing else.
-    if (seen.empty && seen.is == life::dead) found.push_back({*id, seen.where});
+    if (seen.where.inode == 0 || !seen.empty) continue;
+    if (seen.is == life::dead) found.push_back({*id, seen.where});
   }
   return found;
 }

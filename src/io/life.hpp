@@ -17,8 +17,8 @@ namespace holdfast::io {
 /// A session's life lock: an open file description lock on `DIRECTORY/<session id>`.
 ///
 /// The kernel frees it when the last process that holds the description is gone: across fork, exec
-/// and setsid, whatever the pid namespace. Who can take it has proof of death. See fcntl(2),
-/// "Open file description locks".
+/// and setsid, whatever the pid namespace. Who can take it has proof of death, as long as it is the
+/// same file under the same kernel: place() tells. See fcntl(2), "Open file description locks".
 ///
 /// Thread safety: as a plain value.
 class life_lock {
@@ -35,6 +35,7 @@ class life_lock {
   ~life_lock();
 
   int descriptor() const noexcept { return fd_; }
+  /// Empty where the kernel's boot id cannot be read: nobody will be able to judge this life.
   core::life_place place() const noexcept { return place_; }
   /// Closes without removing the file: the record may still be there and must stay judgeable.
   void forget() noexcept;
@@ -48,7 +49,8 @@ class life_lock {
 
 /// Looks whether the life lock of `id` could be taken. `dead` is proof; `alive` means that some
 /// process holds it now; `unknown` when the file is missing, is another file than `place` says (a
-/// copy of it, say), or cannot be looked at. Takes nothing and changes nothing (F_OFD_GETLK).
+/// copy of it, say, or on another boot), or cannot be looked at. Takes nothing and changes nothing
+/// (F_OFD_GETLK).
 life probe_life(const std::string& directory, const session_id& id,
                 const core::life_place& place) noexcept;
 

@@ -1,5 +1,6 @@
 #include "io/life.hpp"
 
+#include "tests/own_mounts.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <fcntl.h>
@@ -202,6 +203,56 @@ TEST_F(life_lock_file, a_free_one_is_told_with_its_place_which_no_copy_has) {
   const auto own = free_lives(dir(), 10);
   ASSERT_EQ(names_in(own), std::vector{id_of(1)});
   EXPECT_EQ(own[0].where, place);
+}
+
+// As on a clone of a machine's disk, where it has the same device and the same inode.
+TEST_F(life_lock_file, is_unknown_on_another_boot) {
+  auto held = life_lock::hold(dir(), id_of(1));
+  ASSERT_TRUE(held);
+  held->forget();
+  ASSERT_EQ(probe_life(dir(), id_of(1), held->place()), life::dead);
+  const int code = tests::under_boot_id("another", [&] {
+    if (probe_life(dir(), id_of(1), held->place()) != life::unknown) return 1;
+    const auto found = free_lives(dir(), 10);
+    return found.size() == 1 && found[0].where != held->place() ? 0 : 2;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(life_lock_file, is_no_proof_without_a_boot_id) {
+  leave_dead(file(2));
+  const int code = tests::under_boot_id("", [&] {
+    auto held = life_lock::hold(dir(), id_of(1));
+    if (!held || held->place() != core::life_place{}) return 1;
+    held->forget();
+    if (probe_life(dir(), id_of(1), held->place()) != life::unknown) return 2;
+    return free_lives(dir(), 10).empty() ? 0 : 3;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(life_lock_file, is_unknown_when_its_inode_was_given_to_a_younger_file) {
+  const auto inode_of = [this](std::uint8_t n) {
+    struct stat s {};
+    return ::stat(file(n).c_str(), &s) == 0 ? s.st_ino : 0;
+  };
+  core::life_place gone;
+  std::uint64_t inode{};
+  {
+    auto held = life_lock::hold(dir(), id_of(1));
+    ASSERT_TRUE(held);
+    gone = held->place();
+    inode = inode_of(1);
+  }
+  for (int i = 0; i < 100 && inode_of(1) != inode; ++i) {
+    std::filesystem::remove(file(1));
+    ::usleep(5000);  // Files that are born within one tick of a kernel's clock are of one age.
+    leave_dead(file(1));
+  }
+  if (inode_of(1) != inode) GTEST_SKIP() << "NOT TESTED: the file system gives no inode twice";
+  EXPECT_EQ(probe_life(dir(), id_of(1), gone), life::unknown);
 }
 
 TEST_F(life_lock_file, is_not_a_file_with_something_in_it) {

@@ -3,6 +3,7 @@
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
 #include "io/files.hpp"
+#include "io/process_identity.hpp"
 
 #include <holdfast/lock_name.hpp>
 
@@ -48,6 +49,11 @@ result<void> make_private(const std::string& path) {
 }  // namespace
 
 result<std::string> life_directory_of(const std::string& store) {
+  if (boot_id().empty()) {
+    return error(errc::unavailable,
+                 "/proc/sys/kernel/random/boot_id cannot be read, without which a life lock could "
+                 "be a copy from another machine; mount /proc");
+  }
   const auto base = base_directory();
   if (!base) return base.error();
   if (auto made = make_private(*base); !made) return made.error();

@@ -1,5 +1,6 @@
 #include "io/run_directory.hpp"
 
+#include "tests/own_mounts.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -51,6 +52,21 @@ TEST_F(run_directory, one_without_an_absolute_path_is_refused_and_no_other_is_ta
   EXPECT_EQ(refused.error().code(), errc::invalid_argument);
   EXPECT_NE(refused.error().message().find("absolute path"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists("run"));
+}
+
+/// Whether it was refused for `code` with `word`: what a child that cannot expect anything ends
+/// with.
+int is_refused(errc code, const char* word) {
+  const auto refused = life_directory_of("redis://a");
+  if (refused || refused.error().code() != code) return 1;
+  return refused.error().message().find(word) != std::string::npos ? 0 : 2;
+}
+
+TEST_F(run_directory, there_is_none_without_a_boot_id) {
+  const int code =
+      tests::under_boot_id("", [] { return is_refused(errc::unavailable, "boot_id"); });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
+  EXPECT_EQ(code, 0);
 }
 
 }  // namespace

@@ -240,6 +240,23 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   a_copy_of_a_life_lock_is_no_proof
 }
 
+# Where a machine's disk was cloned, or a directory is shared by two kernels.
+@test "a life lock of another boot proves nothing, and without a boot id there is none" {
+  echo 11111111-2222-3333-4444-555555555555 >another
+  under() {
+    unshare --mount sh -c 'mount --bind "$0" /proc/sys/kernel/random/boot_id && exec "$@"' "$@"
+  }
+  under another true || skip "NOT TESTED: nothing can be mounted here"
+  hold_it
+  kill_all_marked
+  expect 75 under another timeout 60 "$HOLDFAST" run x --no-wait -- true
+  expect 75 under another timeout 60 "$HOLDFAST" break x
+  expect 75 under /dev/null timeout 60 "$HOLDFAST" run x --no-wait -- true
+  expect 0 holdfast run x --no-wait -- true
+  expect 0 under /dev/null timeout 60 "$HOLDFAST" doctor
+  says 'followed only after its ttl: /proc/sys/kernel/random/boot_id' 'earlier tries are not reused'
+}
+
 @test "a denied holder is stopped, and its lock is free after that" {
   deny_stops_the_holder 4s
   expect 0 holdfast run x -- true
