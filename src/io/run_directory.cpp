@@ -2,6 +2,7 @@
 
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
+#include "io/file_system.hpp"
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
 
@@ -34,11 +35,13 @@ result<std::string> base_directory() {
   return "/tmp/holdfast-" + std::to_string(::geteuid());
 }
 
-// Whoever may write there could make a living session look dead.
+// Whoever may write there could make a living session look dead. So would every file system on
+// which another kernel does not see its lock.
 result<void> make_private(const std::string& path) {
   if (auto made = make_directories(path, 0700); !made) return made;
   const auto directory = open_directory(path);
   if (!directory) return directory.error();
+  if (auto local = expect_local(directory->get(), path); !local) return local;
   const auto facts = facts_of(directory->get(), path);
   if (!facts) return facts.error();
   if (facts->owner == ::geteuid() && (facts->mode & 0022U) == 0) return {};

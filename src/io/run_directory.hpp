@@ -14,7 +14,7 @@ namespace holdfast::io {
 /// Processes that see another folder, or another name for the same store, cannot prove each other's
 /// death; then the ttl decides.
 /// Errors: `unavailable` when there is none that only this user may write to, or no boot id by
-/// which to tell this kernel's files;
+/// which to tell this kernel's files; `unsupported` on a file system that is not known to be local;
 /// `invalid_argument` where `$HOLDFAST_RUN_DIRECTORY` is no absolute path.
 result<std::string> life_directory_of(const std::string& store);
 

@@ -62,6 +62,17 @@ int is_refused(errc code, const char* word) {
   return refused.error().message().find(word) != std::string::npos ? 0 : 2;
 }
 
+TEST_F(run_directory, one_whose_locks_another_kernel_may_not_see_is_refused) {
+  std::filesystem::create_directory(base());
+  const auto foreign = [this] {
+    return ::mount("none", base().c_str(), "ramfs", 0, "mode=0700") == 0;
+  };
+  const int code =
+      tests::in_own_mounts(foreign, [] { return is_refused(errc::unsupported, "ramfs"); });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
+  EXPECT_EQ(code, 0);
+}
+
 TEST_F(run_directory, there_is_none_without_a_boot_id) {
   const int code =
       tests::under_boot_id("", [] { return is_refused(errc::unavailable, "boot_id"); });

@@ -257,6 +257,14 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   says 'followed only after its ttl: /proc/sys/kernel/random/boot_id' 'earlier tries are not reused'
 }
 
+@test "doctor tells a run directory that is not on a local file system" {
+  mkdir -m 700 run
+  foreign='mount -t ramfs none run && chmod 700 run'
+  unshare --mount sh -c "$foreign" || skip "NOT TESTED: nothing can be mounted here"
+  expect 0 unshare --mount sh -c "$foreign"' && exec "$@"' - timeout 60 "$HOLDFAST" doctor
+  says 'followed only after its ttl' "$PWD/run is on ramfs"
+}
+
 @test "a denied holder is stopped, and its lock is free after that" {
   deny_stops_the_holder 4s
   expect 0 holdfast run x -- true
