@@ -306,6 +306,7 @@ result<void> directory::lock_setup() {
                  opener_named_in(lock_.get()) + " has been opening " + where_.path +
                      " for more than 5 s; it may be stopped: continue or end it");
   }
+  setup_ = io::locked_byte(lock_.get(), setup_byte);
   // The kernel does not tell whose a lock of this kind is. Best effort: a disk may be full.
   const std::string note = note_of_opener();
   if (may_write(note.size())) {
@@ -359,13 +360,17 @@ result<void> directory::enter_boot() {
   if (fresh_) return discard_old_boot(stored->has_value());
   auto got = io::try_lock_byte(lock_.get(), open_byte, io::share::together);
   if (!got) return got.error();
-  if (*got) return {};
-  return error(errc::unavailable, where_.path + " is locked by somebody else; try again");
+  if (!*got) {
+    return error(errc::unavailable, where_.path + " is locked by somebody else; try again");
+  }
+  opened_ = io::locked_byte(lock_.get(), open_byte);
+  return {};
 }
 
 result<void> directory::discard_old_boot(bool was_named) {
   auto alone = io::try_lock_byte(lock_.get(), open_byte, io::share::alone);
   if (!alone) return alone.error();
+  if (*alone) opened_ = io::locked_byte(lock_.get(), open_byte);
   const std::string life_path = where_.at(file::life);
   const io::unique_fd life(
       ::openat(fd_.get(), file::life, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -419,13 +424,8 @@ result<void> directory::finish_setup() {
     auto shared = io::try_lock_byte(lock_.get(), open_byte, io::share::together);
     if (!shared) return shared.error();
   }
-  io::unlock_byte(lock_.get(), setup_byte);
+  setup_ = {};
   return {};
-}
-
-void directory::abandon() noexcept {
-  (void)fd_.release();
-  (void)lock_.release();
 }
 
 }  // namespace holdfast::engines::local

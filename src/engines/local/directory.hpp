@@ -43,7 +43,9 @@ inline constexpr const char* life = "life";      ///< Directory of life locks.
 ///
 /// Setup: everything between taking and releasing the setup lock is done by one process at a time.
 /// `boot` is removed before the first file of an earlier boot is touched and written after the last
-/// new one is complete, so a kill at any point makes the next opener start over.
+/// new one is complete, so a kill at any point makes the next opener start over. What it has locked
+/// is unlocked at its end, not only closed: a child that was forked meanwhile has the same
+/// description, and would keep every other opener out for as long as it lives.
 ///
 /// Thread safety: one owner.
 class directory {
@@ -78,8 +80,6 @@ class directory {
   const std::string& identity() const noexcept { return identity_; }
 
   int lock_file() const noexcept { return lock_.get(); }
-  /// Gives the descriptors up without closing them: for a forked child.
-  void abandon() noexcept;
 
  private:
   directory() = default;
@@ -104,6 +104,9 @@ class directory {
   io::place where_;
   io::file_facts facts_;
   io::unique_fd lock_;
+  // Unlocked from the last one up: whoever gets into setup next looks at the others.
+  io::locked_byte setup_;
+  io::locked_byte opened_;
   io::locked_byte only_copy_;
   std::string boot_;
   std::string identity_;
