@@ -56,7 +56,8 @@ std::string damage_text(const std::string& path, const std::string& why) {
   return path + " is damaged: " + why + how_to_begin_anew(path);
 }
 
-result<database> database::open(int fd, std::string path, std::size_t size) {
+result<database::environment_ptr> database::opened(int fd, const std::string& path,
+                                                   std::size_t size) {
   auto facts = io::facts_of(fd, path);
   if (!facts) return facts.error();
   if (facts->size != 0) {
@@ -67,22 +68,37 @@ result<database> database::open(int fd, std::string path, std::size_t size) {
   MDB_env* env = nullptr;
   int rc = ::mdb_env_create(&env);
   if (rc != 0) return io::file_failure("open", path, rc);
-  database made(env, std::move(path));
+  environment_ptr made(env);
   // By its descriptor: nobody can put another file in its place between the check and the use.
   const std::string name = "/proc/self/fd/" + std::to_string(fd);
   rc = ::mdb_env_set_mapsize(env, size);
   constexpr unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD | MDB_NOMEMINIT;
   if (rc == 0) rc = ::mdb_env_open(env, name.c_str(), flags, 0600);
-  if (is_damage(rc)) return damage(made.path_, ::mdb_strerror(rc));
+  if (is_damage(rc)) return damage(path, ::mdb_strerror(rc));
   if (rc != 0) {
     const std::string need =
         "; it needs " + std::to_string(size >> 20U) + " MiB of address space (ulimit -v)";
     const std::string cause = rc == ENOMEM ? need : "";
-    return error(errc::unavailable,
-                 "cannot open " + made.path_ + ": " + ::mdb_strerror(rc) + cause);
+    return error(errc::unavailable, "cannot open " + path + ": " + ::mdb_strerror(rc) + cause);
   }
-  if (rc = prepare_table(env); rc != 0) return damage(made.path_, ::mdb_strerror(rc));
+  if (rc = prepare_table(env); rc != 0) return damage(path, ::mdb_strerror(rc));
   return made;
+}
+
+result<database> database::open(io::unique_fd file, std::string path, std::size_t size) {
+  auto env = opened(file.get(), path, size);
+  if (!env) return env.error();
+  return database(std::move(*env), std::move(file), std::move(path), size);
+}
+
+result<void> database::open_again() {
+  // Before the old one is closed: without it there would be nothing to ask when this fails.
+  auto env = opened(file_.get(), path_, size_);
+  if (!env) return env.error();
+  env_ = std::move(*env);
+  counted_in_ = 0;
+  counted_ = 0;
+  return {};
 }
 
 database::usage database::used() const {
@@ -133,15 +149,23 @@ bool database::has_room(std::uint64_t transaction) const {
 }
 
 bool database::is_removed() const {
-  int fd = -1;
-  if (::mdb_env_get_fd(env_.get(), &fd) != 0) return false;
   struct stat s {};
-  return ::fstat(fd, &s) == 0 && s.st_nlink == 0;
+  return ::fstat(file_.get(), &s) == 0 && s.st_nlink == 0;
 }
 
-transaction::transaction(const database& db, kind what) : db_(db) {
+transaction::transaction(database& db, kind what) : db_(db) {
   const unsigned flags = what == kind::read ? MDB_RDONLY : 0;
-  if (!check(::mdb_txn_begin(db_.environment(), nullptr, flags, &txn_), "begin with")) {
+  int rc = ::mdb_txn_begin(db.environment(), nullptr, flags, &txn_);
+  result<void> again;
+  if (rc == MDB_PANIC) {
+    again = db.open_again();
+    if (again) rc = ::mdb_txn_begin(db.environment(), nullptr, flags, &txn_);
+  }
+  if (!again) {
+    const bool damaged = again.error() == errc::damaged;
+    fail(damaged ? core::status::damaged : core::status::unavailable,
+         "after a write that failed, " + again.error().message());
+  } else if (!check(rc, "begin with")) {
     txn_ = nullptr;
   }
 }

@@ -2,6 +2,7 @@
 
 #include "core/engine.hpp"
 #include "engines/local/bytes.hpp"
+#include "io/unique_fd.hpp"
 
 #include <holdfast/error.hpp>
 
@@ -39,7 +40,10 @@ class database {
  public:
   /// Opens, or fills an empty file. `damaged` when LMDB could not read it safely.
   /// `size`: the most that it may grow to.
-  static result<database> open(int fd, std::string path, std::size_t size);
+  static result<database> open(io::unique_fd file, std::string path, std::size_t size);
+  /// Opens it anew as the file has it: what LMDB wants after a write of its head page has failed.
+  /// Whatever was committed is in the file. Not inside a transaction; an error leaves it as it was.
+  result<void> open_again();
 
   struct usage {
     std::uint64_t used{};
@@ -52,22 +56,26 @@ class database {
   /// what changes and deletes: LMDB needs new pages for that too, and without them a full store
   /// could not be emptied.
   bool has_room(std::uint64_t transaction) const;
-  /// True when its file was removed: whoever opens the store from now on has another one.
+  /// True when its file was removed: whoever opens the store from now on has another one. From any
+  /// thread, without the gate.
   bool is_removed() const;
   MDB_env* environment() const noexcept { return env_.get(); }
   const std::string& path() const noexcept { return path_; }
-  /// Gives it up without touching it: for a forked child.
-  void abandon() noexcept { (void)env_.release(); }
 
  private:
   struct closer {
     void operator()(MDB_env* env) const noexcept { ::mdb_env_close(env); }
   };
-  database(MDB_env* env, std::string path) : env_(env), path_(std::move(path)) {}
+  using environment_ptr = std::unique_ptr<MDB_env, closer>;
+  database(environment_ptr env, io::unique_fd file, std::string path, std::size_t size)
+      : env_(std::move(env)), file_(std::move(file)), path_(std::move(path)), size_(size) {}
+  static result<environment_ptr> opened(int fd, const std::string& path, std::size_t size);
   std::uint64_t free_pages() const;
 
-  std::unique_ptr<MDB_env, closer> env_;
+  environment_ptr env_;
+  io::unique_fd file_;
   std::string path_;
+  std::size_t size_;
   // Counting reads the whole list of free pages, so it is not done in every write.
   mutable std::uint64_t counted_in_{};
   mutable std::uint64_t counted_{};
@@ -78,7 +86,7 @@ class transaction {
  public:
   enum class kind : std::uint8_t { read, write };
 
-  transaction(const database& db, kind what);
+  transaction(database& db, kind what);
   transaction(const transaction&) = delete;
   transaction& operator=(const transaction&) = delete;
   ~transaction();

@@ -96,7 +96,7 @@ result<std::uint64_t> first_base(const token_floor& floor) {
   return std::min(now, token_max.value / 2);
 }
 
-result<std::uint64_t> read_base(const directory& d, const database& db, const token_floor& floor) {
+result<std::uint64_t> read_base(const directory& d, database& db, const token_floor& floor) {
   const key base_key = own_key("base");
   if (d.fresh()) {
     auto base = first_base(floor);
@@ -123,7 +123,7 @@ result<database> open_data(const directory& d, std::size_t most) {
   if (!d.fresh() && facts->size == 0) {
     return not_as_left(d, file::data, "is missing or empty, but belongs to this boot");
   }
-  return database::open(file->get(), path, most);
+  return database::open(std::move(*file), path, most);
 }
 
 }  // namespace

@@ -1,0 +1,75 @@
+#include "engines/local/engine.hpp"
+#include "engines/local/store_fixture.hpp"
+
+#include <sys/syscall.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+
+namespace {
+
+std::atomic<int> head_writes_to_fail{0};
+
+// LMDB's two head pages are the first of the file, and are written in one piece.
+bool is_head(int fd, off_t at) {
+  if (at >= 2 * ::getpagesize()) return false;
+  std::array<char, 4096> path{};
+  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
+  return size > 0 &&
+         std::string_view(path.data(), static_cast<std::size_t>(size)).ends_with("/data.mdb");
+}
+
+}  // namespace
+
+// A disk cannot be made to refuse one page only. LMDB finds this one before the C library's.
+extern "C" [[gnu::visibility("default")]] ssize_t own_pwrite(int fd, const void* from,
+                                                             std::size_t size,
+                                                             off_t at) __asm__("pwrite");
+extern "C" ssize_t own_pwrite(int fd, const void* from, std::size_t size, off_t at) {
+  if (head_writes_to_fail > 0 && is_head(fd, at)) {
+    --head_writes_to_fail;
+    errno = ENOSPC;
+    return -1;
+  }
+  return ::syscall(SYS_pwrite64, fd, from, size, at);
+}
+
+namespace holdfast::engines::local {
+namespace {
+
+class local_database : public store_test {};
+
+TEST_F(local_database, a_failed_write_of_its_head_page_costs_that_write_alone) {
+  const auto o = open();
+  caller c(o.engine, 1);
+  ASSERT_EQ(c.open().what, core::status::ok);
+  const auto held = c.enqueue("a");
+  ASSERT_EQ(held.what, core::status::ok);
+  for (int i = 0; i < 3; ++i) {
+    head_writes_to_fail = 1;
+    const auto refused = c.enqueue("b");
+    EXPECT_EQ(head_writes_to_fail.exchange(0), 0) << "LMDB's write was not seen";
+    EXPECT_EQ(refused.what, core::status::unavailable);
+    EXPECT_NE(refused.text.find("free space on its disk"), std::string::npos) << refused.text;
+
+    EXPECT_EQ(c.confirm("a", held.mine).what, core::status::ok);
+    const auto beat = c.beat();
+    EXPECT_EQ(beat.what, core::status::ok) << beat.text;
+    const auto next = c.enqueue("b");
+    EXPECT_EQ(next.what, core::status::ok) << next.text;
+    EXPECT_GT(next.mine, held.mine);
+    EXPECT_EQ(c.leave("b", next.mine).what, core::status::ok);
+  }
+  EXPECT_EQ(in_child([&] {
+              const auto other = open_at(path());
+              return other && caller(other->engine, 2).enqueue("a").what == core::status::gone ? 0
+                                                                                               : 1;
+            }),
+            0)
+      << "others read the same file";
+}
+
+}  // namespace
+}  // namespace holdfast::engines::local
