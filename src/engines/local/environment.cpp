@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <new>
+#include <set>
 #include <utility>
 
 namespace holdfast::engines::local {
@@ -21,17 +22,80 @@ namespace {
 using file_id = std::pair<std::uint64_t, std::uint64_t>;
 
 // The open stores of this process. A store stays listed until its files are really closed: closing
-// a second descriptor of `slots` would free the slot of whoever opened it meanwhile.
+// a second descriptor of `slots` would free the slot of whoever opened it meanwhile. One that is
+// being opened is listed by its id alone: whoever closes another store needs the mutex, and must
+// not wait until a process that stands still lets this one in.
 struct registry {
   std::mutex mutex;
-  std::condition_variable closed;
+  std::condition_variable changed;
   std::map<file_id, std::weak_ptr<environment>> open;
+  std::set<file_id> opening;
 };
 
 constinit io::per_process<registry> stores;
 constinit std::atomic<environment*> inherited{nullptr};
 
+// The right to open one store in this process, given back at the end.
+class opening_turn {
+ public:
+  enum class state : std::uint8_t { mine, open, look_again };
+
+  // Takes it, or waits for who has it or closes the store: then the path may lead elsewhere.
+  opening_turn(registry& all, const file_id& id) : all_(all), id_(id) {
+    std::unique_lock lock(all_.mutex);
+    const auto at = all_.open.find(id_);
+    if (at != all_.open.end()) there_ = at->second.lock();
+    if (there_) {
+      state_ = state::open;
+    } else if (at != all_.open.end() || all_.opening.contains(id_)) {
+      all_.changed.wait(lock);
+    } else {
+      all_.opening.insert(id_);
+      state_ = state::mine;
+    }
+  }
+  opening_turn(const opening_turn&) = delete;
+  opening_turn& operator=(const opening_turn&) = delete;
+  ~opening_turn() {
+    if (state_ != state::mine) return;
+    const std::lock_guard lock(all_.mutex);
+    all_.opening.erase(id_);
+    all_.changed.notify_all();
+  }
+
+  state now() const noexcept { return state_; }
+  const std::shared_ptr<environment>& there() const noexcept { return there_; }
+  // The path led to another store than it did before, or to none; false when that one is taken.
+  bool move_to(const file_id& id) {
+    if (id == id_) return true;
+    const std::lock_guard lock(all_.mutex);
+    if (all_.open.contains(id) || !all_.opening.insert(id).second) return false;
+    all_.opening.erase(std::exchange(id_, id));
+    all_.changed.notify_all();
+    return true;
+  }
+  void publish(const std::shared_ptr<environment>& made) {
+    const std::lock_guard lock(all_.mutex);
+    all_.open[id_] = made;
+  }
+
+ private:
+  registry& all_;
+  file_id id_;
+  state state_{state::look_again};
+  std::shared_ptr<environment> there_;
+};
+
 file_id id_of(const directory& d) { return {d.facts().device, d.facts().inode}; }
+
+// All zero where nothing is that can be opened.
+result<file_id> id_at(const std::string& path) {
+  const auto fd = io::open_directory(path);
+  if (!fd) return file_id{};
+  const auto facts = io::facts_of(fd->get(), path);
+  if (!facts) return facts.error();
+  return file_id{facts->device, facts->inode};
+}
 
 error not_as_left(const directory& d, const char* name, const char* what) {
   const std::string path = d.where().at(name);
@@ -139,10 +203,10 @@ struct environment::parts {
 };
 
 result<environment::parts> environment::build(
-    const request& asked, const std::function<bool(const directory&)>& is_open) {
+    const request& asked, const std::function<bool(const directory&)>& may_go_on) {
   auto place = directory::open(asked);
   if (!place) return place.error();
-  if (is_open(*place)) {
+  if (!may_go_on(*place)) {
     return error(errc::unavailable, asked.path + " was moved while it was being opened");
   }
   if (auto alone = place->keep_other_copies_out(); !alone) return alone.error();
@@ -189,30 +253,29 @@ environment::~environment() = default;
 
 result<std::shared_ptr<environment>> environment::open(const request& asked) {
   registry& all = stores.get();
-  std::unique_lock lock(all.mutex);
-  // The directory may be there and open already; its identity tells, whatever the path.
   for (;;) {
-    file_id id{};
-    if (auto fd = io::open_directory(asked.path)) {
-      auto facts = io::facts_of(fd->get(), asked.path);
-      if (!facts) return facts.error();
-      id = {facts->device, facts->inode};
-    }
-    const auto at = all.open.find(id);
-    if (at == all.open.end()) break;
-    if (auto there = at->second.lock()) {
+    // The directory may be there and open already; its identity tells, whatever the path.
+    const auto id = id_at(asked.path);
+    if (!id) return id.error();
+    opening_turn turn(all, *id);
+    if (turn.now() == opening_turn::state::look_again) continue;
+    if (const auto& there = turn.there()) {
       if (there->directory_.group() == asked.group) return there;
       return error(errc::invalid_argument, asked.path +
                                                " is open in this process with another "
                                                "?group=; use the same for all");
     }
-    all.closed.wait(lock);
+    bool is_taken = false;
+    auto built = build(asked, [&](const directory& d) {
+      is_taken = !turn.move_to(id_of(d));
+      return !is_taken;
+    });
+    if (is_taken) continue;
+    if (!built) return built.error();
+    std::shared_ptr<environment> made(new environment(std::move(*built)), destroy);
+    turn.publish(made);
+    return made;
   }
-  auto built = build(asked, [&](const directory& d) { return all.open.contains(id_of(d)); });
-  if (!built) return built.error();
-  std::shared_ptr<environment> made(new environment(std::move(*built)), destroy);
-  all.open[id_of(made->directory_)] = made;
-  return made;
 }
 
 void environment::destroy(environment* dead) noexcept {
@@ -223,13 +286,13 @@ void environment::destroy(environment* dead) noexcept {
     }
     return;
   }
-  dead->watches_->stop();  // Before the mutex: a notify under way may open a store.
+  dead->watches_->stop();
   registry& all = stores.get();
-  const std::lock_guard lock(all.mutex);
   const file_id id = id_of(dead->directory_);
   delete dead;
+  const std::lock_guard lock(all.mutex);
   all.open.erase(id);
-  all.closed.notify_all();
+  all.changed.notify_all();
 }
 
 bool environment::is_inherited() const noexcept { return generation_ != io::process_generation(); }

@@ -67,7 +67,7 @@ class environment : public std::enable_shared_from_this<environment> {
   struct parts;
   explicit environment(parts&& all);
   static result<parts> build(const request& asked,
-                             const std::function<bool(const directory&)>& is_open);
+                             const std::function<bool(const directory&)>& may_go_on);
   static void destroy(environment* dead) noexcept;
   failure enter();
   failure stuck_behind(const io::process_mutex::owner& who) const;
