@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -159,6 +160,22 @@ result<std::optional<unique_fd>> open_plain(const place& where, const char* name
   return std::optional<unique_fd>(std::move(fd));
 }
 
+constexpr mode_t mode_at_first = 0600;
+
+result<void> set_mode(int fd, mode_t mode, const std::string& path) {
+  if (::fchmod(fd, mode) != 0) return file_failure("set the mode of", path, errno);
+  return {};
+}
+
+result<void> complete_mode(int fd, mode_t mode, const std::string& path) {
+  const auto facts = facts_of(fd, path);
+  if (!facts) return facts.error();
+  // Any other mode is what somebody wants it to be.
+  const bool is_unfinished = facts->mode == mode_at_first && mode != mode_at_first;
+  if (!is_unfinished || facts->owner != ::geteuid()) return {};
+  return set_mode(fd, mode, path);
+}
+
 }  // namespace
 
 result<std::optional<unique_fd>> open_existing(const place& where, const char* name) {
@@ -169,13 +186,16 @@ result<unique_fd> open_or_create(const place& where, const char* name, mode_t mo
   for (int attempt = 0; attempt < 8; ++attempt) {
     auto there = open_existing(where, name);
     if (!there) return there.error();
-    if (*there) return std::move(**there);
-    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-    unique_fd fd(::openat(where.directory, name, flags, 0600));
-    if (fd) {
-      if (::fchmod(fd.get(), mode) != 0) {
-        return file_failure("set the mode of", where.at(name), errno);
+    if (*there) {
+      if (auto done = complete_mode((*there)->get(), mode, where.at(name)); !done) {
+        return done.error();
       }
+      return std::move(**there);
+    }
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    unique_fd fd(::openat(where.directory, name, flags, mode_at_first));
+    if (fd) {
+      if (auto done = set_mode(fd.get(), mode, where.at(name)); !done) return done.error();
       return fd;
     }
     const int code = errno;

@@ -65,7 +65,9 @@ struct place {
 /// An existing regular file for reading and writing; nothing when there is none. Another kind of
 /// file, or a link, is refused.
 result<std::optional<unique_fd>> open_existing(const place& where, const char* name);
-/// Opens or creates; a created one has exactly `mode`, whatever the umask.
+/// Opens or creates; a created one has exactly `mode`, whatever the umask. So has one of ours that
+/// was left as it is made at first, with 0600: its maker was killed before it could give it to
+/// others.
 result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode);
 
 /// A small text file, which need not be writable; nothing when there is none. More than `limit`

@@ -79,6 +79,18 @@ TEST_F(careful_files, a_created_file_has_its_mode_whatever_the_umask) {
   EXPECT_TRUE(facts->regular);
 }
 
+TEST_F(careful_files, a_file_whose_maker_was_killed_before_it_had_its_mode_gets_it) {
+  const auto mode_after = [this](mode_t mode) {
+    auto file = open_or_create(where(), "f", mode);
+    return file ? facts_of(file->get(), "f")->mode : 0;
+  };
+  EXPECT_EQ(mode_after(0600), 0600U);
+  EXPECT_EQ(mode_after(0660), 0660U);
+  EXPECT_EQ(mode_after(0600), 0660U) << "nobody loses what was given";
+  ASSERT_EQ(::chmod(at("f").c_str(), 0640), 0);
+  EXPECT_EQ(mode_after(0660), 0640U) << "somebody wants it to be so";
+}
+
 TEST_F(careful_files, byte_locks_exclude_between_descriptions_and_time_out) {
   auto a = open_or_create(where(), "l", 0600);
   auto b = open_or_create(where(), "l", 0600);

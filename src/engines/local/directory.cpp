@@ -47,18 +47,42 @@ std::string octal(mode_t mode) {
   return text;
 }
 
-// mkdir for us alone or for the group; one that is there is left as it is.
-result<void> create(const std::string& path, std::optional<gid_t> group) {
-  struct stat s {};
-  if (::lstat(path.c_str(), &s) == 0) return {};
-  if (auto made = io::make_directories(path, 0700); !made || !group) return made;
-  auto fd = io::open_directory(path);
+result<void> give_to(gid_t group, const std::string& draft, const std::string& path) {
+  auto fd = io::open_directory(draft);
   if (!fd) return fd.error();
-  if (::fchown(fd->get(), static_cast<uid_t>(-1), *group) != 0) {
+  if (::fchown(fd->get(), static_cast<uid_t>(-1), group) != 0) {
     return io::file_failure("give to its group", path, errno, "you must be in that group");
   }
   if (::fchmod(fd->get(), 02770) != 0) return io::file_failure("set the mode of", path, errno);
   return {};
+}
+
+// Its name is given last: nobody finds it before it is the group's, also when this is killed.
+result<void> create_for(gid_t group, const std::string& path) {
+  const std::string parent = path.substr(0, path.rfind('/'));
+  const auto parents = parent.empty() ? result<void>() : io::make_directories(parent, 0755);
+  std::string draft = parent + "/.holdfast-XXXXXX";
+  if (::mkdtemp(draft.data()) == nullptr) {
+    const int code = errno;
+    if (!parents) return parents;
+    return io::file_failure("create the directory", path, code,
+                            "create it, or choose a path where you may write");
+  }
+  auto done = give_to(group, draft, path);
+  if (done && ::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
+    // Where the kernel cannot do it the store is refused for its file system a moment later.
+    const int code = errno == EINVAL && ::rename(draft.c_str(), path.c_str()) == 0 ? 0 : errno;
+    if (code != 0 && code != EEXIST) done = io::file_failure("create the directory", path, code);
+  }
+  (void)::rmdir(draft.c_str());
+  return done;
+}
+
+// mkdir for us alone or for the group; one that is there is left as it is.
+result<void> create(const std::string& path, std::optional<gid_t> group) {
+  struct stat s {};
+  if (::lstat(path.c_str(), &s) == 0) return {};
+  return group ? create_for(*group, path) : io::make_directories(path, 0700);
 }
 
 std::string without_trailing_slashes(std::string path) {
@@ -404,16 +428,21 @@ result<void> directory::discard_old_boot(bool was_named) {
 }
 
 result<void> directory::make_life_directory() {
-  if (::mkdirat(fd_.get(), file::life, 0700) != 0) {
-    if (errno != EEXIST) {
-      return io::file_failure("create the directory", where_.at(file::life), errno);
-    }
-    auto there = io::open_directory(where_.at(file::life));
-    return there ? result<void>() : result<void>(there.error());
-  }
+  const std::string path = where_.at(file::life);
   const mode_t mode = grouped() ? 02770 : 0700;
+  if (::mkdirat(fd_.get(), file::life, 0700) != 0) {
+    if (errno != EEXIST) return io::file_failure("create the directory", path, errno);
+    auto there = io::open_directory(path);
+    if (!there) return there.error();
+    const auto facts = io::facts_of(there->get(), path);
+    if (!facts) return facts.error();
+    // Whoever made it may have been killed before it was the group's. Any other mode is what
+    // somebody wants it to be.
+    const bool is_unfinished = grouped() && (facts->mode & 0777U) == 0700;
+    if (!is_unfinished || facts->owner != ::geteuid()) return {};
+  }
   if (::fchmodat(fd_.get(), file::life, mode, 0) != 0) {
-    return io::file_failure("set the mode of", where_.at(file::life), errno);
+    return io::file_failure("set the mode of", path, errno);
   }
   return {};
 }

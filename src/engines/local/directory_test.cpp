@@ -2,9 +2,14 @@
 
 #include "engines/local/store_fixture.hpp"
 
+#include <grp.h>
+#include <sys/inotify.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
+#include <array>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <optional>
 
@@ -39,6 +44,14 @@ class local_directory : public store_test {
     if (!half) ADD_FAILURE() << half.error().message();
     return half ? std::optional(std::move(*half)) : std::nullopt;
   }
+  static std::string own_group() {
+    const group* own = ::getgrgid(::getegid());
+    return own == nullptr ? "" : own->gr_name;
+  }
+  mode_t mode_of(const std::string& name) const {
+    struct stat s {};
+    return ::stat(file(name).c_str(), &s) == 0 ? s.st_mode & 07777U : 0;
+  }
 };
 
 TEST_F(local_directory, an_open_that_failed_leaves_no_lock_with_a_forked_child) {
@@ -60,6 +73,38 @@ TEST_F(local_directory, a_store_that_is_closed_is_not_in_use_by_a_forked_child) 
   fs::remove(file("boot"));
   const auto o = open_at(path());
   ASSERT_TRUE(o) << o.error().message();
+}
+
+TEST_F(local_directory, what_was_made_for_a_group_by_one_who_was_killed_becomes_the_groups) {
+  { ASSERT_TRUE(open_at(path(), "group=" + own_group())); }
+  // A kill between a file's making and its mode; `boot` is written when all of them are complete.
+  fs::remove(file("boot"));
+  const std::array files{"lock", "slots", "floor", "shared", "data.mdb"};
+  for (const char* name : files) ASSERT_EQ(::chmod(file(name).c_str(), 0600), 0) << name;
+  ASSERT_EQ(::chmod(file("life").c_str(), 0700), 0);
+  { ASSERT_TRUE(open_at(path(), "group=" + own_group())); }
+  for (const char* name : files) EXPECT_EQ(mode_of(name), 0660U) << name;
+  EXPECT_EQ(mode_of("life"), 02770U);
+}
+
+TEST_F(local_directory, a_groups_folder_has_its_name_only_when_it_is_the_groups) {
+  const io::unique_fd seen(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ASSERT_GE(::inotify_add_watch(seen.get(), root().c_str(), IN_CREATE | IN_MOVED_TO), 0);
+  ASSERT_TRUE(open_at(path(), "group=" + own_group()));
+  alignas(inotify_event) std::array<char, 4096> all{};
+  const ssize_t size = ::read(seen.get(), all.data(), all.size());
+  ASSERT_GT(size, 0);
+  std::string how;
+  for (std::size_t at = 0; at < static_cast<std::size_t>(size);) {
+    inotify_event one{};
+    std::memcpy(&one, all.data() + at, sizeof one);
+    const std::string name(all.data() + at + sizeof one);
+    if (name == "store") how += (one.mask & IN_MOVED_TO) != 0 ? "moved" : "made";
+    at += sizeof one + one.len;
+  }
+  EXPECT_EQ(how, "moved");
+  EXPECT_EQ(mode_of(""), 02770U);
+  EXPECT_EQ(std::distance(fs::directory_iterator(root()), {}), 1) << "nothing is left beside it";
 }
 
 }  // namespace

@@ -123,18 +123,20 @@ result<shared_state*> enter_shared(const directory& d, const io::shared_memory& 
   return not_as_left(d, file::shared, "is not of a holdfast store");
 }
 
-result<io::process_slot> take_slot(const directory& d, shared_state& state) {
-  // Opened once: closing a second descriptor would free the slot.
+result<io::unique_fd> open_slots(const directory& d) {
+  if (d.fresh()) return io::open_or_create(d.where(), file::slots, d.file_mode());
   auto file = io::open_existing(d.where(), file::slots);
   if (!file) return file.error();
-  if (!*file) {
-    // In a new file every slot is free, also those that running processes go by.
-    if (!d.fresh()) return not_as_left(d, file::slots, "is missing");
-    auto made = io::open_or_create(d.where(), file::slots, d.file_mode());
-    if (!made) return made.error();
-    *file = std::move(*made);
-  }
-  auto slot = io::process_slot::take(std::move(**file));
+  // In a new file every slot is free, also those that running processes go by.
+  if (!*file) return not_as_left(d, file::slots, "is missing");
+  return std::move(**file);
+}
+
+result<io::process_slot> take_slot(const directory& d, shared_state& state) {
+  // Opened once: closing a second descriptor would free the slot.
+  auto file = open_slots(d);
+  if (!file) return file.error();
+  auto slot = io::process_slot::take(std::move(*file));
   if (!slot) return slot.error();
   state.wake[slot->number()].asleep.store(0);
   std::uint32_t used = state.slots_used.load();
