@@ -153,19 +153,22 @@ std::vector<std::byte> encode_number(std::uint64_t value) {
 }
 
 // Where tokens of these data begin: above everything that was ever given.
-result<std::uint64_t> first_base(const token_floor& floor) {
-  auto ceiling = floor.ceiling();
-  if (!ceiling || *ceiling != 0) return ceiling;
+result<std::uint64_t> first_base(const token_floor& floor, shared_state& shared) {
+  auto ceiling = floor.synced_ceiling();
+  if (!ceiling) return ceiling;
+  shared.synced_ceiling.store(*ceiling);
+  if (*ceiling != 0) return ceiling;
   // New or lost. The clock's microseconds are above all earlier tokens unless the store gave more
   // than a million a second for its whole life.
   const auto now = static_cast<std::uint64_t>(io::wall_now().time_since_epoch().count());
   return std::min(now, token_max.value / 2);
 }
 
-result<std::uint64_t> read_base(const directory& d, database& db, const token_floor& floor) {
+result<std::uint64_t> read_base(const directory& d, database& db, const token_floor& floor,
+                                shared_state& shared) {
   const key base_key = own_key("base");
   if (d.fresh()) {
-    auto base = first_base(floor);
+    auto base = first_base(floor, shared);
     if (!base) return base;
     transaction txn(db, transaction::kind::write);
     txn.put(base_key.view(), encode_number(*base));
@@ -232,7 +235,7 @@ result<environment::parts> environment::build(
   auto data = open_data(all.place, asked.data_bytes);
   if (!data) return data.error();
   all.data = std::move(*data);
-  auto base = read_base(all.place, *all.data, all.floor);
+  auto base = read_base(all.place, *all.data, all.floor, *all.state);
   if (!base) return base.error();
   all.base = *base;
   if (auto done = all.place.finish_setup(); !done) return done.error();
@@ -319,9 +322,10 @@ failure environment::stuck_behind(const io::process_mutex::owner& who) const {
 
 std::uint64_t environment::next_token(transaction& txn) {
   const std::uint64_t next = base_ + txn.number();
-  if (next <= state_->synced_ceiling.load(std::memory_order_relaxed)) return next;
+  const std::uint64_t synced = state_->synced_ceiling.load(std::memory_order_relaxed);
+  if (next <= synced) return next;
   // Not the file's own word: its writer may have been killed before it was synced.
-  auto raised = floor_.raise(next);
+  auto raised = floor_.raise(next, synced);
   if (!raised) {
     txn.fail(core::status::unavailable,
              "cannot give a token: " + raised.error().message() + ". Nothing was changed");

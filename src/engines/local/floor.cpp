@@ -65,6 +65,14 @@ struct token_floor::slots {
     if (both[0].valid != both[1].valid) return both[0].valid ? 0 : 1;
     return both[0].number >= both[1].number ? 0 : 1;
   }
+  // The one that has to stay: what is above `synced` may never have reached the disk, because its
+  // writer was killed or the sync failed, and only this process's kernel believes in it.
+  std::size_t lasting(std::uint64_t synced) const {
+    const std::size_t last = newest();
+    const slot& other = both[1 - last];
+    const bool is_older = both[last].ceiling > synced && other.valid && other.ceiling == synced;
+    return is_older ? 1 - last : last;
+  }
   std::uint64_t ceiling() const {
     std::uint64_t highest = 0;
     for (const slot& s : both) {
@@ -99,17 +107,22 @@ result<std::uint64_t> token_floor::ceiling() const {
   return now->ceiling();
 }
 
-result<std::uint64_t> token_floor::raise(std::uint64_t needed) {
+result<std::uint64_t> token_floor::synced_ceiling() const {
+  if (auto done = io::sync_data(file_.get(), path_); !done) return done.error();
+  return ceiling();
+}
+
+result<std::uint64_t> token_floor::raise(std::uint64_t needed, std::uint64_t synced) {
   auto now = read();
   if (!now) return now.error();
-  const std::size_t newest = now->newest();
+  const std::size_t kept = now->lasting(synced);
   const std::uint64_t from = std::max(needed, now->ceiling());
   const std::uint64_t to = std::min(from + block, token_max.value);
   if (to < needed || to == from) {
     return error(errc::unavailable, "the tokens of " + path_ + " are used up");
   }
-  const slot next{now->both[newest].number + 1, to, true};
-  if (auto done = io::write_at(file_.get(), encode(next), (1 - newest) * slot_distance, path_);
+  const slot next{now->both[now->newest()].number + 1, to, true};
+  if (auto done = io::write_at(file_.get(), encode(next), (1 - kept) * slot_distance, path_);
       !done) {
     return done.error();
   }

@@ -13,8 +13,9 @@ namespace holdfast::engines::local {
 /// has to survive a power loss.
 ///
 /// Two slots in sectors of their own, each {magic, number, ceiling, checksum}; the higher valid
-/// ceiling counts, and the other slot is the next to be written, so that a torn write leaves the
-/// earlier ceiling. Raised in blocks, and synced before the first token of a block is given.
+/// ceiling counts. The slot that is known to be on the disk is never the next to be written, so
+/// that a torn write leaves its ceiling. Raised in blocks, and synced before the first token of a
+/// block is given.
 ///
 /// Thread safety: none; used under the store's gate.
 class token_floor {
@@ -26,9 +27,11 @@ class token_floor {
 
   /// The surviving ceiling; zero when the file is new, lost or corrupt.
   result<std::uint64_t> ceiling() const;
-  /// Raises the ceiling to cover `needed` and syncs it; the new ceiling. `unavailable` leaves the
-  /// old one valid.
-  result<std::uint64_t> raise(std::uint64_t needed);
+  /// The same, and it is on the disk: to be asked before the first raise of a boot.
+  result<std::uint64_t> synced_ceiling() const;
+  /// Raises the ceiling to cover `needed` and syncs it; the new ceiling. `synced`: the one that is
+  /// known to be on the disk, which stays valid whatever fails.
+  result<std::uint64_t> raise(std::uint64_t needed, std::uint64_t synced);
 
  private:
   struct slots;
