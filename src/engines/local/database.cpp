@@ -56,6 +56,10 @@ std::string damage_text(const std::string& path, const std::string& why) {
   return path + " is damaged: " + why + how_to_begin_anew(path);
 }
 
+std::string unreadable_text(const std::string& path, const char* what) {
+  return damage_text(path, std::string("it has ") + what + " that cannot be read");
+}
+
 result<database::environment_ptr> database::opened(int fd, const std::string& path,
                                                    std::size_t size) {
   auto facts = io::facts_of(fd, path);
@@ -216,8 +220,7 @@ void transaction::fail(core::status what, std::string text) {
 }
 
 void transaction::damaged(const char* what) {
-  fail(core::status::damaged,
-       damage_text(db_.path(), std::string("it has ") + what + " that cannot be read"));
+  fail(core::status::damaged, unreadable_text(db_.path(), what));
 }
 
 bytes transaction::get(bytes key) {

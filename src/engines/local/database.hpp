@@ -26,7 +26,9 @@ struct failure {
 
 /// What is wrong with a file of this boot, and what to do about it.
 std::string damage_text(const std::string& path, const std::string& why);
-/// The second part alone.
+/// The same about a record that cannot be decoded.
+std::string unreadable_text(const std::string& path, const char* what);
+/// The second part of both.
 std::string how_to_begin_anew(const std::string& path);
 
 /// One LMDB file with one table, used under a mutex of our own (MDB_NOLOCK): LMDB's lock file knows

@@ -1,5 +1,7 @@
 #include "engines/local/engine.hpp"
+#include "engines/local/keys.hpp"
 #include "engines/local/store_fixture.hpp"
+#include "engines/local/tables.hpp"
 
 #include <sys/syscall.h>
 
@@ -69,6 +71,44 @@ TEST_F(local_database, a_failed_write_of_its_head_page_costs_that_write_alone) {
             }),
             0)
       << "others read the same file";
+}
+
+TEST_F(local_database, a_listing_shows_the_moment_in_which_it_was_copied) {
+  const auto store = environment::open({path(), {}});
+  ASSERT_TRUE(store);
+  caller c(std::make_shared<local_engine>(*store), 1);
+  ASSERT_EQ(c.open().what, core::status::ok);
+  // More than one block of copies.
+  const std::string stem(505, 'n');
+  std::vector<token> held;
+  for (int i = 0; i < 2000; ++i) held.push_back(c.enqueue(stem + std::to_string(i)).mine);
+  copied_records copied;
+  ASSERT_FALSE((*store)->read([&](transaction& txn) { copy_all(txn, copied); }));
+  ASSERT_EQ(c.close().what, core::status::ok);
+  EXPECT_TRUE(c.list().locks.empty());
+
+  core::listing then;
+  ASSERT_FALSE(list_all(copied, "data", then));
+  EXPECT_EQ(then.sessions.size(), 1U);
+  ASSERT_EQ(then.locks.size(), held.size());
+  for (const auto& one : then.locks) {
+    const auto number = std::stoul(one.name.str().substr(stem.size()));
+    ASSERT_EQ(one.entries.size(), 1U);
+    EXPECT_EQ(one.entries.front().order, held.at(number));
+  }
+}
+
+TEST_F(local_database, a_record_that_cannot_be_read_makes_a_listing_damaged) {
+  const auto store = environment::open({path(), {}});
+  ASSERT_TRUE(store);
+  caller c(std::make_shared<local_engine>(*store), 1);
+  ASSERT_EQ(c.open().what, core::status::ok);
+  ASSERT_FALSE((*store)->write(
+      [&](transaction& txn, wake_list&) { txn.put(session_key(c.id()).view(), bytes_of("?")); }));
+  const auto all = c.list();
+  EXPECT_EQ(all.what, core::status::damaged);
+  EXPECT_NE(all.text.find("a session record that cannot be read"), std::string::npos) << all.text;
+  EXPECT_NE(all.text.find(file("data.mdb")), std::string::npos) << all.text;
 }
 
 }  // namespace

@@ -278,11 +278,13 @@ std::unique_ptr<core::watch_handle> local_engine::watch(const core::watch_reques
 
 void local_engine::list(core::on<core::listing> done) {
   core::listing reply;
+  copied_records all;
   auto failed = store_->read([&](transaction& txn) {
-    list_all(txn, reply);
-    reply.what = core::status::ok;
+    copy_all(txn, all);
     reply.revision = store_->base() + txn.number();
   });
+  if (!failed) failed = list_all(all, store_->data().path(), reply);
+  reply.what = core::status::ok;
   answer(done, std::move(reply), std::move(failed));
 }
 

@@ -82,25 +82,49 @@ std::vector<std::byte> sweep_some(transaction& txn, const std::vector<std::byte>
   return stopped;
 }
 
-void list_all(transaction& txn, core::listing& into) {
+void copied_records::add(bytes k, bytes value) {
+  constexpr std::size_t block_size = std::size_t{1} << 20;
+  const std::size_t size = 2 * sizeof(std::uint32_t) + k.size() + value.size();
+  if (blocks_.empty() || blocks_.back().capacity() - blocks_.back().size() < size) {
+    blocks_.emplace_back().reserve(std::max(size, block_size));
+  }
+  writer out(blocks_.back());
+  out.number(static_cast<std::uint32_t>(k.size()));
+  out.number(static_cast<std::uint32_t>(value.size()));
+  out.raw(k);
+  out.raw(value);
+}
+
+void copy_all(transaction& txn, copied_records& into) {
+  for (const std::byte& begin : {sessions_begin, entries_begin}) {
+    const bytes prefix(&begin, 1);
+    txn.walk(prefix, prefix, [&](bytes k, bytes value) {
+      into.add(k, value);
+      return true;
+    });
+  }
+}
+
+failure list_all(const copied_records& all, const std::string& path, core::listing& into) {
   std::map<session_id, std::uint64_t> there;
-  txn.walk(bytes(&sessions_begin, 1), bytes(&sessions_begin, 1), [&](bytes k, bytes value) {
-    const auto id = parse_session_key(k);
-    auto record = id ? decode_session(*id, value) : std::nullopt;
-    if (!record) {
-      txn.damaged("a session record");
-      return false;
-    }
-    there.emplace(*id, record->at.inc);
-    into.sessions.push_back(std::move(*record));
-    return true;
-  });
   std::map<lock_name, std::vector<core::entry>> locks;
-  txn.walk(bytes(&entries_begin, 1), bytes(&entries_begin, 1), [&](bytes k, bytes value) {
+  const char* unreadable = nullptr;
+  all.walk([&](bytes k, bytes value) {
+    if (k.front() == sessions_begin) {
+      const auto id = parse_session_key(k);
+      auto record = id ? decode_session(*id, value) : std::nullopt;
+      if (!record) {
+        unreadable = "a session record";
+        return false;
+      }
+      there.emplace(*id, record->at.inc);
+      into.sessions.push_back(std::move(*record));
+      return true;
+    }
     auto name = name_of_entry(k, value);
     const auto e = decode_entry(order_in(k), value);
     if (!name || !e) {
-      txn.damaged("an entry");
+      unreadable = "an entry";
       return false;
     }
     const auto owner = there.find(e->what.owner);
@@ -109,7 +133,9 @@ void list_all(transaction& txn, core::listing& into) {
     }
     return true;
   });
+  if (unreadable != nullptr) return {core::status::damaged, unreadable_text(path, unreadable)};
   for (auto& [name, entries] : locks) into.locks.push_back({name, std::move(entries)});
+  return {};
 }
 
 }  // namespace holdfast::engines::local

@@ -50,7 +50,34 @@ void walk_queue(transaction& txn, const lock_name& name, token from, Each&& each
 std::vector<std::byte> sweep_some(transaction& txn, const std::vector<std::byte>& from,
                                   std::size_t limit);
 
-/// Everything; entries of missing sessions are left out.
-void list_all(transaction& txn, core::listing& into);
+/// Records as they were inside a transaction, to be decoded when it is over: that takes ten times
+/// as long as copying them, and a large store would keep everybody else waiting meanwhile.
+class copied_records {
+ public:
+  void add(bytes k, bytes value);
+  /// In the order in which they were added, while `each` returns true.
+  template <class Each>
+  void walk(Each&& each) const {
+    for (const auto& block : blocks_) {
+      reader in(block);
+      while (!in.at_end()) {
+        const auto key_size = in.number<std::uint32_t>();
+        const auto value_size = in.number<std::uint32_t>();
+        const bytes k = in.raw(key_size);
+        if (!each(k, in.raw(value_size))) return;
+      }
+    }
+  }
+
+ private:
+  // Blocks that never grow: growing would copy what is there again.
+  std::vector<std::vector<std::byte>> blocks_;
+};
+
+/// All sessions, then all entries.
+void copy_all(transaction& txn, copied_records& into);
+/// What they say; entries of missing sessions are left out. `path`: of their database, for
+/// messages.
+failure list_all(const copied_records& all, const std::string& path, core::listing& into);
 
 }  // namespace holdfast::engines::local
