@@ -89,7 +89,7 @@ class session_core final : public io::alarm::guarded,
 
   result<void> enter();
   void bury_dead();
-  void bury(const io::free_life& found, const core::session_record* record);
+  bool bury(const io::free_life& found, const core::session_record* record);
   void look_around();
   void leave_after(duration pause, std::shared_ptr<grant> g);
   core::open_reply announce(const core::open_request& r, time_point& sent);

@@ -124,27 +124,32 @@ void session_core::bury_dead() {
     if (seen.what != core::status::ok) return;
     for (const auto& one : some) {
       const auto at = std::ranges::find(seen.there, one.id, &core::session_record::id);
-      bury(one, at == seen.there.end() ? nullptr : &*at);
+      // Each would take as long to fail, and the next who arrives buries them.
+      if (!bury(one, at == seen.there.end() ? nullptr : &*at)) return;
     }
   }
 }
 
-void session_core::bury(const io::free_life& found, const core::session_record* record) {
+/// False: the store does not answer now.
+bool session_core::bury(const io::free_life& found, const core::session_record* record) {
   const auto& directory = store_->opened().life_directory;
   const session_id& id = found.id;
   if (record != nullptr) {
     // A copy of the file is free while its session lives; it is removed once the record is gone.
-    if (record->where != found.where) return;
+    if (record->where != found.where) return true;
     const core::take_request take{.id = id, .seen = record->at};
     const auto reply =
         await<core::take_reply>(engine(), [&](auto done) { engine().take(take, std::move(done)); });
-    if (reply.what != core::status::ok && reply.what != core::status::gone) return;
+    const bool answered =
+        reply.what != core::status::unavailable && reply.what != core::status::unknown;
+    if (reply.what != core::status::ok && reply.what != core::status::gone) return answered;
     if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
   } else if (store_->opened().loop && io::is_life_younger(directory, id, on_its_way_most)) {
     // Its record may still come, and without the file nobody could tell that its owner is dead.
-    return;
+    return true;
   }
   io::remove_life(directory, id);
+  return true;
 }
 
 // A record that is found after an unknown outcome proves the first write only: the lease counts

@@ -70,7 +70,6 @@ TEST(sightings, keeps_only_who_is_named_in_any_order) {
   EXPECT_EQ(notes.due(t0 + 1h).size(), 2u);
 }
 
-// With a quadratic search this alone would take minutes.
 TEST(sightings, are_bounded_to_the_newest_and_none_that_was_due_over_a_day_ago) {
   sightings notes;
   const auto now = t0 + 48h;
@@ -86,6 +85,7 @@ TEST(sightings, are_bounded_to_the_newest_and_none_that_was_due_over_a_day_ago) 
   EXPECT_EQ(notes.due(now + 1h).size(), 3U);
 }
 
+// With a quadratic search this alone would take minutes.
 TEST(sightings, forgets_among_very_many) {
   sightings notes;
   std::vector<session_id> keep;

@@ -117,16 +117,19 @@ sight look_at(const std::string& path) noexcept {
 // large store must not hide the dead behind them.
 std::vector<std::string> some_names(const std::string& directory, std::size_t most) {
   std::vector<std::string> names;
-  std::error_code ignored;
+  std::error_code failed;
   std::uint64_t seen = 0;
-  for (const auto& file : std::filesystem::directory_iterator(directory, ignored)) {
-    std::string name = file.path().filename().string();
+  // A range over it would throw where the disk fails in the middle.
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator at(directory, failed); !failed && at != end;
+       at.increment(failed)) {
+    std::string name = at->path().filename().string();
     if (!session_id::parse(name) && !is_unnamed(name)) continue;
     ++seen;
     if (names.size() < most) {
       names.push_back(std::move(name));
-    } else if (const std::uint64_t at = random_bits() % seen; at < most) {
-      names[at] = std::move(name);
+    } else if (const std::uint64_t one = random_bits() % seen; one < most) {
+      names[one] = std::move(name);
     }
   }
   return names;
