@@ -47,8 +47,8 @@ namespace holdfast::core::redlock {
 /// begins anew, and twice as long, with each epoch that one of them brings.
 ///
 /// Where no epoch has a majority, and those in all epochs are one but too few for a rejoin of any,
-/// they meet in a new epoch: all are sealed, and nobody rejoins. A rejoin that ended early, of one
-/// of those that are gone, could have done the same.
+/// they meet in the newest: who lags is sealed in it, and nobody rejoins. A rejoin that ended
+/// early, of one of those that are gone, could have done the same.
 ///
 /// A node whose clock was set back while nobody looked has lost nothing; its scripts refuse until
 /// the clock is there again. It is not asked before, and looked at while that lasts.

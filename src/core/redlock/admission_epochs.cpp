@@ -155,16 +155,17 @@ bool admission::may_meet() const noexcept {
   return lags && all >= enough && voters().size() < enough;
 }
 
-/// Any client may seal what kept its state at any time, as one whose rejoin never ends does (the
-/// models have that: STRAY in models/epochs.pml). So who does it needs no others.
+/// Any client may seal what kept its state at any time and in any higher epoch, as one whose rejoin
+/// never ends does (the models have that: STRAY in models/epochs.pml). So who does it needs no
+/// others. Not in an epoch of their own: clients that reach different majorities would take nodes
+/// away from each other for ever.
 void admission::meet(step& s, time_point now) {
-  const std::uint64_t epoch = newest_epoch() + 1;
+  const std::uint64_t newest = newest_epoch();
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    if (!has_state(n.is)) continue;
-    s.seals.push_back({i, i, n.facts.record->nonce, epoch});
-    meeting_.add(i);
     if (n.is != standing::lagging) continue;
+    s.seals.push_back({i, i, n.facts.record->nonce, newest});
+    meeting_.add(i);
     n.catch_up = now + catch_up_pause_;
     n.looked_again = false;
     s.wake = std::min(s.wake, n.catch_up);
