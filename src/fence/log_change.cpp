@@ -27,6 +27,7 @@ result<void> log_owner::publish(log_inline next) {
     return *stopped_;
   }
   version_ = std::move(next);
+  log_.drop_before(version_);
   return {};
 }
 

@@ -76,6 +76,9 @@ class log_directory {
   /// Removes what no version of the last few names and no newer writer can have made. Failures are
   /// nothing: the next one tries again.
   void sweep(const log_inline& newest) const noexcept;
+  /// Removes the one version that is no longer among the last few now that there is `newest`: a
+  /// writer that makes many would fill the disk with them before anybody sweeps.
+  void drop_before(const log_inline& newest) const noexcept;
 
  private:
   static constexpr std::size_t page = 4096;

@@ -124,6 +124,22 @@ TEST(log_faults, a_discard_frees_space_on_a_full_disk) {
   EXPECT_EQ(m.all().size(), last + 2 - left->value);
 }
 
+TEST(log_faults, a_writer_that_discards_again_and_again_leaves_nothing_behind) {
+  log_machine m(1);
+  const auto log = m.must_open(1, {.segment_bytes = 4096});
+  const std::string record(2500, 'x');
+  std::size_t most = 0;
+  for (int i = 0; i < 200; ++i) {
+    const auto got = log->append(bytes_of(record), survives::kill);
+    ASSERT_TRUE(got) << got.error().message();
+    if (i % 10 == 9) {
+      ASSERT_TRUE(log->discard_before({got->value}));
+      if (i == 19) most = m.disk().names().size();
+    }
+  }
+  EXPECT_EQ(m.disk().names().size(), most);
+}
+
 /// What does not fit must not be seen, and then nothing has changed.
 TEST(log_faults, a_change_for_which_there_is_no_room_leaves_the_writer_as_it_was) {
   const std::string record(2500, 'x');

@@ -73,6 +73,11 @@ bool log_directory::is_leftover(const std::string& name, const log_inline& newes
   return false;
 }
 
+void log_directory::drop_before(const log_inline& newest) const noexcept {
+  if (newest.version <= versions_kept) return;
+  (void)files().unlink(inline_name(newest.version - versions_kept - 1));
+}
+
 void log_directory::sweep(const log_inline& newest) const noexcept {
   std::vector<std::string> all;
   if (!files().list(all)) return;
