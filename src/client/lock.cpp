@@ -45,10 +45,11 @@ std::stop_token lock::lost() const noexcept { return held(grant_).lost(); }
 
 void lock::on_lost(std::function<void(const error&)> f) { held(grant_).on_lost(std::move(f)); }
 
-// What is called in here may own this lock, and end it.
+// What is called in here may own this lock, and end it, or ask it: it stays as it is, and is not
+// touched afterwards.
 result<void> lock::release() && {
   held(grant_);
-  auto own = std::move(grant_);
+  auto own = grant_;
   auto released = own->release();
   drop(own);
   return released;
@@ -56,7 +57,7 @@ result<void> lock::release() && {
 
 void lock::release(completion<void> done) && {
   held(grant_);
-  auto own = std::move(grant_);
+  auto own = grant_;
   own->release(std::move(done));
   drop(own);
 }
