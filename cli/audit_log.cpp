@@ -53,10 +53,10 @@ class append_lock {
   int fd_;
 };
 
-/// False where a line was cut short, and where that cannot be seen.
+/// False where a line was cut short. That is not seen in a file that may only be written.
 bool ends_with_a_line(int fd, off_t size) {
-  char last{};
-  return size == 0 || (::pread(fd, &last, 1, size - 1) == 1 && last == '\n');
+  char last{'\n'};
+  return size == 0 || ::pread(fd, &last, 1, size - 1) != 1 || last == '\n';
 }
 
 bool write_all(int fd, std::string_view text) {
@@ -68,12 +68,13 @@ bool write_all(int fd, std::string_view text) {
   return true;
 }
 
-/// The name of a new file has to be on the disk, too.
+/// The name of a new file has to be on the disk, too; but who may not read the directory cannot.
 bool sync_directory_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   const descriptor directory(::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return directory && (::fsync(directory.get()) == 0 || errno == EINVAL);
+  if (!directory) return errno == EACCES;
+  return ::fsync(directory.get()) == 0 || errno == EINVAL;
 }
 
 }  // namespace
@@ -88,8 +89,12 @@ std::string audit_log::usual_path() {
 
 result<audit_log> audit_log::open(const std::string& path) {
   constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
-  descriptor file(::open(path.c_str(), O_RDWR | flags, S_IRUSR | S_IWUSR));
-  if (!file && errno == EACCES) file.reset(::open(path.c_str(), O_WRONLY | flags));
+  constexpr mode_t rights = S_IRUSR | S_IWUSR;
+  struct stat there {};
+  // A pipe that was opened to be read, too, would take the lines with nobody at its other end.
+  const bool is_file = ::lstat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
+  descriptor file(::open(path.c_str(), (is_file ? O_RDWR : O_WRONLY) | flags, rights));
+  if (!file && errno == EACCES) file.reset(::open(path.c_str(), O_WRONLY | flags, rights));
   if (!file) return failed("open", path);
   return audit_log(std::move(file), path);
 }

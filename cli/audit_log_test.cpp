@@ -4,15 +4,20 @@
 
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <fstream>
+#include <future>
 #include <string>
 #include <vector>
 
 namespace holdfast::cli {
 namespace {
+
+using namespace std::chrono_literals;
 
 class audit_log_test : public testing::Test {
  protected:
@@ -77,6 +82,17 @@ TEST_F(audit_log_test, what_a_crash_cut_short_stays_alone_too) {
   ASSERT_TRUE(log->append({{"step", "two"}}));
   ASSERT_EQ(lines().size(), 2U);
   EXPECT_TRUE(tells(1, "two"));
+}
+
+TEST_F(audit_log_test, that_is_a_pipe_waits_for_who_reads_it) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  auto done = std::async(std::launch::async, [this] {
+    auto log = audit_log::open(path_);
+    return log ? log->append({{"step", "begun"}}).has_value() : false;
+  });
+  EXPECT_EQ(done.wait_for(300ms), std::future_status::timeout) << "nobody would read what it says";
+  EXPECT_EQ(lines().size(), 1U);
+  EXPECT_TRUE(done.get());
 }
 
 }  // namespace

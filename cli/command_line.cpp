@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace holdfast::cli {
 
@@ -47,24 +48,33 @@ void common_options::add_to(arguments& verb) {
   verb.add_flag("--json", json, "JSON for programs; see docs/cli.md");
 }
 
-std::optional<int> load_settings(settings& into, const common_options& given, const report& out) {
-  if (const auto fault = settings::load(into)) {
-    return out.fail(exit_code::configuration, fault->text);
+namespace {
+
+void warn_of_readers(const std::string& url, const std::string& option, const report& out) {
+  // Some verbs read their settings twice.
+  static bool warned = false;
+  if (std::exchange(warned, true)) return;
+  if (has_password(option)) {
+    out.warn(
+        std::string("warning: the password in --store can be read by everybody on this machine "
+                    "(ps); use HOLDFAST_STORE") +
+        (is_redlock(option) ? " or ?password_file=/PATH in the URL" : ""));
   }
-  if (!given.store.empty()) {
-    into.set_option(key::store, given.store);
-    if (has_password(given.store)) {
-      out.warn(
-          std::string("warning: the password in --store can be read by everybody on this machine "
-                      "(ps); use HOLDFAST_STORE") +
-          (is_redlock(given.store) ? " or ?password_file=/PATH in the URL" : ""));
-    }
-  }
-  const std::string secret = password_file_in(into[key::store].value);
+  const std::string secret = password_file_in(url);
   if (const std::string who = needless_readers_of(secret); !who.empty()) {
     out.warn("warning: the password_file " + harmless(secret) + " can be read by " + who +
              "; take that right away (chmod 600)");
   }
+}
+
+}  // namespace
+
+std::optional<int> load_settings(settings& into, const common_options& given, const report& out) {
+  if (const auto fault = settings::load(into)) {
+    return out.fail(exit_code::configuration, fault->text);
+  }
+  if (!given.store.empty()) into.set_option(key::store, given.store);
+  warn_of_readers(into[key::store].value, given.store, out);
   // Where a script forgot to set its variable, the usual store would be another than that of the
   // scripts which did.
   if (const setting& where = into[key::store]; where.given() && where.value.empty()) {

@@ -43,8 +43,8 @@ found_command find_command(const std::string& name) {
     const std::string file = folder + "/" + name;
     const found_command seen = look_at(file);
     if (!seen.path.empty()) return seen;
-    // As execvp: what may not be run, or looked at, is remembered, and the search goes on.
-    const bool there = ::access(file.c_str(), F_OK) == 0 || errno == EACCES;
+    // As execvp: what may not be run is remembered, and the search goes on.
+    const bool there = ::access(file.c_str(), F_OK) == 0;
     if (there && !refused.exists && !is_folder(file)) refused = seen;
     if (end == rest.size()) return refused;
     rest.remove_prefix(end + 1);
