@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -181,6 +182,30 @@ TEST_F(loss, a_session_that_is_closed_behind_its_end_was_lost) {
     EXPECT_EQ(watcher->count("expired"), 1U);
     EXPECT_EQ(watcher->count("closed"), 0U);
   }
+}
+
+TEST_F(loss, that_a_release_finds_is_told_while_the_lock_can_be_asked) {
+  engine_->drop_beats = true;
+  auto first = open_session(800ms);
+  auto second = open_session(1s);
+  auto busy = first.acquire(lock_name("x"));
+  auto held = second.acquire(lock_name("y"));
+  ASSERT_TRUE(busy && held);
+  // The thread that tells losses is kept by the other one.
+  std::latch tells(1);
+  std::latch over(1);
+  busy->on_lost([&](const error&) {
+    tells.count_down();
+    over.wait();
+  });
+  std::string told;
+  held->on_lost([&](const error&) { told = held->name().str(); });
+  tells.wait();
+  while (held->check()) {
+  }
+  EXPECT_EQ(code(std::move(*held).release()), errc::lost);
+  EXPECT_EQ(told, "y");
+  over.count_down();
 }
 
 TEST_F(loss, no_event_comes_after_close_has_returned) {
