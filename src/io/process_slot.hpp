@@ -33,8 +33,6 @@ class process_slot {
   unsigned number() const noexcept { return number_; }
   /// Who has slot `n` now. The own slot is alive.
   owner look(unsigned n) const noexcept;
-  /// Gives the descriptor up without closing it: for a forked child.
-  void abandon() noexcept { (void)file_.release(); }
 
  private:
   process_slot(unique_fd file, unsigned number) noexcept

@@ -145,9 +145,4 @@ void word_waiter::resume() noexcept {
   if (state_->taken_by.compare_exchange_strong(was, state::own)) state_->taken_by.notify_all();
 }
 
-void word_waiter::abandon() noexcept {
-  // The thread's handle must not be joined or destroyed here.
-  static_cast<void>(new std::shared_ptr<state>(std::move(state_)));
-}
-
 }  // namespace holdfast::io

@@ -50,9 +50,6 @@ class word_waiter {
   /// The own thread serves again, unless another one has its place.
   void resume() noexcept;
 
-  /// Gives the thread up without touching it: for a forked child, where it does not exist.
-  void abandon() noexcept;
-
  private:
   struct state;
   std::shared_ptr<state> state_;

@@ -132,8 +132,4 @@ void watches::stop() noexcept {
   }
 }
 
-void watches::abandon() noexcept {
-  if (waiter_) waiter_->abandon();
-}
-
 }  // namespace holdfast::engines::local

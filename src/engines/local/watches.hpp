@@ -36,8 +36,6 @@ class watches : public std::enable_shared_from_this<watches> {
   bool lend(const std::shared_ptr<environment>& store, core::parking& until);
   /// Ends the thread; waits for it unless called by it.
   void stop() noexcept;
-  /// For a forked child: the thread does not exist here and the mutex may be locked for ever.
-  void abandon() noexcept;
 
  private:
   class handle;
