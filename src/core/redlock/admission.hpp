@@ -177,6 +177,11 @@ class admission {
       return join && (join->current() == rejoin::state::sealing ||
                       join->current() == rejoin::state::writing);
     }
+    /// Somebody else may be about to bring it up.
+    void leave_behind_until(time_point then) noexcept {
+      catch_up = then;
+      looked_again = false;
+    }
   };
 
   /// Its record is intact and of the process that answers, in whatever epoch.

@@ -78,8 +78,7 @@ void admission::pause_for(std::uint64_t newest, time_point now) {
   const time_point then = now + std::min(catch_up_pause_, catch_up_long);
   for (node_state& n : nodes_) {
     if (n.join || n.catch_up == time_point::max()) continue;
-    n.catch_up = std::max(n.catch_up, then);
-    n.looked_again = false;
+    n.leave_behind_until(std::max(n.catch_up, then));
   }
 }
 
@@ -97,10 +96,9 @@ void admission::settle_epoch(time_point now) {
     n.is = behind ? standing::lagging : standing::admitted;
     if (!behind) stop_join(i);
     if (!behind) n.catch_up = time_point::max();
-    // Somebody else may be about to bring it up: each seal of ours puts others behind.
+    // Each seal of ours puts others behind.
     if (behind && !n.join && n.catch_up == time_point::max()) {
-      n.catch_up = now + catch_up_pause_;
-      n.looked_again = false;
+      n.leave_behind_until(now + catch_up_pause_);
     }
   }
   epoch_ = 0;
@@ -117,8 +115,7 @@ void admission::catch_up(step& s, time_point now) {
     // It would only wait for more, and those that are up may be enough without.
     if (n.join && !n.is_sealing() && missing_others(i) > 0) {
       stop_join(i);
-      n.catch_up = now + catch_up_pause_;
-      n.looked_again = false;
+      n.leave_behind_until(now + catch_up_pause_);
     }
     if (n.join) continue;
     if (now >= n.catch_up && n.looked_again) {
@@ -166,8 +163,7 @@ void admission::meet(step& s, time_point now) {
     if (n.is != standing::lagging) continue;
     s.seals.push_back({i, i, n.facts.record->nonce, newest});
     meeting_.add(i);
-    n.catch_up = now + catch_up_pause_;
-    n.looked_again = false;
+    n.leave_behind_until(now + catch_up_pause_);
     s.wake = std::min(s.wake, n.catch_up);
   }
 }
