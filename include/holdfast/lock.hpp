@@ -25,6 +25,7 @@ class grant;
 /// |-------------------|---------------------------|-------------|------------|-------------------|
 /// | held              | ok while `needed` is left | > 0         | released   | releases, bounded |
 /// | lost              | errc::lost                | 0           | errc::lost | tells nobody      |
+/// | released          | errc::lost                | 0           | errc::lost | nothing           |
 /// | in a forked child | errc::lost                | 0           | errc::lost | nothing           |
 ///
 /// A held lock becomes lost when its lease ends: that of its session, which then ends all of its
@@ -70,15 +71,15 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// a forked child.
   result<holdfast::fencing_token> fencing_token() const;
 
-  /// How long this process may still act; zero once lost. It only grows when a heartbeat is
-  /// acknowledged, and counts from the moment that heartbeat was **sent**. It may shrink in a store
-  /// whose node has lost the lock (Redlock).
+  /// How long this process may still act; zero once lost or released. It only grows when a
+  /// heartbeat is acknowledged, and counts from the moment that heartbeat was **sent**. It may
+  /// shrink in a store whose node has lost the lock (Redlock).
   duration remaining() const noexcept;
 
   /// Call before each step on what the lock protects: `errc::lost` unless at least `needed` is
   /// left. Zero asks only whether the lock is still held, which tells a lock that is lost from one
-  /// of which too little is left: that one is held on, and may be extended meanwhile. One atomic
-  /// load and one clock read: no I/O, no mutex, never blocks. A negative duration counts as zero.
+  /// of which too little is left: that one is held on, and may be extended meanwhile. Two atomic
+  /// loads and one clock read: no I/O, no mutex, never blocks. A negative duration counts as zero.
   result<void> check(duration needed = duration::zero()) const noexcept;
 
   /// Stop is requested when the lock is lost (not when it is released). The signal comes from a
@@ -98,7 +99,8 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   void on_lost(std::function<void(const error&)> f);
 
   /// Gives the lock back and says how that went: `std::move(l).release()`. Afterwards the lock is
-  /// over in every case.
+  /// over in every case: it may be asked for its name and token, and every check says `lost`, from
+  /// before the store is asked. What on_lost() was given is destroyed before this returns.
   /// Errors: `lost` when it was lost before; `outcome_unknown` or `unavailable` when the store did
   /// not answer: then it ends with its session at the latest. On a thread of the library, which
   /// must not wait, `outcome_unknown` unless the answer is there at once.

@@ -134,14 +134,18 @@ bool grant::forked() const noexcept { return owner_->forked(); }
 bool grant::left_alone() const noexcept { return owner_->store().left_alone(); }
 
 error grant::why_lost() const {
-  auto text = "the lock " + name_.printable() + " is lost";
+  const std::string lock = "the lock " + name_.printable();
+  const std::string text = lock + " is lost";
+  std::optional<std::string> reason;
+  {
+    const std::lock_guard hold(mutex_);
+    if (loss_) reason = loss_->reason;
+  }
+  if (is_over() && !reason) return {errc::lost, lock + " was released"};
   if (auto session = owner_->usable(); !session) {
     return {errc::lost, text + ": " + session.error().message()};
   }
-  {
-    const std::lock_guard hold(mutex_);
-    if (loss_) return {errc::lost, text + ": " + loss_->reason};
-  }
+  if (reason) return {errc::lost, text + ": " + *reason};
   return {errc::lost, own_ ? text + ": " + not_extended(owner_->lateness()) : text};
 }
 
@@ -160,9 +164,9 @@ result<void> grant::check(duration needed) const noexcept {
     return forked_error();
   const auto now = clock::now();
   needed = std::max(needed, duration::zero());
-  if (counts_->check(needed, now)) [[likely]]
+  if (is_held() && counts_->check(needed, now)) [[likely]]
     return {};
-  const auto left = counts_->remaining(now);
+  const auto left = is_held() ? counts_->remaining(now) : duration::zero();
   if (left <= duration::zero()) return why_lost();
   return error(errc::lost, "only " + print_duration(left) + " of the lease of " +
                                name_.printable() + " is left, " + print_duration(needed) +
@@ -171,7 +175,7 @@ result<void> grant::check(duration needed) const noexcept {
 
 // A session that ends takes its locks with it, however long their own leases are.
 duration grant::remaining() const noexcept {
-  if (forked()) return duration::zero();
+  if (forked() || !is_held()) return duration::zero();
   const auto now = clock::now();
   return std::min(counts_->remaining(now), owner_->lease().remaining(now));
 }
@@ -200,6 +204,7 @@ void grant::on_lost(std::function<void(const error&)> f) {
   std::optional<loss> over;
   {
     const std::lock_guard hold(mutex_);
+    if (is_over()) return;
     told_.swap(f);
     if (state_.load() == state::lost) {
       told_.swap(f);
@@ -386,8 +391,8 @@ void grant::silence() noexcept {
 }
 
 void grant::abandon() noexcept {
-  if (state_.load() == state::over) return;
   silence();
+  if (is_over()) return;
   const auto now = clock::now();
   if (!owner_->lease().check(duration::zero(), now)) return;
   const bool held = state_.load() == state::held && counts_->check(duration::zero(), now);

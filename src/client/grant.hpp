@@ -29,7 +29,7 @@ class session_core;
 /// | acquiring | held      | -           | -                             |
 /// | held      | -         | lost, tells | over, then the engine         |
 /// | lost      | -         | lost        | answers lost, see below       |
-/// | over      | -         | over        | -                             |
+/// | over      | -         | over        | answers lost                  |
 ///
 /// Its deadline is the session's lease, or one of its own that the engine gave with the grant. Lost
 /// by its own, it ends alone: the session lives on, and abandon() still asks the engine to leave,
@@ -71,6 +71,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   /// What removes its entry.
   core::leave_request leaving() const;
 
+  bool is_held() const noexcept { return state_.load(std::memory_order_acquire) == state::held; }
   bool is_over() const noexcept { return state_.load() == state::over; }
   bool has_own_lease() const noexcept { return own_ != nullptr; }
   void lose_own_lease() noexcept;

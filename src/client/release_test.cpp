@@ -22,11 +22,13 @@ class distant_engine final : public client::testing::wrapped_engine {
     loop_->post([this, r, d] { wrapped_engine::enqueue(r, d); });
   }
   void leave(const core::leave_request& r, core::on<core::leave_reply> d) override {
+    if (leaves_unanswered) return d({{.what = core::status::unknown}});
     if (leaves_at_once) return wrapped_engine::leave(r, std::move(d));
     loop_->post([this, r, d] { wrapped_engine::leave(r, d); });
   }
 
   std::atomic<bool> leaves_at_once{};
+  std::atomic<bool> leaves_unanswered{};
 
  private:
   const std::shared_ptr<io::loop> loop_;
@@ -69,6 +71,60 @@ TEST_F(release, may_end_the_lock_that_is_given_back_in_its_own_callback) {
       one.reset();
     });
     EXPECT_TRUE(over.get());
+  }
+}
+
+/// Whoever asks a lock that was given back must not go on beside the next holder.
+void expect_released(const lock& l) {
+  EXPECT_EQ(code(l.check()), errc::lost);
+  EXPECT_EQ(code(l.check(1s)), errc::lost);
+  EXPECT_EQ(l.remaining(), 0s);
+  EXPECT_EQ(l.check().error().message(), "the lock x was released");
+  EXPECT_EQ(l.name(), lock_name("x"));
+  EXPECT_NE(l.token(), token{});
+}
+
+TEST_F(release, leaves_a_lock_whose_checks_say_lost) {
+  auto other = client::session_core::make_session(*client::session_core::open(store_, {}));
+  auto l = s().acquire(lock_name("x")).value();
+  EXPECT_TRUE(std::move(l).release());
+  auto next = other.try_acquire(lock_name("x"));
+  ASSERT_TRUE(next);
+  EXPECT_TRUE(next->check());
+  expect_released(l);
+  EXPECT_EQ(code(std::move(l).release()), errc::lost);
+  EXPECT_TRUE(next->check());
+  ASSERT_TRUE(s().close());
+  expect_released(l);
+}
+
+TEST_F(release, without_an_answer_leaves_a_lock_whose_checks_say_lost) {
+  for (const bool waited : {true, false}) {
+    auto l = s().acquire(lock_name("x"), {.wait = 30s}).value();
+    engine_->leaves_unanswered = true;
+    if (waited) {
+      EXPECT_EQ(code(std::move(l).release()), errc::outcome_unknown);
+    } else {
+      std::move(l).release([](result<void> r) { EXPECT_EQ(code(r), errc::outcome_unknown); });
+    }
+    expect_released(l);
+    engine_->leaves_unanswered = false;
+  }
+}
+
+TEST_F(release, keeps_nothing_of_what_on_lost_was_given) {
+  for (const bool waited : {true, false}) {
+    auto l = s().acquire(lock_name("x"), {.wait = 30s}).value();
+    auto used = std::make_shared<int>();
+    l.on_lost([used](const error&) { ADD_FAILURE() << "it was released"; });
+    if (waited) {
+      EXPECT_TRUE(std::move(l).release());
+    } else {
+      std::move(l).release([](result<void>) {});
+    }
+    EXPECT_EQ(used.use_count(), 1);
+    l.on_lost([used](const error&) { ADD_FAILURE() << "it was released"; });
+    EXPECT_EQ(used.use_count(), 1);
   }
 }
 
