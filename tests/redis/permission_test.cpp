@@ -54,8 +54,9 @@ TEST_F(permission, the_documented_user_is_allowed_all_that_is_done) {
 }
 
 TEST_F(permission, the_documented_user_may_do_no_more_than_the_scripts_need) {
-  std::set<std::string> needed{"evalsha", "script|load", "select",         "info",     "config|get",
-                               "role",    "wait",        "client|setname", "subscribe"};
+  std::set<std::string> needed{"evalsha",        "script|load", "select", "info",
+                               "config|get",     "acl|dryrun",  "role",   "wait",
+                               "client|setname", "subscribe"};
   for (const auto* script : engines::redis::scripts::all) {
     needed.insert(script->commands.begin(), script->commands.end());
   }

@@ -175,6 +175,25 @@ TEST_F(restart, what_an_earlier_life_left_is_removed) {
   }));
 }
 
+TEST_F(restart, a_server_that_drops_what_it_synced_is_a_new_life) {
+  for (const bool may_write : {true, false}) {
+    const std::string rights = may_write ? "+@all" : "+@all -hset";
+    server s({.append_only = true,
+              .fsync = "always",
+              .users = "user default on nopass ~* &* " + rights +
+                       "\nuser bob on >secret ~* &* +@all\n"});
+    const std::string at = "redis://bob:secret@" + s.address();
+    const auto first = open(at + "?assume_fresh=yes");
+    await(first, status::ok);
+    std::string text;
+    for (const finding& f : first.diagnose().value()) text += f.text + "\n";
+    EXPECT_EQ(text.find("drops what scripts wrote") == std::string::npos, may_write) << text;
+    s.kill();
+    s.start();
+    await(open(at), may_write ? status::ok : status::unavailable);
+  }
+}
+
 // Who began a life may have ended before it had removed what was there, and the server may be full.
 TEST_F(restart, what_an_earlier_life_left_is_removed_by_any_later_client) {
   server s({.users = "user default on nopass ~* &* +@all\n"

@@ -21,6 +21,12 @@ finding about_persistence(const master::picture& p) {
     return {level::good, "persistence",
             "every write is synced before it is answered: locks survive a restart"};
   }
+  if (!p.reload_objection.empty()) {
+    return {level::warning, "persistence",
+            "every write is synced, but " + p.reload_objection +
+                ". Until then nothing is granted for " + print_duration(p.max_ttl) +
+                " and a margin after a restart"};
+  }
   return {level::warning, "persistence",
           "not every write is synced (appendonly yes, appendfsync always), or a replica that may "
           "have fewer can take over: after a restart all "

@@ -218,6 +218,7 @@ master::picture master::look() {
   p.server = server_;
   p.trouble = nonce_.empty() ? why_.text : std::string();
   p.durable = durable_;
+  p.reload_objection = reload_objection_;
   p.replicas = replicas_;
   p.max_ttl = max_ttl_;
   return p;

@@ -75,6 +75,7 @@ class master final : public std::enable_shared_from_this<master> {
     std::optional<io::redis_facts> server{};
     std::string trouble{};
     bool durable{};
+    std::string reload_objection{};  ///< Why what it syncs is not what it reads back, if so.
     std::size_t replicas{};
     duration max_ttl{};
   };
@@ -147,6 +148,7 @@ class master final : public std::enable_shared_from_this<master> {
   bool judged_{};
   bool closed_{};
   bool durable_{};
+  std::string reload_objection_{};
   std::size_t replicas_{};
   duration max_ttl_{};
   std::string nonce_{};  ///< Empty: it may not be used, and why_ says why.

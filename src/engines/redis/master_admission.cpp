@@ -5,6 +5,7 @@
 #include "io/latch.hpp"
 #include "io/random.hpp"
 #include "io/redis_facts.hpp"
+#include "io/redis_reload.hpp"
 #include "io/state_directory.hpp"
 
 #include <array>
@@ -120,13 +121,16 @@ struct master::inquiry {
   std::uint64_t connection{};
   io::redis_facts server{};
   bool synced{};
+  io::redis_reload reload{};
   std::optional<std::size_t> replicas{};
   std::optional<store_record> record{};
   std::string refused{};  ///< What look was answered instead.
 };
 
 /// A replica may become the master, with this record and not with the newest writes.
-bool master::is_durable(const inquiry& q) { return q.synced && q.replicas.value_or(0) == 0; }
+bool master::is_durable(const inquiry& q) {
+  return q.synced && q.reload.objection().empty() && q.replicas.value_or(0) == 0;
+}
 
 master::master(settings s, std::shared_ptr<io::loop> l)
     : settings_(std::move(s)),
@@ -248,6 +252,12 @@ void master::inspect() {
   ask(commands::persistence(), [q](const wire::reply* r) {
     q->synced = r != nullptr && io::keeps_every_write(q->server, *r);
   });
+  if (io::redis_reload::is_in_doubt(q->server, settings_.login)) {
+    for (const auto& question : io::redis_reload::questions(store_key)) {
+      ask(question,
+          [q](const wire::reply* r) { r == nullptr ? q->reload.not_told() : q->reload.told(*r); });
+    }
+  }
   ask(commands::role(), [q](const wire::reply* r) {
     if (r != nullptr) q->replicas = replies::replicas(*r);
   });
@@ -290,6 +300,7 @@ void master::inspected(const inquiry& q) {
     const std::lock_guard hold(mutex_);
     if (q.connection != connects_ || closed_) return;
     durable_ = is_durable(q);
+    reload_objection_ = q.synced ? q.reload.objection() : "";
     replicas_ = q.replicas.value_or(0);
     max_ttl_ = q.record && q.record->whole ? q.record->max_ttl : settings_.max_ttl;
   }

@@ -162,10 +162,11 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     bool judged{};  ///< It was looked at, or could not be connected to.
     core::redlock::node_facts facts{};
     std::optional<io::redis_facts> server{};
-    std::string trouble{};         ///< Why it is not connected, or cannot be looked at.
-    std::string load_refusal{};    ///< What it refuses SCRIPT LOAD with.
-    std::string config_refusal{};  ///< What it refuses to tell how it syncs its writes with.
-    std::string look_refusal{};    ///< A voter: what it refuses to tell its state with.
+    std::string trouble{};           ///< Why it is not connected, or cannot be looked at.
+    std::string load_refusal{};      ///< What it refuses SCRIPT LOAD with.
+    std::string config_refusal{};    ///< What it refuses to tell how it syncs its writes with.
+    std::string reload_objection{};  ///< Why what it syncs is not what it reads back, if so.
+    std::string look_refusal{};      ///< A voter: what it refuses to tell its state with.
   };
   node_view look_at(node_index i) const;
 
@@ -205,9 +206,10 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::string unreadable{};      ///< Why the last look failed; empty when it did not.
     std::string load_refusal{};    ///< What it said to the last SCRIPT LOAD; empty when it took it.
     std::string config_refusal{};  ///< The same, for CONFIG GET.
-    std::string look_refusal{};    ///< What the last look in passing was refused with, if it was.
-    std::string refusal{};         ///< What heed() was told of; empty when it was nothing.
-    bool informed{};               ///< It answered the last INFO.
+    std::string reload_objection{};  ///< As in node_view.
+    std::string look_refusal{};      ///< What the last look in passing was refused with, if it was.
+    std::string refusal{};           ///< What heed() was told of; empty when it was nothing.
+    bool informed{};                 ///< It answered the last INFO.
   };
   struct waiter {
     time_point limit{};
@@ -230,6 +232,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// Whether a node writes down all that it answers, as far as it tells.
   enum class syncing : std::uint8_t { no, rewriting, always };
   syncing told_config(node_index i, const wire::reply& config);
+  void rehearse(node_index i, std::uint64_t connection, syncing how, occasion why);
+  void look_now(node_index i, std::uint64_t connection, syncing how, occasion why);
   void looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
               time_point sent, occasion why);
   bool may_vote_unseen(node_index i, syncing how) const;

@@ -3,6 +3,7 @@
 #include "engines/redlock/facts.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/random.hpp"
+#include "io/redis_reload.hpp"
 #include "wire/server_error.hpp"
 
 #include <utility>
@@ -21,6 +22,8 @@ using core::redlock::write_reply;
 constexpr duration reload_pause = 100ms;
 /// How often the clocks of the nodes are read while nothing else brings their TIME.
 constexpr duration clock_poll = 1s;
+/// Locks may have any name, and so may keys that are written.
+constexpr std::string_view any_lock = "any lock";
 
 }  // namespace
 
@@ -90,16 +93,51 @@ void cluster::examine(node_index i, occasion why) {
         if (!c || (a.reply == nullptr && why == occasion::passing)) return;
         // Silence is not the answer that it syncs nothing.
         if (a.reply == nullptr) return c->looked(i, connection, syncing::no, a, a.at, why);
-        const syncing how = c->told_config(i, *a.reply);
-        std::string again;
-        // Without records a user needs no right to any key but the locks.
-        c->settings_.tokens ? commands::look(again) : commands::time(again);
-        const time_point sent = clock::now();
-        c->ask(i, again, sent + inquiry_limit,
-               [self, i, connection, how, sent, why](const io::redis_answer& b) {
-                 if (b.reply == nullptr && why == occasion::passing) return;
-                 if (const auto d = self.lock()) d->looked(i, connection, how, b, sent, why);
-               });
+        c->rehearse(i, connection, c->told_config(i, *a.reply), why);
+      });
+}
+
+/// What is synced has to be read back, too.
+void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occasion why) {
+  const auto heard = std::make_shared<io::redis_reload>();
+  std::vector<std::string> questions;
+  {
+    const std::lock_guard hold(mutex_);
+    member& m = *members_[i];
+    m.reload_objection.clear();
+    const bool asks =
+        how != syncing::no && io::redis_reload::is_in_doubt(*m.server, settings_.login);
+    if (asks) questions = io::redis_reload::questions(any_lock);
+  }
+  if (questions.empty()) return look_now(i, connection, how, why);
+  const auto left = std::make_shared<std::size_t>(questions.size());
+  for (const std::string& question : questions) {
+    ask(i, question, clock::now() + inquiry_limit,
+        [self = weak_from_this(), i, connection, how, why, heard, left](const io::redis_answer& a) {
+          a.reply == nullptr ? heard->not_told() : heard->told(*a.reply);
+          if (--*left > 0) return;
+          const auto c = self.lock();
+          if (!c || (a.reply == nullptr && why == occasion::passing)) return;
+          if (a.reply == nullptr) return c->looked(i, connection, syncing::no, a, a.at, why);
+          const bool reads_back = heard->objection().empty();
+          {
+            const std::lock_guard hold(c->mutex_);
+            c->members_[i]->reload_objection = heard->objection();
+          }
+          c->look_now(i, connection, reads_back ? how : syncing::no, why);
+        });
+  }
+}
+
+void cluster::look_now(node_index i, std::uint64_t connection, syncing how, occasion why) {
+  std::string bytes;
+  // Without records a user needs no right to any key but the locks.
+  settings_.tokens ? commands::look(bytes) : commands::time(bytes);
+  const time_point sent = clock::now();
+  ask(i, bytes, sent + inquiry_limit,
+      [self = weak_from_this(), i, connection, how, sent, why](const io::redis_answer& a) {
+        if (a.reply == nullptr && why == occasion::passing) return;
+        if (const auto c = self.lock()) c->looked(i, connection, how, a, sent, why);
       });
 }
 
@@ -351,6 +389,7 @@ cluster::node_view cluster::look_at(node_index i) const {
   p.trouble = trouble ? trouble->message() : members_[i]->unreadable;
   p.load_refusal = members_[i]->load_refusal;
   p.config_refusal = members_[i]->config_refusal;
+  p.reload_objection = members_[i]->reload_objection;
   p.look_refusal = members_[i]->look_refusal;
   return p;
 }

@@ -28,6 +28,7 @@ std::string offset_text(core::redlock::server_time at, wall_time here) {
 std::string persistence_text(const cluster::node_view& p) {
   if (p.facts.durable) return "every write is synced";
   if (!p.config_refusal.empty()) return "whether every write is synced is not told";
+  if (!p.reload_objection.empty()) return "every write is synced, but not read back";
   if (text_of(*p.server, "aof_enabled") == "1") return "appendonly, not synced at every write";
   return "no appendonly file";
 }
@@ -48,6 +49,16 @@ std::string record_text(const cluster::node_view& p, bool tokens) {
   const auto& r = *p.facts.record;
   return "record " + r.id.substr(0, 8) + ", epoch " + std::to_string(r.epoch) + ", max_ttl " +
          print_duration(r.max_ttl) + ", token floor " + std::to_string(r.floor);
+}
+
+std::string why_not_durable(const cluster::node_view& p) {
+  const std::string after = "loses locks when it restarts, and then does not vote for max_ttl; ";
+  if (!p.config_refusal.empty()) {
+    return "counts as one that " + after + "it refuses CONFIG GET: " + p.config_refusal +
+           ". Allow +config|get";
+  }
+  if (!p.reload_objection.empty()) return "counts as one that " + after + p.reload_objection;
+  return after + "set appendonly yes and appendfsync always to keep both, and attach no replica";
 }
 
 void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
@@ -73,13 +84,7 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
         about(name, level::fault, p.look_refusal + ". It votes until it is connected to anew"));
   }
   if (!p.facts.durable) {
-    const std::string after = "loses locks when it restarts, and then does not vote for max_ttl; ";
-    all.push_back(about(name, level::warning,
-                        p.config_refusal.empty()
-                            ? after + "set appendonly yes and appendfsync always to keep both, "
-                                      "and attach no replica"
-                            : "counts as one that " + after + "it refuses CONFIG GET: " +
-                                  p.config_refusal + ". Allow +config|get"));
+    all.push_back(about(name, level::warning, why_not_durable(p)));
   }
   // That it has no record is what a blank node's explanation says.
   const bool blank = p.standing == core::redlock::admission::standing::blank;
