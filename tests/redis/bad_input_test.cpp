@@ -79,6 +79,33 @@ TEST_F(bad_input, foreign_data_in_a_queue) {
   EXPECT_EQ(other.enqueue("a").what, status::damaged);
 }
 
+TEST_F(bad_input, a_session_record_with_a_ttl_that_none_may_have) {
+  server s;
+  const auto o = open(url(s));
+  member holder(ask(o)), waiter(ask(o)), other(ask(o));
+  ASSERT_EQ(holder.enqueue("a").what, status::ok);
+  const auto mine = waiter.enqueue("a");
+  ASSERT_EQ(mine.what, status::queued);
+  const auto id = holder.id().str();
+  const auto key = s.command({"KEYS", "holdfast:*:session:" + id}).elements.at(0).text;
+  for (const auto* ttl : {"0", "-1", "99999999", "3600000000001", "soon"}) {
+    s.command({"HSET", key, "ttl", ttl});
+    const auto listed = ask(o).list();
+    const std::vector<core::reply> told{other.enqueue("a"), other.attempt("a"),
+                                        waiter.confirm("a", mine.mine), listed,
+                                        ask(o).deny({holder.id(), "me", "why"})};
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      EXPECT_EQ(told[i].what, status::damaged) << i << ' ' << ttl << ": " << told[i].text;
+      EXPECT_NE(told[i].text.find("session " + id), std::string::npos) << told[i].text;
+    }
+  }
+  s.command({"HSET", key, "ttl", "3600000000000"});
+  const auto after = ask(o).list();
+  ASSERT_EQ(after.what, status::ok) << after.text;
+  ASSERT_EQ(after.locks.size(), 1U);
+  EXPECT_EQ(after.locks[0].entries.size(), 2U) << "who was refused left no entry";
+}
+
 TEST_F(bad_input, a_ttl_above_that_of_the_store) {
   max_ttl = "2s";
   server s;

@@ -101,7 +101,7 @@ void listing::ask() {
 void listing::took(const master::answer& a) {
   if (a.reply == nullptr) return refuse(a.failure);
   const auto page = replies::list(*a.reply);
-  if (!page) return refuse(replies::refusal_of(*a.reply));
+  if (!page) return refuse(replies::refusal_of_list(*a.reply));
   if (!picture_.add(life_, *page)) {
     return refuse({status::unavailable, "the server lost its state while it was read"});
   }

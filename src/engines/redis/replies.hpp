@@ -51,6 +51,8 @@ struct list_page {
   std::vector<session_id> rest{};  ///< Sessions of this page that are still to be asked for.
 };
 std::optional<list_page> list(const wire::reply& r);
+/// Why it is none.
+core::reply refusal_of_list(const wire::reply& r);
 /// Whether more is left; nothing when it failed.
 std::optional<bool> sweep_more(const wire::reply& r);
 

@@ -22,6 +22,19 @@ std::optional<core::session_record> session_in(const reply& part) {
   return id ? record_of(*id, part.elements[1]) : std::nullopt;
 }
 
+/// Of sessions in a reply of no known form: that of a record which is damaged says whose it is.
+core::reply refusal_of(const reply& sessions, const reply& whole) {
+  for (const reply& part : sessions.elements) {
+    const bool named = is_array(part, 2) && part.elements[0].is(reply_kind::text) &&
+                       session_id::parse(part.elements[0].text);
+    if (named && part.elements[1].is(reply_kind::array) && !session_in(part)) {
+      return {status::damaged,
+              "the record of session " + part.elements[0].text + " is not one of holdfast"};
+    }
+  }
+  return replies::refusal_of(whole);
+}
+
 bool read_sessions(const reply& all, list_page& to) {
   for (const reply& part : all.elements) {
     auto record = session_in(part);
@@ -77,6 +90,10 @@ std::optional<core::session_record> brief_session(const reply& r) {
 
 }  // namespace
 
+core::reply refusal_of_list(const reply& r) {
+  return is_array(r, 4) ? refusal_of(r.elements[0], r) : refusal_of(r);
+}
+
 std::optional<list_page> list(const reply& r) {
   if (!is_array(r, 4)) return std::nullopt;
   for (const std::size_t part : {0U, 1U, 3U}) {
@@ -104,7 +121,7 @@ read<core::glance_reply> glance(const reply& r) {
     return v;
   }
   v.reply.there.clear();
-  static_cast<core::reply&>(v.reply) = refusal_of(r);
+  static_cast<core::reply&>(v.reply) = refusal_of(r, r);
   return v;
 }
 

@@ -115,6 +115,23 @@ TEST(replies, a_session_with_a_ttl_that_none_may_have_is_unknown) {
   }
 }
 
+TEST(replies, a_listing_names_the_session_whose_record_is_damaged) {
+  const auto listed = [](const std::string& ttl) {
+    return array({array({array({text(id), record(ttl)})}), array({}), text("0"), array({})});
+  };
+  EXPECT_TRUE(replies::list(listed("30000000000")));
+  for (const auto* ttl : {"0", "-1", "soon"}) {
+    EXPECT_FALSE(replies::list(listed(ttl)));
+    for (const auto& why :
+         {replies::refusal_of_list(listed(ttl)),
+          core::reply(replies::glance(array({array({text(id), record(ttl)})})).reply)}) {
+      EXPECT_EQ(why.what, status::damaged) << ttl;
+      EXPECT_NE(why.text.find(id), std::string::npos) << why.text;
+    }
+  }
+  EXPECT_EQ(replies::refusal_of_list(text("x")).what, status::unknown);
+}
+
 TEST(replies, a_brief_session_has_the_place_of_its_life_lock) {
   const auto seen = replies::glance(array({text(std::string(32, 'a') + " 5 7 1 100000000 3 4")}));
   ASSERT_EQ(seen.reply.there.size(), 1U);

@@ -6,6 +6,9 @@ return answer(function()
   if not there[1] then
     refuse('HFGONE session ' .. id .. ' is not there')
   end
+  if not (there[2] and there[3] and is_ttl(there[3])) then
+    refuse_record(id)
+  end
   if there[2] ~= '0' then
     return {1, there[3], run('EXISTS', P .. 'ended')}
   end

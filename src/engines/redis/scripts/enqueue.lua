@@ -23,11 +23,15 @@ return answer(function()
     refuse('HFMODE ' .. there.permits)
   end
   local granted = is_granted(mode, there)
-  if not granted and ARGV[9] == '1' then
-    return seen(BUSY, nil, name, left)
+  if granted or ARGV[9] ~= '1' then
+    if there.x + there.r + there.p >= tonumber(ARGV[10]) then
+      refuse('HFMANY ' .. ARGV[10])
+    end
   end
-  if there.x + there.r + there.p >= tonumber(ARGV[10]) then
-    refuse('HFMANY ' .. ARGV[10])
+  -- Before anything is written: a damaged record among those ahead refuses all of this.
+  local view = not granted and seen(name, '+inf', left)
+  if view and ARGV[9] == '1' then
+    return view
   end
   local order = next_number()
   local member = table.concat({order, id, inc, ARGV[5], mode, ARGV[7], ARGV[8]}, ':')
@@ -38,5 +42,5 @@ return answer(function()
   if granted then
     return {GRANTED, order, flag(left)}
   end
-  return seen(QUEUED, entry_of(member), name, left)
+  return queued(view, order, member)
 end)

@@ -9,8 +9,8 @@ return answer(function()
       return #record > 0
     end
     local s = run('HMGET', session_key(id), 'inc', 'beat', 'denied', 'ttl', 'device', 'inode')
-    -- One that is not whole is shown to those who wait for it, as damage.
-    if s[1] and s[2] and s[3] and s[4] then
+    -- One that is damaged is shown to those who wait for it.
+    if s[1] and s[2] and s[3] and s[4] and is_ttl(s[4]) then
       local brief = {id, s[1], s[2], s[3], s[4], s[5] or 0, s[6] or 0}
       found[#found + 1] = table.concat(brief, ' ')
     end

@@ -36,8 +36,9 @@ local function session_of(id)
     known = run('HMGET', session_key(id), 'inc', 'beat', 'denied', 'ttl', 'device', 'inode', 'pid')
     if not known[1] then
       known = false
-    elseif not (known[2] and known[3] and known[4] and known[5] and known[6] and known[7]) then
-      refuse('HFDAMAGED the record of session ' .. id .. ' is not whole')
+    elseif not (known[2] and known[3] and known[4] and known[5] and known[6] and known[7]
+                and is_ttl(known[4])) then
+      refuse_record(id)
     end
     known_sessions[id] = known
   end

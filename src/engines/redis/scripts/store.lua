@@ -20,6 +20,16 @@ local function entries_key(kind, id, inc)
   return P .. kind .. ':' .. id .. ':' .. inc
 end
 
+-- Of a session: from ttl_min to ttl_max of src/core/lease.hpp, in nanoseconds.
+local function is_ttl(text)
+  local ttl = string.find(text, '^%d+$') and tonumber(text)
+  return ttl and ttl >= 100000000 and ttl <= 3600000000000
+end
+
+local function refuse_record(id)
+  refuse('HFDAMAGED the record of session ' .. id .. ' is not one of holdfast')
+end
+
 -- The next order or incarnation: one counter, so that both grow over every name and every end.
 local function next_number()
   local number = run('HINCRBY', 'holdfast:store', 'floor', 1)

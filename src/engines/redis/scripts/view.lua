@@ -36,10 +36,11 @@ local function without_record(e)
           'program', 'a session whose record is gone'}
 end
 
--- [what, order, left; entries, sessions, record of the oldest's session]. `own` is nil for a try,
--- which leaves none. One text for each session: a thousand arrays would take longer than the rest.
-local function seen(what, own, name, left)
-  local entries = live_members(name, own and '(' .. own.order or '+inf', left)
+-- [what, order, left; entries, sessions, record of the oldest's session], of the entries below
+-- `before`: what a try is told. One text for each session: a thousand arrays would take longer than
+-- the rest.
+local function seen(name, before, left)
+  local entries = live_members(name, before, left)
   local sessions, told, first = {}, {}, {}
   for i = 1, #entries do
     local colon = string.find(entries[i], ':', 1, true) or 0
@@ -61,10 +62,15 @@ local function seen(what, own, name, left)
       run('HSET', entries_key('held', id, e.inc), field_of(e.request, name), e.member)
     end
   end
-  if own then
-    entries[#entries + 1] = own.member
-  end
-  return {what, own and own.order or '0', flag(left), entries, sessions, first}
+  return {BUSY, '0', flag(left), entries, sessions, first}
+end
+
+-- The same for an entry behind all that were seen.
+local function queued(view, order, member)
+  local entries = view[4]
+  entries[#entries + 1] = member
+  view[1], view[2] = QUEUED, order
+  return view
 end
 
 -- The entry of this request, and whether its session was told that it holds. One that is in no
@@ -89,7 +95,7 @@ end
 -- What the owner of an entry that is there is told.
 local function answer_for(name, e, is_told, left)
   if not is_told and not is_granted(e.mode, count_entries(name, '(' .. e.order, left)) then
-    return seen(QUEUED, e, name, left)
+    return queued(seen(name, '(' .. e.order, left), e.order, e.member)
   end
   -- Also once it was told: who waits for replicas waits for what this call wrote.
   give(name, e)
