@@ -166,7 +166,7 @@ class redis_connection::state final : public stream::owner,
   enum class phase { down, up, closing, closed };
 
   error named(const error& e) const {
-    return error(e.code(), "redis node " + options_.address.text() + ": " + e.message());
+    return e.reworded("redis node " + options_.address.text() + ": " + e.message());
   }
 
   // ---- sending ----

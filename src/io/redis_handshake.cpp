@@ -123,11 +123,11 @@ result<std::string> redis_handshake::on_auth(const wire::reply& r) {
 void redis_handshake::on_select(const wire::reply& r) {
   if (r.is_ok()) return;
   const bool for_user = wire::server_error_of(r.text) == wire::server_error::noperm;
-  selected_ =
-      error(errc::unavailable, "database " + std::to_string(login_.database) +
-                                   " cannot be selected: " + printable(r.text) + "; " +
-                                   (for_user ? "allow it with ACL SETUSER <user> +select"
-                                             : "use a number below `databases` of the server"));
+  selected_ = error::for_operator(errc::unavailable,
+                                  "database " + std::to_string(login_.database) +
+                                      " cannot be selected: " + printable(r.text) + "; " +
+                                      (for_user ? "allow it with ACL SETUSER <user> +select"
+                                                : "use a number below `databases` of the server"));
 }
 
 void redis_handshake::on_info(const wire::reply& r) {
@@ -185,25 +185,29 @@ error redis_handshake::refused(const wire::reply& r) const {
                             "name it: " +
                                 login_.scheme + "://USER@HOST?password_file=/PATH"
                           : "";
-  switch (wire::server_error_of(r.text)) {
+  const auto why = wire::server_error_of(r.text);
+  switch (why) {
     case server_error::noauth:
-      return error(errc::unavailable, "the server wants a password (NOAUTH) and none is set for " +
-                                          who + "; give it by password_file=" + or_name_one);
+      return error::for_operator(errc::unavailable,
+                                 "the server wants a password (NOAUTH) and none is set for " + who +
+                                     "; give it by password_file=" + or_name_one);
     case server_error::wrongpass:
-      return error(errc::unavailable, "the password of " + who +
-                                          " is wrong, or this user is off (WRONGPASS); check "
-                                          "password_file= and the server's ACL" +
-                                          or_name_one);
+      return error::for_operator(errc::unavailable, "the password of " + who +
+                                                        " is wrong, or this user is off "
+                                                        "(WRONGPASS); check password_file= and the "
+                                                        "server's ACL" +
+                                                        or_name_one);
     default:
       break;
   }
   const bool has_none = r.text.find("without any password") != std::string::npos;
-  return error(errc::unavailable,
-               has_none
-                   ? "a password is set for " + who + ", but the server has none"
-                   : "the server refuses AUTH for " + who + " with " +
-                         std::string(wire::word_of(wire::server_error_of(r.text))) +
-                         "; check the password (password_file= or the URL) and the server's ACL");
+  std::string text =
+      has_none ? "a password is set for " + who + ", but the server has none"
+               : "the server refuses AUTH for " + who + " with " + std::string(wire::word_of(why)) +
+                     "; check the password (password_file= or the URL) and the server's ACL";
+  // Before Redis 6 a wrong password has no word of its own; what has one passes, LOADING say.
+  return why == server_error::other ? error::for_operator(errc::unavailable, std::move(text))
+                                    : error(errc::unavailable, std::move(text));
 }
 
 }  // namespace holdfast::io

@@ -45,7 +45,7 @@ class redis_handshake {
   /// What to send first.
   std::string start();
   /// Takes the answers in order and says what to send next, if anything.
-  /// Errors: `unavailable`, without naming the node.
+  /// Errors: `unavailable`, without naming the node; for an operator where the login was refused.
   result<std::string> on_reply(const wire::reply& r);
   bool begun() const noexcept { return step_ != step::idle; }
   bool done() const noexcept { return step_ == step::done; }

@@ -71,6 +71,27 @@ TEST(redis_handshake, never_shows_a_password_whatever_the_server_says) {
   }
 }
 
+TEST(redis_handshake, a_login_that_is_refused_waits_for_a_person) {
+  const auto needs_operator = [](const redis_login& login, const char* said, bool in_auth) {
+    redis_handshake h(login);
+    h.start();
+    if (in_auth) static_cast<void>(h.on_reply(failed("ERR unknown command")));
+    const auto next = h.on_reply(failed(said));
+    return !next && next.error() == errc::unavailable && next.error().needs_operator();
+  };
+  EXPECT_TRUE(needs_operator({}, "NOAUTH HELLO must be called", false));
+  EXPECT_TRUE(needs_operator(all_of_it, "WRONGPASS invalid", false));
+  EXPECT_TRUE(needs_operator(all_of_it, "ERR invalid password", true));
+  EXPECT_FALSE(needs_operator(all_of_it, "LOADING Redis is loading", true)) << "it passes";
+  EXPECT_FALSE(needs_operator({}, "ERR max number of clients reached", false)) << "it passes";
+  redis_handshake h({.database = 99});
+  h.start();
+  ASSERT_TRUE(h.on_reply(hello()));
+  ASSERT_TRUE(h.on_reply(failed("ERR DB index is out of range")));
+  ASSERT_FALSE(h.selected());
+  EXPECT_TRUE(h.selected().error().needs_operator());
+}
+
 TEST(redis_handshake, says_what_is_wrong_with_the_login) {
   const auto message = [](const redis_login& login, const reply& r) {
     redis_handshake h(login);

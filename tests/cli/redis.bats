@@ -76,6 +76,14 @@ is_waiting() {
   says '; --wait DURATION goes on trying ['
 }
 
+@test "what only a person can set right is not to be waited for" {
+  for scheme in redis redlock; do
+    expect 69 holdfast run x --store "$scheme://$node/99" -- true
+    says 'database 99 cannot be selected'
+    [[ $output != *DURATION* ]]
+  done
+}
+
 @test "a wait that was asked for is tried until its end, however short" {
   stop_server 1
   for limit in 700ms 2500ms; do

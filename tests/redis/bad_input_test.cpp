@@ -26,7 +26,18 @@ TEST_F(bad_input, a_password_that_is_missing_or_wrong) {
   server s({.settings = {"--requirepass", "secret"}});
   expect(await(open(url(s)), status::unavailable), "password_file=");
   const std::string wrong = "redis://:other@" + s.address();
-  expect(await(open(wrong), status::unavailable), "WRONGPASS");
+  const auto refused = await(open(wrong), status::unavailable);
+  expect(refused, "WRONGPASS");
+  EXPECT_TRUE(refused.needs_operator);
+}
+
+TEST_F(bad_input, a_password_that_is_right_again_is_found) {
+  server s({.users = "user default on nopass ~* &* +@all\n"
+                     "user bob on >secret ~* &* +@all\n"});
+  const auto o = open("redis://bob:other@" + s.address() + "?assume_fresh=yes");
+  EXPECT_TRUE(await(o, status::unavailable).needs_operator);
+  s.command({"ACL", "SETUSER", "bob", ">other"});
+  await(o, status::ok);
 }
 
 TEST_F(bad_input, a_port_that_does_not_speak_tls) {

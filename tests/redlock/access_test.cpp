@@ -52,6 +52,28 @@ TEST_F(redlock_access, what_may_not_be_looked_at_is_not_shown_as_empty) {
   }
 }
 
+/// Fault matrix: another password on some nodes | a minority costs nothing; a majority needs a
+/// person, whoever waits goes on when it has been set right
+TEST_F(redlock_access, a_majority_that_refuses_the_password_needs_a_person) {
+  const std::vector<std::string> right{"~*", "+@all"};
+  const std::vector<std::string> wrong{"~*", "+@all", "<secret", ">other"};
+  allow_everywhere(right);
+  allow(0, wrong);
+  auto among_others = as_bob().open_session({.ttl = 5s});
+  ASSERT_TRUE(among_others) << among_others.error().message();
+  EXPECT_TRUE(among_others->try_acquire(lock_name("a")));
+  allow(1, wrong);
+  store later = store::open(as_user("bob:secret", nodes.url("ttl=5s", 1))).value();
+  const auto refused = later.open_session({.ttl = 5s});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error(), errc::unavailable);
+  EXPECT_TRUE(refused.error().needs_operator());
+  EXPECT_THAT(refused.error().message(), HasSubstr("WRONGPASS"));
+  allow(1, right);
+  EXPECT_TRUE(process::eventually([&] { return later.open_session({.ttl = 5s}).has_value(); }));
+  EXPECT_TRUE(among_others->try_acquire(lock_name("b"))) << "it was open all the time";
+}
+
 TEST_F(redlock_access, a_minority_that_may_not_be_looked_at_hides_nothing) {
   session s = nodes.open();
   auto held = s.try_acquire(lock_name("a"));

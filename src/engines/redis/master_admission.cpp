@@ -182,7 +182,9 @@ void master::went_up(const io::redis_facts& facts) {
   inspect();
 }
 
-void master::went_down(const error& why) { settle({}, {status::unavailable, why.message()}); }
+void master::went_down(const error& why) {
+  settle({}, {status::unavailable, why.message(), why.needs_operator()});
+}
 
 bool master::is_this_life(std::string_view prefix) {
   const std::lock_guard hold(mutex_);

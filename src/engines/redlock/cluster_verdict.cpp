@@ -56,9 +56,11 @@ result<void> cluster::verdict() const {
   const time_point now = clock::now();
   std::vector<std::string> away(size());
   bool pending = false;
+  std::size_t barred = 0;
   for (node_index i = 0; i < size(); ++i) {
     if (admission_.standing_of(i) != admission::standing::away) continue;
     const auto why = members_[i]->connection->trouble();
+    barred += why && why->needs_operator() ? 1U : 0U;
     away[i] = why ? why->message() : members_[i]->unreadable;
     if (!away[i].empty()) continue;
     const time_point asked = members_[i]->asked;
@@ -74,8 +76,12 @@ result<void> cluster::verdict() const {
   }
   if (v) return v;
   const std::string forgets = waits ? notes_->trouble() : "";
-  return v.error().reworded(v.error().message() + (pending ? if_not_told : "") +
-                            (forgets.empty() ? "" : "; " + forgets));
+  std::string text =
+      v.error().message() + (pending ? if_not_told : "") + (forgets.empty() ? "" : "; " + forgets);
+  // Whoever else comes back: without one of these there is no majority.
+  const bool is_barred = barred > size() - majority();
+  return is_barred ? error::for_operator(v.error().code(), std::move(text))
+                   : v.error().reworded(std::move(text));
 }
 
 std::string cluster::silent() const {
