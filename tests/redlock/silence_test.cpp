@@ -88,6 +88,25 @@ TEST_F(redlock_silence, a_node_that_is_only_slow_makes_nobody_a_holder) {
   }));
 }
 
+/// Fault matrix: two nodes are slow, and with what the first of them says no lock is in doubt | a
+/// look does not wait for the other one
+TEST_F(redlock_silence, a_look_ends_when_nobody_who_is_missing_could_make_a_majority) {
+  auto view = store::open(nodes.url(query_)).value();
+  nodes[0].command({"SET", "x", std::string(40, 'a'), "PX", "60000"});
+  ASSERT_TRUE(nodes.votes_come_to(5, query_));
+  ASSERT_TRUE(view.list().value().locks.empty());
+  // A pause of this machine may make one look slow. Each that waits for both takes 1.1 s.
+  EXPECT_TRUE(eventually([&] {
+    nodes[3].command({"CLIENT", "PAUSE", "300", "WRITE"});
+    nodes[4].command({"CLIENT", "PAUSE", "20000", "WRITE"});
+    const auto began = clock::now();
+    const bool none = view.list().value().locks.empty();
+    const auto took = clock::now() - began;
+    nodes[4].command({"CLIENT", "UNPAUSE"});
+    return none && took > std::chrono::milliseconds{200} && took < std::chrono::seconds{1};
+  }));
+}
+
 /// Fault matrix: a majority hangs, and the node that does not refuses a release for a moment | the
 /// release ends, and is told as not confirmed
 TEST_F(redlock_silence, a_release_ends_that_a_majority_never_confirms) {
