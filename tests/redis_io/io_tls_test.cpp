@@ -5,10 +5,91 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 
+#include <future>
+#include <string>
+#include <thread>
+
 namespace holdfast::io {
 namespace {
 
 using redis_tests::address_of;
+
+/// The server's end of TLS 1.3 on one connection, with the records in the test's hand.
+class tls_line {
+ public:
+  tls_line(const peer::client& c, const certificate& own)
+      : client_(c), context_(SSL_CTX_new(TLS_server_method())) {
+    SSL_CTX_set_min_proto_version(context_, TLS1_3_VERSION);
+    SSL_CTX_set_num_tickets(context_, 0);
+    EXPECT_EQ(
+        SSL_CTX_use_certificate_file(context_, own.certificate_file().c_str(), SSL_FILETYPE_PEM),
+        1);
+    EXPECT_EQ(SSL_CTX_use_PrivateKey_file(context_, own.key_file().c_str(), SSL_FILETYPE_PEM), 1);
+    // Makes a ticket longer than the smallest record.
+    SSL_CTX_set_session_ticket_cb(
+        context_,
+        [](SSL* s, void*) {
+          const std::string much(2000, 'x');
+          return SSL_SESSION_set1_ticket_appdata(SSL_get_session(s), much.data(), much.size());
+        },
+        [](SSL*, SSL_SESSION*, const unsigned char*, std::size_t, SSL_TICKET_STATUS, void*) {
+          return SSL_TICKET_RETURN_IGNORE;
+        },
+        nullptr);
+    ssl_ = SSL_new(context_);
+    SSL_set_bio(ssl_, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    SSL_set_accept_state(ssl_);
+    while (SSL_do_handshake(ssl_) != 1 && goes_on()) {
+    }
+    client_.write(records());
+  }
+  tls_line(const tls_line&) = delete;
+  tls_line& operator=(const tls_line&) = delete;
+  ~tls_line() {
+    SSL_free(ssl_);
+    SSL_CTX_free(context_);
+  }
+
+  /// What came next; empty at the end.
+  std::string read() {
+    char bytes[4096];
+    for (;;) {
+      const int count = SSL_read(ssl_, bytes, sizeof bytes);
+      if (count > 0) return {bytes, static_cast<std::size_t>(count)};
+      if (!goes_on()) return {};
+    }
+  }
+  void write(const std::string& text) {
+    SSL_write(ssl_, text.data(), static_cast<int>(text.size()));
+    client_.write(records());
+  }
+  /// The records of one ticket, which nobody asked for.
+  std::string ticket() {
+    SSL_set_max_send_fragment(ssl_, 512);
+    EXPECT_EQ(SSL_new_session_ticket(ssl_), 1);
+    EXPECT_EQ(SSL_do_handshake(ssl_), 1);
+    return records();
+  }
+
+ private:
+  bool goes_on() {
+    client_.write(records());
+    const auto more = client_.read();
+    BIO_write(SSL_get_rbio(ssl_), more.data(), static_cast<int>(more.size()));
+    return !more.empty();
+  }
+  std::string records() {
+    char* bytes = nullptr;
+    const auto size = BIO_get_mem_data(SSL_get_wbio(ssl_), &bytes);
+    std::string all(bytes, static_cast<std::size_t>(size));
+    BIO_reset(SSL_get_wbio(ssl_));
+    return all;
+  }
+
+  const peer::client& client_;
+  SSL_CTX* context_;
+  SSL* ssl_;
+};
 
 class redis_tls : public tls_fixture {
  protected:
@@ -170,6 +251,45 @@ TEST(tls_failure, every_objection_of_a_server_to_the_client_s_certificate_names_
   EXPECT_EQ(said(SSL_AD_INTERNAL_ERROR, "/c.crt"),
             "TLS: the server 'h' ended the session: tlsv1 alert internal error; see the server's "
             "log");
+}
+
+/// What is written between two records of one message TLS refuses.
+TEST_F(redis_tls, what_is_sent_in_the_middle_of_a_ticket_is_sent_when_it_is_whole) {
+  std::promise<void> noted;
+  std::promise<void> sent;
+  std::promise<void> answered;
+  peer server([&](const peer::client& c, int) {
+    tls_line l(c, good_);
+    ASSERT_NE(l.read().find("HELLO"), std::string::npos);
+    l.write("%1\r\n$7\r\nversion\r\n$3\r\n7.0\r\n");
+    ASSERT_NE(l.read().find("INFO"), std::string::npos);
+    l.write("$11\r\nrole:master\r\n");
+    ASSERT_EQ(noted.get_future().wait_for(20s), std::future_status::ready);
+    const auto ticket = l.ticket();
+    const auto first = 5U + (static_cast<unsigned char>(ticket.at(3)) << 8U) +
+                       static_cast<unsigned char>(ticket.at(4));
+    ASSERT_LT(first, ticket.size());
+    c.write(ticket.substr(0, first));
+    ASSERT_EQ(sent.get_future().wait_for(20s), std::future_status::ready);
+    c.write(ticket.substr(first));
+    EXPECT_NE(l.read().find("PING"), std::string::npos);
+    l.write("+PONG\r\n");
+    answered.get_future().wait_for(20s);
+  });
+  redis_client client(to(server.address(), trusting_ca()));
+  client.events->wait_up();
+  const auto before = client.connection->count().reads;
+  noted.set_value();
+  for (int i = 0; i < 2000 && client.connection->count().reads == before; ++i) {
+    std::this_thread::sleep_for(10ms);
+  }
+  client.in_one_turn([&] { ASSERT_TRUE(client.send(1, bytes_of("PING"))); });
+  // Behind the end of that turn.
+  client.in_one_turn([] {});
+  client.in_one_turn([] {});
+  sent.set_value();
+  EXPECT_EQ(client.answers->wait(1).reply.text, "PONG");
+  answered.set_value();
 }
 
 TEST_F(redis_tls, never_falls_back_to_plain_text) {
