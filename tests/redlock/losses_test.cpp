@@ -296,6 +296,25 @@ TEST_F(redlock_losses, a_late_grant_is_none_of_the_next_request_with_its_number)
   EXPECT_LT(clock::now(), until);
 }
 
+/// Fault matrix: a node never answers an acquire, gets the key back behind another connection, and
+/// executes the acquire behind the release | its key is removed again, long before its ttl
+TEST_F(redlock_losses, an_acquire_that_was_never_answered_brings_no_released_lock_back) {
+  nodes.init();
+  const asker s(nodes.url(), 60s);
+  nodes[4].command({"CLIENT", "PAUSE", "60000", "WRITE"});
+  ASSERT_EQ(s.enqueue(s.request()).what, core::status::ok);
+  const std::string value = nodes[0].command({"GET", "a"}).text;
+  nodes[4].command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  nodes[4].command({"CLIENT", "UNPAUSE"});
+  ASSERT_TRUE(
+      eventually([&] { return s.beat().what == core::status::ok && nodes.count("a") == 5; }));
+  ASSERT_EQ(s.leave().what, core::status::ok);
+  ASSERT_TRUE(nodes.comes_to("a", 0));
+  // As the one that may still be on its way.
+  nodes[4].command({"SET", "a", value, "PX", "60000"});
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
 /// Fault matrix: a session is denied while it waits, and its owner's callback takes long | the wait
 /// ends as denied
 TEST_F(redlock_losses, a_wait_of_a_denied_session_ends_as_denied) {

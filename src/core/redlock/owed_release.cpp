@@ -23,7 +23,8 @@ owed_release::step owed_release::answered(node_index i, bool deleted, std::uint6
                                           time_point now) {
   const trace& t = traces_[i];
   under_way_.remove(i);
-  if (deleted || t.settled_before || connection == t.connection) owed_.remove(i);
+  const bool settles = deleted || t.settled_before || connection == t.connection;
+  if (settles && !t.twice) owed_.remove(i);
   return next({}, now);
 }
 

@@ -110,5 +110,18 @@ TEST(owed_release, of_no_node_is_finished_at_once) {
   EXPECT_EQ(r.result(), outcome::released);
 }
 
+TEST(owed_release, an_old_acquire_beside_a_repair_keeps_it_owed_whatever_is_answered) {
+  owed_release o({.ttl = 10s, .timeout = 50ms, .seed = 1}, node_set::all(2), t0);
+  o.trace_of(0, {.connection = 2, .settled_before = true, .twice = true});
+  o.trace_of(1, {.connection = 2});
+  EXPECT_EQ(o.start(node_set::all(2), t0).send, node_set::all(2));
+  o.answered(1, true, 2, t0);
+  const auto s = o.answered(0, true, 2, t0);
+  EXPECT_EQ(o.owed(), node_set::only(0)) << "the old acquire may bring it back";
+  EXPECT_FALSE(s.finished);
+  EXPECT_EQ(o.tick(s.wake).send, node_set::only(0));
+  EXPECT_TRUE(o.answered(0, false, 2, t0 + 10s).finished) << "its ttl is over";
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

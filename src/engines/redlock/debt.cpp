@@ -30,7 +30,9 @@ owed_release make(const placed_key& key, duration timeout) {
   owed_release m({.ttl = key.ttl, .timeout = std::min(timeout, key.ttl), .seed = io::random_bits()},
                  key.asked, key.last_sent);
   for_each(key.asked, [&](node_index i) {
-    m.trace_of(i, {.connection = key.connections[i], .settled_before = key.answered.has(i)});
+    m.trace_of(i, {.connection = key.connections[i],
+                   .settled_before = key.answered.has(i),
+                   .twice = key.twice.has(i)});
   });
   return m;
 }

@@ -261,12 +261,13 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
     return;
   }
   // It may come late like an acquire. So may one that was sent before, on another connection, and
-  // never answered: then no release is known to be behind both.
+  // never answered: then no release is known to be behind both, whatever the answers say.
   const bool is_first =
       !e->key.asked.has(i) || e->key.answered.has(i) || e->key.connections[i] == *put;
+  if (!is_first) e->key.twice.add(i);
   e->key.asked.add(i);
   e->key.answered.remove(i);
-  e->key.connections[i] = is_first ? *put : 0;
+  e->key.connections[i] = *put;
   e->key.last_sent = sent;
 }
 

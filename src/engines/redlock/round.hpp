@@ -28,6 +28,7 @@ struct placed_key {
   node_set asked{};     ///< Those that may have it: all that were asked and did not say `taken`.
   node_set answered{};  ///< Those whose acquire cannot come any more.
   core::redlock::per_node<std::uint64_t> connections{};
+  node_set twice{};  ///< There the acquire was never answered, and a repair went another way.
 };
 
 /// One attempt on the wire: it asks the voters at once, feeds the attempt machine with what comes
