@@ -148,7 +148,7 @@ admission::step admission::judge(node_index i, time_point now) {
   step s;
   if (!record && !any_record()) {
     n.is = standing::blank;
-  } else if (record && n.stepped) {
+  } else if (record && (n.stepped || !has_believable_epochs(*record))) {
     s.writes.push_back(mark(i));
   } else if (same && record->epoch > 0) {
     admit_in_time(i, now);
@@ -279,8 +279,9 @@ admission::step admission::sealed(const seal& asked, const seal_reply& r, time_p
   if (same && r.what == seal_reply::result::sealed) {
     from.facts.record->epoch = std::max(from.facts.record->epoch, asked.epoch);
   }
-  if (same && r.epoch > from.facts.record->epoch) from.facts.record->epoch = r.epoch;
-  if (same && r.what == seal_reply::result::refused && r.epoch == 0) {
+  const bool is_epoch = r.epoch > 0 && r.epoch <= believable;
+  if (same && is_epoch) from.facts.record->epoch = std::max(from.facts.record->epoch, r.epoch);
+  if (same && r.what == seal_reply::result::refused && !is_epoch) {
     leave(asked.node);
     s.look.add(asked.node);
   }

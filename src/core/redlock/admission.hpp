@@ -32,12 +32,13 @@ namespace holdfast::core::redlock {
 /// | blank    | no record, and no other node has one: not set up     | no    |
 /// | refused  | a replica, a sentinel, a duplicate, another list     | no    |
 ///
-/// A node without its record, or with another run_id and not durable, or whose clock stepped, has
-/// lost state. The loss gets a name first: a compare-and-write of a fresh nonce with epoch zero,
-/// which also stops every script there, for all clients. A durable node with its record intact
-/// seals and writes without a wait; when too few others can be sealed for four node timeouts it
-/// only writes its run_id: what it has is all there is, and it would be the same after a seal. So
-/// does one whose clock alone stepped, after its wait, and goes back to the epoch that it had.
+/// A node without its record, or with another run_id and not durable, or whose clock stepped, or
+/// with an epoch that nobody gives, has lost state. The loss gets a name first: a compare-and-write
+/// of a fresh nonce with epoch zero, which also stops every script there, for all clients. A
+/// durable node with its record intact seals and writes without a wait; when too few others can be
+/// sealed for four node timeouts it only writes its run_id: what it has is all there is, and it
+/// would be the same after a seal. So does one whose clock alone stepped, after its wait, and goes
+/// back to the epoch that it had.
 ///
 /// A node that does not sync every write any more, or does again, has that written down: after a
 /// restart the record is all there is to tell whether an older file may have been loaded.

@@ -26,6 +26,38 @@ TEST(admission_life, a_server_that_was_promoted_has_lost_what_it_granted) {
   EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "each promotion";
 }
 
+/// No epoch is above it, so that nothing could be sealed for the node any more.
+TEST(admission_life, a_node_whose_epoch_is_damaged_has_lost_its_state_and_comes_back) {
+  for (const char* process : {"run0", "run9"}) {
+    store s(3);
+    for (auto& f : s.facts) f.durable = f.record->durable = true;
+    s.facts[0].record->epoch = token_max.value;
+    s.facts[0].run_id = process;
+    s.connect_all(t0);
+    ASSERT_EQ(s.writes.size(), 1U) << process;
+    EXPECT_EQ(s.writes[0].record.epoch, 0U);
+    EXPECT_EQ(s.writes[0].record.kept_epoch, 0U);
+    EXPECT_EQ(s.a.voters().size(), 2U);
+    s.tick(t0 + wait);
+    EXPECT_EQ(s.a.voters().size(), 3U);
+    for (const auto& f : s.facts) EXPECT_EQ(f.record->epoch, 4U);
+  }
+}
+
+TEST(admission_life, an_epoch_that_is_damaged_under_the_eyes_of_a_client_stops_no_rejoin) {
+  store s(5);
+  s.connect_all(t0);
+  s.facts[0].record->epoch = token_max.value;
+  s.facts[1].run_id = "run9";
+  s.connect(1, t0);
+  s.tick(t0 + wait);
+  EXPECT_TRUE(s.a.voters().has(1));
+  EXPECT_EQ(s.facts[1].record->epoch, 4U);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+  s.tick(t0 + 2 * wait);
+  EXPECT_EQ(s.a.voters().size(), 5U);
+}
+
 TEST(admission_life, a_promotion_that_is_forgotten_is_no_loss) {
   store s(3);
   s.facts[0].run_id = s.facts[0].record->run_id = "run0#data-1";

@@ -25,7 +25,7 @@ static_assert(refusals_first * (1U << doublings) >= refusals_most);
 /// What a node is in, or was before its clock was seen to step; zero when it lost more than that.
 std::uint64_t admission::kept_epoch_of(node_index i) const {
   const node_facts& f = nodes_[i].facts;
-  if (!f.record) return 0;
+  if (!f.record || !has_believable_epochs(*f.record)) return 0;
   const bool same = is_same_life(f.record->run_id, f.run_id);
   if (!same && !(f.record->durable && f.durable)) return 0;
   return std::max(f.record->epoch, f.record->kept_epoch);

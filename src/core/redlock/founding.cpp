@@ -125,10 +125,6 @@ result<bool> has_a_reason(const founding::config& c, std::span<const node> nodes
   return too_early(votes, nodes.size(), waiting, away, changes);
 }
 
-/// Half of what there is: neither a clock that is far off nor a damaged record may use up all
-/// tokens, or all epochs.
-constexpr std::uint64_t believable = token_max.value / 2;
-
 std::uint64_t latest_clock(std::span<const node> nodes) {
   std::uint64_t latest = 0;
   for (const node& n : nodes) {

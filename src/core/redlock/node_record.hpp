@@ -1,6 +1,7 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/token.hpp>
 
 #include <chrono>
 #include <cstdint>
@@ -11,6 +12,10 @@ namespace holdfast::core::redlock {
 
 /// A server's own TIME: microseconds of its wall clock, which may step.
 using server_time = std::chrono::microseconds;
+
+/// Half of what there is. Neither a clock that is far off nor a damaged record may use up all
+/// tokens, or all epochs: above an epoch there has to be another one.
+inline constexpr std::uint64_t believable = token_max.value / 2;
 
 /// `holdfast:node`: what one node remembers about itself. It has no ttl, so losing it means that
 /// locks may be lost as well.
@@ -28,6 +33,11 @@ struct node_record {
   bool durable{};  ///< It was verified to sync every write when it was last looked at.
   friend bool operator==(const node_record&, const node_record&) = default;
 };
+
+/// Its epochs were given by somebody, and are no damage.
+inline bool has_believable_epochs(const node_record& r) noexcept {
+  return r.epoch <= believable && r.kept_epoch <= believable;
+}
 
 /// What a client reads of a node when it connects, before the node may vote.
 struct node_facts {

@@ -43,10 +43,11 @@ void rejoin::allow(duration max_ttl) noexcept {
 rejoin::step rejoin::begin(const std::vector<other>& others, time_point now) {
   const std::size_t enough = active.seal_enough_others ? seal_count(config_.nodes) : 1;
   HOLDFAST_ASSERT(state_ == state::waiting || state_ == state::pausing);
-  if (others.size() < enough) return pause(now);
+  for (const other& o : others) highest_ = std::max(highest_, o.epoch);
+  // In a larger one nobody would be believed.
+  if (others.size() < enough || highest_ >= believable) return pause(now);
   state_ = state::sealing;
   deadline_ = now + config_.timeout;
-  for (const other& o : others) highest_ = std::max(highest_, o.epoch);
   epoch_ = highest_ + 1;
   floor_ = config_.seen.floor;
   asked_ = answered_ = sealed_ = {};
@@ -71,7 +72,8 @@ rejoin::step rejoin::sealed(const seal& asked, const seal_reply& r, time_point n
     sealed_.add(i);
     floor_ = std::max(floor_, r.floor);
   }
-  highest_ = std::max(highest_, r.epoch);
+  // What is above is damage, and for who looks at that node.
+  if (r.epoch <= believable) highest_ = std::max(highest_, r.epoch);
   return answered_ == asked_ ? finish_seal(now) : rest();
 }
 
