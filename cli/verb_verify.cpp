@@ -26,6 +26,7 @@ namespace {
 using history::judgement;
 using history::line;
 using history::model;
+using history::operation;
 using history::verdict;
 
 constexpr std::array<std::pair<const char*, model>, 4> models{{
@@ -131,10 +132,21 @@ nlohmann::ordered_json json_of(const judgement& j, const std::vector<line>& all)
   if (!j.why.empty()) json["why"] = j.why;
   for (const std::size_t i : j.conflict) {
     const line& l = all[i];
-    nlohmann::ordered_json one{{"line", l.at},           {"operation", name_of(l.what)},
-                               {"caller", l.caller},     {"token", nullptr},
-                               {"outcome", l.outcome},   {"invoked_ns", l.invoked},
-                               {"returned_ns", nullptr}, {"value", nullptr}};
+    nlohmann::ordered_json one{{"line", l.at},
+                               {"operation", name_of(l.what)},
+                               {"mode", nullptr},
+                               {"caller", l.caller},
+                               {"token", nullptr},
+                               {"outcome", l.outcome},
+                               {"invoked_ns", l.invoked},
+                               {"returned_ns", nullptr},
+                               {"value", nullptr}};
+    // Of all others the lines do not say it.
+    const bool has_mode = l.what == operation::acquire || l.what == operation::read;
+    if (has_mode) {
+      one["mode"] = l.how.is_permits() ? "permits" : l.how.is_shared() ? "shared" : "exclusive";
+      if (l.how.is_permits()) one["permits"] = l.how.limit();
+    }
     if (l.token.value != 0) one["token"] = l.token.value;
     if (l.returned != 0) one["returned_ns"] = l.returned;
     if (l.value) one["value"] = *l.value;

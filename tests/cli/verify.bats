@@ -39,8 +39,17 @@ late=$'check a x 1 1000000040 1000000050 ok\n'
 n, = a["names"]
 assert n["name"] == "x" and n["name_hex"] == "78" and n["model"] == "fenced mutex", n
 assert [c["line"] for c in n["conflict"]] == [4, 5]
-assert n["conflict"][1] == {"line": 5, "operation": "check", "caller": "a", "token": 1,
-  "outcome": "ok", "invoked_ns": 1000000040, "returned_ns": 1000000050, "value": None}'
+assert n["conflict"][1] == {"line": 5, "operation": "check", "mode": None, "caller": "a",
+  "token": 1, "outcome": "ok", "invoked_ns": 1000000040, "returned_ns": 1000000050, "value": None}'
+}
+
+@test "JSON says in which mode a lock was asked for" {
+  modes() { holdfast verify history --json | python3 -c 'import json, sys
+print([[c["mode"], c.get("permits")] for c in json.load(sys.stdin)["names"][0]["conflict"]])'; }
+  history $'read b x 3 10 20 ok mode=shared\nread a x 2 30 40 ok\n'
+  [[ $(modes) == "[['shared', None], ['exclusive', None]]" ]]
+  history $'acquire a x 1 10 20 ok mode=permits:2\nacquire b x 1 30 40 ok mode=permits:2\n'
+  [[ $(modes) == "[['permits', 2], ['permits', 2]]" ]]
 }
 
 @test "undecided is 2 and said plainly" {
