@@ -367,14 +367,13 @@ void cluster::doubt_epoch() {
 void cluster::learn_epoch(std::size_t index) {
   epoch_known_ = false;
   if (std::exchange(epoch_asked_, true)) return;
-  const auto question = ++epoch_questions_;
+  const epoch_question q{.index = index, .number = ++epoch_questions_};
   const cluster_epoch first{
       .number = 1, .cluster = members_[index]->cluster(), .store = io::random_session_id()};
-  ask_epoch(index, question,
-            {.compares = {{.keys = {keys_.epoch()}}},
-             .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
-                      {wire::etcd::range{.keys = {keys_.epoch()}}}},
-             .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
+  ask_epoch(q, {.compares = {{.keys = {keys_.epoch()}}},
+                .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
+                         {wire::etcd::range{.keys = {keys_.epoch()}}}},
+                .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
   ask_another_later(index);
 }
 
@@ -400,47 +399,47 @@ bool cluster::was_given_before(const cluster_epoch& e) const {
 }
 
 // The identity stays when the cluster is another one: its tokens go on growing.
-void cluster::raise_epoch(std::size_t index, std::uint64_t question) {
+void cluster::raise_epoch(const epoch_question& q) {
   cluster_epoch next = epoch_.value;
   if (next.store == session_id{}) next.store = io::random_session_id();
   const bool again = was_given_before(next);
   if (again) next.number = newest_.number;
-  if (again || next.cluster != members_[index]->cluster()) {
-    next.cluster = members_[index]->cluster();
+  if (again || next.cluster != members_[q.index]->cluster()) {
+    next.cluster = members_[q.index]->cluster();
     ++next.number;
   }
   if (next.number > epoch_max) {
-    return refuse_epoch(index, question, "its cluster epoch cannot grow any more");
+    return refuse_epoch(q, "its cluster epoch cannot grow any more");
   }
-  ask_epoch(index, question,
-            {.compares = {{.keys = {keys_.epoch()},
-                           .what = wire::etcd::compare::target::mod,
-                           .number = epoch_.mod}},
-             .then = {{wire::etcd::put{keys_.epoch(), encode(next)}},
-                      {wire::etcd::range{.keys = {keys_.epoch()}}}},
-             .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
+  ask_epoch(q, {.compares = {{.keys = {keys_.epoch()},
+                              .what = wire::etcd::compare::target::mod,
+                              .number = epoch_.mod}},
+                .then = {{wire::etcd::put{keys_.epoch(), encode(next)}},
+                         {wire::etcd::range{.keys = {keys_.epoch()}}}},
+                .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
 }
 
-void cluster::ask_epoch(std::size_t index, std::uint64_t question, const wire::etcd::txn& t) {
-  members_[index]->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
-                        [self = weak_from_this(), index, question](const io::grpc_outcome& o) {
-                          const auto c = self.lock();
-                          if (c && !c->closed_ && c->epoch_asked_) {
-                            c->took_epoch(index, question, o);
-                          }
-                        });
+void cluster::ask_epoch(epoch_question q, const wire::etcd::txn& t) {
+  q.logins = members_[q.index]->logins();
+  members_[q.index]->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
+                          [self = weak_from_this(), q](const io::grpc_outcome& o) {
+                            const auto c = self.lock();
+                            if (c && !c->closed_ && c->epoch_asked_) c->took_epoch(q, o);
+                          });
 }
 
-void cluster::refuse_epoch(std::size_t index, std::uint64_t question, std::string why) {
+void cluster::refuse_epoch(const epoch_question& q, std::string why) {
   // Of an older question: the answer to the newer one is still to come.
-  if (question == epoch_questions_) epoch_asked_ = false;
-  members_[index]->refuse(std::move(why));
+  if (q.number == epoch_questions_) epoch_asked_ = false;
+  // Of an older login: it says nothing of who is ready again since.
+  const bool is_ready_anew = members_[q.index]->ready() && members_[q.index]->logins() != q.logins;
+  if (!is_ready_anew) members_[q.index]->refuse(std::move(why));
   // One that was not ready has not gone down now, and others may be.
   doubt_epoch();
 }
 
-void cluster::took_epoch(std::size_t index, std::uint64_t question, const io::grpc_outcome& o) {
-  const auto refuse = [&](const std::string& why) { refuse_epoch(index, question, why); };
+void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
+  const auto refuse = [&](const std::string& why) { refuse_epoch(q, why); };
   if (!o.succeeded()) {
     return refuse("reading the cluster epoch failed: " + std::string(o.text) +
                   advice(o.status, o.text, set_));
@@ -457,9 +456,9 @@ void cluster::took_epoch(std::size_t index, std::uint64_t question, const io::gr
                   "URL after the servers)");
   }
   epoch_ = {*value, kv.mod};
-  if (value->cluster != members_[index]->cluster() || value->store == session_id{} ||
+  if (value->cluster != members_[q.index]->cluster() || value->store == session_id{} ||
       was_given_before(*value)) {
-    return raise_epoch(index, question);
+    return raise_epoch(q);
   }
   newest_ = *value;
   {
@@ -469,7 +468,7 @@ void cluster::took_epoch(std::size_t index, std::uint64_t question, const io::gr
   epoch_asked_ = false;
   epoch_known_ = true;
   // It has shown that it answers for the cluster.
-  preferred_ = index;
+  preferred_ = q.index;
   for (const auto& m : members_) {
     if (m->ready() && m->cluster() != value->cluster) m->refuse(mixed_up);
   }

@@ -112,13 +112,18 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   void drain();
   void move_from(std::size_t index);
 
+  struct epoch_question {
+    std::size_t index{};     ///< Who is asked.
+    std::uint64_t number{};  ///< As epoch_questions_ was.
+    std::uint64_t logins{};  ///< Of that member, when it was asked.
+  };
   void learn_epoch(std::size_t index);
   void ask_another_later(std::size_t index);
-  void took_epoch(std::size_t index, std::uint64_t question, const io::grpc_outcome& o);
-  void refuse_epoch(std::size_t index, std::uint64_t question, std::string why);
+  void took_epoch(const epoch_question& q, const io::grpc_outcome& o);
+  void refuse_epoch(const epoch_question& q, std::string why);
   bool was_given_before(const cluster_epoch& e) const;
-  void raise_epoch(std::size_t index, std::uint64_t question);
-  void ask_epoch(std::size_t index, std::uint64_t question, const wire::etcd::txn& t);
+  void raise_epoch(const epoch_question& q);
+  void ask_epoch(epoch_question q, const wire::etcd::txn& t);
 
   const settings set_;
   const key_space keys_;

@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 /// Servers that answer when the test wants it. With real ones: tests/etcd.
 
@@ -102,6 +103,27 @@ class gate {
   std::future<void> opened_{open_.get_future()};
 };
 
+std::shared_ptr<cluster> cluster_of(std::vector<io::node_address> servers,
+                                    const std::shared_ptr<io::loop>& loop) {
+  return std::make_shared<cluster>(settings{.servers = std::move(servers),
+                                            .prefix = "t/",
+                                            .user = "me",
+                                            .password = "secret",
+                                            .node_timeout = 8s},
+                                   loop);
+}
+
+/// Of two transactions that are sent at once.
+core::status outcome_of_the_second(io::loop& loop, const std::shared_ptr<cluster>& servers) {
+  const auto ends = std::make_shared<std::promise<core::status>>();
+  auto ended = ends->get_future();
+  loop.post([servers, ends] {
+    servers->txn({}, repeat::never, [](const txn_result&) {});
+    servers->txn({}, repeat::never, [ends](const txn_result& r) { ends->set_value(r.what); });
+  });
+  return ended.wait_for(20s) == std::future_status::ready ? ended.get() : core::status::unknown;
+}
+
 /// The server that is asked for the epoch fails while it is not in use, for it has to log in again
 /// and that takes long. `both`: only once the other one has been asked as well.
 void expect_that_the_other_one_tells_the_epoch(bool both) {
@@ -146,29 +168,48 @@ void expect_that_the_other_one_tells_the_epoch(bool both) {
     other_left.open();
   });
   const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto servers =
-      std::make_shared<cluster>(settings{.servers = {first.address(), other.address()},
-                                         .prefix = "t/",
-                                         .user = "me",
-                                         .password = "secret",
-                                         .node_timeout = 8s},
-                                loop);
+  const auto servers = cluster_of({first.address(), other.address()}, loop);
   servers->start();
   ASSERT_TRUE(both_ready.wait());
-  const auto ends = std::make_shared<std::promise<core::status>>();
-  auto ended = ends->get_future();
-  loop->post([servers, ends] {
-    servers->txn({}, repeat::never, [](const txn_result&) {});
-    servers->txn({}, repeat::never, [ends](const txn_result& r) { ends->set_value(r.what); });
-  });
-  ASSERT_EQ(ended.wait_for(20s), std::future_status::ready);
-  EXPECT_EQ(ended.get(), core::status::ok);
+  EXPECT_EQ(outcome_of_the_second(*loop, servers), core::status::ok);
   servers->close();
   EXPECT_TRUE(first_left.wait() && other_left.wait());
 }
 
 TEST(etcd_cluster_epoch, an_older_question_s_failure_does_not_drop_the_answer_to_a_newer_one) {
   expect_that_the_other_one_tells_the_epoch(true);
+}
+
+TEST(etcd_cluster_epoch, a_question_of_an_earlier_login_that_fails_refuses_no_ready_server) {
+  gate known;
+  gate left;
+  io::peer server([&](const io::peer::client& c, int) {
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.has_taken_all();
+    known.open();
+    const auto one = l.request();
+    const auto two = l.request();
+    l.answer(one, txn_reply(another));
+    const auto question = l.request();
+    l.fail(two, "16", "etcdserver: invalid auth token");
+    l.log_in();
+    l.has_taken_all();
+    l.fail(question, "14", "etcdserver: request timed out");
+    // What comes next is the question again, and no login.
+    l.answer_next(epoch_reply());
+    l.answer_next(txn_reply(ours));
+    l.wait_for_the_end();
+    left.open();
+  });
+  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
+  const auto servers = cluster_of({server.address()}, loop);
+  servers->start();
+  ASSERT_TRUE(known.wait());
+  EXPECT_EQ(outcome_of_the_second(*loop, servers), core::status::ok);
+  servers->close();
+  EXPECT_TRUE(left.wait());
 }
 
 TEST(etcd_cluster_epoch, another_server_is_asked_when_one_that_is_not_in_use_fails) {

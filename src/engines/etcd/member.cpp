@@ -149,6 +149,7 @@ void member::took_status(const io::grpc_outcome& o) {
   if (status->learner) return refuse(not_yet);
   cluster_ = status->head.cluster;
   ready_ = true;
+  ++logins_;
   if (const auto told = owner_.lock()) told->came_up(index_);
 }
 

@@ -38,6 +38,8 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   void close();
 
   bool ready() const noexcept { return ready_; }
+  /// How often it became ready.
+  std::uint64_t logins() const noexcept { return logins_; }
   /// It is ready, or it is known why not.
   bool was_tried() const noexcept { return ready_ || !trouble_.empty(); }
   /// Why it is not ready.
@@ -84,6 +86,7 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   std::uint64_t timer_{};
   bool connected_{};
   bool ready_{};
+  std::uint64_t logins_{};
 };
 
 /// False for a version that lacks what is used here (nested transactions, comparisons of ranges).
