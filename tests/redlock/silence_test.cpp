@@ -172,6 +172,30 @@ TEST_F(redlock_silence, without_a_majority_that_answers_all_are_asked) {
   EXPECT_TRUE(eventually([&] { return s.try_acquire(lock_name("x")).has_value(); }));
 }
 
+/// Fault matrix: all nodes die or hang under those who wait | they end with `unavailable`, not with
+/// `timed_out`: nobody can say any more that the lock was held
+TEST_F(redlock_silence, who_waits_is_told_that_no_node_answered_any_more) {
+  for (const bool die : {false, true}) {
+    session holder = nodes.open(query_);
+    const auto l = holder.try_acquire(lock_name("a"));
+    ASSERT_TRUE(l) << l.error().message();
+    session first = nodes.open(query_, 1);
+    session second = nodes.open(query_, 1);
+    ASSERT_EQ(first.acquire(lock_name("a"), {.wait = 300ms}).error(), errc::timed_out);
+    std::vector<std::jthread> all;
+    for (session* s : {&first, &second}) {
+      all.emplace_back([s] {
+        const auto late = s->acquire(lock_name("a"), {.wait = 6s});
+        EXPECT_EQ(late.error(), errc::unavailable) << late.error().message();
+      });
+    }
+    std::this_thread::sleep_for(1s);
+    for (std::size_t i = 0; i < 5; ++i) die ? nodes.kill(i) : nodes.stop(i);
+    all.clear();
+    for (std::size_t i = 0; i < 5 && !die; ++i) nodes.resume(i);
+  }
+}
+
 }  // namespace
 
 }  // namespace holdfast::redlock_tests

@@ -37,6 +37,23 @@ core::reply reply_for(const round::result_of& r) {
   return out;
 }
 
+/// Nobody can say that a lock is held where too few nodes say so.
+bool is_down(const core::reply& ended) noexcept {
+  return ended.what == status::unavailable || ended.what == status::not_initialised;
+}
+
+/// What stands in a waiter's way after a round that ended so.
+core::reply hindrance(const round::result_of& r, const core::reply& ended) {
+  core::reply by;
+  by.what = is_down(ended) ? status::unavailable : status::queued;
+  if (is_down(ended)) {
+    by.text = ended.text;
+  } else if (r.endless) {
+    by.text.append(held_by_whom).append(core::redlock::attempt::endless_key);
+  }
+  return by;
+}
+
 }  // namespace
 
 contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o,
@@ -69,6 +86,8 @@ void contender::start() {
   queued.what = status::queued;
   if (const auto o = told_.lock()) o->first(ticket_, std::move(queued));
   if (place == lines::place::courtesy) turn(cue::others);
+  if (place != lines::place::behind) return;
+  if (const auto why = lines_->blindness(order_.name)) first_met(*why);
 }
 
 void contender::begin_round() {
@@ -92,6 +111,7 @@ void contender::round_ended(round::result_of& r) {
   }
   bool wanted = false;
   bool was_turn = false;
+  bool was_blind = false;
   {
     const std::lock_guard hold(mutex_);
     HOLDFAST_ASSERT(state_ == state::in_round && round_ != nullptr);
@@ -99,6 +119,7 @@ void contender::round_ended(round::result_of& r) {
     pause_.measured(r.took);
     wanted = !cancelled_;
     was_turn = std::exchange(turn_, false);
+    was_blind = r.held && blind_;
     if (std::exchange(called_, false)) {
       // The call came from one node, and the release may still be on its way to others.
       again_ = again_ || (!r.held && !r.there.empty());
@@ -106,6 +127,7 @@ void contender::round_ended(round::result_of& r) {
     }
   }
   if (r.held) {
+    if (was_blind) lines_->first_met(order_.name, *this, core::reply{.what = status::queued});
     const auto o = told_.lock();
     if (!wanted || !o || !o->held(ticket_, r)) {
       // Not one of those who wait.
@@ -125,11 +147,10 @@ void contender::round_ended(round::result_of& r) {
                   reply.what == status::damaged;
   {
     const std::lock_guard hold(mutex_);
-    const bool down = reply.what == status::unavailable || reply.what == status::not_initialised;
-    hopeless = hopeless || (!answered_ && down);
+    hopeless = hopeless || (!answered_ && is_down(reply));
   }
   if (!waits_ || hopeless) return end(reply);
-  rest(r);
+  rest(r, reply);
 }
 
 /// Too few granted it in this round, and some that would have had lost the scripts, or had no
@@ -168,17 +189,19 @@ void contender::begin_after(duration wait) {
   });
 }
 
-void contender::rest(const round::result_of& r) {
+void contender::rest(const round::result_of& r, const core::reply& ended) {
   bool tell = false;
   bool changed = false;
-  std::string by;
-  if (r.endless) by.append(held_by_whom).append(core::redlock::attempt::endless_key);
+  bool was_blind = false;
+  core::reply by = hindrance(r, ended);
+  const bool blind = by.what == status::unavailable;
   {
     const std::lock_guard hold(mutex_);
     if (cancelled_) return;
     state_ = state::resting;
     tell = !std::exchange(answered_, true);
-    changed = std::exchange(endless_, r.endless) != r.endless;
+    was_blind = std::exchange(blind_, blind);
+    changed = std::exchange(endless_, r.endless) != r.endless || blind || was_blind;
     const std::uint64_t dice = io::random_bits();
     // Whoever got nothing at all met a holder; others may have split the votes with somebody.
     const bool told = r.there.empty() && lines_->hears(order_.name);
@@ -186,16 +209,25 @@ void contender::rest(const round::result_of& r) {
                 : told ? pause_.next_when_told(dice, r.holder_left)
                        : pause_.next(dice, r.holder_left));
   }
+  if (blind || was_blind) lines_->first_met(order_.name, *this, by);
   const auto o = tell || changed ? told_.lock() : nullptr;
   if (o && tell) {
-    core::reply queued;
-    queued.what = status::queued;
-    queued.text = std::move(by);
-    o->first(ticket_, std::move(queued));
+    o->first(ticket_, std::move(by));
   } else if (o) {
     o->hindered(ticket_, std::move(by));
   }
   lines_->listen_for(order_.name);
+}
+
+/// Who is behind asks nobody, and the first one asks for all.
+void contender::first_met(const core::reply& what) {
+  const bool blind = what.what == status::unavailable;
+  {
+    const std::lock_guard hold(mutex_);
+    if (cancelled_ || state_ == state::over) return;
+    if (std::exchange(blind_, blind) == blind) return;
+  }
+  if (const auto o = told_.lock()) o->hindered(ticket_, what);
 }
 
 void contender::turn(cue what) {

@@ -52,9 +52,9 @@ class contender final : public lined_up,
     /// These nodes have no record of the session. It is to be on its way to them when what is
     /// posted to the loop afterwards runs.
     virtual void unrecorded(node_set where) = 0;
-    /// After first() said `queued`, while it waits: what stands in the way is `by`, and was not
-    /// when it was told last; empty: somebody, of whom nothing is known.
-    virtual void hindered(const ticket& of, std::string by) = 0;
+    /// Once it stands in line, while it waits, what stands in the way: `queued`, and what is known
+    /// of who has it; or `unavailable` and why, when the last round found too few nodes.
+    virtual void hindered(const ticket& of, core::reply by) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.
     virtual void later(const ticket& of, core::reply what) = 0;
   };
@@ -67,6 +67,7 @@ class contender final : public lined_up,
   /// Its owner does not want it any more; nothing is told afterwards.
   void cancel();
   void turn(cue what) override;
+  void first_met(const core::reply& what) override;
   void round_ended(round::result_of& r) override;
   void late(node_index i) override;
 
@@ -75,7 +76,7 @@ class contender final : public lined_up,
 
   void begin_round();
   bool again_when_mended(const round::result_of& r);
-  void rest(const round::result_of& r);
+  void rest(const round::result_of& r, const core::reply& ended);
   void end(core::reply what);
   std::optional<duration> pause_on(cue what);
   void begin_after(duration wait);
@@ -98,6 +99,7 @@ class contender final : public lined_up,
   bool lets_by_{};   ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
   bool endless_{};       ///< It was told of a key without a ttl.
+  bool blind_{};         ///< It was told that too few nodes could be asked.
   bool reloaded_{};      ///< A round was made again because nodes had lost the scripts.
   node_set recorded_{};  ///< The same, for their record of the session.
   std::uint64_t timer_{};

@@ -6,7 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,21 +17,34 @@
 namespace holdfast::engines::redlock {
 namespace {
 
-/// Nobody: it was told of the end of its session before.
+/// Takes nothing: it was told of the end of its session before.
 class deaf final : public contender::owner {
  public:
   void first(const contender::ticket&, core::reply) override {}
   bool held(const contender::ticket&, round::result_of&) override { return false; }
   void late(const contender::ticket&, node_index) override {}
   void unrecorded(node_set) override {}
-  void hindered(const contender::ticket&, std::string) override {}
+  void hindered(const contender::ticket& of, core::reply by) override {
+    const std::lock_guard hold(mutex_);
+    hindered_[of.request].push_back(std::move(by));
+  }
   void later(const contender::ticket&, core::reply) override {}
+  /// What that request was told of what stands in its way.
+  std::vector<core::reply> hindrances(std::uint64_t request) {
+    const std::lock_guard hold(mutex_);
+    return hindered_[request];
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::uint64_t, std::vector<core::reply>> hindered_;
 };
 
-/// On nodes that nobody ever connects to.
+/// On nodes that nobody answers for.
 class redlock_contender : public ::testing::Test {
  protected:
   /// Who stands in a line and the line keep each other.
+  redlock_contender() { nodes_->start(); }
   ~redlock_contender() override {
     while (!made_.empty()) {
       made_.back()->cancel();
@@ -41,8 +57,13 @@ class redlock_contender : public ::testing::Test {
     o.ttl = std::chrono::seconds{5};
     o.timeout = std::chrono::milliseconds{50};
     made_.push_back(std::make_shared<contender>(nodes_, lines_, std::move(o), true, told_,
-                                                contender::ticket{1, 1}));
+                                                contender::ticket{made_.size(), 1}));
     return made_.back();
+  }
+  /// The first thing that a waiter was told of what stands in its way, by its number.
+  core::reply first_hindrance(std::uint64_t request) {
+    const auto all = told_->hindrances(request);
+    return all.empty() ? core::reply{.what = core::status::ok} : all.front();
   }
 
   std::shared_ptr<io::loop> loop_{*io::loop::start()};
@@ -70,6 +91,36 @@ TEST_F(redlock_contender, one_that_is_cancelled_in_the_line_lets_the_next_one_co
   gone->cancel();
   lines_->leave("a", *before, false);
   EXPECT_EQ(lines_->join("a", waiting()), lines::place::first);
+}
+
+TEST_F(redlock_contender, all_who_wait_are_told_that_too_few_nodes_can_be_asked) {
+  const auto before = waiting();
+  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  waiting()->start();
+  waiting()->start();
+  EXPECT_EQ(first_hindrance(1).what, core::status::ok) << "nobody asked yet";
+  lines_->leave("a", *before, false);
+  const auto asked = first_hindrance(1);
+  EXPECT_EQ(asked.what, core::status::unavailable);
+  EXPECT_NE(asked.text.find("needed are 2"), std::string::npos) << asked.text;
+  EXPECT_EQ(first_hindrance(2).what, core::status::unavailable) << "who is behind it";
+  waiting()->start();
+  EXPECT_EQ(first_hindrance(3).what, core::status::unavailable) << "who comes later";
+}
+
+TEST_F(redlock_contender, who_is_behind_hears_that_enough_nodes_can_be_asked_again) {
+  const auto before = waiting();
+  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  waiting()->start();
+  lines_->first_met("a", *before, {.what = core::status::unavailable, .text = "why"});
+  lines_->first_met("a", *before, {.what = core::status::unavailable, .text = "why"});
+  lines_->first_met("a", *before, {.what = core::status::queued});
+  const auto all = told_->hindrances(1);
+  ASSERT_EQ(all.size(), 2U) << "once each";
+  EXPECT_EQ(all[0].text, "why");
+  EXPECT_EQ(all[1].what, core::status::queued);
+  waiting()->start();
+  EXPECT_EQ(first_hindrance(2).what, core::status::ok);
 }
 
 }  // namespace

@@ -134,8 +134,8 @@ void keeper::first(const contender::ticket& of, core::reply what) {
     } else {
       v = view(std::move(what));
       if (v.what == status::queued) {
-        // What came in between may have ended it.
-        if (e->is == state::contending) e->verdict.text = v.text;
+        // What came in between may have ended it, or tells more.
+        if (e->is == state::contending && !e->unheard) e->verdict = v;
       } else {
         forget(*e);
         entries_.erase(*e);
@@ -173,13 +173,15 @@ void keeper::late(const contender::ticket& of, node_index i) {
   renewal_->granted_late(e.handle, i);
 }
 
-void keeper::hindered(const contender::ticket& of, std::string by) {
+void keeper::hindered(const contender::ticket& of, core::reply by) {
   std::shared_ptr<io::notice> watched;
   {
     const std::lock_guard hold(mutex_);
     entry* const found = find(of);
     if (found == nullptr || found->is != state::contending) return;
-    found->verdict.text = std::move(by);
+    const bool same = found->verdict.what == by.what && found->verdict.text == by.text;
+    if (same) return;
+    found->verdict = std::move(by);
     watched = found->watched.lock();
     found->unheard = watched == nullptr;
   }
@@ -207,10 +209,6 @@ void keeper::later(const contender::ticket& of, core::reply why) {
 core::queue_view keeper::view_of(const entry& e) {
   core::queue_view v;
   switch (e.is) {
-    case state::contending:
-      v.what = status::queued;
-      v.text = e.verdict.text;
-      break;
     case state::held:
     case state::lost:
       // That it was lost its lease tells: `gone` would say that of the session.
@@ -218,6 +216,7 @@ core::queue_view keeper::view_of(const entry& e) {
       v.mine = e.granted;
       v.own = e.own;
       break;
+    case state::contending:
     case state::over:
       static_cast<core::reply&>(v) = e.verdict;
       break;

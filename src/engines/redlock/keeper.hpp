@@ -57,9 +57,10 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     state is{state::contending};
     std::shared_ptr<contender> taker{};
     core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
-    core::reply verdict{};                ///< over: what confirm says; contending: its text.
-    bool used_up{};                       ///< lost: in its last extension.
-    bool unheard{};                       ///< That text is newer than what was confirmed.
+    /// over, contending: what confirm says.
+    core::reply verdict{.what = core::status::queued};
+    bool used_up{};  ///< lost: in its last extension.
+    bool unheard{};  ///< It is newer than what was confirmed.
     core::redlock::renewal::handle handle{};
     placed_key key{};  ///< Begins with what a renewal reads, as does the handle before it.
     token granted{};
@@ -101,7 +102,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   bool held(const contender::ticket& of, round::result_of& r) override;
   void late(const contender::ticket& of, node_index i) override;
   void unrecorded(node_set where) override;
-  void hindered(const contender::ticket& of, std::string by) override;
+  void hindered(const contender::ticket& of, core::reply by) override;
   void later(const contender::ticket& of, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   std::vector<placed_key> take_all(const core::reply& why,

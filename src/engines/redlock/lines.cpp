@@ -8,7 +8,9 @@
 #include "io/random.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 namespace holdfast::engines::redlock {
 
@@ -83,6 +85,7 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
     if (at == waiters.end()) return;
     const bool was_first = at == waiters.begin();
     waiters.erase(at);
+    if (was_first) found->second.blind.reset();
     const bool lingers = granted && !found->second.moves && lines_.size() <= lingering_max &&
                          !found->second.subscribed.empty();
     if (waiters.empty() && !lingers) {
@@ -95,6 +98,27 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
   }
   unsubscribe(name, seat, silent);
   if (next) next->turn(granted ? cue::held : cue::first);
+}
+
+void lines::first_met(const std::string& name, const lined_up& who, const core::reply& what) {
+  std::vector<std::shared_ptr<lined_up>> behind;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = lines_.find(name);
+    if (found == lines_.end()) return;
+    line& l = found->second;
+    if (l.waiters.empty() || l.waiters.front().get() != &who) return;
+    l.blind.reset();
+    if (what.what == core::status::unavailable) l.blind = what;
+    behind.assign(std::next(l.waiters.begin()), l.waiters.end());
+  }
+  for (const auto& w : behind) w->first_met(what);
+}
+
+std::optional<core::reply> lines::blindness(const std::string& name) const {
+  const std::lock_guard hold(mutex_);
+  const auto found = lines_.find(name);
+  return found == lines_.end() ? std::nullopt : found->second.blind;
 }
 
 bool lines::tell_first(std::string_view name, cue what) {

@@ -35,6 +35,9 @@ class lined_up {
     looks_taken,  ///< One node was asked.
   };
   virtual void turn(cue what) = 0;
+  /// To those behind the first one: its rounds find too few nodes, `unavailable` and why, or
+  /// enough again, `queued`.
+  virtual void first_met(const core::reply& what) = 0;
 };
 
 /// The waiters of this process for each lock, in the order in which they came. Only the first one
@@ -68,6 +71,11 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   place join(const std::string& name, const std::shared_ptr<lined_up>& who);
   /// It was granted, or waits no more; the next one gets its turn.
   void leave(const std::string& name, const lined_up& who, bool granted);
+
+  /// What the rounds of `who` find now, if it is the first one, for those behind it.
+  void first_met(const std::string& name, const lined_up& who, const core::reply& what);
+  /// The same for who comes after that; nothing while enough nodes are found.
+  std::optional<core::reply> blindness(const std::string& name) const;
 
   /// From now on messages are listened to at the name's post: one node, so that a release wakes one
   /// client once; another one when that does not answer any more. The first waiter is told how the
@@ -140,6 +148,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     time_point called{};  ///< When a release of this process last called others.
     duration circle{};    ///< From then until our seat was called.
     bool lets_by{};       ///< The first one waits for that.
+    std::optional<core::reply> blind{};  ///< Why the first one's last round found too few nodes.
   };
 
   /// The node to listen to for a name: the same for all clients that reach it. Nothing when none
