@@ -196,6 +196,37 @@ TEST_F(redlock_silence, who_waits_is_told_that_no_node_answered_any_more) {
   }
 }
 
+using redlock_epochs = redlock_silence;
+
+/// As a node that rejoins does it for all.
+///
+/// Fault matrix: another client moves the epoch of all nodes | the next try has the lock
+TEST_F(redlock_epochs, that_another_client_moved_fail_no_try) {
+  session s = nodes.open(query_);
+  ASSERT_TRUE(nodes.votes_come_to(5, query_));
+  for (int i = 0; i < 5; ++i) {
+    nodes.everywhere({"HINCRBY", "holdfast:node", "epoch", "1"});
+    auto l = s.try_acquire(lock_name("a"));
+    ASSERT_TRUE(l) << l.error().message();
+    EXPECT_TRUE(succeeded(std::move(*l).release()));
+  }
+}
+
+/// Fault matrix: another client moves the epoch of all nodes | who asks for nothing knows it a
+/// second later, and not only when it has looked at one node after the other
+TEST_F(redlock_epochs, that_another_client_moved_are_soon_known) {
+  session s = nodes.open("ttl=30s");
+  const auto c = inside(nodes.url("ttl=30s"));
+  const auto all_in = [&](std::uint64_t epoch) {
+    const auto now = c->now_voting();
+    return now->epoch == epoch && now->voters.size() == 5;
+  };
+  ASSERT_TRUE(eventually([&] { return all_in(c->now_voting()->epoch); }));
+  const auto before = c->now_voting()->epoch;
+  nodes.everywhere({"HINCRBY", "holdfast:node", "epoch", "1"});
+  EXPECT_TRUE(eventually([&] { return all_in(before + 1); }, 3s));
+}
+
 }  // namespace
 
 }  // namespace holdfast::redlock_tests

@@ -247,6 +247,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void heed_write(node_index i, const io::redis_answer& a);
   void poll_clocks();
   void read_clock(node_index i);
+  void told_epoch(node_index i, std::uint64_t epoch);
   void read_one_again();
   void refresh();
   void wake_at(time_point when);

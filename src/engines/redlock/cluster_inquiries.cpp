@@ -279,12 +279,22 @@ void cluster::read_clock(node_index i) {
         const auto read = replies::look(*a.reply);
         if (!read) return;
         const bool same = read->record && read->record->nonce == c->now_voting()->nonces[i];
-        if (same) {
-          c->told_time(i, read->time, sent, a.at);
-        } else {
-          c->doubted(i);
-        }
+        if (!same) return c->doubted(i);
+        c->told_time(i, read->time, sent, a.at);
+        c->told_epoch(i, read->record->epoch);
       });
+}
+
+/// Another client moved it, on all nodes at about the same time. They are read in passing: who is
+/// put out until it answers does not vote, and then none would.
+void cluster::told_epoch(node_index i, std::uint64_t epoch) {
+  {
+    const std::lock_guard hold(mutex_);
+    const auto is = admission_.standing_of(i);
+    if (is != admission::standing::admitted && is != admission::standing::lagging) return;
+    if (admission_.facts_of(i).record->epoch == epoch) return;
+  }
+  read_again(i, occasion::passing);
 }
 
 /// In turn, with each poll one: a node that votes may have been a replica for a moment, or sync its

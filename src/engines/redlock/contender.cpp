@@ -154,17 +154,18 @@ void contender::round_ended(round::result_of& r) {
 }
 
 /// Too few granted it in this round, and some that would have had lost the scripts, or had no
-/// record of the session because they were away. They get it ahead of what is sent to them next.
+/// record of the session because they were away: they get it ahead of what is sent to them next. Or
+/// another client moved the epoch, which has each of them looked at, and none votes meanwhile.
 bool contender::again_when_mended(const round::result_of& r) {
   if (const auto o = told_.lock(); o && !r.unrecorded.empty()) o->unrecorded(r.unrecorded);
   {
     const std::lock_guard hold(mutex_);
-    const bool unasked = r.forgot && r.why.code() == errc::unavailable;
-    const bool loads = unasked && !std::exchange(reloaded_, true);
+    const bool unasked = (r.forgot || r.outdated) && r.why.code() == errc::unavailable;
+    const bool mends = unasked && !std::exchange(mended_, true);
     // A round ends with the first node that is one too many; others may follow in the next.
     const bool records = !(r.unrecorded - recorded_).empty();
     recorded_ = recorded_ | r.unrecorded;
-    if (!loads && !records) return false;
+    if (!mends && !records) return false;
     state_ = state::resting;
   }
   cluster_->loop().post([self = weak_from_this()] {

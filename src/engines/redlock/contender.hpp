@@ -14,8 +14,8 @@
 namespace holdfast::engines::redlock {
 
 /// One request for one lock: rounds with pauses between them until it is granted, refused for good,
-/// or given up. A try has one round. One that found the nodes without their scripts is made again
-/// once they have them.
+/// or given up. A try has one round. One that found the nodes without their scripts, or in another
+/// epoch, is made again once they have them, or are known as they are.
 ///
 /// | state      | what comes next                                              |
 /// |------------|--------------------------------------------------------------|
@@ -100,7 +100,7 @@ class contender final : public lined_up,
   bool cancelled_{};
   bool endless_{};       ///< It was told of a key without a ttl.
   bool blind_{};         ///< It was told that too few nodes could be asked.
-  bool reloaded_{};      ///< A round was made again because nodes had lost the scripts.
+  bool mended_{};        ///< A round was made again for what was told of nodes by then.
   node_set recorded_{};  ///< The same, for their record of the session.
   std::uint64_t timer_{};
 };

@@ -284,6 +284,7 @@ void round::note_failure(result_of& r) const {
     denials += f == fault::denied ? 1U : 0U;
     too_long += f == fault::ttl_too_long ? 1U : 0U;
     r.forgot = r.forgot || f == fault::script_missing;
+    r.outdated = r.outdated || f == fault::epoch_moved;
     if (f == fault::session_missing) r.unrecorded.add(i);
   }
   const std::size_t blocking = core::redlock::deny_count(cluster_->size());
@@ -298,6 +299,7 @@ void round::note_failure(result_of& r) const {
 
 void round::finish(result_of& r) {
   if (!r.held && ballots_->voters.size() < cluster_->majority()) {
+    r.outdated = true;
     if (auto v = cluster_->verdict(); !v) r.why = v.error();
   }
   told_->round_ended(r);

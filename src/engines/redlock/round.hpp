@@ -57,8 +57,9 @@ class round final : public io::redis_receiver,
     bool denied{};                  ///< A node says that the session is denied.
     bool refused{};                 ///< It cannot be done as asked: repeating is useless.
     bool forgot{};                  ///< A node had lost its scripts, which it gets again.
-    node_set unrecorded{};          ///< They have no record of the session.
-    bool endless{};                 ///< What has the name is a key without a ttl.
+    bool outdated{};        ///< Too few voted, or a node is in another epoch than those that did.
+    node_set unrecorded{};  ///< They have no record of the session.
+    bool endless{};         ///< What has the name is a key without a ttl.
     std::optional<duration> holder_left{};
     std::uint64_t newest_token{};  ///< The largest counter that was seen.
   };
