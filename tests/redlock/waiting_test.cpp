@@ -1,4 +1,9 @@
+#include "core/store_url.hpp"
+#include "engines/redlock/contender.hpp"
+#include "engines/redlock/engine.hpp"
 #include "engines/redlock/keys.hpp"
+#include "engines/redlock/lines.hpp"
+#include "engines/redlock/open.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/succeeded.hpp"
@@ -299,6 +304,60 @@ TEST(redlock_waiting, calls_that_reach_nobody_who_answers_stop_nobody) {
   EXPECT_TRUE(c.more(30)) << c.troubles();
   c.end();
   EXPECT_THAT(c.violations(), testing::IsEmpty());
+}
+
+/// Who only waits.
+class waits_only final : public engine::contender::owner {
+ public:
+  void first(const engine::contender::ticket&, core::reply) override {}
+  bool held(const engine::contender::ticket&, engine::round::result_of&) override { return false; }
+  void late(const engine::contender::ticket&, engine::node_index) override {}
+  void unrecorded(engine::node_set) override {}
+  void hindered(const engine::contender::ticket&, core::reply) override {}
+  void later(const engine::contender::ticket&, core::reply) override {}
+};
+
+/// Fault matrix: a waiter is called while most nodes hang in its round, and gives up in it |
+/// another one is called
+TEST(redlock_waiting, who_is_called_in_its_round_and_gives_up_calls_another) {
+  five_nodes nodes;
+  session s = nodes.open(plain);
+  const auto opened = engine::open_redlock(*core::store_url::parse(nodes.url(plain))).value();
+  const auto c = dynamic_cast<engine::redlock_engine&>(*opened.engine).nodes();
+  ASSERT_TRUE(process::eventually([&] { return c->now_voting()->voters.size() == 5; }));
+  nodes.everywhere({"SET", "wanted", "stranger", "PX", "60000"});
+  const auto line = std::make_shared<engine::lines>(c);
+  const auto told = std::make_shared<waits_only>();
+  const auto one = [&] {
+    return std::make_shared<engine::contender>(
+        c, line, engine::round::order{.name = "wanted", .ttl = 60s, .timeout = 20s}, true, told,
+        engine::contender::ticket{1, 1});
+  };
+  const auto first = one();
+  first->start();
+  std::size_t post = nodes.size();
+  ASSERT_TRUE(process::eventually([&] {
+    const auto all = heard(nodes);
+    post = static_cast<std::size_t>(std::ranges::find_if(all, [](auto n) { return n > 0; }) -
+                                    all.begin());
+    return post < nodes.size();
+  }));
+  first->cancel();
+  connection other = nodes[post].connect();
+  other.command({"SUBSCRIBE", engine::free_channel("wanted")});
+  other.command({"SUBSCRIBE", engine::seat_channel("wanted", 0)});
+  for (std::size_t k = 1; k < 4; ++k) nodes.stop((post + k) % 5);
+  const auto waiter = one();
+  waiter->start();
+  ASSERT_TRUE(process::eventually([&] { return nodes[post].calls("set") >= 3; }));
+  // That it is there is answered before what is asked next.
+  std::this_thread::sleep_for(300ms);
+  nodes[post].command({"DEL", "wanted"});
+  const int before = nodes[post].calls("publish");
+  waiter->turn(engine::lined_up::cue::next);
+  waiter->cancel();
+  EXPECT_TRUE(process::eventually([&] { return nodes[post].calls("publish") > before; }, 10s));
+  for (std::size_t k = 1; k < 4; ++k) nodes.resume((post + k) % 5);
 }
 
 }  // namespace

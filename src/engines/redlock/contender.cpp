@@ -118,7 +118,8 @@ void contender::round_ended(round::result_of& r) {
     round_.reset();
     pause_.measured(r.took);
     wanted = !cancelled_;
-    was_turn = std::exchange(turn_, false);
+    const bool turn_came = std::exchange(turn_came_, false);
+    was_turn = std::exchange(turn_, turn_came && wanted) || turn_came;
     was_blind = r.held && blind_;
     if (std::exchange(called_, false)) {
       // The call came from one node, and the release may still be on its way to others.
@@ -235,7 +236,10 @@ void contender::turn(cue what) {
   {
     const std::lock_guard hold(mutex_);
     const bool calls = what == cue::freed || what == cue::next || what == cue::heard;
-    if (state_ == state::in_round) again_ = again_ || calls;
+    if (state_ == state::in_round) {
+      again_ = again_ || calls;
+      turn_came_ = turn_came_ || what == cue::freed || what == cue::next;
+    }
     if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
     state_ = state::resting;
     // Another cue may come before the round of this one begins.

@@ -92,11 +92,12 @@ class contender final : public lined_up,
   state state_{state::lined_up};
   std::shared_ptr<round> round_;
   core::redlock::pause pause_;
-  bool answered_{};  ///< first() was told.
-  bool again_{};     ///< The lock may have become free during the round.
-  bool turn_{};      ///< The round began because it was our turn, and nobody else's.
-  bool called_{};    ///< By a node.
-  bool lets_by_{};   ///< Others were called: the lock is not for us yet, and be it free.
+  bool answered_{};   ///< first() was told.
+  bool again_{};      ///< The lock may have become free during the round.
+  bool turn_{};       ///< The round began because it was our turn, and nobody else's.
+  bool turn_came_{};  ///< The same of the next one: our turn came during this one.
+  bool called_{};     ///< By a node.
+  bool lets_by_{};    ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
   bool endless_{};       ///< It was told of a key without a ttl.
   bool blind_{};         ///< It was told that too few nodes could be asked.
