@@ -397,6 +397,32 @@ TEST(redlock_first_sight, that_cannot_be_kept_for_the_next_process_is_told) {
   EXPECT_THAT(l.error().message(), HasSubstr(nodes.state() + "/file")) << l.error().message();
 }
 
+/// Fault matrix: kill -9 of all nodes with `appendfsync always`, and a client comes while they come
+/// back | its session waits for that, and is opened
+TEST(redlock_restarts, a_session_is_opened_while_all_nodes_come_back) {
+  five_nodes nodes(5, {.append_only = true, .fsync = "always"});
+  nodes.init();
+  for (int k = 0; k < 4; ++k) {
+    for (std::size_t i = 0; i < 5; ++i) nodes.kill(i);
+    for (std::size_t i = 0; i < 5; ++i) nodes.restart(i, server::data::keep);
+    // A client of its own each time.
+    const auto s =
+        holdfast::open(nodes.url("ttl=30s&node_timeout=" + std::to_string(60 + k) + "ms"));
+    EXPECT_TRUE(s) << s.error().message();
+  }
+}
+
+/// Fault matrix: the nodes are left in several epochs, and no majority in any | a session that is
+/// opened waits until they are in one
+TEST(redlock_restarts, a_session_is_opened_while_nodes_are_brought_to_one_epoch) {
+  five_nodes nodes;
+  nodes.init();
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"HINCRBY", "holdfast:node", "epoch", "1"});
+  nodes[0].command({"HINCRBY", "holdfast:node", "epoch", "1"});
+  const auto s = holdfast::open(nodes.url("ttl=30s&node_timeout=100ms"));
+  EXPECT_TRUE(s) << s.error().message();
+}
+
 /// As a client leaves them that ended while it brought a node back.
 ///
 /// Fault matrix: a minority is gone for good, the others are left in two epochs | they meet in one,

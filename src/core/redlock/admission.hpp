@@ -149,6 +149,9 @@ class admission {
   bool is_returning(node_index i, time_point now) const noexcept;
   /// No majority votes, and one will within some node timeouts: its nodes meet in one epoch.
   bool may_meet() const noexcept;
+  /// It lags, no majority votes, and enough others are there to bring it up within some node
+  /// timeouts.
+  bool is_catching_up(node_index i) const noexcept;
 
  private:
   struct node_state {

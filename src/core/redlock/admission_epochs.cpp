@@ -152,6 +152,11 @@ bool admission::may_meet() const noexcept {
   return lags && all >= enough && voters().size() < enough;
 }
 
+bool admission::is_catching_up(node_index i) const noexcept {
+  if (nodes_[i].is != standing::lagging || voters().size() >= majority(config_.nodes)) return false;
+  return missing_others(i) == 0 || may_meet();
+}
+
 /// Any client may seal what kept its state at any time and in any higher epoch, as one whose rejoin
 /// never ends does (the models have that: STRAY in models/epochs.pml). So who does it needs no
 /// others. Not in an epoch of their own: clients that reach different majorities would take nodes

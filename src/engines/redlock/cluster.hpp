@@ -212,9 +212,10 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     bool informed{};                 ///< It answered the last INFO.
   };
   struct waiter {
-    time_point limit{};
+    time_point limit{};  ///< Sooner than its end while a majority votes.
     std::function<void()> then;
     readiness how{};
+    time_point end{};
   };
   using step = core::redlock::admission::step;
 

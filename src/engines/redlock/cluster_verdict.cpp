@@ -118,8 +118,8 @@ bool cluster::is_so(readiness how) const {
     const bool under_way = is == admission::standing::marking ||
                            is == admission::standing::joining || admission_.is_returning(i, now);
     // Where a majority votes, it votes no less for being brought up later.
-    const bool later =
-        is == admission::standing::lagging && (how == readiness::settled || admission_.may_meet());
+    const bool later = (how == readiness::settled && is == admission::standing::lagging) ||
+                       admission_.is_catching_up(i);
     if (!members_[i]->judged || under_way || later) return false;
   }
   return true;
@@ -141,7 +141,7 @@ void cluster::when_ready(time_point limit, std::function<void()> then, readiness
     const std::lock_guard hold(mutex_);
     ready = is_so(how);
     if (!ready) {
-      waiters_.push_back({limit, std::move(then), how});
+      waiters_.push_back({limit, std::move(then), how, limit});
       loop_->at(limit, [self = weak_from_this()] {
         if (const auto c = self.lock()) c->tell_ready(clock::now());
       });
@@ -157,8 +157,10 @@ void cluster::tell_ready(time_point now) {
     const std::lock_guard hold(mutex_);
     const bool enough = admission_.voters().size() >= majority();
     for (waiter& w : waiters_) {
-      const bool cut = enough && w.how == readiness::majority;
-      if (!cut || w.limit <= now + stragglers_limit) continue;
+      if (w.how != readiness::majority) continue;
+      // Who voted may have been put into another epoch since.
+      if (!enough) w.limit = w.end;
+      if (!enough || w.limit <= now + stragglers_limit) continue;
       w.limit = now + stragglers_limit;
       loop_->at(w.limit, [self = weak_from_this()] {
         if (const auto c = self.lock()) c->tell_ready(clock::now());
