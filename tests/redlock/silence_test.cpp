@@ -227,6 +227,19 @@ TEST_F(redlock_epochs, that_another_client_moved_are_soon_known) {
   EXPECT_TRUE(eventually([&] { return all_in(before + 1); }, 3s));
 }
 
+/// Fault matrix: all nodes hang under a session that holds nothing | it is over a ttl after the
+/// last heartbeat that they answered
+TEST_F(redlock_silence, a_session_whose_nodes_all_hang_is_over_a_ttl_later) {
+  session s = nodes.open("ttl=2s&node_timeout=200ms");
+  const auto over = s.lost();
+  std::this_thread::sleep_for(1s);
+  for (std::size_t i = 0; i < 5; ++i) nodes.stop(i);
+  const auto began = clock::now();
+  EXPECT_TRUE(eventually([&] { return over.stop_requested(); }, 10s));
+  EXPECT_LT(clock::now() - began, 3s);
+  for (std::size_t i = 0; i < 5; ++i) nodes.resume(i);
+}
+
 }  // namespace
 
 }  // namespace holdfast::redlock_tests
