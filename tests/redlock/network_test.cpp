@@ -273,6 +273,19 @@ TEST(redlock_network, a_node_that_comes_back_with_its_clock_set_back_rejoins_und
   EXPECT_LE(epoch_of(1) - before, 3U) << "each is refused to all who ask in the one before";
 }
 
+/// Fault matrix: a lock is granted by the near majority, and the client has yet to look at the far
+/// nodes | all have it long before its first renewal, and it outlives a near node
+TEST(redlock_network, a_lock_that_near_nodes_granted_is_soon_on_the_far_ones) {
+  far_nodes far(5, {}, 30s);
+  for (std::size_t i = 3; i < 5; ++i) far.links[i]->delay(150ms);
+  session s = far.nodes.open("ttl=30s&max_ttl=30s");
+  const lock l = s.try_acquire(lock_name("b")).value();
+  EXPECT_TRUE(far.nodes.comes_to("b", 5, 5s)) << "a third of the ttl is 10 s";
+  EXPECT_TRUE(far.nodes.comes_to(engines::redlock::session_key(s.id().str()), 5, 5s));
+  far.nodes.kill(0);
+  EXPECT_TRUE(succeeded(l.check()));
+}
+
 /// Fault matrix: a session is closed while a node that lost its record and its scripts is sent them
 /// again | no record stays behind
 TEST(redlock_network, a_record_that_is_written_again_does_not_outlive_a_close) {

@@ -13,8 +13,6 @@ namespace {
 constexpr std::size_t sends_remembered = 4;  ///< Older answers than that prove nothing of use.
 constexpr int group_bits = 24;               ///< A batch's number carries its group.
 constexpr std::size_t groups_max = std::size_t{1} << group_bits;
-constexpr auto no_limit = std::numeric_limits<std::uint32_t>::max();
-constexpr time_point never = time_point::min();
 
 constexpr std::uint64_t group_of(std::uint64_t number) noexcept {
   return number & (groups_max - 1);
@@ -58,6 +56,7 @@ renewal::handle renewal::add(lease& own, node_set there, time_point until, token
   into.slots.push_back(slot);
   if (into.slots.size() == batch_max) roomy_.erase(g);
   into.ends = std::min(into.ends, l.said);
+  if (l.lacking) complete_later(g, until - usable(config_.ttl));
   ++live_;
   schedule(g);
   return {slot, l.generation};
@@ -67,6 +66,7 @@ void renewal::granted_late(handle h, node_index i) {
   if (!lives(h)) return;
   const time_point first = locks_[h.slot].first;
   protects(h.slot, i, active.late_grant_from_attempt ? first : std::max(first, newest(h)));
+  locks_[h.slot].lacking = !lacks(h.slot).empty();
 }
 
 /// What the newest request for it is worth, whichever node that went to.
@@ -100,6 +100,7 @@ renewal::step renewal::tick(time_point now) {
       // The session ends with its records, and all locks with it.
       waiting_.insert(g == 0 ? waiting_.begin() : waiting_.end(), g);
     }
+    if (!over_ && now >= x.complete_at) complete(g, now, s);
     schedule(g);
   }
   send_waiting(now, s);
@@ -115,7 +116,6 @@ void renewal::send_waiting(time_point now, step& s) {
     expire(g, now, s);
     if (g == 0 || !groups_[g].slots.empty()) {
       s.send.push_back(send(g, now));
-      under_way_.push_back({s.send.back().number, now});
     }
     schedule(g);
   }
@@ -142,8 +142,6 @@ duration renewal::period() const noexcept {
 renewal::batch renewal::send(std::uint32_t g, time_point now) {
   group& from = groups_[g];
   sent_batch b;
-  b.number = (++numbers_ << group_bits) + g;
-  b.at = now;
   HOLDFAST_ASSERT(from.slots.size() <= batch_max);
   for (const std::uint32_t slot : from.slots) {
     lock_state& l = locks_[slot];
@@ -153,11 +151,21 @@ renewal::batch renewal::send(std::uint32_t g, time_point now) {
     if (!std::exchange(l.extending, true) && l.extensions != no_limit) --l.extensions;
     b.locks.push_back({slot, l.generation});
   }
+  from.due = now + resend_after(config_.ttl);
+  return send(g, std::move(b), now);
+}
+
+renewal::batch renewal::send(std::uint32_t g, sent_batch b, time_point now) {
+  auto& sent = groups_[g].sent;
+  b.number = (++numbers_ << group_bits) + g;
+  b.at = now;
   b.confirmations.resize(b.locks.size());
   batch out{b.number, b.locks};
-  if (from.sent.size() == sends_remembered) from.sent.erase(from.sent.begin());
-  from.sent.push_back(std::move(b));
-  from.due = now + resend_after(config_.ttl);
+  const bool answerable = !sent.empty() && now - sent.back().at >= soonest;
+  if (answerable) silent_ = silent_ | (node_set::all(config_.nodes) - sent.back().answered);
+  if (sent.size() == sends_remembered) sent.erase(sent.begin());
+  sent.push_back(std::move(b));
+  under_way_.push_back({out.number, now});
   return out;
 }
 
@@ -188,6 +196,7 @@ renewal::step renewal::answered(std::uint64_t number, node_index i, const answer
       std::find_if(sent.begin(), sent.end(), [&](const auto& x) { return x.number == number; });
   if (b == sent.end() || b->answered.has(i)) return finish(std::move(s));
   b->answered.add(i);
+  silent_.remove(i);
   if (b->answered.size() >= majority(config_.nodes)) {
     std::erase_if(under_way_, [&](const flight& f) { return f.number == number; });
   }
@@ -248,13 +257,15 @@ void renewal::confirm(sent_batch& b) {
   for (const handle& h : b.locks) {
     if (lives(h)) locks_[h.slot].extending = false;
   }
+  if (b.completes) return;  // The others of its group were not in it.
   group& g = groups_[group_of(b.number)];
   g.due = std::max(g.due, b.at + period());
 }
 
 void renewal::missing(const sent_batch& b, node_index i, time_point now, step& s) {
   missing_.add(i);
-  if (b.locks.empty()) reopen(i, s);
+  // Whether it may have the record again, a majority has said by then.
+  if (b.locks.empty() || b.confirmed) reopen(i, s);
   for (const handle& h : b.locks) {
     if (!lives(h)) continue;
     if (active.drop_lost_nodes) {
@@ -327,70 +338,6 @@ time_point renewal::deadline(std::uint32_t slot) const {
                   majority_deadline(std::span(session_until_).first(config_.nodes)));
 }
 
-void renewal::repair_after(const sent_batch& b, std::size_t k, time_point now, step& s) {
-  if (!lives(b.locks[k])) return;
-  const auto there = row(b.locks[k].slot);
-  lock_state& l = locks_[b.locks[k].slot];
-  l.lacking = std::find(there.begin(), there.end(), never) != there.end();
-  const bool confirmed = b.confirmations[k] >= majority(config_.nodes);
-  if (!l.lacking || (active.repair_with_majority && !confirmed) || l.own->until() <= now) return;
-  for_each(b.answered - l.repairing - missing_ - denied_by_, [&](node_index i) {
-    if (there[i] != never) return;
-    l.repairing.add(i);
-    repairs_.push_back({++numbers_, b.locks[k], i, now});
-    s.repairs.push_back({numbers_, b.locks[k], i, l.granted});
-  });
-}
-
-renewal::step renewal::repaired(std::uint64_t number, bool done, time_point now) {
-  step s;
-  const auto r = std::find_if(repairs_.begin(), repairs_.end(),
-                              [&](const auto& x) { return x.number == number; });
-  if (r == repairs_.end()) return finish(std::move(s));
-  const sent_repair sent = *r;
-  *r = repairs_.back();
-  repairs_.pop_back();
-  if (!lives(sent.lock)) return finish(std::move(s));
-  HOLDFAST_ASSERT(locks_[sent.lock.slot].repairing.has(sent.node));
-  locks_[sent.lock.slot].repairing.remove(sent.node);
-  if (done) {
-    const time_point from = active.count_from_send ? sent.at : now;
-    protects(sent.lock.slot, sent.node, from + usable(config_.ttl));
-    apply(sent.lock.slot, now, s);
-  }
-  return finish(std::move(s));
-}
-
-void renewal::reopen(node_index i, step& s) {
-  if (reopening_.has(i) || denied_by_.has(i)) return;
-  s.reopen.add(i);
-  reopening_.add(i);
-}
-
-renewal::step renewal::session_missing(node_index i) {
-  step s;
-  if (over_ || i >= config_.nodes) return finish(std::move(s));
-  missing_.add(i);
-  reopen(i, s);
-  return finish(std::move(s));
-}
-
-renewal::step renewal::reopened(node_index i, bool done, time_point now) {
-  step s;
-  reopening_.remove(i);
-  if (!done || over_) return finish(std::move(s));
-  missing_.remove(i);
-  // What a majority confirmed while it had no record need not wait for the next batch.
-  for (const group& g : groups_) {
-    for (const sent_batch& b : g.sent) {
-      for (std::size_t k = 0; b.answered.has(i) && k < b.locks.size(); ++k) {
-        if (lives(b.locks[k]) && row(b.locks[k].slot)[i] == never) repair_after(b, k, now, s);
-      }
-    }
-  }
-  return finish(std::move(s));
-}
-
 node_set renewal::nodes_of(handle h) const {
   node_set there;
   if (!lives(h)) return there;
@@ -456,7 +403,7 @@ void renewal::free_slot(std::uint32_t slot) {
 void renewal::schedule(std::uint32_t g) {
   group& x = groups_[g];
   const bool sends = !x.waits && (g == 0 || !x.slots.empty());
-  const time_point key = std::min(x.ends, sends ? x.due : time_point::max());
+  const time_point key = std::min({x.ends, x.complete_at, sends ? x.due : time_point::max()});
   if (key == x.key) return;  // Mostly: a new grant ends after the others.
   const bool was_there = queue_.erase({x.key, g}) == 1;
   HOLDFAST_ASSERT(was_there == (x.key != time_point::max()));

@@ -9,6 +9,7 @@
 
 #include <array>
 #include <bitset>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -49,7 +50,9 @@ constexpr duration resend_after(duration ttl) noexcept { return ttl / 6; }
 ///
 /// Repair: a node that lost a key gets it back (SET NX in a script that checks the admission and
 /// lifts the counter to the token) only right after a majority confirmed the key and while its
-/// deadline has not passed. It then counts for time; it was never counted for the token.
+/// deadline has not passed. It then counts for time; it was never counted for the token. A lock
+/// that was granted on fewer nodes than there are is asked for soon after: a node that is only far
+/// gets it then, also the session's record, and the lock outlives one of the near ones.
 ///
 /// Thread safety: none; one owner. The leases may be read by anybody.
 class renewal {
@@ -137,6 +140,11 @@ class renewal {
   time_point wake() const noexcept;
 
  private:
+  /// For the answers that follow those of a majority. Above it, a node is late.
+  static constexpr duration soonest = std::chrono::milliseconds(100);
+  static constexpr time_point never = time_point::min();
+  static constexpr auto no_limit = std::numeric_limits<std::uint32_t>::max();
+
   struct lock_state {
     lease* own{};        ///< Null: the slot is free.
     time_point said{};   ///< The lease's deadline, unless somebody lost it.
@@ -156,6 +164,7 @@ class renewal {
     std::vector<handle> locks{};
     std::vector<std::uint8_t> confirmations{};
     bool confirmed{};
+    bool completes{};  ///< Sent for the nodes that lack its locks.
   };
   struct group {
     std::vector<std::uint32_t> slots{};
@@ -163,6 +172,8 @@ class renewal {
     /// No lease of it ends earlier. Extensions leave it where it is: to look at all leases again
     /// with each answer costs more than to look in vain now and then.
     time_point ends{time_point::max()};
+    /// When it is looked whether locks of it lack nodes.
+    time_point complete_at{time_point::max()};
     bool waits{};                       ///< It is due, and others are under way.
     time_point key{time_point::max()};  ///< Its place in queue_.
     std::vector<sent_batch> sent{};     ///< The newest last; a few.
@@ -188,6 +199,10 @@ class renewal {
   void send_waiting(time_point now, step& s);
   duration patience() const noexcept;
   batch send(std::uint32_t g, time_point now);
+  batch send(std::uint32_t g, sent_batch b, time_point now);
+  node_set lacks(std::uint32_t slot) const;
+  void complete_later(std::uint32_t g, time_point sent);
+  void complete(std::uint32_t g, time_point now, step& s);
   void expire(std::uint32_t g, time_point now, step& s);
   void extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s);
   void confirm(sent_batch& b);
@@ -219,6 +234,7 @@ class renewal {
   std::vector<flight> under_way_;      ///< Oldest first.
   std::vector<sent_repair> repairs_;
   std::array<time_point, nodes_max> session_until_;
+  node_set silent_;  ///< Had not answered a batch when the next one of its group was sent.
   node_set denied_by_;
   node_set missing_;
   node_set reopening_;

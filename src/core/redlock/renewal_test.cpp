@@ -1,9 +1,7 @@
-#include "core/redlock/renewal.hpp"
-#include "core/start_fixture.hpp"
+#include "core/redlock/renewal_fixture.hpp"
 
 #include "gtest/gtest.h"
 
-#include <deque>
 #include <map>
 #include <set>
 #include <vector>
@@ -12,41 +10,6 @@ namespace holdfast::core::redlock {
 namespace {
 
 using namespace std::chrono_literals;
-using handle = renewal::handle;
-using there = renewal::session_there;
-
-constexpr duration ttl = 6s;
-
-renewal::answer says(std::initializer_list<bool> ours, there session = there::holds) {
-  renewal::answer a;
-  a.session = session;
-  std::size_t k = 0;
-  for (const bool b : ours) a.ours.set(k++, b);
-  return a;
-}
-
-struct held_locks {
-  explicit held_locks(std::size_t nodes = 5) : n(nodes), r({nodes, ttl}, t0) {}
-
-  handle add(std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max()) {
-    return add_on(node_set::all(n), extensions);
-  }
-  handle add_on(node_set where,
-                std::uint32_t extensions = std::numeric_limits<std::uint32_t>::max()) {
-    leases.emplace_back(t0 + usable(ttl));
-    return r.add(leases.back(), where, t0 + usable(ttl), token{7}, extensions);
-  }
-  /// The one batch that is sent at `now`.
-  renewal::batch send(time_point now) {
-    const auto s = r.tick(now);
-    EXPECT_EQ(s.send.size(), 1U);
-    return s.send.empty() ? renewal::batch{} : s.send[0];
-  }
-
-  std::size_t n;
-  std::deque<lease> leases;
-  renewal r;
-};
 
 TEST(renewal, goes_to_all_nodes_after_a_third_and_counts_from_sending) {
   held_locks x;
