@@ -105,7 +105,11 @@ result<void> session_core::enter() {
   advance([sent](machine& m) { return m.opened(sent, clock::now()); });
   watched_ = alarm_->watch(weak_from_this(), lease_.until());
   bury_dead();
-  return usable();
+  const auto is_open = usable();
+  if (is_open || is_open.error() != errc::lost) return is_open;
+  // Nothing was held under it, so that whoever has time left may open another one.
+  return error(errc::unavailable, "opening a session took longer than its ttl, " +
+                                      print_duration(ttl_) + ": " + is_open.error().message());
 }
 
 // Whoever arrives clears away this host's dead, also those whose locks nobody asks for.
@@ -160,7 +164,10 @@ core::open_reply session_core::announce(const core::open_request& r, time_point&
   for (int attempt = 0; attempt < open_attempts; ++attempt) {
     reply =
         await<core::open_reply>(engine(), [&](auto done) { engine().open(r, std::move(done)); });
-    if (reply.what != core::status::unknown) break;
+    if (reply.what != core::status::unknown) {
+      if (attempt == 0) sent = reply.sent.value_or(sent);
+      break;
+    }
   }
   return reply;
 }

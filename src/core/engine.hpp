@@ -47,6 +47,8 @@ struct open_request {
 struct open_reply : reply {
   version at{};
   std::uint64_t gate{};
+  /// ok: when the record was sent, where that was later than the call. The session lasts from then.
+  std::optional<time_point> sent{};
   duration ttl_limit{};  ///< invalid: the longest ttl that the store takes; zero: not its fault.
 };
 

@@ -104,6 +104,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
     return give_up(r, before, done);
   }
   const time_point sent = clock::now();
+  r.sent = sent;
   const auto begin = [self = shared_from_this(), sent] {
     const std::lock_guard hold(self->mutex_);
     // Another one would forget all locks of the first.
