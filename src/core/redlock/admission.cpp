@@ -60,6 +60,7 @@ admission::step admission::looked_at(node_index i, const node_facts& f, const st
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
   n.facts.durable = durable;
+  if (n.last == node_state::last_look::asked) n.last = node_state::last_look::done;
   n.fresh = fresh;
   n.look_at = time_point::max();
   stop_join(i);
@@ -67,6 +68,7 @@ admission::step admission::looked_at(node_index i, const node_facts& f, const st
   n.known = n.why.empty();
   if (!n.why.empty()) {
     n.is = standing::refused;
+    n.last = node_state::last_look::none;
     return finish({}, now);
   }
   note_life(i, now);
@@ -169,6 +171,7 @@ admission::step admission::judge(node_index i, time_point now) {
 void admission::admit(node_index i) {
   nodes_[i].is = standing::admitted;
   nodes_[i].refusals = 0;
+  nodes_[i].returns = 0;
   nodes_[i].join.reset();
 }
 
@@ -198,7 +201,8 @@ time_point admission::end_of_wait(node_index i, time_point now) {
 void admission::wait_from_first_sight(node_index i, time_point now) {
   node_state& n = nodes_[i];
   n.is = standing::waiting;
-  n.ready = end_of_wait(i, now);
+  const bool is_last = n.last == node_state::last_look::done;
+  if (active.wait_by_seen_later || !is_last) n.ready = end_of_wait(i, now);
   n.alone_at = only_stepped(i) ? std::max(alone_after(now), n.ready) : time_point::max();
   begin_join(i, n.ready);
 }
@@ -229,6 +233,7 @@ void admission::leave(node_index i) {
   if (nodes_.at(i).is == standing::refused) nodes_[i].facts.record.reset();
   nodes_[i].is = standing::away;
   nodes_[i].catch_up = time_point::max();
+  nodes_[i].last = node_state::last_look::none;
   meeting_.remove(i);
   stop_join(i);
 }
@@ -304,6 +309,7 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
     HOLDFAST_ASSERT(!joining_ || joining_ == i);
     joining_ = i;
     if (n.is == standing::waiting) n.is = standing::joining;
+    n.last = node_state::last_look::none;
   } else if (joining_ == i) {
     joining_.reset();
   }

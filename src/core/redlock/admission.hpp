@@ -43,6 +43,9 @@ namespace holdfast::core::redlock {
 /// A node that does not sync every write any more, or does again, has that written down: after a
 /// restart the record is all there is to tell whether an older file may have been loaded.
 ///
+/// Who waited is looked at once more, at a random moment of the next node timeouts: of the clients
+/// that saw its loss one brings it back, and the others find it there.
+///
 /// A lagging node is brought up after some node timeouts, when all were looked at once more: many
 /// clients see it at the same time, and each that seals puts nodes behind for all others. The pause
 /// begins anew, and twice as long, with each epoch that one of them brings.
@@ -93,6 +96,8 @@ class admission {
   };
   /// A node that lags does not vote: how far a pause grows, and is put off at once.
   static constexpr duration catch_up_long = std::chrono::seconds{2};
+  /// In node timeouts: the longest first pause before a node that waited is brought back.
+  static constexpr int return_first = 8;
   struct step {
     std::vector<seal> seals{};
     std::vector<write> writes{};  ///< Marks and admissions alike.
@@ -172,6 +177,10 @@ class admission {
     std::optional<node_record> writing{};    ///< What was sent last, of what changes its standing.
     time_point catch_up{time_point::max()};  ///< lagging: when it is looked at, then brought up.
     bool looked_again{};
+    /// waiting: the look before it is brought back.
+    enum class last_look : std::uint8_t { none, drawn, asked, done } last{last_look::none};
+    time_point last_look_at{};              ///< drawn: then.
+    unsigned returns{};                     ///< So many of those looks found it lost still.
     time_point look_at{time_point::max()};  ///< When it is read again, untold.
     unsigned refusals{};                    ///< In a row.
     std::optional<rejoin> join{};
@@ -215,6 +224,7 @@ class admission {
   step not_written(node_index i, write_reply r, time_point now);
   time_point alone_after(time_point now) const noexcept;
   bool still_waits(step& s, node_index i, time_point now);
+  bool looks_first(step& s, node_index i, time_point now);
   void go_on(step& s, time_point now);
   void take(node_index i, const rejoin::step& from, step& s, time_point now);
   void leave(node_index i);

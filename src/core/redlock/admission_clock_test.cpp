@@ -23,7 +23,7 @@ TEST(admission_clock, a_clock_step_puts_the_node_out_like_a_restart) {
   s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
   EXPECT_EQ(s.facts[0].record->floor, 100U) << "it lost no counters";
-  s.tick(t0 + 1s + 1ms + wait);
+  s.come_back(t0 + 1s + 1ms + wait);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
   // The name that this connection had to give is used; the next step still puts it out.
   const time_point t1 = t0 + 100s;
@@ -193,7 +193,7 @@ TEST(admission_clock, whose_clock_is_behind_is_sealed_for_others) {
   s.facts[0].at = server_time{1h};
   s.facts[1].run_id = "run9";
   s.connect_all(t0);
-  s.tick(t0 + wait);
+  s.come_back(t0 + wait);
   EXPECT_EQ(s.a.voters().size(), 2U) << "node 0 and node 2 keep what they recorded";
   EXPECT_TRUE(s.a.voters().has(1));
   s.facts[0].at = server_time{3h};

@@ -39,6 +39,27 @@ bool admission::still_waits(step& s, node_index i, time_point now) {
   return true;
 }
 
+/// Of many clients whose wait is over, one brings it back: whoever seals for it once more puts all
+/// others behind, and that again.
+bool admission::looks_first(step& s, node_index i, time_point now) {
+  node_state& n = nodes_[i];
+  using last_look = node_state::last_look;
+  if (n.is != standing::waiting || !active.wait_then_seal) return false;
+  if (n.last == last_look::none) {
+    const auto longer = 1U << std::min(n.returns, 3U);
+    const auto most = static_cast<std::uint64_t>((return_first * longer * config_.timeout).count());
+    n.last = last_look::drawn;
+    n.last_look_at = now + duration(static_cast<std::int64_t>(splitmix(config_.seed) % (most + 1)));
+  }
+  if (n.last == last_look::drawn && now >= n.last_look_at) {
+    n.last = last_look::asked;
+    ++n.returns;
+    s.look.add(i);
+  }
+  if (n.last == last_look::drawn) s.wake = std::min(s.wake, n.last_look_at);
+  return n.last != last_look::done;
+}
+
 /// Moves on every rejoin that may; one seals at a time.
 void admission::go_on(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
@@ -60,6 +81,8 @@ void admission::go_on(step& s, time_point now) {
       s.writes.push_back({i, seen.nonce, seen.epoch, *n.writing});
       continue;
     }
+    if (!enough) n.last = node_state::last_look::none;
+    if (enough && looks_first(s, i, now)) continue;
     take(i, n.join->tick(others, now), s, now);
   }
 }

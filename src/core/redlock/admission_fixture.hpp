@@ -11,6 +11,7 @@ using standing = admission::standing;
 
 constexpr duration max_ttl = 60s;
 inline const duration wait = takeover_after(max_ttl);
+constexpr duration timeout = 50ms;
 
 inline node_record record_of(node_index i, std::uint64_t epoch = 3) {
   node_record r;
@@ -38,7 +39,7 @@ struct store {
       : a({.nodes = nodes,
            .tokens = tokens,
            .max_ttl = max_ttl,
-           .timeout = 50ms,
+           .timeout = timeout,
            .config_hash = "list",
            .seed = 5}),
         keeps(!tokens) {
@@ -53,6 +54,11 @@ struct store {
   }
   std::string fresh() { return "fresh" + std::to_string(++nonces); }
   void tick(time_point now) { serve(a.tick(now), now); }
+
+  /// Who waited until `now` is looked at once more within the next node timeouts, and comes back.
+  void come_back(time_point now) {
+    for (int i = 0; i <= admission::return_first; ++i) tick(now + i * timeout);
+  }
 
   write_reply execute(const write& w) {
     auto& there = facts[w.node].record;

@@ -18,7 +18,7 @@ TEST(admission_life, a_server_that_was_promoted_has_lost_what_it_granted) {
   EXPECT_NE(s.writes[0].record.nonce, "nonce0") << "no client counts what the old nonce grants";
   EXPECT_EQ(s.writes[0].record.epoch, 0U);
   EXPECT_EQ(s.writes[0].record.run_id, "run0#data-1");
-  s.tick(t0 + 1s + wait);
+  s.come_back(t0 + 1s + wait);
   EXPECT_EQ(s.a.voters().size(), 3U);
 
   s.facts[0].run_id = "run0#data-2";
@@ -172,6 +172,7 @@ TEST(admission_life, a_record_that_cannot_be_written_is_tried_more_and_more_rare
 }
 
 TEST(admission_life, who_kept_its_state_extends_while_it_rejoins_and_who_lost_it_does_not) {
+  const time_point then = t0 + wait + admission::return_first * timeout;
   for (const bool durable : {true, false}) {
     store s(3);
     for (auto& f : s.facts) f.record->durable = f.durable = durable;
@@ -182,13 +183,15 @@ TEST(admission_life, who_kept_its_state_extends_while_it_rejoins_and_who_lost_it
     if (!durable) {
       s.serve(under_way, t0);
       EXPECT_EQ(s.a.keepers().size(), 2U);
-      under_way = s.a.tick(t0 + wait);
+      s.a.tick(t0 + wait);
+      ASSERT_TRUE(s.a.tick(then).look.has(0));
+      under_way = s.a.looked_at(0, s.facts[0], s.fresh(), then);
     }
     ASSERT_EQ(s.a.standing_of(0), standing::joining);
     EXPECT_EQ(under_way.seals.size(), 2U);
     EXPECT_EQ(s.a.keepers().has(0), durable) << "what it refuses would be doubted";
     EXPECT_EQ(s.a.voters().size(), 2U);
-    s.serve(under_way, t0 + wait);
+    s.serve(under_way, then);
     EXPECT_EQ(s.a.keepers().size(), 3U);
   }
 }

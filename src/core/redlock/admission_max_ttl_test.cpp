@@ -24,7 +24,7 @@ TEST(admission_max_ttl, an_older_record_does_not_shorten_the_wait) {
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
   s.tick(t0 + longer - 1ms);
   EXPECT_FALSE(s.a.voters().has(0)) << "what it granted may be held for as long as others allow";
-  s.tick(t0 + longer);
+  s.come_back(t0 + longer);
   EXPECT_TRUE(s.a.voters().has(0));
 }
 
@@ -64,7 +64,7 @@ TEST(admission_max_ttl, a_change_that_a_refused_seal_shows_lengthens_the_wait) {
   }
   s.facts[0].run_id = "run9";
   s.connect(0, t0);
-  s.tick(t0 + wait);
+  s.come_back(t0 + wait);
   EXPECT_FALSE(s.seals.empty()) << "nobody has looked at the others since";
   for (int i = 0; i < 40; ++i) s.tick(t0 + wait + i * 50ms);
   EXPECT_FALSE(s.a.voters().has(0)) << "it is known by now what the others allow";

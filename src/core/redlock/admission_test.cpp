@@ -31,7 +31,7 @@ TEST(admission, a_restart_without_durability_waits_then_seals_then_votes) {
   EXPECT_EQ(s.a.voters().size(), 2U);
   s.tick(t0 + wait - 1ns);
   EXPECT_TRUE(s.seals.empty());
-  s.tick(t0 + wait);
+  s.come_back(t0 + wait);
   EXPECT_EQ(s.seals.size(), 2U);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
   EXPECT_EQ(s.facts[0].record->epoch, 4U);
@@ -49,7 +49,7 @@ TEST(admission, a_flush_is_seen_by_the_missing_record) {
   EXPECT_EQ(s.a.standing_of(1), standing::waiting);
   EXPECT_EQ(s.writes.at(0).nonce_seen, "");
   EXPECT_EQ(s.facts[1].record->max_ttl, max_ttl) << "a constant of the store";
-  s.tick(t0 + 1s + wait);
+  s.come_back(t0 + 1s + wait);
   EXPECT_EQ(s.a.standing_of(1), standing::admitted);
 }
 
@@ -57,9 +57,9 @@ TEST(admission, a_flush_is_seen_by_the_missing_record) {
 time_point rejoined(store& s, duration how_long) {
   s.facts[0].record.reset();
   s.serve(s.a.doubted(0, t0), t0);
-  s.tick(t0 + how_long);
+  s.come_back(t0 + how_long);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
-  return t0 + how_long;
+  return t0 + how_long + admission::return_first * timeout;
 }
 
 TEST(admission, a_copy_of_a_record_that_this_client_wrote_is_refused) {
@@ -99,7 +99,7 @@ TEST(admission, a_second_loss_waits_anew) {
   EXPECT_EQ(s.facts[0].record->nonce, "fresh4") << "another name: the old sight does not count";
   s.tick(t0 + wait);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
-  s.tick(t0 + 50s + wait);
+  s.come_back(t0 + 50s + wait);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
 }
 
@@ -122,7 +122,7 @@ TEST(admission, an_earlier_process_of_this_host_shortens_the_wait) {
   s.a = admission({.nodes = 3, .max_ttl = max_ttl, .timeout = 50ms, .config_hash = "list"}, known);
   s.connect_all(t0);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
-  s.tick(t0 - 59s + wait);
+  s.come_back(t0 - 59s + wait);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
 }
 

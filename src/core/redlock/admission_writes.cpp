@@ -53,6 +53,7 @@ write admission::mark(node_index i) {
   w.record.epoch = active.refuse_lost_state ? 0 : newest_epoch();
   n.writing = w.record;
   n.facts.record = w.record;
+  n.last = node_state::last_look::none;
   n.fresh.clear();
   return w;
 }

@@ -32,7 +32,7 @@ using core::redlock::node_set;
 /// How long the first operation waits for the connections.
 inline constexpr duration ready_limit = std::chrono::milliseconds{2500};
 /// In node timeouts: how long nodes that lost nothing take to come back, alone or in one epoch.
-inline constexpr int return_timeouts = 12;
+inline constexpr int return_timeouts = 16;
 /// For what is asked of a node outside an attempt: a node that hangs is put out by its silence.
 inline constexpr duration inquiry_limit = std::chrono::seconds{2};
 

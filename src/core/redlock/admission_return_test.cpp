@@ -1,0 +1,86 @@
+#include "core/redlock/admission_fixture.hpp"
+
+#include "gtest/gtest.h"
+
+#include <deque>
+
+/// How a node that waited is brought back by one of many.
+
+namespace holdfast::core::redlock {
+namespace {
+
+TEST(admission_return, of_many_clients_one_brings_a_node_back) {
+  std::deque<store> clients(30);
+  std::vector<node_facts> there = clients[0].facts;
+  there[0].record.reset();
+  const auto in_turn = [&](const auto& what) {
+    for (store& c : clients) {
+      c.facts = there;
+      what(c);
+      there = c.facts;
+    }
+  };
+  std::uint64_t seed = 0;
+  in_turn([&](store& c) {
+    c.a = admission({.nodes = 3,
+                     .max_ttl = max_ttl,
+                     .timeout = timeout,
+                     .config_hash = "list",
+                     .seed = ++seed});
+    c.connect_all(t0);
+  });
+  ASSERT_EQ(there[0].record->epoch, 0U);
+  const time_point end = t0 + wait + 4 * admission::return_first * timeout;
+  for (time_point now = t0 + wait; now < end; now += timeout / 10) {
+    in_turn([&](store& c) { c.tick(now); });
+  }
+  for (const node_facts& f : there) EXPECT_EQ(f.record->epoch, 4U) << "moved once";
+  in_turn([&](store& c) { EXPECT_TRUE(c.a.voters().has(0)); });
+}
+
+TEST(admission_return, each_waits_for_another_while) {
+  const auto looked_after = [](std::uint64_t seed) {
+    store s;
+    s.a = admission(
+        {.nodes = 3, .max_ttl = max_ttl, .timeout = timeout, .config_hash = "list", .seed = seed});
+    s.facts[0].run_id = "run9";
+    s.connect_all(t0);
+    return s.a.tick(t0 + wait).wake - (t0 + wait);
+  };
+  EXPECT_NE(looked_after(1), looked_after(2));
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    EXPECT_LE(looked_after(seed), admission::return_first * timeout);
+  }
+}
+
+TEST(admission_return, others_that_come_later_do_not_bring_it_back_all_at_once) {
+  store s;
+  s.facts[0].run_id = "run9";
+  s.connect(1, t0);
+  s.connect(0, t0);
+  s.come_back(t0 + wait);
+  const time_point now = t0 + 2 * wait;
+  s.connect(2, now);
+  EXPECT_TRUE(s.seals.empty());
+  s.come_back(now);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
+TEST(admission_return, a_look_that_was_begun_before_it_went_away_is_not_the_last_one) {
+  store s;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.a.tick(t0 + wait);
+  const time_point now = t0 + wait + admission::return_first * timeout;
+  ASSERT_TRUE(s.a.tick(now).look.has(0));
+  s.serve(s.a.disconnected(0, now), now);
+  s.connect(0, now);
+  EXPECT_TRUE(s.seals.empty());
+  // It waits for up to twice as long now.
+  s.come_back(now);
+  s.come_back(now + admission::return_first * timeout);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+}
+
+}  // namespace
+}  // namespace holdfast::core::redlock
