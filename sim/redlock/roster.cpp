@@ -81,6 +81,7 @@ void roster::poll() {
 void roster::read_clock(node_index i) {
   struct sight {
     std::string nonce;
+    std::uint64_t epoch{};
     server_time at;
   };
   world& w = of_.of();
@@ -88,12 +89,15 @@ void roster::read_clock(node_index i) {
       i, of_.ttl(),
       [&w](world::host& h) {
         const auto& record = h.server.record();
-        return sight{record ? record->nonce : std::string(), w.wall_of(h)};
+        return sight{record ? record->nonce : std::string(), record ? record->epoch : 0,
+                     w.wall_of(h)};
       },
       [this, i, sent = of_.local()](const sight* s, std::uint64_t) {
         if (s == nullptr) return;
-        if (s->nonce == ballot_of(i).nonce) return told_time(i, s->at, sent);
-        if (intact().has(i)) doubted(i);
+        if (s->nonce != ballot_of(i).nonce) return intact().has(i) ? doubted(i) : void();
+        told_time(i, s->at, sent);
+        const bool waits = admission_.standing_of(i) == rl::admission::standing::waiting;
+        if (waits && s->epoch > 0) look(i, occasion::passing);
       });
 }
 

@@ -271,6 +271,29 @@ TEST_F(redlock_losses, a_lock_that_is_lost_before_its_waiter_looks_ends_no_sessi
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
+/// Fault matrix: a client that saw a loss earlier brings the node back | the others count it then,
+/// and do not wait for as long as they would have to by themselves
+TEST_F(redlock_losses, a_node_that_another_client_brought_back_is_counted_at_once) {
+  nodes.init(60s);
+  session s = nodes.open("ttl=6s&max_ttl=60s");
+  ASSERT_TRUE(nodes.comes_to(engines::redlock::session_key(s.id().str()), 5));
+  const auto epoch_of = [&](std::size_t i) {
+    return nodes[i].command({"HGET", "holdfast:node", "epoch"}).text;
+  };
+  nodes[0].command({"FLUSHALL"});
+  ASSERT_TRUE(eventually([&] { return epoch_of(0) == "0"; }));
+  // Until no look is under way that would see it anyhow.
+  std::this_thread::sleep_for(1500ms);
+  ASSERT_EQ(epoch_of(0), "0");
+  nodes[0].command({"HSET", "holdfast:node", "epoch", epoch_of(1)});
+  EXPECT_TRUE(eventually(
+      [&] {
+        const auto l = s.try_acquire(lock_name("b"));
+        return l && nodes.comes_to("b", 5, 500ms);
+      },
+      20s));
+}
+
 /// Who was granted a lock too late leaves it and asks again under the same number.
 ///
 /// Fault matrix: a grant comes when its lock was left and taken again, but not on that node | the

@@ -285,14 +285,17 @@ void cluster::read_clock(node_index i) {
       });
 }
 
-/// Another client moved it, on all nodes at about the same time. They are read in passing: who is
-/// put out until it answers does not vote, and then none would.
+/// Another client moved the epoch, on all nodes at about the same time. Or it brought this node
+/// back, whose loss it saw earlier and so has waited for long enough: it votes for whoever connects
+/// now, and for this one as well. They are read in passing: who is put out until it answers does
+/// not vote, and then none would.
 void cluster::told_epoch(node_index i, std::uint64_t epoch) {
   {
     const std::lock_guard hold(mutex_);
     const auto is = admission_.standing_of(i);
-    if (is != admission::standing::admitted && is != admission::standing::lagging) return;
-    if (admission_.facts_of(i).record->epoch == epoch) return;
+    const bool is_back = is == admission::standing::waiting && epoch > 0;
+    const bool counts = is == admission::standing::admitted || is == admission::standing::lagging;
+    if (!is_back && !(counts && admission_.facts_of(i).record->epoch != epoch)) return;
   }
   read_again(i, occasion::passing);
 }
