@@ -43,13 +43,14 @@ write admission::mark(node_index i) {
     w.epoch_seen = n.facts.record->epoch;
   }
   w.record = n.facts.record ? *n.facts.record : any_record().value_or(node_record{});
-  if (!n.facts.record) w.record.id = n.fresh;
+  w.record.kept_epoch = kept_epoch_of(i);
+  // What it loaded may be the file of another node, which must not be taken for a copy of this one.
+  if (w.record.kept_epoch == 0) w.record.id = n.fresh;
   if (!n.facts.record) w.record.floor = 0;
   w.record.max_ttl = max_ttl_for(i);
   w.record.nonce = n.fresh;
   w.record.run_id = n.facts.run_id;
   w.record.durable = n.facts.durable;
-  w.record.kept_epoch = kept_epoch_of(i);
   w.record.epoch = active.refuse_lost_state ? 0 : newest_epoch();
   n.writing = w.record;
   n.facts.record = w.record;

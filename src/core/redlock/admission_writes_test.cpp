@@ -35,6 +35,30 @@ TEST(admission_writes, of_two_marks_the_one_that_was_written_counts) {
   EXPECT_TRUE(s.a.voters().has(0)) << "after one wait";
 }
 
+TEST(admission_writes, who_lost_its_state_does_not_pass_for_the_node_whose_file_it_loaded) {
+  store s;
+  // The process is another one, and the record and all keys are those of node 1.
+  s.facts[0].record = s.facts[1].record;
+  s.connect(0, t0);
+  ASSERT_EQ(s.writes.size(), 1U);
+  EXPECT_NE(s.facts[0].record->id, "id1");
+  store next;
+  next.facts[0] = s.facts[0];
+  next.connect_all(t0 + 1s);
+  EXPECT_EQ(next.a.standing_of(0), standing::waiting);
+  EXPECT_EQ(next.a.standing_of(1), standing::admitted) << "it is no copy of node 0";
+}
+
+TEST(admission_writes, who_lost_nothing_but_time_stays_who_it_is) {
+  store s;
+  s.connect_all(t0 - 1s);
+  constexpr server_time wall{1'700'000'000s};
+  s.serve(s.a.told_time(0, wall, t0 - 1s, t0 - 1s + 1ms), t0);
+  s.serve(s.a.told_time(0, wall + 3600s, t0, t0 + 1ms), t0);
+  ASSERT_EQ(s.facts[0].record->epoch, 0U);
+  EXPECT_EQ(s.facts[0].record->id, "id0");
+}
+
 TEST(admission_writes, a_step_that_is_seen_while_a_rejoin_is_written_is_recorded) {
   slow_store s;
   for (auto& f : s.facts) f.durable = f.record->durable = true;
