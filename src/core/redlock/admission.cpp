@@ -44,7 +44,7 @@ admission::admission(config c, first_sights sights)
       there_(sights_),
       homes_(config_.max_ttl),
       nodes_(config_.nodes),
-      clocks_(config_.nodes, clock_watch(config_.max_ttl)),
+      clocks_(config_.nodes),
       catch_up_(catch_up_first * config_.timeout, catch_up_most(config_.timeout)) {
   HOLDFAST_ASSERT(config_.nodes > 0 && config_.nodes <= nodes_max);
 }
@@ -100,7 +100,6 @@ void admission::note_life(node_index i, time_point now) {
     n.life = record->nonce;
   }
   if (record) n.life_of = who;
-  if (record) clocks_[i].cover(record->max_ttl);
   n.life_asked = n.facts.asked;
 }
 

@@ -141,6 +141,43 @@ TEST(admission_clock, a_clock_step_after_the_recorded_one_is_seen_at_the_first_l
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
+/// Looks at three nodes once a second, and node 0 is ahead by `step` from second `at` on.
+standing after_a_step(duration longest, duration step, int at) {
+  store s(3, true, longest);
+  for (auto& f : s.facts) f.record->max_ttl = longest;
+  s.connect_all(t0);
+  for (int second = 0; second <= at; ++second) {
+    const time_point now = t0 + std::chrono::seconds(second);
+    for (node_index i = 0; i < 3; ++i) {
+      const bool ahead = i == 0 && second == at;
+      const auto moved = std::chrono::seconds(second) + (ahead ? step : duration{});
+      const auto is = clock_before + std::chrono::duration_cast<server_time>(moved);
+      s.serve(s.a.told_time(i, is, now, now + 500us), now);
+    }
+  }
+  return s.a.standing_of(0);
+}
+
+TEST(admission_clock, a_small_step_is_seen_at_the_next_look_whatever_max_ttl_is) {
+  for (const duration longest : {duration(1s), duration(10s), duration(60s), duration(1h)}) {
+    for (const int at : {1, 2, 8, 9, 17, 500, 3700}) {
+      EXPECT_EQ(after_a_step(longest, 13ms, at), standing::waiting) << at;
+    }
+    EXPECT_EQ(after_a_step(longest, 9ms, 8), standing::admitted) << "that may be drift";
+  }
+}
+
+TEST(admission_clock, small_steps_within_a_lease_are_seen_also_where_the_url_allows_shorter_ones) {
+  store s(3, true, 1s);
+  s.connect_all(t0);
+  // 0.2 ms a second above rho: within the margin for some seconds, and not for a minute.
+  for (int second = 0; second < 60; ++second) {
+    const time_point now = t0 + std::chrono::seconds(second);
+    s.serve(s.a.told_time(0, clock_before + second * 1'010'200us, now, now), now);
+  }
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
 TEST(admission_clock, with_tokens_off_a_clock_step_waits) {
   store s(1, false);
   s.connect_all(t0);

@@ -35,11 +35,11 @@ inline node_facts healthy(node_index i, std::uint64_t epoch = 3) {
 
 /// A store whose nodes do at once what is asked of them.
 struct store {
-  explicit store(std::size_t nodes = 3, bool tokens = true)
+  explicit store(std::size_t nodes = 3, bool tokens = true, duration longest = max_ttl)
       : a({.nodes = nodes,
            .tokens = tokens,
-           .max_ttl = max_ttl,
-           .timeout = timeout,
+            .max_ttl = longest,
+            .timeout = timeout,
            .config_hash = "list",
            .seed = 5}),
         keeps(!tokens) {

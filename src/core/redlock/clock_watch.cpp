@@ -1,6 +1,5 @@
 #include "core/redlock/clock_watch.hpp"
 
-#include "core/assert.hpp"
 #include "core/lease.hpp"
 #include "core/redlock/rules.hpp"
 
@@ -8,51 +7,46 @@
 
 namespace holdfast::core::redlock {
 
-clock_watch::clock_watch(duration window) noexcept : window_(window) {
-  HOLDFAST_ASSERT(window > duration::zero());
-}
-
 clock_watch::verdict clock_watch::sample(server_time at, time_point sent,
                                          time_point received) noexcept {
   const reading r{at, sent, received};
-  for (std::size_t i = count_; i > 0; --i) {
-    const verdict v = compare(readings_[i - 1], r);
-    if (v == verdict::steady) continue;
-    count_ = 0;
-    keep(r);
-    return v;
+  if (!origin_) {
+    begin(r);
+    return verdict::steady;
   }
-  keep(r);
+  const bool fast = if_fast(at, received) - ahead_ > margin;
+  const bool slow = behind_ - if_slow(at, sent) > margin;
+  if (fast || slow) {
+    begin(r);
+    return fast ? verdict::stepped_forward : verdict::stepped_back;
+  }
+  ahead_ = std::min(ahead_, if_fast(at, sent));
+  behind_ = std::max(behind_, if_slow(at, received));
+  asked_ = sent;
   return verdict::steady;
 }
 
 void clock_watch::begin_anew(server_time written, time_point since, time_point now) noexcept {
-  if (count_ == 0) return;
-  const time_point from = active.record_is_no_step ? since : readings_[count_ - 1].sent;
-  readings_[0] = {written, from, now};
-  count_ = 1;
+  if (origin_) begin({written, active.record_is_no_step ? since : asked_, now});
 }
 
-clock_watch::verdict clock_watch::compare(const reading& old, const reading& r) noexcept {
-  const duration moved = r.at - old.at;
-  const duration most = r.received - old.sent;
-  const duration least = std::max(r.sent - old.received, duration::zero());
-  const duration fast = moved - (most + most / rho_divisor + margin);
-  const duration slow = (least - least / rho_divisor - margin) - moved;
-  if (fast > duration::zero()) return verdict::stepped_forward;
-  return slow > duration::zero() ? verdict::stepped_back : verdict::steady;
+void clock_watch::begin(const reading& r) noexcept {
+  origin_ = r;
+  asked_ = r.sent;
+  ahead_ = if_fast(r.at, r.sent);
+  behind_ = if_slow(r.at, r.received);
 }
 
-/// Keeps readings a part of the window from each other: together they span all of it.
-void clock_watch::keep(const reading& r) noexcept {
-  const duration apart = window_ / static_cast<std::int64_t>(remembered - 1);
-  if (count_ > 0 && r.sent - readings_[count_ - 1].sent < apart) return;
-  if (count_ == remembered) {
-    std::move(readings_.begin() + 1, readings_.end(), readings_.begin());
-    --count_;
-  }
-  readings_[count_++] = r;
-  HOLDFAST_ASSERT(count_ <= remembered);
+/// How far it is ahead of a clock that runs too fast by rho, when it was read at `then`.
+duration clock_watch::if_fast(server_time at, time_point then) const noexcept {
+  const duration since = then - origin_->sent;
+  return duration(at - origin_->at) - (since + since / rho_divisor);
+}
+
+/// ... and of one that is too slow by rho.
+duration clock_watch::if_slow(server_time at, time_point then) const noexcept {
+  const duration since = then - origin_->sent;
+  return duration(at - origin_->at) - (since - since / rho_divisor);
 }
 
 }  // namespace holdfast::core::redlock
