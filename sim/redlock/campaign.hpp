@@ -13,6 +13,7 @@ struct campaign {
   std::uint64_t seeds{};
   std::uint64_t steps{};
   std::uint64_t grants{};
+  std::uint64_t grants_under_faults{};
   std::uint64_t rejoins{};
   std::uint64_t seed{};  ///< The one that found something.
   std::optional<std::string> found;
@@ -27,6 +28,7 @@ inline campaign run_seeds(const scenario& s, std::uint64_t from, std::uint64_t c
     ++c.seeds;
     c.steps += o.steps;
     c.grants += o.grants;
+    c.grants_under_faults += o.grants_under_faults;
     c.rejoins += o.rejoins;
     if (!o.found) continue;
     c.seed = seed;

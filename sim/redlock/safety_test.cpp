@@ -17,10 +17,13 @@ TEST_P(redlock_scenario, breaks_no_promise) {
   ASSERT_TRUE(s);
   const campaign c = run_seeds(*s, 1, 100 * thoroughness());
   std::cout << s->name << ": " << c.seeds << " seeds, " << c.steps << " steps, " << c.grants
-            << " grants, " << c.rejoins << " rejoins\n";
+            << " grants, " << c.grants_under_faults << " of them under faults, " << c.rejoins
+            << " rejoins\n";
   EXPECT_FALSE(c.found) << c.last_events << *c.found << "\nreplay: sim_redlock --seed " << c.seed
                         << " --scenario " << s->name << " --trace";
-  EXPECT_GT(c.grants, 2 * c.seeds) << "a run in which nobody is granted anything proves nothing";
+  EXPECT_GT(s->grants_least, 0U);
+  EXPECT_GE(100 * c.grants_under_faults, s->grants_least * c.seeds)
+      << "a run in which nobody is granted anything proves nothing";
   if (s->tokens && s->losses > duration::zero()) {
     EXPECT_GT(c.rejoins, c.seeds);
   }

@@ -13,10 +13,12 @@ using namespace std::chrono_literals;
 void add_network_faults(std::vector<scenario>& all) {
   all.push_back({.name = "calm",
                  .about = "contention and forgotten counters",
+                 .grants_least = 2000,
                  .length = 2s,
                  .forget = 20'000});
   all.push_back({.name = "slow",
                  .about = "answers that take up to a ttl",
+                 .grants_least = 550,
                  .node_timeout = 300ms,
                  .hold_most = 1s,
                  .slow = 50'000,
@@ -26,6 +28,7 @@ void add_network_faults(std::vector<scenario>& all) {
                  .pauses = 1s});
   all.push_back({.name = "partitions",
                  .about = "clients that do not reach every node",
+                 .grants_least = 700,
                  .nodes = 5,
                  .length = 3s,
                  .hold_most = 500ms,
@@ -33,27 +36,31 @@ void add_network_faults(std::vector<scenario>& all) {
                  .cuts = 50ms});
   all.push_back({.name = "proxies",
                  .about = "connections that lead to another node for a while",
+                 .grants_least = 600,
                  .hold_most = 2s,
                  .cuts = 200ms,
                  .misroutes = 50ms});
   all.push_back({.name = "scripts",
                  .about = "nodes that forget their scripts",
+                 .grants_least = 1250,
                  .hold_most = 600ms,
                  .reset = 10'000,
                  .unloads = 20ms,
                  .cuts = 300ms});
   all.push_back({.name = "denials",
                  .about = "sessions that somebody denies",
+                 .grants_least = 700,
                  .hold_most = 2s,
                  .cuts = 300ms,
                  .pauses = 500ms,
                  .denials = 300ms});
 }
 
-/// A minority of the nodes loses state, or its clock steps.
+/// A minority of the nodes loses state.
 void add_losses(std::vector<scenario>& all) {
   all.push_back({.name = "amnesia",
                  .about = "nodes that lose their state, or have an older one again",
+                 .grants_least = 900,
                  .hold_most = 600ms,
                  .reset = 10'000,
                  .forget = 20'000,
@@ -63,6 +70,7 @@ void add_losses(std::vector<scenario>& all) {
                  .recovers = 2s});
   all.push_back({.name = "outages",
                  .about = "some nodes lose their state while others are away",
+                 .grants_least = 2000,
                  .nodes = 5,
                  .length = 10s,
                  .hold_most = 50ms,
@@ -72,6 +80,7 @@ void add_losses(std::vector<scenario>& all) {
                  .outage_most = 2s});
   all.push_back({.name = "even",
                  .about = "four nodes, of which one may lose its state",
+                 .grants_least = 1000,
                  .nodes = 4,
                  .hold_most = 300ms,
                  .reset = 10'000,
@@ -81,6 +90,7 @@ void add_losses(std::vector<scenario>& all) {
                  .recovers = 2s});
   all.push_back({.name = "late_after_loss",
                  .about = "losses just after a grant, while other answers are late",
+                 .grants_least = 350,
                  .clients = 2,
                  .locks = 1,
                  .node_timeout = 100ms,
@@ -92,6 +102,7 @@ void add_losses(std::vector<scenario>& all) {
                  .exclusive = false});
   all.push_back({.name = "restarts",
                  .about = "durable nodes that restart while others are away",
+                 .grants_least = 4000,
                  .hold_most = 20ms,
                  .forget = 300'000,
                  .durable = 3,
@@ -100,6 +111,7 @@ void add_losses(std::vector<scenario>& all) {
                  .outage_most = 1500ms});
   all.push_back({.name = "gone",
                  .about = "clients that die while they bring nodes back, before some go for good",
+                 .grants_least = 3000,
                  .length = 3s,
                  .hold_most = 20ms,
                  .reset = 20'000,
@@ -108,8 +120,12 @@ void add_losses(std::vector<scenario>& all) {
                  .outages = 300ms,
                  .crashes = 200ms,
                  .gone = true});
+}
+
+void add_clock_steps(std::vector<scenario>& all) {
   all.push_back({.name = "clocks",
                  .about = "wall clocks that step forward by an hour, or back",
+                 .grants_least = 850,
                  .hold_most = 600ms,
                  .reset = 10'000,
                  .clock_steps = 200ms,
@@ -121,6 +137,7 @@ void add_losses(std::vector<scenario>& all) {
 void add_records(std::vector<scenario>& all) {
   all.push_back({.name = "records",
                  .about = "clocks that step while slow connections carry records",
+                 .grants_least = 75,
                  .node_timeout = 300ms,
                  .hold_most = 600ms,
                  .slow = 100'000,
@@ -136,6 +153,7 @@ void add_records(std::vector<scenario>& all) {
 void add_changes(std::vector<scenario>& all) {
   all.push_back({.name = "max_ttl",
                  .about = "an operator who changes max_ttl while nodes lose their state",
+                 .grants_least = 700,
                  .ttl = 200ms,
                  .length = 10s,
                  .hold_most = 4s,
@@ -150,6 +168,7 @@ void add_changes(std::vector<scenario>& all) {
 void add_mixtures(std::vector<scenario>& all) {
   all.push_back({.name = "plain",
                  .about = "no tokens",
+                 .grants_least = 1800,
                  .tokens = false,
                  .hold_most = 300ms,
                  .slow = 10'000,
@@ -160,6 +179,7 @@ void add_mixtures(std::vector<scenario>& all) {
                  .crashes = 2s});
   all.push_back({.name = "notes",
                  .about = "no tokens, and notes of nodes that are kept late",
+                 .grants_least = 400,
                  .tokens = false,
                  .one_user = true,
                  .hold_most = 600ms,
@@ -174,6 +194,7 @@ void add_mixtures(std::vector<scenario>& all) {
                  .crashes = 500ms});
   all.push_back({.name = "mixed",
                  .about = "some of everything that a minority may suffer",
+                 .grants_least = 2700,
                  .nodes = 5,
                  .slow = 10'000,
                  .reset = 5'000,
@@ -194,6 +215,7 @@ void add_mixtures(std::vector<scenario>& all) {
 void add_replaced_connections(std::vector<scenario>& all) {
   all.push_back({.name = "stale",
                  .about = "no tokens, and requests that leave long after who votes was read",
+                 .grants_least = 1900,
                  .tokens = false,
                  .hold_most = 300ms,
                  .reset = 10'000,
@@ -204,6 +226,7 @@ void add_replaced_connections(std::vector<scenario>& all) {
                  .crashes = 2s});
   all.push_back({.name = "unsealed",
                  .about = "durable nodes that forget a seal, while raises are late",
+                 .grants_least = 900,
                  .clients = 2,
                  .locks = 1,
                  .ttl = 150ms,
@@ -225,6 +248,7 @@ void add_replaced_connections(std::vector<scenario>& all) {
 void add_beyond_exclusion(std::vector<scenario>& all) {
   all.push_back({.name = "backups",
                  .about = "durable nodes with an older state, which only the tokens survive",
+                 .grants_least = 700,
                  .clients = 4,
                  .node_timeout = 300ms,
                  .length = 3s,
@@ -240,6 +264,7 @@ void add_beyond_exclusion(std::vector<scenario>& all) {
                  .exclusive = false});
   all.push_back({.name = "recovered",
                  .about = "all nodes or most have older states, and an operator runs recover",
+                 .grants_least = 3500,
                  .node_timeout = 50ms,
                  .hold_most = 50ms,
                  .slow = 10'000,
@@ -252,6 +277,7 @@ void add_beyond_exclusion(std::vector<scenario>& all) {
                  .exclusive = false});
   all.push_back({.name = "evictions",
                  .about = "keys that disappear, which only the tokens survive",
+                 .grants_least = 3700,
                  .node_timeout = 100ms,
                  .length = 3s,
                  .hold_most = 20ms,
@@ -261,6 +287,7 @@ void add_beyond_exclusion(std::vector<scenario>& all) {
                  .exclusive = false});
   all.push_back({.name = "gaps",
                  .about = "keys that disappear one by one while their holder goes on",
+                 .grants_least = 1400,
                  .hold_least = 20ms,
                  .hold_most = 3s,
                  .evictions = 40ms,
@@ -272,6 +299,7 @@ std::vector<scenario> all_scenarios() {
   std::vector<scenario> all;
   add_network_faults(all);
   add_losses(all);
+  add_clock_steps(all);
   add_records(all);
   add_changes(all);
   add_mixtures(all);

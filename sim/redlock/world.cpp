@@ -70,6 +70,7 @@ outcome world::run() {
   start_faults();
   while (!judge.found() && time.step(setup.length)) {
   }
+  const std::uint64_t under_faults = judge.grants();
   heal();
   time.at(time.now() + rest_limit(), [this] {
     if (!all_vote()) judge.violated("a node does not vote though nothing fails" + roll_call());
@@ -82,6 +83,7 @@ outcome world::run() {
   outcome o;
   o.steps = time.steps();
   o.grants = judge.grants();
+  o.grants_under_faults = under_faults;
   o.rejoins = rejoins_;
   o.digest = events.digest();
   o.found = judge.found();

@@ -29,6 +29,7 @@ constexpr int rate_error = 4000;
 struct outcome {
   std::uint64_t steps{};
   std::uint64_t grants{};
+  std::uint64_t grants_under_faults{};  ///< Until the last fault: then everybody is granted one.
   std::uint64_t rejoins{};
   std::uint64_t digest{};
   std::optional<std::string> found;
