@@ -138,7 +138,9 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
     world::host& h = world_.at(back.number == number ? back.leads_to : i);
     if (h.gone || (back.leads_to == i && h.life != life)) return;
     h.server.set_time(world_.wall_of(h));
+    const milliseconds before = h.server.longest();
     q->got = q->script(h);
+    world_.judge.keeps(before, h.server.longest(), ttl_);
     if (reset || back.number != number) return;
     back.last_answer = std::max({back.last_answer, back.cut_until, world_.at(i).unreachable_until,
                                  world_.time.now()}) +

@@ -295,6 +295,12 @@ std::uint64_t node::value_of(lock_index lock) const noexcept {
   return lives(k.ends) ? k.value : 0;
 }
 
+milliseconds node::longest() const noexcept {
+  std::int64_t ends = now();
+  for (const data::key& k : data_.locks) ends = std::max(ends, k.ends);
+  return milliseconds{ends - now()};
+}
+
 const node::data::session* node::session_of(session_index session) const noexcept {
   if (session >= data_.sessions.size()) return nullptr;
   const data::session& s = data_.sessions[session];

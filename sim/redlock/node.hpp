@@ -109,6 +109,8 @@ class node {
 
   /// What the lock has now; zero when it is free.
   std::uint64_t value_of(lock_index lock) const noexcept;
+  /// For how long the lock that lasts longest will; zero when all are free.
+  milliseconds longest() const noexcept;
   /// Locks, counters and sessions that live now.
   std::size_t size() const noexcept;
 

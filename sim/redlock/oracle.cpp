@@ -24,6 +24,7 @@ std::string oracle::words(const holder& h) {
 void oracle::granted(const holder& h, const beginning& began, std::size_t others_valid) {
   ++grants_;
   history& of = locks_.at(h.lock);
+  of.granted_at = now_();
   if (setup_.exclusive && others_valid > 0) violated(words(h) + ": somebody else holds it");
   const auto denied = denied_.find(h.session);
   const duration refused_for = setup_.ttl - setup_.ttl / core::rho_divisor;
@@ -62,6 +63,15 @@ void oracle::goes_on(const holder& h) {
 }
 
 void oracle::denied(std::uint32_t session) { denied_[session] = now_(); }
+
+void oracle::keeps(milliseconds before, milliseconds after, duration ttl) {
+  if (after > std::max(before, in_ms(ttl))) violated("a node keeps a lock for longer than the ttl");
+}
+
+void oracle::died(std::uint32_t lock, moment then) {
+  if (locks_.at(lock).granted_at >= then) return;
+  violated("lock " + std::to_string(lock) + " is still free though its holder died long ago");
+}
 
 void oracle::violated(std::string what) {
   if (!found_) found_ = print_moment(now_()) + ": " + std::move(what);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "sim/redlock/node.hpp"
 #include "sim/redlock/scenario.hpp"
 #include "sim/schedule.hpp"
 
@@ -19,8 +20,10 @@ namespace holdfast::sim::redlock {
 /// 2. A token is above every one that was granted before its attempt began, and is given once; with
 ///    exclusion, tokens grow in the order of the grants, which is what a fence sees.
 /// 3. Nobody holds a lock that so many nodes said to have lost that no majority is left.
-/// 4. A denied session is granted nothing for a ttl, and what it held is over after one.
-/// 5. After the last fault everybody is granted what they wait for, every node votes again, and in
+/// 4. No node keeps a lock for longer than the ttl of who asked, and what somebody held who died
+///    is the next one's soon after that.
+/// 5. A denied session is granted nothing for a ttl, and what it held is over after one.
+/// 6. After the last fault everybody is granted what they wait for, every node votes again, and in
 ///    the end no node has anything left but its record.
 class oracle {
  public:
@@ -47,6 +50,10 @@ class oracle {
   /// The lease of `h` runs after an answer was judged.
   void goes_on(const holder& h);
   void denied(std::uint32_t session);
+  /// How long a node keeps a lock at most, before and after it did what somebody asked.
+  void keeps(milliseconds before, milliseconds after, duration ttl);
+  /// Nobody was granted what its holder left behind when it died, long ago and at `then`.
+  void died(std::uint32_t lock, moment then);
   void violated(std::string what);
 
   std::uint64_t grants() const noexcept { return grants_; }
@@ -56,6 +63,7 @@ class oracle {
   struct history {
     std::uint64_t newest{};
     moment newest_at{};
+    moment granted_at{};  ///< To anybody, for the last time.
     std::set<std::uint64_t> tokens{};
   };
   static std::string words(const holder& h);

@@ -56,6 +56,16 @@ void add_network_faults(std::vector<scenario>& all) {
                  .denials = 300ms});
 }
 
+void add_deaths(std::vector<scenario>& all) {
+  all.push_back({.name = "deaths",
+                 .about = "holders that die, and nothing else",
+                 .grants_least = 450,
+                 .hold_most = 2s,
+                 .forget = 20'000,
+                 .crashes = 1s,
+                 .frees = true});
+}
+
 /// A minority of the nodes loses state.
 void add_losses(std::vector<scenario>& all) {
   all.push_back({.name = "amnesia",
@@ -298,6 +308,7 @@ void add_beyond_exclusion(std::vector<scenario>& all) {
 std::vector<scenario> all_scenarios() {
   std::vector<scenario> all;
   add_network_faults(all);
+  add_deaths(all);
   add_losses(all);
   add_clock_steps(all);
   add_records(all);

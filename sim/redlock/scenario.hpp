@@ -71,6 +71,8 @@ struct scenario {
   bool exclusive{true};
   /// A holder that lost a majority of its keys must find out within a ttl, whatever took them.
   bool gaps_end{};
+  /// What a client held that died is somebody else's within two ttls.
+  bool frees{};
   /// Why records are written, and who goes by which, is judged, too. Not where a rule is removed
   /// that keeps a promise: what breaks that is what has to be found.
   bool judges_records{true};

@@ -12,6 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
+constexpr int freed_in_ttls = 2;        ///< The second is for the pauses of who tries.
 constexpr duration turn_limit = 60s;    ///< After the last fault, for everybody's next grant.
 constexpr unsigned rewrites_most = 20;  ///< Each client may do the same once.
 
@@ -156,8 +157,22 @@ void world::judge_grant(const contender& c) {
 void world::replace(int place) {
   if (closing_) return;
   events.note(time.now(), "replaced", place);
+  watch_what_is_left(*clients_[static_cast<std::size_t>(place)]);
   clients_[static_cast<std::size_t>(place)]->die();
   start_client(place);
+}
+
+void world::watch_what_is_left(const client& c) {
+  ++deaths_;
+  if (!setup.frees) return;
+  for (const auto& k : c.contenders()) {
+    if (!k->valid()) continue;
+    time.at(time.now() + freed_in_ttls * setup.ttl,
+            [this, lock = k->lock(), then = time.now(), deaths = deaths_] {
+              // Who died since may have left keys, too.
+              if (deaths_ == deaths && !closing_) judge.died(lock, then);
+            });
+  }
 }
 
 /// Enough for every wait and for all that brings nodes back, and to give back what is owed.

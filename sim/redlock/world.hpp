@@ -99,6 +99,8 @@ class world {
  private:
   void found_nodes();
   void start_client(int place);
+  /// What a client holds that dies now.
+  void watch_what_is_left(const client& c);
   void start_faults();
   void after(duration mean, void (world::*fault)());
   core::redlock::node_index any_node() {
@@ -151,6 +153,7 @@ class world {
   std::vector<std::unique_ptr<client>> clients_;
   std::vector<std::unique_ptr<client>> ended_;  ///< Their messages are still under way.
   std::unique_ptr<recovery> operator_;
+  std::uint64_t deaths_{};
   std::uint32_t sessions_{};
   std::uint64_t names_{};
   std::uint64_t rejoins_{};
