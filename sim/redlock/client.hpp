@@ -92,6 +92,7 @@ void client::post(moment when, Task task) {
   world_.time.at(when, [this, task = std::move(task)]() mutable {
     if (dead_) return;
     if (world_.time.now() < paused_) return post(paused_, std::move(task));
+    for (const auto& c : contenders_) c->note_time();
     task();
   });
 }

@@ -186,6 +186,7 @@ void contender::hold() {
   own_.emplace(round_->until());
   held_ = of_.held().add(*this);
   granted_at_ = w.time.now();
+  seen_over_ = false;
   granted_healed_ = w.healed();
   w.events.note(w.time.now(), "granted", of_.place(), lock_,
                 static_cast<std::int64_t>(round_->chosen().value));
@@ -220,9 +221,13 @@ void contender::sent_again() { last_sent_ = of_.local(); }
 
 bool contender::valid() const { return held_ && !own_->is_lost() && of_.local() < own_->until(); }
 
+void contender::note_time() {
+  if (held_ && of_.local() >= own_->until()) seen_over_ = true;
+}
+
 oracle::holder contender::as_holder() const {
-  return {of_.place(), of_.session(), lock_,        round_->chosen().value,
-          granted_at_, of_.ttl(),     there_.size()};
+  return {of_.place(), of_.session(), lock_,         round_->chosen().value,
+          granted_at_, of_.ttl(),     there_.size(), seen_over_};
 }
 
 void contender::release(node_set to) {

@@ -45,6 +45,8 @@ class contender {
   bool holds(const core::redlock::renewal::handle& h) const noexcept { return held_ == h; }
   /// check() would say ok now.
   bool valid() const;
+  /// Behind its deadline a lease is over for good.
+  void note_time();
   oracle::holder as_holder() const;
   bool granted_since_healed() const noexcept { return granted_healed_; }
   const oracle::beginning& began() const noexcept { return began_; }
@@ -88,6 +90,7 @@ class contender {
       {.round = std::chrono::milliseconds{2}, .most = std::chrono::milliseconds{200}}};
   oracle::beginning began_{};
   moment granted_at_{};
+  bool seen_over_{};
   bool granted_healed_{};
   bool stopped_{};
   time_point last_sent_{};

@@ -36,7 +36,7 @@ void keeper::follow(const step& s) {
 
 void keeper::judge() {
   for (const auto& c : of_.contenders()) {
-    if (c->valid()) of_.of().judge.goes_on(c->as_holder());
+    if (c->valid()) of_.of().judge_holder(*c);
   }
 }
 

@@ -46,7 +46,9 @@ void oracle::granted(const holder& h, const beginning& began, std::size_t others
   }
 }
 
-void oracle::goes_on(const holder& h) {
+void oracle::goes_on(const holder& h, std::size_t others_valid) {
+  if (h.was_over) violated(words(h) + ": its lease was over before");
+  if (setup_.exclusive && others_valid > 0) violated(words(h) + ": goes on, and so does another");
   const duration over = core::takeover_after(h.ttl);
   const auto denied = denied_.find(h.session);
   if (denied != denied_.end() && h.granted < denied->second && now_() > denied->second + over) {

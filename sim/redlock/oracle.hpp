@@ -16,7 +16,9 @@ namespace holdfast::sim::redlock {
 
 /// What must hold in every run, judged on true time and by its own books.
 ///
-/// 1. Nobody is granted a lock while somebody else's lease on it runs, each read on its own clock.
+/// 1. Nobody is granted a lock while somebody else's lease on it runs, each read on its own clock;
+/// a
+///    lease that was over never runs again.
 /// 2. A token is above every one that was granted before its attempt began, and is given once; with
 ///    exclusion, tokens grow in the order of the grants, which is what a fence sees.
 /// 3. Nobody holds a lock that so many nodes said to have lost that no majority is left.
@@ -38,6 +40,7 @@ class oracle {
     moment granted{};
     duration ttl{};
     std::size_t there{};  ///< Nodes whose last word was that the lock is there.
+    bool was_over{};      ///< Its deadline had passed once.
   };
   struct beginning {
     moment at{};
@@ -48,7 +51,7 @@ class oracle {
   /// `others_valid`: how many other clients' leases on it run now.
   void granted(const holder& h, const beginning& began, std::size_t others_valid);
   /// The lease of `h` runs after an answer was judged.
-  void goes_on(const holder& h);
+  void goes_on(const holder& h, std::size_t others_valid);
   void denied(std::uint32_t session);
   /// How long a node keeps a lock at most, before and after it did what somebody asked.
   void keeps(milliseconds before, milliseconds after, duration ttl);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/redlock/rules.hpp"
+#include "core/rules.hpp"
 #include "sim/redlock/script_rules.hpp"
 
 #include <span>
@@ -21,6 +22,7 @@ struct rule_switch {
   std::string_view scenario;
   std::span<bool core::redlock::rules::*const> also{};
   seen by{seen::broken};
+  bool core::rules::*lease{};  ///< It is one of every engine's leases.
 };
 
 std::span<const rule_switch> rule_switches();
@@ -35,10 +37,12 @@ class without_rule {
     if (w == what::only_besides) return;
     if (r.machine != nullptr) core::redlock::active.*r.machine = false;
     if (r.script != nullptr) scripts.*r.script = false;
+    if (r.lease != nullptr) core::active.*r.lease = false;
   }
   without_rule(const without_rule&) = delete;
   without_rule& operator=(const without_rule&) = delete;
   ~without_rule() {
+    core::active = {};
     core::redlock::active = {};
     scripts = {};
   }

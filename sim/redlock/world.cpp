@@ -146,13 +146,19 @@ void world::took_for_recorded(rl::node_index i, const node_record& r) {
                  " what no node ever had: epoch " + std::to_string(r.epoch));
 }
 
-void world::judge_grant(const contender& c) {
+std::size_t world::others_valid(const contender& c) const {
   const auto others = std::count_if(clients_.begin(), clients_.end(), [&](const auto& other) {
     const contender& o = other->of_lock(c.lock());
     return &o != &c && o.valid();
   });
-  judge.granted(c.as_holder(), c.began(), static_cast<std::size_t>(others));
+  return static_cast<std::size_t>(others);
 }
+
+void world::judge_grant(const contender& c) {
+  judge.granted(c.as_holder(), c.began(), others_valid(c));
+}
+
+void world::judge_holder(const contender& c) { judge.goes_on(c.as_holder(), others_valid(c)); }
 
 void world::replace(int place) {
   if (closing_) return;

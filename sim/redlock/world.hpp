@@ -84,6 +84,7 @@ class world {
   /// A node granted a lock; its answer is not sent yet.
   void granted_by(host& h);
   void judge_grant(const contender& c);
+  void judge_holder(const contender& c);
   /// A process ended or was denied: another takes its place.
   void replace(int place);
   bool healed() const noexcept { return healed_; }
@@ -99,6 +100,7 @@ class world {
  private:
   void found_nodes();
   void start_client(int place);
+  std::size_t others_valid(const contender& c) const;
   /// What a client holds that dies now.
   void watch_what_is_left(const client& c);
   void start_faults();
