@@ -77,5 +77,20 @@ TEST(admission_writes, a_step_that_is_seen_while_a_rejoin_is_written_is_recorded
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
+TEST(admission_writes, a_node_that_comes_back_alone_votes_when_that_is_written) {
+  for (const write_reply r : {write_reply::failed, write_reply::changed, write_reply::written}) {
+    slow_store s;
+    s.facts[0].durable = s.facts[0].record->durable = true;
+    s.facts[0].run_id = "run9";
+    s.connect(0, t0);
+    const time_point alone = t0 + 4 * 50ms;
+    const auto writes = s.a.tick(alone).writes;
+    ASSERT_EQ(writes.size(), 1U) << "nobody else is there";
+    const auto after = s.a.written(writes[0], r, alone + 1ms);
+    EXPECT_EQ(s.a.voters().has(0), r == write_reply::written);
+    EXPECT_EQ(after.look.has(0), r == write_reply::changed) << "somebody else was first";
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

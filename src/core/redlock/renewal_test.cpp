@@ -76,6 +76,17 @@ TEST(renewal, key_and_session_must_hold_on_the_same_majority) {
       << "the session holds on 0 and 1, the key on 1 and 2";
 }
 
+TEST(renewal, a_node_that_did_not_grant_it_protects_nothing) {
+  held_locks x(3);
+  const node_set granted = node_set::only(1) | node_set::only(2);
+  const handle h = x.add_on(granted);
+  EXPECT_EQ(x.r.nodes_of(h), granted);
+  const auto b = x.send(t0 + 2s);
+  const auto s = x.r.answered(b.number, 1, says({false}), t0 + 3s);
+  EXPECT_EQ(s.lost.size(), 1U) << "node 2 is all that is left";
+  EXPECT_TRUE(x.leases[0].is_lost());
+}
+
 TEST(renewal, a_node_that_lost_it_shortens_the_deadline_to_what_the_others_protect) {
   held_locks x(5);
   x.add();
