@@ -111,6 +111,9 @@
 #ifndef DENY_ENOUGH
 #define DENY_ENOUGH 1
 #endif
+#ifndef ASK_IN_SESSION
+#define ASK_IN_SESSION 1 /* a session whose lease is over asks nothing more */
+#endif
 #ifndef REACH
 #define REACH 0 /* 1: "violated" when a lock was renewed, lost, and taken by the other client */
 #endif
@@ -159,8 +162,6 @@ bit answered[2 * N]; /* to the newest renewal; only without PER_NODE_DEADLINES *
 bit newer[2];        /* somebody was granted the lock after this client */
 bit renewed[2], passed;
 bit earlier[2]; /* it had an attempt before; only without FRESH_VALUE */
-bit denied[N];
-byte since_deny;
 byte since_step; /* until another node may step; only with STEPS_APART */
 byte k; /* zero between two steps */
 
@@ -173,11 +174,8 @@ byte k; /* zero between two steps */
 #define VOTES(i) (pause[i] == 0)
 #define EMPTY(i) (own[i] == FREE || left[i] == 0)
 #define HAS(c, i) (own[i] == (c) + 1 && left[i] != 0)
-#if DENY && REFUSE_DENIED
-#define SERVES(c, i) ((c) == 1 || !denied[i])
-#else
-#define SERVES(c, i) true
-#endif
+
+#include "time_denial.pml"
 
 /* The property: a valid holder is the newest. Two valid holders at once break it as well. */
 #if CLAIM_ALL
@@ -242,16 +240,8 @@ byte k; /* zero between two steps */
 #define TICK_CLIENT(c)                                                                            \
   k = STEP_OF(CLIENT_CLOCKS, N + (c), 0);                                                         \
   MORE(c, since[c]); MORE(c, since_renew[c]);                                                     \
-  NODES_OF(TICK_COUNT, c)                                                                         \
+  NODES_OF(TICK_COUNT, c) TICK_SESSION(c)                                                         \
   LOST(c)
-#if DENY
-#define DENY_LIMIT (TTL + RHO_TTL + MARGIN)
-#define TICK_DENY                                                                                 \
-  since_deny = (denied[0] && since_deny < DENY_LIMIT -> since_deny + 1 : since_deny);             \
-  assert(since_deny < DENY_LIMIT || !HOLDS(0));
-#else
-#define TICK_DENY
-#endif
 #define TICK(clients, text)                                                                       \
   ::d_step {                                                                                      \
     true ->                                                                                       \
@@ -274,7 +264,7 @@ byte k; /* zero between two steps */
 #define ASK(c, i) asked[AT(c, i)] = 1;
 #define START(c)                                                                                  \
   ::d_step {                                                                                      \
-    is[c] == IDLE ->                                                                              \
+    is[c] == IDLE && IN_SESSION(c) ->                                                             \
     printf("> client %d asks\n", c);                                                              \
     is[c] = ASKING; since[c] = 0;                                                                 \
     NODES_OF(ASK, c)                                                                              \
@@ -314,7 +304,7 @@ byte k; /* zero between two steps */
 #endif
 #define RENEW(c)                                                                                  \
   ::d_step {                                                                                      \
-    is[c] == HELD && (HOLDS(c) || !EXTEND_ONLY_IN_TIME) ->                                        \
+    is[c] == HELD && IN_SESSION(c) && (HOLDS(c) || !EXTEND_ONLY_IN_TIME) ->                       \
     printf("> client %d renews\n", c);                                                            \
     since_renew[c] = 0;                                                                           \
     NODES_OF(RENEW_AT, c)                                                                         \
@@ -436,6 +426,7 @@ byte k; /* zero between two steps */
     pause[i] == 0 ->                                                                              \
     printf("> node %d: LOSES STATE\n", i);                                                        \
     own[i] = FREE; left[i] = 0; pause[i] = PAUSE;                                                 \
+    LOSE_RECORD(i)                                                                                \
     DIE(0, i) DIE(1, i)                                                                           \
   }
 #else
@@ -452,19 +443,6 @@ byte k; /* zero between two steps */
   }
 #else
 #define STEP(i)
-#endif
-
-/* An operator denies the session of client 0 at N - majority + 1 nodes. */
-#if DENY_ENOUGH
-#define DENIED_TOO denied[1] = 1
-#else
-#define DENIED_TOO skip
-#endif
-#if DENY
-#define DENIES                                                                                    \
-  ::d_step { !denied[0] -> printf("> client 0 is DENIED\n"); denied[0] = 1; DENIED_TOO }
-#else
-#define DENIES
 #endif
 
 #if RENEWS
