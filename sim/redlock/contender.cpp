@@ -226,8 +226,8 @@ void contender::note_time() {
 }
 
 oracle::holder contender::as_holder() const {
-  return {of_.place(), of_.session(), lock_,         round_->chosen().value,
-          granted_at_, of_.ttl(),     there_.size(), seen_over_};
+  return {of_.place(), of_.session(), lock_,     round_->chosen().value, began_.at, granted_at_,
+          of_.ttl(),   there_.size(), seen_over_};
 }
 
 void contender::release(node_set to) {

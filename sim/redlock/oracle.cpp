@@ -21,15 +21,19 @@ std::string oracle::words(const holder& h) {
          " and token " + std::to_string(h.token);
 }
 
+template <class Judge>
+bool oracle::was_denied(const holder& h, Judge judge) const {
+  const auto [first, last] = denied_.equal_range(h.session);
+  return std::any_of(first, last, [&](const auto& d) { return judge(d.second); });
+}
+
 void oracle::granted(const holder& h, const beginning& began, std::size_t others_valid) {
   ++grants_;
   history& of = locks_.at(h.lock);
   of.granted_at = now_();
   if (setup_.exclusive && others_valid > 0) violated(words(h) + ": somebody else holds it");
-  const auto denied = denied_.find(h.session);
   const duration refused_for = setup_.ttl - setup_.ttl / core::rho_divisor;
-  if (denied != denied_.end() && began.at > denied->second &&
-      now_() < denied->second + refused_for) {
+  if (was_denied(h, [&](moment at) { return began.at > at && now_() < at + refused_for; })) {
     violated(words(h) + ": its session was denied before");
   }
   if (!setup_.tokens) return;
@@ -50,8 +54,8 @@ void oracle::goes_on(const holder& h, std::size_t others_valid) {
   if (h.was_over) violated(words(h) + ": its lease was over before");
   if (setup_.exclusive && others_valid > 0) violated(words(h) + ": goes on, and so does another");
   const duration over = core::takeover_after(h.ttl);
-  const auto denied = denied_.find(h.session);
-  if (denied != denied_.end() && h.granted < denied->second && now_() > denied->second + over) {
+  // Also what was asked before and granted after.
+  if (was_denied(h, [&](moment at) { return h.began <= at && now_() > at + over; })) {
     violated(words(h) + ": its session was denied a ttl ago");
   }
   if (!setup_.gaps_end) return;
@@ -64,7 +68,7 @@ void oracle::goes_on(const holder& h, std::size_t others_valid) {
   }
 }
 
-void oracle::denied(std::uint32_t session) { denied_[session] = now_(); }
+void oracle::denied(std::uint32_t session) { denied_.emplace(session, now_()); }
 
 void oracle::keeps(milliseconds before, milliseconds after, duration ttl) {
   if (after > std::max(before, in_ms(ttl))) violated("a node keeps a lock for longer than the ttl");

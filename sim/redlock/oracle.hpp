@@ -37,6 +37,7 @@ class oracle {
     std::uint32_t session{};
     std::uint32_t lock{};
     std::uint64_t token{};
+    moment began{};
     moment granted{};
     duration ttl{};
     std::size_t there{};  ///< Nodes whose last word was that the lock is there.
@@ -70,11 +71,13 @@ class oracle {
     std::set<std::uint64_t> tokens{};
   };
   static std::string words(const holder& h);
+  template <class Judge>
+  bool was_denied(const holder& h, Judge judge) const;
 
   const scenario& setup_;
   std::function<moment()> now_;
   std::vector<history> locks_;
-  std::map<std::uint32_t, moment> denied_;
+  std::multimap<std::uint32_t, moment> denied_;
   std::uint64_t grants_{};
   std::optional<std::string> found_;
 };
