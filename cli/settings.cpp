@@ -37,6 +37,43 @@ std::size_t password_at(std::string_view url, std::size_t& end) {
   return colon < end ? colon : std::string_view::npos;
 }
 
+bool only_files_have_signs(std::string_view query) {
+  while (!query.empty()) {
+    const std::string_view pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    const std::string_view key = pair.substr(0, pair.find('='));
+    const bool is_file = key == "password_file" || key == "ca" || key == "cert" || key == "key";
+    if (!is_file && pair.find('@') != std::string_view::npos) return false;
+  }
+  return true;
+}
+
+/// No URL that can be opened: a password with / , or ? in it may be anywhere behind "//". As the
+/// library reads it, or stricter.
+bool cuts_a_password(std::string_view url) {
+  const std::size_t start = url.find("://");
+  if (start == std::string_view::npos || url.starts_with("local:") || url.starts_with("memory:")) {
+    return false;
+  }
+  const std::size_t question = std::min(url.find('?', start), url.size());
+  if (!only_files_have_signs(url.substr(std::min(question + 1, url.size())))) return true;
+  std::string_view body = url.substr(start + 3, question - start - 3);
+  const std::size_t sign = body.substr(0, body.find_first_of("/,")).rfind('@');
+  if (sign != std::string_view::npos) body.remove_prefix(sign + 1);
+  const bool signs_behind = url.find('@', question) != std::string_view::npos;
+  while (!body.empty()) {
+    const bool is_unix = body.starts_with("unix:");
+    const std::size_t end = std::min(body.find_first_of(is_unix ? "," : ",/"), body.size());
+    const std::string_view host = body.substr(0, end);
+    if (!is_unix && host.find('@') != std::string_view::npos) return true;
+    const bool port = host.find_first_not_of("0123456789", host.rfind(':') + 1) == host.npos;
+    if (signs_behind && !is_unix && host.find(':') != host.npos && !port) return true;
+    if (end < body.size() && body[end] == '/') return body.find('@') != std::string_view::npos;
+    body.remove_prefix(std::min(end + 1, body.size()));
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string setting::origin_text() const {
@@ -106,7 +143,7 @@ const setting& settings::operator[](key which) const noexcept { return values_[i
 
 bool has_password(std::string_view url) {
   std::size_t end{};
-  return password_at(url, end) != std::string_view::npos;
+  return cuts_a_password(url) || password_at(url, end) != std::string_view::npos;
 }
 
 std::string password_file_in(std::string_view url) {
@@ -137,6 +174,7 @@ std::string needless_readers_of(const std::string& password_file) {
 
 std::string without_password(std::string_view url) {
   std::size_t end{};
+  if (cuts_a_password(url)) return std::string(url.substr(0, url.find("://") + 3)) + "...";
   const std::size_t colon = password_at(url, end);
   if (colon == std::string_view::npos) return std::string(url);
   return std::string(url.substr(0, colon)) + std::string(url.substr(end));

@@ -90,7 +90,21 @@ TEST(password_in_url, is_found_and_left_out) {
   EXPECT_EQ(without_password("redis://:s@c:r@host"), "redis://@host");
   EXPECT_FALSE(has_password("redis://me@host:6379"));
   EXPECT_FALSE(has_password("local:/a:b@c"));
-  EXPECT_FALSE(has_password("etcd://h:1/p?x=a:b@c"));
+  EXPECT_FALSE(has_password("etcd://h:1/p?ca=a:b@c"));
+}
+
+TEST(password_in_url, is_left_out_with_all_behind_it_where_it_cuts_the_url) {
+  for (const char* password : {"a/b", "1/b", "a,b", "a?b", "a?b=1", "a?ca=b", "s@a/b", "a,1/b"}) {
+    const std::string url = "redis://me:" + std::string(password) + "@host:1/0?ttl=3s";
+    EXPECT_EQ(without_password(url), "redis://...") << url;
+    EXPECT_TRUE(has_password(url)) << url;
+  }
+  for (const char* url :
+       {"redis://me@unix:/run/a@b", "etcd://h1:1,unix:/a@b", "redis://h:1/0?password_file=/a@b",
+        "redis+tls://h?ca=/a@b&key=/c@d", "local:/a@b?group=c@d", "local:///a/b@c"}) {
+    EXPECT_EQ(without_password(url), url);
+    EXPECT_FALSE(has_password(url)) << url;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::core {
@@ -91,11 +93,21 @@ result<std::size_t> scheme_end(store_url& url, std::string_view text) {
   return colon;
 }
 
+bool is_unix(std::string_view host) noexcept { return host.starts_with("unix:"); }
+
+/// Where a URL was cut inside a password, its parts are no hosts, paths and options to be quoted.
+error unescaped(std::size_t at) {
+  return bad(at,
+             "an @ behind / , or ?; write / ? , # and @ of a password as %2f %3f %2c %23 %40, or "
+             "use password_file= (and @ in a path behind servers is %40)");
+}
+
 result<void> read_hosts(store_url& url, std::string_view list, std::size_t at) {
   while (true) {
     const std::size_t end = std::min(list.find(','), list.size());
     const auto host = list.substr(0, end);
     if (host.empty()) return bad(at, "an empty host");
+    if (!is_unix(host) && host.find('@') != std::string_view::npos) return unescaped(at);
     url.hosts.emplace_back(host);
     if (end == list.size()) return {};
     list.remove_prefix(end + 1);
@@ -108,7 +120,7 @@ std::size_t authority_end(std::string_view text) noexcept {
   std::size_t at = 0;
   while (at < text.size()) {
     const std::size_t end = std::min(text.find_first_of(",/", at), text.size());
-    if (text.substr(at).starts_with("unix:")) {
+    if (is_unix(text.substr(at))) {
       at = std::min(text.find(',', at), text.size());
     } else if (end == text.size() || text[end] == '/') {
       return end;
@@ -137,8 +149,35 @@ result<void> read_authority(store_url& url, std::string_view text, std::size_t a
     at += sign + 1;
   }
   const std::size_t end = authority_end(text);
+  if (text.find('@', end) != std::string_view::npos) return unescaped(at + end);
   url.path = text.substr(end);
+  for (auto sign_at = url.path.find("%40"); sign_at != std::string::npos;) {
+    url.path.replace(sign_at, 3, "@");
+    sign_at = url.path.find("%40", sign_at);
+  }
   return read_hosts(url, text.substr(0, end), at);
+}
+
+/// True for "user:password", which is cut where the password has a `?`.
+bool has_no_port(std::string_view host) noexcept {
+  const std::size_t colon = host.find(':');
+  if (colon == std::string_view::npos || is_unix(host) || host.starts_with('[')) return false;
+  return host.find_first_not_of("0123456789", colon + 1) != std::string_view::npos;
+}
+
+/// Of the options of stores with hosts only names of files may have an @.
+result<void> check_signs(const store_url& url, std::string_view query, std::size_t at) {
+  if (query.find('@') == std::string_view::npos) return {};
+  if (std::ranges::any_of(url.hosts, has_no_port)) return unescaped(at);
+  while (!query.empty()) {
+    const auto pair = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(pair.size() + 1, query.size()));
+    if (pair.find('@') == std::string_view::npos) continue;
+    const auto key = pair.substr(0, pair.find('='));
+    constexpr std::array<std::string_view, 4> files = {"password_file", "ca", "cert", "key"};
+    if (std::ranges::find(files, key) == files.end()) return unescaped(at);
+  }
+  return {};
 }
 
 result<void> read_query(store_url& url, std::string_view text, std::size_t at) {
@@ -176,12 +215,13 @@ result<store_url> store_url::parse(std::string_view text) {
   const std::size_t colon = *read;
   const std::size_t question = std::min(text.find('?', colon), text.size());
   const auto body = text.substr(colon + 1, question - colon - 1);
+  const auto query = question < text.size() ? text.substr(question + 1) : std::string_view();
   if (body.starts_with("//") && url.scheme != "local" && url.scheme != "memory") {
     if (auto ok = read_authority(url, body.substr(2), colon + 3); !ok) return ok.error();
+    if (auto ok = check_signs(url, query, question + 1); !ok) return ok.error();
   } else {
     url.path = body;
   }
-  const auto query = question < text.size() ? text.substr(question + 1) : std::string_view();
   if (auto ok = read_query(url, query, question + 1); !ok) return ok.error();
   return url;
 }
@@ -193,7 +233,7 @@ std::string store_url::str() const {
     if (!user.empty()) text += encoded(user) + "@";
     for (std::size_t i = 0; i < hosts.size(); ++i) text += (i == 0 ? "" : ",") + hosts[i];
   }
-  text += path;
+  for (const char c : path) text += c == '@' && !hosts.empty() ? "%40" : std::string(1, c);
   char separator = '?';
   for (const auto& [key, value] : query) {
     text += separator + encoded(key) + "=" + encoded(value);

@@ -89,6 +89,40 @@ TEST(store_url, no_message_and_no_text_holds_the_password) {
   }
 }
 
+TEST(store_url, no_message_holds_a_password_that_is_cut_by_what_it_has) {
+  for (const char* password : {"SEC/RET", "1234/RET", "SEC,RET", "1234,RET", "SEC?RET", "SEC?RET=1",
+                               "1234?RET=1", "SEC?ca=RET", "SEC/0?RET", "S@C/RET", "S@C,RET",
+                               "SEC,b/RET", "SEC?a=1&RET=1", "SEC?ttl=RET", "SEC/unix:RET"}) {
+    for (const char* scheme :
+         {"redis://", "redis+tls://", "redlock://", "etcd://", "zookeeper://"}) {
+      for (const char* user : {"user:", ":"}) {
+        const std::string text = std::string(scheme) + user + password + "@h1,h2/0?ttl=3s";
+        const auto url = store_url::parse(text);
+        ASSERT_FALSE(url) << text;
+        EXPECT_EQ(url.error(), errc::invalid_argument);
+        const std::string said = url.error().message();
+        EXPECT_NE(said.find("%2f %3f %2c %23 %40"), std::string::npos) << said;
+        for (const char* part : {"SEC", "RET", "1234", "user"}) {
+          EXPECT_EQ(said.find(part), std::string::npos) << said;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(read("redis://u:%2f%3f%2c%23%40@h").password, "/?,#@");
+  EXPECT_EQ(read("redis://u:a#b@c@h").password, "a#b@c");
+}
+
+TEST(store_url, an_at_sign_may_be_in_paths_and_names_of_files) {
+  EXPECT_EQ(read("redis://u:p@unix:/run/a@b/s").hosts, strings{"unix:/run/a@b/s"});
+  EXPECT_EQ(read("etcd://h1:1,unix:/run/a@b").hosts, (strings{"h1:1", "unix:/run/a@b"}));
+  EXPECT_EQ(read("redis://[::1]:1/0?password_file=/a@b").value("password_file"), "/a@b");
+  EXPECT_EQ(read("redis+tls://h:1?ca=/a@b&key=/c@d&cert=@").value("key"), "/c@d");
+  EXPECT_EQ(read("local:/a@b?group=c@d").value("group"), "c@d");
+  const auto url = read("etcd://u@h:1/a%40b/%40c%20");
+  EXPECT_EQ(url.path, "/a@b/@c%20");
+  EXPECT_EQ(url.str(), "etcd://u@h:1/a%40b/%40c%20");
+}
+
 TEST(store_url, names_an_unknown_option_and_those_that_exist) {
   const auto url = read("local:/a?grup=x&ttl=1s");
   const auto faulty = url.only({"group", "ttl"});

@@ -347,6 +347,16 @@ T
   [[ $output != *'did you mean'* ]]
 }
 
+@test "a password that cuts its URL is shown nowhere" {
+  for url in redis://u:SEC/RET@h etcd://u:SEC,RET@h 'redlock://u:SEC?RET=1@h'; do
+    for verb in ls doctor; do
+      run holdfast $verb --store "$url"
+      says '%2f %3f %2c %23 %40'
+      [[ $output != *SEC* && $output != *RET* ]]
+    done
+  done
+}
+
 @test "who finds nothing to end is told in which store" {
   for verb in break deny; do
     expect 64 holdfast $verb nope
