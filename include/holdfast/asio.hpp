@@ -72,8 +72,9 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// Completes with one `result<lock>`: contention is a value, so a coroutine does not throw for it.
 /// The handler runs on its associated executor, which counts as busy until then, and never inside
 /// this call. Asio's cancellation (any kind) and `options.stop` both end the wait with
-/// `errc::cancelled`; a lock that was granted in the same moment is either the result or given
-/// back, never both.
+/// `errc::cancelled`, behind a request that is under way; see session::acquire for how long that is
+/// on a store that does not answer, where `errc::outcome_unknown` may be all that is known. A lock
+/// that was granted in the same moment is either the result or given back, never both.
 ///
 /// **With g++ 12, make options that have a `stop` a variable of their own, before the co_await.**
 /// That compiler destroys an aggregate that is written within a co_await expression twice, whatever

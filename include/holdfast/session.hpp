@@ -56,9 +56,10 @@ struct acquire_options {
 
   /// How long to wait while somebody else holds it. Zero tries once and leaves nothing behind;
   /// `holdfast::forever` waits until granted, cancelled or the session ends. Negative is refused.
+  /// See session::acquire for what a store that does not answer adds.
   duration wait{};
 
-  /// Stop is requested: the wait ends at once with `cancelled` and nothing is held.
+  /// Stop is requested: the wait ends as if its time were up, with `cancelled`; nothing is held.
   std::stop_token stop{};
 };
 
@@ -122,7 +123,11 @@ class HOLDFAST_EXPORT session {
   /// Stop is requested when the session becomes final. See lock::lost() for the thread.
   std::stop_token lost() const noexcept;
 
-  /// Acquires `name` and blocks for at most `options.wait`.
+  /// Acquires `name` and blocks for at most `options.wait`, and for the request that is under way
+  /// then, or when stop is requested: on a store that does not answer for one node_timeout of its
+  /// URL. A store that answered it is asked once more, to leave the queue, for as long at most. A
+  /// try that is not answered asks four times more whether it left an entry. What is not known to
+  /// be gone then is removed behind the call, and until it is the name is `busy` for this session.
   ///
   /// Errors: `busy` (wait is zero and somebody else holds it, or this session holds or awaits it
   /// already, whatever the wait: there is no self-deadlock; so too for a moment after a release

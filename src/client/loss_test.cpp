@@ -323,6 +323,40 @@ TEST_F(loss, an_enqueue_of_unknown_outcome_leaves_nothing_behind) {
   EXPECT_TRUE(s.acquire(lock_name("y"))) << "the session goes on with the moved gate";
 }
 
+TEST_F(loss, a_wait_whose_time_is_up_does_not_wait_for_its_leave) {
+  auto s = open_session(30s);
+  engine_->lose_enqueues = true;
+  engine_->fail_leaves = 1'000'000;
+  EXPECT_EQ(code(s.acquire(lock_name("x"), {.wait = duration{1}})), errc::outcome_unknown);
+  EXPECT_GE(engine_->fail_leaves, 1'000'000 - 1) << "it is left behind the wait";
+  EXPECT_EQ(code(s.acquire(lock_name("x"), {.wait = 1ms})), errc::busy) << "until it is left";
+  engine_->fail_leaves = 0;
+  auto b = open_session(30s);
+  EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 30s}));
+  EXPECT_TRUE(eventually([&] { return s.try_acquire(lock_name("x")).has_value(); }));
+}
+
+TEST_F(loss, a_wait_that_is_cancelled_asks_only_once_to_leave) {
+  auto a = open_session(30s);
+  auto b = open_session(30s);
+  auto held = a.acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  engine_->fail_leaves = 1'000'000;
+  std::stop_source stop;
+  std::atomic<errc> told{};
+  std::atomic<int> tried{};
+  b.acquire(lock_name("x"), {.wait = 1h, .stop = stop.get_token()}, [&](const result<lock>& l) {
+    tried = 1'000'000 - engine_->fail_leaves;
+    told = code(l);
+  });
+  stop.request_stop();
+  EXPECT_TRUE(eventually([&] { return told.load() == errc::cancelled; }));
+  EXPECT_LE(tried, 2);
+  engine_->fail_leaves = 0;
+  EXPECT_TRUE(std::move(*held).release());
+  EXPECT_TRUE(eventually([&] { return b.try_acquire(lock_name("x")).has_value(); }));
+}
+
 TEST_F(loss, a_release_that_is_not_answered_is_tried_again) {
   auto s = open_session(30s);
   auto held = s.acquire(lock_name("x"));

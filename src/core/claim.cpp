@@ -83,6 +83,7 @@ action claim::enqueued(const queue_view& v, time_point now) {
       return try_later(v.text.empty() ? error(errc::unavailable).message() : v.text, now);
     case status::unknown:
       entered_ = entry_unknown_ = true;
+      if (time_is_up(now)) return walk_away();
       return leave(errc::unavailable, "the store did not answer; nothing was done");
     default:
       return refused(v);
@@ -179,6 +180,11 @@ action claim::taken(const session_id& id, const take_reply& r, time_point now) {
     // It lives: it beat since it was seen.
     notes_.note(id, r.at, duration(notes_.all().at(id).ttl), now);
   }
+  const bool answered = r.what != status::unavailable && r.what != status::unknown;
+  if (!answered && time_is_up(now)) {
+    takes_.clear();
+    return walk_away();
+  }
   return next_take(now);
 }
 
@@ -200,18 +206,35 @@ action claim::confirmed(const queue_view& v, time_point now) {
       polls_ = polls_until_look();
       read_at_ = now;
       blind_ = v.text.empty() ? error(code_of(v.what)).message() : v.text;
-      return settle(now);
+      return time_is_up(now) ? walk_away() : settle(now);
     default:
       return refused(v);
   }
 }
 
-action claim::settle(time_point now) {
+/// Whether it has to end: then it is pending.
+bool claim::time_is_up(time_point now) {
   if (!pending_ && now >= config_.give_up) {
     pending_ = blind_.empty() ? reason{.why = errc::timed_out, .text = held_text()}
                               : reason{.why = errc::unavailable, .text = blind_};
   }
-  if (pending_) return leave(pending_->why, pending_->text);
+  return pending_.has_value();
+}
+
+/// The store has just not answered, and nobody has time to see whether it answers a leave.
+action claim::walk_away() {
+  owes_leave_ = entered_;
+  if (entry_unknown_) return outcome_unknown();
+  return finish(pending_->why, pending_->text);
+}
+
+action claim::outcome_unknown() {
+  return finish(errc::outcome_unknown,
+                "the store did not answer; an entry may be there until the session ends");
+}
+
+action claim::settle(time_point now) {
+  if (time_is_up(now)) return leave(pending_->why, pending_->text);
   state_ = state::watching;
   rested_ = now;
   const bool nothing_to_probe = watched_.empty() && blind_.empty();
@@ -262,15 +285,13 @@ action claim::left(const leave_reply& r, time_point now) {
   const bool certain = r.what == status::ok || r.what == status::gone;
   owes_leave_ = !certain;
   const bool refused = r.what != status::unavailable && r.what != status::unknown;
-  if (!refused && !session_over_ && leaves_ < leaves_max) {
+  const bool in_time = !pending_ && now < config_.give_up;
+  if (!refused && in_time && leaves_ < leaves_max) {
     state_ = state::lingering;
     resume_ = now + pause_.next(splitmix(config_.seed));
     return act::rest{};
   }
-  if (!certain && entry_unknown_) {
-    return finish(errc::outcome_unknown,
-                  "the store did not answer; an entry may be there until the session ends");
-  }
+  if (!certain && entry_unknown_) return outcome_unknown();
   if (certain) {
     const bool again = entry_unknown_ || again_;
     entered_ = entry_unknown_ = again_ = false;
@@ -298,6 +319,7 @@ action claim::tick(time_point now) {
       if (now >= config_.give_up) return finish(outcome_.why, outcome_.text);
       return now < resume_ ? act::rest{} : enqueue_again();
     case state::lingering:
+      if (now >= config_.give_up) return end_lingering();
       return now < resume_ ? act::rest{} : give_back();
     case state::watching:
       if (notified_) return notified(now);
@@ -345,11 +367,15 @@ action claim::stop(errc why, std::string text) {
     case state::watching:
       return leave(pending_->why, pending_->text);
     case state::lingering:
-      // The entry ends with its session; a cancel comes too late to change anything.
-      return session_over_ ? finish(outcome_.why, outcome_.text) : act::rest{};
+      return end_lingering();
     default:
       return act::rest{};
   }
+}
+
+/// The last leave was not answered, and there is no time for another one.
+action claim::end_lingering() {
+  return entry_unknown_ ? outcome_unknown() : finish(outcome_.why, outcome_.text);
 }
 
 time_point claim::next_look() const noexcept {
@@ -358,8 +384,8 @@ time_point claim::next_look() const noexcept {
 }
 
 time_point claim::wake() const noexcept {
-  if (state_ == state::lingering) return resume_;
-  if (state_ == state::pausing) return std::min(resume_, config_.give_up);
+  if (state_ == state::pausing || state_ == state::lingering)
+    return std::min(resume_, config_.give_up);
   if (notified_) return time_point::min();
   return std::min(next_look(), config_.give_up);
 }

@@ -68,11 +68,14 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 /// | watching   | notify, tick, cancel             | confirming, probing, taking or leaving       |
 /// | confirming | who is ahead now                 | granted: finish; else probing                |
 /// | leaving    | our entry is gone                | finish with the reason kept before           |
-/// | lingering  | tick                             | leaving again                                |
+/// | lingering  | tick, cancel                     | leaving again, or finish at the limit        |
 ///
 /// A waiter whose enqueue was not done pauses and tries again until its limit, then finishes with
 /// `unavailable`; a try ends at once. A leave that is not answered is repeated three times, because
 /// the entry would block everybody behind it until the session ends.
+///
+/// After a cancel or the limit nothing is asked of a store that has just not answered: the claim
+/// ends with that reply, and the leave is owed. One that answers is left with a leave, once.
 ///
 /// A poll looks at the life locks of the watched rivals alone: with n waiters, n reads of a queue
 /// of n entries would be n^2 work each time. The store is read after a notification, when a rival
@@ -128,9 +131,9 @@ class claim {
   token order() const noexcept { return mine_; }
   /// It rests with its entry in the queue.
   bool queued() const noexcept { return state_ == state::watching; }
-  /// True at the end when the leave was not answered. The entry may still be there and would block
-  /// the name for as long as the session lives, so the driver repeats the same leave until it is
-  /// answered or the session is over; the caller need not wait for that.
+  /// True at the end when the leave was not answered, or not sent. The entry may still be there and
+  /// would block the name for as long as the session lives, so the driver repeats the same leave
+  /// until it is answered or the session is over; the caller need not wait for that.
   bool owes_leave() const noexcept { return owes_leave_; }
   /// That leave has to move the gate, for the enqueue's own outcome is unknown.
   bool owes_gate() const noexcept { return owes_leave_ && entry_unknown_; }
@@ -169,6 +172,10 @@ class claim {
   std::string held_text() const;
   action next_take(time_point now);
   action settle(time_point now);
+  bool time_is_up(time_point now);
+  action walk_away();
+  action outcome_unknown();
+  action end_lingering();
   time_point next_look() const noexcept;
   action grant(const std::shared_ptr<lease>& own, time_point now);
   action give_back();

@@ -207,35 +207,95 @@ TEST_F(claim_wait_test, a_try_that_was_not_done_ends_at_once) {
 }
 
 TEST_F(claim_wait_test, an_unanswered_leave_is_repeated_three_times) {
-  queue_up(waiting);
+  waiting.start(t0);
   auto now = t0;
-  action a = waiting.cancel();
+  action a = waiting.enqueued(view(status::unknown), now);
   for (int sent = 1; sent <= 4; ++sent) {
     ASSERT_TRUE(is<act::leave>(a)) << sent;
     a = waiting.left(answer<leave_reply>(status::unavailable), now);
     if (sent == 4) break;
     EXPECT_TRUE(is<act::rest>(a) && waiting.at_rest());
     EXPECT_GT(waiting.wake(), now);
-    EXPECT_TRUE(is<act::rest>(waiting.cancel()));
     now = waiting.wake();
     a = waiting.tick(now);
   }
-  EXPECT_EQ(end(a).why, errc::cancelled);
+  EXPECT_EQ(end(a).why, errc::outcome_unknown);
 }
 
-TEST_F(claim_wait_test, a_repeated_leave_that_is_answered_ends_with_the_first_reason) {
-  queue_up(waiting);
-  ASSERT_TRUE(is<act::leave>(waiting.tick(t0 + 10min)));
-  waiting.left(answer<leave_reply>(status::unknown), t0 + 10min);
+TEST_F(claim_wait_test, a_repeated_leave_that_is_answered_lets_it_enqueue_again) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::unknown), t0);
+  waiting.left(answer<leave_reply>(status::unknown), t0);
   EXPECT_TRUE(is<act::leave>(waiting.tick(waiting.wake())));
-  EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0 + 11min)).why, errc::timed_out);
+  EXPECT_TRUE(is<act::rest>(waiting.left(answer<leave_reply>(status::ok), t0)));
+  EXPECT_TRUE(is<act::enqueue>(waiting.tick(waiting.wake())));
+}
+
+TEST_F(claim_wait_test, an_unanswered_enqueue_ends_it_when_its_time_is_up) {
+  for (const bool cancelled : {false, true}) {
+    claim c{{.waits = true, .give_up = t0 + 10min}, own};
+    c.start(t0);
+    if (cancelled) c.cancel();
+    const auto now = cancelled ? t0 : t0 + 10min;
+    EXPECT_EQ(end(c.enqueued(view(status::unknown), now)).why, errc::outcome_unknown);
+    EXPECT_TRUE(c.owes_leave() && c.owes_gate());
+  }
+}
+
+TEST_F(claim_wait_test, an_unanswered_read_ends_it_when_its_time_is_up) {
+  for (const bool cancelled : {false, true}) {
+    claim c{{.waits = true, .give_up = t0 + 10min}, own};
+    queue_up(c);
+    c.notified(t0);
+    if (cancelled) c.cancel();
+    const auto a = c.confirmed(view(status::unknown), cancelled ? t0 : t0 + 10min);
+    EXPECT_EQ(end(a).why, cancelled ? errc::cancelled : errc::unavailable);
+    EXPECT_TRUE(c.owes_leave() && !c.owes_gate());
+  }
+}
+
+TEST_F(claim_wait_test, an_unanswered_take_ends_it_when_its_time_is_up) {
+  for (const bool cancelled : {false, true}) {
+    claim c{{.waits = true, .give_up = t0 + 10min}, own};
+    c.start(t0);
+    const auto dead = std::get<act::probe>(c.enqueued(view(status::queued, {7}, 9), t0)).whom[0];
+    c.probed({dead.owner}, t0);
+    if (cancelled) c.cancel();
+    const auto now = cancelled ? t0 : t0 + 10min;
+    const auto a = c.taken(dead.owner, answer<take_reply>(status::unknown), now);
+    EXPECT_EQ(end(a).why, cancelled ? errc::cancelled : errc::timed_out);
+    EXPECT_TRUE(c.owes_leave() && !c.owes_gate());
+  }
+}
+
+TEST_F(claim_wait_test, an_unanswered_leave_is_not_repeated_when_its_time_is_up) {
+  for (const bool cancelled : {false, true}) {
+    claim c{{.waits = true, .give_up = t0 + 10min}, own};
+    queue_up(c);
+    ASSERT_TRUE(is<act::leave>(cancelled ? c.cancel() : c.tick(t0 + 10min)));
+    const auto a = c.left(answer<leave_reply>(status::unknown), cancelled ? t0 : t0 + 10min);
+    EXPECT_EQ(end(a).why, cancelled ? errc::cancelled : errc::timed_out);
+    EXPECT_TRUE(c.owes_leave() && !c.owes_gate());
+  }
+}
+
+TEST_F(claim_wait_test, a_pause_between_leaves_ends_when_its_time_is_up) {
+  for (const bool cancelled : {false, true}) {
+    claim c{{.waits = true, .give_up = t0 + 1ms}, own};
+    c.start(t0);
+    ASSERT_TRUE(is<act::leave>(c.enqueued(view(status::unknown), t0)));
+    c.left(answer<leave_reply>(status::unknown), t0);
+    ASSERT_EQ(c.wake(), t0 + 1ms);
+    EXPECT_EQ(end(cancelled ? c.cancel() : c.tick(t0 + 1ms)).why, errc::outcome_unknown);
+    EXPECT_TRUE(c.owes_leave() && c.owes_gate());
+  }
 }
 
 TEST_F(claim_wait_test, nothing_is_repeated_for_a_session_that_is_over) {
-  queue_up(waiting);
-  waiting.cancel();
+  waiting.start(t0);
+  waiting.enqueued(view(status::unknown), t0);
   waiting.left(answer<leave_reply>(status::unavailable), t0);
-  EXPECT_EQ(end(waiting.session_over(errc::lost, "over")).why, errc::cancelled);
+  EXPECT_EQ(end(waiting.session_over(errc::lost, "over")).why, errc::outcome_unknown);
 
   claim other{{.waits = true}, own};
   queue_up(other);

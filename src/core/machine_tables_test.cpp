@@ -71,11 +71,11 @@ const claim_row claim_table[] = {
      "rest", "rest", "rest", "rest", "rest"},
     {"lingering",
      [](claim& c) {
-       rest(c);
-       c.cancel();
+       c.start(t0);
+       c.enqueued(view(status::unknown), t0);
        c.left(answer<leave_reply>(status::unknown), t0);
      },
-     "rest", "rest", "leave", "rest", "finish"},
+     "rest", "rest", "leave", "finish", "finish"},
     {"finished",
      [](claim& c) {
        c.start(t0);

@@ -8,7 +8,9 @@
 
 #include <future>
 #include <stdexcept>
+#include <stop_token>
 #include <string>
+#include <thread>
 
 /// \file
 /// Real clusters that fail under load and come back: exclusion is kept, tokens grow, all go on.
@@ -144,6 +146,30 @@ TEST(etcd_outage, a_waiter_is_woken_though_its_history_was_compacted_and_its_ser
   }
   give_back(std::move(holder));
   expect_clean(url, "a");
+}
+
+TEST(etcd_outage, a_server_that_hangs_adds_one_request_to_a_wait_and_a_stop) {
+  servers s(1, quick);
+  const std::string url = s.urls("ttl=40s&node_timeout=2s", 1)[0];
+  auto waiting = join(url);
+  auto stopped = join(url);
+  s.at(0).stop();
+  auto began = clock::now();
+  EXPECT_EQ(waiting.acquire(lock_name("a"), {.wait = 300ms}).error(), errc::outcome_unknown);
+  EXPECT_LT(clock::now() - began, 300ms + 3500ms);
+  std::stop_source stop;
+  std::jthread later([&] {
+    std::this_thread::sleep_for(300ms);
+    stop.request_stop();
+  });
+  began = clock::now();
+  EXPECT_EQ(stopped.acquire(lock_name("a"), {.wait = 1min, .stop = stop.get_token()}).error(),
+            errc::outcome_unknown);
+  EXPECT_LT(clock::now() - began, 300ms + 3500ms);
+  s.at(0).resume();
+  for (session* one : {&waiting, &stopped}) {
+    EXPECT_TRUE(process::eventually([&] { return one->try_acquire(lock_name("a")).has_value(); }));
+  }
 }
 
 TEST(etcd_outage, a_full_database_ends_locks_and_holds_nobody_up) {

@@ -2,7 +2,11 @@
 #include "tests/redis/contested.hpp"
 #include "tests/redis_server/wall_clock.hpp"
 
+#include <algorithm>
+#include <stdexcept>
+#include <stop_token>
 #include <thread>
+#include <utility>
 
 /// What may happen to the one server, under contention.
 
@@ -86,6 +90,79 @@ TEST_F(losses, swapdb) {
   s.command({"SWAPDB", "0", "1"});
   expect_more(c);
   expect_clean_end(c);
+}
+
+/// A server that takes every request and answers none.
+class hanging : public store_test {
+ protected:
+  static constexpr duration timeout = 1s;
+  /// What is added to a wait and a stop: one request, and what this machine needs.
+  static constexpr duration one_request = timeout + 900ms;
+
+  session join() const {
+    auto opened = holdfast::open(url(server_, "&ttl=40s&node_timeout=1s"));
+    if (!opened) throw std::runtime_error(opened.error().message());
+    return std::move(*opened);
+  }
+  /// How long it took, and why it did not get it.
+  static std::pair<duration, errc> asked(session& s, acquire_options options) {
+    const auto began = clock::now();
+    const auto got = s.acquire(lock_name("a"), std::move(options));
+    return {clock::now() - began, got ? errc{} : got.error().code()};
+  }
+  /// Asked for with `wait`, while the server is stopped; stop is requested after `until`.
+  void expect_bound(session& s, duration wait, duration until, errc why) {
+    std::stop_source stop;
+    std::jthread later;
+    if (until < wait) {
+      later = std::jthread([&] {
+        std::this_thread::sleep_for(until);
+        stop.request_stop();
+      });
+    }
+    const auto [took, got] = asked(s, {.wait = wait, .stop = stop.get_token()});
+    EXPECT_LT(took, std::min(wait, until) + one_request);
+    EXPECT_EQ(got, why);
+  }
+
+  server server_;
+};
+
+TEST_F(hanging, adds_one_request_to_a_wait_and_a_stop_for_a_free_name) {
+  auto waiting = join();
+  auto stopped = join();
+  server_.stop();
+  expect_bound(waiting, 300ms, 1min, errc::outcome_unknown);
+  expect_bound(stopped, 1min, 300ms, errc::outcome_unknown);
+  const auto again = asked(waiting, {.wait = 1min});
+  EXPECT_EQ(again.second, errc::busy) << "its name stays taken";
+  server_.resume();
+  for (session* s : {&waiting, &stopped}) {
+    EXPECT_TRUE(process::eventually([&] { return s->try_acquire(lock_name("a")).has_value(); }));
+  }
+}
+
+TEST_F(hanging, adds_one_request_to_a_wait_and_a_stop_behind_a_holder) {
+  auto holder = join();
+  auto held = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  auto waiting = join();
+  auto stopped = join();
+  std::jthread later([&] {
+    std::this_thread::sleep_for(500ms);
+    server_.stop();
+  });
+  std::jthread other([&] { expect_bound(stopped, 1min, 2s, errc::cancelled); });
+  const auto [took, got] = asked(waiting, {.wait = 2s});
+  EXPECT_LT(took, 2s + one_request);
+  EXPECT_TRUE(got == errc::timed_out || got == errc::unavailable) << name_of(got);
+  other.join();
+  server_.resume();
+  EXPECT_TRUE(process::eventually([&] { return holder.remaining() > 30s; }));
+  ASSERT_TRUE(std::move(*held).release());
+  for (session* s : {&waiting, &stopped}) {
+    EXPECT_TRUE(process::eventually([&] { return s->try_acquire(lock_name("a")).has_value(); }));
+  }
 }
 
 /// A server whose wall clock can be stepped.
