@@ -71,11 +71,11 @@ HOLDFAST_EXPORT result<overview> status(std::string_view url);
 
 /// Writes the first node records. Every node has to answer, and none may have a record; other keys
 /// and `appendonly no` are accepted. Locks can be taken when it returns.
-/// Errors: `invalid_argument` (set up already, a replica, the same server twice, an unsafe
-/// setting, a ttl of the URL that would be longer than `max_ttl`), `unavailable` (a node cannot be
-/// used; nothing was written), `outcome_unknown` (some records may have been written; the message
-/// names the nodes that did not confirm theirs, what they said, and whether a majority votes, which
-/// brings in the others when they take writes), `unsupported`.
+/// Errors: `invalid_argument` (a `max_ttl` out of range, set up already, a replica, the same server
+/// twice, an unsafe setting, a ttl of the URL that would be longer than `max_ttl`), `unavailable`
+/// (a node cannot be used; nothing was written), `outcome_unknown` (some records may have been
+/// written; the message names the nodes that did not confirm theirs, what they said, and whether a
+/// majority votes, which brings in the others when they take writes), `unsupported`.
 HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {});
 
 /// Writes new records on every node that answers, after a majority lost its state. What it gives

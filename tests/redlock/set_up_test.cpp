@@ -1,0 +1,30 @@
+#include "tests/redlock/five_nodes.hpp"
+
+#include <holdfast/duration.hpp>
+#include <holdfast/redlock.hpp>
+#include <holdfast/store.hpp>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace holdfast::redlock_tests {
+
+using testing::HasSubstr;
+
+namespace {
+
+TEST(redlock_set_up, a_max_ttl_out_of_range_is_refused_and_nothing_is_written) {
+  five_nodes nodes(1);
+  for (const duration wrong : {duration{-1s}, duration{-1}, duration{1ms}, duration{61min}}) {
+    for (const auto set_up : {&redlock::init, &redlock::recover}) {
+      const auto done = set_up(nodes.url(), {.max_ttl = wrong});
+      ASSERT_FALSE(done) << print_duration(wrong);
+      EXPECT_EQ(done.error(), errc::invalid_argument);
+      EXPECT_THAT(done.error().message(), HasSubstr("max_ttl is " + print_duration(wrong)));
+    }
+  }
+  EXPECT_EQ(nodes.count("holdfast:node"), 0U);
+}
+
+}  // namespace
+}  // namespace holdfast::redlock_tests
