@@ -13,6 +13,15 @@ using testing::HasSubstr;
 
 namespace {
 
+TEST(redlock_set_up, a_deny_in_a_store_that_was_not_set_up_says_how) {
+  five_nodes nodes(1);
+  auto view = store::open(nodes.url()).value();
+  const auto denied = view.deny(session_id{}, "me", "test");
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error(), errc::not_initialised) << denied.error().message();
+  EXPECT_THAT(denied.error().message(), HasSubstr("holdfast redlock init"));
+}
+
 TEST(redlock_set_up, a_max_ttl_out_of_range_is_refused_and_nothing_is_written) {
   five_nodes nodes(1);
   for (const duration wrong : {duration{-1s}, duration{-1}, duration{1ms}, duration{61min}}) {
