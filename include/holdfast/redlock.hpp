@@ -48,7 +48,7 @@ struct overview {
   /// `invalid_argument` when the URL's ttl is above what a majority allows.
   std::optional<errc> trouble;
   /// Why, and what to do. Without trouble: why nothing was done, or what the URL says that does not
-  /// fit the nodes; mostly empty.
+  /// fit the nodes, or that their number is even; mostly empty.
   std::string advice;
 };
 

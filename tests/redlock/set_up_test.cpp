@@ -35,5 +35,14 @@ TEST(redlock_set_up, a_max_ttl_out_of_range_is_refused_and_nothing_is_written) {
   EXPECT_EQ(nodes.count("holdfast:node"), 0U);
 }
 
+TEST(redlock_set_up, setting_up_an_even_number_of_nodes_tells_to_use_an_odd_one) {
+  for (const std::size_t n : {1U, 2U}) {
+    five_nodes nodes(n);
+    const auto done = redlock::init(nodes.url());
+    ASSERT_TRUE(done) << done.error().message();
+    EXPECT_EQ(done->advice.find("use an odd number") != std::string::npos, n == 2) << done->advice;
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::redlock_tests

@@ -145,12 +145,8 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
   } else {
     all.push_back(about("majority", level::fault, v.error().message()));
   }
-  if (c->size() % 2 == 0) {
-    const std::size_t less = c->size() - 1;
-    all.push_back(about("nodes", level::warning,
-                        std::to_string(c->size()) + " nodes tolerate no more failures than " +
-                            std::to_string(less) + (less == 1 ? " node does" : " nodes do") +
-                            "; use an odd number"));
+  if (const std::string even = c->set().even_nodes(); !even.empty()) {
+    all.push_back(about("nodes", level::warning, even));
   }
   if (c->size() == 3 && c->set().tokens) {
     all.push_back(about("nodes", level::warning,

@@ -228,6 +228,7 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const setup& 
     if (all.advice.empty()) {
       all.advice = other_max_ttl(c->set(), config.max_ttl, "the nodes' records");
     }
+    if (all.advice.empty()) all.advice = c->set().even_nodes();
     return all;
   }
   return not_all_written(*c, verb, config.max_ttl, writes->size(), failed);

@@ -80,6 +80,13 @@ std::string settings::extension_limit() const {
          " (extensions=" + most + " in the store's URL)";
 }
 
+std::string settings::even_nodes() const {
+  if (nodes.size() % 2 != 0) return {};
+  const std::size_t less = nodes.size() - 1;
+  return std::to_string(nodes.size()) + " nodes tolerate no more failures than " +
+         std::to_string(less) + (less == 1 ? " node does" : " nodes do") + "; use an odd number";
+}
+
 duration settings::timeout_for(duration lease) const noexcept {
   return node_timeout.value_or(std::clamp<duration>(lease / 200, timeout_least, timeout_most));
 }

@@ -40,6 +40,8 @@ struct settings {
   duration timeout_for(duration lease) const noexcept;
   /// The limit on extensions, a clause for people; empty without one.
   std::string extension_limit() const;
+  /// What is wrong with an even number of nodes, for people; empty of an odd one.
+  std::string even_nodes() const;
 };
 
 /// Reads the URL, the password file and the certificates; connects to nothing.
