@@ -86,10 +86,11 @@ class [[nodiscard]] HOLDFAST_EXPORT fenced_log {
   /// log when there is none, and the directory, whose parent has to exist. An equal token passes,
   /// and replaces whoever opened it before with the same (2047 times).
   ///
-  /// Errors: `stale_token`; `invalid_argument` for a token of zero, out of range or of another lock
-  /// or store, or for options out of range; `damaged` for a directory that is no log, or one with
-  /// files missing or corrupt (a log_reader still serves what is certain); `unsupported` for a
-  /// newer format or a file system without the needed guarantees, by name; `unavailable`.
+  /// Errors: `stale_token`; `invalid_argument` for a path that is relative or has a NUL, a token of
+  /// zero, out of range or of another lock or store, or for options out of range; `damaged` for a
+  /// directory that is no log, or one with files missing or corrupt (a log_reader still serves what
+  /// is certain); `unsupported` for a newer format or a file system without the needed guarantees,
+  /// by name; `unavailable`.
   static result<fenced_log> open(const std::string& directory, const fencing_token& with,
                                  const log_options& options = {});
 

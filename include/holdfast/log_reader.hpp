@@ -55,7 +55,8 @@ struct reader_options {
 /// Thread safety: one thread at a time. A moved-from reader may only be destroyed or assigned.
 class [[nodiscard]] HOLDFAST_EXPORT log_reader {
  public:
-  /// Errors: `unavailable` when there is no log; `damaged`, `unsupported` as fenced_log::open.
+  /// Errors: `invalid_argument` for a path that is relative or has a NUL; `unavailable` when there
+  /// is no log; `damaged`, `unsupported` as fenced_log::open.
   /// Damaged segments and inline versions are no obstacle: next() tells when it comes to them.
   static result<log_reader> open(const std::string& directory, const reader_options& options = {});
 

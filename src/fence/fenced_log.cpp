@@ -18,6 +18,7 @@ fenced_log::~fenced_log() = default;
 result<fenced_log> fenced_log::open(const std::string& directory, const fencing_token& with,
                                     const log_options& options) {
   if (auto good = with.check(); !good) return good.error();
+  if (auto good = fencing::log_owner::check(options); !good) return good.error();
   auto on = fencing::real_ground(directory, io::absent::create);
   if (!on) return on.error();
   auto owner = fencing::log_owner::open(std::move(*on), with, options);

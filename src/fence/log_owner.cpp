@@ -34,9 +34,7 @@ void log_owner::clean() noexcept {
   if (!std::exchange(cleaned_, true)) clean_up(log_, taken_);
 }
 
-result<std::unique_ptr<log_owner>> log_owner::open(log_ground on, const fencing_token& with,
-                                                   const log_options& options) {
-  if (auto good = with.check(); !good) return good.error();
+result<void> log_owner::check(const log_options& options) {
   if (options.segment_bytes < segment_bytes_min || options.segment_bytes > segment_bytes_max) {
     return error(errc::invalid_argument, "segment_bytes is " +
                                              std::to_string(options.segment_bytes) +
@@ -47,6 +45,13 @@ result<std::unique_ptr<log_owner>> log_owner::open(log_ground on, const fencing_
                                              std::to_string(options.reserve_bytes) +
                                              ", it may be 1073741824 at most");
   }
+  return {};
+}
+
+result<std::unique_ptr<log_owner>> log_owner::open(log_ground on, const fencing_token& with,
+                                                   const log_options& options) {
+  if (auto good = with.check(); !good) return good.error();
+  if (auto good = check(options); !good) return good.error();
   const std::string source = with.from.str();
   auto log = log_directory::open(std::move(on), &source, io::opening::write);
   if (!log) return log.error();

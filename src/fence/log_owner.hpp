@@ -18,6 +18,8 @@ namespace holdfast::fencing {
 /// Thread safety: the public functions, from any thread.
 class log_owner {
  public:
+  /// Whether they are in range: before a log is made with them.
+  static result<void> check(const log_options& options);
   static result<std::unique_ptr<log_owner>> open(log_ground on, const fencing_token& with,
                                                  const log_options& options);
 

@@ -1,8 +1,12 @@
 #include "tests/fence/log_machine.hpp"
+#include "tests/temporary_directory.hpp"
+
+#include <holdfast/log_reader.hpp>
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <filesystem>
 
 namespace holdfast {
 namespace {
@@ -84,6 +88,24 @@ TEST(fenced_log, refuses_options_and_records_out_of_range) {
   EXPECT_EQ(log->append(longer, survives::kill).error(), errc::invalid_argument);
   EXPECT_EQ(log->append(longest, survives::kill)->value, 1U);
   EXPECT_EQ(m.all().front().size(), longest.size());
+}
+
+TEST(fenced_log, is_not_made_with_options_out_of_range) {
+  const tests::temporary_directory files;
+  const std::string at = files.path() + "/log";
+  EXPECT_EQ(fenced_log::open(at, with(1), {.segment_bytes = 1}).error(), errc::invalid_argument);
+  EXPECT_FALSE(std::filesystem::exists(at));
+}
+
+TEST(fenced_log, takes_no_path_that_another_program_reads_otherwise) {
+  const tests::temporary_directory files;
+  const std::string cut = files.path() + "/a";
+  for (const std::string& path : {std::string(), std::string("a"), cut + std::string("\0b", 2)}) {
+    EXPECT_EQ(fenced_log::open(path, with(1)).error(), errc::invalid_argument) << path;
+    EXPECT_EQ(log_reader::open(path).error(), errc::invalid_argument) << path;
+    EXPECT_EQ(seal_log(path, with(1)).error(), errc::invalid_argument) << path;
+  }
+  EXPECT_FALSE(std::filesystem::exists(cut));
 }
 
 TEST(fenced_log, goes_on_in_a_new_segment_when_one_is_full) {
