@@ -10,6 +10,7 @@
 #include "io/state_directory.hpp"
 
 #include <holdfast/duration.hpp>
+#include <holdfast/lock_name.hpp>
 
 #include <algorithm>
 #include <map>
@@ -48,6 +49,37 @@ result<duration> bounded(const core::store_url& url, const std::string& key, dur
                                            " to " + print_duration(most));
 }
 
+bool is_port(std::string_view text) noexcept {
+  return !text.empty() && text.size() <= 5 &&
+         text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_host(std::string_view text) noexcept {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+  return !text.empty() && text.find_first_not_of(plain) == std::string_view::npos;
+}
+
+/// What to write instead of a server, a path or a fence's URL; nothing for another text, which may
+/// be anything, and is not repeated.
+std::optional<error> meant_by(std::string_view text) {
+  const auto wrong = [](const char* what, const std::string& better) {
+    return error(errc::invalid_argument,
+                 std::string(what) + ": write " + lock_name(better).printable());
+  };
+  const std::size_t colon = text.find(':');
+  if (colon != std::string_view::npos && is_host(text.substr(0, colon)) &&
+      is_port(text.substr(colon + 1))) {
+    return wrong("a server alone is no store URL", "redis://" + std::string(text));
+  }
+  const bool is_file = text.starts_with("file:");
+  if (is_file) text.remove_prefix(5);
+  if (!text.starts_with('/') || text.find('@') != std::string_view::npos) return std::nullopt;
+  if (is_file && text.starts_with("//")) text.remove_prefix(2);
+  return wrong(is_file ? "file: is for fences, and no store URL" : "a path alone is no store URL",
+               "local:" + std::string(text));
+}
+
 std::string reason_of_floor(const engines::opened& what) {
   return what.ttl_floor_reason.empty() ? std::string() : ": " + what.ttl_floor_reason;
 }
@@ -69,9 +101,12 @@ std::shared_ptr<store_core> store_core::on(engines::opened what, duration ttl, d
 
 result<store_core::request> store_core::read(std::string_view text) {
   // What follows a scheme that nobody knows may be anything: the scheme is what is wrong.
-  if (const auto scheme = core::store_url::scheme_of(text)) {
-    if (auto known = check_scheme(*scheme); !known) return known.error();
+  const auto scheme = core::store_url::scheme_of(text);
+  const auto known = scheme ? check_scheme(*scheme) : result<void>();
+  if (!scheme || (!known && known.error() == errc::invalid_argument)) {
+    if (const auto meant = meant_by(text)) return *meant;
   }
+  if (!known) return known.error();
   auto url = core::store_url::parse(text);
   if (!url) return url.error();
   const auto limit = bounded(*url, "max_ttl", core::ttl_max, core::ttl_max);

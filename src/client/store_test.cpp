@@ -88,6 +88,27 @@ TEST(store, diagnoses_the_clock) {
   EXPECT_EQ(clock->severity, finding::level::good);
 }
 
+TEST(store, names_the_url_that_a_server_or_a_path_was_meant_for) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"localhost:6379", "write redis://localhost:6379"},
+      {"127.0.0.1:6379", "write redis://127.0.0.1:6379"},
+      {"my-host.lan:1", "write redis://my-host.lan:1"},
+      {"/tmp/x", "write local:/tmp/x"},
+      {"file:/x", "write local:/x"},
+      {"file:///x?group=g", "write local:/x?group=g"}};
+  for (const auto& [url, better] : cases) {
+    const auto opened = store::open(url, missing::refuse);
+    ASSERT_FALSE(opened) << url;
+    EXPECT_EQ(opened.error(), errc::invalid_argument);
+    EXPECT_TRUE(opened.error().message().ends_with(better)) << opened.error().message();
+  }
+  for (const char* url : {"user:secret@h:1", "/secret@h", "file:secret", "secret:123456"}) {
+    const std::string said = store::open(url, missing::refuse).error().message();
+    EXPECT_EQ(said.find("write redis"), std::string::npos) << said;
+    EXPECT_EQ(said.find("secret@"), std::string::npos) << said;
+  }
+}
+
 TEST(store, advises_a_ttl_and_leaves_no_session) {
   auto ops = store::open("memory:store-ttl");
   ASSERT_TRUE(ops);

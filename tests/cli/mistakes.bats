@@ -347,6 +347,15 @@ T
   [[ $output != *'did you mean'* ]]
 }
 
+@test "a server or a path in place of a store is answered with its URL" {
+  expect 64 holdfast ls --store localhost:6379
+  says 'write redis://localhost:6379'
+  expect 64 holdfast ls --store "$PWD/s"
+  says "write local:$PWD/s"
+  expect 64 holdfast ls --store "file:$PWD/s"
+  says "write local:$PWD/s"
+}
+
 @test "a password that cuts its URL is shown nowhere" {
   for url in redis://u:SEC/RET@h etcd://u:SEC,RET@h 'redlock://u:SEC?RET=1@h'; do
     for verb in ls doctor; do
