@@ -193,9 +193,9 @@ error redis_handshake::refused(const wire::reply& r) const {
                                      "; give it by password_file=" + or_name_one);
     case server_error::wrongpass:
       return error::for_operator(errc::unavailable, "the password of " + who +
-                                                        " is wrong, or this user is off "
-                                                        "(WRONGPASS); check password_file= and the "
-                                                        "server's ACL" +
+                                                        " is wrong, or there is no such user, or "
+                                                        "it is off (WRONGPASS); check "
+                                                        "password_file= and the server's ACL" +
                                                         or_name_one);
     default:
       break;

@@ -103,6 +103,8 @@ TEST(redis_handshake, says_what_is_wrong_with_the_login) {
             std::string::npos);
   EXPECT_NE(message(all_of_it, failed("WRONGPASS invalid")).find("password of user 'ann' is wrong"),
             std::string::npos);
+  EXPECT_NE(message(all_of_it, failed("WRONGPASS invalid")).find("or not there"),
+            std::string::npos);
   const char* name_one = "redlock+tls://USER@HOST?password_file=/PATH";
   const redis_login none{.scheme = "redlock+tls"};
   const redis_login no_user{.password = "s3cret", .scheme = "redlock+tls"};
