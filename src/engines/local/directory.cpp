@@ -153,6 +153,14 @@ std::string opener_named_in(int lock_file) {
 
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
 
+/// Where the store is another user's, also how one is made that both may open.
+error for_several(const error& why, const std::string& path) {
+  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES) {
+    return why;
+  }
+  return {why.code(), why.message() + ". A store for several users is made with ?group=GROUP"};
+}
+
 }  // namespace
 
 std::string_view format_text() noexcept { return "holdfast local store\nversion 1\n"; }
@@ -186,7 +194,7 @@ result<directory> directory::open(const request& asked) {
     return no_store(path);
   }
   auto fd = io::open_directory(path);
-  if (!fd) return fd.error();
+  if (!fd) return for_several(fd.error(), path);
   d.fd_ = std::move(*fd);
   auto real = io::path_of(d.fd_.get());
   if (!real) return real.error();
