@@ -45,6 +45,7 @@ class floor_file final : public floor_keeper {
   result<floor_record> update(const step& next) override;
   result<bool> others_ended(sharing arriving, kinds keep) override;
   void ended(sharing how) noexcept override;
+  std::string where() const override { return path_; }
 
  private:
   floor_file(std::unique_ptr<io::folder> in, std::unique_ptr<io::folder_file> file,

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 
 namespace holdfast::fencing {
 
@@ -46,6 +47,8 @@ class floor_keeper {
   virtual result<bool> others_ended(sharing arriving, kinds keep) = 0;
   /// This process has no pass of that kind any more.
   virtual void ended(sharing how) noexcept = 0;
+  /// For people: the file that processes with passes have open; empty: there is none.
+  virtual std::string where() const { return {}; }
 };
 
 }  // namespace holdfast::fencing

@@ -3,6 +3,7 @@
 #include "io/fork_mark.hpp"
 
 #include <holdfast/duration.hpp>
+#include <holdfast/lock_name.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -226,6 +227,14 @@ bool gate::pause(held_mutex& hold, const arrival& a, time_point until, std::stop
   return true;
 }
 
+/// What to do about passes that do not end.
+std::string gate::holders() const {
+  const std::string file = keeper_ ? keeper_->where() : std::string();
+  if (file.empty()) return {};
+  return ". End the process that has them, or let it go on if it is stopped: fuser -v " +
+         lock_name(file).printable() + " shows who has the fence open";
+}
+
 result<void> gate::wait_for_older(held_mutex& hold, const arrival& a,
                                   const enter_options& options) {
   const time_point until = end_of(options.wait);
@@ -240,7 +249,8 @@ result<void> gate::wait_for_older(held_mutex& hold, const arrival& a,
                  "passes of tokens older than " + number(a.value) + " are still under way" +
                      (told ? std::string(", and the wait was cancelled")
                            : " after " + print_duration(options.wait)) +
-                     "; nothing may be written yet, and older tokens are refused from now on");
+                     "; nothing may be written yet, and older tokens are refused from now on" +
+                     holders());
   }
 }
 

@@ -72,6 +72,7 @@ class gate final : public std::enable_shared_from_this<gate> {
   result<void> arrive(const fencing_token& t, const arrival& a);
   result<void> wait_for_older(held_mutex& hold, const arrival& a, const enter_options& options);
   result<bool> older_ended(const arrival& a);
+  std::string holders() const;
   bool pause(held_mutex& hold, const arrival& a, time_point until, std::stop_token stop);
   void settled(token t, sharing how) noexcept;
 
