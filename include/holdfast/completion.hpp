@@ -15,8 +15,9 @@ namespace holdfast {
 /// | full  | true  | runs it, then it is empty    | drops it without running it    |
 /// | empty | false | a programmer's error: stops  | nothing                        |
 ///
-/// What a session was given is never dropped: it runs exactly once, also when the session closes;
-/// but for one that still waits when main() has returned (see session).
+/// What a session was given is never dropped: it runs exactly once, also when the session closes,
+/// and then perhaps after session::close() or the session's destructor has returned; but for one
+/// that still waits when main() has returned (see session).
 ///
 /// Thread safety: as a plain value; it may run on another thread than the one that made it, so what
 /// it captured must be allowed there.

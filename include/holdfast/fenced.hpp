@@ -70,11 +70,15 @@ struct replace_options {
 /// at once: denies it, raises the floor of each lock that it holds to its token + 1, waits until
 /// the storage has that, and only then removes the session's record.
 ///
+/// The fence must have seen the holder's token, or it could be another file by the same name: a
+/// holder admits its token (fence::admit) right after the grant, before it has anything to write.
+///
 /// Ended at any point it leaves a session that falls by its ttl; it may be called again.
 ///
 /// What it does **not** promise: to stop what the holder does elsewhere than in storage behind this
 /// fence.
-/// Errors: `invalid_argument` (no such session; it was opened without this fence, by name),
+/// Errors: `invalid_argument` (no such session; it was opened without this fence, by name; the
+/// fence has not seen its token),
 /// `unsupported` (it holds a lock that is not exclusive, for its floor would refuse live holders;
 /// a store where a record cannot be removed early), those of fence::open and fence::raise and of
 /// store::deny. `busy`: the session changed meanwhile; call it again.

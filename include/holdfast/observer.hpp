@@ -44,7 +44,8 @@ struct granted {
   duration waited;        ///< From the call to the grant; near zero without contention.
 };
 
-/// An acquire found the lock held and waits; sent again when its place changes.
+/// An acquire found the lock held and waits; sent again when its next look at the store, seconds
+/// later unless it is woken, finds another number of entries ahead.
 struct waiting {
   lock_name name;
   /// Live entries before ours, holders included. Zero: this store does not tell (Redlock).
@@ -115,7 +116,7 @@ class HOLDFAST_EXPORT observer {
 
   /// Before acquire() returns, or before its callback runs.
   virtual void on(const event::granted&) noexcept {}
-  /// When the wait begins, and again whenever the number of those ahead is another one.
+  /// When the wait begins, and again when a look finds another number of those ahead.
   virtual void on(const event::waiting&) noexcept {}
   /// When the store has confirmed the release; a release without an answer sends no event.
   virtual void on(const event::released&) noexcept {}

@@ -108,11 +108,12 @@ class HOLDFAST_EXPORT session {
   /// Closes what was open before, as the destructor does.
   session& operator=(session&&) noexcept;
   /// Closes the session without telling how that went: noexcept and bounded, see lock::~lock.
+  /// Completions may run after it has returned, see close().
   ~session();
 
   /// Who this session is in the store: what `holdfast ls --sessions` and store::deny() name.
   const session_id& id() const noexcept;
-  /// The store's URL without secrets, in the form in which equal stores are equal.
+  /// The store's URL without secrets. One store may have several: compare store::identity().
   const std::string& url() const noexcept;
   /// The state, the time that is left and the reason, taken together at one moment. No I/O.
   session_status status() const;
@@ -144,7 +145,10 @@ class HOLDFAST_EXPORT session {
 
   /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
   /// thread of the library, or on one of the program's that is blocked in a call of the library;
-  /// and never under a mutex of the library. It must not block or throw, and may not be empty.
+  /// and never under a mutex of the library. It must not block or throw, and may not be empty. On
+  /// `local:` and `memory:`, which answer at once, a callback that acquires, whose callback
+  /// releases, whose callback acquires, and so on, recurses: post the next turn to a thread of your
+  /// own (async_acquire() does).
   void acquire(lock_name name, acquire_options options, completion<lock> done);
 
   /// All of `names` or none. They are taken one after the other in byte order, so two callers can
@@ -158,6 +162,9 @@ class HOLDFAST_EXPORT session {
   /// answer: then others take the locks over when the ttl has run out. On a thread of the library,
   /// which must not wait, `outcome_unknown` unless the answer is there at once: the session is
   /// over, its observer hears so later, and the record goes when the store answers.
+  ///
+  /// It ends what still waits, and does not wait for the completions of that: they may run after it
+  /// has returned, so what they use has to outlive them and not the session.
   result<void> close();
 
   /// The file descriptor whose lock proves that this session lives (see docs/protocol.md), or -1

@@ -48,7 +48,7 @@ HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
 
 /// What store::find saw.
 struct presence {
-  std::string url;  ///< Without secrets, in the form in which equal stores are equal.
+  std::string url;  ///< Without secrets. One store may have several.
   bool there{};     ///< Something is at its place; whether it is sound shows when it is opened.
   std::string obstacle;  ///< Why opening could not make it; empty when it could or it is there.
 };
@@ -79,7 +79,7 @@ class HOLDFAST_EXPORT store {
   /// Sessions that were opened through it live on; the store's files close with the last of them.
   ~store();
 
-  /// The store's URL without secrets, in the form in which equal stores are equal.
+  /// The store's URL without secrets. One store may have several: compare identity().
   const std::string& url() const noexcept;
 
   /// Which store this is, for tokens: what storage that refuses stale ones is bound to.
