@@ -16,6 +16,13 @@ namespace {
 
 constexpr std::size_t older_kept = 6;  ///< States that a restart may bring back.
 
+/// By so much that nobody overlooks it, or by about what is left of a lock.
+duration any_step(random& dice, duration ttl) {
+  if (dice.chance(500'000)) return dice.chance(500'000) ? duration{3600s} : duration{-5s};
+  const duration by = dice.between(ttl / 8, ttl);
+  return dice.chance(500'000) ? by : -by;
+}
+
 }  // namespace
 
 void world::start_faults() {
@@ -204,10 +211,11 @@ void world::step_clock() {
       disturbed() >= rl::spare(hosts_.size()))
     return;
   // What a clock that is set back keeps alive stays for as long.
-  at(i).offset += dice.chance(500'000) ? duration{3600s} : duration{-5s};
+  const duration by = any_step(dice, setup.ttl);
+  at(i).offset += by;
   at(i).stepped = at(i).suffered = true;
   at(i).nonce_stepped = at(i).server.record()->nonce;
-  events.note(time.now(), "clock stepped", i);
+  events.note(time.now(), "clock stepped: node, by ms", i, in_ms(by).count());
 }
 
 void world::power_cut() {

@@ -134,7 +134,7 @@ void add_losses(std::vector<scenario>& all) {
 
 void add_clock_steps(std::vector<scenario>& all) {
   all.push_back({.name = "clocks",
-                 .about = "wall clocks that step forward by an hour, or back",
+                 .about = "wall clocks that step, by much or little",
                  .grants_least = 850,
                  .hold_most = 600ms,
                  .reset = 10'000,
