@@ -303,6 +303,15 @@ void add_beyond_exclusion(std::vector<scenario>& all) {
                  .evictions = 40ms,
                  .exclusive = false,
                  .gaps_end = true});
+  all.push_back({.name = "wide_gaps",
+                 .about = "keys of five nodes that disappear one by one",
+                 .grants_least = 550,
+                 .nodes = 5,
+                 .hold_least = 20ms,
+                 .hold_most = 3s,
+                 .evictions = 40ms,
+                 .exclusive = false,
+                 .gaps_end = true});
 }
 
 std::vector<scenario> all_scenarios() {
