@@ -192,11 +192,12 @@ error redis_handshake::refused(const wire::reply& r) const {
                                  "the server wants a password (NOAUTH) and none is set for " + who +
                                      "; give it by password_file=" + or_name_one);
     case server_error::wrongpass:
-      return error::for_operator(errc::unavailable, "the password of " + who +
-                                                        " is wrong, or there is no such user, or "
-                                                        "it is off (WRONGPASS); check "
-                                                        "password_file= and the server's ACL" +
-                                                        or_name_one);
+      return error::for_operator(errc::unavailable,
+                                 "the password of " + who +
+                                     " is wrong, or this user is off or not there "
+                                     "(WRONGPASS); check password_file= and the "
+                                     "server's ACL" +
+                                     or_name_one);
     default:
       break;
   }
