@@ -202,6 +202,8 @@ void admission::wait_from_first_sight(node_index i, time_point now) {
   n.is = standing::waiting;
   const bool is_last = n.last == node_state::last_look::done;
   if (active.wait_by_seen_later || !is_last) n.ready = end_of_wait(i, now);
+  // No look is newer than this one, and a program that runs for a moment has no time for another.
+  if (now >= n.ready) n.last = node_state::last_look::done;
   n.alone_at = only_stepped(i) ? std::max(alone_after(now), n.ready) : time_point::max();
   begin_join(i, n.ready);
 }

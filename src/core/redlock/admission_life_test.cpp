@@ -50,11 +50,11 @@ TEST(admission_life, an_epoch_that_is_damaged_under_the_eyes_of_a_client_stops_n
   s.facts[0].record->epoch = token_max.value;
   s.facts[1].run_id = "run9";
   s.connect(1, t0);
-  s.tick(t0 + wait);
+  s.come_back(t0 + wait);
   EXPECT_TRUE(s.a.voters().has(1));
   EXPECT_EQ(s.facts[1].record->epoch, 4U);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
-  s.tick(t0 + 2 * wait);
+  s.come_back(t0 + 2 * wait);
   EXPECT_EQ(s.a.voters().size(), 5U);
 }
 
