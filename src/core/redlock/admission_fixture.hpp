@@ -38,8 +38,8 @@ struct store {
   explicit store(std::size_t nodes = 3, bool tokens = true, duration longest = max_ttl)
       : a({.nodes = nodes,
            .tokens = tokens,
-            .max_ttl = longest,
-            .timeout = timeout,
+           .max_ttl = longest,
+           .timeout = timeout,
            .config_hash = "list",
            .seed = 5}),
         keeps(!tokens) {
