@@ -68,12 +68,14 @@ TEST(redlock_notes, a_lock_survives_a_loss_while_the_state_directory_hangs) {
 /// Fault matrix: a node with `appendfsync always` restarts while the user's state directory hangs,
 /// tokens=off | it votes when the note of its process is kept
 TEST(redlock_notes, a_process_that_is_not_noted_does_not_vote) {
+  // An open waits for some node timeouts: none is to end when the notes are given up, after 10 s.
+  const std::string brief = std::string(query) + "&node_timeout=100ms";
   five_nodes nodes(1, {.append_only = true, .fsync = "always"});
-  ASSERT_TRUE(nodes.votes_come_to(1, query));
+  ASSERT_TRUE(nodes.votes_come_to(1, brief));
   // Each asks with a session of its own: one without votes ends with its ttl.
-  const session keeps_the_connections = nodes.open(query);
+  const session keeps_the_connections = nodes.open(brief);
   const auto try_once = [&] {
-    auto s = holdfast::open(nodes.url(query));
+    auto s = holdfast::open(nodes.url(brief));
     return s ? s->try_acquire(lock_name("a")) : result<lock>(s.error());
   };
   ASSERT_TRUE(try_once());
