@@ -104,21 +104,29 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
   {
     const std::lock_guard hold(mutex_);
     member& m = *members_[i];
-    m.reload_objection.clear();
     const bool asks =
         how != syncing::no && io::redis_reload::is_in_doubt(*m.server, settings_.login);
-    if (asks) questions = io::redis_reload::questions(any_lock);
+    if (asks) {
+      questions = io::redis_reload::questions(any_lock);
+    } else {
+      m.reload_objection.clear();
+    }
   }
   if (questions.empty()) return look_now(i, connection, how, why);
   const auto left = std::make_shared<std::size_t>(questions.size());
   for (const std::string& question : questions) {
     ask(i, question, clock::now() + inquiry_limit,
         [self = weak_from_this(), i, connection, how, why, heard, left](const io::redis_answer& a) {
-          a.reply == nullptr ? heard->not_told() : heard->told(*a.reply);
-          if (--*left > 0) return;
           const auto c = self.lock();
-          if (!c || (a.reply == nullptr && why == occasion::passing)) return;
-          if (a.reply == nullptr) return c->looked(i, connection, syncing::no, a, a.at, why);
+          if (!c || *left == 0) return;
+          if (a.reply == nullptr) {
+            // The first silence is the end of it, whatever comes behind.
+            *left = 0;
+            if (why == occasion::needed) c->looked(i, connection, syncing::no, a, a.at, why);
+            return;
+          }
+          heard->told(*a.reply);
+          if (--*left > 0) return;
           const bool reads_back = heard->objection().empty();
           {
             const std::lock_guard hold(c->mutex_);
