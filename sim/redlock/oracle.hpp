@@ -16,9 +16,8 @@ namespace holdfast::sim::redlock {
 
 /// What must hold in every run, judged on true time and by its own books.
 ///
-/// 1. Nobody is granted a lock while somebody else's lease on it runs, each read on its own clock;
-/// a
-///    lease that was over never runs again.
+/// 1. Nobody is granted a lock while somebody else's lease on it runs, each read on its own clock,
+///    and a lease that was over never runs again.
 /// 2. A token is above every one that was granted before its attempt began, and is given once; with
 ///    exclusion, tokens grow in the order of the grants, which is what a fence sees.
 /// 3. Nobody holds a lock that so many nodes said to have lost that no majority is left.

@@ -164,9 +164,10 @@ result<void> grant::check(duration needed) const noexcept {
     return forked_error();
   const auto now = clock::now();
   needed = std::max(needed, duration::zero());
-  if (is_held() && counts_->check(needed, now)) [[likely]]
+  if (!is_held()) return why_lost();
+  if (counts_->check(needed, now)) [[likely]]
     return {};
-  const auto left = is_held() ? counts_->remaining(now) : duration::zero();
+  const auto left = counts_->remaining(now);
   if (left <= duration::zero()) return why_lost();
   return error(errc::lost, "only " + print_duration(left) + " of the lease of " +
                                name_.printable() + " is left, " + print_duration(needed) +

@@ -93,13 +93,10 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
                  "the server does not say who it is: INFO: " + server.info_refused + "; " +
                      advice_on_info(server.info_refused));
   }
-  int major{};
-  const std::string& v = server.version;
-  const auto read = std::from_chars(v.data(), v.data() + v.size(), major);
-  if (read.ec != std::errc{} || major < version_min) {
-    return error(errc::unavailable, "the server is version '" + v + "'; " + std::string(engine) +
-                                        " needs Redis " + std::to_string(version_min) +
-                                        ".0 or later");
+  if (major_version(server) < version_min) {
+    return error(errc::unavailable, "the server is version '" + server.version + "'; " +
+                                        std::string(engine) + " needs Redis " +
+                                        std::to_string(version_min) + ".0 or later");
   }
   if (!is_run_id(server.run_id)) {
     return error(errc::unavailable,
@@ -111,6 +108,13 @@ result<void> check_redis(const redis_facts& server, std::string_view engine) {
     return error(errc::unavailable, "the server is loading its data");
   }
   return {};
+}
+
+int major_version(const redis_facts& server) noexcept {
+  int major{};
+  const std::string& v = server.version;
+  std::from_chars(v.data(), v.data() + v.size(), major);
+  return major;
 }
 
 std::string life_of(const redis_facts& server) {

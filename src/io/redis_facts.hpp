@@ -15,6 +15,9 @@ namespace holdfast::io {
 /// Errors: `unavailable`, without naming the node.
 result<void> check_redis(const redis_facts& server, std::string_view engine);
 
+/// 7 of "7.0.15"; zero: it did not say.
+int major_version(const redis_facts& server) noexcept;
+
 /// Its core::server_life(), from INFO.
 std::string life_of(const redis_facts& server);
 

@@ -1,21 +1,14 @@
 #include "io/redis_reload.hpp"
 
+#include "io/redis_facts.hpp"
 #include "wire/resp_writer.hpp"
 #include "wire/server_error.hpp"
-
-#include <charconv>
 
 namespace holdfast::io {
 
 namespace {
 
 constexpr int first_that_drops = 7;
-
-int major_of(const std::string& version) {
-  int major{};
-  std::from_chars(version.data(), version.data() + version.size(), major);
-  return major;
-}
 
 template <class... Arguments>
 void add(std::vector<std::string>& to, std::string_view command, const Arguments&... arguments) {
@@ -26,7 +19,7 @@ void add(std::vector<std::string>& to, std::string_view command, const Arguments
 
 bool redis_reload::is_in_doubt(const redis_facts& server, const redis_login& login) {
   const bool as_default = login.user.empty() || login.user == "default";
-  return !as_default && major_of(server.version) >= first_that_drops;
+  return !as_default && major_version(server) >= first_that_drops;
 }
 
 std::vector<std::string> redis_reload::questions(std::string_view key) {

@@ -124,6 +124,21 @@ core::status outcome_of_the_second(io::loop& loop, const std::shared_ptr<cluster
   return ended.wait_for(20s) == std::future_status::ready ? ended.get() : core::status::unknown;
 }
 
+/// A server that has told the epoch, which opens `known`, is asked for it again because of the one
+/// transaction, and fails the other one's login. The question, which it has yet to answer.
+char doubted_while_it_logs_out(line& l, gate& known) {
+  l.log_in();
+  l.answer_next(epoch_reply());
+  l.has_taken_all();
+  known.open();
+  const auto one = l.request();
+  const auto two = l.request();
+  l.answer(one, txn_reply(another));
+  const auto question = l.request();
+  l.fail(two, "16", "etcdserver: invalid auth token");
+  return question;
+}
+
 /// The server that is asked for the epoch fails while it is not in use, for it has to log in again
 /// and that takes long. `both`: only once the other one has been asked as well.
 void expect_that_the_other_one_tells_the_epoch(bool both) {
@@ -135,15 +150,7 @@ void expect_that_the_other_one_tells_the_epoch(bool both) {
   gate other_left;
   io::peer first([&](const io::peer::client& c, int) {
     line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
-    known.open();
-    const auto one = l.request();
-    const auto two = l.request();
-    l.answer(one, txn_reply(another));
-    const auto question = l.request();
-    l.fail(two, "16", "etcdserver: invalid auth token");
+    const auto question = doubted_while_it_logs_out(l, known);
     EXPECT_GT(l.request(), question);
     EXPECT_TRUE(!both || other_asked.wait());
     l.fail(question, "14", "etcdserver: request timed out");
@@ -185,15 +192,7 @@ TEST(etcd_cluster_epoch, a_question_of_an_earlier_login_that_fails_refuses_no_re
   gate left;
   io::peer server([&](const io::peer::client& c, int) {
     line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
-    known.open();
-    const auto one = l.request();
-    const auto two = l.request();
-    l.answer(one, txn_reply(another));
-    const auto question = l.request();
-    l.fail(two, "16", "etcdserver: invalid auth token");
+    const auto question = doubted_while_it_logs_out(l, known);
     l.log_in();
     l.has_taken_all();
     l.fail(question, "14", "etcdserver: request timed out");

@@ -112,17 +112,10 @@ duration kept_max_ttl(const cluster& c) {
   return kept;
 }
 
-/// Zero asks for none, and nothing below it may be taken for that.
-result<void> check_max_ttl(duration max_ttl) {
-  if (max_ttl >= core::ttl_min && max_ttl <= core::ttl_max) return {};
-  return error(errc::invalid_argument, "max_ttl is " + print_duration(max_ttl) +
-                                           "; it must be from " + print_duration(core::ttl_min) +
-                                           " to " + print_duration(core::ttl_max));
-}
-
-/// What was asked for, else what the nodes still have, else the default.
+/// What was asked for, which nothing but zero leaves out, else what the nodes still have, else the
+/// default.
 duration max_ttl_of(const setup& how, const cluster& c) {
-  if (how.max_ttl > duration::zero()) return how.max_ttl;
+  if (how.max_ttl != duration::zero()) return how.max_ttl;
   const duration kept = kept_max_ttl(c);
   return kept > duration::zero() ? kept : c.set().max_ttl;
 }
@@ -192,16 +185,17 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const setup& 
                  "with tokens=off the nodes keep no records: there is nothing "
                  "to set up or to recover");
   }
-  if (how.max_ttl != duration::zero()) {
-    if (auto good = check_max_ttl(how.max_ttl); !good) return good.error();
-  }
   const auto nodes = look_for_founding(c, how);
   founding::config config;
   config.config_hash = c->set().config_hash;
   config.max_ttl = max_ttl_of(how, *c);
   config.changes_max_ttl = how.max_ttl > duration::zero();
   config.other_list = how.other_list;
-  if (auto good = check_max_ttl(config.max_ttl); !good) return good.error();
+  if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
+    return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
+                                             "; it must be from " + print_duration(core::ttl_min) +
+                                             " to " + print_duration(core::ttl_max));
+  }
   const auto writes = plan(config, nodes);
   if (!writes) return writes.error();
   if (writes->empty()) {
