@@ -92,7 +92,8 @@ endfunction()
 # holdfast_test(name [SINGLE_THREADED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...]
 #               [TIMEOUT s] [SHARDS n])
 # A GoogleTest program that sees the library's inside, registered test by test with ctest; with
-# HOLDFAST_TESTS_TOGETHER unit tests are registered as the one program that they are, in n parts.
+# HOLDFAST_TESTS_TOGETHER unit tests are registered as the one program that they are, in n parts;
+# without HOLDFAST_UNIT_TESTS they are built only where they are asked for by name.
 # TIMEOUT: of the reduced counts; the full ones have half an hour at least.
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 # FILTER: as --gtest_filter, which of its tests are registered.
@@ -117,6 +118,10 @@ function(holdfast_test name)
   if(HOLDFAST_PRECOMPILE)
     holdfast_test_headers()
     target_precompile_headers(${name} REUSE_FROM holdfast_test_headers)
+  endif()
+  if(T_LABELS STREQUAL "unit" AND NOT HOLDFAST_UNIT_TESTS)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    return()
   endif()
   if(HOLDFAST_TESTS_TOGETHER AND T_LABELS STREQUAL "unit" AND NOT T_FILTER)
     holdfast_register_together(${name} "${T_SHARDS}")

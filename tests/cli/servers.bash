@@ -61,5 +61,5 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" "$@" >said 2>&1 3>&- &
   return 1
 }
 
-port_of() { cat "$BATS_FILE_TMPDIR/$1/port"; }
+port_of() { echo "$(<"$BATS_FILE_TMPDIR/$1/port")"; }
 cli() { redis-cli -p "$(port_of "$1")" "${@:2}"; }

@@ -30,7 +30,7 @@ need_local() {
 # without a `wait`, may still be ending: that it was gone sooner is for the tests to ask.
 teardown() {
   local left tries
-  for ((tries = 0; tries < 150; tries++)); do is_gone && return; sleep 0.02; done
+  for ((tries = 0; tries < 50; tries++)); do is_gone && return; nap_after "$tries"; done
   left=$(marked)
   [[ -z $left ]] || { ps -o pid,ppid,stat,args -p "${left//$'\n'/,}"; kill -KILL $left; return 1; }
 }
@@ -57,12 +57,16 @@ says() {
   done
 }
 
+# nap_after TRIES: a look takes as long as a short nap does; where many tests wait, short ones would
+# be most of what the machine does.
+nap_after() { if (($1 < 5)); then sleep 0.02; else sleep 0.1; fi; }
+
 # until_true COMMAND: within thirty seconds.
 until_true() {
-  local end=$((SECONDS + 30))
+  local end=$((SECONDS + 30)) tries=0
   until "$@" >/dev/null 2>&1; do
     ((SECONDS < end)) || return 1
-    sleep 0.02
+    nap_after $((tries++))
   done
 }
 
