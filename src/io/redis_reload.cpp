@@ -1,6 +1,5 @@
 #include "io/redis_reload.hpp"
 
-#include "io/redis_facts.hpp"
 #include "wire/resp_writer.hpp"
 #include "wire/server_error.hpp"
 
@@ -17,9 +16,8 @@ void add(std::vector<std::string>& to, std::string_view command, const Arguments
 
 }  // namespace
 
-bool redis_reload::is_in_doubt(const redis_facts& server, const redis_login& login) {
-  const bool as_default = login.user.empty() || login.user == "default";
-  return !as_default && major_version(server) >= first_that_drops;
+bool redis_reload::is_in_doubt(const redis_facts& server) {
+  return major_version(server) >= first_that_drops;
 }
 
 std::vector<std::string> redis_reload::questions(std::string_view key) {

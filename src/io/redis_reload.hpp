@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/redis_handshake.hpp"
+#include "io/redis_facts.hpp"
 #include "wire/reply.hpp"
 
 #include <string>
@@ -20,9 +20,9 @@ namespace holdfast::io {
 /// So the server is asked, by ACL DRYRUN, which tells and changes nothing.
 class redis_reload {
  public:
-  /// Whether it has to be asked: not by who logs in as the default user, whose every command is
-  /// allowed or refused by the same rules.
-  static bool is_in_doubt(const redis_facts& server, const redis_login& login);
+  /// Whether it has to be asked. Also by who logs in as the default user, where others write keys
+  /// that this one does not.
+  static bool is_in_doubt(const redis_facts& server);
 
   /// Commands with an answer each, of all that scripts of holdfast leave in the file. `key`: one of
   /// those that are written.

@@ -54,6 +54,16 @@ TEST(redlock_reload, nodes_that_drop_what_they_synced_do_not_vote_at_once) {
   EXPECT_FALSE(other && other->try_acquire(lock_name("a"))) << "granted beside its holder";
 }
 
+/// The record of a node is of all its users, whatever names of locks each of them may use.
+TEST(redlock_reload, the_default_user_finds_that_what_others_synced_is_dropped) {
+  five_nodes nodes(3, synced_with("on nopass ~holdfast:* ~mine:* &* +@all"));
+  const auto made = redlock::init(nodes.url("ttl=20s"), {.max_ttl = 20s});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_THAT(diagnosis(nodes.url("ttl=20s")), HasSubstr("drops what scripts wrote"));
+  for (std::size_t i = 0; i < nodes.size(); ++i) nodes.restart(i, server::data::keep);
+  EXPECT_EQ(nodes.look("ttl=20s").votes, 0U);
+}
+
 /// Fault matrix: the same where the default user may | they vote at once and keep locks and tokens
 TEST(redlock_reload, nodes_whose_default_user_may_write_keep_what_they_synced) {
   five_nodes nodes(3, synced_with("on nopass ~* &* +@all"));

@@ -254,7 +254,10 @@ void master::inspect() {
   ask(commands::persistence(), [q](const wire::reply* r) {
     q->synced = r != nullptr && io::keeps_every_write(q->server, *r);
   });
-  if (io::redis_reload::is_in_doubt(q->server, settings_.login)) {
+  // All write the same keys here: whether the default user may, its own commands show.
+  const std::string& user = settings_.login.user;
+  const bool is_default = user.empty() || user == "default";
+  if (!is_default && io::redis_reload::is_in_doubt(q->server)) {
     for (const auto& question : io::redis_reload::questions(store_key)) {
       ask(question,
           [q](const wire::reply* r) { r == nullptr ? q->reload.not_told() : q->reload.told(*r); });

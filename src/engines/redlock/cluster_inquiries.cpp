@@ -104,9 +104,7 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
   {
     const std::lock_guard hold(mutex_);
     member& m = *members_[i];
-    const bool asks =
-        how != syncing::no && io::redis_reload::is_in_doubt(*m.server, settings_.login);
-    if (asks) {
+    if (how != syncing::no && io::redis_reload::is_in_doubt(*m.server)) {
       questions = io::redis_reload::questions(any_lock);
     } else {
       m.reload_objection.clear();
