@@ -225,6 +225,8 @@ grant::loss grant::remember(session_state why, const std::string& reason) {
 
 void grant::lose(session_state why, const std::string& reason) noexcept {
   lose_own_lease();
+  // The lease of one that was released passes, too: that is no loss to tell of.
+  if (is_over()) return;
   const auto first = remember(why, reason);
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::lost)) return;

@@ -211,6 +211,18 @@ TEST_F(own_lease, of_a_lock_that_is_over_may_be_reported_lost_without_effect) {
   EXPECT_EQ(told, 0);
 }
 
+TEST_F(own_lease, that_passes_after_the_release_is_no_loss) {
+  auto s = open_session();
+  engine_->own_ttl = 1s;
+  auto held = must_acquire(s, "x");
+  held.on_lost([](const error&) { ADD_FAILURE() << "it was released"; });
+  const auto passes = clock::now() + 1s;
+  ASSERT_TRUE(std::move(held).release());
+  ASSERT_TRUE(eventually([&] { return clock::now() > passes; }));
+  io::alarm::of_process().value()->run([] {}, 1min);
+  EXPECT_EQ(held.check().error().message(), "the lock x was released");
+}
+
 TEST_F(own_lease, of_an_earlier_attempt_says_nothing_about_a_later_one) {
   engine_->late_grants = 1;
   auto s = open_session();
