@@ -48,13 +48,18 @@ bool only_files_have_signs(std::string_view query) {
   return true;
 }
 
+/// Where what is behind the scheme begins; that has no "//" where somebody mistyped it.
+std::size_t behind_scheme(std::string_view url) {
+  const std::size_t start = url.find("://");
+  return start == std::string_view::npos ? url.find(':') + 1 : start + 3;
+}
+
 /// No URL that can be opened: a password with / , or ? in it may be anywhere behind "//". As the
 /// library reads it, or stricter.
 bool cuts_a_password(std::string_view url) {
+  if (url.starts_with("local:") || url.starts_with("memory:")) return false;
   const std::size_t start = url.find("://");
-  if (start == std::string_view::npos || url.starts_with("local:") || url.starts_with("memory:")) {
-    return false;
-  }
+  if (start == std::string_view::npos) return url.find('@') != std::string_view::npos;
   const std::size_t question = std::min(url.find('?', start), url.size());
   if (!only_files_have_signs(url.substr(std::min(question + 1, url.size())))) return true;
   std::string_view body = url.substr(start + 3, question - start - 3);
@@ -67,7 +72,8 @@ bool cuts_a_password(std::string_view url) {
     const std::string_view host = body.substr(0, end);
     if (!is_unix && host.find('@') != std::string_view::npos) return true;
     const bool port = host.find_first_not_of("0123456789", host.rfind(':') + 1) == host.npos;
-    if (signs_behind && !is_unix && host.find(':') != host.npos && !port) return true;
+    const bool is_named = !is_unix && !host.starts_with('[');
+    if (signs_behind && is_named && host.find(':') != host.npos && !port) return true;
     if (end < body.size() && body[end] == '/') return body.find('@') != std::string_view::npos;
     body.remove_prefix(std::min(end + 1, body.size()));
   }
@@ -174,7 +180,7 @@ std::string needless_readers_of(const std::string& password_file) {
 
 std::string without_password(std::string_view url) {
   std::size_t end{};
-  if (cuts_a_password(url)) return std::string(url.substr(0, url.find("://") + 3)) + "...";
+  if (cuts_a_password(url)) return std::string(url.substr(0, behind_scheme(url))) + "...";
   const std::size_t colon = password_at(url, end);
   if (colon == std::string_view::npos) return std::string(url);
   return std::string(url.substr(0, colon)) + std::string(url.substr(end));

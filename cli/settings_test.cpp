@@ -101,10 +101,15 @@ TEST(password_in_url, is_left_out_with_all_behind_it_where_it_cuts_the_url) {
   }
   for (const char* url :
        {"redis://me@unix:/run/a@b", "etcd://h1:1,unix:/a@b", "redis://h:1/0?password_file=/a@b",
-        "redis+tls://h?ca=/a@b&key=/c@d", "local:/a@b?group=c@d", "local:///a/b@c"}) {
+        "redis+tls://h?ca=/a@b&key=/c@d", "local:/a@b?group=c@d", "local:///a/b@c",
+        "redis://[::1]?password_file=/a@b", "redis://[::1]:1?password_file=/a@b", "redis:h", "h"}) {
     EXPECT_EQ(without_password(url), url);
     EXPECT_FALSE(has_password(url)) << url;
   }
+  EXPECT_EQ(without_password("redis:/u:secret@h"), "redis:...");
+  EXPECT_EQ(without_password("redis:u:secret@h"), "redis:...");
+  EXPECT_EQ(without_password("u:secret@h:1"), "u:...");
+  EXPECT_EQ(without_password("secret@h"), "...");
 }
 
 }  // namespace
