@@ -23,7 +23,7 @@ inline bool is_full_run() { return std::getenv("HOLDFAST_TEST_FULL") != nullptr;
 inline int rounds(int reduced, int full) { return is_full_run() ? full : reduced; }
 
 /// The share of an instrumented build, for what only computes: what it looks for shows in any of
-/// many rounds, and the release build runs them all.
+/// many rounds, and the release build of a full run runs them all.
 constexpr int shortened(int count) { return std::max(count / slowness, 1); }
 
 }  // namespace holdfast::core
