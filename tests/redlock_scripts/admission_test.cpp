@@ -148,6 +148,16 @@ TEST_F(admission_scripts, seal_refuses_another_nonce_and_no_record) {
   EXPECT_EQ(n.field("epoch"), "1");
 }
 
+TEST_F(admission_scripts, write_and_seal_work_when_memory_is_out) {
+  n.write({});
+  n.command({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_EQ(n.write({.seen_nonce = "life-1", .seen_epoch = "1", .durable = "1"}), integer(1));
+  EXPECT_EQ(n.field("durable"), "1");
+  EXPECT_EQ(n.seal("2"), integer(0));
+  EXPECT_EQ(n.field("epoch"), "2");
+  EXPECT_EQ(n.command({"DBSIZE"}), integer(1));
+}
+
 TEST_F(admission_scripts, a_record_that_is_not_whole_is_no_record) {
   for (const char* name : {"nonce", "epoch", "floor", "max_ttl", "last_time"}) {
     n.command({"FLUSHALL"});

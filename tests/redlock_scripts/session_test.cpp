@@ -112,6 +112,14 @@ TEST_F(session_scripts, deny_works_where_the_node_waits_but_not_after_a_loss) {
   EXPECT_FALSE(exists("77"));
 }
 
+TEST_F(session_scripts, deny_works_when_memory_is_out) {
+  n.command({"CONFIG", "SET", "maxmemory", "1"});
+  EXPECT_EQ(n.deny("5e55"), array({integer(1), integer(10'000)}));
+  EXPECT_EQ(n.deny("77"), array({integer(2), integer(0)})) << "also where there is no record";
+  EXPECT_GT(n.left(redlock::session_key("77")), 60'000);
+  EXPECT_EQ(n.acquire("x", value(1)).error_word(), refusal::denied);
+}
+
 TEST_F(session_scripts, a_reason_with_line_ends_makes_one_error_of_one_line) {
   const std::vector<std::string> keys{std::string(redlock::node_key), redlock::session_key("5e55")};
   n.run(scripts::deny, keys, {"life-1", "a\r\nb", "c\r\n+OK"});

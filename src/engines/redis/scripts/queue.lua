@@ -108,8 +108,12 @@ end
 -- the session is denied.
 local function give(name, e)
   local field = field_of(e.request, name)
-  run('HSET', entries_key('held', e.id, e.inc), field, e.member)
-  run('HDEL', entries_key('waiting', e.id, e.inc), field)
+  local held, waiting = entries_key('held', e.id, e.inc), entries_key('waiting', e.id, e.inc)
+  -- Nothing is deleted by this, but then a server that is out of memory allows the rest: an entry
+  -- that is there and cannot be given would be in the way of all behind it.
+  run('HDEL', held, '')
+  run('HSET', held, field, e.member)
+  run('HDEL', waiting, field)
 end
 
 -- Whether an entry behind these holds the lock; the same as granted() of src/core/queue.hpp.

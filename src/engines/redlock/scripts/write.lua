@@ -20,6 +20,9 @@ return answer(function()
   if ARGV[4] == seen[1] and ARGV[5] == seen[2] then
     now = math.max(now, tonumber(seen[4]) or 0)
   end
+  -- Nothing is deleted by this, but then a node that is out of memory allows the HSET: it votes on
+  -- by what it has.
+  run('DEL', KEYS[1] .. ':none')
   run('HSET', KEYS[1], 'id', ARGV[3], 'nonce', ARGV[4], 'epoch', ARGV[5], 'run_id', ARGV[6],
       'floor', digits(floor), 'max_ttl', ARGV[8],
       'last_time', digits(now),
