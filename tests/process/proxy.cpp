@@ -43,6 +43,7 @@ bool send_all(int fd, const char* bytes, std::size_t size) {
 struct proxy::link {
   int client{-1};
   int server{-1};
+  bool lost{};
   std::deque<std::pair<clock::time_point, std::string>> replies{};
 
   link(int c, int s) : client(c), server(s) {}
@@ -141,9 +142,13 @@ bool proxy::pass(link& l) {
 void proxy::run() {
   while (!over_) {
     if (carries_.exchange(false)) carry_all();
+    if (loses_.exchange(false)) {
+      for (link& l : links_) l.lost = true;
+    }
     std::vector<pollfd> all{{listener_, POLLIN, 0}};
     bool waiting = false;
     for (const link& l : links_) {
+      if (l.lost) continue;
       if (!swallow_) {
         all.push_back({l.client, POLLIN, 0});
         all.push_back({l.server, POLLIN, 0});
@@ -153,7 +158,7 @@ void proxy::run() {
     ::poll(all.data(), all.size(), waiting ? 1 : 10);
     if (all[0].revents != 0) accept_one();
     if (!swallow_) {
-      links_.remove_if([this](link& l) { return !pass(l); });
+      links_.remove_if([this](link& l) { return !l.lost && !pass(l); });
     }
   }
   links_.clear();

@@ -29,6 +29,8 @@ class proxy {
   void delay(std::chrono::milliseconds d) { delay_ = d.count(); }
   /// Connections stay open and nothing passes.
   void swallow(bool on) { swallow_ = on; }
+  /// The same for the connections that there are, for ever: those that are made later are served.
+  void lose_all() { loses_ = true; }
   /// Connections that are made from now on end at another server.
   void lead_to(int server_port) { server_port_ = server_port; }
   /// So do those that there are, which stay open for their clients.
@@ -54,6 +56,7 @@ class proxy {
   std::atomic<std::int64_t> cut_{-1};
   std::atomic<std::int64_t> delay_{};
   std::atomic<bool> swallow_{};
+  std::atomic<bool> loses_{};
   std::atomic<std::uint64_t> passed_{};
   std::atomic<bool> carries_{};
   std::atomic<bool> over_{};

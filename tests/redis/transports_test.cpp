@@ -115,5 +115,20 @@ TEST_F(transports, a_certificate_of_the_client_that_is_renewed_while_a_lock_is_h
   EXPECT_TRUE(std::move(*held).release());
 }
 
+// By a firewall that forgets it, say.
+TEST_F(transports, a_connection_that_is_lost_without_a_word_while_a_lock_is_held) {
+  server s;
+  process::proxy way(s.port());
+  auto holder =
+      holdfast::open("redis://" + way.address() + "?assume_fresh=yes&ttl=7s&node_timeout=500ms");
+  ASSERT_TRUE(holder) << holder.error().message();
+  auto held = holder->try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  way.lose_all();
+  std::this_thread::sleep_for(9s);
+  EXPECT_TRUE(held->check()) << held->check().error().message();
+  EXPECT_TRUE(std::move(*held).release());
+}
+
 }  // namespace
 }  // namespace holdfast::redis_engine_tests

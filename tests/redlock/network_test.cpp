@@ -344,6 +344,38 @@ TEST(redlock_network, a_session_that_came_before_a_shorter_max_ttl_was_written_i
               testing::HasSubstr("1 session that came meanwhile has a ttl above 6s, up to 30s"));
 }
 
+/// Fault matrix: the connections to all nodes are lost without a word | others are made before a
+/// ttl of some seconds is over
+TEST(redlock_network, connections_that_are_lost_without_a_word_cost_no_lock) {
+  far_nodes far(3, {}, 60s);
+  session s = far.nodes.open("ttl=7s&node_timeout=300ms");
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  for (const auto& p : far.links) p->lose_all();
+  std::this_thread::sleep_for(9s);
+  EXPECT_TRUE(succeeded(l->check()));
+  EXPECT_TRUE(succeeded(std::move(*l).release()));
+}
+
+/// Fault matrix: all replies of a node come a second late | it keeps its connection
+TEST(redlock_network, a_node_that_is_only_slow_keeps_its_connection) {
+  far_nodes far(3, {}, 60s);
+  session s = far.nodes.open("ttl=5s&node_timeout=20ms");
+  const auto made = [&] {
+    const std::string stats = far.nodes[0].command({"INFO", "stats"}).text;
+    const auto at = stats.find("total_connections_received");
+    return stats.substr(at, stats.find('\r', at) - at);
+  };
+  const auto before = made();
+  far.links[0]->delay(1s);
+  for (int i = 0; i < 12; ++i) {
+    auto l = s.acquire(lock_name("a"), {.wait = 5s});
+    ASSERT_TRUE(l) << l.error().message();
+    std::this_thread::sleep_for(500ms);
+  }
+  EXPECT_EQ(made(), before);
+}
+
 /// Fault matrix: all nodes black-holed | the holder is told in time; acquires end within their
 /// bounds; all works again afterwards
 TEST(redlock_network, with_all_nodes_black_holed_everything_ends) {

@@ -8,6 +8,7 @@
 #include "io/redis_reload.hpp"
 #include "io/state_directory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <utility>
@@ -24,6 +25,9 @@ constexpr duration look_every = 5s;
 constexpr duration look_soon = 200ms;
 constexpr duration look_later = 1s;
 constexpr int writes_most = 8;
+/// After this long without any answer, behind the first that is late, the connection is made anew.
+constexpr duration silence_least = 1s;
+constexpr duration silence_most = 10s;
 /// How long who ends waits for the notes to be written, which the next program goes by.
 constexpr duration notes_limit = 2s;
 /// How long a wait is not told of while the notes are written, and how often that is looked at.
@@ -53,6 +57,8 @@ io::redis_options options_for(const settings& s) {
   o.address = s.node;
   o.login = s.login;
   o.tls = s.tls;
+  // A flow that is lost without a word must cost no lease, and each WAIT is answered in time.
+  o.silence_max = std::clamp<duration>(2 * s.node_timeout, silence_least, silence_most);
   o.reply_limits = reply_limits;
   return o;
 }

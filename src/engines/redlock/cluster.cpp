@@ -27,6 +27,12 @@ constexpr duration notes_limit = 2s;
 /// After the first deadline that passed: three node timeouts from the first unanswered command.
 constexpr int silent_timeouts = 2;
 
+/// After this long without any answer, behind the first that is late, a connection is made anew: a
+/// flow that is lost without a word on a majority must not cost leases of some seconds. A node that
+/// is only slow keeps its connection: one that is not asked costs nobody anything.
+constexpr duration silence_least = 2s;
+constexpr duration silence_most = 10s;
+
 std::vector<std::string> texts_of(const std::vector<io::node_address>& nodes) {
   std::vector<std::string> texts;
   for (const auto& n : nodes) texts.push_back(n.text());
@@ -145,6 +151,8 @@ void cluster::start() {
       options.address = settings_.nodes[i];
       options.login = settings_.login;
       options.tls = settings_.tls;
+      const duration timeout = settings_.timeout_for(settings_.max_ttl);
+      options.silence_max = std::clamp<duration>(2 * timeout, silence_least, silence_most);
       members_[i]->connection = io::redis_connection::start(loop_, options, members_[i]->watcher);
     }
     made->open();
