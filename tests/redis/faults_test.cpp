@@ -165,6 +165,26 @@ TEST_F(hanging, adds_one_request_to_a_wait_and_a_stop_behind_a_holder) {
   }
 }
 
+// Only a few are asked at once while none is answered.
+TEST_F(hanging, adds_one_request_to_the_waits_of_many) {
+  auto s = join();
+  ASSERT_TRUE(s.try_acquire(lock_name("warm")));
+  server_.stop();
+  std::vector<std::jthread> all;
+  for (int i = 0; i < 64; ++i) {
+    all.emplace_back([&s, i] {
+      const auto began = clock::now();
+      const auto got = s.acquire(lock_name("a" + std::to_string(i)), {.wait = 1s});
+      EXPECT_LT(clock::now() - began, 1s + one_request);
+      EXPECT_TRUE(got.error() == errc::unavailable || got.error() == errc::outcome_unknown)
+          << got.error().message();
+    });
+  }
+  all.clear();
+  server_.resume();
+  EXPECT_TRUE(process::eventually([&] { return s.try_acquire(lock_name("a1")).has_value(); }));
+}
+
 /// A server whose wall clock can be stepped.
 class clock_steps : public contested {
  protected:

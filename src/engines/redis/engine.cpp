@@ -53,7 +53,12 @@ void redis_engine::ask(master::maker make, bool may_write, Read read, core::on<R
 template <class Read>
 void redis_engine::ask_who_is_ahead(master::maker make, Read read,
                                     core::on<core::queue_view> done) {
-  window_->enter([this, make = std::move(make), read = std::move(read), done = std::move(done)] {
+  auto give_up = [m = master_, done] {
+    core::queue_view none;
+    static_cast<core::reply&>(none) = m->not_asked();
+    done(std::move(none));
+  };
+  auto ask_it = [this, make = std::move(make), read = std::move(read), done = std::move(done)] {
     ask<core::queue_view>(make, writes, read, [w = window_, done](core::queue_view v) {
       if (v.what == status::unavailable) {
         w->refused();
@@ -64,7 +69,8 @@ void redis_engine::ask_who_is_ahead(master::maker make, Read read,
       }
       done(std::move(v));
     });
-  });
+  };
+  window_->enter({.ask = std::move(ask_it), .give_up = std::move(give_up)});
 }
 
 void redis_engine::open(const core::open_request& r, core::on<core::open_reply> done) {

@@ -71,6 +71,12 @@ core::reply master::no_answer(const io::redis_answer& a) const {
   return {sent ? status::unknown : status::unavailable, a.why->message()};
 }
 
+core::reply master::not_asked() const {
+  return {status::unavailable,
+          "redis node " + settings_.node.text() +
+              ": what was sent before this had no answer, so this was not sent"};
+}
+
 void master::run(maker make, bool writes, on_answer then) {
   const auto j = std::make_shared<job>();
   j->make = std::move(make);

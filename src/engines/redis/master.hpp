@@ -58,6 +58,9 @@ class master final : public std::enable_shared_from_this<master> {
   /// Removes what ended sessions left behind, a hundred entries at a time.
   void sweep();
 
+  /// What is said of a command that was not sent, because others had no answer.
+  core::reply not_asked() const;
+
   void saw_token(std::uint64_t t) noexcept;
   const settings& set() const noexcept { return settings_; }
   const std::string& client() const noexcept { return client_; }

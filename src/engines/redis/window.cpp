@@ -22,7 +22,7 @@ void window::enter(question q) {
     if (!waiting_.empty() || under_way_ >= room_) return waiting_.push_back(std::move(q));
     ++under_way_;
   }
-  q();
+  q.ask();
 }
 
 void window::answered(std::size_t listed) {
@@ -39,13 +39,15 @@ void window::answered(std::size_t listed) {
 }
 
 void window::unanswered() {
+  std::deque<question> all;
   {
     const std::lock_guard hold(mutex_);
     HOLDFAST_ASSERT(under_way_ > 0);
     room_ = room_at_first;
     --under_way_;
+    all.swap(waiting_);
   }
-  let_in(room_at_first);
+  for (const auto& q : all) q.give_up();
 }
 
 void window::refused() {
@@ -68,7 +70,7 @@ void window::let_in(std::size_t room) {
       ++under_way_;
     }
   }
-  for (const auto& q : next) q();
+  for (const auto& q : next) q.ask();
 }
 
 void window::flush() {
@@ -78,7 +80,7 @@ void window::flush() {
     all.swap(waiting_);
     under_way_ += all.size();
   }
-  for (const auto& q : all) q();
+  for (const auto& q : all) q.ask();
 }
 
 }  // namespace holdfast::engines::redis

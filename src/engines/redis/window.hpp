@@ -16,13 +16,18 @@ namespace holdfast::engines::redis {
 /// Thread safety: every function, from any thread.
 class window {
  public:
-  using question = std::function<void()>;
+  /// One of both is called, once.
+  struct question {
+    std::function<void()> ask;
+    std::function<void()> give_up;  ///< It was not asked, for others were not answered.
+  };
 
   /// Asks it on this thread, or later, on the thread of an answer.
   void enter(question q);
   /// One was answered, and listed so many.
   void answered(std::size_t listed);
-  /// One had no answer in time: few again.
+  /// One had no answer in time: few again, and those that wait are given up. Each would wait for
+  /// all before it to have no answer either.
   void unanswered();
   /// One could not be asked. Nor can those that wait, so all of them are told.
   void refused();

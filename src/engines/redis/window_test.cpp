@@ -10,8 +10,11 @@ namespace {
 struct asked {
   window w;
   std::size_t count{};
+  std::size_t given_up{};
   void enter(std::size_t n) {
-    for (std::size_t i = 0; i < n; ++i) w.enter([this] { ++count; });
+    for (std::size_t i = 0; i < n; ++i) {
+      w.enter({.ask = [this] { ++count; }, .give_up = [this] { ++given_up; }});
+    }
   }
 };
 
@@ -35,13 +38,28 @@ TEST(window, lets_fewer_in_while_answers_are_long) {
   EXPECT_GE(a.count - 200, 1U) << "one can always be asked";
 }
 
-TEST(window, lets_few_in_after_one_that_was_not_answered) {
+TEST(window, gives_up_those_that_wait_when_one_was_not_answered_and_begins_anew) {
   asked a;
   a.enter(1'000);
   for (int i = 0; i < 200; ++i) a.w.answered(0);
   const auto under_way = a.count - 200;
-  for (std::size_t i = 0; i < under_way; ++i) a.w.unanswered();
-  EXPECT_EQ(a.count - 200 - under_way, 8U);
+  EXPECT_EQ(a.given_up, 0U);
+  a.w.unanswered();
+  EXPECT_EQ(a.given_up, 1'000 - a.count);
+  for (std::size_t i = 1; i < under_way; ++i) a.w.unanswered();
+  EXPECT_EQ(a.count, 200 + under_way) << "none of them is asked";
+  a.enter(1'000);
+  EXPECT_EQ(a.count, 208 + under_way);
+}
+
+TEST(window, lets_nobody_in_beside_those_that_are_not_answered_yet) {
+  asked a;
+  a.enter(8);
+  a.w.unanswered();
+  a.enter(5);
+  EXPECT_EQ(a.count, 9U);
+  a.w.unanswered();
+  EXPECT_EQ(a.given_up, 4U);
 }
 
 TEST(window, asks_all_when_one_cannot_be_asked_and_begins_anew) {
@@ -67,13 +85,15 @@ TEST(window, a_refusal_that_comes_while_it_is_asked_nests_no_deeper) {
   std::size_t deepest = 0;
   std::size_t count = 0;
   for (int i = 0; i < 10'000; ++i) {
-    w.enter([&] {
-      ++count;
-      if (count <= 8) return;
-      deepest = std::max(deepest, ++depth);
-      w.refused();
-      --depth;
-    });
+    w.enter({.ask =
+                 [&] {
+                   ++count;
+                   if (count <= 8) return;
+                   deepest = std::max(deepest, ++depth);
+                   w.refused();
+                   --depth;
+                 },
+             .give_up = [] {}});
   }
   w.refused();
   EXPECT_EQ(count, 10'000U);
