@@ -1,6 +1,8 @@
 #include "tests/zookeeper/engine_fixture.hpp"
 
 #include <atomic>
+#include <stop_token>
+#include <thread>
 
 /// What things cost on one server, and what they leave behind.
 
@@ -71,6 +73,74 @@ TEST_F(zookeeper_engine, a_release_wakes_one_of_many_waiters) {
   EXPECT_EQ(told, 1U);
   EXPECT_EQ(c.flights(), before + 2) << "the release, and one confirm";
   watches.clear();
+}
+
+// Of many sessions one always beats between two looks at them.
+TEST_F(zookeeper_engine, a_list_does_not_wait_for_heartbeats_to_cease) {
+  const auto shared = url("node_timeout=500ms");
+  client c(shared);
+  std::vector<member> all;
+  for (int i = 0; i < 100; ++i) all.push_back(c.eventually_join());
+  client other(shared);
+  std::vector<std::jthread> beating;
+  for (int i = 0; i < 4; ++i) {
+    beating.emplace_back([&](const std::stop_token& stop) {
+      for (std::size_t k = 0; !stop.stop_requested(); ++k) {
+        const auto& m = all[k % all.size()];
+        other.ask().beat({m.id(), m.inc(), k});
+      }
+    });
+  }
+  for (int i = 0; i < 5; ++i) {
+    const auto listed = c.ask().list();
+    ASSERT_EQ(listed.what, status::ok) << listed.text;
+    EXPECT_EQ(listed.sessions.size(), all.size());
+  }
+}
+
+TEST_F(zookeeper_engine, a_list_is_of_one_moment_among_heartbeats) {
+  const auto shared = url();
+  client c(shared);
+  client other(shared + "0ms");
+  auto mover = c.join();
+  auto beating = other.join();
+  // One of two names is always held: first the new one is taken, then the old one left.
+  auto held = mover.enqueue("left");
+  std::jthread moves([&](const std::stop_token& stop) {
+    for (std::size_t at = 0; !stop.stop_requested(); at = 1 - at) {
+      const std::string names[2] = {"left", "right"};
+      const auto next = mover.enqueue(names[1 - at]);
+      mover.leave(names[at], held.mine);
+      held = next;
+    }
+  });
+  std::jthread beats([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) beating.beat();
+  });
+  std::uint64_t beat = 0;
+  for (int i = 0; i < 100; ++i) {
+    const auto all = c.ask().list();
+    ASSERT_EQ(all.what, status::ok) << all.text;
+    EXPECT_GE(all.locks.size(), 1U);
+    ASSERT_EQ(all.sessions.size(), 2U);
+    const auto& seen = all.sessions[all.sessions[0].id == beating.id() ? 0 : 1];
+    EXPECT_GE(seen.at.beat, beat);
+    beat = seen.at.beat;
+  }
+  EXPECT_GT(beat, 0U);
+}
+
+// By this a list notices it, which leaves out how a record's data has changed.
+TEST_F(zookeeper_engine, a_denial_changes_what_is_below_the_record) {
+  client c(url());
+  auto m = c.join();
+  const auto stat = [&] {
+    return c.fly({engines::zookeeper::get(c.servers->where().session(m.id()))}).replies.at(0).stat;
+  };
+  ASSERT_EQ(m.beat().what, status::ok);
+  EXPECT_LT(stat().children_changed, stat().modified);
+  ASSERT_EQ(c.ask().deny({m.id(), "somebody", "a test"}).what, status::ok);
+  EXPECT_EQ(stat().children_changed, stat().modified);
 }
 
 TEST_F(zookeeper_engine, two_clients_of_one_store_see_each_other) {

@@ -1,5 +1,6 @@
 #include "engines/zookeeper/listing.hpp"
 
+#include "core/fnv1a.hpp"
 #include "engines/zookeeper/codec.hpp"
 
 #include <algorithm>
@@ -65,7 +66,7 @@ void listing::took(const landing& l) {
 
 void listing::again() {
   if (clock::now() < limit_) return read();
-  refuse(status::unavailable, "the store changes faster than it can be read; ask for one name");
+  refuse(status::unavailable, "the store changes faster than it can be read; try again");
 }
 
 bool listing::is_one_moment(const landing& l) const {
@@ -73,17 +74,22 @@ bool listing::is_one_moment(const landing& l) const {
   std::int64_t first = 0;
   std::int64_t second = 0;
   for (std::size_t i = 0; i < count; ++i) {
-    // Of nodes with children only these count: their data tells nothing.
-    const bool has_data = i >= first_session && i < first_session + 2 * sessions_.size();
-    const auto change = [has_data](const zoo_reply& r) {
-      if (!r.ok()) return std::int64_t{0};
-      return has_data ? r.stat.modified : std::max(r.stat.created, r.stat.children_changed);
-    };
     if (l.replies[1 + i].code != l.replies[1 + count + i].code) return false;
-    first = std::max(first, change(l.replies[1 + i]));
-    second = std::max(second, change(l.replies[1 + count + i]));
+    first = std::max(first, change_of(i, l.replies[1 + i]));
+    second = std::max(second, change_of(i, l.replies[1 + count + i]));
   }
   return second <= first;
+}
+
+/// The transaction of the last change of the picture that a reply of one reading tells. Of a
+/// session's record no heartbeat counts: among many sessions there always is one between two
+/// readings. A denial does, for `allowed` goes with it.
+std::int64_t listing::change_of(std::size_t at, const zoo_reply& r) const {
+  if (!r.ok()) return 0;
+  const bool is_gate = at >= first_session && at < first_session + 2 * sessions_.size() &&
+                       (at - first_session) % 2 != 0;
+  // Of nodes with children only these count: their data tells nothing.
+  return is_gate ? r.stat.modified : std::max(r.stat.created, r.stat.children_changed);
 }
 
 void listing::learn(const landing& l) {
@@ -102,10 +108,11 @@ void listing::read_entries(const landing& l) {
   all_.what = status::ok;
   entries_.clear();
   incs_.clear();
-  for (const auto& r : l.replies) {
-    const auto change = std::max({r.stat.created, r.stat.modified, r.stat.children_changed});
-    if (r.ok()) all_.revision = std::max(all_.revision, static_cast<std::uint64_t>(change));
+  std::int64_t change = 0;
+  for (std::size_t i = 0; i < l.replies.size(); ++i) {
+    change = std::max(change, change_of(i, l.replies[i]));
   }
+  std::uint64_t beats = 0;
   for (std::size_t i = 0; i < sessions_.size(); ++i) {
     const auto& gate = l.replies[first_session + 2 * i + 1];
     auto record = record_in(sessions_[i], l.replies[first_session + 2 * i]);
@@ -115,8 +122,12 @@ void listing::read_entries(const landing& l) {
     }
     record->gate = gate_in(gate);
     incs_.emplace(record->id, record->at.inc);
+    beats += record->at.beat;
     all_.sessions.push_back(std::move(*record));
   }
+  // A beat may be newer than the moment, and than a change that is not in the picture: the newest
+  // transaction of all of it would not differ from that of the picture with the change.
+  all_.revision = core::fnv1a(std::to_string(change) + " " + std::to_string(beats));
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     if (take_queue(queues_[i], l.replies[first_session + 2 * sessions_.size() + i].names)) continue;
     auto r = damaged("q/" + queues_[i]);

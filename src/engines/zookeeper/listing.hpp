@@ -15,7 +15,8 @@ namespace holdfast::engines::zookeeper {
 /// One picture of the whole store. ZooKeeper reads one node at a time; a server's state only moves
 /// on, and every answer tells the transaction of the node's last change. So everything is read
 /// twice in one flight, and when nothing in the second reading is newer than the newest of the
-/// first one, nothing has changed from the end of the first reading to the end of the second.
+/// first one, all of it is as it was between the two. But for heartbeats, which never end where
+/// there are many sessions: of each session its last one is told.
 ///
 /// Thread safety: the loop's thread only. It keeps itself alive until it has answered.
 class listing : public std::enable_shared_from_this<listing> {
@@ -27,6 +28,7 @@ class listing : public std::enable_shared_from_this<listing> {
   void read();
   void took(const landing& l);
   bool is_one_moment(const landing& l) const;
+  std::int64_t change_of(std::size_t at, const zoo_reply& r) const;
   void learn(const landing& l);
   void read_entries(const landing& l);
   bool take_queue(const std::string& node, const std::vector<std::string>& entries);
