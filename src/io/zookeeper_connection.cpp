@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -28,6 +29,9 @@ using namespace std::chrono_literals;
 constexpr duration pause_after_failure = 20ms;
 // As many replies are taken before others on the loop have their turn.
 constexpr int replies_at_once = 512;
+
+// Of the process, and so on one loop.
+std::atomic<std::size_t> drivers{0};
 
 // What the library says while one of its functions runs on this thread; see take_log().
 thread_local std::string* heard = nullptr;
@@ -107,7 +111,9 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
       : loop_(std::move(l)),
         options_(std::move(o)),
         servers_(1 + static_cast<std::size_t>(std::ranges::count(options_.servers, ','))),
-        told_(std::move(told)) {}
+        told_(std::move(told)) {
+    ++drivers;
+  }
   ~driver();
 
   /// Runs it soon, unless this is gone by then.
@@ -172,6 +178,7 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
 };
 
 zookeeper_connection::driver::~driver() {
+  --drivers;
   if (process_generation() != generation_) {
     // In a forked child the session, and what the loop waits for, are the parent's.
     static_cast<void>(watched_.release());
@@ -413,7 +420,6 @@ void zookeeper_connection::driver::close() {
 void zookeeper_connection::driver::finish() {
   loop_->cancel(std::exchange(timer_, 0));
   if (handle_ == nullptr) return;
-  if (outstanding_ > 0) hang_up();
   inside_ = true;
   free_handle();
   inside_ = false;
@@ -424,8 +430,11 @@ void zookeeper_connection::driver::free_handle() {
   const hearing here(line_);
   auto* const h = std::exchange(handle_, nullptr);
   connected_ = false;
-  // Without this it would try to tell the server, and wait for it.
-  if (inode_ == 0 || silent_) {
+  // Where the library takes itself for connected it tells the server, and waits up to 1.5 s for the
+  // answer. Nothing hangs on that, so that nobody else on the loop is kept waiting for it; but a
+  // server that is not told logs a warning, and keeps its session until that times out.
+  const bool tells = inode_ != 0 && !silent_ && outstanding_ == 0 && drivers == 1;
+  if (!tells) {
     const auto dead = ended_socket();
     if (dead && inode_ != 0 && inode_of(fd_) == inode_) ::dup3(dead.get(), fd_, O_CLOEXEC);
     zookeeper_process(h, ZOOKEEPER_READ);

@@ -133,8 +133,9 @@ class zookeeper_connection : public std::enable_shared_from_this<zookeeper_conne
   void let_go();
   /// Gives this server up: what is under way is answered `connection_lost`.
   void hang_up();
-  /// Ends the session; nothing is told from here on but the answers of what is under way. Where
-  /// the server has answered everything, it is told of the end, which may take it 1.5 s.
+  /// Ends the connection; nothing is told from here on but the answers of what is under way. The
+  /// server is told of the end, which may take 1.5 s, where all is answered and there is no other
+  /// connection that would have to wait; else it keeps its session until that times out.
   void close();
   /// Why it is not connected, for people; empty while the first server has said nothing.
   const std::string& trouble() const noexcept;

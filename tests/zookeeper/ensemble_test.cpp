@@ -169,6 +169,37 @@ TEST(zookeeper_ensemble, without_a_quorum_everything_is_refused_in_time) {
   EXPECT_NE(c.open().what, status::ok);
 }
 
+// One loop is driven for all of them.
+TEST(zookeeper_ensemble, who_closes_at_a_server_that_hangs_keeps_no_other_store_waiting) {
+  servers hanging;
+  servers healthy;
+  client other(healthy.url() + "?node_timeout=20s");
+  ASSERT_TRUE(eventually([&] { return other.open().what == status::ok; }));
+  std::vector<std::unique_ptr<client>> idle;
+  for (int i = 0; i < 4; ++i) {
+    idle.push_back(std::make_unique<client>(hanging.url() + "?node_timeout=20s"));
+    ASSERT_TRUE(eventually([&] { return idle.back()->ask().list().what == status::ok; }));
+  }
+  hanging.at(0).stop();
+  const auto begun = clock::now();
+  for (const auto& c : idle) c->servers->close();
+  other.on_loop([] { return true; });
+  // Telling the server took 1.5 s for each of them.
+  EXPECT_LT(clock::now() - begun, 3s);
+  hanging.at(0).resume();
+}
+
+// Else each short run of the program would leave it a session, and a warning in its log.
+TEST(zookeeper_ensemble, who_closes_the_only_store_tells_the_server) {
+  servers s;
+  client c(s.url() + "?node_timeout=20s");
+  ASSERT_TRUE(eventually([&] { return c.ask().list().what == status::ok; }));
+  EXPECT_NE(s.at(0).ask("mntr").find("zk_global_sessions\t1\n"), std::string::npos);
+  c.servers->close();
+  c.on_loop([] { return true; });
+  EXPECT_NE(s.at(0).ask("mntr").find("zk_global_sessions\t0\n"), std::string::npos);
+}
+
 TEST(zookeeper_ensemble, a_server_that_serves_reads_only_is_no_good_one) {
   servers s(3, {.properties = {"-Dreadonlymode.enabled=true"}});
   client c(s.url() + "?node_timeout=1s");

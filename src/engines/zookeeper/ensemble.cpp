@@ -206,6 +206,8 @@ void ensemble::connect(const std::string& servers) {
 // Else what is under way on it would never be answered, and its watches would count as set.
 void ensemble::give_connection_up() {
   if (!std::exchange(live_, false)) return;
+  // The server is not told, for who has a session would wait for that.
+  connection_->hang_up();
   connection_->close();
   if (const auto l = listener_.lock()) l->watches_lost();
 }
