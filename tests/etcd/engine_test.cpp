@@ -125,6 +125,43 @@ TEST(etcd_engine, a_release_wakes_one_of_many_waiters) {
   watches.clear();
 }
 
+// A record that nobody can read is in the way of who reads it, and of nobody else.
+TEST(etcd_engine, of_a_long_queue_only_the_sessions_of_those_ahead_are_read) {
+  servers s;
+  client c(s.url());
+  auto holder = c.join();
+  const auto held = holder.enqueue("a");
+  s.control({"put", "t/s/" + conformance::fresh_id().str(), "by hand"});
+  constexpr std::size_t count = 150;
+  std::vector<member> waiters;
+  core::queue_view last;
+  for (std::size_t i = 0; i < count; ++i) {
+    last = waiters.emplace_back(c.ask()).enqueue("a");
+    ASSERT_EQ(last.what, status::queued) << last.text;
+    ASSERT_EQ(last.ahead.size(), i + 1);
+  }
+  auto before = settled(c);
+  const auto seen = waiters.back().confirm("a", last.mine);
+  ASSERT_EQ(seen.what, status::queued) << seen.text;
+  EXPECT_EQ(conformance::orders_of(seen.ahead), conformance::orders_of(last.ahead));
+  EXPECT_EQ(seen.ahead.front().order, held.mine);
+  EXPECT_EQ(c.calls(), before + 4) << "the queue, and the sessions in three parts";
+
+  auto late = c.join();
+  before = settled(c);
+  EXPECT_EQ(late.attempt("a").what, status::busy);
+  EXPECT_EQ(c.calls(), before + 4);
+  ASSERT_EQ(late.enqueue("a").what, status::queued);
+  EXPECT_EQ(c.calls(), before + 8) << "a part goes with the entry";
+
+  // Who looks for entries of the dead meets all of these.
+  auto dying = c.join();
+  ASSERT_EQ(dying.enqueue("b").what, status::ok);
+  client other(s.url());
+  ASSERT_EQ(other.ask().take({dying.id(), dying.opened_at()}).what, status::ok);
+  EXPECT_TRUE(process::eventually([&] { return s.count("t/q/b/") == 0; }));
+}
+
 TEST(etcd_engine, waiters_look_again_when_history_was_compacted_meanwhile) {
   servers s;
   client c(s.url());

@@ -4,6 +4,7 @@
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace holdfast::engines::etcd {
@@ -110,6 +111,8 @@ void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
   gate_ = self.find(request_.id)->gate;
   entries_ = entry_table(store_->keys(), servers.epoch().value.number, reply.ops[2].range);
   revision_ = reply.head.revision;
+  asked_.clear();
+  sessions_ = {};
   may_wait() ? enter() : look_at_sessions();
 }
 
@@ -125,6 +128,7 @@ void enqueuing::enter() {
   asked_ = entries_.owners();
   const auto own = std::ranges::lower_bound(asked_, request_.id);
   if (own == asked_.end() || *own != request_.id) asked_.insert(own, request_.id);
+  if (asked_.size() > requests::sessions_max) asked_.resize(requests::sessions_max);
   auto& servers = store_->servers();
   servers.txn(requests::enter(store_->keys(), servers.epoch().mod, request_, asked_), repeat::never,
               [self = shared_from_this()](const txn_result& r) { self->took_place(r); });
@@ -143,10 +147,8 @@ void enqueuing::took_place(const txn_result& r) {
   if (entered_) mine_ = order_in(revision_);
   const auto epoch = store_->servers().epoch().value.number;
   entries_ = entry_table(store_->keys(), epoch, inner.ops.back().range);
-  if (!std::ranges::includes(asked_, entries_.owners())) return look_at_sessions();
-  session_table sessions;
-  for (std::size_t i = 1; i < ops.size(); ++i) sessions.add(store_->keys(), ops[i].range);
-  decide(sessions);
+  for (std::size_t i = 1; i < ops.size(); ++i) sessions_.add(store_->keys(), ops[i].range);
+  look_at_sessions();
 }
 
 void enqueuing::look_again() {
@@ -164,17 +166,16 @@ void enqueuing::look_again() {
 }
 
 void enqueuing::look_at_sessions() {
-  const auto owners = entries_.owners();
-  if (owners.empty()) return decide({});
-  store_->servers().txn(requests::sessions(store_->keys(), owners, revision_), repeat::always,
-                        [self = shared_from_this()](const txn_result& r) {
+  std::vector<session_id> missing;
+  std::ranges::set_difference(entries_.owners(), asked_, std::back_inserter(missing));
+  store_->read_sessions(std::move(missing), revision_,
+                        [self = shared_from_this()](core::reply r, const session_table& read) {
                           const auto otherwise =
                               self->entered_ ? status::unknown : status::unavailable;
-                          if (r.what != status::ok) return self->refuse(otherwise, r.text);
-                          session_table sessions;
-                          for (const auto& o : r.reply->ops)
-                            sessions.add(self->store_->keys(), o.range);
-                          self->decide(sessions);
+                          if (r.what != status::ok)
+                            return self->refuse(otherwise, std::move(r.text));
+                          self->sessions_.add(read);
+                          self->decide(self->sessions_);
                         });
 }
 

@@ -13,7 +13,7 @@ namespace holdfast::engines::etcd {
 
 /// One enqueue. A name that nobody is in the way of is granted in one round trip, which else tells
 /// who is. The second one makes the entry behind them, whoever has come meanwhile, and reads their
-/// sessions as they are in the same revision; a third one those of newcomers.
+/// sessions as they are in the same revision; more of them those of newcomers and of a long queue.
 ///
 /// Where entries are in the way that may be dead (of a mode that does not agree, or of a try), it
 /// looks first, and makes the entry on condition that nobody has come since: who is dead stays so.
@@ -55,6 +55,7 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
   entry_table entries_;   ///< Of the queue, as they were in `revision_`.
   std::int64_t revision_{};
   std::vector<session_id> asked_;  ///< Whose sessions enter() reads; sorted.
+  session_table sessions_;         ///< They, as they were in `revision_`.
 };
 
 }  // namespace holdfast::engines::etcd

@@ -163,13 +163,11 @@ void confirming::took(const txn_result& r) {
 }
 
 void confirming::look_at_sessions() {
-  store_->servers().txn(
-      requests::sessions(store_->keys(), entries_.owners(), revision_), repeat::always,
-      [self = shared_from_this()](const txn_result& r) {
-        if (r.what != status::ok) return self->refuse(r.what, r.text);
+  store_->read_sessions(
+      entries_.owners(), revision_,
+      [self = shared_from_this()](core::reply r, const session_table& sessions) {
+        if (r.what != status::ok) return self->refuse(r.what, std::move(r.text));
         auto& s = *self->store_;
-        session_table sessions;
-        for (const auto& o : r.reply->ops) sessions.add(s.keys(), o.range);
         if (!sessions.damage().empty()) {
           return self->refuse(status::damaged, "the key " + sessions.damage() +
                                                    " is not a session record of holdfast");

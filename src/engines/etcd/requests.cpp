@@ -178,14 +178,10 @@ txn queue(const key_space& k, const lock_name& name, std::int64_t revision) {
 }
 
 txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t revision) {
-  // Beyond this many, one sweep over all sessions is less work.
-  constexpr std::size_t single_max = 60;
   txn t;
-  if (ids.size() > single_max) {
-    t.then.push_back(read(k.sessions(), revision));
-    return t;
+  for (const auto& id : ids.first(std::min(ids.size(), sessions_max))) {
+    t.then.push_back(read(k.all_of(id), revision));
   }
-  for (const auto& id : ids) t.then.push_back(read(k.all_of(id), revision));
   return t;
 }
 

@@ -44,8 +44,8 @@ bool counted(const core::enqueue_request& r) noexcept;
 
 /// The entry behind those who are there, if their modes agree; for other modes than permits.
 ///
-/// then: [a transaction: then: [put, the queue], and it is made; otherwise: [the queue]], and one
-/// or several ranges that hold these sessions, and perhaps more. otherwise: as enqueue().
+/// then: [a transaction: then: [put, the queue], and it is made; otherwise: [the queue]], and all
+/// of each of these sessions, sessions_max at most. otherwise: as enqueue().
 txn enter(const key_space& k, std::int64_t epoch_mod, const core::enqueue_request& r,
           std::span<const session_id> ids);
 
@@ -58,7 +58,7 @@ txn append(const key_space& k, std::int64_t epoch_mod, const core::enqueue_reque
 txn confirm(const key_space& k, const session_id& id, const lock_name& name, std::int64_t created);
 /// then: [the queue].
 txn queue(const key_space& k, const lock_name& name, std::int64_t revision);
-/// then: one or several ranges that hold all of these sessions, and perhaps more.
+/// then: all of each of these sessions, sessions_max at most.
 txn sessions(const key_space& k, std::span<const session_id> ids, std::int64_t revision);
 /// then: [keys of entries from `from` on, page_max at most]; `from` empty: from the first one.
 txn page(const key_space& k, const std::string& from);
@@ -80,6 +80,9 @@ txn leave_by_request(const key_space& k, const core::leave_request& r);
 /// Of entries that are dead for certain, or our own.
 txn erase(std::span<const std::string> keys);
 
+/// At most so many sessions are read in one transaction: a server takes 128 operations, and what it
+/// answers has to be short.
+inline constexpr std::size_t sessions_max = 60;
 /// At most so many dead entries are deleted in one transaction.
 inline constexpr std::size_t sweep_max = 100;
 inline constexpr std::int64_t page_max = 2000;

@@ -4,6 +4,7 @@
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace holdfast::engines::etcd {
@@ -88,6 +89,34 @@ void store::take_back(const std::string& key, const txn_result& refusal,
       });
 }
 
+struct store::session_look {
+  std::vector<session_id> left{};
+  std::int64_t revision{};
+  on_sessions then{};
+  session_table read{};
+};
+
+void store::read_sessions(std::vector<session_id> ids, std::int64_t revision, on_sessions then) {
+  auto look = std::make_shared<session_look>();
+  look->left = std::move(ids);
+  look->revision = revision;
+  look->then = std::move(then);
+  go_on(look);
+}
+
+void store::go_on(const std::shared_ptr<session_look>& look) {
+  auto& left = look->left;
+  if (left.empty()) return look->then({core::status::ok, {}}, look->read);
+  const auto count = std::min(left.size(), requests::sessions_max);
+  const auto t = requests::sessions(keys(), std::span(left).last(count), look->revision);
+  left.resize(left.size() - count);
+  cluster_->txn(t, repeat::always, [self = shared_from_this(), look](const txn_result& r) {
+    if (r.what != core::status::ok) return look->then({r.what, r.text}, look->read);
+    for (const auto& o : r.reply->ops) look->read.add(self->keys(), o.range);
+    self->go_on(look);
+  });
+}
+
 void store::sweep(std::vector<std::string> keys) {
   if (keys.empty()) return;
   if (keys.size() > requests::sweep_max) keys.resize(requests::sweep_max);
@@ -124,13 +153,10 @@ void store::took_page(const wire::etcd::txn_reply& reply) {
   // The first key behind the last one.
   sweep_from_ = page.more && !page.all.empty() ? std::string(page.all.back().key) + '\0' : "";
   if (owners.empty()) return;
-  const std::vector<session_id> ids(owners.begin(), owners.end());
-  cluster_->txn(requests::sessions(keys(), ids, reply.head.revision), repeat::always,
-                [self = shared_from_this(), entries = std::move(entries)](const txn_result& r) {
-                  if (r.what != core::status::ok) return;
-                  session_table sessions;
-                  for (const auto& o : r.reply->ops) sessions.add(self->keys(), o.range);
-                  if (!sessions.damage().empty()) return;
+  read_sessions({owners.begin(), owners.end()}, reply.head.revision,
+                [self = shared_from_this(), entries = std::move(entries)](
+                    const core::reply& r, const session_table& sessions) {
+                  if (r.what != core::status::ok || !sessions.damage().empty()) return;
                   std::vector<std::string> dead;
                   for (const auto& [key, e] : entries) {
                     if (sessions.find(e.owner, e.inc) == nullptr) dead.push_back(key);

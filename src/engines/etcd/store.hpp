@@ -5,6 +5,7 @@
 #include "engines/etcd/watches.hpp"
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -54,6 +55,12 @@ class store : public std::enable_shared_from_this<store> {
   /// have put it all the same. Deleting needs none.
   void take_back(const std::string& key, const txn_result& refusal, core::on<core::reply> then);
 
+  /// These sessions as they were in this revision, in as many transactions as it takes: one that
+  /// read all of the store would grow with those whom nobody asks for. Unless the reply is ok not
+  /// all of them are there.
+  using on_sessions = std::function<void(core::reply, const session_table&)>;
+  void read_sessions(std::vector<session_id> ids, std::int64_t revision, on_sessions then);
+
   /// Deletes entries that are dead for good, without waiting for it.
   void sweep(std::vector<std::string> keys);
   /// Looks for dead entries of names that nobody asks for, a page at a time, and deletes at most
@@ -64,6 +71,8 @@ class store : public std::enable_shared_from_this<store> {
 
  private:
   void took_page(const wire::etcd::txn_reply& reply);
+  struct session_look;
+  void go_on(const std::shared_ptr<session_look>& look);
 
   struct own_entry {
     session_id owner{};

@@ -50,6 +50,11 @@ void session_table::add(const key_space& k, const wire::etcd::range_reply& keys)
   }
 }
 
+void session_table::add(const session_table& others) {
+  records_.insert(others.records_.begin(), others.records_.end());
+  if (damage_.empty()) damage_ = others.damage_;
+}
+
 const core::session_record* session_table::find(const session_id& id) const {
   const auto at = records_.find(id);
   return at == records_.end() ? nullptr : &at->second;

@@ -18,6 +18,8 @@ class session_table {
  public:
   /// What cannot be read is remembered in damage().
   void add(const key_space& k, const wire::etcd::range_reply& keys);
+  /// Others of the same revision.
+  void add(const session_table& others);
 
   const core::session_record* find(const session_id& id) const;
   /// The same, if its incarnation is this one.
