@@ -5,9 +5,13 @@
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
+#include <holdfast/observer.hpp>
+
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -193,6 +197,32 @@ TEST_F(redlock_silence, who_waits_is_told_that_no_node_answered_any_more) {
     for (std::size_t i = 0; i < 5; ++i) die ? nodes.kill(i) : nodes.stop(i);
     all.clear();
     for (std::size_t i = 0; i < 5 && !die; ++i) nodes.resume(i);
+  }
+}
+
+/// Fault matrix: all nodes are slower than the node timeout for a moment, and a wait ends then | it
+/// ends with `timed_out`: the lock was seen as held just before
+TEST_F(redlock_silence, who_waits_on_nodes_that_pause_is_told_that_the_lock_is_held) {
+  struct sees : observer {
+    void on(const event::waiting&) noexcept override { waits = true; }
+    std::atomic<bool> waits{};
+  };
+  session holder = nodes.open(query_);
+  const auto l = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  for (int i = 0; i < 10; ++i) {
+    const auto seen = std::make_shared<sees>();
+    session s =
+        *store::open(nodes.url("ttl=30s&node_timeout=5ms", 1))->open_session({.watcher = seen});
+    std::jthread waiter([&] {
+      const auto late = s.acquire(lock_name("a"), {.wait = 350ms});
+      // Whoever never saw it held has no other answer.
+      EXPECT_TRUE(!seen->waits || late.error() == errc::timed_out) << late.error().message();
+    });
+    std::this_thread::sleep_for(100ms);
+    for (std::size_t n = 0; n < 5; ++n) nodes.stop(n);
+    std::this_thread::sleep_for(300ms);
+    for (std::size_t n = 0; n < 5; ++n) nodes.resume(n);
   }
 }
 

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -313,7 +314,7 @@ class waits_only final : public engine::contender::owner {
   bool held(const engine::contender::ticket&, engine::round::result_of&) override { return false; }
   void late(const engine::contender::ticket&, engine::node_index) override {}
   void unrecorded(engine::node_set) override {}
-  void hindered(const engine::contender::ticket&, core::reply) override {}
+  void hindered(const engine::contender::ticket&, std::uint64_t, core::reply) override {}
   void later(const engine::contender::ticket&, core::reply) override {}
 };
 

@@ -187,6 +187,12 @@ void cluster::missed(node_index i, time_point at) noexcept {
   m.missed_last.store(now, std::memory_order_relaxed);
 }
 
+bool cluster::majority_is_connected() const noexcept {
+  const auto up =
+      std::ranges::count_if(members_, [](const auto& m) { return m->connection->is_up(); });
+  return static_cast<std::size_t>(up) >= majority();
+}
+
 bool cluster::majority_answers() const noexcept {
   const auto answers = std::ranges::count_if(members_, [](const auto& m) {
     return m->connection->is_up() && m->silent_since.load(std::memory_order_relaxed) == heard;

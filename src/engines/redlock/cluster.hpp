@@ -123,6 +123,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     auto& since = members_[i]->silent_since;
     if (since.load(std::memory_order_relaxed) != heard) since.store(heard);
   }
+  bool majority_is_connected() const noexcept;
   /// A majority is connected, and no deadline has passed there since its nodes answered last.
   bool majority_answers() const noexcept;
   /// `voters` without those that are silent, while that leaves a majority.

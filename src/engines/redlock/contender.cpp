@@ -86,8 +86,7 @@ void contender::start() {
   queued.what = status::queued;
   if (const auto o = told_.lock()) o->first(ticket_, std::move(queued));
   if (place == lines::place::courtesy) turn(cue::others);
-  if (place != lines::place::behind) return;
-  if (const auto why = lines_->blindness(order_.name)) first_met(*why);
+  if (place == lines::place::behind) look_up();
 }
 
 void contender::begin_round() {
@@ -111,7 +110,6 @@ void contender::round_ended(round::result_of& r) {
   }
   bool wanted = false;
   bool was_turn = false;
-  bool was_blind = false;
   {
     const std::lock_guard hold(mutex_);
     HOLDFAST_ASSERT(state_ == state::in_round && round_ != nullptr);
@@ -120,7 +118,6 @@ void contender::round_ended(round::result_of& r) {
     wanted = !cancelled_;
     const bool turn_came = std::exchange(turn_came_, false);
     was_turn = std::exchange(turn_, turn_came && wanted) || turn_came;
-    was_blind = r.held && blind_;
     if (std::exchange(called_, false)) {
       // The call came from one node, and the release may still be on its way to others.
       again_ = again_ || (!r.held && !r.there.empty());
@@ -128,7 +125,6 @@ void contender::round_ended(round::result_of& r) {
     }
   }
   if (r.held) {
-    if (was_blind) lines_->first_met(order_.name, *this, core::reply{.what = status::queued});
     const auto o = told_.lock();
     if (!wanted || !o || !o->held(ticket_, r)) {
       // Not one of those who wait.
@@ -194,42 +190,49 @@ void contender::begin_after(duration wait) {
 void contender::rest(const round::result_of& r, const core::reply& ended) {
   bool tell = false;
   bool changed = false;
-  bool was_blind = false;
+  std::uint64_t nth = 0;
   core::reply by = hindrance(r, ended);
-  const bool blind = by.what == status::unavailable;
+  const bool cut_off = ended.what == status::not_initialised || !cluster_->majority_is_connected();
+  const auto seen = lines_->round_ended(order_.name, *this, by, cut_off, clock::now());
   {
     const std::lock_guard hold(mutex_);
     if (cancelled_) return;
     state_ = state::resting;
     tell = !std::exchange(answered_, true);
-    was_blind = std::exchange(blind_, blind);
-    changed = std::exchange(endless_, r.endless) != r.endless || blind || was_blind;
+    if (!seen.doubtful) changed = std::exchange(endless_, r.endless) != r.endless;
+    changed = changed || seen.blind || seen.turned;
+    if (changed && !tell) nth = ++told_of_;
     const std::uint64_t dice = io::random_bits();
     // Whoever got nothing at all met a holder; others may have split the votes with somebody.
     const bool told = r.there.empty() && lines_->hears(order_.name);
-    begin_after(again_ ? pause_.after_notification(dice)
-                : told ? pause_.next_when_told(dice, r.holder_left)
-                       : pause_.next(dice, r.holder_left));
+    begin_after(again_          ? pause_.after_notification(dice)
+                : seen.doubtful ? pause_.first(dice)
+                : told          ? pause_.next_when_told(dice, r.holder_left)
+                                : pause_.next(dice, r.holder_left));
   }
-  if (blind || was_blind) lines_->first_met(order_.name, *this, by);
   const auto o = tell || changed ? told_.lock() : nullptr;
   if (o && tell) {
     o->first(ticket_, std::move(by));
   } else if (o) {
-    o->hindered(ticket_, std::move(by));
+    o->hindered(ticket_, nth, std::move(by));
   }
   lines_->listen_for(order_.name);
 }
 
 /// Who is behind asks nobody, and the first one asks for all.
-void contender::first_met(const core::reply& what) {
-  const bool blind = what.what == status::unavailable;
+void contender::look_up() {
+  core::reply by{.what = status::queued};
+  std::uint64_t nth = 0;
   {
     const std::lock_guard hold(mutex_);
     if (cancelled_ || state_ == state::over) return;
-    if (std::exchange(blind_, blind) == blind) return;
+    // As it is in this moment: of two that turn it in a row the later one may be told first.
+    const auto why = lines_->blindness(order_.name);
+    if (std::exchange(blind_, why.has_value()) == why.has_value()) return;
+    if (why) by = *why;
+    nth = ++told_of_;
   }
-  if (const auto o = told_.lock()) o->hindered(ticket_, what);
+  if (const auto o = told_.lock()) o->hindered(ticket_, nth, std::move(by));
 }
 
 void contender::turn(cue what) {

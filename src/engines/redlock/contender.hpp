@@ -53,8 +53,9 @@ class contender final : public lined_up,
     /// posted to the loop afterwards runs.
     virtual void unrecorded(node_set where) = 0;
     /// Once it stands in line, while it waits, what stands in the way: `queued`, and what is known
-    /// of who has it; or `unavailable` and why, when the last round found too few nodes.
-    virtual void hindered(const ticket& of, core::reply by) = 0;
+    /// of who has it; or `unavailable` and why, when the rounds find too few nodes. The `nth` of
+    /// these may be told behind a later one.
+    virtual void hindered(const ticket& of, std::uint64_t nth, core::reply by) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.
     virtual void later(const ticket& of, core::reply what) = 0;
   };
@@ -67,7 +68,7 @@ class contender final : public lined_up,
   /// Its owner does not want it any more; nothing is told afterwards.
   void cancel();
   void turn(cue what) override;
-  void first_met(const core::reply& what) override;
+  void look_up() override;
   void round_ended(round::result_of& r) override;
   void late(node_index i) override;
 
@@ -99,10 +100,11 @@ class contender final : public lined_up,
   bool called_{};     ///< By a node.
   bool lets_by_{};    ///< Others were called: the lock is not for us yet, and be it free.
   bool cancelled_{};
-  bool endless_{};       ///< It was told of a key without a ttl.
-  bool blind_{};         ///< It was told that too few nodes could be asked.
-  bool mended_{};        ///< A round was made again for what was told of nodes by then.
-  node_set recorded_{};  ///< The same, for their record of the session.
+  bool endless_{};           ///< It was told of a key without a ttl.
+  bool blind_{};             ///< It was told that too few nodes can be asked.
+  std::uint64_t told_of_{};  ///< How often it was told what stands in the way.
+  bool mended_{};            ///< A round was made again for what was told of nodes by then.
+  node_set recorded_{};      ///< The same, for their record of the session.
   std::uint64_t timer_{};
 };
 

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -26,29 +28,31 @@ class deaf final : public contender::owner {
   bool held(const contender::ticket&, round::result_of&) override { return false; }
   void late(const contender::ticket&, node_index) override {}
   void unrecorded(node_set) override {}
-  void hindered(const contender::ticket& of, core::reply by) override {
+  void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) override {
     const std::lock_guard hold(mutex_);
-    hindered_[of.request].push_back(std::move(by));
+    hindered_[of.request].emplace(nth, std::move(by));
     news_.notify_all();
   }
   void later(const contender::ticket&, core::reply) override {}
   /// What that request was told of what stands in its way.
   std::vector<core::reply> hindrances(std::uint64_t request) {
     const std::lock_guard hold(mutex_);
-    return hindered_[request];
+    std::vector<core::reply> all;
+    for (const auto& [nth, by] : hindered_[request]) all.push_back(by);
+    return all;
   }
   /// The first of it, when it is told.
   core::reply first_hindrance(std::uint64_t request) {
     std::unique_lock hold(mutex_);
     const auto told = [&] { return !hindered_[request].empty(); };
     if (!news_.wait_for(hold, std::chrono::seconds{20}, told)) return {.what = core::status::ok};
-    return hindered_[request].front();
+    return hindered_[request].begin()->second;
   }
 
  private:
   std::mutex mutex_;
   std::condition_variable news_;
-  std::map<std::uint64_t, std::vector<core::reply>> hindered_;
+  std::map<std::uint64_t, std::map<std::uint64_t, core::reply>> hindered_;
 };
 
 /// On nodes that nobody answers for.
@@ -70,6 +74,14 @@ class redlock_contender : public ::testing::Test {
     made_.push_back(std::make_shared<contender>(nodes_, lines_, std::move(o), true, told_,
                                                 contender::ticket{made_.size(), 1}));
     return made_.back();
+  }
+
+  /// What its rounds found, as it stands first.
+  void ended(const contender& who) {
+    lines_->round_ended("a", who, {.what = core::status::queued}, false, clock::now());
+  }
+  void ended_blind(const contender& who, bool cut_off, time_point now) {
+    lines_->round_ended("a", who, {.what = core::status::unavailable, .text = "why"}, cut_off, now);
   }
 
   std::shared_ptr<io::loop> loop_{*io::loop::start()};
@@ -118,15 +130,70 @@ TEST_F(redlock_contender, who_is_behind_hears_that_enough_nodes_can_be_asked_aga
   const auto before = waiting();
   ASSERT_EQ(lines_->join("a", before), lines::place::first);
   waiting()->start();
-  lines_->first_met("a", *before, {.what = core::status::unavailable, .text = "why"});
-  lines_->first_met("a", *before, {.what = core::status::unavailable, .text = "why"});
-  lines_->first_met("a", *before, {.what = core::status::queued});
+  for (int i = 0; i < 2; ++i) ended_blind(*before, true, clock::now());
+  ended(*before);
   const auto all = told_->hindrances(1);
   ASSERT_EQ(all.size(), 2U) << "once each";
   EXPECT_EQ(all[0].text, "why");
   EXPECT_EQ(all[1].what, core::status::queued);
   waiting()->start();
   EXPECT_TRUE(told_->hindrances(2).empty());
+}
+
+TEST_F(redlock_contender, nobody_is_told_of_rounds_that_fail_on_nodes_that_are_there) {
+  const auto before = waiting();
+  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  waiting()->start();
+  ended(*before);
+  const auto began = clock::now();
+  for (int i = 0; i < 100; ++i) ended_blind(*before, false, began);
+  EXPECT_TRUE(told_->hindrances(1).empty()) << "one moment may take many rounds";
+  waiting()->start();
+  EXPECT_TRUE(told_->hindrances(2).empty());
+  ended_blind(*before, false, began + core::redlock::sight::time);
+  EXPECT_EQ(told_->hindrances(1).size(), 1U);
+  EXPECT_EQ(told_->hindrances(2).size(), 1U);
+  ended(*before);
+  EXPECT_EQ(told_->hindrances(1).back().what, core::status::queued);
+}
+
+TEST_F(redlock_contender, who_comes_while_that_turns_is_told_what_is_so_in_the_end) {
+  const auto before = waiting();
+  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  constexpr std::uint64_t many = 1000;
+  std::atomic<std::uint64_t> comes{};
+  std::atomic<std::uint64_t> turned{};
+  const std::jthread turns([&] {
+    for (std::uint64_t i = 1; i <= many; ++i) {
+      while (comes < i) std::this_thread::yield();
+      ended(*before);
+      turned = i;
+    }
+  });
+  for (std::uint64_t i = 1; i <= many; ++i) {
+    ended_blind(*before, true, clock::now());
+    const auto who = waiting();
+    comes = i;
+    who->start();
+    while (turned < i) std::this_thread::yield();
+    const auto all = told_->hindrances(i);
+    EXPECT_TRUE(all.empty() || all.back().what == core::status::queued) << "and for ever, of " << i;
+    who->cancel();
+  }
+}
+
+TEST_F(redlock_contender, who_was_behind_hears_of_a_grant_that_enough_nodes_are_there) {
+  const auto before = waiting();
+  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  waiting()->start();
+  waiting()->start();
+  ended_blind(*before, true, clock::now());
+  lines_->leave("a", *before, true);
+  for (const std::uint64_t i : {1U, 2U}) {
+    const auto all = told_->hindrances(i);
+    ASSERT_GE(all.size(), 2U);
+    EXPECT_EQ(all[1].what, core::status::queued);
+  }
 }
 
 }  // namespace

@@ -173,12 +173,13 @@ void keeper::late(const contender::ticket& of, node_index i) {
   renewal_->granted_late(e.handle, i);
 }
 
-void keeper::hindered(const contender::ticket& of, core::reply by) {
+void keeper::hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) {
   std::shared_ptr<io::notice> watched;
   {
     const std::lock_guard hold(mutex_);
     entry* const found = find(of);
-    if (found == nullptr || found->is != state::contending) return;
+    if (found == nullptr || found->is != state::contending || found->hindrance > nth) return;
+    found->hindrance = nth;
     const bool same = found->verdict.what == by.what && found->verdict.text == by.text;
     if (same) return;
     found->verdict = std::move(by);

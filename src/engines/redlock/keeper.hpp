@@ -59,8 +59,9 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
     core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
     /// over, contending: what confirm says.
     core::reply verdict{.what = core::status::queued};
-    bool used_up{};  ///< lost: in its last extension.
-    bool unheard{};  ///< It is newer than what was confirmed.
+    bool used_up{};             ///< lost: in its last extension.
+    bool unheard{};             ///< It is newer than what was confirmed.
+    std::uint64_t hindrance{};  ///< The last one that its contender told.
     core::redlock::renewal::handle handle{};
     placed_key key{};  ///< Begins with what a renewal reads, as does the handle before it.
     token granted{};
@@ -102,7 +103,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   bool held(const contender::ticket& of, round::result_of& r) override;
   void late(const contender::ticket& of, node_index i) override;
   void unrecorded(node_set where) override;
-  void hindered(const contender::ticket& of, core::reply by) override;
+  void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) override;
   void later(const contender::ticket& of, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   std::vector<placed_key> take_all(const core::reply& why,

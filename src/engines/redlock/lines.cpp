@@ -8,7 +8,6 @@
 #include "io/random.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -76,6 +75,7 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
   std::shared_ptr<lined_up> next;
   node_set silent;
   unsigned seat{};
+  bool sees = false;
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
@@ -85,7 +85,11 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
     if (at == waiters.end()) return;
     const bool was_first = at == waiters.begin();
     waiters.erase(at);
-    if (was_first) found->second.blind.reset();
+    if (granted) {
+      found->second.sight.reached();
+      sees = found->second.blind.has_value();
+      found->second.blind.reset();
+    }
     const bool lingers = granted && !found->second.moves && lines_.size() <= lingering_max &&
                          !found->second.subscribed.empty();
     if (waiters.empty() && !lingers) {
@@ -97,22 +101,41 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
     }
   }
   unsubscribe(name, seat, silent);
+  if (sees) have_all_look_up(name);
   if (next) next->turn(granted ? cue::held : cue::first);
 }
 
-void lines::first_met(const std::string& name, const lined_up& who, const core::reply& what) {
-  std::vector<std::shared_ptr<lined_up>> behind;
+lines::view lines::round_ended(const std::string& name, const lined_up& who,
+                               const core::reply& with, bool cut_off, time_point now) {
+  using state = core::redlock::sight::state;
+  view v;
+  {
+    const std::lock_guard hold(mutex_);
+    const auto found = lines_.find(name);
+    if (found == lines_.end()) return v;
+    line& l = found->second;
+    if (l.waiters.empty() || l.waiters.front().get() != &who) return v;
+    const bool missed = with.what == core::status::unavailable;
+    missed ? l.sight.missed(cut_off, now) : l.sight.reached();
+    v.doubtful = l.sight.current() == state::doubtful;
+    v.blind = l.sight.current() == state::blind;
+    v.turned = v.blind != l.blind.has_value();
+    l.blind.reset();
+    if (v.blind) l.blind = with;
+  }
+  if (v.turned) have_all_look_up(name);
+  return v;
+}
+
+void lines::have_all_look_up(const std::string& name) {
+  std::vector<std::shared_ptr<lined_up>> all;
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
     if (found == lines_.end()) return;
-    line& l = found->second;
-    if (l.waiters.empty() || l.waiters.front().get() != &who) return;
-    l.blind.reset();
-    if (what.what == core::status::unavailable) l.blind = what;
-    behind.assign(std::next(l.waiters.begin()), l.waiters.end());
+    all.assign(found->second.waiters.begin(), found->second.waiters.end());
   }
-  for (const auto& w : behind) w->first_met(what);
+  for (const auto& w : all) w->look_up();
 }
 
 std::optional<core::reply> lines::blindness(const std::string& name) const {
@@ -193,6 +216,7 @@ void lines::others_wait(const std::string& name) {
     found = lines_.try_emplace(name).first;
     found->second.seat = seat_;
     found->second.called = clock::now();
+    found->second.sight.reached();
     linger(name, found->second);
   }
   found->second.others = rivals::wait;

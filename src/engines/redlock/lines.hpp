@@ -1,5 +1,6 @@
 #pragma once
 
+#include "core/redlock/sight.hpp"
 #include "engines/redlock/cluster.hpp"
 
 #include <atomic>
@@ -35,9 +36,8 @@ class lined_up {
     looks_taken,  ///< One node was asked.
   };
   virtual void turn(cue what) = 0;
-  /// To those behind the first one: its rounds find too few nodes, `unavailable` and why, or
-  /// enough again, `queued`.
-  virtual void first_met(const core::reply& what) = 0;
+  /// Who waits is blind now, or is no longer: as blindness() says.
+  virtual void look_up() = 0;
 };
 
 /// The waiters of this process for each lock, in the order in which they came. Only the first one
@@ -72,9 +72,17 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   /// It was granted, or waits no more; the next one gets its turn.
   void leave(const std::string& name, const lined_up& who, bool granted);
 
-  /// What the rounds of `who` find now, if it is the first one, for those behind it.
-  void first_met(const std::string& name, const lined_up& who, const core::reply& what);
-  /// The same for who comes after that; nothing while enough nodes are found.
+  /// What a round means for all who wait.
+  struct view {
+    bool doubtful{};  ///< It found too few nodes, which proves nothing yet.
+    bool blind{};     ///< Nobody can say any more that the lock is held.
+    bool turned{};    ///< That was not so before, or is over.
+  };
+  /// A round of `who` ended, if it is the first one: with enough nodes, or `unavailable` and why;
+  /// `cut_off`: no other one could reach enough now. Tells all who wait when it turned.
+  view round_ended(const std::string& name, const lined_up& who, const core::reply& with,
+                   bool cut_off, time_point now);
+  /// Why who waits is blind; nothing while it is not.
   std::optional<core::reply> blindness(const std::string& name) const;
 
   /// From now on messages are listened to at the name's post: one node, so that a release wakes one
@@ -148,7 +156,8 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
     time_point called{};  ///< When a release of this process last called others.
     duration circle{};    ///< From then until our seat was called.
     bool lets_by{};       ///< The first one waits for that.
-    std::optional<core::reply> blind{};  ///< Why the first one's last round found too few nodes.
+    core::redlock::sight sight{};        ///< Of the first ones' rounds.
+    std::optional<core::reply> blind{};  ///< While that is: why.
   };
 
   /// The node to listen to for a name: the same for all clients that reach it. Nothing when none
@@ -158,6 +167,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   void subscribed(const std::string& name, node_index i, bool done);
   void unsubscribe(const std::string& name, unsigned seat, node_set where);
   void ask_how_it_looks(const std::string& name, node_index i);
+  void have_all_look_up(const std::string& name);
   /// False: nobody is there.
   bool tell_first(std::string_view name, lined_up::cue what);
   void drop(std::string_view channel, node_index i);
