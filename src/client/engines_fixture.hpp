@@ -60,6 +60,12 @@ class wrapped_engine : public core::engine {
     to_->leave(r, std::move(d));
   }
   void confirm(const core::confirm_request& r, core::on<core::queue_view> d) override {
+    if (before_failed_confirm) {
+      before_failed_confirm();
+      core::queue_view none;
+      none.what = core::status::unavailable;
+      return d(none);
+    }
     to_->confirm(r, std::move(d));
   }
   void take(const core::take_request& r, core::on<core::take_reply> d) override {
@@ -92,6 +98,7 @@ class wrapped_engine : public core::engine {
   std::string trouble() const override { return has_trouble; }
 
   std::function<void()> before_beat;
+  std::function<void()> before_failed_confirm;  ///< Where it is set, all of them fail.
   std::function<void()> before_listing;
   std::optional<duration> needed;  ///< What a listing says.
   std::string beats_fail_with;     ///< Like the next one: set before there is a session.

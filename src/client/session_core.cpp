@@ -224,16 +224,22 @@ void session_core::leave_later(std::shared_ptr<grant> g) {
   leave_after(leave_pause_first, std::move(g));
 }
 
+void session_core::leave_now(const std::shared_ptr<grant>& g) { send_leave(leave_pause_first, g); }
+
 void session_core::leave_after(duration pause, std::shared_ptr<grant> g) {
   loop_->at(clock::now() + pause, [self = shared_from_this(), g = std::move(g), pause] {
-    if (self->lease_.is_lost()) return;
-    self->engine().leave(g->leaving(), [self, g, pause](const core::leave_reply& reply) {
-      self->raise_gate(reply.gate);
-      const bool certain =
-          reply.what != core::status::unavailable && reply.what != core::status::unknown;
-      if (!certain) return self->leave_after(std::min(2 * pause, leave_pause_most), g);
-      self->locks_.remove(*g);
-    });
+    self->send_leave(std::min(2 * pause, leave_pause_most), g);
+  });
+}
+
+/// `pause` is the one after it, if it is not answered.
+void session_core::send_leave(duration pause, const std::shared_ptr<grant>& g) {
+  if (lease_.is_lost()) return;
+  engine().leave(g->leaving(), [self = shared_from_this(), g, pause](const core::leave_reply& r) {
+    self->raise_gate(r.gate);
+    const bool certain = r.what != core::status::unavailable && r.what != core::status::unknown;
+    if (!certain) return self->leave_after(pause, g);
+    self->locks_.remove(*g);
   });
 }
 

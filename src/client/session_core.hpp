@@ -74,6 +74,8 @@ class session_core final : public io::alarm::guarded,
   /// Tries again, until the session is over, to remove an entry whose release was not answered; its
   /// name stays taken until then.
   void leave_later(std::shared_ptr<grant> g);
+  /// The same for one whose release was never sent.
+  void leave_now(const std::shared_ptr<grant>& g);
 
   /// A thread of the library waits for nothing: `outcome_unknown` when the answer is still to come.
   result<void> close();
@@ -92,6 +94,7 @@ class session_core final : public io::alarm::guarded,
   bool bury(const io::free_life& found, const core::session_record* record);
   void look_around();
   void leave_after(duration pause, std::shared_ptr<grant> g);
+  void send_leave(duration pause, const std::shared_ptr<grant>& g);
   core::open_reply announce(const core::open_request& r, time_point& sent);
   void tick(time_point now);
   machine::step advance(const std::function<machine::step(machine&)>& event);

@@ -224,6 +224,7 @@ bool claim::time_is_up(time_point now) {
 /// The store has just not answered, and nobody has time to see whether it answers a leave.
 action claim::walk_away() {
   owes_leave_ = entered_;
+  leaves_ = 0;
   if (entry_unknown_) return outcome_unknown();
   return finish(pending_->why, pending_->text);
 }

@@ -75,7 +75,8 @@ using action = std::variant<act::enqueue, act::probe, act::take, act::watch, act
 /// the entry would block everybody behind it until the session ends.
 ///
 /// After a cancel or the limit nothing is asked of a store that has just not answered: the claim
-/// ends with that reply, and the leave is owed. One that answers is left with a leave, once.
+/// ends with that reply, and the leave is owed: the driver sends it, and nobody waits for it. One
+/// that answers is left with a leave, once.
 ///
 /// A poll looks at the life locks of the watched rivals alone: with n waiters, n reads of a queue
 /// of n entries would be n^2 work each time. The store is read after a notification, when a rival
@@ -135,6 +136,9 @@ class claim {
   /// would block the name for as long as the session lives, so the driver repeats the same leave
   /// until it is answered or the session is over; the caller need not wait for that.
   bool owes_leave() const noexcept { return owes_leave_; }
+  /// It was not sent so far. That need not pause: an engine may have said by itself that its store
+  /// does not answer, and an entry that it keeps is gone as soon as it is told.
+  bool leave_unsent() const noexcept { return owes_leave_ && leaves_ == 0; }
   /// That leave has to move the gate, for the enqueue's own outcome is unknown.
   bool owes_gate() const noexcept { return owes_leave_ && entry_unknown_; }
   /// Live entries ahead at the last look, oldest first, and the session of the oldest.
