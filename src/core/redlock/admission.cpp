@@ -57,6 +57,7 @@ homes::server admission::server_of(const node_facts& f) {
 admission::step admission::looked_at(node_index i, const node_facts& f, const std::string& fresh,
                                      time_point now) {
   node_state& n = nodes_.at(i);
+  began_ = std::min(began_, now);
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
   n.facts.durable = durable;

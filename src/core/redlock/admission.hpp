@@ -180,6 +180,7 @@ class admission {
     /// waiting: the look before it is brought back.
     enum class last_look : std::uint8_t { none, drawn, asked, done } last{last_look::none};
     time_point last_look_at{};              ///< drawn: then.
+    bool lacks_others{};                    ///< Too few can be sealed for it.
     unsigned returns{};                     ///< So many of those looks found it lost still.
     time_point look_at{time_point::max()};  ///< When it is read again, untold.
     unsigned refusals{};                    ///< In a row.
@@ -225,6 +226,7 @@ class admission {
   time_point alone_after(time_point now) const noexcept;
   bool still_waits(step& s, node_index i, time_point now);
   bool looks_first(step& s, node_index i, time_point now);
+  bool has_just_begun(time_point now) const noexcept;
   void go_on(step& s, time_point now);
   void take(node_index i, const rejoin::step& from, step& s, time_point now);
   void leave(node_index i);
@@ -255,6 +257,7 @@ class admission {
 
   config config_;
   first_sights sights_;
+  time_point began_{time_point::max()};  ///< When a node was looked at for the first time.
   bool served_{};         ///< A majority voted once: what was taken then may be held.
   first_sights asked_{};  ///< tokens off: what kept() was told last.
   first_sights there_;

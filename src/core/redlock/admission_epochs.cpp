@@ -60,6 +60,12 @@ bool admission::looks_first(step& s, node_index i, time_point now) {
   return n.last != last_look::done;
 }
 
+/// Others that come later come to all clients, of which none may then bring a node back at once. To
+/// a program that has just begun they come one after the other.
+bool admission::has_just_begun(time_point now) const noexcept {
+  return now - began_ < return_first * config_.timeout;
+}
+
 /// Moves on every rejoin that may; one seals at a time.
 void admission::go_on(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
@@ -81,7 +87,8 @@ void admission::go_on(step& s, time_point now) {
       s.writes.push_back({i, seen.nonce, seen.epoch, *n.writing});
       continue;
     }
-    if (!enough) n.last = node_state::last_look::none;
+    const bool others_come = std::exchange(n.lacks_others, !enough);
+    if ((!enough || others_come) && !has_just_begun(now)) n.last = node_state::last_look::none;
     if (enough && looks_first(s, i, now)) continue;
     take(i, n.join->tick(others, now), s, now);
   }

@@ -62,5 +62,24 @@ TEST(admission_return, who_is_looked_at_when_its_wait_is_over_comes_back_at_once
   EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "a short program may be the only client";
 }
 
+TEST(admission_return, a_program_that_begins_may_look_at_the_lost_node_first) {
+  store before;
+  before.facts[0].run_id = "run9";
+  before.connect_all(t0);
+  for (const bool soon : {true, false}) {
+    store s;
+    s.facts = before.facts;
+    s.a = admission(
+        {.nodes = 3, .max_ttl = max_ttl, .timeout = timeout, .config_hash = "list", .seed = 5},
+        before.a.sights());
+    s.connect(0, t0 + wait);
+    s.connect(1, t0 + wait);
+    EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "too few others";
+    s.connect(2, t0 + wait + (soon ? timeout : admission::return_first * timeout));
+    EXPECT_EQ(s.a.standing_of(0), soon ? standing::admitted : standing::waiting)
+        << "who has been there for longer looks once more, at a moment of its own";
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
