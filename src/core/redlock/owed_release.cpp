@@ -24,7 +24,7 @@ owed_release::step owed_release::answered(node_index i, bool deleted, std::uint6
   const trace& t = traces_[i];
   under_way_.remove(i);
   const bool settles = deleted || t.settled_before || connection == t.connection;
-  if (settles && !t.twice) owed_.remove(i);
+  if (settles && now >= t.late_until) owed_.remove(i);
   return next({}, now);
 }
 

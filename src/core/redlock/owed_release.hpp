@@ -15,8 +15,8 @@ namespace holdfast::core::redlock {
 /// "It was not there" settles only what was sent behind the acquire on the same connection, or what
 /// had been answered: after a lost connection the node may still read the old acquire, so the
 /// release is repeated until sent + ttl. Where a repair was sent as well, over another connection,
-/// that it was there settles nothing either: the old acquire may bring it back. Compare-and-delete
-/// of a value that is used once is harmless however often it comes.
+/// that it was there settles nothing either until the old acquire's sent + ttl: that may bring it
+/// back. Compare-and-delete of a value that is used once is harmless however often it comes.
 ///
 /// Thread safety: none; one owner. The caller of the lock need not wait for it.
 class owed_release {
@@ -30,7 +30,8 @@ class owed_release {
   struct trace {
     std::uint64_t connection{};  ///< The one that carried the acquire; counts up with reconnects.
     bool settled_before{};  ///< The acquire (or an extension) was answered: it cannot come late.
-    bool twice{};           ///< It may come late although something else has set the key.
+    /// It may come late although something else has set the key: until one ttl after it was sent.
+    time_point late_until{time_point::min()};
   };
   struct step {
     node_set send{};                     ///< Send compare-and-delete to these now.

@@ -112,7 +112,7 @@ TEST(owed_release, of_no_node_is_finished_at_once) {
 
 TEST(owed_release, an_old_acquire_beside_a_repair_keeps_it_owed_whatever_is_answered) {
   owed_release o({.ttl = 10s, .timeout = 50ms, .seed = 1}, node_set::all(2), t0);
-  o.trace_of(0, {.connection = 2, .settled_before = true, .twice = true});
+  o.trace_of(0, {.connection = 2, .settled_before = true, .late_until = t0 + 10s});
   o.trace_of(1, {.connection = 2});
   EXPECT_EQ(o.start(node_set::all(2), t0).send, node_set::all(2));
   o.answered(1, true, 2, t0);
@@ -121,6 +121,18 @@ TEST(owed_release, an_old_acquire_beside_a_repair_keeps_it_owed_whatever_is_answ
   EXPECT_FALSE(s.finished);
   EXPECT_EQ(o.tick(s.wake).send, node_set::only(0));
   EXPECT_TRUE(o.answered(0, false, 2, t0 + 10s).finished) << "its ttl is over";
+}
+
+TEST(owed_release, an_acquire_that_is_older_than_a_ttl_is_none_that_may_come) {
+  owed_release o({.ttl = 10s, .timeout = 50ms, .seed = 1}, node_set::all(2), t0 + 1h);
+  for (const node_index i : {0, 1}) {
+    o.trace_of(i, {.connection = 2, .settled_before = true, .late_until = t0 + 1h + 1s});
+  }
+  o.start(node_set::all(2), t0 + 1h);
+  o.answered(0, true, 2, t0 + 1h);
+  EXPECT_TRUE(o.owed().has(0));
+  o.answered(1, true, 2, t0 + 1h + 1s);
+  EXPECT_EQ(o.owed(), node_set::only(0)) << "a lock that was held for long is let go at once";
 }
 
 }  // namespace

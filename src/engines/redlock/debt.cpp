@@ -32,7 +32,7 @@ owed_release make(const placed_key& key, duration timeout) {
   for_each(key.asked, [&](node_index i) {
     m.trace_of(i, {.connection = key.connections[i],
                    .settled_before = key.answered.has(i),
-                   .twice = key.twice.has(i)});
+                   .late_until = key.twice.has(i) ? key.late_until : time_point::min()});
   });
   return m;
 }

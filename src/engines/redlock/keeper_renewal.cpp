@@ -264,7 +264,11 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
   // never answered: then no release is known to be behind both, whatever the answers say.
   const bool is_first =
       !e->key.asked.has(i) || e->key.answered.has(i) || e->key.connections[i] == *put;
-  if (!is_first) e->key.twice.add(i);
+  if (!is_first) {
+    e->key.twice.add(i);
+    // What went before was sent then, or earlier.
+    e->key.late_until = e->key.last_sent + draft_.ttl;
+  }
   e->key.asked.add(i);
   e->key.answered.remove(i);
   e->key.connections[i] = *put;

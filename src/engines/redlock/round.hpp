@@ -29,6 +29,7 @@ struct placed_key {
   node_set answered{};  ///< Those whose acquire cannot come any more.
   core::redlock::per_node<std::uint64_t> connections{};
   node_set twice{};  ///< There the acquire was never answered, and a repair went another way.
+  time_point late_until{};  ///< One ttl after the last such acquire was sent.
 };
 
 /// One attempt on the wire: it asks the voters at once, feeds the attempt machine with what comes
