@@ -50,17 +50,18 @@ void common_options::add_to(arguments& verb) {
 
 namespace {
 
-void warn_of_readers(const std::string& url, const std::string& option, const report& out) {
+void warn_once(const settings& s, const std::string& option, const report& out) {
   // Some verbs read their settings twice.
   static bool warned = false;
   if (std::exchange(warned, true)) return;
+  if (!s.hidden().empty()) out.warn("warning: " + s.hidden());
   if (has_password(option)) {
     out.warn(
         std::string("warning: the password in --store can be read by everybody on this machine "
                     "(ps); use HOLDFAST_STORE") +
         (is_redlock(option) ? " or ?password_file=/PATH in the URL" : ""));
   }
-  const std::string secret = password_file_in(url);
+  const std::string secret = password_file_in(s[key::store].value);
   if (const std::string who = needless_readers_of(secret); !who.empty()) {
     out.warn("warning: the password_file " + harmless(secret) + " can be read by " + who +
              "; take that right away (chmod 600)");
@@ -74,7 +75,7 @@ std::optional<int> load_settings(settings& into, const common_options& given, co
     return out.fail(exit_code::configuration, fault->text);
   }
   if (!given.store.empty()) into.set_option(key::store, given.store);
-  warn_of_readers(into[key::store].value, given.store, out);
+  warn_once(into, given.store, out);
   // Where a script forgot to set its variable, the usual store would be another than that of the
   // scripts which did.
   if (const setting& where = into[key::store]; where.given() && where.value.empty()) {

@@ -8,12 +8,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
+#include <cstring>
 
 namespace holdfast::cli {
 
 namespace {
+
+constexpr const char* machine_file = "/etc/holdfast/config.toml";
 
 std::size_t index_of(key which) noexcept { return static_cast<std::size_t>(which); }
 
@@ -24,6 +28,13 @@ std::string user_file() {
   const char* home = std::getenv("HOME");
   return home == nullptr || *home == '\0' ? ""
                                           : std::string(home) + "/.config/holdfast/config.toml";
+}
+
+/// Who takes another store than the others of the machine excludes nobody.
+config_fault machine_file_hidden(const std::string& why) {
+  return {why +
+          ", and with it which store this machine uses; let everybody search the directories "
+          "above it (chmod 755), or set HOLDFAST_CONFIG to another file, or to nothing for none"};
 }
 
 /// The bytes of "user:password" in the part between "//" and "@", or npos.
@@ -122,12 +133,19 @@ std::optional<config_fault> settings::load(settings& into) {
   if (const char* one = std::getenv("HOLDFAST_CONFIG"); one != nullptr) {
     if (*one != '\0') files.emplace_back(one, true);
   } else {
-    files.emplace_back("/etc/holdfast/config.toml", false);
+    files.emplace_back(machine_file, false);
     if (const std::string mine = user_file(); !mine.empty()) files.emplace_back(mine, false);
   }
   for (const auto& [file, must_exist] : files) {
     // Most machines have none: then the parser is never entered, which saves start-up time.
-    if (!must_exist && ::access(file.c_str(), F_OK) != 0) continue;
+    const int seen = must_exist || ::access(file.c_str(), F_OK) == 0 ? 0 : errno;
+    if (seen == ENOENT || seen == ENOTDIR) continue;
+    if (seen != 0) {
+      const std::string why = file + ": whether it is there cannot be seen: " + std::strerror(seen);
+      if (file == machine_file) return machine_file_hidden(why);
+      into.hidden_ = why + "; it was not read";
+      continue;
+    }
     if (auto fault = config_reader::read(file, into)) return fault;
     into.files_.push_back(file);
   }

@@ -55,11 +55,15 @@ class settings {
   const setting& operator[](key which) const noexcept;
   /// The files that were read.
   const std::vector<std::string>& files() const noexcept { return files_; }
+  /// Of a user's file that may be there and could not be looked for, as where HOME is somebody
+  /// else's; empty: none.
+  const std::string& hidden() const noexcept { return hidden_; }
 
  private:
   friend class config_reader;
   std::array<setting, 6> values_{};
   std::vector<std::string> files_{};
+  std::string hidden_{};
 };
 
 /// As parse_duration(), for the value of `which`: `wait` may be `forever`, and the error says so.

@@ -66,6 +66,10 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
 
 /// A variable that every run refuses. Files are refused as a whole, with the place.
 void add_settings(diagnosis& d, const settings& s) {
+  if (!s.hidden().empty()) {
+    d.found.push_back({finding::level::warning, "settings",
+                       s.hidden() + ". Set HOME to that of this user, or XDG_CONFIG_HOME"});
+  }
   for (const auto& [which, name] :
        {std::pair(key::ttl, "ttl"), std::pair(key::grace, "grace"), std::pair(key::wait, "wait")}) {
     if (!s[which].given()) continue;

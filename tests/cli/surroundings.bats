@@ -46,6 +46,34 @@ need_somebody() {
   ! grep unexpected said
 }
 
+@test "a file for the machine that cannot be seen is 78, and not taken for none" {
+  need_somebody
+  mkdir -p etc/holdfast
+  cp -a /etc/passwd /etc/group /etc/ld.so.cache etc
+  echo "store = \"local:$PWD/theirs\"" >etc/holdfast/config.toml
+  chmod 700 etc/holdfast
+  unset HOLDFAST_CONFIG HOLDFAST_STORE HOME XDG_CONFIG_HOME
+  in_etc=(unshare --mount sh -c 'mount --bind etc /etc && exec "$@"' -)
+  "${in_etc[@]}" true || skip "NOT TESTED: nothing can be mounted here"
+  as_other=(setpriv --reuid 54321 --regid 54321 --clear-groups ./program)
+  expect 78 "${in_etc[@]}" "${as_other[@]}" run x -- true
+  says '/etc/holdfast/config.toml' 'Permission denied' 'chmod 755'
+  chmod 755 etc/holdfast
+  expect 0 "${in_etc[@]}" "${as_other[@]}" run x -- sh -c 'echo "$HOLDFAST_STORE"'
+  says "$PWD/theirs"
+}
+
+@test "a file of the user that cannot be seen is told, and the program goes on" {
+  unset HOLDFAST_CONFIG
+  ln -s config config
+  XDG_CONFIG_HOME=$PWD/config expect 0 holdfast run x -- true
+  says "warning: $PWD/config/holdfast/config.toml" 'Too many levels'
+  XDG_CONFIG_HOME=$PWD/config expect 0 holdfast doctor
+  says 'was not read. Set HOME'
+  XDG_CONFIG_HOME=$PWD/none expect 0 holdfast run x -- true
+  [[ $output != *warning* ]]
+}
+
 # Leaves a process behind that nobody may trace: hidepid hides it from all but root.
 untraceable='
 import ctypes, os, time
