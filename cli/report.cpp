@@ -125,7 +125,12 @@ void report::warn(const std::string& said) const {
 }
 
 void report::note(const std::string& text) const {
-  if (verbose_ && !json_) say("holdfast: " + harmless(text));
+  if (verbose_ && !json_ && takes_a_line()) say("holdfast: " + harmless(text));
+}
+
+bool takes_a_line() {
+  pollfd output{.fd = STDERR_FILENO, .events = POLLOUT, .revents = 0};
+  return ::poll(&output, 1, 0) != 0;
 }
 
 int print(const std::string& text, const report& out) {

@@ -31,7 +31,7 @@ class report {
   int fail(const error& e, const std::string& what) const;
   /// Something to know that changes nothing.
   void warn(const std::string& text) const;
-  /// Only with --verbose.
+  /// Only with --verbose, and only where nobody is kept waiting by it.
   void note(const std::string& text) const;
 
  private:
@@ -39,6 +39,10 @@ class report {
   bool verbose_;
   std::string store_option_;
 };
+
+/// Whether standard error takes a line at once. A terminal that was stopped (Ctrl-S) and a full
+/// pipe do not, and who has got a lock meanwhile would hold it and run nothing.
+bool takes_a_line();
 
 /// `text` with each `holdfast redlock ACTION` in it as it has to be typed where the store was named
 /// by the option --store alone: with that option, and never with a password. An empty

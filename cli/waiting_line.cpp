@@ -71,7 +71,7 @@ void waiting_line::draw() {
   }
   if (!now) return;
   if (on_terminal_) {
-    if (!in_foreground()) return;
+    if (!in_foreground() || !takes_a_line()) return;
     put("\r" + cut("holdfast: " + text(*now), terminal_width() - 1) + "\x1b[K");
     drawn_ = true;
   } else if (now->ahead != ahead_told_) {
@@ -81,7 +81,7 @@ void waiting_line::draw() {
 }
 
 void waiting_line::erase() {
-  if (drawn_ && in_foreground()) put("\r\x1b[K");
+  if (drawn_ && in_foreground() && takes_a_line()) put("\r\x1b[K");
   drawn_ = false;
 }
 

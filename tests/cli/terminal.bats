@@ -103,6 +103,39 @@ T
   [[ $status == 0 ]] || { echo "$status $output"; return 1; }
 }
 
+@test "who waits on a terminal that was stopped, or writes into a full pipe, runs the command" {
+  cat >stopped.py <<'T'
+import fcntl, os, pty, select, subprocess, sys, time
+program, how = sys.argv[1], sys.argv[2]
+def command(options): return [program, "run", "x", *options, "--", "sh", "-c", ": >mine"]
+if how == "terminal":
+    pid, master = pty.fork()
+    if pid == 0: os.execv(program, command([]))
+    seen = b""
+    while b"next for" not in seen: seen += os.read(master, 4096)
+    os.write(master, b"\x13")
+else:
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    try:
+        while True: os.write(theirs, b"x" * 4096)
+    except BlockingIOError: os.set_blocking(theirs, True)
+    waiter = subprocess.Popen(command(["-v"]), stderr=theirs)
+time.sleep(2.5)
+open("go", "w").close()
+end = time.time() + 20
+while time.time() < end and not os.path.exists("mine"): time.sleep(0.05)
+assert os.path.exists("mine"), how
+if how == "terminal": os.write(master, b"\x11")
+T
+  for how in terminal pipe; do
+    rm -f mine
+    hold_it
+    RUNMARK=$MARK expect 0 timeout 60 python3 stopped.py "$HOLDFAST" $how
+    wait "$holder"
+  done
+}
+
 @test "signals that come with the one that ends the wait draw no line again and again" {
   hold_it
   # A stopped process gets both at once, as timeout(1) sends them.
