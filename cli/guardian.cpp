@@ -57,6 +57,7 @@ bool guardian::become_guardian() {
   sigaddset(&child, SIGCHLD);
   signals_.reset(::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK));
   timer_.reset(::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK));
+  children_ = open_own_children();  // Where the kernel has no such list it does without.
   return signals_ && timer_;
 }
 
@@ -120,7 +121,7 @@ void guardian::handle(message m) {
       break;
     case message::kind::forward:
       if (command_ != 0 && !status_) ::kill(-command_, m.number);
-      if (status_) signal_descendants(m.number);
+      if (status_) signal_descendants({m.number});
       break;
     case message::kind::proceed:
       if (command_ == 0) break;
@@ -244,13 +245,15 @@ void guardian::enforce() {
 void guardian::terminate_all(time_point kill_by) {
   stage_ = stage::leaving;
   kill_by_ = std::min({kill_by_, kill_by, page_time(lease_.page().kill_at)});
-  signal_descendants(SIGTERM);
-  signal_descendants(SIGCONT);  // A stopped process acts on SIGTERM only once it is continued.
+  // A stopped process acts on SIGTERM only once it is continued.
+  signal_descendants({SIGTERM, SIGCONT});
 }
 
 void guardian::kill_all() {
-  // The direct group first: it needs no scan of /proc.
+  // First what needs no look through /proc, and no descriptor: there may be none left. What a child
+  // leaves is our child the next time.
   if (command_ != 0 && !status_) ::kill(-command_, SIGKILL);
+  kill_children(children_);
   kill_descendants();
 }
 

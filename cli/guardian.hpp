@@ -75,6 +75,7 @@ class guardian {
   descriptor life_;  ///< Held, never used: its lock proves that something still lives.
   descriptor signals_;
   descriptor timer_;
+  descriptor children_;
   descriptor exec_report_;
   stage stage_{stage::idle};
   pid_t command_{};

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 #include <fstream>
 #include <functional>
 #include <new>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -127,6 +129,16 @@ TEST_F(guardian_test, ends_descendants_that_left_the_group_when_the_lease_ends) 
   ASSERT_TRUE(ended);
   EXPECT_TRUE(ended->flag);
   EXPECT_EQ(marked(), 0);
+}
+
+TEST_F(guardian_test, kills_without_another_descriptor) {
+  auto g = guard(std::string("trap '' TERM; ") + scattered);
+  start(g, 8s, 8500ms);
+  ASSERT_TRUE(within(8s, [&] { return marked() >= 5; }));
+  const rlimit none{0, 0};
+  ASSERT_EQ(::prlimit(g.pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+  EXPECT_TRUE(within(20s, [&] { return marked() == 0; }));
+  EXPECT_TRUE(wait_for(g, message::kind::ended, 5s));
 }
 
 TEST_F(guardian_test, asks_with_sigterm_before_it_kills) {
@@ -257,6 +269,38 @@ TEST(process_tree, kills_without_stopping_first) {
   ::sigaction(SIGCHLD, &before, nullptr);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_FALSE(child_was_stopped);
+}
+
+/// How often this process has read; nothing where the kernel does not count that.
+std::optional<int> reads_until_now() {
+  const std::string io = contents("/proc/self/io");
+  const auto at = io.find("syscr: ");
+  if (at == std::string::npos) return std::nullopt;
+  return std::stoi(io.substr(at + 7));
+}
+
+pid_t fork_idle(const std::function<void()>& before) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  before();
+  while (true) ::pause();
+}
+
+TEST(process_tree, is_walked_without_a_look_at_the_other_processes_of_the_machine) {
+  if (!open_own_children()) GTEST_SKIP() << "NOT TESTED: this kernel does not list children";
+  std::vector<pid_t> others;
+  for (int i = 0; i < 60; ++i) others.push_back(fork_idle([] {}));
+  const pid_t root = fork_idle([] { fork_idle([] { ::setsid(), fork_idle([] {}); }); });
+  const auto in_tree = [&] { return descendants_of(root).size(); };
+  EXPECT_TRUE(within(30s, [&] { return in_tree() == 2; }));
+  const auto before = reads_until_now();
+  EXPECT_EQ(in_tree(), 2U);
+  if (before) {
+    EXPECT_LT(*reads_until_now() - *before, 30);
+  }
+  EXPECT_EQ(descendants_of(::getpid()).size(), 63U);
+  kill_descendants();
+  while (::waitpid(-1, nullptr, 0) > 0) continue;
 }
 
 TEST(process_tree, kills_what_runs_on_when_its_first_thread_has_ended) {

@@ -72,9 +72,10 @@ struct deadlines {
   friend bool operator==(const deadlines&, const deadlines&) = default;
 };
 
-/// How long before the end of the lease SIGKILL is sent. Killing and reaping a tree takes a scan of
-/// /proc (about 20 us a process) and a wake-up of a loaded machine: 50 ms, or ttl/50 if longer, but
-/// never more than a tenth of the ttl, so that the shortest ttl (100 ms) leaves time to work.
+/// How long before the end of the lease SIGKILL is sent. Killing and reaping a tree takes a walk
+/// through it (about 50 us a process of the command; where the kernel does not list children, of
+/// the machine) and a wake-up of a loaded machine: 50 ms, or ttl/50 if longer, but never more than
+/// a tenth of the ttl, so that the shortest ttl (100 ms) leaves time to work.
 duration kill_distance(duration ttl) noexcept;
 
 /// The longest grace that fits: SIGTERM must not come while a heartbeat is merely in time. Beats

@@ -27,6 +27,7 @@ struct process_line {
   process_ref self;
   pid_t parent{};
   bool ended{};
+  bool one_thread{};
 };
 
 std::optional<std::uint64_t> number(std::string_view text) {
@@ -65,10 +66,24 @@ std::optional<process_line> read_process(pid_t pid) {
   const auto started = number(field(rest));
   if (!parent || !threads || !started) return std::nullopt;
   // The state is the first thread's alone: where that has ended, the others may run on.
-  line.ended = state == 'X' || (state == 'Z' && *threads <= 1);
+  line.one_thread = *threads <= 1;
+  line.ended = state == 'X' || (state == 'Z' && line.one_thread);
   line.parent = static_cast<pid_t>(*parent);
   line.self = {pid, *started};
   return line;
+}
+
+std::vector<pid_t> pids_in(int list) {
+  std::string text;
+  std::array<char, 4096> part{};
+  for (ssize_t size = 0; (size = ::read(list, part.data(), part.size())) > 0;) {
+    text.append(part.data(), static_cast<std::size_t>(size));
+  }
+  std::vector<pid_t> found;
+  for (std::string_view rest(text); !rest.empty();) {
+    if (const auto pid = number(field(rest))) found.push_back(static_cast<pid_t>(*pid));
+  }
+  return found;
 }
 
 /// A child of ours that /proc hides (hidepid, and a process that may not be traced); the kernel
@@ -77,17 +92,9 @@ std::optional<process_line> read_process(pid_t pid) {
 constexpr std::uint64_t start_hidden = 0;
 
 void add_hidden_children(std::vector<process_line>& found) {
-  const descriptor fd(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
-  std::string text;
-  std::array<char, 4096> part{};
-  for (ssize_t size = 0; fd && (size = ::read(fd.get(), part.data(), part.size())) > 0;) {
-    text.append(part.data(), static_cast<std::size_t>(size));
-  }
-  std::string_view rest(text);
-  while (!rest.empty()) {
-    const auto pid = number(field(rest));
-    if (!pid) continue;
-    const auto child = static_cast<pid_t>(*pid);
+  const descriptor fd = open_own_children();
+  if (!fd) return;
+  for (const pid_t child : pids_in(fd.get())) {
     if (::access(("/proc/" + std::to_string(child) + "/stat").c_str(), R_OK) == 0) continue;
     found.push_back({{child, start_hidden}, ::getpid(), false});
   }
@@ -114,7 +121,12 @@ bool is_our_child(const descriptor& process) {
   return process && ::waitid(P_PIDFD, static_cast<id_t>(process.get()), &ignored, only_look) == 0;
 }
 
-std::vector<process_ref> below(pid_t root, const std::vector<process_ref>& spared) {
+bool is_in(const std::vector<process_ref>& all, const process_ref& one) {
+  return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+/// By a look at every process of the machine.
+std::vector<process_ref> scanned(pid_t root, const std::vector<process_ref>& spared) {
   const std::vector<process_line> all = all_processes();
   std::vector<process_ref> found;
   std::vector<pid_t> parents{root};
@@ -122,7 +134,7 @@ std::vector<process_ref> below(pid_t root, const std::vector<process_ref>& spare
     std::vector<pid_t> next;
     for (const process_line& line : all) {
       if (std::find(parents.begin(), parents.end(), line.parent) == parents.end()) continue;
-      if (std::find(spared.begin(), spared.end(), line.self) != spared.end()) continue;
+      if (is_in(spared, line.self)) continue;
       found.push_back(line.self);
       next.push_back(line.self.pid);
     }
@@ -131,7 +143,79 @@ std::vector<process_ref> below(pid_t root, const std::vector<process_ref>& spare
   return found;
 }
 
+bool has_gone(pid_t pid) { return ::kill(pid, 0) != 0 && errno == ESRCH; }
+
+/// What the kernel lists below one process, of all its threads; none where there is no list.
+std::optional<std::vector<pid_t>> listed_children(const process_line& parent) {
+  const std::string tasks = "/proc/" + std::to_string(parent.self.pid) + "/task";
+  std::vector<std::string> threads;
+  if (parent.one_thread) {
+    threads.push_back(std::to_string(parent.self.pid));
+  } else {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(tasks.c_str()), ::closedir);
+    while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
+      if (number(entry->d_name)) threads.emplace_back(entry->d_name);
+    }
+  }
+  std::vector<pid_t> found;
+  bool seen = false;
+  for (const std::string& thread : threads) {
+    const std::string list = tasks + "/" + thread + "/children";
+    const descriptor fd(::open(list.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!fd) continue;  // This thread has ended, or none is to be seen.
+    seen = true;
+    const auto more = pids_in(fd.get());
+    found.insert(found.end(), more.begin(), more.end());
+  }
+  if (!seen && !has_gone(parent.self.pid)) return std::nullopt;
+  return found;
+}
+
+/// From parent to child, so that others on the machine cost nothing. None where the kernel has no
+/// lists of children, or /proc hides something.
+std::optional<std::vector<process_ref>> walked(pid_t root, const std::vector<process_ref>& spared) {
+  const auto top = read_process(root);
+  if (!top) return std::nullopt;
+  std::vector<process_ref> found;
+  std::vector<process_line> parents{*top};
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    const process_line parent = parents[i];
+    const auto pids = listed_children(parent);
+    if (!pids) return std::nullopt;
+    std::vector<process_line> children;
+    for (const pid_t pid : *pids) {
+      const auto line = read_process(pid);
+      if (!line && !has_gone(pid)) return std::nullopt;
+      if (line && !line->ended && line->parent == parent.self.pid && !is_in(spared, line->self)) {
+        children.push_back(*line);
+      }
+    }
+    if (children.empty()) continue;
+    // Another process may have got the parent's number meanwhile, and these are its children.
+    const auto still = read_process(parent.self.pid);
+    if (!still || still->self != parent.self) continue;
+    for (const process_line& line : children) found.push_back(line.self);
+    parents.insert(parents.end(), children.begin(), children.end());
+  }
+  return found;
+}
+
+std::vector<process_ref> below(pid_t root, const std::vector<process_ref>& spared) {
+  auto found = walked(root, spared);
+  return found ? std::move(*found) : scanned(root, spared);
+}
+
 }  // namespace
+
+descriptor open_own_children() {
+  return descriptor(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
+}
+
+void kill_children(const descriptor& list) {
+  if (!list || ::lseek(list.get(), 0, SEEK_SET) != 0) return;
+  // Nobody else gets the number of a child before we have waited for it.
+  for (const pid_t child : pids_in(list.get())) ::kill(child, SIGKILL);
+}
 
 std::vector<process_ref> descendants_of(pid_t root) { return below(root, {}); }
 
@@ -165,8 +249,17 @@ void send_signal(const process_ref& to, int signal) noexcept {
   }
 }
 
-void signal_descendants(int signal, const std::vector<process_ref>& spared) {
-  for (const process_ref& one : below(::getpid(), spared)) send_signal(one, signal);
+void signal_descendants(std::initializer_list<int> signals) {
+  // A child that ends while a list is read can hide the one behind it. Both looks come before the
+  // first signal: what a process starts on that is no longer told.
+  std::vector<process_ref> all = below(::getpid(), {});
+  const std::set<process_ref> seen(all.begin(), all.end());
+  for (const process_ref& one : below(::getpid(), {})) {
+    if (!seen.contains(one)) all.push_back(one);
+  }
+  for (const int signal : signals) {
+    for (const process_ref& one : all) send_signal(one, signal);
+  }
 }
 
 void kill_descendants(const std::vector<process_ref>& spared) {
