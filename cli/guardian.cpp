@@ -1,7 +1,5 @@
 #include "cli/guardian.hpp"
 
-#include "cli/process_tree.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -22,8 +20,10 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// How soon a kill is repeated while something is still there.
+/// How soon a kill is repeated while something is still there: the pause grows while nobody new is
+/// found and nobody ends, as where something may not be killed.
 constexpr duration kill_again_after = 5ms;
+constexpr duration kill_again_at_most = 1s;
 
 }  // namespace
 
@@ -72,7 +72,7 @@ time_point guardian::next_wake() const {
     case stage::leaving:
       return std::min(kill_by_, page_time(lease_.page().kill_at));
     case stage::killing:
-      return clock::now() + kill_again_after;
+      return clock::now() + kill_pause_;
     case stage::idle:
     case stage::over:
       break;
@@ -212,6 +212,7 @@ void guardian::reap() {
       if (status_ && stage_ == stage::running) terminate_all(clock::now() + setup_.grace);
       return;
     }
+    kill_pause_ = kill_again_after;  // What it leaves is our child now.
     if (who != command_) continue;
     if (WIFSTOPPED(status)) {
       send_message(channel_.get(), {.what = message::kind::stopped, .number = WSTOPSIG(status)});
@@ -254,7 +255,9 @@ void guardian::kill_all() {
   // leaves is our child the next time.
   if (command_ != 0 && !status_) ::kill(-command_, SIGKILL);
   kill_children(children_);
-  kill_descendants();
+  const bool grew = kill_descendants(killed_);
+  kill_pause_ =
+      grew ? kill_again_after : std::clamp(2 * kill_pause_, kill_again_after, kill_again_at_most);
 }
 
 void guardian::lease_is_over() {

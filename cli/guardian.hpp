@@ -3,6 +3,7 @@
 #include "cli/descriptor.hpp"
 #include "cli/guardian_channel.hpp"
 #include "cli/lease_page.hpp"
+#include "cli/process_tree.hpp"
 #include "cli/start_state.hpp"
 
 #include <holdfast/clock.hpp>
@@ -10,6 +11,7 @@
 #include <sys/types.h>
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,6 +84,8 @@ class guardian {
   std::optional<int> status_;
   bool lease_ended_{};  ///< Sticky: a raised deadline does not call a SIGTERM back.
   time_point kill_by_{time_point::max()};
+  std::set<process_ref> killed_;
+  duration kill_pause_{};
 };
 
 }  // namespace holdfast::cli

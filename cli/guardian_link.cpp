@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <ctime>
+#include <set>
 #include <utility>
 
 namespace holdfast::cli {
@@ -140,10 +141,12 @@ bool guardian_link::is_gone() {
 
 bool guardian_link::kill_everything(duration patience) {
   const time_point until = clock::now() + patience;
+  std::set<process_ref> killed;
+  duration pause = 2ms;
   while (true) {
     if (!is_gone()) ::kill(pid_, SIGKILL);
-    kill_descendants(strangers_);
-    while (::waitpid(-1, nullptr, WNOHANG) > 0) continue;
+    bool moved = kill_descendants(killed, strangers_);
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) moved = true;
     bool left = false;
     for (const process_ref& one : children_of(::getpid())) {
       left |= std::find(strangers_.begin(), strangers_.end(), one) == strangers_.end();
@@ -152,7 +155,9 @@ bool guardian_link::kill_everything(duration patience) {
     left |= strangers_.empty() && has_children();
     if (!left) return true;
     if (clock::now() >= until) return false;
-    pause_for(2ms);
+    // What may not be killed is looked at ever more rarely.
+    pause = moved ? duration(2ms) : std::min(2 * pause, duration(100ms));
+    pause_for(pause);
   }
 }
 

@@ -20,6 +20,7 @@
 #include <functional>
 #include <new>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -252,6 +253,11 @@ void on_child(int, siginfo_t* seen, void*) {
   if (seen->si_code == CLD_STOPPED) child_was_stopped = true;
 }
 
+void kill_all_children() {
+  std::set<process_ref> killed;
+  kill_descendants(killed);
+}
+
 TEST(process_tree, kills_without_stopping_first) {
   // Whoever is killed between stopping and killing leaves processes stopped for ever.
   struct sigaction watching {};
@@ -263,7 +269,7 @@ TEST(process_tree, kills_without_stopping_first) {
   if (child == 0) {
     while (true) ::pause();
   }
-  kill_descendants();
+  kill_all_children();
   int status{};
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   ::sigaction(SIGCHLD, &before, nullptr);
@@ -299,7 +305,7 @@ TEST(process_tree, is_walked_without_a_look_at_the_other_processes_of_the_machin
     EXPECT_LT(*reads_until_now() - *before, 30);
   }
   EXPECT_EQ(descendants_of(::getpid()).size(), 63U);
-  kill_descendants();
+  kill_all_children();
   while (::waitpid(-1, nullptr, 0) > 0) continue;
 }
 
@@ -314,7 +320,7 @@ TEST(process_tree, kills_what_runs_on_when_its_first_thread_has_ended) {
   const auto stat = "/proc/" + std::to_string(child) + "/stat";
   ASSERT_TRUE(within(30s, [&] { return contents(stat).find(") Z ") != std::string::npos; }));
   EXPECT_EQ(children_of(::getpid()).size(), 1U);
-  kill_descendants();
+  kill_all_children();
   int status{};
   const bool gone = within(5s, [&] { return ::waitpid(child, &status, WNOHANG) == child; });
   EXPECT_TRUE(gone);

@@ -262,7 +262,7 @@ void signal_descendants(std::initializer_list<int> signals) {
   }
 }
 
-void kill_descendants(const std::vector<process_ref>& spared) {
+bool kill_descendants(std::set<process_ref>& known, const std::vector<process_ref>& spared) {
   constexpr int rounds_max = 64;  // A tree that outruns this is caught by the caller's next call.
   std::set<process_ref> killed;
   for (int round = 0; round < rounds_max; ++round) {
@@ -274,6 +274,9 @@ void kill_descendants(const std::vector<process_ref>& spared) {
     }
     if (!grew) break;
   }
+  const std::size_t before = known.size();
+  known.merge(killed);
+  return known.size() != before;
 }
 
 }  // namespace holdfast::cli

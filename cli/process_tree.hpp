@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <set>
 #include <vector>
 
 namespace holdfast::cli {
@@ -52,6 +53,8 @@ void signal_descendants(std::initializer_list<int> signals);
 /// Stopping all of them first would gain nothing against a tree that forks, and would leave them
 /// stopped for ever if we were killed in between. `spared` ones, and what is below them, are left
 /// alone. Returns without waiting: the caller reaps, and calls again until there is nothing left.
-void kill_descendants(const std::vector<process_ref>& spared = {});
+/// Whether there were any that are not in `known`, where they are added: who may not be killed now
+/// is tried again by each call.
+bool kill_descendants(std::set<process_ref>& known, const std::vector<process_ref>& spared = {});
 
 }  // namespace holdfast::cli

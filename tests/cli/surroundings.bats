@@ -153,6 +153,27 @@ time.sleep(60)'
   [[ $code == 76 ]]
 }
 
+# switches PID: how often it has gone to sleep.
+switches() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/status"; }
+
+@test "what may not be killed is not looked for all the time" {
+  need_somebody
+  cp "$(command -v setpriv)" raise && chmod 4755 raise
+  as_somebody ./raise --ruid 0 true ||
+    skip "NOT TESTED: this file system has no set-user-id programs"
+  RUNMARK=$MARK as_somebody ./program run x --grace 100ms -- \
+    ./raise --ruid 0 sh -c 'trap "" TERM; : >ready; sleep 60' 3>&- &
+  until_true test -e ready
+  guardian=$(marked | xargs -n1 sh -c 'pgrep -x holdfast-guard -P $0' | head -1)
+  kill -KILL $(ps -o ppid= -p "$guardian")
+  sleep 3
+  before=$(switches "$guardian")
+  sleep 3
+  (($(switches "$guardian") - before < 50))
+  kill -KILL $(marked | xargs ps -o pid=,comm= -p | awk '$2 == "sleep" || $2 == "sh" {print $1}')
+  wait $! || true
+}
+
 @test "a limit of file sizes is an error of the store, and the command's own limit is its own" {
   limited='ulimit -f 8; exec "$HOLDFAST" run x --store "local:$PWD/small" --json -- true'
   expect 69 bash -c "$limited"
