@@ -400,6 +400,7 @@ void wrapper::poll_for(duration limit, awake_for what) {
 }
 
 int wrapper::guardian_died(const std::string& how) {
+  terminal_.take_back_from(command_);
   terminal_.restore_modes();
   return out_.fail(exit_code::lost, fmt::format("lock \"{}\": its guardian {} (pid {}); whether "
                                                 "the command had finished is not known",

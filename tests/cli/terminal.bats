@@ -49,6 +49,28 @@ T
   expect 0 timeout 60 expect talk.exp
 }
 
+@test "the terminal comes back after the guardian was killed" {
+  cat >talk.exp <<'T'
+set timeout 30
+set command "echo guardian=\$PPID.; stty raw -echo; sleep 60"
+set after "stty -a; echo en''ded; read line; echo got=\$line"
+spawn sh -c "\"$env(HOLDFAST)\" run x -- sh -c '$command'; $after"
+expect_after timeout {exit 1} eof {exit 2}
+expect -re {guardian=([0-9]+)\.}
+set guardian $expect_out(1,string)
+# The command has the terminal, and has changed its modes.
+sleep 1
+exec kill -KILL $guardian
+expect "its guardian was killed"
+expect " icanon"
+expect "ended"
+send "hello\r"
+expect "got=hello"
+expect eof
+T
+  expect 0 timeout 60 expect talk.exp
+}
+
 @test "who waits on a terminal sees who holds it" {
   in_background run x --label holder -- "${until_go[@]}"
   until_true test -e held
