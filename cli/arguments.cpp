@@ -154,6 +154,8 @@ arguments::option* arguments::option::may_be_empty() {
   return this;
 }
 
+bool arguments::option::given() const { return inside_->count() != 0; }
+
 arguments::arguments(std::string about, std::string verb, std::string usage)
     : app_(std::make_unique<CLI::App>(std::move(about), std::move(verb))) {
   if (!usage.empty()) app_->formatter(std::make_shared<own_usage>(std::move(usage)));

@@ -27,6 +27,8 @@ class arguments {
     option* not_empty(const std::string& advice);
     /// A text for people, which may be empty.
     option* may_be_empty();
+    /// Once the line has been parsed.
+    bool given() const;
 
    private:
     friend class arguments;

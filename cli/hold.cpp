@@ -21,6 +21,9 @@ struct typed {
   common_options common;
   std::string name, value, wait, permits, ttl, grace, conflict_exit, label, instance, fenced;
   bool no_wait{}, shared{}, verbose{};
+  // An empty one wins over the environment and the files, too.
+  arguments::option* labelled{};
+  arguments::option* instanced{};
 
   void add_to(arguments& app, held_as what) {
     const bool is_lock = what == held_as::lock;
@@ -32,7 +35,7 @@ struct typed {
       app.add_option("--value", value, "What `holdfast leader NAME` tells while this one leads")
           ->required()
           ->type_name("TEXT")
-          ->may_be_empty();
+          ->not_empty("an election without one cannot be told; give a text");
     }
     auto* limit = app.add_option("--wait", wait,
                                  "Wait at most this long, or forever (the default). Who gives it\n"
@@ -62,11 +65,14 @@ struct typed {
                      "admits under the resource NAME: deny --raise-fence may end it early")
           ->type_name("URL");
     }
-    if (is_lock)
-      app.add_option("--label", label, "Free text for people")->type_name("TEXT")->may_be_empty();
-    app.add_option("--instance", instance, "Which instance of the program, for people")
-        ->type_name("TEXT")
-        ->may_be_empty();
+    if (is_lock) {
+      labelled = app.add_option("--label", label, "Free text for people")
+                     ->type_name("TEXT")
+                     ->may_be_empty();
+    }
+    instanced = app.add_option("--instance", instance, "Which instance of the program, for people")
+                    ->type_name("TEXT")
+                    ->may_be_empty();
     common.add_to(app);
     app.add_flag("-v,--verbose", verbose, "Tell on standard error what happens");
   }
@@ -147,8 +153,8 @@ void put_options_over(settings& s, const typed& t) {
   if (!t.ttl.empty()) s.set_option(key::ttl, t.ttl);
   if (!t.grace.empty()) s.set_option(key::grace, t.grace);
   if (!t.wait.empty()) s.set_option(key::wait, t.wait);
-  if (!t.label.empty()) s.set_option(key::label, t.label);
-  if (!t.instance.empty()) s.set_option(key::instance, t.instance);
+  if (t.labelled != nullptr && t.labelled->given()) s.set_option(key::label, t.label);
+  if (t.instanced->given()) s.set_option(key::instance, t.instance);
 }
 
 /// What is asked for, or the exit code after a sentence.

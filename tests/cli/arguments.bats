@@ -56,6 +56,16 @@ load setup
   expect 64 holdfast redlock init --max-ttl 0s --store redlock://127.0.0.1:1
   says '--max-ttl 0s: a max_ttl is from 100ms to 1h'
   expect 0 holdfast run x --label '' --instance '' -- true
+  expect 64 holdfast elect x --value '' -- true
+  says '--value: the value is empty'
+}
+
+@test "an empty --label and --instance win over the environment" {
+  export HOLDFAST_LABEL=night HOLDFAST_INSTANCE=7
+  expect 0 holdfast run x -- "$HOLDFAST" ls --json
+  says '"label":"night"' '"instance":"7"'
+  expect 0 holdfast run x --label '' --instance= -- "$HOLDFAST" ls --json
+  says '"label":""' '"instance":""'
 }
 
 @test "options after -- belong to the command" {
