@@ -19,6 +19,19 @@ nlohmann::ordered_json json_of(const fenced_lock& l) {
   return {{"name", l.name.str()}, {"token", l.held.value}, {"floor", l.floor.value}};
 }
 
+std::string line_of(replacing step, const fenced_lock* l, const std::string& id) {
+  switch (step) {
+    case replacing::denied:
+      return "session " + id + " is denied: its heartbeats are refused";
+    case replacing::raised:
+      return fmt::format("lock {}: the storage has the floor {}, token {} is refused",
+                         l->name.printable(), l->floor.value, l->held.value);
+    case replacing::freed:
+      return "session " + id + " is removed: its locks are free now";
+  }
+  return {};
+}
+
 /// What this run says and writes down of the one session that it replaces.
 class told {
  public:
@@ -38,24 +51,20 @@ class told {
   }
   void add(const std::string& line) { text_ += line + "\n"; }
   const std::string& text() const noexcept { return text_; }
+  void add_done(replacing step, const fenced_lock* l, const session_id& id) {
+    add(line_of(step, l, id.str()));
+    nlohmann::ordered_json e{{"step", name_of(step)}};
+    if (l != nullptr) e["lock"] = json_of(*l);
+    done_.push_back(std::move(e));
+  }
+  /// For programs, what was done before something failed.
+  const nlohmann::ordered_json& done() const noexcept { return done_; }
 
  private:
   nlohmann::ordered_json head_;
   std::string text_;
+  nlohmann::ordered_json done_ = nlohmann::ordered_json::array();
 };
-
-std::string line_of(replacing step, const fenced_lock* l, const std::string& id) {
-  switch (step) {
-    case replacing::denied:
-      return "session " + id + " is denied: its heartbeats are refused";
-    case replacing::raised:
-      return fmt::format("lock {}: the storage has the floor {}, token {} is refused",
-                         l->name.printable(), l->floor.value, l->held.value);
-    case replacing::freed:
-      return "session " + id + " is removed: its locks are free now";
-  }
-  return {};
-}
 
 }  // namespace
 
@@ -117,7 +126,7 @@ int replace_holder::run(const common_options& common, const target& which, const
     }
   }
   how.done = [&](replacing step, const fenced_lock* l) {
-    say.add(line_of(step, l, id.str()));
+    say.add_done(step, l, id);
     auto e = say.entry(name_of(step));
     if (l != nullptr) e["lock"] = json_of(*l);
     return log->append(std::move(e));
@@ -130,7 +139,7 @@ int replace_holder::run(const common_options& common, const target& which, const
       static_cast<void>(log->append(std::move(e)));
     }
     if (!common.json && !say.text().empty() && !dry_run) static_cast<void>(print(say.text(), out));
-    return out.fail(done.error(), "deny --raise-fence");
+    return out.fail(done.error(), "deny --raise-fence", say.done());
   }
   auto json = json_head(p.url);
   json["session"] = id.str();

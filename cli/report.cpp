@@ -47,6 +47,14 @@ void say(std::string line) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+void say_failed(int code, const std::string& name, const std::string& text,
+                const nlohmann::ordered_json& done) {
+  nlohmann::ordered_json line{{"version", 1},
+                              {"error", {{"code", name}, {"exit", code}, {"message", text}}}};
+  if (!done.is_null()) line["done"] = done;
+  say(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+}
+
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 /// Length of the well-formed UTF-8 character at the start of `text`, or 0. C1 controls are refused.
@@ -97,9 +105,7 @@ int report::fail(int code, const std::string& name, const std::string& said) con
     say(fmt::format("holdfast: {} [{}]", harmless(text), name));
     return code;
   }
-  const nlohmann::json line{{"version", 1},
-                            {"error", {{"code", name}, {"exit", code}, {"message", text}}}};
-  say(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  say_failed(code, name, text, nullptr);
   return code;
 }
 
@@ -109,6 +115,14 @@ int report::fail(exit_code code, const std::string& text) const {
 
 int report::fail(const error& e, const std::string& what) const {
   return fail(to_int(exit_for(e.code())), name_of(e.code()), what + ": " + e.message());
+}
+
+int report::fail(const error& e, const std::string& what,
+                 const nlohmann::ordered_json& done) const {
+  if (!json_) return fail(e, what);
+  const int code = to_int(exit_for(e.code()));
+  say_failed(code, name_of(e.code()), with_store(what + ": " + e.message(), store_option_), done);
+  return code;
 }
 
 void report::warn(const std::string& said) const {

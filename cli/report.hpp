@@ -7,6 +7,8 @@
 #include <holdfast/snapshot.hpp>
 #include <holdfast/token.hpp>
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +31,8 @@ class report {
   int fail(int code, const std::string& name, const std::string& text) const;
   int fail(exit_code code, const std::string& text) const;
   int fail(const error& e, const std::string& what) const;
+  /// With what was done before it failed, for programs.
+  int fail(const error& e, const std::string& what, const nlohmann::ordered_json& done) const;
   /// Something to know that changes nothing.
   void warn(const std::string& text) const;
   /// Only with --verbose, and only where nobody is kept waiting by it.

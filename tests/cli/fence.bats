@@ -229,6 +229,24 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
   wait "$holder"
 }
 
+@test "deny --raise-fence --json that fails half-way says what was done" {
+  setup_fence
+  hold_it --fenced "$at" --ttl 30s
+  # As a writer of an older token would: src/fence/floor_locks.hpp.
+  python3 -c 'import fcntl, time
+f = open("floors", "r+b")
+fcntl.lockf(f, fcntl.LOCK_SH, 1000, (1 << 60) + 1)
+open("writes", "w").close()
+time.sleep(60)' 3>&- &
+  writer=$!
+  until_true test -e writes
+  expect 75 holdfast deny x --raise-fence "$at" --audit audit --wait 100ms --json
+  json 'assert a["done"] == [{"step": "denied"}] and a["error"]["exit"] == 75, a'
+  kill "$writer"
+  : >go
+  wait "$holder" || [[ $? == 76 ]]
+}
+
 @test "deny --raise-fence is refused at another file of the same name" {
   setup_fence
   hold_it --fenced "$at" --ttl 30s
