@@ -94,7 +94,9 @@ int dispatch(const std::vector<std::string>& words) {
   if (words.empty()) return out.fail(exit_code::usage, "no verb; see holdfast --help");
   const std::string& first = words.front();
   if (first == "--help" || first == "-h" || first == "help") return help(words);
-  if (first == "--version" || first == "-V") return verb_version({});
+  if (first == "--version" || first == "-V") {
+    return verb_version(std::vector<std::string>(out.json() ? 1 : 0, "--json"));
+  }
   if (const verb* v = verb_named(first)) return v->run({words.begin() + 1, words.end()});
   return out.fail(exit_code::usage, not_a_verb(words, cut) + "; see holdfast --help");
 }
@@ -105,9 +107,12 @@ int dispatch(const std::vector<std::string>& words) {
 int main(int count, char** values) {
   using namespace holdfast::cli;
   reserve_standard_descriptors();
+  bool json{};
   try {
-    return dispatch({values + 1, values + count});
+    const std::vector<std::string> given(values + 1, values + count);
+    json = wants_json(cut_at_dashes(given).ours);
+    return dispatch(given);
   } catch (const std::exception& e) {
-    return report().fail(exit_code::unavailable, std::string("unexpected: ") + e.what());
+    return report(json).fail(exit_code::unavailable, std::string("unexpected: ") + e.what());
   }
 }

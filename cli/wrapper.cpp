@@ -147,7 +147,7 @@ std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_li
     }
     line.draw();
     poll_for(1s);
-    ended = end_of_wait(&st);
+    ended = end_of_wait(&st, &line);
     if (ended) cancel.request_stop();
   }
   line.erase();
@@ -157,19 +157,21 @@ std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_li
   return std::move(**answer);
 }
 
-/// `st`: none while it is opened.
-std::optional<int> wrapper::end_of_wait(store* st) {
+/// `st` and `line`: none while the store is opened.
+std::optional<int> wrapper::end_of_wait(store* st, waiting_line* line) {
   while (const auto n = next_signal()) {
     if (*n == SIGTSTP) stop_own_group();
     if (ends_wait(*n)) return exit_of_signal(*n);
   }
-  if (st != nullptr && waits_for_itself(*st)) {
+  const bool for_itself = st != nullptr && waits_for_itself(*st);
+  if (!for_itself && !guardian_->is_gone()) return std::nullopt;
+  if (line != nullptr) line->erase();  // What is said now would stand behind it.
+  if (for_itself) {
     return refused(
         error(errc::busy, "acquire " + printable_ +
                               ": it is held by a run that this command stands in, which would "
                               "wait for itself"));
   }
-  if (!guardian_->is_gone()) return std::nullopt;
   return out_.fail(exit_code::unavailable,
                    fmt::format("lock \"{}\": the guardian was killed before the command started; "
                                "nothing was run",

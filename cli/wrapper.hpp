@@ -54,7 +54,7 @@ class wrapper {
   int run_in(store& st, session& s, waiting_line& line);
   int grace_does_not_fit();
   std::variant<lock, int> wait_for_lock(store& st, session& s, waiting_line& line);
-  std::optional<int> end_of_wait(store* st);
+  std::optional<int> end_of_wait(store* st, waiting_line* line);
   bool waits_for_itself(store& st);
   std::optional<bool> only_own_runs_hold(store& st);
   error with_advice(const error& e) const;

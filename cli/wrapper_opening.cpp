@@ -34,7 +34,7 @@ std::variant<opening, int> wrapper::open_in_time() {
   for (bool told = false;; told = true) {
     auto opened = open_once();
     if (auto* good = std::get_if<opening>(&opened)) return std::move(*good);
-    if (const auto ended = end_of_wait(nullptr)) return *ended;
+    if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
     const not_opened& failed = std::get<not_opened>(opened);
     wait_left_ = left();
     if (!failed.passes || !may_open_again()) {
@@ -49,7 +49,7 @@ std::variant<opening, int> wrapper::open_in_time() {
       out_.warn(failed.why.text + "; trying again" + most);
     }
     poll_for(std::min(wait_left_, std::clamp(wait_left_ / 4, open_pause_least, open_pause_most)));
-    if (const auto ended = end_of_wait(nullptr)) return *ended;
+    if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
     wait_left_ = left();
   }
 }

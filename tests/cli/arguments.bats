@@ -60,6 +60,13 @@ load setup
   says '--value: the value is empty'
 }
 
+@test "the version is JSON with --json, however it is asked for" {
+  for words in version --version -V; do
+    expect 0 holdfast $words --json
+    json 'assert a["version"] == 1 and a["holdfast"], a'
+  done
+}
+
 @test "an empty --label and --instance win over the environment" {
   export HOLDFAST_LABEL=night HOLDFAST_INSTANCE=7
   expect 0 holdfast run x -- "$HOLDFAST" ls --json

@@ -158,6 +158,22 @@ T
   done
 }
 
+@test "what ends a wait on a terminal does not stand behind the waiting line" {
+  hold_it
+  cat >talk.exp <<'T'
+set timeout 30
+spawn env $env(HOLDFAST) run x -- true
+expect_after timeout {exit 1} eof {exit 2}
+expect "next for"
+exec pkill -KILL -x holdfast-guard -P [exp_pid]
+expect -re "\r\x1b\\\[Kholdfast: lock \"x\": the guardian was killed"
+expect eof
+T
+  run timeout 60 expect talk.exp
+  release
+  [[ $status == 0 ]] || { echo "$status $output"; return 1; }
+}
+
 @test "signals that come with the one that ends the wait draw no line again and again" {
   hold_it
   # A stopped process gets both at once, as timeout(1) sends them.
