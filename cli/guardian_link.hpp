@@ -48,6 +48,10 @@ class guardian_link {
   /// stopped guardian guards nothing.
   bool is_gone();
 
+  /// To be called now and then: while the guardian lives it gets the command's orphans, and whoever
+  /// else is our child is a stranger, or was below one. Waits for those that have ended.
+  void look_at_others();
+
   /// Ends the guardian, the command and everything below them, without the guardian's help: for
   /// one that was killed or hangs. Bounded by `patience`; false when something would not die.
   bool kill_everything(duration patience);
@@ -58,7 +62,8 @@ class guardian_link {
   pid_t pid_;
   descriptor channel_;
   lease_memory lease_;
-  std::vector<process_ref> strangers_;  ///< Children that were there before us: not ours to kill.
+  /// Children that were there before us, and what became ours of theirs: not ours to kill.
+  std::vector<process_ref> strangers_;
   bool reaped_{};
 };
 

@@ -350,6 +350,34 @@ TEST_F(guardian_test, a_killed_guardian_leaves_the_tree_to_the_wrapper) {
   EXPECT_EQ(marked(), 0);
 }
 
+TEST_F(guardian_test, a_killed_guardian_is_not_avenged_on_what_a_stranger_left) {
+  const pid_t stranger = ::fork();
+  if (stranger == 0) {
+    within(30s, [this] { return std::filesystem::exists(file("now")); });
+    if (const pid_t orphan = ::fork(); orphan != 0) {
+      std::ofstream(file("orphan")) << orphan << "\n";
+      ::_exit(0);
+    }
+    while (true) ::pause();
+  }
+  auto g = guard(scattered);
+  start(g, 30s, 40s);
+  EXPECT_TRUE(within(30s, [&] { return marked() >= 5; }));
+  std::ofstream(file("now")) << "";
+  ASSERT_TRUE(within(30s, [&] {
+    g.look_at_others();
+    return ::waitpid(stranger, nullptr, WNOHANG) < 0;  // It was waited for.
+  }));
+  const pid_t orphan = std::stoi(contents(file("orphan")));
+  g.look_at_others();
+  ::kill(g.pid(), SIGKILL);
+  EXPECT_TRUE(g.kill_everything(30s));
+  EXPECT_EQ(marked(), 0);
+  EXPECT_EQ(::waitpid(orphan, nullptr, WNOHANG), 0);
+  ::kill(orphan, SIGKILL);
+  ::waitpid(orphan, nullptr, 0);
+}
+
 TEST_F(guardian_test, a_stopped_guardian_is_continued) {
   auto g = guard("sleep 0.3; exit 6");
   start(g, 30s, 40s);

@@ -235,6 +235,17 @@ std::vector<process_ref> children_of(pid_t root) {
   return found;
 }
 
+std::vector<process_ref> own_children() {
+  const auto self = read_process(::getpid());
+  const auto pids = self ? listed_children(*self) : std::nullopt;
+  if (!pids) return children_of(::getpid());
+  std::vector<process_ref> found;
+  for (const pid_t pid : *pids) {
+    if (const auto line = read_process(pid)) found.push_back(line->self);
+  }
+  return found;
+}
+
 void send_signal(const process_ref& to, int signal) noexcept {
   // The descriptor names the process; reading its start time afterwards proves which one that is.
   const descriptor fd(static_cast<int>(::syscall(SYS_pidfd_open, to.pid, 0)));

@@ -35,6 +35,9 @@ bool proc_is_ours();
 /// The children of `root` alone.
 std::vector<process_ref> children_of(pid_t root);
 
+/// Ours, with those that have ended where the kernel lists children.
+std::vector<process_ref> own_children();
+
 /// Sends `signal` if the pid still belongs to that process.
 void send_signal(const process_ref& to, int signal) noexcept;
 

@@ -163,6 +163,7 @@ std::optional<int> wrapper::end_of_wait(store* st, waiting_line* line) {
     if (*n == SIGTSTP) stop_own_group();
     if (ends_wait(*n)) return exit_of_signal(*n);
   }
+  guardian_->look_at_others();
   const bool for_itself = st != nullptr && waits_for_itself(*st);
   if (!for_itself && !guardian_->is_gone()) return std::nullopt;
   if (line != nullptr) line->erase();  // What is said now would stand behind it.
@@ -343,6 +344,7 @@ std::optional<message> wrapper::supervise(const lock& held) {
     }
     overdue_ = !ended_ && clock::now() > overdue_at && guardian_->page().kill_at != 0;
     if (overdue_) return std::nullopt;
+    guardian_->look_at_others();
     if (!ended_) guardian_->is_gone();
   }
   terminal_.take_back_from(command_);

@@ -100,6 +100,19 @@ time.sleep(60)'
   expect 0 unshare --pid --fork --mount-proc "$HOLDFAST" run x -- true
 }
 
+@test "as pid 1 of a container run waits for the orphans of others" {
+  unshare --pid --fork --mount-proc true || skip "NOT TESTED: no pid namespace can be made here"
+  RUNMARK=$MARK unshare --pid --fork --mount-proc "$HOLDFAST" run x -- "${until_go[@]}" 3>&- &
+  outside=$!
+  until_true test -e held
+  inside=$(pgrep -P $outside)
+  nsenter --pid --target "$inside" sh -c 'sleep 0.1 & :' 3>&-
+  # The guardian alone is left.
+  until_true sh -c "test \$(ps -o pid= --ppid $inside | wc -l) = 1"
+  : >go
+  wait $outside
+}
+
 @test "a stopped guardian goes on when its wrapper is gone" {
   # Below another guardian: the kernel continues an orphan only when it has left its session.
   in_background run outer -- sh -c '"$HOLDFAST" run x -- sh -c ": >ready; sleep 60" & echo $! >inner
