@@ -425,6 +425,8 @@ std::string wrapper::why_lost(const session& s) const {
 int wrapper::finish(session& s, lock held, const message& ended) {
   const int status = ended.number;
   if (start_errno_ != 0) {
+    // First of all: nobody may read what is said, and then this stands still.
+    static_cast<void>(std::move(held).release());
     // It was there before the wait.
     const bool missing = start_errno_ == ENOENT && ::access(options_.path.c_str(), F_OK) != 0;
     return out_.fail(missing ? exit_code::not_found : exit_code::not_executable,

@@ -158,6 +158,28 @@ T
   done
 }
 
+@test "what could not be run keeps no lock while nobody reads why" {
+  printf '#!/nowhere\n' >script
+  chmod +x script
+  cat >unread.py <<'T'
+import os, subprocess, sys, time
+program = sys.argv[1]
+ours, theirs = os.pipe()
+os.set_blocking(theirs, False)
+try:
+    while True: os.write(theirs, b"x" * 4096)
+except BlockingIOError: os.set_blocking(theirs, True)
+unread = subprocess.Popen([program, "run", "x", "--", "./script"], stderr=theirs)
+os.close(theirs)
+time.sleep(1)
+next = subprocess.run([program, "run", "x", "--wait", "20s", "--", "true"])
+assert next.returncode == 0 and unread.poll() is None
+while os.read(ours, 65536): pass
+assert unread.wait() == 126
+T
+  RUNMARK=$MARK expect 0 timeout 60 python3 unread.py "$HOLDFAST"
+}
+
 @test "what ends a wait on a terminal does not stand behind the waiting line" {
   hold_it
   cat >talk.exp <<'T'
