@@ -192,20 +192,20 @@ TEST_F(loss, that_a_release_finds_is_told_while_the_lock_can_be_asked) {
   auto held = second.acquire(lock_name("y"));
   ASSERT_TRUE(busy && held);
   // The thread that tells losses is kept by the other one.
-  std::latch tells(1);
-  std::latch over(1);
-  busy->on_lost([&](const error&) {
-    tells.count_down();
-    over.wait();
+  const auto tells = std::make_shared<std::latch>(1);
+  const auto over = std::make_shared<std::latch>(1);
+  busy->on_lost([=](const error&) {
+    tells->count_down();
+    over->wait();
   });
   std::string told;
   held->on_lost([&](const error&) { told = held->name().str(); });
-  tells.wait();
+  tells->wait();
   while (held->check()) {
   }
   EXPECT_EQ(code(std::move(*held).release()), errc::lost);
   EXPECT_EQ(told, "y");
-  over.count_down();
+  over->count_down();
 }
 
 TEST_F(loss, no_event_comes_after_close_has_returned) {
