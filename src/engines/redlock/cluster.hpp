@@ -61,6 +61,8 @@ class link_listener {
   virtual void disconnected(node_index i) = 0;
   /// A node says that a lock was released.
   virtual void heard(node_index /*i*/, const news& /*n*/) {}
+  /// All of them are gone, and none will come.
+  virtual void closed() {}
 };
 
 /// The nodes of one store: a connection to each, and the admission machine that says which of them
@@ -155,6 +157,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// `who` is told until it is gone.
   void listen(std::weak_ptr<link_listener> who);
+  bool is_closed() const noexcept { return closed_; }
 
   /// For people: what is known of one node.
   struct node_view {
@@ -277,7 +280,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   node_index turn_{};  ///< Of read_one_again(); on the loop's thread.
   std::uint64_t timer_{};
   time_point timer_at_{time_point::max()};
-  bool closed_{};
+  std::atomic<bool> closed_{};
 };
 
 }  // namespace holdfast::engines::redlock

@@ -176,7 +176,7 @@ void debt::send(step& s, time_point now) {
 /// Under the mutex.
 void debt::conclude(step s) {
   if (!s.send.empty()) send(s, clock::now());
-  over_ = over_ || s.finished;
+  over_ = over_ || s.finished || (!then_ && cluster_->is_closed());
   if (over_) return;
   // Answers, or the end of waiting for them, come by themselves; for all else somebody has to wake.
   const node_set idle = machine_.owed() - under_way_;
@@ -298,17 +298,33 @@ void debt::disconnected(node_index i) {
   if (done) done(reply_of(true, *cluster_));
 }
 
+/// What waits for a time owns the loop on which it waits: nothing is sent any more, and it would
+/// stay for as long as it owes.
+void debt::closed() {
+  std::uint64_t timer{};
+  {
+    const std::lock_guard hold(mutex_);
+    if (then_) return;
+    over_ = true;
+    timer = std::exchange(timer_, 0);
+  }
+  cluster_->loop().cancel(timer);
+}
+
 /// Under the mutex.
 void debt::wake_at(time_point when) {
   if (when >= timer_at_) return;
+  if (!std::exchange(listens_, true)) cluster_->listen(weak_from_this());
   timer_at_ = when;
-  cluster_->loop().at(when, [self = shared_from_this()] {
+  cluster_->loop().cancel(timer_);
+  timer_ = cluster_->loop().at(when, [self = shared_from_this()] {
     settled done;
     bool freed = true;
     {
       const std::lock_guard hold(self->mutex_);
       const time_point now = clock::now();
       self->timer_at_ = time_point::max();
+      self->timer_ = 0;
       if (self->over_) return;
       self->conclude(self->machine_.tick(now));
       done = self->take_settled();

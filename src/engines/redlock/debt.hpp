@@ -43,6 +43,7 @@ class debt final : public io::redis_receiver,
   void run() override;
   void connected(node_index i) override;
   void disconnected(node_index i) override;
+  void closed() override;
 
  private:
   using step = core::redlock::owed_release::step;
@@ -76,6 +77,7 @@ class debt final : public io::redis_receiver,
   settled then_{};
   time_point patience_{};
   time_point timer_at_{time_point::max()};
+  std::uint64_t timer_{};
   bool starts_later_{};
   bool listens_{};
   bool over_{};
