@@ -10,7 +10,7 @@ load redlock_servers
   initialised
   # They greet, and answer no script, which may write.
   for i in 1 2 3; do cli "$i" CLIENT PAUSE 20000 WRITE; hang "$i"; done
-  (sleep 1.5; for i in 1 2 3; do go_on "$i"; done) 3>&- &
+  (sleep 1.7; for i in 1 2 3; do go_on "$i"; done) 3>&- &
   run holdfast run x --store "redlock://$nodes?node_timeout=50ms" -- true
   wait $!
   for i in 1 2 3; do cli "$i" CLIENT UNPAUSE; done
