@@ -139,7 +139,7 @@ int replace_holder::run(const common_options& common, const target& which, const
       static_cast<void>(log->append(std::move(e)));
     }
     if (!common.json && !say.text().empty() && !dry_run) static_cast<void>(print(say.text(), out));
-    return out.fail(done.error(), "deny --raise-fence", say.done());
+    return out.fail(done.error(), "deny --raise-fence", &say.done());
   }
   auto json = json_head(p.url);
   json["session"] = id.str();

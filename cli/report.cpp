@@ -47,14 +47,6 @@ void say(std::string line) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-void say_failed(int code, const std::string& name, const std::string& text,
-                const nlohmann::ordered_json& done) {
-  nlohmann::ordered_json line{{"version", 1},
-                              {"error", {{"code", name}, {"exit", code}, {"message", text}}}};
-  if (!done.is_null()) line["done"] = done;
-  say(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-}
-
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 /// Length of the well-formed UTF-8 character at the start of `text`, or 0. C1 controls are refused.
@@ -98,14 +90,18 @@ std::string with_store(const std::string& text, const std::string& store_option)
   return out.append(text, done);
 }
 
-int report::fail(int code, const std::string& name, const std::string& said) const {
+int report::fail(int code, const std::string& name, const std::string& said,
+                 const nlohmann::ordered_json* done) const {
   const std::string text = with_store(said, store_option_);
   if (!json_) {
     // Others have written in it: the reason of a denial, names in a store, paths.
     say(fmt::format("holdfast: {} [{}]", harmless(text), name));
     return code;
   }
-  say_failed(code, name, text, nullptr);
+  nlohmann::ordered_json line{{"version", 1},
+                              {"error", {{"code", name}, {"exit", code}, {"message", text}}}};
+  if (done != nullptr) line["done"] = *done;
+  say(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
   return code;
 }
 
@@ -113,16 +109,9 @@ int report::fail(exit_code code, const std::string& text) const {
   return fail(to_int(code), name_of_exit(to_int(code)), text);
 }
 
-int report::fail(const error& e, const std::string& what) const {
-  return fail(to_int(exit_for(e.code())), name_of(e.code()), what + ": " + e.message());
-}
-
 int report::fail(const error& e, const std::string& what,
-                 const nlohmann::ordered_json& done) const {
-  if (!json_) return fail(e, what);
-  const int code = to_int(exit_for(e.code()));
-  say_failed(code, name_of(e.code()), with_store(what + ": " + e.message(), store_option_), done);
-  return code;
+                 const nlohmann::ordered_json* done) const {
+  return fail(to_int(exit_for(e.code())), name_of(e.code()), what + ": " + e.message(), done);
 }
 
 void report::warn(const std::string& said) const {

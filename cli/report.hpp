@@ -27,12 +27,12 @@ class report {
   bool json() const noexcept { return json_; }
   bool verbose() const noexcept { return verbose_; }
 
-  /// Says why the program ends, and gives `code` back.
-  int fail(int code, const std::string& name, const std::string& text) const;
+  /// Says why the program ends, and gives `code` back. `done`: what was done before, for programs.
+  int fail(int code, const std::string& name, const std::string& text,
+           const nlohmann::ordered_json* done = nullptr) const;
   int fail(exit_code code, const std::string& text) const;
-  int fail(const error& e, const std::string& what) const;
-  /// With what was done before it failed, for programs.
-  int fail(const error& e, const std::string& what, const nlohmann::ordered_json& done) const;
+  int fail(const error& e, const std::string& what,
+           const nlohmann::ordered_json* done = nullptr) const;
   /// Something to know that changes nothing.
   void warn(const std::string& text) const;
   /// Only with --verbose, and only where nobody is kept waiting by it.
