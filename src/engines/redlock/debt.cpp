@@ -182,7 +182,7 @@ void debt::conclude(step s) {
   const node_set idle = machine_.owed() - under_way_;
   if (idle.empty()) return;
   const bool away = !(idle - (up() & machine_.up())).empty();
-  if (away && !std::exchange(listens_, true)) cluster_->listen(weak_from_this());
+  if (!std::exchange(listens_, true)) cluster_->listen(weak_from_this());
   // Who came up before that has told nobody here.
   const node_set came = (idle & up()) - machine_.up();
   if (!came.empty()) return conclude(machine_.connected(came.first(), clock::now()));
@@ -314,7 +314,6 @@ void debt::closed() {
 /// Under the mutex.
 void debt::wake_at(time_point when) {
   if (when >= timer_at_) return;
-  if (!std::exchange(listens_, true)) cluster_->listen(weak_from_this());
   timer_at_ = when;
   cluster_->loop().cancel(timer_);
   timer_ = cluster_->loop().at(when, [self = shared_from_this()] {
