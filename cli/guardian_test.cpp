@@ -285,6 +285,7 @@ std::optional<int> reads_until_now() {
   return std::stoi(io.substr(at + 7));
 }
 
+/// A process that does this and stays, as a wrapper that tests kill or stop.
 pid_t fork_idle(const std::function<void()>& before) {
   const pid_t child = ::fork();
   if (child != 0) return child;
@@ -393,16 +394,8 @@ TEST_F(guardian_test, a_stopped_guardian_is_continued) {
   EXPECT_EQ(WEXITSTATUS(ended->number), 6);
 }
 
-/// A wrapper in a process of its own, for tests that kill or stop it.
-pid_t fork_wrapper(const std::function<void()>& body) {
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  body();
-  while (true) ::pause();
-}
-
 TEST_F(guardian_test, a_killed_wrapper_takes_the_whole_tree_with_it_at_once) {
-  const pid_t wrapper = fork_wrapper([&] {
+  const pid_t wrapper = fork_idle([&] {
     static auto g = guard(std::string("trap '' TERM; ") + scattered);
     start(g, 30s, 40s);
   });
@@ -416,7 +409,7 @@ TEST_F(guardian_test, a_killed_wrapper_takes_the_whole_tree_with_it_at_once) {
 
 TEST_F(guardian_test, a_stopped_wrapper_does_not_keep_the_command_past_the_lease) {
   const time_point end = clock::now() + 6s;
-  const pid_t wrapper = fork_wrapper([&] {
+  const pid_t wrapper = fork_idle([&] {
     static auto g = guard("trap '' TERM; while :; do date +%s%N >$DIR/now; done");
     start(g, 5500ms, 6s);
   });

@@ -125,9 +125,24 @@ T
   [[ $status == 0 ]] || { echo "$status $output"; return 1; }
 }
 
+# A module for the scripts of tests, with a pipe that takes nothing more.
+write_full_pipe() {
+  cat >full_pipe.py <<'T'
+import os
+def make():
+    ours, theirs = os.pipe()
+    os.set_blocking(theirs, False)
+    try:
+        while True: os.write(theirs, b"x" * 4096)
+    except BlockingIOError: os.set_blocking(theirs, True)
+    return ours, theirs
+T
+}
+
 @test "who waits on a terminal that was stopped, or writes into a full pipe, runs the command" {
+  write_full_pipe
   cat >stopped.py <<'T'
-import fcntl, os, pty, select, subprocess, sys, time
+import full_pipe, os, pty, subprocess, sys, time
 program, how = sys.argv[1], sys.argv[2]
 def command(options): return [program, "run", "x", *options, "--", "sh", "-c", ": >mine"]
 if how == "terminal":
@@ -137,11 +152,7 @@ if how == "terminal":
     while b"next for" not in seen: seen += os.read(master, 4096)
     os.write(master, b"\x13")
 else:
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
-    try:
-        while True: os.write(theirs, b"x" * 4096)
-    except BlockingIOError: os.set_blocking(theirs, True)
+    ours, theirs = full_pipe.make()
     waiter = subprocess.Popen(command(["-v"]), stderr=theirs)
 time.sleep(2.5)
 open("go", "w").close()
@@ -161,14 +172,11 @@ T
 @test "what could not be run keeps no lock while nobody reads why" {
   printf '#!/nowhere\n' >script
   chmod +x script
+  write_full_pipe
   cat >unread.py <<'T'
-import os, subprocess, sys, time
+import full_pipe, os, subprocess, sys, time
 program = sys.argv[1]
-ours, theirs = os.pipe()
-os.set_blocking(theirs, False)
-try:
-    while True: os.write(theirs, b"x" * 4096)
-except BlockingIOError: os.set_blocking(theirs, True)
+ours, theirs = full_pipe.make()
 unread = subprocess.Popen([program, "run", "x", "--", "./script"], stderr=theirs)
 os.close(theirs)
 time.sleep(1)
