@@ -77,11 +77,10 @@ void first_sights_writer::ended(const first_sights& asked, first_sights_file::ou
 }
 
 void first_sights_writer::tell(const first_sights& asked, const first_sights& there) {
-  {
-    const std::lock_guard hold(mutex_);
-    --untold_;
-  }
+  // Who sees that nothing is to come knows what came, and on whatever thread that is.
   told_(asked, there);
+  const std::lock_guard hold(mutex_);
+  --untold_;
 }
 
 void first_sights_writer::try_again() {

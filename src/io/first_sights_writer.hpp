@@ -35,7 +35,7 @@ class first_sights_writer : public std::enable_shared_from_this<first_sights_wri
 
   /// Writes the notes soon, unless they are those that were asked for last.
   void keep(const first_sights& notes);
-  /// Whether notes are to be written, or were and that was not told yet.
+  /// Whether notes are to be written, or were and its listener has not returned yet.
   bool is_busy() const;
   /// Why the next process will not have the notes, and what to do; empty when it will, or when
   /// nothing was written yet.

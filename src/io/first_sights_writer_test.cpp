@@ -111,6 +111,19 @@ TEST_F(first_sights_writers, hold_up_nobody_while_the_disk_hangs_and_write_the_n
   EXPECT_TRUE(there_.all().contains("first")) << "what others wrote";
 }
 
+TEST_F(first_sights_writers, are_busy_until_it_has_been_told_what_is_there) {
+  std::shared_ptr<first_sights_writer> w;
+  bool busy = false;
+  w = std::make_shared<first_sights_writer>(
+      first_sights_file(directory_.path(), "redlock://a"), first_sights{}, loop_,
+      [&](const first_sights&, const first_sights&) { busy = w->is_busy(); });
+  w->keep(notes_of("life"));
+  w->wait(20s);
+  loop_turns();
+  EXPECT_TRUE(busy) << "who waits for it would take what is known for all there is";
+  EXPECT_FALSE(w->is_busy());
+}
+
 TEST_F(first_sights_writers, may_be_gone_before_the_disk_answers) {
   auto disk = hang();
   auto w = writer_for(directory_.path());
