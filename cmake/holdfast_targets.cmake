@@ -89,17 +89,18 @@ function(holdfast_test_headers)
     <filesystem> <fstream> <gmock/gmock.h> <gtest/gtest.h> <sstream>)
 endfunction()
 
-# holdfast_test(name [SINGLE_THREADED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...] [LABELS ...]
-#               [TIMEOUT s] [SHARDS n])
-# A GoogleTest program that sees the library's inside, registered test by test with ctest; with
-# HOLDFAST_TESTS_TOGETHER unit tests are registered as the one program that they are, in n parts;
-# without HOLDFAST_UNIT_TESTS they are built only where they are asked for by name.
+# holdfast_test(name [SINGLE_THREADED] [SANITIZED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...]
+#               [LABELS ...] [TIMEOUT s] [SHARDS n])
+# A GoogleTest program that sees the library's inside, registered test by test with ctest.
+# SANITIZED: the builds under sanitizers have it as well, as all unit tests. Without
+# HOLDFAST_SANITIZED_TESTS it is built only where it is asked for by name; with
+# HOLDFAST_TESTS_TOGETHER it is registered as the one program that it is, in n parts.
 # TIMEOUT: of the reduced counts; the full ones have half an hour at least.
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 # FILTER: as --gtest_filter, which of its tests are registered.
 function(holdfast_test name)
-  cmake_parse_arguments(T "SINGLE_THREADED" "TIMEOUT;FILTER;SHARDS" "SOURCES;LIBRARIES;LABELS"
-    ${ARGN})
+  cmake_parse_arguments(T "SINGLE_THREADED;SANITIZED" "TIMEOUT;FILTER;SHARDS"
+    "SOURCES;LIBRARIES;LABELS" ${ARGN})
   if(NOT HOLDFAST_BUILD_TESTS OR (T_SINGLE_THREADED AND HOLDFAST_THREADS_ONLY))
     return()
   endif()
@@ -119,12 +120,15 @@ function(holdfast_test name)
     holdfast_test_headers()
     target_precompile_headers(${name} REUSE_FROM holdfast_test_headers)
   endif()
-  if(T_LABELS STREQUAL "unit" AND NOT HOLDFAST_UNIT_TESTS)
+  if(T_LABELS STREQUAL "unit")
+    set(T_SANITIZED ON)
+  endif()
+  if(T_SANITIZED AND NOT HOLDFAST_SANITIZED_TESTS)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     return()
   endif()
-  if(HOLDFAST_TESTS_TOGETHER AND T_LABELS STREQUAL "unit" AND NOT T_FILTER)
-    holdfast_register_together(${name} "${T_SHARDS}")
+  if(HOLDFAST_TESTS_TOGETHER AND T_SANITIZED AND NOT T_FILTER)
+    holdfast_register_together(${name} "${T_SHARDS}" "${T_LABELS}")
     return()
   endif()
   include(GoogleTest)
@@ -132,9 +136,9 @@ function(holdfast_test name)
     PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
 endfunction()
 
-# holdfast_register_together(name shards): script/test-results finds what each single test ended
-# with in the files of together/.
-function(holdfast_register_together name shards)
+# holdfast_register_together(name shards labels): script/test-results finds what each single test
+# ended with in the files of together/.
+function(holdfast_register_together name shards labels)
   if(NOT shards)
     set(shards 1)
   endif()
@@ -143,7 +147,7 @@ function(holdfast_register_together name shards)
     add_test(NAME ${name}.${shard} COMMAND ${name}
       --gtest_output=xml:${PROJECT_BINARY_DIR}/together/${name}.${shard}.xml)
     # COST: what takes long is to begin early.
-    set_tests_properties(${name}.${shard} PROPERTIES LABELS unit TIMEOUT 900 COST 500
+    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${labels}" TIMEOUT 900 COST 500
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
 endfunction()

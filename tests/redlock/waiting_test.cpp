@@ -135,7 +135,7 @@ class busy_client {
   std::vector<std::thread> threads_;
 };
 
-/// Whether a client with this URL has the lock three times before a busy one had it 300 times;
+/// Whether a client with this URL has the lock three times before a busy one had it 1,000 times;
 /// who is starved never has it.
 bool gets_its_share(const five_nodes& nodes, const std::string& url,
                     std::chrono::milliseconds hold) {
@@ -143,7 +143,7 @@ bool gets_its_share(const five_nodes& nodes, const std::string& url,
   auto other = holdfast::open(url);
   EXPECT_TRUE(other) << other.error().message();
   std::size_t mine = 0;
-  for (const auto from = busy.grants(); other && mine < 3 && busy.grants() < from + 300;) {
+  for (const auto from = busy.grants(); other && mine < 3 && busy.grants() < from + 1'000;) {
     auto l = other->acquire(lock_name("wanted"), {.wait = 1s});
     if (l) ++mine;
   }
