@@ -3,6 +3,7 @@
 load setup
 
 completions=$BATS_TEST_DIRNAME/../../cli/completion
+manual=$BATS_TEST_DIRNAME/../../cli/man/holdfast.1
 
 # hold_names NAME...: each is held until teardown.
 hold_names() {
@@ -68,7 +69,10 @@ complete_in_bash() {
     diff has offered || { echo "bash: $verb"; return 1; }
     while read -r option; do
       grep -Fq -- "$option" "$completions/zsh/_holdfast" || { echo "zsh: $option"; return 1; }
+      grep -Fq -- "${option//-/\\-}" "$manual" || { echo "man page: $option"; return 1; }
     done <has
+    grep -Eq "^ +([a-z]+ \| )*$verb( \| [a-z]+)*\)" "$completions/zsh/_holdfast" ||
+      { echo "zsh: $verb"; return 1; }
   done
 }
 
@@ -95,6 +99,24 @@ complete_in_bash() {
   let_go
 }
 
+@test "bash completes the names of the store that is typed" {
+  found_by_name
+  export HOLDFAST_STORE=local:$PWD/other
+  hold_names elsewhere
+  HOLDFAST_STORE=local:$PWD/usual
+  for typed in "--store local : $PWD/other" "--store = local : $PWD/other"; do
+    expect 0 complete_in_bash show $typed ''
+    [[ $output == elsewhere ]]
+    expect 0 complete_in_bash deny $typed --session ''
+    [[ $output =~ ^[0-9a-f]{32}$ ]]
+  done
+  expect 0 complete_in_bash show --store "'local:$PWD/other?ttl=9s'" else
+  [[ $output == elsewhere ]]
+  expect 0 complete_in_bash show e
+  [[ -z $output ]]
+  let_go
+}
+
 @test "bash leaves what stands behind -- to the command" {
   expect 0 complete_in_bash run x -- unshar
   [[ $output == *unshare* ]]
@@ -106,8 +128,14 @@ complete_in_bash() {
   [[ -z $output ]]
 }
 
-# press_tab SHELL: in a terminal, with the completions loaded and "night shift" and "db:one" held.
+# press_tab: in a terminal, with the completions loaded.
 press_tab() {
+  local usual=$HOLDFAST_STORE
+  export OTHER=local:$PWD/other
+  HOLDFAST_STORE=$OTHER
+  hold_names elsewhere
+  HOLDFAST_STORE=$usual
+  hold_names 'night shift' db:one
   cat >tab.exp <<'T'
 set timeout 30
 spawn -noecho {*}$env(SHELL_COMMAND)
@@ -122,6 +150,8 @@ send "holdfast show ni\t--json\r"
 expect {"name":"night shift"}
 send "holdfast show db:o\t--json\r"
 expect {"name":"db:one"}
+send "holdfast show --store $env(OTHER) els\t--json\r"
+expect {"name":"elsewhere"}
 send "exit\r"
 expect eof
 T
@@ -130,7 +160,6 @@ T
 
 @test "bash, in a terminal" {
   found_by_name
-  hold_names 'night shift' db:one
   export SHELL_COMMAND='bash --norc -i' SHELL_SETUP="source '$completions/bash/holdfast'"
   press_tab
   let_go
@@ -139,7 +168,6 @@ T
 @test "zsh, in a terminal" {
   command -v zsh || skip "NOT TESTED: there is no zsh"
   found_by_name
-  hold_names 'night shift' db:one
   export SHELL_COMMAND='zsh -f -i' SHELL_SETUP="fpath=('$completions/zsh' \$fpath); \
 autoload -U compinit; compinit -u -D"
   press_tab
