@@ -132,6 +132,9 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 /// its pass has ended. A fence in memory in front of data on a disk forgets its floor with the
 /// process: use open(), or keep the floor in the store of the data itself (docs/guards.md).
 ///
+/// A call that throws `std::bad_alloc` gives no pass and leaves none in anybody's way; its token
+/// may have arrived, and older ones are refused then.
+///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order. Passes may outlive the fence.
 class HOLDFAST_EXPORT fence {

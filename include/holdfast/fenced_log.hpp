@@ -71,6 +71,10 @@ struct log_takeover {
 /// the same token may do, and read what is there. seal(), compact(), discard_before() and a new
 /// segment stop it only where others may see what failed; on a full disk it goes on, as before.
 ///
+/// Any call may throw `std::bad_alloc`, and so do those that were written together with it: then
+/// the record may be in the log or not, as after `outcome_unknown`. A writer that had no memory for
+/// a record alone goes on, any other has stopped.
+///
 /// What it does **not** promise: that an acknowledged record survives a power loss without
 /// survives::power_loss (records before it may be lost with it, never in its middle); that a
 /// program without the library cannot write to the files; anything on a network file system, which

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -23,6 +24,7 @@ struct pending_call {
 
   record_number number{};  ///< Of an append that was acknowledged.
   std::optional<error> failed{};
+  std::exception_ptr thrown{};  ///< By whoever served it; its own thread throws it on.
 
   enum class turn : std::uint32_t { waits, leads, done };
   std::atomic<turn> state{turn::waits};

@@ -175,6 +175,7 @@ result<void> floor_file::write_header() {
 // another sync would say that all is well.
 result<void> floor_file::synced(io::answer sync, const std::string& what) {
   if (sync) return {};
+  stopped_ = "a sync failed";  // Needs no memory: what follows may throw.
   stopped_ = io::file_failure("sync", what, sync.code).message();
   // For this boot alone: after the next one everybody reads what is on the disk itself.
   std::string mark = (io::boot_id() + "\n" + stopped_).substr(0, stop_bytes);

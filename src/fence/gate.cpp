@@ -61,6 +61,15 @@ error of_another_process() {
 
 }  // namespace
 
+/// However an arrival ends, also by an exception: others see that we have passes only if we have.
+struct gate::no_claim_left {
+  gate& at;
+  sharing how;
+  ~no_claim_left() {
+    if (at.keeper_ && at.passes_.count(how) == 0) at.keeper_->ended(how);
+  }
+};
+
 gate::gate(std::optional<token_source> from, older_passes policy,
            std::unique_ptr<floor_keeper> keeper)
     : passes_(policy), keeper_(std::move(keeper)), process_(io::process_generation()) {
@@ -151,6 +160,7 @@ result<pass> gate::enter(const fencing_token& t, mode how, const enter_options& 
   if (auto good = check(t); !good) return good.error();
   const arrival a{t.value, s};
   if (auto arrived = arrive(t, a); !arrived) return arrived.error();
+  const no_claim_left at_the_end{*this, s};
   if (auto alone = wait_for_older(hold, a, options); !alone) return alone.error();
   settled(t.value, s);
   return pass(shared_from_this(), passes_.open(t.value, s), t.value);
@@ -193,9 +203,8 @@ result<void> gate::raise(token to, const std::optional<token_source>& from,
   if (from) bind(*from);
   passes_.arrived(to, sharing::exclusive);
   changed_.notify_all();
-  auto ended = wait_for_older(hold, {to, sharing::exclusive, true}, options);
-  if (keeper_ && passes_.count(sharing::exclusive) == 0) keeper_->ended(sharing::exclusive);
-  return ended;
+  const no_claim_left at_the_end{*this, sharing::exclusive};
+  return wait_for_older(hold, {to, sharing::exclusive, true}, options);
 }
 
 // True when no older pass is left and, with a keeper, other processes see that we have one.

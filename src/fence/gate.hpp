@@ -53,6 +53,7 @@ class gate final : public std::enable_shared_from_this<gate> {
 
  private:
   using held_mutex = std::unique_lock<std::mutex>;
+  struct no_claim_left;
 
   /// The passes and the locks on a file that show them belong to the process that made this.
   bool is_inherited() const noexcept;

@@ -48,8 +48,9 @@ void log_owner::append_all(std::span<pending_call* const> calls) {
     stop(replaced(log_, mine_));
     return fail(calls, *stopped_);
   }
-  if (auto room = make_room(calls); !room) return fail(calls, room.error());
   if (const auto needed = bytes_of(calls); batch_.size() < needed) batch_.resize(needed);
+  changing_ = true;
+  if (auto room = make_room(calls); !room) return fail(calls, room.error());
   std::size_t size = 0;
   std::uint64_t number = version_.next + at_.records;
   for (auto* one : calls) {

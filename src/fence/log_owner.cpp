@@ -2,6 +2,8 @@
 
 #include "io/fork_mark.hpp"
 
+#include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace holdfast::fencing {
@@ -24,7 +26,10 @@ log_owner::log_owner(log_directory log, taken_log taken, const log_options& opti
       mine_(taken_.mine),
       process_(io::process_generation()),
       version_(taken_.version),
-      segment_(std::move(*taken_.segment)) {}
+      segment_(std::move(*taken_.segment)),
+      broken_(errc::unavailable,
+              "this writer stopped: a call of it ran out of memory when it may have written; open "
+              "the log anew, with the same token") {}
 
 log_owner::~log_owner() {
   if (io::process_generation() == process_) clean();
@@ -61,7 +66,12 @@ result<std::unique_ptr<log_owner>> log_owner::open(log_ground on, const fencing_
 }
 
 void log_owner::run(pending_call& mine) {
-  if (!queue_.enter(mine) && !queue_.wait(mine)) return;
+  if (queue_.enter(mine) || queue_.wait(mine)) lead(mine);
+  if (mine.thrown) std::rethrow_exception(std::move(mine.thrown));
+}
+
+// From here to leave() nothing may throw: whoever is in line waits for this one.
+void log_owner::lead(pending_call& mine) noexcept {
   call_group group;
   pending_call* first = &mine;
   for (int round = 1; first != nullptr; ++round) {
@@ -73,18 +83,30 @@ void log_owner::run(pending_call& mine) {
   }
 }
 
-void log_owner::serve(std::span<pending_call* const> calls) {
+void log_owner::serve(std::span<pending_call* const> calls) noexcept {
   while (!calls.empty()) {
     std::size_t same = 0;
     while (same < calls.size() && calls[same]->what != pending_call::kind::other) ++same;
-    if (same > 0) {
-      append_all(calls.first(same));
-    } else {
-      calls[0]->body();
-      same = 1;
-    }
+    same = std::max<std::size_t>(same, 1);
+    serve_alike(calls.first(same));
     calls = calls.subspan(same);
   }
+}
+
+/// Appends and syncs, or one that runs alone.
+void log_owner::serve_alike(std::span<pending_call* const> calls) noexcept {
+  try {
+    if (calls[0]->what != pending_call::kind::other) {
+      append_all(calls);
+    } else {
+      changing_ = true;
+      calls[0]->body();
+    }
+  } catch (...) {
+    for (auto* one : calls) one->thrown = std::current_exception();
+    if (changing_ && !stopped_) stopped_ = std::move(broken_);
+  }
+  changing_ = false;
 }
 
 namespace {

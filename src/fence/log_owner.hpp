@@ -36,7 +36,9 @@ class log_owner {
 
   // log_owner.cpp: calls and their order.
   void run(pending_call& mine);
-  void serve(std::span<pending_call* const> calls);
+  void lead(pending_call& mine) noexcept;
+  void serve(std::span<pending_call* const> calls) noexcept;
+  void serve_alike(std::span<pending_call* const> calls) noexcept;
   template <class T>
   result<T> run_alone(const std::function<result<T>()>& body);
   result<void> may_change();
@@ -79,6 +81,8 @@ class log_owner {
   std::uint32_t next_copy_{first_copy_of_owner};
   std::vector<std::byte> batch_;  ///< Grows only: it is written from the begin each time.
   std::optional<error> stopped_;
+  bool changing_{};  ///< Whoever throws now leaves it unknown what was done.
+  error broken_;     ///< What later calls are told then; made while there is memory for it.
 
   static constexpr std::uint32_t first_copy_of_owner = (std::uint32_t{1} << 31) + 1;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 namespace holdfast::fencing {
@@ -166,7 +167,7 @@ result<own_segment> create_segment(const log_directory& log, const segment_id& i
   return made;
 }
 
-void clean_up(const log_directory& log, const taken_log& taken) noexcept {
+void clean_up(const log_directory& log, const taken_log& taken) noexcept try {
   int code = 0;
   // A tail that was cut stays, for people to look at.
   if (taken.before && taken.report.bytes_cut == 0) {
@@ -177,6 +178,8 @@ void clean_up(const log_directory& log, const taken_log& taken) noexcept {
     }
   }
   log.sweep(taken.version);
+} catch (const std::bad_alloc&) {
+  // Whoever opens the log next finds what is left.
 }
 
 result<taken_log> take_over(const log_directory& log, token with, then what) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <new>
 
 namespace holdfast::fencing {
 namespace {
@@ -75,15 +76,19 @@ bool log_directory::is_leftover(const std::string& name, const log_inline& newes
 
 void log_directory::drop_before(const log_inline& newest) const noexcept {
   if (newest.version <= versions_kept) return;
-  (void)files().unlink(inline_name(newest.version - versions_kept - 1));
+  try {
+    (void)files().unlink(inline_name(newest.version - versions_kept - 1));
+  } catch (const std::bad_alloc&) {  // Then the next one who opens the log does it.
+  }
 }
 
-void log_directory::sweep(const log_inline& newest) const noexcept {
+void log_directory::sweep(const log_inline& newest) const noexcept try {
   std::vector<std::string> all;
   if (!files().list(all)) return;
   for (const auto& name : all) {
     if (is_leftover(name, newest)) (void)files().unlink(name);
   }
+} catch (const std::bad_alloc&) {
 }
 
 }  // namespace holdfast::fencing
