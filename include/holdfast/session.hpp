@@ -81,7 +81,9 @@ struct session_status {
 /// - To survive fork(2). In the child every call on an inherited session or lock answers `lost`,
 ///   and destructors do nothing. The child keeps the file description that proves life: close its
 ///   descriptors or exec. A child that is forked inside a function that the library called on one
-///   of its threads must exec or _exit there; to return from that function stops it.
+///   of its threads must exec or _exit there; to return from that function stops it. Those threads
+///   block all signals but the ones of a fault (SIGSEGV, SIGBUS, ...), and a program keeps that
+///   across exec: set the mask first (`sigprocmask`), or it is not ended by SIGTERM.
 /// - To let go of anything after main() has returned. On stores with servers an object with static
 ///   storage leaves its locks to the ttl, its calls may answer `unavailable`, and a completion that
 ///   still waits may never run.

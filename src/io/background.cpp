@@ -20,21 +20,28 @@ bool on_library_thread() noexcept { return is_ours; }
 library_work::library_work() noexcept : was_(std::exchange(is_ours, true)) {}
 library_work::~library_work() { is_ours = was_; }
 
-result<std::thread> start_thread(const char* name, std::function<void()> body) {
-  sigset_t all{};
-  sigset_t before{};
+// abort(3) unblocks its own.
+signals_blocked::signals_blocked() noexcept {
+  sigset_t all;
   sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS}) {
+    sigdelset(&all, fault);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+signals_blocked::~signals_blocked() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+result<std::thread> start_thread(const char* name, std::function<void()> body) {
   try {
+    const signals_blocked meanwhile;
     std::thread started([run = std::move(body)] {
       is_ours = true;
       run();
     });
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     ::pthread_setname_np(started.native_handle(), name);
     return started;
   } catch (const std::system_error& e) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
     return error(errc::unavailable,
                  std::string("cannot start a thread of the library: ") + e.what());
   }

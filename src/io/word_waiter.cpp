@@ -3,10 +3,7 @@
 #include "io/background.hpp"
 #include "io/futex.hpp"
 
-#include <pthread.h>
-
 #include <chrono>
-#include <csignal>
 #include <thread>
 #include <utility>
 
@@ -20,22 +17,6 @@ void sleep_on(wake_word& word, std::uint32_t seen) noexcept {
   fall_asleep(word, sleeper::own);
   if (word.count.load() == seen) (void)futex_wait(address_of(word.count), seen, look_by_itself);
   wake_up(word, sleeper::own);
-}
-
-std::thread start_without_signals(std::function<void()> body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread made;
-  try {
-    made = std::thread(std::move(body));
-  } catch (...) {
-    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-    throw;
-  }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return made;
 }
 
 }  // namespace
@@ -112,7 +93,8 @@ word_waiter::word_waiter(wake_word& word, std::function<void()> rung)
   // Counted from here, not from when the thread runs: a ring in between is not missed.
   const std::uint32_t first = word.count.load();
   // The thread's own share: it may destroy this object.
-  state_->thread = start_without_signals([s = state_, first] { s->serve(first); });
+  const signals_blocked meanwhile;
+  state_->thread = std::thread([s = state_, first] { s->serve(first); });
 }
 
 word_waiter::~word_waiter() {

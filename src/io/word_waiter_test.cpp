@@ -1,6 +1,7 @@
 #include "io/word_waiter.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -39,6 +40,20 @@ TEST(word_waiter, calls_after_a_ring) {
     ring(word);
     ASSERT_TRUE(seen.reach(i));
   }
+}
+
+TEST(word_waiter, calls_where_a_fault_comes_to_the_handler_of_the_program) {
+  wake_word word{};
+  calls seen;
+  sigset_t blocked{};
+  word_waiter waiter(word, [&] {
+    ::pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+    seen.add();
+  });
+  ring(word);
+  ASSERT_TRUE(seen.reach(1));
+  EXPECT_EQ(sigismember(&blocked, SIGSEGV), 0);
+  EXPECT_EQ(sigismember(&blocked, SIGTERM), 1);
 }
 
 TEST(word_waiter, does_not_miss_a_ring_right_after_its_birth) {
