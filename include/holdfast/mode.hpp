@@ -23,8 +23,8 @@ namespace holdfast {
 /// Thread safety: as a plain value.
 class mode {
  public:
-  /// The largest n of permits(n).
-  static constexpr std::uint32_t permits_max = 1'000'000;
+  /// The largest n of permits(n): that many may hold or wait for one name, in any mode.
+  static constexpr std::uint32_t permits_max = 10'000;
 
   /// Alone. The default.
   static constexpr mode exclusive() noexcept { return mode(kind_t::exclusive, 1); }

@@ -136,9 +136,10 @@ class HOLDFAST_EXPORT session {
   /// already, whatever the wait: there is no self-deadlock; so too for a moment after a release
   /// that the store has not confirmed), `timed_out`, `cancelled`, `invalid_argument` (the name, the
   /// wait, or a mode that the live entries of the name do not agree with, or a thread of the
-  /// library that would have to wait), `unsupported` (the engine has no such mode), `unavailable`,
-  /// `outcome_unknown` (the entry may be there; it dies with the session), `lost` and `denied` (the
-  /// session is over), `damaged`.
+  /// library that would have to wait), `unsupported` (the engine has no such mode), `unavailable`
+  /// (also at once, whatever the wait, when 10000 hold or await the name), `outcome_unknown` (the
+  /// entry may be there; it dies with the session), `lost` and `denied` (the session is over),
+  /// `damaged`.
   result<lock> acquire(lock_name name, acquire_options options = {});
 
   /// acquire() that tries once: `busy` when it is not free now. An entry that has to wait is never

@@ -146,6 +146,9 @@ TEST(session, bad_arguments_are_refused_with_a_reason) {
   EXPECT_EQ(code(s.try_acquire(lock_name("a"), mode::permits(mode::permits_max + 1))),
             errc::invalid_argument);
   EXPECT_TRUE(s.try_acquire(lock_name("a"), mode::permits(mode::permits_max)));
+  const auto many = s.try_acquire(lock_name("b"), mode::permits(20'000));
+  ASSERT_EQ(code(many), errc::invalid_argument) << "no more than 10000 may hold a name";
+  EXPECT_NE(many.error().message().find("from 1 to 10000"), std::string::npos);
 }
 
 TEST(session, a_ttl_out_of_bounds_is_refused) {

@@ -336,5 +336,6 @@ class engine {
 
 /// More live entries of one name than this are refused with `too_many`.
 inline constexpr std::size_t waiters_max = 10'000;
+static_assert(mode::permits_max <= waiters_max, "who holds counts, too");
 
 }  // namespace holdfast::core
