@@ -108,7 +108,7 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
 
   /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
   /// thread of the library, or on one of the program's that is blocked in a call of the library;
-  /// and never under a mutex of the library. It must not block.
+  /// and never under a mutex of the library. It must not block or throw, and may not be empty.
   void release(completion<void> done) &&;
 
  private:

@@ -57,6 +57,7 @@ result<void> lock::release() && {
 
 void lock::release(completion<void> done) && {
   held(grant_);
+  if (!done) detail::bad_access("an empty completion");
   auto own = grant_;
   own->release(std::move(done));
   drop(own);

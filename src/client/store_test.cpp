@@ -122,6 +122,9 @@ TEST(store, advises_a_ttl_and_leaves_no_session) {
   const auto long_one = ops->advise_ttl(2h);
   EXPECT_EQ(long_one->severity, finding::level::fault);
   EXPECT_NE(long_one->text.find("from 100ms to 1h"), std::string::npos) << long_one->text;
+  const auto longest = ops->advise_ttl(duration::max());
+  EXPECT_EQ(longest->severity, finding::level::fault);
+  EXPECT_EQ(longest->text.find("goes to the next within"), std::string::npos) << longest->text;
   EXPECT_TRUE(ops->list()->sessions.empty());
 }
 
@@ -181,6 +184,15 @@ TEST(session, an_acquire_that_would_tell_nobody_stops_the_program) {
   auto s = open("memory:untold");
   ASSERT_TRUE(s);
   EXPECT_DEATH(s->acquire(lock_name("x"), {}, completion<lock>{}), "an empty completion");
+}
+
+TEST(session, a_release_that_would_tell_nobody_stops_the_program_also_while_it_is_held) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // A forked child holds nothing.
+  auto s = open("memory:untold_release");
+  ASSERT_TRUE(s);
+  auto held = s->acquire(lock_name("x"));
+  ASSERT_TRUE(held);
+  EXPECT_DEATH(std::move(*held).release(completion<void>{}), "an empty completion");
 }
 
 TEST(session, one_that_was_moved_from_stops_the_program_with_a_sentence) {

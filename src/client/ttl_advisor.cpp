@@ -68,6 +68,15 @@ std::string why_refused(const std::shared_ptr<store_core>& store, duration ttl, 
   return text;
 }
 
+std::string when_freed(const store_core& store, duration ttl) {
+  return "With a ttl of " + print_duration(ttl) +
+         ", the lock of a holder that hangs or is cut off goes to the next within " +
+         rounded(store.free_after(ttl)) +
+         (store.opened().life_directory.empty()
+              ? ", and so does that of one that crashed"
+              : "; that of one that crashed on this host at once, to whoever waits on this host");
+}
+
 }  // namespace
 
 result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
@@ -91,15 +100,9 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
     text += "a failover may take " + print_duration(silent.silence) + " (" + silent.why + "); ";
   }
   text += "the smallest safe ttl is " + print_duration(least) +
-          ". That was measured now: where machine or network are at times much slower, take more. "
-          "With a ttl of " +
-          print_duration(ttl) +
-          ", the lock of a holder that hangs or is cut off goes to the next " + "within " +
-          rounded(store->free_after(ttl));
-  text += opened.life_directory.empty()
-              ? ", and so does that of one that crashed"
-              : "; that of one that crashed on this host at once, to whoever waits on this host";
+          ". That was measured now: where machine or network are at times much slower, take more";
   const auto fits = store->fitting(ttl);
+  if (fits) text += ". " + when_freed(*store, ttl);
   if (!fits || ttl > measured->limit) {
     const std::string why =
         fits ? why_refused(store, ttl, measured->limit) : fits.error().message();
