@@ -106,8 +106,10 @@ auto async_acquire(session& s, lock_name name, acquire_options options, Token&& 
 /// lock::release for any Asio completion token.
 ///
 /// Completes with one `result<void>` on the handler's associated executor, which counts as busy
-/// until then, and never inside this call. It cannot be cancelled: the lock is over when this
-/// returns.
+/// until then, and never inside this call. It cannot be cancelled: the lock is over as soon as the
+/// operation has begun, which is before this returns, or with a token that defers it (`deferred`,
+/// `use_awaitable`) when it is started or awaited. One that never is gives the lock back as the
+/// destructor does.
 ///
 /// Errors: as lock::release, in the result.
 template <class Token>

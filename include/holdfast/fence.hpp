@@ -31,7 +31,9 @@ enum class older_passes : std::uint8_t {
 
 /// How long an arrival waits for older passes to end.
 struct enter_options {
-  /// Zero: not at all. `holdfast::forever`: without a limit. Negative counts as zero.
+  /// Zero: not at all. `holdfast::forever`: without a limit. Negative counts as zero. A floor file
+  /// is written before, which this does not limit: it takes two syncs, up to 5 s where another
+  /// process has the file, and as long again for each thread of the process that came before.
   duration wait = std::chrono::seconds(5);
   /// Stop is requested: the wait ends at once with `cancelled`.
   std::stop_token stop{};
@@ -59,7 +61,9 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
   pass(pass&& other) noexcept;
   /// Ends what was held before.
   pass& operator=(pass&& other) noexcept;
-  /// Ends the pass; never blocks for longer than another thread takes to do the same.
+  /// Ends the pass. In memory it waits for no longer than another thread takes to do the same; of a
+  /// floor file also while another thread of the process reads or writes the file for an arrival:
+  /// two syncs, and up to 5 s where another process has the file.
   ~pass();
 
   /// With what it was entered.
@@ -174,9 +178,9 @@ class HOLDFAST_EXPORT fence {
 
   /// Admits `t` without a pass: for a program whose writes all come from this one thread, or
   /// inside the storage's own transaction. Whoever is paused between admit() and a write elsewhere
-  /// writes stale: use enter(). Never waits: `busy` while older passes are under way, and older
-  /// tokens are refused from then on. In memory and for the newest token it is a few loads and one
-  /// comparison. Errors: else as enter().
+  /// writes stale: use enter(). Never waits for passes: `busy` while older ones are under way, and
+  /// older tokens are refused from then on. In memory and for the newest token it is a few loads
+  /// and one comparison. Errors: else as enter().
   result<void> admit(const fencing_token& t, mode how = mode::exclusive());
 
   /// Refuses every token below `to` from now on, and returns when passes of older ones have ended

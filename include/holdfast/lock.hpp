@@ -100,7 +100,8 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
 
   /// Gives the lock back and says how that went: `std::move(l).release()`. Afterwards the lock is
   /// over in every case: it may be asked for its name and token, and every check says `lost`, from
-  /// before the store is asked. What on_lost() was given is destroyed before this returns.
+  /// before the store is asked. What on_lost() was given is destroyed before this returns, unless
+  /// the call of it is under way: then when that returns.
   /// Errors: `lost` when it was lost before; `outcome_unknown` or `unavailable` when the store did
   /// not answer: then it ends with its session at the latest. On a thread of the library, which
   /// must not wait, `outcome_unknown` unless the answer is there at once.

@@ -98,11 +98,12 @@ struct took_over {
 
 /// Receives what happens to a session and its locks. Override what you care for.
 ///
-/// Called from the thread that caused the event or from a thread of the library, one event at a
-/// time for one session's state but concurrently for different locks, and never while the library
-/// holds a mutex: a callback may call back into the session, and close it; see there for what is
-/// refused. It must not block, for a blocked callback delays later events (never a lock's own
-/// check(), which asks nobody).
+/// Called from the thread that caused the event, from a thread of the library, or from one of the
+/// program's that is blocked in a call of the library (see session), one event at a time for one
+/// session's state but concurrently for different locks, and never while the library holds a mutex:
+/// a callback may call back into the session, and close it; see there for what is refused. It must
+/// not block, for a blocked callback delays later events (never a lock's own check(), which asks
+/// nobody).
 ///
 /// The observer is kept alive by the session; it is not called any more once close() has returned,
 /// unless that was called on a thread of the library or inside an observer, where nothing is waited

@@ -99,6 +99,10 @@ struct session_status {
 /// that has no answer at once is refused with `invalid_argument`: acquire() without a callback,
 /// open() and what a `store` asks. Stores without a server (`local:`, `memory:`) answer at once.
 ///
+/// A thread of the program that is blocked in a call of the library may do the work of such a
+/// thread meanwhile, also for other sessions: then completions, observers and heartbeats run on its
+/// stack and with its priority. One of low priority or with a small stack uses the callback forms.
+///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order. Locks may outlive the session
 /// object; they end when the session is closed. Using a moved-from session is a programmer's error

@@ -119,7 +119,8 @@ class HOLDFAST_EXPORT store {
   /// Removes a session whose processes are provably dead on this host; its locks are free at once.
   /// Proof is one thing only: its life lock could be taken. Errors: `busy` when it is alive or its
   /// life cannot be judged here (the message says which, and what to do), `invalid_argument` (no
-  /// such session), `unavailable`, `unsupported` (Redlock: its locks end by themselves).
+  /// such session), `unavailable`, `outcome_unknown` (look whether it is still listed),
+  /// `unsupported` (Redlock: its locks end by themselves).
   /// The value: who it was, as its record said.
   result<owner_info> break_session(session_id id);
 
