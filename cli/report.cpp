@@ -59,10 +59,11 @@ std::size_t utf8_length(std::string_view text) {
   }
   const auto second = static_cast<unsigned char>(text[1]);
   const bool c1_control = lead == 0xC2 && second < 0xA0;
-  // U+200E.., U+202A.. and U+2066.. reorder what stands around them.
+  // U+061C, U+200E.., U+202A.. and U+2066.. reorder what stands around them.
+  const bool arabic_mark = lead == 0xD8 && second == 0x9C;
   const bool reorders = lead == 0xE2 && (second == 0x80 || second == 0x81) &&
                         (static_cast<unsigned char>(text[2]) >= 0x8E);
-  return c1_control || reorders ? 0 : length;
+  return c1_control || arabic_mark || reorders ? 0 : length;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ TEST(report_text, nothing_reaches_a_terminal_that_moves_its_cursor) {
   EXPECT_EQ(harmless("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
   EXPECT_EQ(harmless("\xff\xc3"), "\\xff\\xc3");
   EXPECT_EQ(harmless("\xc2\x9b"), "\\xc2\\x9b");           // CSI as a C1 control.
+  EXPECT_EQ(harmless("\xd8\x9c"), "\\xd8\\x9c");           // Arabic letter mark.
   EXPECT_EQ(harmless("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // Right-to-left override.
 }
 

@@ -43,7 +43,7 @@ code_point decode(std::string_view text, std::size_t at) noexcept {
 
 /// C1 controls steer terminals, and bidirectional controls reorder what a reader sees.
 bool misleads(std::uint32_t value) noexcept {
-  return value < 0xa0 || value == 0x200e || value == 0x200f ||
+  return value < 0xa0 || value == 0x061c || value == 0x200e || value == 0x200f ||
          (value >= 0x2028 && value <= 0x202e) || (value >= 0x2066 && value <= 0x2069);
 }
 

@@ -47,6 +47,7 @@ TEST(lock_name, prints_harmless_text) {
       {"\xed\xa0\x80", "\\xed\\xa0\\x80"},           // surrogate
       {"\xf4\x90\x80\x80", "\\xf4\\x90\\x80\\x80"},  // beyond Unicode
       {"\xc2\x9b", "\\xc2\\x9b"},                    // C1: CSI
+      {"\xd8\x9c", "\\xd8\\x9c"},                    // Arabic letter mark
       {"\xe2\x80\xae", "\\xe2\\x80\\xae"},           // right-to-left override
       {"\xe2\x81\xa6", "\\xe2\\x81\\xa6"}};          // isolate
   for (const auto& [text, printed] : cases) EXPECT_EQ(lock_name(text).printable(), printed);
