@@ -2,14 +2,20 @@
 
 #include "io/latch.hpp"
 #include "io/loop.hpp"
+#include "io/stream_socket.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <functional>
+#include <future>
+#include <latch>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -112,6 +118,34 @@ ending end_of(
   meanwhile();
   done.wait();
   return e;
+}
+
+TEST(look_up, of_a_forked_child_does_not_count_what_hangs_in_its_parent) {
+  const node_address node{.host = "localhost", .port = 1, .path = {}};
+  const auto go = std::make_shared<std::latch>(1);
+  const auto inside = std::make_shared<std::latch>(32);
+  for (int i = 0; i < 32; ++i) {
+    look_up(node, [go, inside](const auto&) {
+      inside->count_down();
+      go->wait();
+    });
+  }
+  inside->wait();
+  const auto is_refused = [&node] {
+    const auto told = std::make_shared<std::promise<bool>>();
+    look_up(node, [told](const auto& found) {
+      told->set_value(!found &&
+                      found.error().message().find("earlier lookups hang") != std::string::npos);
+    });
+    return told->get_future().get();
+  };
+  EXPECT_TRUE(is_refused());
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(is_refused() ? 1 : 0);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  go->count_down();
 }
 
 TEST(dial, leaves_an_address_that_refuses_for_the_next_at_once) {

@@ -80,7 +80,8 @@ std::string bytes_of_program() {
 owner_info process_identity() {
   auto& kept = caches.get();
   const std::lock_guard hold(kept.mutex);
-  if (!kept.own) {
+  // Without a boot id /proc could not be read, and perhaps only now: no descriptor was free.
+  if (!kept.own || kept.own->boot_id.empty()) {
     kept.own = owner_info{.host = own_host(),
                           .boot_id = boot_id(),
                           .pid = ::getpid(),

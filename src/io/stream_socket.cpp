@@ -1,6 +1,7 @@
 #include "io/stream_socket.hpp"
 
 #include "io/background.hpp"
+#include "io/per_process.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -22,9 +23,10 @@ namespace {
 
 using addresses = std::vector<socket_address>;
 
-// Threads that wait for a resolver which does not answer: not without bound.
+// Threads that wait for a resolver which does not answer: not without bound. Those of a parent are
+// not in its forked child.
 constexpr int lookups_max = 32;
-std::atomic<int> lookups{0};
+constinit per_process<std::atomic<int>> all_lookups;
 
 error system_failure(int number) {
   std::string text = std::generic_category().message(number);
@@ -101,13 +103,14 @@ std::string text_of(const socket_address& address) {
 void look_up(const node_address& node, std::function<void(result<addresses>)> found) {
   if (node.is_unix()) return found(address_of_path(node.path));
   if (auto numeric = ask_system(node, AI_NUMERICHOST)) return found(std::move(numeric));
+  auto& lookups = all_lookups.get();
   if (lookups.fetch_add(1) >= lookups_max) {
     lookups.fetch_sub(1);
     return found(error(errc::unavailable, "the name '" + node.host +
                                               "' is not looked up: " + std::to_string(lookups_max) +
                                               " earlier lookups hang (check DNS)"));
   }
-  auto thread = start_thread("holdfast-names", [node, found] {
+  auto thread = start_thread("holdfast-names", [node, found, &lookups] {
     found(ask_system(node, 0));
     lookups.fetch_sub(1);
   });
