@@ -11,6 +11,7 @@
 
 #include <chrono>
 #include <cstdio>
+#include <utility>
 
 using namespace std::chrono_literals;
 
@@ -28,13 +29,19 @@ asio::awaitable<void> worker(holdfast::session& session, int number) {
   std::printf("worker %d holds it\n", number);
   asio::steady_timer work(co_await asio::this_coro::executor, 20ms);
   co_await work.async_wait(asio::use_awaitable);
+  // The destructor would block this thread, on which all coroutines run, until the store answers.
+  const auto released = co_await holdfast::async_release(std::move(*lock), asio::use_awaitable);
+  if (!released) std::fprintf(stderr, "%d: %s\n", number, released.error().message().c_str());
 }
 
 int main(int argc, char** argv) {
   const char* url = argc > 1 ? argv[1] : "local:";
   auto first = holdfast::open(url);
   auto second = holdfast::open(url);
-  if (!first || !second) return 1;
+  if (!first || !second) {
+    std::fprintf(stderr, "%s\n", (first ? second : first).error().message().c_str());
+    return 1;
+  }
 
   asio::io_context context;
   asio::co_spawn(context, worker(*first, 1), asio::detached);

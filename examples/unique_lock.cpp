@@ -4,8 +4,9 @@
 
 #include <cstdio>
 #include <mutex>
+#include <system_error>
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
   auto session = holdfast::open(argc > 1 ? argv[1] : "local:");
   if (!session) {
     std::fprintf(stderr, "%s\n", session.error().message().c_str());
@@ -19,4 +20,8 @@ int main(int argc, char** argv) {
   if (!mutex.held()->check()) return 1;
   std::printf("token %llu\n", static_cast<unsigned long long>(mutex.held()->token().value));
   return 0;
+} catch (const std::system_error& e) {
+  // So the standard's interface tells that the lock could not be had.
+  std::fprintf(stderr, "%s\n", e.what());
+  return 1;
 }
