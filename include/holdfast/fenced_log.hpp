@@ -75,6 +75,9 @@ struct log_takeover {
 /// the record may be in the log or not, as after `outcome_unknown`. A writer that had no memory for
 /// a record alone goes on, any other has stopped.
 ///
+/// Under a limit on the size of files (`ulimit -f`) the kernel sends SIGXFSZ, which ends the
+/// process; where that is ignored it is as on a full disk.
+///
 /// What it does **not** promise: that an acknowledged record survives a power loss without
 /// survives::power_loss (records before it may be lost with it, never in its middle); that a
 /// program without the library cannot write to the files; anything on a network file system, which
