@@ -13,9 +13,6 @@ namespace holdfast::cli {
 
 namespace {
 
-/// At the store, and whether anybody reads.
-constexpr duration look_every = std::chrono::seconds{1};
-
 nlohmann::ordered_json described(const leader& l) {
   nlohmann::ordered_json json{{"session", l.session.str()}, {"value", l.value}, {"term", nullptr}};
   if (l.term.value != 0) json["term"] = l.term.value;
@@ -93,9 +90,8 @@ int follow(store& st, const lock_name& name, const report& out) {
       if (const int code = print_now(st.url(), name, who, out); code != 0) return code;
       shown = std::move(who);
     }
-    if (const auto code = end_unless_read(out)) return *code;
-    // Also without a change that the store tells: on some a session that ends leaves no trace.
-    (void)st.wait_for_change(look_every);
+    // Not until the store tells a change: on some a session that ends leaves no trace.
+    if (const auto end = pause_while_read(all->rest, out)) return *end;
   }
 }
 

@@ -162,6 +162,12 @@ class HOLDFAST_EXPORT election {
                                                std::stop_token stop = {});
 
  private:
+  struct picture {
+    std::optional<leader> who;
+    duration rest;
+  };
+  result<picture> look();
+
   store store_;
   lock_name name_;
 };

@@ -82,12 +82,18 @@ result<leadership> election::campaign(std::string value, campaign_options option
   return leadership(std::move(*own), std::move(*elected));
 }
 
-result<std::optional<leader>> election::current() {
+result<election::picture> election::look() {
   const auto all = store_.list();
   if (!all) return all.error();
-  auto who = leader_in(*all, name_);
-  if (who && who->term.value == 0) return nothing_published(name_, store_.url());
-  return who;
+  picture seen{leader_in(*all, name_), all->rest};
+  if (seen.who && seen.who->term.value == 0) return nothing_published(name_, store_.url());
+  return seen;
+}
+
+result<std::optional<leader>> election::current() {
+  auto seen = look();
+  if (!seen) return seen.error();
+  return std::move(seen->who);
 }
 
 result<std::optional<leader>> election::wait_for_other(const std::optional<leader>& known,
@@ -97,11 +103,13 @@ result<std::optional<leader>> election::wait_for_other(const std::optional<leade
   }
   const time_point began = clock::now();
   while (true) {
-    auto seen = current();
-    if (!seen || *seen != known) return seen;
+    auto seen = look();
+    if (!seen) return seen.error();
+    if (seen->who != known) return std::move(seen->who);
     const duration left = wait - (clock::now() - began);
-    if (left <= duration::zero() || stop.stop_requested()) return seen;
-    const auto changed = store_.wait_for_change(std::min(left, look_every), stop);
+    if (left <= duration::zero() || stop.stop_requested()) return std::move(seen->who);
+    const auto changed =
+        store_.wait_for_change(std::min(left, std::max(look_every, seen->rest)), stop);
     if (!changed) return changed.error();
   }
 }
