@@ -5,11 +5,14 @@
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -34,10 +37,25 @@ std::string validity_of(const X509* c) {
   return "valid until " + text_of_time(X509_get0_notAfter(c));
 }
 
+/// SSL_CTX_use_PrivateKey_file() would leave the descriptor to what the program execs meanwhile.
+bool use_key(SSL_CTX* context, const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "re");
+  if (file == nullptr) {
+    ERR_raise(ERR_LIB_SYS, errno);
+    return false;
+  }
+  EVP_PKEY* key = PEM_read_PrivateKey(file, nullptr, SSL_CTX_get_default_passwd_cb(context),
+                                      SSL_CTX_get_default_passwd_cb_userdata(context));
+  std::fclose(file);
+  const bool used = key != nullptr && SSL_CTX_use_PrivateKey(context, key) == 1;
+  EVP_PKEY_free(key);
+  return used;
+}
+
 int file_error(SSL_CTX* context, const tls_options& o) {
   if (o.certificate_file.empty()) return 0;
   if (SSL_CTX_use_certificate_chain_file(context, o.certificate_file.c_str()) != 1) return 1;
-  if (SSL_CTX_use_PrivateKey_file(context, o.key_file.c_str(), SSL_FILETYPE_PEM) != 1) return 2;
+  if (!use_key(context, o.key_file)) return 2;
   return 0;
 }
 

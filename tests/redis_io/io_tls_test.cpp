@@ -1,10 +1,15 @@
 #include "io/peer_fixture.hpp"
 #include "io/tls_failure.hpp"
+#include "io/unique_fd.hpp"
 #include "tests/redis_io/tls_fixture.hpp"
 
+#include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <future>
 #include <string>
 #include <thread>
@@ -323,6 +328,29 @@ TEST_F(redis_tls, a_key_of_another_certificate_is_told_as_that) {
       tls_context::make({.certificate_file = good_.certificate_file(), .key_file = ca_.key_file()});
   ASSERT_FALSE(c);
   EXPECT_TRUE(c.error().message().ends_with("; it is not the key of the certificate in cert="));
+}
+
+TEST_F(redis_tls, a_key_that_is_being_read_is_closed_on_exec) {
+  const std::string key = directory_.path() + "/fifo";
+  ASSERT_EQ(::mkfifo(key.c_str(), 0600), 0);
+  auto made = std::async(std::launch::async, [&] {
+    return tls_context::make({.certificate_file = good_.certificate_file(), .key_file = key});
+  });
+  // Until the reader is there.
+  unique_fd writer(::open(key.c_str(), O_WRONLY | O_CLOEXEC));
+  int readers = 0;
+  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+    const int fd = std::stoi(one.path().filename());
+    std::error_code gone;
+    if (fd == writer.get() || std::filesystem::read_symlink(one, gone) != key) continue;
+    ++readers;
+    EXPECT_EQ(::fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+  }
+  EXPECT_EQ(readers, 1);
+  const std::string text = "no key";
+  EXPECT_EQ(::write(writer.get(), text.data(), text.size()), 6);
+  writer = {};
+  EXPECT_FALSE(made.get());
 }
 
 TEST_F(redis_tls, files_that_cannot_be_used_are_named) {
