@@ -1,3 +1,4 @@
+#include "core/cut.hpp"
 #include "core/percent.hpp"
 #include "core/whole_number.hpp"
 #include "history/operations.hpp"
@@ -8,16 +9,10 @@ namespace holdfast::history {
 
 namespace {
 
+using core::cut;
+
 constexpr std::string_view header_1 = "holdfast-history 1";
 constexpr std::string_view header_2 = header.substr(0, header.size() - 1);
-
-/// The text up to `mark`, which is taken away with it; all of it when there is none.
-std::string_view cut(std::string_view& text, char mark) {
-  const auto end = std::min(text.find(mark), text.size());
-  const auto part = text.substr(0, end);
-  text.remove_prefix(std::min(end + 1, text.size()));
-  return part;
-}
 
 error wrong(std::string what) { return {errc::damaged, std::move(what)}; }
 

@@ -1,7 +1,9 @@
 #include "io/first_sights_file.hpp"
 
+#include "core/cut.hpp"
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
+#include "core/whole_number.hpp"
 #include "io/file_lock.hpp"
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
@@ -13,7 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
-#include <sstream>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::io {
@@ -35,7 +37,7 @@ std::string name_of(const std::string& url) {
 constexpr std::size_t word_max = 512;
 
 // Servers choose it: with a space in it, one could write the note of another.
-bool is_one_word(const std::string& life) {
+bool is_one_word(std::string_view life) {
   return !life.empty() && life.size() <= word_max &&
          std::ranges::all_of(life, [](char c) { return c > ' ' && c <= '~'; });
 }
@@ -54,9 +56,8 @@ first_sights_file::first_sights_file(std::string directory, std::string url)
     : directory_(std::move(directory)), name_(name_of(url)) {
   const std::string boot = boot_id();
   if (boot.empty()) return;  // Whose clock the times are of cannot be told.
-  std::ostringstream head;
-  head << "holdfast-first-sights 1\n" << url << '\n' << boot << ' ' << time_namespace() << '\n';
-  head_ = head.str();
+  head_ = "holdfast-first-sights 1\n" + url + '\n' + boot + ' ' + std::to_string(time_namespace());
+  head_ += '\n';
 }
 
 first_sights first_sights_file::read() const {
@@ -68,13 +69,16 @@ first_sights first_sights_file::read() const {
   if (!is_ours(where, name_.c_str())) return notes;
   const auto text = read_text(where, name_.c_str(), bytes_max);
   if (!text || !*text || !(*text)->starts_with(head_)) return notes;
-  std::istringstream lines((*text)->substr(head_.size()));
-  std::string life;
-  std::int64_t since{};
+  std::string_view lines(**text);
+  lines.remove_prefix(head_.size());
+  lines = lines.substr(0, lines.rfind('\n') + 1);  // A part of a number would be an earlier time.
   const time_point now = clock::now();
-  for (std::size_t n = 0; n < first_sights::notes_max && lines >> life >> since; ++n) {
-    const time_point at{duration{since}};
-    if (since > 0 && at <= now) notes.recall(life, at);
+  for (std::size_t n = 0; n < first_sights::notes_max && !lines.empty(); ++n) {
+    std::string_view since = core::cut(lines, '\n');
+    const std::string life(core::cut(since, ' '));
+    const auto at = core::whole_number<std::int64_t>(since);
+    if (!at || *at <= 0 || time_point{duration{*at}} > now || !is_one_word(life)) continue;
+    notes.recall(life, time_point{duration{*at}});
   }
   return notes;
 }
@@ -131,12 +135,11 @@ first_sights first_sights_file::that_fits(const first_sights& notes) {
 }
 
 std::string first_sights_file::text_of(const first_sights& notes) const {
-  std::ostringstream text;
-  text << head_;
+  std::string text = head_;
   for (const auto& [life, since] : notes.all()) {
-    text << life << ' ' << since.time_since_epoch().count() << '\n';
+    text += life + ' ' + std::to_string(since.time_since_epoch().count()) + '\n';
   }
-  return text.str();
+  return text;
 }
 
 /// No notes only make a wait longer.

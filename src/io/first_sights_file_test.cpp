@@ -1,4 +1,5 @@
 #include "io/first_sights_file.hpp"
+#include "tests/grouping_locale.hpp"
 #include "tests/own_mounts.hpp"
 #include "tests/temporary_directory.hpp"
 
@@ -39,6 +40,38 @@ TEST(first_sights_file, a_server_cannot_write_the_note_of_another) {
   auto read = first_sights_file(directory.path(), "redlock://a").read();
   EXPECT_EQ(read.all().size(), 1U);
   EXPECT_EQ(read.note("victim", clock::now()), seen);
+}
+
+TEST(first_sights_file, is_the_same_in_programs_of_all_locales) {
+  const tests::temporary_directory directory;
+  const time_point seen = clock::now() - 1s;
+  core::redlock::first_sights notes;
+  notes.recall("life", seen);
+  const first_sights_file plain(directory.path(), "redis://a");
+  {
+    const tests::grouping_locale until_read;
+    plain.keep(notes);
+    EXPECT_EQ(plain.read(), notes);
+    EXPECT_EQ(first_sights_file(directory.path(), "redis://a").read(), notes) << "the namespace";
+  }
+  EXPECT_EQ(plain.read(), notes);
+}
+
+TEST(first_sights_file, a_line_that_is_not_whole_is_not_known) {
+  const tests::temporary_directory directory;
+  core::redlock::first_sights notes;
+  notes.recall("life", clock::now() - 1s);
+  const first_sights_file file(directory.path(), "redis://a");
+  file.keep(notes);
+  std::string path;
+  for (const auto& one : std::filesystem::directory_iterator(directory.path())) {
+    if (one.path().extension() != ".lock") path = one.path();
+  }
+  std::ofstream(path, std::ios::app) << "grouped 30,605,697\nmore 30 x\n 30\nnone\nlast 30\ncut 3";
+  const auto read = file.read().all();
+  EXPECT_EQ(read.size(), 2U);
+  EXPECT_TRUE(read.contains("life"));
+  EXPECT_TRUE(read.contains("last"));
 }
 
 TEST(first_sights_file, tells_why_the_next_process_will_not_have_them) {

@@ -1,6 +1,8 @@
 #include "io/process_identity.hpp"
 
+#include "core/cut.hpp"
 #include "core/fnv1a.hpp"
+#include "core/whole_number.hpp"
 #include "io/per_process.hpp"
 
 #include <signal.h>
@@ -9,13 +11,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <climits>
 #include <fstream>
 #include <mutex>
 #include <optional>
-#include <sstream>
+#include <string_view>
 
 namespace holdfast::io {
 
@@ -41,14 +44,10 @@ std::optional<std::int64_t> own_start_ticks() {
   std::ifstream file("/proc/self/stat");
   std::string line;
   std::getline(file, line);
-  const auto after_name = line.rfind(')');
-  if (after_name == std::string::npos) return {};
-  std::istringstream rest(line.substr(after_name + 1));
-  std::string skipped;
-  for (int field = 3; field < 22; ++field) rest >> skipped;
-  std::int64_t ticks{};
-  if (!(rest >> ticks)) return {};
-  return ticks;
+  std::string_view rest(line);
+  rest.remove_prefix(std::min(line.rfind(") ") + 2, line.size()));
+  for (int field = 3; field < 22; ++field) core::cut(rest, ' ');
+  return core::whole_number<std::int64_t>(core::cut(rest, ' '));
 }
 
 wall_time own_start() {

@@ -1,7 +1,9 @@
 #include "io/sighting_file.hpp"
 
+#include "core/cut.hpp"
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
+#include "core/whole_number.hpp"
 #include "io/file_lock.hpp"
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
@@ -15,7 +17,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
-#include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,9 +33,8 @@ std::string name_of(const std::string& url) {
 }
 
 std::string header(const std::string& url) {
-  std::ostringstream text;
-  text << "holdfast-sightings 1\n" << url << '\n' << boot_id() << ' ' << time_namespace() << '\n';
-  return text.str();
+  return "holdfast-sightings 1\n" + url + '\n' + boot_id() + ' ' +
+         std::to_string(time_namespace()) + '\n';
 }
 
 // Only a plain file of our own: somebody else's notes could make us take over too early.
@@ -54,17 +55,19 @@ std::string contents(const std::string& path) {
   return text.size() > bytes_max ? std::string() : text;
 }
 
-bool parse(const std::string& line, session_id& id, core::sightings::sight& s) {
-  std::istringstream text(line);
-  std::string hex;
-  std::int64_t ttl{};
-  std::int64_t since{};
-  if (!(text >> hex >> s.at.inc >> s.at.beat >> s.at.denied >> ttl >> since)) return false;
-  const auto read = session_id::parse(hex);
-  if (!read || ttl <= 0 || ttl > core::ttl_max.count() || since <= 0) return false;
+bool parse(std::string_view line, session_id& id, core::sightings::sight& s) {
+  const auto read = session_id::parse(core::cut(line, ' '));
+  const auto inc = core::whole_number<std::uint64_t>(core::cut(line, ' '));
+  const auto beat = core::whole_number<std::uint64_t>(core::cut(line, ' '));
+  const auto denied = core::cut(line, ' ');
+  const auto ttl = core::whole_number<std::int64_t>(core::cut(line, ' '));
+  const auto since = core::whole_number<std::int64_t>(line);
+  if (!read || !inc || !beat || (denied != "0" && denied != "1") || !ttl || !since) return false;
+  if (*ttl <= 0 || *ttl > core::ttl_max.count() || *since <= 0) return false;
   id = *read;
-  s.ttl = duration{ttl};
-  s.since = time_point{duration{since}};
+  s.at = {*inc, *beat, denied == "1"};
+  s.ttl = duration{*ttl};
+  s.since = time_point{duration{*since}};
   return s.since <= clock::now();
 }
 
@@ -108,11 +111,13 @@ sighting_file::sights sighting_file::read() const {
   const auto expected = header(url_);
   if (!text.starts_with(expected)) return {};
   sights found;
-  std::istringstream lines(text.substr(expected.size()));
-  for (std::string line; std::getline(lines, line) && found.size() < sights_max;) {
+  std::string_view lines(text);
+  lines.remove_prefix(expected.size());
+  lines = lines.substr(0, lines.rfind('\n') + 1);  // A part of a number would be an earlier time.
+  while (!lines.empty() && found.size() < sights_max) {
     session_id id;
     core::sightings::sight s;
-    if (parse(line, id, s)) found.emplace(id, s);
+    if (parse(core::cut(lines, '\n'), id, s)) found.emplace(id, s);
   }
   return found;
 }
@@ -135,13 +140,13 @@ core::sightings sighting_file::merge(const core::sightings& notes) const {
 }
 
 bool sighting_file::write(const core::sightings& notes) const {
-  std::ostringstream text;
-  text << header(url_);
+  std::string bytes = header(url_);
   for (const auto& [id, s] : notes.all()) {
-    text << id.str() << ' ' << s.at.inc << ' ' << s.at.beat << ' ' << s.at.denied << ' '
-         << s.ttl.count() << ' ' << s.since.time_since_epoch().count() << '\n';
+    bytes += id.str() + ' ' + std::to_string(s.at.inc) + ' ' + std::to_string(s.at.beat);
+    bytes += s.at.denied ? " 1 " : " 0 ";
+    bytes += std::to_string(s.ttl.count()) + ' ';
+    bytes += std::to_string(s.since.time_since_epoch().count()) + '\n';
   }
-  const auto bytes = text.str();
   const auto fresh = path_ + "." + random_session_id().str();
   const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return false;

@@ -2,6 +2,7 @@
 
 #include "io/file_lock.hpp"
 #include "io/random.hpp"
+#include "tests/grouping_locale.hpp"
 #include "tests/own_mounts.hpp"
 
 #include <fcntl.h>
@@ -68,6 +69,32 @@ TEST_F(sighting_file_test, the_earlier_time_wins_for_one_version_and_a_newer_ver
   core::sightings beaten;
   beaten.note(id_, {7, 4, false}, 30s, then_ + 2s);
   EXPECT_EQ(file().merge(beaten).all().at(id_).at.beat, 4U);
+}
+
+TEST_F(sighting_file_test, is_the_same_in_programs_of_all_locales) {
+  const core::version at{7'000, 3'000, true};
+  core::sightings seen;
+  seen.note(id_, at, 30s, then_);
+  {
+    const tests::grouping_locale until_read;
+    file().merge(seen);
+  }
+  const auto read = file().read();
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read.at(id_).at, at);
+  EXPECT_EQ(read.at(id_).since, then_);
+}
+
+TEST_F(sighting_file_test, a_line_that_is_not_whole_is_not_known) {
+  file().merge({});
+  const auto head = text(file().path());
+  const auto id = [] { return random_session_id().str(); };
+  put(file().path(), head + id() + " 7 3 0 1,000 30\n" + id() + " 7 3 0 1000 30,605\n" + id() +
+                         " 7 3 2 1000 30\n" + id() + " 7 3 0 1000 30 1\n" + id_.str() +
+                         " 7 3 0 1000 30\n" + id() + " 7 3 0 1000 3");
+  const auto read = file().read();
+  EXPECT_EQ(read.size(), 1U);
+  EXPECT_TRUE(read.contains(id_));
 }
 
 TEST_F(sighting_file_test, is_private_and_bounded) {

@@ -147,6 +147,7 @@ class Layers(unittest.TestCase):
             ("src/io/a.cpp", "std::rand();"),
             ("cli/a.cpp", 'std::system("ls");'),
             ("cli/a.cpp", "atoi(text);"),
+            ("src/io/a.cpp", "std::ostringstream text;"),
         ]
         for path, text in bad:
             self.assertIn("banned", self.broken(path, text), (path, text))

@@ -1,5 +1,7 @@
 #include "engines/local/directory.hpp"
 
+#include "core/cut.hpp"
+#include "core/whole_number.hpp"
 #include "io/file_system.hpp"
 #include "io/process_identity.hpp"
 #include "io/random.hpp"
@@ -14,7 +16,7 @@
 #include <cerrno>
 #include <chrono>
 #include <span>
-#include <sstream>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::engines::local {
@@ -143,12 +145,13 @@ bool may_write(std::size_t bytes) {
 std::string opener_named_in(int lock_file) {
   std::string note(note_bytes, '\0');
   const auto size = io::read_at(lock_file, std::as_writable_bytes(std::span(note)), 0, "");
-  std::istringstream words(size ? note.substr(0, *size) : "");
-  std::int64_t pid{};
-  std::uint64_t names{};
-  if (!(words >> pid >> names)) return "another process";
-  if (names != io::pid_namespace()) return "a process of another pid namespace";
-  return io::is_running(pid) ? "process " + std::to_string(pid) : "another process";
+  std::string_view words(note);
+  words = words.substr(0, size ? *size : 0);
+  const auto pid = core::whole_number<std::int64_t>(core::cut(words, ' '));
+  const auto names = core::whole_number<std::uint64_t>(core::cut(words, '\n'));
+  if (!pid || !names) return "another process";
+  if (*names != io::pid_namespace()) return "a process of another pid namespace";
+  return io::is_running(*pid) ? "process " + std::to_string(*pid) : "another process";
 }
 
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
