@@ -21,6 +21,10 @@ int main(int argc, char** argv) {
     return 1;
   }
   for (const auto& lock : *accounts) {
+    if (const auto held = lock.check(); !held) {  // Before each step: it may be lost meanwhile.
+      std::fprintf(stderr, "%s\n", held.error().message().c_str());
+      return 1;
+    }
     std::printf("%s with token %llu\n", lock.name().printable().c_str(),
                 static_cast<unsigned long long>(lock.token().value));
   }

@@ -245,6 +245,24 @@ TEST_F(own_lease, that_has_passed_at_the_grant_of_a_try_holds_nothing) {
   EXPECT_TRUE(s.try_acquire(lock_name("x")));
 }
 
+TEST_F(own_lease, that_passes_while_others_are_waited_for_is_not_all_of_them) {
+  const auto watcher = std::make_shared<listener>();
+  auto s = open_session(watcher);
+  auto b = open_session();
+  auto in_the_way = must_acquire(b, "z");
+  std::jthread later([&] {
+    EXPECT_TRUE(eventually([&] { return watcher->waiting == 1; }));
+    engine_->newest().lose(core::status::gone, "2 of 5 nodes have it");
+    EXPECT_TRUE(std::move(in_the_way).release());
+  });
+  const auto all = s.acquire_all({lock_name("z"), lock_name("a")}, {.wait = 60s});
+  ASSERT_EQ(code(all), errc::lost);
+  EXPECT_TRUE(says(all.error().message(), "2 of 5 nodes have it")) << all.error().message();
+  later.join();
+  EXPECT_TRUE(b.try_acquire(lock_name("z"))) << "it was not given back";
+  EXPECT_TRUE(b.try_acquire(lock_name("a")));
+}
+
 TEST_F(own_lease, that_is_shortened_is_told_at_the_earlier_deadline) {
   auto s = open_session();
   auto held = must_acquire(s, "x");

@@ -157,6 +157,10 @@ result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
   std::vector<lock> all;
   all.reserve(names.size());
   for (auto& one : taken) all.push_back(std::move(*one));
+  // Locks with leases of their own (redlock:) may pass while the others are waited for.
+  for (const lock& one : all) {
+    if (auto held = one.check(); !held) return held.error();
+  }
   return all;
 }
 
