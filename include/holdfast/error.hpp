@@ -2,8 +2,10 @@
 
 #include <holdfast/export.hpp>
 
+#include <functional>
 #include <string>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -171,6 +173,30 @@ class [[nodiscard]] result<void> {
  private:
   std::variant<std::monostate, holdfast::error> failure_;
 };
+
+namespace detail {
+template <class T>
+struct as_result {
+  using type = result<T>;
+};
+template <class T>
+struct as_result<result<T>> {
+  using type = result<T>;
+};
+/// result<T> for what returns T, and for what returns result<T>.
+template <class T>
+using as_result_t = typename as_result<std::remove_cvref_t<T>>::type;
+
+template <class F, class... A>
+auto call_for_result(F&& f, A&&... a) -> as_result_t<std::invoke_result_t<F, A...>> {
+  if constexpr (std::is_void_v<std::invoke_result_t<F, A...>>) {
+    std::invoke(std::forward<F>(f), std::forward<A>(a)...);
+    return {};
+  } else {
+    return std::invoke(std::forward<F>(f), std::forward<A>(a)...);
+  }
+}
+}  // namespace detail
 
 }  // namespace holdfast
 

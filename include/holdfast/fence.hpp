@@ -74,18 +74,14 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
   bool valid() const noexcept;
 
   /// Runs `f`, which makes the prepared change visible, if the pass is valid; newer tokens wait
-  /// until it has returned. Keep it short. What `f` returns, if anything, is the result's value.
-  /// Errors: `stale_token` and `lost`, and then `f` was not run.
+  /// until it has returned. Keep it short. What `f` returns, if anything, is the result's value; a
+  /// `result` is passed on.
+  /// Errors: `stale_token` and `lost`, and then `f` was not run; else those of `f`.
   template <class F>
-  auto commit(F&& f) -> result<std::invoke_result_t<F>> {
+  auto commit(F&& f) -> detail::as_result_t<std::invoke_result_t<F>> {
     if (auto begun = begin_commit(); !begun) return begun.error();
     const committing until_return(*this);
-    if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
-      std::forward<F>(f)();
-      return {};
-    } else {
-      return std::forward<F>(f)();
-    }
+    return detail::call_for_result(std::forward<F>(f));
   }
 
  private:

@@ -22,30 +22,6 @@
 
 namespace holdfast {
 
-namespace detail {
-template <class T>
-struct as_result {
-  using type = result<T>;
-};
-template <class T>
-struct as_result<result<T>> {
-  using type = result<T>;
-};
-/// result<T> for what returns T, and for what returns result<T>.
-template <class T>
-using as_result_t = typename as_result<std::remove_cvref_t<T>>::type;
-
-template <class F, class... A>
-auto call_for_result(F&& f, A&&... a) -> as_result_t<std::invoke_result_t<F, A...>> {
-  if constexpr (std::is_void_v<std::invoke_result_t<F, A...>>) {
-    std::invoke(std::forward<F>(f), std::forward<A>(a)...);
-    return {};
-  } else {
-    return std::invoke(std::forward<F>(f), std::forward<A>(a)...);
-  }
-}
-}  // namespace detail
-
 /// A write function that is given the token of the lock under which it writes, as its first
 /// argument; one that takes no token does not compile.
 ///

@@ -251,6 +251,19 @@ TEST(fence, a_commit_under_way_is_waited_for) {
   EXPECT_TRUE(f.enter(numbered(2), mode::exclusive(), at_once));
 }
 
+TEST(fence, a_commit_passes_on_what_its_function_answers) {
+  fence f;
+  auto entered = f.enter(numbered(1));
+  ASSERT_TRUE(entered);
+  EXPECT_EQ(code(entered->commit([] { return result<void>(errc::unavailable); })),
+            errc::unavailable);
+  EXPECT_TRUE(entered->commit([] { return result<void>(); }));
+  EXPECT_TRUE(entered->commit([] {}));
+  const result<int> three = entered->commit([] { return result<int>(3); });
+  ASSERT_TRUE(three);
+  EXPECT_EQ(*three, 3);
+}
+
 TEST(fence, a_pass_may_outlive_its_fence_and_be_moved) {
   std::optional<pass> kept;
   {
