@@ -254,7 +254,7 @@ void engine_test::SetUp() {
 int engine_test::count(int reduced, int full) {
   const int wanted = core::rounds(reduced, full);
   const int affordable = GetParam().servers > 0 ? fewer_on_clusters((wanted + 7) / 8) : wanted;
-  return HOLDFAST_UNDER_ASAN || HOLDFAST_UNDER_TSAN ? (affordable + 3) / 4 : affordable;
+  return HOLDFAST_UNDER_ASAN || HOLDFAST_UNDER_TSAN ? (affordable + 7) / 8 : affordable;
 }
 
 int engine_test::fewer_on_clusters(int all) {

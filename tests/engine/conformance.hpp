@@ -99,7 +99,7 @@ class engine_test : public testing::TestWithParam<engine_kind> {
   /// Another engine object on the same store.
   asker again();
   /// `reduced`, or `full` when HOLDFAST_TEST_FULL is set; where servers commit an eighth of it, and
-  /// of that as many as fewer_on_clusters() says; under a sanitizer a quarter of what is left.
+  /// of that as many as fewer_on_clusters() says; under a sanitizer an eighth of what is left.
   static int count(int reduced, int full);
   /// `all`, or a quarter of it, at least one, in the reduced run where several servers commit.
   static int fewer_on_clusters(int all);
