@@ -200,6 +200,8 @@ renewal::step renewal::answered(std::uint64_t number, node_index i, const answer
   if (b->answered.size() >= majority(config_.nodes)) {
     std::erase_if(under_way_, [&](const flight& f) { return f.number == number; });
   }
+  // A denial ends by itself: where it reached too few to end the session, that goes on.
+  if (a.session != session_there::denied) denied_by_.remove(i);
   switch (a.session) {
     case session_there::holds:
       extended(*b, i, a, now, s);

@@ -234,8 +234,8 @@ class renewal {
   std::vector<flight> under_way_;      ///< Oldest first.
   std::vector<sent_repair> repairs_;
   std::array<time_point, nodes_max> session_until_;
-  node_set silent_;  ///< Had not answered a batch when the next one of its group was sent.
-  node_set denied_by_;
+  node_set silent_;     ///< Had not answered a batch when the next one of its group was sent.
+  node_set denied_by_;  ///< Said so when they answered a batch last.
   node_set missing_;
   node_set reopening_;
   bool over_{};

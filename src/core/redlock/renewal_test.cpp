@@ -288,6 +288,35 @@ TEST(renewal, a_session_that_is_denied_somewhere_is_not_written_again_there) {
   EXPECT_EQ(x.r.session_missing(3).reopen, node_set::only(3));
 }
 
+TEST(renewal, a_denial_at_too_few_nodes_is_over_when_they_have_no_record_any_more) {
+  held_locks x(3);
+  const handle h = x.add();
+  auto b = x.send(t0 + 2s);
+  for (node_index i = 0; i < 2; ++i) x.r.answered(b.number, i, says({true}), t0 + 2s);
+  x.r.answered(b.number, 2, says({}, there::denied), t0 + 2s);
+  b = x.send(t0 + 4s);
+  for (node_index i = 0; i < 2; ++i) x.r.answered(b.number, i, says({true}), t0 + 4s);
+  const auto s = x.r.answered(b.number, 2, says({}, there::missing), t0 + 4s);
+  EXPECT_EQ(s.reopen, node_set::only(2));
+  const auto repairs = x.r.reopened(2, true, t0 + 4s).repairs;
+  ASSERT_EQ(repairs.size(), 1U);
+  x.r.repaired(repairs[0].number, true, t0 + 4s);
+  EXPECT_TRUE(x.r.nodes_of(h).has(2));
+}
+
+TEST(renewal, denials_that_are_over_do_not_add_up) {
+  held_locks x(3);
+  x.add();
+  auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({true}), t0 + 2s);
+  x.r.answered(b.number, 1, says({true}), t0 + 2s);
+  x.r.answered(b.number, 2, says({}, there::denied), t0 + 2s);
+  b = x.send(t0 + 4s);
+  x.r.answered(b.number, 2, says({}, there::missing), t0 + 4s);
+  EXPECT_FALSE(x.r.answered(b.number, 1, says({}, there::denied), t0 + 4s).denied);
+  EXPECT_TRUE(x.r.answered(b.number, 0, says({}, there::denied), t0 + 4s).denied);
+}
+
 TEST(renewal, a_session_missing_on_a_majority_ends_its_locks) {
   held_locks x(3);
   x.add();
