@@ -286,6 +286,42 @@ TEST(redlock_network, a_lock_that_near_nodes_granted_is_soon_on_the_far_ones) {
   EXPECT_TRUE(succeeded(l.check()));
 }
 
+/// Only with a node that is too slow to vote in time there are enough to seal.
+const std::string soon_out = "ttl=1s&max_ttl=1s&node_timeout=30ms";
+
+/// Fault matrix: a node restarts empty while two of five answer later than a node timeout | it
+/// votes again after max_ttl
+TEST(redlock_network, a_node_comes_back_though_others_answer_late) {
+  far_nodes far(5);
+  for (const std::size_t i : {3U, 4U}) far.links[i]->delay(150ms);
+  session s = far.nodes.open(soon_out);
+  ASSERT_TRUE(eventually([&] { return s.try_acquire(lock_name("a")).has_value(); }));
+  far.nodes.restart(0, server::data::wipe);
+  const auto epoch = [&] { return far.nodes[0].command({"HGET", "holdfast:node", "epoch"}).text; };
+  ASSERT_TRUE(eventually([&] { return epoch() == "0"; }));
+  EXPECT_TRUE(eventually([&] { return epoch() != "0"; }));
+  EXPECT_TRUE(eventually([&] {
+    auto next = open(far.nodes.url(soon_out));
+    return next && next->try_acquire(lock_name("b"));
+  }));
+}
+
+/// Fault matrix: a node that syncs every write restarts while one of three answers later than a
+/// node timeout | it votes again at once
+TEST(redlock_network, a_durable_node_comes_back_though_another_answers_late) {
+  server::options synced;
+  synced.append_only = true;
+  synced.fsync = "always";
+  far_nodes far(3, synced, 60s);
+  far.links[2]->delay(150ms);
+  const std::string query = "ttl=6s&node_timeout=30ms";
+  session s = far.nodes.open(query);
+  const lock l = s.try_acquire(lock_name("a")).value();
+  ASSERT_TRUE(far.nodes.comes_to("a", 3)) << "the client has looked at all of them";
+  far.nodes.restart(0, server::data::keep);
+  EXPECT_TRUE(eventually([&] { return s.try_acquire(lock_name("b")).has_value(); }));
+}
+
 /// Fault matrix: a session is closed while a node that lost its record and its scripts is sent them
 /// again | no record stays behind
 TEST(redlock_network, a_record_that_is_written_again_does_not_outlive_a_close) {

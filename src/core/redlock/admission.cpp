@@ -28,6 +28,9 @@ duration catch_up_most(duration timeout) noexcept {
 /// Between two looks at a node that only an operator brings back: nothing else tells when that was.
 constexpr duration lost_pause = 1s;
 
+/// Of the number of a seal's round: the others tell rejoins apart.
+constexpr int rounds_bits = 32;
+
 /// Between two connections to a node that is refused.
 constexpr duration refused_pause = 5s;
 
@@ -219,6 +222,7 @@ void admission::begin_join(node_index i, time_point ready) {
   c.durable = n.facts.durable;
   c.ready = ready;
   c.timeout = config_.timeout;
+  c.rounds = ++joins_ << rounds_bits;
   c.seed = config_.seed + i;
   n.join.emplace(std::move(c));
 }

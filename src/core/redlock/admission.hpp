@@ -269,6 +269,7 @@ class admission {
   time_point newest_since_{};
   backoff catch_up_;
   duration catch_up_pause_{};            ///< While that is the newest.
+  std::uint64_t joins_{};                ///< So many rejoins were begun.
   std::optional<node_index> joining_{};  ///< One node at a time is sealed for.
   node_set meeting_{};                   ///< Sealed for no node, and not answered.
 };

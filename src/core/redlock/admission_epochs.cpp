@@ -196,7 +196,7 @@ void admission::meet(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     if (n.is != standing::lagging) continue;
-    s.seals.push_back({i, i, n.facts.record->nonce, newest});
+    s.seals.push_back({i, i, n.facts.record->nonce, newest, 0});
     meeting_.add(i);
     n.leave_behind_until(now + catch_up_pause_);
     s.wake = std::min(s.wake, n.catch_up);

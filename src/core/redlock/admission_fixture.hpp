@@ -75,6 +75,7 @@ struct store {
     }
     for (const seal& x : s.seals) {
       seals.push_back(x);
+      if (!answers_seals) continue;
       auto& there = *facts[x.node].record;
       const bool same = there.nonce == x.nonce;
       seal_reply r{seal_reply::result::refused, 0, same ? there.epoch : 0};
@@ -101,6 +102,7 @@ struct store {
   time_point wake;
   int nonces{};
   bool keeps{};
+  bool answers_seals{true};
   first_sights file;
 };
 

@@ -3,6 +3,8 @@
 #include "gtest/gtest.h"
 
 #include <deque>
+#include <utility>
+#include <vector>
 
 /// How a node that waited is brought back by one of many.
 
@@ -79,6 +81,59 @@ TEST(admission_return, a_program_that_begins_may_look_at_the_lost_node_first) {
     EXPECT_EQ(s.a.standing_of(0), soon ? standing::admitted : standing::waiting)
         << "who has been there for longer looks once more, at a moment of its own";
   }
+}
+
+TEST(admission_return, a_node_that_is_needed_and_answers_late_delays_and_does_not_prevent_it) {
+  store s;
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  s.connect_all(t0);
+  s.facts[0].run_id = "run9";
+  const auto seals = s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
+  ASSERT_EQ(seals.size(), 2U);
+  s.serve(s.a.sealed(seals[0], {seal_reply::result::sealed, 100, 0}, t0 + 1ms), t0 + 1ms);
+  for (duration d = timeout; d < 700ms; d += timeout) {
+    const auto step = s.a.tick(t0 + d);
+    EXPECT_TRUE(step.seals.empty()) << "each would be in a higher epoch";
+    EXPECT_TRUE(step.writes.empty()) << "alone it would not know what the others were given";
+  }
+  EXPECT_EQ(s.a.explain(0, t0 + 700ms), "is being brought back");
+  s.serve(s.a.sealed(seals[1], {seal_reply::result::sealed, 100, 0}, t0 + 700ms), t0 + 700ms);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  EXPECT_EQ(s.facts[0].record->epoch, seals[0].epoch);
+}
+
+TEST(admission_return, a_late_answer_from_before_another_loss_does_not_bring_it_back) {
+  store s(3, true, 100ms);
+  for (auto& f : s.facts) f.record->max_ttl = 100ms;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.answers_seals = false;
+  time_point now = t0;
+  while (s.seals.empty() && now < t0 + 5s) s.tick(now += 10ms);
+  const auto before = std::exchange(s.seals, {});
+  ASSERT_EQ(before.size(), 2U);
+  // It is lost once more, and there is time for the whole wait.
+  s.facts[0].run_id = "run10";
+  s.connect(0, now);
+  while (s.seals.empty() && now < t0 + 10s) s.tick(now += 10ms);
+  ASSERT_EQ(s.seals.size(), 2U);
+  ASSERT_EQ(s.seals[0].epoch, before[0].epoch);
+  for (const seal& x : before) s.serve(s.a.sealed(x, {seal_reply::result::sealed, 1, 0}, now), now);
+  EXPECT_FALSE(s.a.voters().has(0));
+}
+
+TEST(admission_return, who_asks_why_a_node_is_not_back_is_told_who_did_not_answer) {
+  store s;
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  s.connect_all(t0);
+  s.facts[0].run_id = "run9";
+  const auto seals = s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
+  ASSERT_EQ(seals.size(), 2U);
+  s.a.sealed(seals[0], {seal_reply::result::sealed, 100, 0}, t0 + 1ms);
+  s.a.tick(t0 + 2s);
+  EXPECT_EQ(s.a.explain(0, t0 + 2s),
+            "is being brought back, and was not yet, for of the other nodes 1 more would have had "
+            "to answer within 2s");
 }
 
 }  // namespace

@@ -107,7 +107,13 @@ std::string admission::explain_return(node_index i) const {
   const std::size_t missing = missing_others(i);
   // A node that lost nothing and finds too few others soon votes with what it has.
   const bool alone = n.join && n.alone_at != time_point::max();
-  if (missing == 0 || n.adopting || alone || may_meet()) return "is being brought back";
+  if (missing == 0 || n.adopting || alone || may_meet()) {
+    const std::size_t lacked = n.join ? n.join->lacked() : 0;
+    if (lacked == 0) return "is being brought back";
+    return "is being brought back, and was not yet, for of the other nodes " +
+           std::to_string(lacked) + " more would have had to answer within " +
+           print_duration(seal_limit(config_.timeout));
+  }
   return "rejoins when " + more_nodes(missing);
 }
 

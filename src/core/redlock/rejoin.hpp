@@ -4,6 +4,8 @@
 #include "core/redlock/node_record.hpp"
 #include "core/redlock/quorum.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -19,6 +21,8 @@ struct seal {
   node_index target{};
   std::string nonce{};
   std::uint64_t epoch{};
+  /// Which of its rounds, also of those that were given up: the next may be in the same epoch.
+  std::uint64_t round{};
 };
 struct seal_reply {
   enum class result : std::uint8_t { sealed, refused, failed } what{result::failed};
@@ -38,6 +42,12 @@ struct write {
 };
 enum class write_reply : std::uint8_t { written, changed, failed };
 
+/// How long the answer to a seal is waited for. One that is late is no less true: a node that is
+/// too slow to grant in time may be the one without which no other comes back.
+constexpr duration seal_limit(duration node_timeout) noexcept {
+  return std::max<duration>(node_timeout, std::chrono::seconds{2});
+}
+
 /// Brings one node back among the voters. Pure.
 ///
 /// | state   | what it does                                   | then                              |
@@ -51,7 +61,8 @@ enum class write_reply : std::uint8_t { written, changed, failed };
 /// grant that counted this node before the loss either was confirmed on a sealed node before its
 /// floor was read, or is refused there afterwards. Wait first, then read: floors that are read
 /// before the wait are broken without the seal (models/tokens.pml, READ_THEN_WAIT). All reachable
-/// others are sealed, so that no node is left behind in an old epoch.
+/// others are sealed, so that no node is left behind in an old epoch; who does not answer within a
+/// node timeout is waited for no longer than it is needed, and up to seal_limit().
 ///
 /// A driver that dies is repeated by any other, with a higher epoch.
 ///
@@ -65,8 +76,9 @@ class rejoin {
     node_record seen{};  ///< What the node has now: nonce and epoch are compared by the write.
     std::string run_id{};
     bool durable{};
-    time_point ready{};  ///< When the wait is over; time_point::min() when there is none.
-    duration timeout{};  ///< The node timeout.
+    time_point ready{};      ///< When the wait is over; time_point::min() when there is none.
+    duration timeout{};      ///< The node timeout.
+    std::uint64_t rounds{};  ///< Its seals have larger numbers, and those before it none of these.
     std::uint64_t seed{};
   };
   struct step {
@@ -91,6 +103,8 @@ class rejoin {
   step written(write_reply r, time_point now);
 
   state current() const noexcept { return state_; }
+  /// Of how many nodes the last round needed an answer and had none.
+  std::size_t lacked() const noexcept { return lacked_; }
   /// What it is now that it is done.
   const node_record& result() const noexcept;
 
@@ -99,17 +113,25 @@ class rejoin {
   step finish_seal(time_point now);
   step write_now(time_point now);
   step pause(time_point now);
-  step rest() const;
+  step rest(time_point now) const;
+  std::size_t enough() const noexcept;
+  bool is_decided() const noexcept;
+  bool is_over(time_point now) const noexcept;
+  void forget_absent(const std::vector<other>& others);
 
   config config_;
   state state_{state::waiting};
+  std::uint64_t round_{};
   std::uint64_t epoch_{};
   std::uint64_t highest_{};
   std::uint64_t floor_{};
   node_set asked_;
   node_set answered_;
   node_set sealed_;
+  std::size_t overtaken_{};  ///< Refused: somebody else seals, too.
+  std::size_t lacked_{};
   time_point deadline_{};
+  time_point give_up_{};  ///< sealing: who is needed is waited for until then.
   bool sent_write_{};
   backoff pause_;
   node_record record_{};

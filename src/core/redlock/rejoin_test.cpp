@@ -77,6 +77,46 @@ TEST(rejoin, goes_on_at_the_node_timeout_with_enough_of_them) {
   EXPECT_TRUE(r.tick(others(4), ready + 50ms).record);
 }
 
+TEST(rejoin, waits_for_who_is_needed_up_to_the_limit_of_a_seal) {
+  for (const bool answers : {true, false}) {
+    rejoin r(amnesiac(3));
+    auto s = r.tick(others(2), ready);
+    const seal slow = s.seals[1];
+    r.sealed(s.seals[0], sealed(1), ready);
+    for (const duration d : {50ms, 60ms, 79ms, 1999ms}) {
+      s = r.tick(others(2), ready + d);
+      EXPECT_EQ(r.current(), state::sealing) << "no higher epoch";
+      EXPECT_EQ(s.wake, ready + 2s);
+    }
+    if (answers) {
+      EXPECT_TRUE(r.sealed(slow, sealed(1), ready + 1999ms).record);
+      EXPECT_EQ(r.lacked(), 0U);
+    } else {
+      r.tick(others(2), ready + 2s);
+      EXPECT_EQ(r.current(), state::pausing);
+      EXPECT_EQ(r.lacked(), 1U);
+    }
+  }
+}
+
+TEST(rejoin, goes_on_with_the_first_late_answer_that_is_enough) {
+  rejoin r(amnesiac());
+  const auto s = r.tick(others(4), ready);
+  for (std::size_t k = 0; k < 2; ++k) r.sealed(s.seals[k], sealed(1), ready);
+  EXPECT_FALSE(r.tick(others(4), ready + 50ms).record);
+  EXPECT_TRUE(r.sealed(s.seals[3], sealed(1), ready + 80ms).record);
+}
+
+TEST(rejoin, waits_for_nobody_who_changes_nothing) {
+  rejoin r(amnesiac(3));
+  const auto s = r.tick(others(2), ready);
+  r.sealed(s.seals[0], refused(9), ready);
+  EXPECT_EQ(r.current(), state::sealing);
+  r.tick(others(2), ready + 50ms);
+  EXPECT_EQ(r.current(), state::pausing);
+  EXPECT_EQ(r.lacked(), 1U) << "who was overtaken had that answer";
+}
+
 TEST(rejoin, too_few_sealed_means_a_pause_and_a_higher_epoch) {
   rejoin r(amnesiac());
   auto s = r.tick(others(4), ready);
@@ -95,7 +135,7 @@ TEST(rejoin, too_few_sealed_means_a_pause_and_a_higher_epoch) {
 TEST(rejoin, an_answer_of_an_earlier_round_does_not_count) {
   rejoin r(amnesiac(3));
   const auto first = r.tick(others(2), ready);
-  auto s = r.tick(others(2), ready + 50ms);
+  auto s = r.tick(others(2), ready + seal_limit(50ms));
   ASSERT_EQ(r.current(), state::pausing);
   const auto second = r.tick(others(2), s.wake);
   ASSERT_EQ(second.seals.size(), 2U);
@@ -106,6 +146,21 @@ TEST(rejoin, an_answer_of_an_earlier_round_does_not_count) {
   r.sealed(second.seals[1], sealed(1), s.wake);
   EXPECT_EQ(r.current(), state::sealing) << "one node counts once";
   EXPECT_TRUE(r.sealed(second.seals[0], sealed(1), s.wake).record);
+}
+
+TEST(rejoin, an_answer_to_a_rejoin_that_was_given_up_does_not_count_in_the_same_epoch) {
+  rejoin before(amnesiac(3));
+  const auto first = before.tick(others(2), ready);
+  auto c = amnesiac(3, ready + 1s);
+  c.rounds = 100;
+  rejoin r(c);
+  const auto second = r.tick(others(2), ready + 1s);
+  ASSERT_EQ(second.seals.size(), 2U);
+  ASSERT_EQ(second.seals[0].epoch, first.seals[0].epoch);
+  for (const seal& x : first.seals) r.sealed(x, sealed(1), ready + 1s);
+  EXPECT_EQ(r.current(), state::sealing) << "what it tells is from before the wait";
+  for (const seal& x : second.seals) r.sealed(x, refused(x.epoch), ready + 1s);
+  EXPECT_EQ(r.current(), state::pausing);
 }
 
 TEST(rejoin, of_three_nodes_needs_both_others) {

@@ -162,8 +162,9 @@ void cluster::start() {
 }
 
 void cluster::close(duration limit) {
+  // Who would leave sooner than a slow node answers would leave a rejoin to the next, and that too.
+  await_idle(clock::now() + std::max(limit, inquiry_limit));
   const time_point end = clock::now() + limit;
-  await_idle(end);
   notes_->wait(notes_limit);
   {
     const std::lock_guard hold(mutex_);

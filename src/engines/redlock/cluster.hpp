@@ -186,8 +186,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     return members_[i]->connection->count();
   }
 
-  /// Ends what is half done at a node, gives what is queued time to leave, both until `limit`, and
-  /// ends the connections.
+  /// Ends what is half done at a node, for as long as an inquiry may take, gives what is queued
+  /// time to leave, until `limit`, and ends the connections.
   void close(duration limit);
 
  private:

@@ -329,7 +329,8 @@ void cluster::reconnect(node_index i) {
 void cluster::send_seal(const seal& what) {
   std::string bytes;
   commands::seal(bytes, what);
-  ask(what.node, bytes, clock::now() + settings_.timeout_for(settings_.max_ttl),
+  const duration timeout = settings_.timeout_for(settings_.max_ttl);
+  ask(what.node, bytes, clock::now() + core::redlock::seal_limit(timeout),
       [self = weak_from_this(), what](const io::redis_answer& a) {
         const auto c = self.lock();
         if (!c) return;
