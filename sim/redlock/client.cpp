@@ -52,7 +52,7 @@ void client::disconnect(node_index i) {
 }
 
 void client::node_ended(node_index i) {
-  post(world_.time.now() + world_.way(), [this, i] {
+  post(world_.time.now() + world_.way(i), [this, i] {
     if (links_[i].life != world_.at(i).life) disconnect(i);
   });
 }

@@ -124,10 +124,10 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
   random& dice = world_.dice;
   const bool reset = !world_.healed() && dice.chance(world_.setup.reset);
   l.last_arrival =
-      std::max({l.last_arrival, l.cut_until, world_.at(i).unreachable_until, now}) + world_.way();
+      std::max({l.last_arrival, l.cut_until, world_.at(i).unreachable_until, now}) + world_.way(i);
   moment arrival = l.last_arrival;
   if (reset) {
-    post(now + world_.way(), [this, i, number] {
+    post(now + world_.way(i), [this, i, number] {
       if (links_[i].number == number) disconnect(i);
     });
     if (dice.chance(500'000)) return;
@@ -145,7 +145,7 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
     if (reset || back.number != number) return;
     back.last_answer = std::max({back.last_answer, back.cut_until, world_.at(i).unreachable_until,
                                  world_.time.now()}) +
-                       world_.way();
+                       world_.way(i);
     post(back.last_answer, [this, i, q, number] {
       if (links_[i].number != number) return;
       if (std::exchange(q->open, false)) q->done(&std::as_const(q->got), number);

@@ -45,7 +45,7 @@ void roster::look(node_index i, occasion why) {
   const time_point sent = of_.local();
   world& w = of_.of();
   of_.ask(
-      i, w.setup.node_timeout,
+      i, patience(),
       [&w](world::host& h) {
         h.server.load_scripts();
         const auto index = static_cast<node_index>(&h - &w.at(0));
@@ -164,7 +164,7 @@ void roster::write(const rl::write& w) {
 void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done) {
   world& of = of_.of();
   of_.ask(
-      w.node, of.setup.node_timeout,
+      w.node, patience(),
       [w, &of](world::host& h) {
         const auto before = h.server.record();
         const node::answer a = h.server.write(w);
@@ -181,9 +181,15 @@ void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done
       });
 }
 
+/// What a node is asked outside an attempt: shorter than in the program where that shows no less.
+duration roster::patience() const noexcept {
+  const scenario& s = of_.of().setup;
+  return s.far > 0 ? rl::seal_limit(s.node_timeout) : s.node_timeout;
+}
+
 void roster::seal(const rl::seal& s) {
   of_.ask(
-      s.node, of_.of().setup.node_timeout,
+      s.node, rl::seal_limit(of_.of().setup.node_timeout),
       [s, &w = of_.of()](world::host& h) {
         h.server.load_scripts();
         w.sealing(h);

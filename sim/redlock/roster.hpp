@@ -51,6 +51,7 @@ class roster {
   void judge();
   void write(const core::redlock::write& w);
   void seal(const core::redlock::seal& s);
+  duration patience() const noexcept;
   void open_where_missing();
   void tick_at(time_point when);
 

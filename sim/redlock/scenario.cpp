@@ -132,6 +132,20 @@ void add_losses(std::vector<scenario>& all) {
                  .gone = true});
 }
 
+/// Distance is no fault: it stays when all else is healed.
+void add_distance(std::vector<scenario>& all) {
+  all.push_back({.name = "far",
+                 .about = "nodes that restart while others never answer in time",
+                 .grants_least = 3500,
+                 .nodes = 5,
+                 .hold_most = 50ms,
+                 .far = 2,
+                 .durable = 2,
+                 .losses = 500ms,
+                 .restarts = 500ms,
+                 .crashes = 2s});
+}
+
 void add_clock_steps(std::vector<scenario>& all) {
   all.push_back({.name = "clocks",
                  .about = "wall clocks that step, by much or little",
@@ -319,6 +333,7 @@ std::vector<scenario> all_scenarios() {
   add_network_faults(all);
   add_deaths(all);
   add_losses(all);
+  add_distance(all);
   add_clock_steps(all);
   add_records(all);
   add_changes(all);

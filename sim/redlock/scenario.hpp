@@ -30,6 +30,8 @@ struct scenario {
   duration rest_most{std::chrono::milliseconds{30}};
   duration way_most{std::chrono::milliseconds{2}};  ///< Of a message, one way.
 
+  int far{};  ///< So many nodes never answer within a node timeout, also when all is healed.
+
   int slow{};    ///< The way takes up to a ttl.
   int reset{};   ///< The connection breaks; what was sent may still be read, late.
   int hits{};    ///< Of grants: the node loses its state just after.

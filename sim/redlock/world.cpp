@@ -107,9 +107,10 @@ rl::node_facts world::facts_of(rl::node_index i) const {
   return f;
 }
 
-duration world::way() {
+duration world::way(rl::node_index i) {
   const bool slow = !healed_ && dice.chance(setup.slow);
-  return dice.between(100us, slow ? setup.ttl : setup.way_most);
+  const duration distance = is_far(i) ? setup.node_timeout * 3 / 4 : 0ms;
+  return distance + dice.between(100us, slow ? setup.ttl : setup.way_most);
 }
 
 void world::wrote(host& h, const std::optional<node_record>& before) {

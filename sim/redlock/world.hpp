@@ -68,7 +68,10 @@ class world {
   server_time wall_of(const host& h) const;
   core::redlock::node_facts facts_of(core::redlock::node_index i) const;
   std::uint64_t fresh() { return ++names_; }
-  duration way();
+  bool is_far(core::redlock::node_index i) const noexcept {
+    return i + static_cast<std::size_t>(setup.far) >= hosts_.size();
+  }
+  duration way(core::redlock::node_index i);
   /// A node's record was written: it may have rejoined.
   void wrote(host& h, const std::optional<node_record>& before);
   /// A node is about to be sealed: it may come back without that.

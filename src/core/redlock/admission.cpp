@@ -67,6 +67,7 @@ admission::step admission::looked_at(node_index i, const node_facts& f, const st
   if (n.last == node_state::last_look::asked) n.last = node_state::last_look::done;
   n.fresh = fresh;
   n.look_at = time_point::max();
+  looking_.remove(i);
   stop_join(i);
   n.why = misfit(i, now);
   n.known = n.why.empty();
@@ -241,6 +242,7 @@ void admission::leave(node_index i) {
   nodes_[i].catch_up = time_point::max();
   nodes_[i].last = node_state::last_look::none;
   meeting_.remove(i);
+  looking_.remove(i);
   stop_join(i);
 }
 

@@ -271,6 +271,7 @@ class admission {
   duration catch_up_pause_{};            ///< While that is the newest.
   std::uint64_t joins_{};                ///< So many rejoins were begun.
   std::optional<node_index> joining_{};  ///< One node at a time is sealed for.
+  node_set looking_{};                   ///< Looked at before one that lags is brought up.
   node_set meeting_{};                   ///< Sealed for no node, and not answered.
 };
 

@@ -148,14 +148,20 @@ void admission::catch_up(step& s, time_point now) {
       n.leave_behind_until(now + catch_up_pause_);
     }
     if (n.join) continue;
-    if (now >= n.catch_up && n.looked_again) {
+    const time_point known =
+        looking_.empty() ? n.catch_up : n.catch_up + seal_limit(config_.timeout);
+    if (n.looked_again && now >= known) {
       bring_up(i, s, now);
+    } else if (n.looked_again) {
+      s.wake = std::min(s.wake, known);
     } else if (now >= n.catch_up) {
       n.looked_again = true;
       n.catch_up = now + config_.timeout;
+      looking_ = {};
       for (node_index other = 0; other < config_.nodes; ++other) {
-        if (has_state(nodes_[other].is)) s.look.add(other);
+        if (has_state(nodes_[other].is)) looking_.add(other);
       }
+      s.look = s.look | looking_;
     }
     // When it is past, more nodes have to come: that tells itself.
     if (!n.join && n.catch_up > now) s.wake = std::min(s.wake, n.catch_up);

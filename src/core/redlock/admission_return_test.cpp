@@ -136,5 +136,23 @@ TEST(admission_return, who_asks_why_a_node_is_not_back_is_told_who_did_not_answe
             "to answer within 2s");
 }
 
+TEST(admission_return, one_that_lags_is_brought_up_by_what_the_others_say_now) {
+  store s;
+  s.facts[0].record->epoch = 2;
+  s.connect_all(t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::lagging);
+  time_point now = t0;
+  node_set asked;
+  while (asked.empty() && now < t0 + 5s) asked = s.a.tick(now += 10ms).look;
+  ASSERT_EQ(asked, node_set::all(3));
+  for (int k = 0; k < 20; ++k) EXPECT_TRUE(s.a.tick(now += 10ms).seals.empty()) << "not told yet";
+  // Another client was first.
+  for (auto& f : s.facts) f.record->epoch = 4;
+  s.connect_all(now);
+  for (int k = 0; k < 100; ++k) s.tick(now += 10ms);
+  EXPECT_TRUE(s.seals.empty());
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
