@@ -97,7 +97,8 @@ void roster::read_clock(node_index i) {
         if (s->nonce != ballot_of(i).nonce) return intact().has(i) ? doubted(i) : void();
         told_time(i, s->at, sent);
         const bool waits = admission_.standing_of(i) == rl::admission::standing::waiting;
-        if (waits && s->epoch > 0) look(i, occasion::passing);
+        const bool moved = intact().has(i) && admission_.facts_of(i).record->epoch != s->epoch;
+        if ((waits && s->epoch > 0) || moved) look(i, occasion::passing);
       });
 }
 
