@@ -161,9 +161,9 @@ class HOLDFAST_EXPORT session {
   /// All of `names` or none. They are taken one after the other in byte order, so two callers can
   /// never wait for each other in a circle; `options.wait` is the limit for all of them together.
   /// The locks come in the order of `names`, and each was held after the last one was granted.
-  /// Errors: as acquire(), `lost` also when one was lost while others were waited for (Redlock), and
-  /// `invalid_argument` for an empty list or a name given twice; whatever was taken is given back
-  /// first.
+  /// Errors: as acquire(), `lost` also when one was lost while others were waited for (Redlock),
+  /// and `invalid_argument` for an empty list or a name given twice; whatever was taken is given
+  /// back first.
   result<std::vector<lock>> acquire_all(std::vector<lock_name> names, acquire_options options = {});
 
   /// Gives every lock back and ends the session. Locks that are still held are lost (`closed`).
