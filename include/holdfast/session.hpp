@@ -139,7 +139,8 @@ class HOLDFAST_EXPORT session {
   /// Errors: `busy` (wait is zero and somebody else holds it, or this session holds or awaits it
   /// already, whatever the wait: there is no self-deadlock; so too for a moment after a release
   /// that the store has not confirmed), `timed_out`, `cancelled`, `invalid_argument` (the name, the
-  /// wait, or a mode that the live entries of the name do not agree with, or a thread of the
+  /// wait, or a mode that the live entries of the name do not agree with, at once, unless all of
+  /// their holders are dead, which may take a ttl and a second call to know; or a thread of the
   /// library that would have to wait), `unsupported` (the engine has no such mode), `unavailable`
   /// (also at once, whatever the wait, when 10000 hold or await the name), `outcome_unknown` (the
   /// entry may be there; it dies with the session), `lost` and `denied` (the session is over),

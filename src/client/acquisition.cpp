@@ -295,10 +295,12 @@ void acquisition::tell_waiting() {
 
 // A holder that hung before this process began may be due by what an earlier try has seen.
 bool acquisition::again_with_notes(const core::act::finish& a) {
-  if (a.granted || (a.why != errc::busy && a.why != errc::timed_out)) return false;
+  const bool another_mode = a.why == errc::invalid_argument && !claim_->ahead().empty();
+  const bool in_the_way = a.why == errc::busy || another_mode;
+  if (a.granted || (!in_the_way && a.why != errc::timed_out)) return false;
   auto& notes = session_->store().notes();
   const auto now = clock::now();
-  if (!options_.stop.stop_requested() && a.why == errc::busy && !std::exchange(recalled_, true)) {
+  if (!options_.stop.stop_requested() && in_the_way && !std::exchange(recalled_, true)) {
     auto known = notes.recall(claim_->ahead());
     if (!known.due(now).empty()) {
       claim_.emplace(config(), session_->lease(), std::move(known));

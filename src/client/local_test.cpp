@@ -28,13 +28,13 @@ using client::testing::code;
 /// A process that holds the lock "x" until it is killed.
 class holder {
  public:
-  holder(const std::string& url, duration ttl) {
+  holder(const std::string& url, duration ttl, mode how = mode::exclusive()) {
     int ready[2]{};
     if (::pipe(ready) != 0) std::abort();
     pid_ = ::fork();
     if (pid_ == 0) {
       auto s = open(url, {.ttl = ttl, .program = "holder"});
-      auto held = s ? s->acquire(lock_name("x")) : result<lock>(s.error());
+      auto held = s ? s->acquire(lock_name("x"), {.mode = how}) : result<lock>(s.error());
       const char sign = held ? 'y' : 'n';
       if (::write(ready[1], &sign, 1) != 1) ::_exit(1);
       for (;;) ::pause();
@@ -149,6 +149,33 @@ TEST_F(local, the_next_try_after_the_ttl_takes_over_a_holder_that_hangs) {
   EXPECT_TRUE(s->try_acquire(lock_name("x"))) << "what the first try saw was forgotten";
   // On a machine that stood still the second try came behind the ttl, and took it over.
   EXPECT_EQ(watcher->silent, second == errc::busy ? 1 : 0);
+}
+
+TEST_F(local, a_dead_holder_of_another_mode_is_in_nobodys_way) {
+  holder first(url_, 30s, mode::permits(2));
+  holder second(url_, 30s, mode::permits(2));
+  ASSERT_TRUE(first.holds() && second.holds());
+  auto s = open(url_);
+  ASSERT_TRUE(s) << s.error().message();
+  first.end();
+  const auto refused = s->acquire(lock_name("x"), {.wait = 60s});
+  ASSERT_EQ(code(refused), errc::invalid_argument) << "one of them lives";
+  EXPECT_NE(refused.error().message().find("used as permits(2), not exclusive"), std::string::npos)
+      << refused.error().message();
+  second.end();
+  EXPECT_TRUE(s->acquire(lock_name("x"), {.wait = 60s}));
+}
+
+TEST_F(local, the_next_try_after_the_ttl_takes_over_who_hangs_in_another_mode) {
+  holder hung(url_, 1500ms, mode::permits(2));
+  ASSERT_TRUE(hung.holds());
+  hung.send(SIGSTOP);
+  const auto refused = open(url_)->try_acquire(lock_name("x"));
+  ASSERT_EQ(code(refused), errc::invalid_argument);
+  EXPECT_NE(refused.error().message().find("takes it over"), std::string::npos)
+      << refused.error().message();
+  std::this_thread::sleep_for(1650ms);
+  EXPECT_TRUE(open(url_)->try_acquire(lock_name("x"))) << "what the first try saw was forgotten";
 }
 
 TEST_F(local, a_deny_leaves_a_note_for_the_next_try) {

@@ -4,6 +4,8 @@
 #include "core/rules.hpp"
 #include "core/splitmix.hpp"
 
+#include <holdfast/duration.hpp>
+
 #include <algorithm>
 #include <set>
 
@@ -43,6 +45,14 @@ errc code_of(status s) noexcept {
   }
 }
 
+/// Nobody waits among entries of another mode, whose holders may be dead.
+std::string free_at(const std::optional<time_point>& due, time_point now) {
+  if (!due) return {};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - now);
+  if (left <= duration::zero()) return "; if its holders are dead, the next try takes it over";
+  return "; if its holders are dead, a try in " + print_duration(left) + " takes it over";
+}
+
 }  // namespace
 
 claim::claim(config c, lease& own, sightings notes)
@@ -77,6 +87,8 @@ action claim::enqueued(const queue_view& v, time_point now) {
       return v.what == status::ok ? grant(v.own, now) : arrive(v, now);
     case status::busy:
       return arrive(v, now);
+    case status::conflicting:
+      return v.ahead.empty() ? refused(v) : arrive(v, now);
     case status::stale_gate:
       return pending_ ? finish(pending_->why, pending_->text) : enqueue_again();
     case status::unavailable:
@@ -101,8 +113,10 @@ action claim::try_later(std::string text, time_point now) {
   return act::rest{};
 }
 
-/// First sight of a held name: note everybody, and look who is dead.
+/// First sight of a name that others have: note everybody, and look who is dead.
 action claim::arrive(const queue_view& v, time_point now) {
+  outcome_ = {};
+  if (v.what == status::conflicting) outcome_ = {.why = code_of(v.what), .text = v.text};
   look(v, now);
   if (pending_) return settle(now);
   state_ = state::probing;
@@ -159,9 +173,11 @@ action claim::next_take(time_point now) {
     return t;
   }
   takes_.clear();
-  if (!config_.waits) {
+  if (!config_.waits || !entered_) {
     if (removed_ && !pending_) return enqueue_again();
-    return pending_ ? finish(pending_->why, pending_->text) : finish(errc::busy, held_text());
+    if (pending_) return finish(pending_->why, pending_->text);
+    if (outcome_.text.empty()) return finish(errc::busy, held_text());
+    return finish(outcome_.why, outcome_.text + free_at(notes_.next_due(), now));
   }
   if (removed_ && !pending_) {
     state_ = state::confirming;

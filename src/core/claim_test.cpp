@@ -49,6 +49,39 @@ TEST_F(claim_test, a_try_breaks_the_dead_before_it_calls_anybody_busy) {
   EXPECT_EQ(end(trying.probed({}, t0)).why, errc::busy);
 }
 
+TEST_F(claim_test, the_dead_of_another_mode_are_in_nobodys_way) {
+  for (claim* one : {&waiting, &trying}) {
+    one->start(t0);
+    auto a = one->enqueued(view(status::conflicting, {}, 9), t0);
+    const auto whom = std::get<act::probe>(a).whom;
+    a = one->probed({whom.at(0).owner}, t0);
+    EXPECT_TRUE(std::get<act::take>(a).broken);
+    a = one->taken(whom[0].owner, answer<take_reply>(status::ok), t0);
+    ASSERT_TRUE(is<act::enqueue>(a));
+    EXPECT_TRUE(end(one->enqueued(view(status::ok, {7}), t0)).granted);
+  }
+}
+
+TEST_F(claim_test, who_hung_in_another_mode_is_told_as_such_until_the_ttl_has_passed) {
+  auto conflict = view(status::conflicting, {}, 9);
+  conflict.text = "it is used as shared";
+  waiting.start(t0);
+  waiting.enqueued(conflict, t0);
+  const auto told = end(waiting.probed({}, t0));
+  EXPECT_EQ(told.why, errc::invalid_argument);
+  EXPECT_TRUE(told.text.starts_with(conflict.text)) << told.text;
+  const auto due = *waiting.notes().next_due();
+  claim later(config(true), own, waiting.notes());
+  later.start(due);
+  later.enqueued(conflict, due);
+  const auto a = later.probed({}, due);
+  ASSERT_TRUE(is<act::take>(a));
+  EXPECT_FALSE(std::get<act::take>(a).broken);
+  // It lives: it beat since it was seen.
+  const auto lives = later.taken(conflict.ahead[0].owner, answer<take_reply>(status::changed), due);
+  EXPECT_EQ(end(lives).why, errc::invalid_argument);
+}
+
 TEST_F(claim_test, a_woken_waiter_confirms_before_it_holds) {
   waiting.start(t0);
   waiting.enqueued(view(status::queued, {7}, 9), t0);

@@ -122,9 +122,9 @@ inline rival rival_of(const entry& e, const session_record& s) {
 struct queue_view : reply {
   token mine{};                  ///< ok, queued: our entry; zero where entries have no order.
   std::uint64_t gate{};          ///< stale_gate: the record's gate.
-  std::vector<rival> ahead{};    ///< queued, busy: live entries older than ours, oldest first.
+  std::vector<rival> ahead{};    ///< queued, busy: older live entries by age; conflicting: all.
   std::vector<token> targets{};  ///< queued: watch_targets() of the live entries.
-  /// queued, busy: the session of the oldest, if it is known.
+  /// queued, busy, conflicting: the session of the oldest, if it is known.
   std::shared_ptr<const session_record> first{};
   /// ok: the lock's own deadline, which the engine keeps and extends; a new object for every grant.
   /// Null: the session's lease decides. The client makes it lost, whatever it says, before it sends

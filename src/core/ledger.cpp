@@ -1,6 +1,7 @@
 #include "core/ledger.hpp"
 
 #include "core/assert.hpp"
+#include "core/conflict.hpp"
 #include "core/lease.hpp"
 #include "core/queue.hpp"
 #include "core/rules.hpp"
@@ -157,9 +158,9 @@ queue_view ledger::enqueue(const enqueue_request& r) {
     return v;
   }
   if (active.permits_agree && !fits(entries, r.how)) {
-    return refuse<queue_view>(
-        status::conflicting,
-        "it is used as " + print_mode(entries.front().how) + ", not " + print_mode(r.how));
+    const mode used = entries.front().how;
+    entries.push_back({.order = token_max, .owner = r.id, .inc = r.inc, .request = r.request});
+    return conflict(view(entries, token_max), used, r.how);
   }
   return append(r, std::move(entries));
 }

@@ -151,6 +151,28 @@ TEST_P(engine_queues, modes_that_do_not_agree_are_conflicting_and_leave_nothing)
   EXPECT_EQ(a.enqueue("p", mode::permits(3)).what, status::conflicting);
 }
 
+TEST_P(engine_queues, a_dead_holder_of_another_mode_is_in_nobodys_way) {
+  for (const auto& [there, asked] : {std::pair{mode::permits(2), mode::exclusive()},
+                                     std::pair{mode::permits(2), mode::permits(3)},
+                                     std::pair{mode::exclusive(), mode::permits(2)},
+                                     std::pair{mode::shared(), mode::permits(2)}}) {
+    auto first = join(), second = join(), comer = join();
+    const auto held = first.enqueue("p", there);
+    const auto next = second.enqueue("p", there);
+    const auto refused = comer.enqueue("p", asked);
+    ASSERT_EQ(refused.what, status::conflicting);
+    EXPECT_EQ(orders_of(refused.ahead), (std::vector<token>{held.mine, next.mine}));
+    EXPECT_TRUE(refused.first && refused.first->id == first.id());
+    EXPECT_TRUE(refused.targets.empty());
+    EXPECT_EQ(refused.mine, token{});
+    for (const core::rival& one : refused.ahead) {
+      EXPECT_EQ(ask().take({one.owner, one.at}).what, status::ok);
+    }
+    EXPECT_EQ(comer.enqueue("p", asked).what, status::ok);
+    comer.close();
+  }
+}
+
 TEST_P(engine_queues, a_dead_entry_does_not_make_a_mode_conflicting) {
   auto a = join(), b = join();
   a.enqueue("p", mode::permits(3));

@@ -1,5 +1,6 @@
 #include "engines/etcd/enqueuing.hpp"
 
+#include "core/conflict.hpp"
 #include "core/queue.hpp"
 #include "engines/etcd/requests.hpp"
 
@@ -217,8 +218,9 @@ void enqueuing::decide_absent(const session_table& sessions) {
   }
   if (gate_ != request_.gate) return refuse(status::stale_gate, "an earlier gate");
   if (!core::fits(live, request_.how)) {
-    return refuse(status::conflicting, "it is used as " + core::print_mode(live.front().how) +
-                                           ", not " + core::print_mode(request_.how));
+    const mode there = live.front().how;
+    live.push_back({.order = token_max, .owner = request_.id, .inc = request_.inc});
+    return done_(core::conflict(view_of(live, sessions, token_max), there, request_.how));
   }
   append(std::move(live), sessions);
 }

@@ -1,5 +1,6 @@
 #include "engines/local/engine.hpp"
 
+#include "core/conflict.hpp"
 #include "core/queue.hpp"
 #include "engines/local/queue_state.hpp"
 #include "engines/local/sweeping.hpp"
@@ -158,9 +159,10 @@ void enqueue_in(transaction& txn, environment& store, const core::enqueue_reques
     return refuse(reply, core::status::stale_gate, "an earlier gate");
   }
   if (!core::fits(queue.live(), r.how)) {
-    return refuse(reply, core::status::conflicting,
-                  "it is used as " + core::print_mode(queue.live().front().how) + ", not " +
-                      core::print_mode(r.how));
+    const mode there = queue.live().front().how;
+    queue.add({.order = token_max, .owner = r.id, .inc = r.inc, .request = r.request});
+    reply = core::conflict(queue.view(token_max), there, r.how);
+    return;
   }
   const bool full = queue.live().size() >= core::waiters_max;
   const core::entry mine{.order = token{store.next_token(txn)},

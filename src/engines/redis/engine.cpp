@@ -1,5 +1,6 @@
 #include "engines/redis/engine.hpp"
 
+#include "core/conflict.hpp"
 #include "core/queue.hpp"
 #include "engines/redis/commands.hpp"
 #include "engines/redis/listing.hpp"
@@ -105,7 +106,8 @@ void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_
       [m = master_, id = r.id, how = r.how](const wire::reply& w) {
         auto got = replies::view(w);
         if (got.reply.what == status::conflicting) {
-          got.reply.text += ", not " + core::print_mode(how);
+          const mode there = got.reply.ahead.front().how;
+          got.reply = core::conflict(std::move(got.reply), there, how);
         }
         note_view(*m, got.reply, id);
         return got;

@@ -91,11 +91,6 @@ core::reply refusal_of(const reply& r) {
   if (says(r, refusal::not_admitted)) return {status::unavailable, std::string(rest_of(r))};
   if (says(r, refusal::damaged)) return {status::damaged, std::string(rest_of(r))};
   if (says(r, refusal::gate)) return {status::stale_gate, "an earlier gate"};
-  if (says(r, refusal::mode)) {
-    const auto there = mode_of(rest_of(r));
-    return {status::conflicting,
-            "it is used as " + (there ? core::print_mode(*there) : "another mode")};
-  }
   if (says(r, refusal::many)) {
     return {status::too_many,
             "more than " + std::string(rest_of(r)) +
@@ -255,7 +250,8 @@ read<core::queue_view> view(const reply& r) {
   }
   if (parts[0].integer == 2 && order && long_form) v.reply.what = status::queued;
   if (parts[0].integer == 3 && !order && long_form) v.reply.what = status::busy;
-  const bool has_form = v.reply.what == status::queued || v.reply.what == status::busy;
+  if (parts[0].integer == 4 && !order && long_form) v.reply.what = status::conflicting;
+  const bool has_form = v.reply.what != status::unavailable;
   if (!has_form || !read_ahead(r, v.reply)) return refused<core::queue_view>(r);
   return v;
 }

@@ -53,6 +53,20 @@ TEST(replies, a_waiter_sees_who_is_ahead_and_whom_to_watch) {
   EXPECT_EQ(v.reply.first->owner.label, "mine");
 }
 
+TEST(replies, an_arrival_of_another_mode_sees_who_is_there) {
+  const auto conflict = [](const std::string& mine, const std::string& member) {
+    return replies::view(array({number(4), text(mine), number(0), array({text(member)}),
+                                array({text(id + " 5 7 0 30000000000 1 2 42")}), record()}));
+  };
+  const auto v = conflict("0", "8:" + id + ":5:1:p3:17:").reply;
+  ASSERT_EQ(v.what, status::conflicting);
+  ASSERT_EQ(v.ahead.size(), 1U);
+  EXPECT_EQ(v.ahead[0].owner.str(), id);
+  EXPECT_EQ(v.ahead[0].how, mode::permits(3));
+  EXPECT_EQ(conflict("9", "8:" + id + ":5:1:p3:17:").reply.what, status::unknown);
+  EXPECT_EQ(conflict("0", "").reply.what, status::unknown);
+}
+
 /// Every reply that is not quite one: no answer may be made of it.
 TEST(replies, a_view_with_one_part_missing_or_strange_is_unknown) {
   const reply good = queued();
@@ -145,7 +159,6 @@ TEST(replies, refusals_of_the_scripts) {
   const auto what = [](const std::string& t) { return replies::view(failure(t)).reply.what; };
   EXPECT_EQ(what("HFGONE x"), status::gone);
   EXPECT_EQ(what("HFNOTADMITTED x"), status::unavailable);
-  EXPECT_EQ(what("HFMODE p3"), status::conflicting);
   EXPECT_EQ(what("HFMANY 10000"), status::too_many);
   EXPECT_EQ(what("HFDAMAGED x"), status::damaged);
   EXPECT_EQ(what("HFGONEx"), status::unknown);

@@ -16,7 +16,6 @@ inline constexpr std::string_view not_admitted{"HFNOTADMITTED"};  ///< Another l
 inline constexpr std::string_view gone{"HFGONE"};        ///< No such session, incarnation, entry.
 inline constexpr std::string_view denied{"HFDENIED"};    ///< `HFDENIED WHO<tab>WHY`
 inline constexpr std::string_view gate{"HFGATE"};        ///< Second word: the record's gate.
-inline constexpr std::string_view mode{"HFMODE"};        ///< Second word: the mode that is there.
 inline constexpr std::string_view many{"HFMANY"};        ///< As many live entries as are allowed.
 inline constexpr std::string_view ttl{"HFTTL"};          ///< Second word: max_ttl in nanoseconds.
 inline constexpr std::string_view counter{"HFCOUNTER"};  ///< No token below 2^53 is left.

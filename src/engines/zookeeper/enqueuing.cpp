@@ -1,5 +1,6 @@
 #include "engines/zookeeper/enqueuing.hpp"
 
+#include "core/conflict.hpp"
 #include "core/queue.hpp"
 #include "engines/zookeeper/codec.hpp"
 #include "io/random.hpp"
@@ -267,8 +268,9 @@ void enqueuing::decide_outside(const queue_picture& p) {
   }
   if (gate_ != request_.gate) return refuse(status::stale_gate, "an earlier gate");
   if (!core::fits(p.live, request_.how)) {
-    return refuse(status::conflicting, "it is used as " + core::print_mode(p.live.front().how) +
-                                           ", not " + core::print_mode(request_.how));
+    core::entry behind_all = as_entry(token_max);
+    behind_all.how = mode::exclusive();
+    return done_(core::conflict(view_of(p, behind_all), p.live.front().how, request_.how));
   }
   // As it would be, to know what it would be granted.
   auto v = view_of(p, as_entry(token_max));

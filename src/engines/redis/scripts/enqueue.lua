@@ -12,15 +12,11 @@ return answer(function()
     refuse('HFGATE ' .. gate)
   end
   local there = count_entries(name, '+inf', left)
-  if kind_of(mode) == 'p' then
-    if there.x + there.r > 0 then
-      refuse('HFMODE ' .. (there.x > 0 and 'x' or 'r'))
-    end
-    if there.permits and there.permits ~= mode then
-      refuse('HFMODE ' .. there.permits)
-    end
-  elseif there.permits then
-    refuse('HFMODE ' .. there.permits)
+  local is_permit = kind_of(mode) == 'p'
+  if is_permit and there.x + there.r > 0 or there.permits and there.permits ~= mode then
+    local view = seen(name, '+inf', left)
+    view[1] = CONFLICTING
+    return view
   end
   local granted = is_granted(mode, there)
   if granted or ARGV[9] ~= '1' then

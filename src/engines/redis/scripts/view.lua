@@ -1,6 +1,6 @@
 -- Begins every script that answers what a waiter sees.
 
-local GRANTED, QUEUED, BUSY = 1, 2, 3
+local GRANTED, QUEUED, BUSY, CONFLICTING = 1, 2, 3, 4
 
 -- The members of all live entries below `before`, oldest first. Nearly always they are of one kind
 -- and all alive, and then they are what Redis gives: a thousand may wait.

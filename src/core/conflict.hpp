@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/engine.hpp"
+#include "core/queue.hpp"
+
+#include <utility>
+
+namespace holdfast::core {
+
+/// What an arrival is told whose mode does not agree with that of the entries `there`. `seen` is
+/// what an exclusive entry behind all would see: that one waits for everybody, whatever the modes.
+inline queue_view conflict(queue_view seen, const mode& there, const mode& asked) {
+  seen.what = status::conflicting;
+  seen.text = "it is used as " + print_mode(there) + ", not " + print_mode(asked);
+  seen.mine = {};
+  seen.targets.clear();
+  return seen;
+}
+
+}  // namespace holdfast::core
