@@ -246,11 +246,12 @@ bool two_of_three_in_two_epochs_are_sealed() {
   admission a = of_three();
   std::size_t seals = 0;
   for (time_point now = t0; now < t0 + 1s; now += 10ms) {
-    seals += a.tick(now).seals.size();
+    const auto step = a.tick(now);
+    seals += step.seals.size();
     for (node_index i = 0; i < 2; ++i) {
       node_facts f = facts(i);
       f.record->epoch += i;
-      if (now == t0 || now == t0 + 500ms) a.looked_at(i, f, "x", now);
+      if (now == t0 || step.look.has(i)) a.looked_at(i, f, "x", now);
     }
   }
   return seals > 0;
