@@ -130,6 +130,11 @@ core::action acquisition::feed(time_point now) {
       const auto& view = std::get<core::queue_view>(a);
       if (view.what == core::status::stale_gate) session_->raise_gate(view.gate);
       note_session(view);
+      // Else no number of waits that are shorter than a ttl would replace a holder that hangs.
+      if (options_.wait > duration::zero() && !view.ahead.empty() &&
+          !std::exchange(recalled_, true)) {
+        claim_->recall(session_->store().notes().recall(view.ahead));
+      }
       return claim_->enqueued(view, now);
     }
     case step::probe:

@@ -10,9 +10,9 @@
 
 namespace holdfast::client {
 
-/// What tries have seen of a store's sessions: kept between tries of this process and, for stores
-/// that outlive it, in a file for this user's next process. Without it a `try` that runs from cron
-/// could never take over a holder that hangs.
+/// What tries and waits have seen of a store's sessions: kept between those of this process, and
+/// for stores that outlive it in a file for this user's next process. Without it a try that runs
+/// from cron, or a wait that is shorter than the ttl, could never take over a holder that hangs.
 ///
 /// Where there is no file they are bounded too: twice as many as a file has, at most.
 ///

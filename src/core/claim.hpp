@@ -146,6 +146,10 @@ class claim {
   const std::shared_ptr<const session_record>& first() const noexcept { return first_; }
   /// For a try that ends busy: what to keep for the next try of this host.
   const sightings& notes() const noexcept { return notes_; }
+  /// What earlier claims have seen, before the reply of which it speaks is told.
+  void recall(const sightings& earlier) {
+    for (const auto& [id, sight] : earlier.all()) notes_.recall(id, sight);
+  }
 
  private:
   enum class state : std::uint8_t {
