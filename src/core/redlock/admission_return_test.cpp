@@ -83,12 +83,17 @@ TEST(admission_return, a_program_that_begins_may_look_at_the_lost_node_first) {
   }
 }
 
-TEST(admission_return, a_node_that_is_needed_and_answers_late_delays_and_does_not_prevent_it) {
-  store s;
+/// Of a node of a store where all write down what they grant.
+std::vector<seal> seals_after_a_durable_restart(store& s) {
   for (auto& f : s.facts) f.durable = f.record->durable = true;
   s.connect_all(t0);
   s.facts[0].run_id = "run9";
-  const auto seals = s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
+  return s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
+}
+
+TEST(admission_return, a_node_that_is_needed_and_answers_late_delays_and_does_not_prevent_it) {
+  store s;
+  const auto seals = seals_after_a_durable_restart(s);
   ASSERT_EQ(seals.size(), 2U);
   s.serve(s.a.sealed(seals[0], {seal_reply::result::sealed, 100, 0}, t0 + 1ms), t0 + 1ms);
   for (duration d = timeout; d < 700ms; d += timeout) {
@@ -124,10 +129,7 @@ TEST(admission_return, a_late_answer_from_before_another_loss_does_not_bring_it_
 
 TEST(admission_return, who_asks_why_a_node_is_not_back_is_told_who_did_not_answer) {
   store s;
-  for (auto& f : s.facts) f.durable = f.record->durable = true;
-  s.connect_all(t0);
-  s.facts[0].run_id = "run9";
-  const auto seals = s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
+  const auto seals = seals_after_a_durable_restart(s);
   ASSERT_EQ(seals.size(), 2U);
   s.a.sealed(seals[0], {seal_reply::result::sealed, 100, 0}, t0 + 1ms);
   s.a.tick(t0 + 2s);
