@@ -79,7 +79,8 @@ void worker::acquire() {
   held_ = {};
   request_ = 0;
   serial_ = judge_.asks(session_.truth(), name_, how_);
-  claim_.emplace(choose_wait(), session_.truth().lease, kept_notes());
+  claim_.emplace(choose_wait(), session_.truth().lease);
+  claim_->recall(kept_notes());
   plan_cancel();
   perform(claim_->start(now()));
 }

@@ -130,11 +130,9 @@ core::action acquisition::feed(time_point now) {
       const auto& view = std::get<core::queue_view>(a);
       if (view.what == core::status::stale_gate) session_->raise_gate(view.gate);
       note_session(view);
-      // Else no number of waits that are shorter than a ttl would replace a holder that hangs.
-      if (options_.wait > duration::zero() && !view.ahead.empty() &&
-          !std::exchange(recalled_, true)) {
-        claim_->recall(session_->store().notes().recall(view.ahead));
-      }
+      // A holder that hung before this began may be due by what an earlier claim has seen: else no
+      // number of tries, or of waits that are shorter than a ttl, would replace it.
+      if (!view.ahead.empty()) claim_->recall(session_->store().notes().recall(view.ahead));
       return claim_->enqueued(view, now);
     }
     case step::probe:
@@ -255,7 +253,8 @@ void acquisition::carry_out(const core::act::leave& a) {
 void acquisition::carry_out(const core::act::rest&) {}
 
 void acquisition::carry_out(const core::act::finish& a) {
-  if (!again_with_notes(a)) end(outcome(a));
+  keep_notes(a);
+  end(outcome(a));
 }
 
 void acquisition::rest() {
@@ -298,24 +297,10 @@ void acquisition::tell_waiting() {
   session_->events().emit(e);
 }
 
-// A holder that hung before this process began may be due by what an earlier try has seen.
-bool acquisition::again_with_notes(const core::act::finish& a) {
+void acquisition::keep_notes(const core::act::finish& a) {
   const bool another_mode = a.why == errc::invalid_argument && !claim_->ahead().empty();
-  const bool in_the_way = a.why == errc::busy || another_mode;
-  if (a.granted || (!in_the_way && a.why != errc::timed_out)) return false;
-  auto& notes = session_->store().notes();
-  const auto now = clock::now();
-  if (!options_.stop.stop_requested() && in_the_way && !std::exchange(recalled_, true)) {
-    auto known = notes.recall(claim_->ahead());
-    if (!known.due(now).empty()) {
-      claim_.emplace(config(), session_->lease(), std::move(known));
-      request_ = session_->next_request();
-      perform(claim_->start(now));
-      return true;
-    }
-  }
-  notes.keep(claim_->notes());
-  return false;
+  if (a.granted || (a.why != errc::busy && a.why != errc::timed_out && !another_mode)) return;
+  session_->store().notes().keep(claim_->notes());
 }
 
 result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {

@@ -96,7 +96,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   void hint();
   void rest();
   void tell_waiting();
-  bool again_with_notes(const core::act::finish& a);
+  void keep_notes(const core::act::finish& a);
   result<holdfast::lock> outcome(const core::act::finish& a);
   std::string describe(const core::act::finish& a) const;
   void end(result<holdfast::lock> r);
@@ -114,7 +114,6 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   bool starting_{true};  // On the thread that called start().
   bool tells_at_once_{};
   bool finished_{};
-  bool recalled_{};
   answer answer_;  // Of the one operation under way.
   enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
   std::unique_ptr<const error> session_error_;  // Written once before `over` is set.

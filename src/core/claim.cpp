@@ -55,12 +55,8 @@ std::string free_at(const std::optional<time_point>& due, time_point now) {
 
 }  // namespace
 
-claim::claim(config c, lease& own, sightings notes)
-    : config_(std::move(c)),
-      lease_(own),
-      notes_(std::move(notes)),
-      pace_(config_.poll),
-      pause_(pause_first, pause_most) {
+claim::claim(config c, lease& own)
+    : config_(std::move(c)), lease_(own), pace_(config_.poll), pause_(pause_first, pause_most) {
   HOLDFAST_ASSERT(config_.poll > duration::zero());
 }
 

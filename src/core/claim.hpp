@@ -108,8 +108,8 @@ class claim {
     std::uint64_t seed{};  ///< Spreads the pauses: different for each claim.
   };
 
-  /// `own` is the session's lease; `notes` may already hold sights of an earlier process.
-  claim(config c, lease& own, sightings notes = {});
+  /// `own` is the session's lease.
+  claim(config c, lease& own);
 
   action start(time_point now);
   action enqueued(const queue_view& v, time_point now);
@@ -144,9 +144,9 @@ class claim {
   /// Live entries ahead at the last look, oldest first, and the session of the oldest.
   const std::vector<rival>& ahead() const noexcept { return ahead_; }
   const std::shared_ptr<const session_record>& first() const noexcept { return first_; }
-  /// For a try that ends busy: what to keep for the next try of this host.
+  /// Where others have the name at the end: what to keep for the next claim of this host.
   const sightings& notes() const noexcept { return notes_; }
-  /// What earlier claims have seen, before the reply of which it speaks is told.
+  /// What earlier ones have seen of who is ahead; before the reply that speaks of them is told.
   void recall(const sightings& earlier) {
     for (const auto& [id, sight] : earlier.all()) notes_.recall(id, sight);
   }

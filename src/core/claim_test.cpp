@@ -71,7 +71,8 @@ TEST_F(claim_test, who_hung_in_another_mode_is_told_as_such_until_the_ttl_has_pa
   EXPECT_EQ(told.why, errc::invalid_argument);
   EXPECT_TRUE(told.text.starts_with(conflict.text)) << told.text;
   const auto due = *waiting.notes().next_due();
-  claim later(config(true), own, waiting.notes());
+  claim later(config(true), own);
+  later.recall(waiting.notes());
   later.start(due);
   later.enqueued(conflict, due);
   const auto a = later.probed({}, due);
