@@ -5,10 +5,10 @@ function(holdfast_configure target)
     CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wconversion
-    # Where files are compiled as one, a local may have the name of another file's function; clang
-    # has no form of the warning that lets it.
-    $<$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wshadow>
-    $<$<AND:$<CXX_COMPILER_ID:GNU>,$<BOOL:${CMAKE_UNITY_BUILD}>>:-Wshadow=local>
+    # A local may have the name of a member or of another file's function: gcc tells neither, and so
+    # warns of the same where files are compiled as one. Clang has no form that lets the functions.
+    $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>
+    $<$<AND:$<NOT:$<CXX_COMPILER_ID:GNU>>,$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>>:-Wshadow>
     # False alarms of gcc 12, inside Asio and for vectors that it inlines; ASan finds the true ones.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object>

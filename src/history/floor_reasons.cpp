@@ -25,8 +25,8 @@ class passed {
       const step& s = by_call[i - 1];
       from_[i - 1] = from_[i];
       if (!must_pass(s)) continue;
-      auto& lowest = s.how.is_shared() ? from_[i - 1].shared : from_[i - 1].exclusive;
-      lowest = std::min(lowest, s.token);
+      auto& least = s.how.is_shared() ? from_[i - 1].shared : from_[i - 1].exclusive;
+      least = std::min(least, s.token);
       if (!s.how.is_shared()) exclusive_.push_back(s.token);
     }
     std::sort(exclusive_.begin(), exclusive_.end());

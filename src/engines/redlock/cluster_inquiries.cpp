@@ -99,7 +99,7 @@ void cluster::examine(node_index i, occasion why) {
 
 /// What is synced has to be read back, too.
 void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occasion why) {
-  const auto heard = std::make_shared<io::redis_reload>();
+  const auto reload = std::make_shared<io::redis_reload>();
   std::vector<std::string> questions;
   {
     const std::lock_guard hold(mutex_);
@@ -114,7 +114,7 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
   const auto left = std::make_shared<std::size_t>(questions.size());
   for (const std::string& question : questions) {
     ask(i, question, clock::now() + inquiry_limit,
-        [self = weak_from_this(), i, connection, how, why, heard, left](const io::redis_answer& a) {
+        [self = weak_from_this(), i, connection, how, why, reload, left](const io::redis_answer& a) {
           const auto c = self.lock();
           if (!c || *left == 0) return;
           if (a.reply == nullptr) {
@@ -123,12 +123,12 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
             if (why == occasion::needed) c->looked(i, connection, syncing::no, a, a.at, why);
             return;
           }
-          heard->told(*a.reply);
+          reload->told(*a.reply);
           if (--*left > 0) return;
-          const bool reads_back = heard->objection().empty();
+          const bool reads_back = reload->objection().empty();
           {
             const std::lock_guard hold(c->mutex_);
-            c->members_[i]->reload_objection = heard->objection();
+            c->members_[i]->reload_objection = reload->objection();
           }
           c->look_now(i, connection, reads_back ? how : syncing::no, why);
         });
