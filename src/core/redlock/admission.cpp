@@ -61,6 +61,7 @@ admission::step admission::looked_at(node_index i, const node_facts& f, const st
                                      time_point now) {
   node_state& n = nodes_.at(i);
   began_ = std::min(began_, now);
+  n.tried = true;
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
   n.facts.durable = durable;
@@ -231,6 +232,7 @@ void admission::begin_join(node_index i, time_point ready) {
 admission::step admission::disconnected(node_index i, time_point now) {
   leave(i);
   nodes_[i].known = false;
+  nodes_[i].tried = true;
   nodes_[i].look_at = time_point::max();
   return finish({}, now);
 }
@@ -353,8 +355,9 @@ admission::step admission::finish(step s, time_point now) {
   served_ = served_ || voters().size() >= majority(config_.nodes);
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    if (n.join && !n.adopting && n.alone_at > now) {
-      s.wake = std::min(s.wake, n.alone_at);
+    if (n.join && !n.adopting && n.alone_at != time_point::max()) {
+      const time_point then = has_tried_all(now) ? n.alone_at : began_ + first_tries;
+      if (then > now) s.wake = std::min(s.wake, then);
     }
     // When that is over and its note is not kept, kept() is what tells.
     const bool waits = !config_.tokens && n.is == standing::waiting && n.ready > now;

@@ -36,9 +36,9 @@ namespace holdfast::core::redlock {
 /// with an epoch that nobody gives, has lost state. The loss gets a name first: a compare-and-write
 /// of a fresh nonce with epoch zero, which also stops every script there, for all clients. A
 /// durable node with its record intact seals and writes without a wait; when too few others can be
-/// sealed for four node timeouts it only writes its run_id: what it has is all there is, and it
-/// would be the same after a seal. So does one whose clock alone stepped, after its wait, and goes
-/// back to the epoch that it had.
+/// sealed for four node timeouts, and each of them was tried once, it only writes its run_id: what
+/// it has is all there is, and it would be the same after a seal. So does one whose clock alone
+/// stepped, after its wait, and goes back to the epoch that it had.
 ///
 /// A node that does not sync every write any more, or does again, has that written down: after a
 /// restart the record is all there is to tell whether an older file may have been loaded.
@@ -98,6 +98,10 @@ class admission {
   static constexpr duration catch_up_long = std::chrono::seconds{2};
   /// In node timeouts: the longest first pause before a node that waited is brought back.
   static constexpr int return_first = 8;
+  /// So long all nodes have for a first answer, or the end of a first try to connect, before others
+  /// are known to be missing: what a new program hears of near ones first proves nothing of far
+  /// ones.
+  static constexpr duration first_tries = std::chrono::seconds{1};
   struct step {
     std::vector<seal> seals{};
     std::vector<write> writes{};  ///< Marks and admissions alike.
@@ -166,6 +170,7 @@ class admission {
     homes::server life_of{};  ///< Whose data that was.
     time_point life_asked{};  ///< When it was asked last: that nonce was there later.
     bool known{};             ///< It was looked at since it was connected to, and not refused.
+    bool tried{};             ///< It was looked at once, or a connection to it ended.
     std::string fresh{};      ///< A nonce to name the next loss with.
     std::string why{};        ///< refused: what is wrong with it.
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
@@ -227,6 +232,7 @@ class admission {
   bool still_waits(step& s, node_index i, time_point now);
   bool looks_first(step& s, node_index i, time_point now);
   bool has_just_begun(time_point now) const noexcept;
+  bool has_tried_all(time_point now) const noexcept;
   void go_on(step& s, time_point now);
   void take(node_index i, const rejoin::step& from, step& s, time_point now);
   void leave(node_index i);

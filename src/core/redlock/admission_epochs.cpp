@@ -66,6 +66,10 @@ bool admission::has_just_begun(time_point now) const noexcept {
   return now - began_ < return_first * config_.timeout;
 }
 
+bool admission::has_tried_all(time_point now) const noexcept {
+  return now - began_ >= first_tries || std::ranges::all_of(nodes_, &node_state::tried);
+}
+
 /// Moves on every rejoin that may; one seals at a time.
 void admission::go_on(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
@@ -80,7 +84,7 @@ void admission::go_on(step& s, time_point now) {
     const bool enough = others.size() >= seal_count(config_.nodes);
     if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);
     // While others are being sealed for it, two of its records would be under way at once.
-    if (!enough && now >= n.alone_at && !n.is_sealing()) {
+    if (!enough && now >= n.alone_at && has_tried_all(now) && !n.is_sealing()) {
       n.adopting = true;
       n.writing = alone_record(i);
       const node_record& seen = *n.facts.record;

@@ -156,5 +156,32 @@ TEST(admission_return, one_that_lags_is_brought_up_by_what_the_others_say_now) {
   EXPECT_EQ(s.a.voters().size(), 3U);
 }
 
+TEST(admission_return, a_durable_node_is_not_alone_before_the_others_were_tried) {
+  const auto restarted = [](store& s) {
+    s.facts[0].record->durable = s.facts[0].durable = true;
+    s.facts[0].run_id = "run9";
+    s.connect(0, t0);
+    s.tick(t0 + admission::first_tries - 1ms);
+    EXPECT_EQ(s.a.standing_of(0), standing::joining) << "a handshake with far ones takes longer";
+    EXPECT_LE(s.wake, t0 + admission::first_tries);
+  };
+  store far;
+  restarted(far);
+  far.connect(1, t0 + admission::first_tries - 1ms);
+  far.connect(2, t0 + admission::first_tries - 1ms);
+  far.come_back(t0 + admission::first_tries);
+  EXPECT_FALSE(far.seals.empty()) << "those who came have a say";
+  store refused;
+  restarted(refused);
+  refused.serve(refused.a.disconnected(1, t0 + admission::first_tries - 1ms), t0);
+  EXPECT_EQ(refused.a.standing_of(0), standing::joining) << "one more may come";
+  refused.serve(refused.a.disconnected(2, t0 + admission::first_tries - 1ms), t0);
+  EXPECT_EQ(refused.a.standing_of(0), standing::admitted);
+  store silent;
+  restarted(silent);
+  silent.tick(t0 + admission::first_tries);
+  EXPECT_EQ(silent.a.standing_of(0), standing::admitted) << "nobody answers, nobody refuses";
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

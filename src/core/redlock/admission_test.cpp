@@ -164,6 +164,7 @@ TEST(admission, a_durable_node_with_too_few_others_votes_with_its_own_record) {
   s.facts[0].run_id = "run9";
   s.connect(0, t0);
   s.connect(1, t0);
+  s.a.disconnected(2, t0 + 1ms);
   s.tick(t0 + 100ms);
   EXPECT_EQ(s.a.standing_of(0), standing::joining) << "others may still come";
   s.tick(t0 + 200ms);

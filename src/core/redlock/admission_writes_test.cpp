@@ -83,6 +83,7 @@ TEST(admission_writes, a_node_that_comes_back_alone_votes_when_that_is_written) 
     s.facts[0].durable = s.facts[0].record->durable = true;
     s.facts[0].run_id = "run9";
     s.connect(0, t0);
+    for (const node_index other : {1U, 2U}) s.a.disconnected(other, t0);
     const time_point alone = t0 + 4 * 50ms;
     const auto writes = s.a.tick(alone).writes;
     ASSERT_EQ(writes.size(), 1U) << "nobody else is there";
