@@ -11,7 +11,7 @@
 namespace holdfast::core::redlock {
 
 attempt::attempt(config c, node_set asked, time_point sent)
-    : config_(c), asked_(asked), sent_(sent), counts_from_(sent), limit_(sent + c.timeout) {
+    : config_(c), sent_(sent), counts_from_(sent), limit_(sent + c.timeout), asked_(asked) {
   HOLDFAST_ASSERT(c.nodes > 0 && c.nodes <= nodes_max);
   HOLDFAST_ASSERT((asked - node_set::all(c.nodes)).empty());
   HOLDFAST_ASSERT(c.timeout > duration::zero() && c.timeout < usable(c.ttl));
@@ -46,9 +46,10 @@ node_vote attempt::counted(node_index i, const node_vote& v) const noexcept {
 attempt::step attempt::answered(node_index i, const node_vote& v, time_point now) {
   if (!asked_.has(i) || answered_.has(i)) return rest();
   answered_.add(i);
-  votes_[i] = counted(i, v);
+  const node_vote counts = counted(i, v);
+  if (counts.what != vote::granted || counts.counter != 0) votes_[i] = counts;
   if (v.what == vote::taken) taken_.add(i);
-  if (votes_[i].what == vote::granted) {
+  if (counts.what == vote::granted) {
     granted_.add(i);
     const bool late = token_.value != 0 && v.counter > token_.value;
     if (late && !active.late_counter_never_counts) confirmed_.add(i);

@@ -109,6 +109,7 @@ class attempt {
   bool meets_endless() const noexcept;
   static constexpr std::string_view endless_key =
       "that key has no ttl: it is no lock of a Redlock client, and stays until somebody deletes it";
+  /// Why a node did not grant; of a grant without a counter nothing is kept here.
   const node_vote& vote_of(node_index i) const noexcept { return votes_[i]; }
   /// The connections that carried the acquires.
   const per_node<std::uint64_t>& carriers() const noexcept { return carriers_; }
@@ -125,12 +126,13 @@ class attempt {
   std::size_t needed() const noexcept;
   errc reason(node_set pending) const noexcept;
 
+  // Every answer looks at all of these; together they stay in the processor's cache.
   config config_;
-  node_set asked_;
   time_point sent_;
   time_point counts_from_;
   time_point limit_;
-  state state_{state::asking};
+  node_set asked_;
+  node_set as_judged_;  ///< Asked on the connection on which they were judged.
   node_set answered_;
   node_set granted_;
   node_set taken_;
@@ -138,13 +140,14 @@ class attempt {
   node_set robbed_;  ///< Those of them where the raise did not find our value.
   node_set confirmed_;
   node_set raising_;  ///< A raise to token_ is under way.
-  token token_{};
-  errc why_{};
+  state state_{state::asking};
   bool too_late_{};
   bool timed_out_{};
-  per_node<node_vote> votes_{};
+  errc why_{};
+  token token_{};
+
+  per_node<node_vote> votes_{};  ///< As vote_of() says.
   per_node<std::uint64_t> carriers_{};
-  node_set as_judged_;  ///< Asked on the connection on which they were judged.
 };
 
 }  // namespace holdfast::core::redlock

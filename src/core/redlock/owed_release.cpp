@@ -9,7 +9,7 @@
 namespace holdfast::core::redlock {
 
 owed_release::owed_release(config c, node_set to, time_point last_sent)
-    : config_(c), owed_(to), until_(last_sent + c.ttl), pause_(c.timeout, c.ttl) {
+    : owed_(to), until_(last_sent + c.ttl), config_(c), pause_(c.timeout, c.ttl) {
   HOLDFAST_ASSERT(c.timeout > duration::zero() && c.timeout <= c.ttl);
 }
 

@@ -70,16 +70,16 @@ class owed_release {
  private:
   step next(node_set send, time_point now);
 
-  config config_;
   node_set owed_;  ///< Not settled.
   node_set under_way_;
   node_set up_;
-  time_point until_;
-  time_point resend_{time_point::max()};
   bool told_{};
   bool over_{};
-  backoff pause_;
+  time_point until_;
+  time_point resend_{time_point::max()};
   per_node<trace> traces_{};
+  config config_;
+  backoff pause_;
 };
 
 }  // namespace holdfast::core::redlock

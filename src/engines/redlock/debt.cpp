@@ -66,12 +66,12 @@ node_set before_the_call(node_set which, node_set calls_at, std::size_t majority
 debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l,
            const lines::parting& how)
     : cluster_(std::move(c)),
-      key_(std::move(key)),
-      timeout_(timeout),
+      mutex_(cluster_->loop()),
+      machine_(make(key, cluster_->set().timeout_for(key.ttl))),
       lines_(std::move(l)),
       how_(how),
-      mutex_(cluster_->loop()),
-      machine_(make(key_, cluster_->set().timeout_for(key_.ttl))) {}
+      key_(std::move(key)),
+      timeout_(timeout) {}
 
 void debt::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
                      placed_key key, duration timeout, settled then) {
@@ -211,7 +211,7 @@ void debt::tell(settled done, bool freed) const {
 }
 
 void debt::note_others(node_index i, const released& r) const {
-  if (!lines_ || !r.deleted || !r.told) return;
+  if (!r.deleted || !r.told || !lines_) return;
   if (r.others) return lines_->others_wait(key_.name);
   // Without a line there is nobody whom that concerns.
   if (how_.seat) lines_->nobody_waits(key_.name, i);
@@ -219,7 +219,7 @@ void debt::note_others(node_index i, const released& r) const {
 
 void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
-  HOLDFAST_ASSERT(key_.asked.has(i));
+  HOLDFAST_ASSERT(connections_[i] != 0);
   settled done;
   bool freed = true;
   bool waits = false;

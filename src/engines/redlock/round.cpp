@@ -54,10 +54,10 @@ std::string fresh_value(const session_id& session, bool tokens) {
 
 round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told)
     : cluster_(std::move(c)),
+      mutex_(cluster_->loop()),
       order_(std::move(o)),
       value_(fresh_value(order_.session, cluster_->set().tokens)),
-      told_(std::move(told)),
-      mutex_(cluster_->loop()) {}
+      told_(std::move(told)) {}
 
 /// Its owner has waited since it was sent.
 void round::fetch() const noexcept {

@@ -100,25 +100,28 @@ class round final : public io::redis_receiver,
   void finish(result_of& r);
 
   const std::shared_ptr<cluster> cluster_;
-  order order_;  ///< Its name goes to the result, as the value does.
-  std::string value_;
-  const std::shared_ptr<owner> told_;
 
-  io::turn_mutex mutex_;  // Guards what is below; never held while anything is called back.
-  std::shared_ptr<const ballots> ballots_;
-  node_set asked_;  ///< The voters without those that are silent.
-  std::optional<core::redlock::attempt> attempt_;
+  // Guards what follows; never held while anything is called back. What each answer needs is first:
+  // a thousand rounds do not stay in the processor's cache.
+  io::turn_mutex mutex_;
   node_set answered_;  ///< The acquire's fate there is known.
   node_set taken_;
+  node_set asked_;     ///< The voters without those that are silent.
+  bool asks_later_{};  ///< It waits for the stage in which things are sent.
+  bool cancelled_{};   ///< Perhaps before it asked anybody.
+  std::uint64_t newest_token_{};
+  std::optional<core::redlock::attempt> attempt_;
+  std::shared_ptr<const ballots> ballots_;
   time_point deadline_{};
   time_point raise_deadline_{};  ///< Of the last raise.
   time_point decided_at_{};      ///< Until its owner is told, as the next one.
   node_set owes_{};              ///< Where it is to be released.
-  std::uint64_t newest_token_{};
-  bool asks_later_{};    ///< It waits for the stage in which things are sent.
-  bool cancelled_{};     ///< Perhaps before it asked anybody.
-  std::string denial_;   ///< Who denied the session and why, for people.
-  std::string refusal_;  ///< What the first node said that refused the command or its user.
+  std::string denial_;           ///< Who denied the session and why, for people.
+  std::string refusal_;          ///< What the first node said that refused the command or its user.
+
+  order order_;  ///< Its name goes to the result, as the value does.
+  std::string value_;
+  const std::shared_ptr<owner> told_;
 };
 
 }  // namespace holdfast::engines::redlock
