@@ -52,7 +52,7 @@ void acquisition::start(std::shared_ptr<grant> g, completion<holdfast::lock> don
   done_ = std::move(done);
   self_ = shared_from_this();
   grant_ = std::move(g);
-  began_ = clock::now();
+  began_ = now_ = clock::now();
   request_ = session_->next_request();
   claim_.emplace(config(), session_->lease());
   if (options_.stop.stop_possible()) stopper_.emplace(options_.stop, stopper{this});
@@ -105,7 +105,7 @@ void acquisition::run() {
 }
 
 void acquisition::obey(std::uint32_t signals) {
-  const auto now = clock::now();
+  const auto now = now_ = clock::now();
   // Reasons to end go first, so that a grant that is on its way is given back.
   if ((signals & over) != 0) {
     perform(claim_->session_over(session_error_->code(), session_error_->message()));
@@ -315,12 +315,11 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
     }
     return error(a.why, describe(a));
   }
-  const auto now = clock::now();
-  grant_->granted(a.held, a.own, request_, now);
+  grant_->granted(a.held, a.own, request_, now_);
   if (!locks.hold(*grant_)) return session_->why_over();
   auto& events = session_->events();
   if (events.wanted()) {
-    events.emit(event::granted{grant_->name(), a.held, options_.mode, now - began_});
+    events.emit(event::granted{grant_->name(), a.held, options_.mode, now_ - began_});
     grant_->announced();
     grant_->guard();
   }

@@ -108,6 +108,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   std::shared_ptr<grant> grant_;
   std::optional<core::claim> claim_;
   time_point began_{};
+  time_point now_{};  // Of the signals that it obeys; one reading of the clock serves all of it.
   std::uint64_t request_{};
 
   std::atomic<std::uint32_t> signals_{running};

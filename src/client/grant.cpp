@@ -206,6 +206,7 @@ void grant::on_lost(std::function<void(const error&)> f) {
   {
     const std::lock_guard hold(mutex_);
     if (is_over()) return;
+    tells_ = true;
     told_.swap(f);
     if (state_.load() == state::lost) {
       told_.swap(f);
@@ -388,6 +389,7 @@ void grant::give_up_lost() {
 
 /// What is told to the observer and by the stop token goes on, and so does a call that has begun.
 void grant::silence() noexcept {
+  if (!tells_.load()) return;
   std::function<void(const error&)> dropped;  // Its captures are destroyed when the mutex is free.
   const std::lock_guard hold(mutex_);
   dropped.swap(told_);

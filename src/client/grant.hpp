@@ -138,6 +138,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   std::shared_ptr<core::lease> own_;
   core::lease* counts_;  // The session's lease or its own.
   std::atomic<state> state_{state::acquiring};
+  std::atomic<bool> tells_{};  // on_lost() was called: most locks are never asked.
   // Of a release that nobody waits for; written by the one that ends the lock, before it is sent.
   std::shared_ptr<grant> self_;
   completion<void> released_;
