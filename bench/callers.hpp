@@ -6,12 +6,14 @@
 #include <holdfast/session.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace holdfast::bench {
@@ -24,9 +26,10 @@ class our_callers {
   }
 
   std::uint64_t run(double seconds) {
-    end_ = now_us() + seconds * 1e6;
     left_ = names_.size();
     for (std::size_t i = 0; i < names_.size(); ++i) begin(i);
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+    over_ = true;
     done_.wait();
     if (failure_) throw std::runtime_error(*failure_);
     return pairs_;
@@ -39,7 +42,7 @@ class our_callers {
       std::move(*l).release([this, i](result<void> r) {
         if (!r) return failed(r.error());
         ++pairs_;
-        if (now_us() < end_) return begin(i);
+        if (!over_) return begin(i);
         ended();
       });
     });
@@ -57,7 +60,7 @@ class our_callers {
 
   session& session_;
   std::vector<std::string> names_;
-  double end_{};
+  std::atomic<bool> over_{};
   std::atomic<std::size_t> left_{};
   std::atomic<std::uint64_t> pairs_{};
   std::mutex mutex_;
