@@ -31,18 +31,15 @@ lock_table::added lock_table::add(grant& g, acquisition& taker) {
   HOLDFAST_ASSERT(!g.listed && g.taker == nullptr);
   // Who is told of the end was found already.
   if (ended_) return added::session_is_over;
-  if (find(g.name().str(), hash) != nullptr) return added::name_is_there;
+  if (const grant* const there = find(g.name().str(), hash); there != nullptr) {
+    const bool let_go = there->taker == nullptr && there->is_over();
+    return let_go ? added::let_go : added::name_is_there;
+  }
   names_.insert(hash, g);
   g.name_hash = hash;
   g.taker = &taker;
   g.listed = true;
   return added::yes;
-}
-
-bool lock_table::is_let_go(std::string_view name) const {
-  const std::lock_guard hold(mutex_);
-  const grant* const g = find(name, hash_of(name));
-  return g != nullptr && g->taker == nullptr && g->is_over();
 }
 
 bool lock_table::hold(grant& g) {

@@ -21,12 +21,15 @@ class lock_table {
     std::vector<std::shared_ptr<acquisition>> pending;
   };
 
-  enum class added : std::uint8_t { yes, name_is_there, session_is_over };
+  enum class added : std::uint8_t {
+    yes,
+    name_is_there,
+    let_go,  ///< The name is there only because the store has not confirmed yet that it was let go.
+    session_is_over
+  };
 
   /// Puts it there for `taker`, who hears of the session's end from then on.
   added add(grant& g, acquisition& taker);
-  /// Whether the name is there only because the store has not confirmed yet that it was let go.
-  bool is_let_go(std::string_view name) const;
   /// From acquiring to held. False when the session has ended meanwhile: it is removed then.
   bool hold(grant& g);
   /// Its taker is done with it, and its name stays taken.

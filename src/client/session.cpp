@@ -39,9 +39,12 @@ client::session_core& held(const std::shared_ptr<client::session_core>& core) no
   return *core;
 }
 
-error taken_already(client::session_core& core, const lock_name& name) {
+using added = client::lock_table::added;
+
+error not_added(client::session_core& core, const lock_name& name, added why) {
   const std::string which = name.printable();
-  if (core.locks().is_let_go(name.str())) {
+  if (why == added::session_is_over) return core.why_over();
+  if (why == added::let_go) {
     return {errc::busy, "the store has not confirmed yet that this session let " + which +
                             " go, which is repeated; try again in a moment, or in another session"};
   }
@@ -65,9 +68,9 @@ result<std::shared_ptr<client::acquisition>> begin(
   }
   auto g = io::make_recycled<client::grant>(core, std::move(name), options.mode);
   auto a = io::make_recycled<client::acquisition>(core, std::move(options));
-  const auto added = core->locks().add(*g, *a);
-  if (added == client::lock_table::added::session_is_over) return core->why_over();
-  if (added == client::lock_table::added::name_is_there) return taken_already(*core, g->name());
+  if (const auto r = core->locks().add(*g, *a); r != added::yes) {
+    return not_added(*core, g->name(), r);
+  }
   a->start(std::move(g), std::move(done));
   return a;
 }
