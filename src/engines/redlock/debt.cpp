@@ -219,7 +219,7 @@ void debt::note_others(node_index i, const released& r) const {
 
 void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
-  HOLDFAST_ASSERT(connections_[i] != 0);
+  HOLDFAST_ASSERT(key_.asked.has(i));
   settled done;
   bool freed = true;
   bool waits = false;
