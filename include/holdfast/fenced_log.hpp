@@ -76,7 +76,8 @@ struct log_takeover {
 /// a record alone goes on, any other has stopped.
 ///
 /// Under a limit on the size of files (`ulimit -f`) the kernel sends SIGXFSZ, which ends the
-/// process; where that is ignored it is as on a full disk.
+/// process; where that is ignored it is as on a full disk. A full btrfs ends the process by SIGBUS
+/// with Linux before 6.17, or after a snapshot of the log (docs/stores.md, "Copy on write").
 ///
 /// What it does **not** promise: that an acknowledged record survives a power loss without
 /// survives::power_loss (records before it may be lost with it, never in its middle); that a

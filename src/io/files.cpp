@@ -2,6 +2,8 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -182,7 +184,11 @@ result<std::optional<unique_fd>> open_existing(const place& where, const char* n
   return open_plain(where, name, O_RDWR);
 }
 
-result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode) {
+namespace {
+
+enum class kept : std::uint8_t { as_usual, in_place };
+
+result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode, kept how) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     auto there = open_existing(where, name);
     if (!there) return there.error();
@@ -195,6 +201,7 @@ result<unique_fd> open_or_create(const place& where, const char* name, mode_t mo
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
     unique_fd fd(::openat(where.directory, name, flags, mode_at_first));
     if (fd) {
+      if (how == kept::in_place) overwrite_in_place(fd.get());
       if (auto done = set_mode(fd.get(), mode, where.at(name)); !done) return done.error();
       return fd;
     }
@@ -204,6 +211,23 @@ result<unique_fd> open_or_create(const place& where, const char* name, mode_t mo
     }
   }
   return error(errc::unavailable, where.at(name) + " comes and goes while it is being opened");
+}
+
+}  // namespace
+
+result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode) {
+  return open_or_create(where, name, mode, kept::as_usual);
+}
+
+result<unique_fd> open_or_create_in_place(const place& where, const char* name, mode_t mode) {
+  return open_or_create(where, name, mode, kept::in_place);
+}
+
+void overwrite_in_place(int fd) noexcept {
+  int flags = 0;
+  if (::ioctl(fd, FS_IOC_GETFLAGS, &flags) != 0) return;
+  flags |= FS_NOCOW_FL;
+  (void)::ioctl(fd, FS_IOC_SETFLAGS, &flags);
 }
 
 result<std::optional<std::string>> read_text(const place& where, const char* name,

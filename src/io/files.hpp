@@ -69,6 +69,15 @@ result<std::optional<unique_fd>> open_existing(const place& where, const char* n
 /// was left as it is made at first, with 0600: its maker was killed before it could give it to
 /// others.
 result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode);
+/// The same for a file that is mapped or overwritten in place.
+result<unique_fd> open_or_create_in_place(const place& where, const char* name, mode_t mode);
+/// Has a new file, while it is empty, overwritten where it lies; to be called for every file that
+/// is mapped for writing, or written again within what was reserved. btrfs writes each block that
+/// has been on the disk to a new place, which a full disk does not have, whatever was reserved: a
+/// store into a mapped page is then SIGBUS. For such a file it keeps no checksums. A snapshot or a
+/// reflink of it has each block written elsewhere once more, and mapped pages need Linux 6.17 (its
+/// commit 6599716de2d6). Other file systems overwrite anyway; what cannot be set is left.
+void overwrite_in_place(int fd) noexcept;
 
 /// A small text file, which need not be writable; nothing when there is none. More than `limit`
 /// bytes is `damaged`.
@@ -84,7 +93,7 @@ result<void> write_at(int fd, std::span<const std::byte> from, std::uint64_t off
 /// fdatasync(2).
 result<void> sync_data(int fd, std::string_view path);
 /// Gives the file real blocks for `size` bytes, so that a full disk is noticed at this moment and
-/// never as SIGBUS on a mapped page.
+/// not as SIGBUS on a mapped page; on btrfs as far as overwrite_in_place() goes.
 result<void> reserve(int fd, std::uint64_t size, std::string_view path);
 
 /// A file mapped for reading and writing, shared with every process that maps it.

@@ -2,19 +2,27 @@
 
 #include "io/file_lock.hpp"
 #include "io/file_system.hpp"
+#include "io/folder.hpp"
+#include "tests/own_mounts.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
 
 #include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <functional>
 
 namespace holdfast::io {
@@ -173,6 +181,90 @@ TEST_F(careful_files, the_parent_that_cannot_be_made_is_named_with_its_reason) {
     return true;
   }));
   ASSERT_EQ(::chmod(where().path.c_str(), 0700), 0);
+}
+
+// In a child, on a btrfs of its own that is a file below `at`.
+int on_btrfs(const std::string& at, const std::function<int(const std::string&)>& body) {
+  const std::string image = at + "/image";
+  const std::string mounted = at + "/btrfs";
+  const auto mount = [&] {
+    const std::string command = "truncate -s 128M " + image + " && mkdir " + mounted +
+                                " && mkfs.btrfs -q " + image + " && mount -o loop " + image + " " +
+                                mounted;
+    return std::system(("{ " + command + "; } >/dev/null 2>&1").c_str()) == 0;
+  };
+  return tests::in_own_mounts(mount, [&] { return body(mounted); });
+}
+
+void fill_the_disk(const std::string& path) {
+  const unique_fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const std::string much(65536, 'x');
+  // What was only promised room is given it by a sync.
+  for (int i = 0; i < 4; ++i) {
+    for (const std::size_t n : {much.size(), std::size_t{4096}}) {
+      while (::write(fd.get(), much.data(), n) > 0) {
+      }
+    }
+    ::fsync(fd.get());
+  }
+}
+
+bool stores_on_a_full_disk(std::byte* page, std::size_t size, const std::string& more) {
+  std::memset(page, 1, size);
+  ::msync(page, size, MS_SYNC);
+  fill_the_disk(more);
+  for (int n = 2; n < 4; ++n) {
+    std::memset(page, n, size);
+    if (::msync(page, size, MS_SYNC) != 0) return false;
+  }
+  return true;
+}
+
+// Before it btrfs reserved room for every store into a mapped page.
+bool writes_mapped_pages_in_place() {
+  utsname name{};
+  int major = 0;
+  int minor = 0;
+  if (::uname(&name) != 0 || std::sscanf(name.release, "%d.%d", &major, &minor) != 2) return false;
+  return major > 6 || (major == 6 && minor >= 17);
+}
+
+TEST_F(careful_files, on_btrfs_a_file_is_overwritten_in_place_if_it_is_to_be) {
+  const int code = on_btrfs(where().path, [&](const std::string& path) {
+    const auto fd = open_directory(path);
+    const place there{fd->get(), path};
+    for (const bool in_place : {true, false}) {
+      const auto file = in_place ? open_or_create_in_place(there, "yes", 0600)
+                                 : open_or_create(there, "no", 0600);
+      int flags = 0;
+      if (!file || ::ioctl(file->get(), FS_IOC_GETFLAGS, &flags) != 0) return 1;
+      if (((flags & FS_NOCOW_FL) != 0) != in_place) return 2;
+    }
+    return 0;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: no root, or no mkfs.btrfs";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(careful_files, a_full_btrfs_ends_nobody_who_stores_to_a_mapped_page) {
+  if (!writes_mapped_pages_in_place()) GTEST_SKIP() << "NOT TESTED: Linux before 6.17";
+  constexpr std::size_t size = 65536;
+  const int code = on_btrfs(where().path, [&](const std::string& path) {
+    const auto fd = open_directory(path);
+    const auto file = open_or_create_in_place({fd->get(), path}, "shared", 0600);
+    if (!file || !reserve(file->get(), size, path)) return 1;
+    const auto memory = shared_memory::map(file->get(), size, path);
+    if (!memory || !stores_on_a_full_disk(memory->data(), size, path + "/rest")) return 2;
+    ::unlink((path + "/rest").c_str());
+    int why = 0;
+    const auto files = open_folder(path, absent::refuse);
+    const auto one = files ? (*files)->open("mark", opening::create, why) : nullptr;
+    if (!one || !one->truncate(size) || !one->reserve(0, size)) return 3;
+    std::byte* const data = one->map(size, why);
+    return data != nullptr && stores_on_a_full_disk(data, size, path + "/rest") ? 0 : 4;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: no root, or no mkfs.btrfs";
+  EXPECT_EQ(code, 0) << "128 + SIGBUS is 135";
 }
 
 }  // namespace

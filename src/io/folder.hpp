@@ -85,9 +85,9 @@ class folder {
 enum class absent : std::uint8_t { refuse, create };
 
 /// A real directory. Files that are created in it get the directory's own permissions, without the
-/// right to execute and that of all users to write. Errors: `unavailable`; `unsupported` on a file
-/// system that is not known to be local, with coherent shared mappings, links and syncs
-/// (io/file_system.hpp), by its name.
+/// right to execute and that of all users to write, and are overwritten in place. Errors:
+/// `unavailable`; `unsupported` on a file system that is not known to be local, with coherent
+/// shared mappings, links and syncs (io/file_system.hpp), by its name.
 result<std::unique_ptr<folder>> open_folder(const std::string& path, absent what);
 
 /// Reads until `into` is full or the file ends; how many bytes. `path` is for the message.

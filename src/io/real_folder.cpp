@@ -94,6 +94,7 @@ class real_folder final : public folder {
       code = EINVAL;
       return nullptr;
     }
+    if (how == opening::create) overwrite_in_place(fd.get());
     if (how == opening::create && ::fchmod(fd.get(), mode_) != 0) {
       code = errno;
       return nullptr;

@@ -103,7 +103,7 @@ error not_as_left(const directory& d, const char* name, const char* what) {
 }
 
 result<io::shared_memory> map_shared(const directory& d) {
-  auto file = io::open_or_create(d.where(), file::shared, d.file_mode());
+  auto file = io::open_or_create_in_place(d.where(), file::shared, d.file_mode());
   if (!file) return file.error();
   const std::string path = d.where().at(file::shared);
   auto facts = io::facts_of(file->get(), path);
@@ -184,7 +184,7 @@ result<std::uint64_t> read_base(const directory& d, database& db, const token_fl
 }
 
 result<database> open_data(const directory& d, std::size_t most) {
-  auto file = io::open_or_create(d.where(), file::data, d.file_mode());
+  auto file = io::open_or_create_in_place(d.where(), file::data, d.file_mode());
   if (!file) return file.error();
   const std::string path = d.where().at(file::data);
   auto facts = io::facts_of(file->get(), path);

@@ -83,7 +83,7 @@ struct token_floor::slots {
 };
 
 result<token_floor> token_floor::open(const io::place& where, mode_t mode) {
-  auto file = io::open_or_create(where, file_name, mode);
+  auto file = io::open_or_create_in_place(where, file_name, mode);
   if (!file) return file.error();
   const std::string path = where.at(file_name);
   if (auto room = io::reserve(file->get(), 2 * slot_distance, path); !room) return room.error();
