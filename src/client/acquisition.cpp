@@ -219,7 +219,8 @@ void acquisition::carry_out(const core::act::watch& a) {
   r.targets = a.targets;
   r.id = session_->id();
   r.request = request_;
-  r.blocks = !done_;
+  // Later the thread may sleep on its latch: it lends once, and not while another has the place.
+  r.blocks = !done_ && starting_;
   vigil& w = waiting();
   w.watch = session_->engine().watch(r, [this] { post(noticed); });
   w.rivals = a.whom;
