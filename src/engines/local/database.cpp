@@ -2,6 +2,7 @@
 
 #include "engines/local/directory.hpp"
 #include "engines/local/pages.hpp"
+#include "io/file_system.hpp"
 #include "io/files.hpp"
 
 #include <sys/stat.h>
@@ -157,6 +158,13 @@ bool database::is_removed() const {
   return ::fstat(file_.get(), &s) == 0 && s.st_nlink == 0;
 }
 
+bool database::is_disk_full() const {
+  // LMDB writes so much at a time at most, and others may have freed a little meanwhile.
+  constexpr std::uint64_t next_to_nothing = std::uint64_t{1} << 20U;
+  const auto disk = io::file_system_of(file_.get(), path_);
+  return disk && disk->free < next_to_nothing;
+}
+
 transaction::transaction(database& db, kind what) : db_(db) {
   const unsigned flags = what == kind::read ? MDB_RDONLY : 0;
   int rc = ::mdb_txn_begin(db.environment(), nullptr, flags, &txn_);
@@ -184,6 +192,8 @@ std::uint64_t transaction::number() const noexcept {
 
 bool transaction::check(int rc, const char* doing) {
   if (rc == 0) return true;
+  // LMDB's for a write that was cut short, as it is by a disk that fills up.
+  if (rc == EIO && db_.is_disk_full()) rc = ENOSPC;
   const std::string text =
       std::string("cannot ") + doing + " " + db_.path() + ": " + ::mdb_strerror(rc);
   if (rc == MDB_MAP_FULL) {
@@ -191,6 +201,11 @@ bool transaction::check(int rc, const char* doing) {
   } else if (rc == ENOSPC || rc == EDQUOT) {
     fail(core::status::unavailable,
          "the store is full: " + text + "; free space on its disk. Nothing was changed");
+  } else if (rc == EIO) {
+    fail(core::status::unavailable,
+         text +
+             ": its disk failed (the kernel's log has more), or a limit was reached in the "
+             "middle of a write (a quota, ulimit -f). Nothing was changed");
   } else if (is_damage(rc)) {
     fail(core::status::damaged, damage_text(db_.path(), ::mdb_strerror(rc)));
   } else {
@@ -264,8 +279,7 @@ failure transaction::finish() {
     // Its last page may or may not have reached the file: LMDB only promises to try to undo it.
     fail(core::status::unknown, "cannot write " + db_.path() + ": " + ::mdb_strerror(rc));
   }
-  // A disk that fills up in the middle of a write is reported by LMDB as an I/O error.
-  (void)check(rc == EIO ? ENOSPC : rc, "write to");
+  (void)check(rc, "write to");
   return failure_;
 }
 

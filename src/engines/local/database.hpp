@@ -61,6 +61,8 @@ class database {
   /// True when its file was removed: whoever opens the store from now on has another one. From any
   /// thread, without the gate.
   bool is_removed() const;
+  /// True when next to nothing is free where its file is.
+  bool is_disk_full() const;
   MDB_env* environment() const noexcept { return env_.get(); }
   const std::string& path() const noexcept { return path_; }
 

@@ -2,7 +2,9 @@
 #include "engines/local/keys.hpp"
 #include "engines/local/store_fixture.hpp"
 #include "engines/local/tables.hpp"
+#include "tests/own_mounts.hpp"
 
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #include <array>
@@ -12,6 +14,7 @@
 namespace {
 
 std::atomic<int> head_writes_to_fail{0};
+std::atomic<int> fails_with{ENOSPC};
 
 // LMDB's two head pages are the first of the file, and are written in one piece.
 bool is_head(int fd, off_t at) {
@@ -32,7 +35,7 @@ extern "C" [[gnu::visibility("default")]] ssize_t own_pwrite(int fd, const void*
 extern "C" ssize_t own_pwrite(int fd, const void* from, std::size_t size, off_t at) {
   if (head_writes_to_fail > 0 && is_head(fd, at)) {
     --head_writes_to_fail;
-    errno = ENOSPC;
+    errno = fails_with;
     return -1;
   }
   return ::syscall(SYS_pwrite64, fd, from, size, at);
@@ -71,6 +74,45 @@ TEST_F(local_database, a_failed_write_of_its_head_page_costs_that_write_alone) {
             }),
             0)
       << "others read the same file";
+}
+
+core::queue_view refused_with(int code, caller& c) {
+  head_writes_to_fail = 1;
+  fails_with = code;
+  auto refused = c.enqueue("b");
+  fails_with = ENOSPC;
+  EXPECT_EQ(head_writes_to_fail.exchange(0), 0) << "LMDB's write was not seen";
+  return refused;
+}
+
+TEST_F(local_database, a_disk_that_fails_is_not_called_full) {
+  const auto o = open();
+  caller c(o.engine, 1);
+  ASSERT_EQ(c.open().what, core::status::ok);
+  const auto refused = refused_with(EIO, c);
+  EXPECT_EQ(refused.what, core::status::unavailable);
+  EXPECT_NE(refused.text.find("Input/output error"), std::string::npos) << refused.text;
+  EXPECT_NE(refused.text.find("its disk failed"), std::string::npos) << refused.text;
+  EXPECT_EQ(refused.text.find("full"), std::string::npos) << refused.text;
+}
+
+// What LMDB says when a write was cut short.
+TEST_F(local_database, a_full_disk_that_is_called_an_io_error_is_full) {
+  const std::string small = root() + "/small";
+  const auto mount = [&] {
+    return ::mkdir(small.c_str(), 0700) == 0 &&
+           ::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=512k,mode=0700") == 0;
+  };
+  const int code = tests::in_own_mounts(mount, [&] {
+    const auto o = open_at(small + "/s");
+    if (!o) return 1;
+    caller c(o->engine, 1);
+    if (c.open().what != core::status::ok) return 2;
+    const auto refused = refused_with(EIO, c);
+    return refused.text.find("free space on its disk") != std::string::npos ? 0 : 3;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: no private mounts here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(local_database, a_listing_shows_the_moment_in_which_it_was_copied) {
