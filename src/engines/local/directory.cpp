@@ -1,21 +1,17 @@
 #include "engines/local/directory.hpp"
 
-#include "core/cut.hpp"
-#include "core/whole_number.hpp"
+#include "engines/local/opener_note.hpp"
 #include "io/file_system.hpp"
 #include "io/process_identity.hpp"
 #include "io/random.hpp"
 
 #include <fcntl.h>
 #include <grp.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <span>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +25,8 @@ constexpr std::int64_t setup_byte = 0;
 constexpr std::int64_t open_byte = 1;
 constexpr std::int64_t first_copy_byte = std::int64_t{1} << 32;
 constexpr duration setup_limit = 5s;
-constexpr std::size_t note_bytes = 64;
+// After which who got in has left its note.
+constexpr duration note_limit = 100ms;
 
 result<gid_t> group_named(const std::string& name) {
   std::vector<char> room(16384);
@@ -126,32 +123,6 @@ std::string group_name(gid_t id) {
   group* found = nullptr;
   const int rc = ::getgrgid_r(id, &entry, room.data(), room.size(), &found);
   return rc == 0 && found != nullptr ? std::string(entry.gr_name) : std::to_string(id);
-}
-
-// Who is in setup: its pid and pid namespace, always as long, for it replaces another.
-std::string note_of_opener() {
-  std::string note =
-      std::to_string(io::process_identity().pid) + " " + std::to_string(io::pid_namespace());
-  note.resize(note_bytes, '\n');
-  return note;
-}
-
-// A write beyond RLIMIT_FSIZE ends the process (setrlimit(2)), and who only looks needs none.
-bool may_write(std::size_t bytes) {
-  rlimit limit{};
-  return ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes;
-}
-
-std::string opener_named_in(int lock_file) {
-  std::string note(note_bytes, '\0');
-  const auto size = io::read_at(lock_file, std::as_writable_bytes(std::span(note)), 0, "");
-  std::string_view words(note);
-  words = words.substr(0, size ? *size : 0);
-  const auto pid = core::whole_number<std::int64_t>(core::cut(words, ' '));
-  const auto names = core::whole_number<std::uint64_t>(core::cut(words, '\n'));
-  if (!pid || !names) return "another process";
-  if (*names != io::pid_namespace()) return "a process of another pid namespace";
-  return io::is_running(*pid) ? "process " + std::to_string(*pid) : "another process";
 }
 
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
@@ -334,19 +305,15 @@ result<void> directory::lock_setup() {
   auto file = io::open_or_create(where_, file::lock, file_mode());
   if (!file) return file.error();
   lock_ = std::move(*file);
-  auto got = io::lock_byte(lock_.get(), setup_byte, io::share::alone, setup_limit);
+  auto got = io::lock_byte(lock_.get(), setup_byte, io::share::alone, note_limit);
+  if (got && !*got) {
+    const std::string first = read_note(lock_.get());
+    got = io::lock_byte(lock_.get(), setup_byte, io::share::alone, setup_limit - note_limit);
+    if (got && !*got) return kept_out(first, read_note(lock_.get()), where_.path);
+  }
   if (!got) return got.error();
-  if (!*got) {
-    return error(errc::unavailable,
-                 opener_named_in(lock_.get()) + " has been opening " + where_.path +
-                     " for more than 5 s; it may be stopped: continue or end it");
-  }
   setup_ = io::locked_byte(lock_.get(), setup_byte);
-  // The kernel does not tell whose a lock of this kind is. Best effort: a disk may be full.
-  const std::string note = note_of_opener();
-  if (may_write(note.size())) {
-    (void)io::write_at(lock_.get(), std::as_bytes(std::span(note)), 0, where_.at(file::lock));
-  }
+  leave_note(lock_.get());
   return {};
 }
 

@@ -183,6 +183,13 @@ result<std::uint64_t> read_base(const directory& d, database& db, const token_fl
   return reader(value).number<std::uint64_t>();
 }
 
+std::string stuck_text(const std::string& path, const io::process_mutex::owner& who) {
+  const std::string pid = who.pid != 0 ? "process " + std::to_string(who.pid)
+                                       : std::string("a process of another pid namespace");
+  return "the store " + path + " is held by " + pid + " for more than " +
+         print_duration(environment::gate_limit) + "; it is probably stopped: continue or end it";
+}
+
 result<database> open_data(const directory& d, std::size_t most) {
   auto file = io::open_or_create_in_place(d.where(), file::data, d.file_mode());
   if (!file) return file.error();
@@ -228,8 +235,7 @@ result<environment::parts> environment::build(
   // Opening reads the pages that a writer may be changing.
   io::process_mutex gate(all.state->gate, all.slot);
   if (const auto who = gate.lock(gate_limit)) {
-    return error(errc::unavailable, all.place.where().path + " is held by process " +
-                                        std::to_string(who->pid) + ", which does not go on");
+    return error(errc::unavailable, stuck_text(all.place.where().path, *who));
   }
   const io::process_mutex_guard held(gate);
   auto data = open_data(all.place, asked.data_bytes);
@@ -308,16 +314,10 @@ failure environment::enter() {
             "the store " + directory_.where().path +
                 " was opened before this process was forked; open it again in the child"};
   }
-  if (const auto who = gate_.lock(gate_limit)) return stuck_behind(*who);
+  if (const auto who = gate_.lock(gate_limit)) {
+    return {core::status::unavailable, stuck_text(directory_.where().path, *who)};
+  }
   return {};
-}
-
-failure environment::stuck_behind(const io::process_mutex::owner& who) const {
-  const std::string pid = who.pid != 0 ? "process " + std::to_string(who.pid)
-                                       : std::string("a process of another pid namespace");
-  return {core::status::unavailable, "the store " + directory_.where().path + " is held by " + pid +
-                                         " for more than " + print_duration(gate_limit) +
-                                         "; it is probably stopped: continue or end it"};
 }
 
 std::uint64_t environment::next_token(transaction& txn) {

@@ -70,7 +70,6 @@ class environment : public std::enable_shared_from_this<environment> {
                              const std::function<bool(const directory&)>& may_go_on);
   static void destroy(environment* dead) noexcept;
   failure enter();
-  failure stuck_behind(const io::process_mutex::owner& who) const;
   void wake(wake_list& list) noexcept;
 
   std::uint64_t generation_;
