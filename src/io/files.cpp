@@ -125,7 +125,11 @@ result<std::vector<std::string>> names_in(int directory, std::string_view path) 
   if (!open) return file_failure("read the directory", path, errno);
   (void)again.release();  // closedir() closes it.
   std::vector<std::string> names;
-  while (const dirent* one = ::readdir(open.get())) {
+  for (;;) {
+    errno = 0;
+    const dirent* const one = ::readdir(open.get());
+    if (one == nullptr && errno != 0) return file_failure("read the directory", path, errno);
+    if (one == nullptr) break;
     const std::string_view name = one->d_name;
     if (name != "." && name != "..") names.emplace_back(name);
   }

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
@@ -18,12 +19,29 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+
+namespace {
+
+std::atomic<bool> directories_fail{false};
+
+}  // namespace
+
+// A disk cannot be made to fail in the middle of a directory.
+extern "C" [[gnu::visibility("default")]] dirent* own_readdir(DIR* from) __asm__("readdir");
+extern "C" dirent* own_readdir(DIR* from) {
+  static_assert(sizeof(dirent) == sizeof(dirent64));
+  if (!directories_fail) return reinterpret_cast<dirent*>(::readdir64(from));
+  errno = EIO;
+  return nullptr;
+}
 
 namespace holdfast::io {
 namespace {
@@ -128,6 +146,14 @@ TEST_F(careful_files, names_are_listed_in_order) {
   EXPECT_EQ(*names_in(where().directory, ""), (std::vector<std::string>{".c", "a", "b"}));
   // Again, because the first reading must not have moved anything.
   EXPECT_EQ(names_in(where().directory, "")->size(), 3U);
+}
+
+TEST_F(careful_files, a_directory_that_cannot_be_read_to_its_end_is_an_error) {
+  directories_fail = true;
+  const auto names = names_in(where().directory, "/x");
+  directories_fail = false;
+  ASSERT_FALSE(names);
+  EXPECT_EQ(names.error().message(), "cannot read the directory /x: Input/output error");
 }
 
 TEST_F(careful_files, a_failure_says_what_on_what_and_why) {
