@@ -143,6 +143,8 @@ result<bool> anybody_lives(const io::place& life) {
   auto names = io::names_in(life.directory, life.path);
   if (!names) return names.error();
   for (const std::string& name : *names) {
+    // Whose life has no name yet has the store open as well; the file may be closed to us.
+    if (!session_id::parse(name)) continue;
     auto file = io::open_existing(life, name.c_str());
     if (!file) return file.error();
     if (*file && !io::is_unlocked((*file)->get())) return true;

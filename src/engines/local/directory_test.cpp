@@ -107,5 +107,16 @@ TEST_F(local_directory, a_groups_folder_has_its_name_only_when_it_is_the_groups)
   EXPECT_EQ(std::distance(fs::directory_iterator(root()), {}), 1) << "nothing is left beside it";
 }
 
+// A user who was killed left a file that nobody else may open; here it is one that nobody can.
+TEST_F(local_directory, what_is_no_session_keeps_nobody_out_after_a_reboot) {
+  { const auto o = open(); }
+  const std::string left = file("life/" + std::string(32, 'a') + ".new");
+  ASSERT_EQ(::mkfifo(left.c_str(), 0600), 0);
+  write(file("boot"), "an earlier boot");
+  const auto o = open_at(path());
+  ASSERT_TRUE(o) << o.error().message();
+  EXPECT_FALSE(fs::exists(left));
+}
+
 }  // namespace
 }  // namespace holdfast::engines::local
