@@ -125,6 +125,19 @@ std::string group_name(gid_t id) {
   return rc == 0 && found != nullptr ? std::string(entry.gr_name) : std::to_string(id);
 }
 
+// As the kernel knows it, when that leads there: it names what another mount namespace has (asked
+// for below /proc/PID/root) as it is called there.
+result<std::string> path_to(int fd, const std::string& asked) {
+  auto real = io::path_of(fd);
+  if (!real) return real;
+  const auto mine = io::facts_of(fd, asked);
+  if (!mine) return mine.error();
+  const auto there = io::open_directory(*real);
+  const auto facts = there ? io::facts_of(there->get(), *real) : there.error();
+  const bool same = facts && facts->device == mine->device && facts->inode == mine->inode;
+  return same ? std::move(*real) : asked;
+}
+
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
 
 /// Where the store is another user's, also how one is made that both may open.
@@ -172,7 +185,7 @@ result<directory> directory::open(const request& asked) {
   auto fd = io::open_directory(path);
   if (!fd) return for_several(fd.error(), path);
   d.fd_ = std::move(*fd);
-  auto real = io::path_of(d.fd_.get());
+  auto real = path_to(d.fd_.get(), path);
   if (!real) return real.error();
   d.where_ = {d.fd_.get(), std::move(*real)};
 

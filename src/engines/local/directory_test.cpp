@@ -3,7 +3,9 @@
 #include "engines/local/store_fixture.hpp"
 
 #include <grp.h>
+#include <sched.h>
 #include <sys/inotify.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
@@ -116,6 +118,37 @@ TEST_F(local_directory, what_is_no_session_keeps_nobody_out_after_a_reboot) {
   const auto o = open_at(path());
   ASSERT_TRUE(o) << o.error().message();
   EXPECT_FALSE(fs::exists(left));
+}
+
+// The kernel names it by a path that leads elsewhere here.
+TEST_F(local_directory, a_store_of_another_mount_namespace_is_one_store) {
+  const std::string mounted = root() + "/mounted";
+  ASSERT_TRUE(fs::create_directory(mounted));
+  std::array<int, 2> ready{};
+  ASSERT_EQ(::pipe2(ready.data(), O_CLOEXEC), 0);
+  const pid_t there = ::fork();
+  if (there == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const bool own = ::unshare(CLONE_NEWNS) == 0 &&
+                     ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+                     ::mount("tmpfs", mounted.c_str(), "tmpfs", 0, "mode=0700") == 0;
+    (void)!::write(ready[1], own ? "y" : "n", 1);
+    for (;;) ::pause();
+  }
+  char is_own = 'n';
+  EXPECT_EQ(::read(ready[0], &is_own, 1), 1);
+  if (is_own == 'y') {
+    const std::string asked = "/proc/" + std::to_string(there) + "/root" + mounted + "/store";
+    const auto o = open_at(asked);
+    EXPECT_TRUE(o) << o.error().message();
+    EXPECT_EQ(o ? o->url : "", "local:" + asked);
+    EXPECT_EQ(o ? o->life_directory : "", asked + "/life");
+    EXPECT_TRUE(fs::is_empty(mounted));
+  }
+  ::kill(there, SIGKILL);
+  (void)code_of(there);
+  for (const int fd : ready) ::close(fd);
+  if (is_own != 'y') GTEST_SKIP() << "NOT TESTED: no private mounts here";
 }
 
 }  // namespace
