@@ -70,10 +70,11 @@ void change_record(transaction& txn, const session_id& id, Change&& change) {
   txn.put(k.view(), copy);
 }
 
-void erase_session(transaction& txn, const session_id& id, wake_list& wakes) {
+/// How many entries of missing sessions went with it.
+std::size_t erase_session(transaction& txn, const session_id& id, wake_list& wakes) {
   (void)txn.erase(session_key(id).view());
-  (void)sweep_on(txn, sweep_max);
   wakes.everybody = true;
+  return sweep_on(txn, sweep_max).deleted;
 }
 
 /// Writes what adds a record. When there is no room it tries once more without what the dead have
@@ -134,11 +135,13 @@ void local_engine::beat(const core::beat_request& r, core::on<core::beat_reply> 
 
 void local_engine::close(const core::close_request& r, core::on<core::reply> done) {
   core::reply reply;
+  std::size_t deleted = 0;
   auto failed = store_->write([&](transaction& txn, wake_list& wakes) {
     if (!is_there(txn, r.id, r.inc)) return no_session(reply, r.id);
-    erase_session(txn, r.id, wakes);
+    deleted = erase_session(txn, r.id, wakes);
     reply.what = core::status::ok;
   });
+  if (!failed && deleted != 0) sweep_rest(*store_);
   answer(done, std::move(reply), std::move(failed));
 }
 
@@ -237,6 +240,7 @@ void local_engine::confirm(const core::confirm_request& r, core::on<core::queue_
 
 void local_engine::take(const core::take_request& r, core::on<core::take_reply> done) {
   core::take_reply reply;
+  std::size_t deleted = 0;
   auto failed = store_->write([&](transaction& txn, wake_list& wakes) {
     const auto head = find_head(txn, r.id);
     if (!head) return no_session(reply, r.id);
@@ -244,9 +248,10 @@ void local_engine::take(const core::take_request& r, core::on<core::take_reply> 
       reply.at = head->at;
       return refuse(reply, core::status::changed, "the session has changed since it was seen");
     }
-    erase_session(txn, r.id, wakes);
+    deleted = erase_session(txn, r.id, wakes);
     reply.what = core::status::ok;
   });
+  if (!failed && deleted != 0) sweep_rest(*store_);
   answer(done, std::move(reply), std::move(failed));
 }
 

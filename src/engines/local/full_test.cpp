@@ -66,6 +66,32 @@ TEST_F(full_store, lets_all_go_on_and_end_who_are_there) {
   EXPECT_EQ(caller(engine, 4).open().what, core::status::ok);
 }
 
+TEST_F(full_store, does_not_keep_what_ended_sessions_held) {
+  const auto store = small();
+  const auto engine = std::make_shared<local_engine>(store);
+  caller stays(engine, 1);
+  ASSERT_EQ(stays.open().what, core::status::ok);
+  ASSERT_EQ(stays.enqueue("5").what, core::status::ok);
+  const auto before = store->data().used().records;
+  for (std::uint64_t round = 2; round < 8; ++round) {
+    caller c(engine, round);
+    const auto opened = c.open();
+    ASSERT_EQ(opened.what, core::status::ok);
+    for (int i = 0; i < 1'000; ++i) {
+      ASSERT_EQ(c.enqueue(std::to_string(round) + "/" + std::to_string(i)).what, core::status::ok);
+    }
+    if (round % 2 == 0) {
+      ASSERT_EQ(c.close().what, core::status::ok);
+    } else {
+      const core::take_request r{.id = c.id(), .seen = opened.at};
+      const auto taken =
+          answer_of<core::take_reply>([&](auto done) { engine->take(r, std::move(done)); });
+      ASSERT_EQ(taken.what, core::status::ok);
+    }
+    EXPECT_LE(store->data().used().records, before + 1) << "where to go on is a record, too";
+  }
+}
+
 TEST_F(full_store, recovers_when_the_processes_that_filled_it_have_ended) {
   const auto engine = std::make_shared<local_engine>(small());
   ASSERT_EQ(in_child([&] {

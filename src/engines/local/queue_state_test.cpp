@@ -90,7 +90,7 @@ TEST_F(local_watchers, sweeping_goes_round_and_deletes_only_the_dead) {
     std::vector<std::byte> at;
     int calls = 0;
     do {
-      at = sweep_some(txn, at, 100);
+      at = sweep_some(txn, at, 100).next;
       ++calls;
     } while (!at.empty() && calls < 1000);
     EXPECT_EQ(calls, static_cast<int>((2 * kept + 99) / 100));

@@ -1,6 +1,5 @@
 #include "engines/local/sweeping.hpp"
 
-#include "engines/local/tables.hpp"
 #include "io/life.hpp"
 
 #include <algorithm>
@@ -35,17 +34,26 @@ void bury(environment& store, std::span<const io::free_life> lives) {
 
 }  // namespace
 
-bool sweep_on(transaction& txn, std::size_t most) {
+swept sweep_on(transaction& txn, std::size_t most) {
   const key k = own_key("sweep");
   const bytes kept = txn.get(k.view());
   const std::vector<std::byte> from(kept.begin(), kept.end());
-  const auto next = sweep_some(txn, from, most);
-  if (!next.empty()) {
-    txn.put(k.view(), next);
+  auto did = sweep_some(txn, from, most);
+  if (!did.next.empty()) {
+    txn.put(k.view(), did.next);
   } else if (!from.empty()) {
     (void)txn.erase(k.view());
   }
-  return next.empty();
+  return did;
+}
+
+void sweep_rest(environment& store) {
+  for (std::size_t n = 0; n < sweeps_at_once; ++n) {
+    std::size_t deleted = 0;
+    const failure failed = store.write(
+        [&](transaction& txn, wake_list&) { deleted = sweep_on(txn, entries_in_a_write).deleted; });
+    if (failed || deleted == 0) return;
+  }
 }
 
 void make_room(environment& store) {
@@ -58,7 +66,7 @@ void make_room(environment& store) {
   int ends = 0;
   for (std::size_t n = 0; n < sweeps_at_once && ends < 2; ++n) {
     const failure failed = store.write([&](transaction& txn, wake_list&) {
-      if (sweep_on(txn, entries_in_a_write)) ++ends;
+      if (sweep_on(txn, entries_in_a_write).next.empty()) ++ends;
     });
     if (failed) return;
   }

@@ -59,8 +59,7 @@ bool any_gone(transaction& txn, const lock_name& name, const std::vector<token>&
                      [&](token order) { return !is_alive(txn, name, order); });
 }
 
-std::vector<std::byte> sweep_some(transaction& txn, const std::vector<std::byte>& from,
-                                  std::size_t limit) {
+swept sweep_some(transaction& txn, const std::vector<std::byte>& from, std::size_t limit) {
   std::vector<std::vector<std::byte>> dead;
   std::vector<std::byte> stopped;
   std::size_t looked = 0;
@@ -79,7 +78,7 @@ std::vector<std::byte> sweep_some(transaction& txn, const std::vector<std::byte>
     return e.has_value();
   });
   for (const auto& k : dead) (void)txn.erase(k);
-  return stopped;
+  return {std::move(stopped), dead.size()};
 }
 
 void copied_records::add(bytes k, bytes value) {

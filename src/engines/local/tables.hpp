@@ -45,10 +45,15 @@ void walk_queue(transaction& txn, const lock_name& name, token from, Each&& each
   });
 }
 
+/// What a sweep did.
+struct swept {
+  std::vector<std::byte> next;  ///< Where it stopped; empty when the end was reached.
+  std::size_t deleted{};
+};
+
 /// Deletes entries of missing sessions, looking at `limit` entries after `from` (a key; empty: from
-/// the first). Where it stopped; empty when the end was reached.
-std::vector<std::byte> sweep_some(transaction& txn, const std::vector<std::byte>& from,
-                                  std::size_t limit);
+/// the first).
+swept sweep_some(transaction& txn, const std::vector<std::byte>& from, std::size_t limit);
 
 /// Records as they were inside a transaction, to be decoded when it is over: that takes ten times
 /// as long as copying them, and a large store would keep everybody else waiting meanwhile.
