@@ -47,7 +47,8 @@ struct log_takeover {
   /// Who wrote before; zero: nobody.
   token before{};
   /// Bytes behind the last whole record of whoever wrote before, which are not part of the log: an
-  /// append that was cut short by a crash or a power loss. They stay in its segment's file.
+  /// append that was cut short by a crash or a power loss, or everything from a damaged record on.
+  /// They stay in its segment's file; where no whole record is before them, in `cut.T.O.N`.
   std::uint64_t bytes_cut{};
 };
 

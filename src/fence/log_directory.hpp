@@ -29,6 +29,7 @@ struct log_ground {
 /// | inline.N         | who links it first  | never; removed when old    |
 /// | segment.T.O.N    | its writer          | grows until it is sealed   |
 /// | mark.T.O.N       | its writer          | removed with the next seal |
+/// | cut.T.O.N        | who seals it        | never: for people          |
 ///
 /// Thread safety: every function, from any thread.
 class log_directory {

@@ -9,6 +9,7 @@ namespace {
 constexpr std::string_view inline_prefix = "inline.";
 constexpr std::string_view segment_prefix = "segment.";
 constexpr std::string_view mark_prefix = "mark.";
+constexpr std::string_view cut_prefix = "cut.";
 constexpr std::string_view draft_prefix = "draft.";
 constexpr std::string_view founding_prefix = "founding.";
 constexpr std::size_t digits = 20;
@@ -51,6 +52,7 @@ std::string inline_name(std::uint64_t version) {
 }
 std::string segment_name(const segment_id& of) { return name_of(segment_prefix, of); }
 std::string mark_name(const segment_id& of) { return name_of(mark_prefix, of); }
+std::string cut_name(const segment_id& of) { return name_of(cut_prefix, of); }
 std::string draft_name(const segment_id& of) { return name_of(draft_prefix, of); }
 
 std::optional<std::uint64_t> version_in(std::string_view name) {
@@ -62,6 +64,7 @@ std::optional<std::uint64_t> version_in(std::string_view name) {
 }
 std::optional<segment_id> segment_in(std::string_view name) { return id_in(segment_prefix, name); }
 std::optional<segment_id> mark_in(std::string_view name) { return id_in(mark_prefix, name); }
+std::optional<segment_id> cut_in(std::string_view name) { return id_in(cut_prefix, name); }
 std::optional<segment_id> draft_in(std::string_view name) { return id_in(draft_prefix, name); }
 
 std::string founding_draft(std::string_view of, std::uint64_t random) {

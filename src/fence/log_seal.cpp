@@ -91,6 +91,21 @@ bool was_given_up(const log_directory& log, const segment_id& id) {
   return log_mark::find(log.files(), id, log.boot(), io::opening::read).failed();
 }
 
+/// No version will name this segment, and whoever sweeps removes it: its bytes get a second name,
+/// which is on the disk before that version is. Not a new one: an older sealer may still find whole
+/// records in it, and then its version needs the old name.
+result<void> keep_what_is_cut(const log_directory& log, const segment_id& id) {
+  const auto linked = log.files().link(segment_name(id), cut_name(id));
+  // Another sealer did it, or there is a newer one that swept.
+  if (!linked && linked.code != EEXIST && linked.code != ENOENT) {
+    return io::file_failure("link", log.files().at(cut_name(id)), linked.code);
+  }
+  if (const auto synced = log.files().sync(); !synced) {
+    return io::file_failure("sync", log.files().path(), synced.code);
+  }
+  return {};
+}
+
 /// The next version: what was open is sealed, and `mine` owns it.
 result<log_inline> following(const log_directory& log, const log_inline& v, log_epoch mine,
                              then what, log_takeover& report) {
@@ -104,9 +119,13 @@ result<log_inline> following(const log_directory& log, const log_inline& v, log_
   const auto m = measure(log, v, *grew);
   if (!m) return m.error();
   report.bytes_cut = m->size - m->whole.bytes;
+  const bool copied = m->whole.records > 0 && was_given_up(log, *grew);
+  if (report.bytes_cut > 0 && (copied || m->whole.records == 0)) {
+    if (auto kept = keep_what_is_cut(log, *grew); !kept) return kept.error();
+  }
   if (m->whole.records == 0) return next;
   sealed_segment sealed = m->whole;
-  if (was_given_up(log, *grew)) {
+  if (copied) {
     auto copy = copy_segments(log, {sealed}, {mine, first_copy});
     if (!copy) return copy.error();
     sealed = *copy;

@@ -71,6 +71,8 @@ bool log_directory::is_leftover(const std::string& name, const log_inline& newes
   if (const auto id = draft_in(name)) return id->of < newest.owner;
   if (const auto id = mark_in(name)) return id->of < newest.owner;
   if (const auto id = segment_in(name)) return id->of < newest.owner && !names(newest, *id);
+  // It is part of the log after all: the sealer that gave it the second name lost the link.
+  if (const auto id = cut_in(name)) return id->of < newest.owner && names(newest, *id);
   return false;
 }
 
