@@ -115,11 +115,29 @@ void search::take(frame& f, std::uint32_t i) {
     end_ = i + std::size_t{1};
   }
   if (!steps_[i].may_be_left_out) --left_;
+  f.past_before = past_.size();
+  drop_the_past();
+}
+
+/// No state from here on needs them, and to pass by them at each step would take time in the square
+/// of the length.
+void search::drop_the_past() {
+  const auto gone = std::stable_partition(open_.begin(), open_.end(),
+                                          [this](std::uint32_t i) { return !is_left_out(i); });
+  past_.insert(past_.end(), gone, open_.end());
+  open_.erase(gone, open_.end());
 }
 
 void search::take_back(frame& f) {
   object_.undo();
   f.is_done = false;
+  if (past_.size() > f.past_before) {
+    const auto kept = static_cast<std::ptrdiff_t>(open_.size());
+    open_.insert(open_.end(), past_.begin() + static_cast<std::ptrdiff_t>(f.past_before),
+                 past_.end());
+    std::inplace_merge(open_.begin(), open_.begin() + kept, open_.end());
+    past_.resize(f.past_before);
+  }
   if (f.done < f.end_before) {
     open_.insert(std::lower_bound(open_.begin(), open_.end(), f.done), f.done);
   } else {
@@ -131,9 +149,7 @@ void search::take_back(frame& f) {
 
 bool search::is_new_state() {
   state_key key(1, static_cast<char32_t>(end_));
-  for (const std::uint32_t i : open_) {
-    if (!is_left_out(i)) key += static_cast<char32_t>(i);
-  }
+  for (const std::uint32_t i : open_) key += static_cast<char32_t>(i);
   object_.describe(key);
   memory_ += node_bytes + key.size() * sizeof(char32_t);
   return seen_.insert(std::move(key)).second;

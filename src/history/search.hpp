@@ -17,7 +17,7 @@ namespace holdfast::history {
 /// A step that took effect has an index below `end_` and is not in `open_`. Of the steps below
 /// `end_` that is never more than what was under way at one moment, so that this, and not a bit for
 /// every step, is the key of a state: exact, and small in long histories too. A step that may be
-/// left out stays open for ever, and is no part of it once it is past.
+/// left out stays open until it is past.
 class search {
  public:
   /// `by_call` is ordered by the time of call and outlives the search, as the machine does.
@@ -35,6 +35,7 @@ class search {
     std::uint32_t done{};
     std::size_t end_before{};
     std::size_t open_before{};
+    std::size_t past_before{};
     bool is_done{};
   };
 
@@ -45,6 +46,7 @@ class search {
   bool try_next(frame& f);
   void take(frame& f, std::uint32_t i);
   void take_back(frame& f);
+  void drop_the_past();
   bool is_new_state();
 
   const std::vector<step>& steps_;
@@ -55,6 +57,7 @@ class search {
   std::size_t left_{};  ///< Steps that have to be done still.
   std::size_t end_{};
   std::vector<std::uint32_t> open_;
+  std::vector<std::uint32_t> past_;  ///< What left `open_` without being done, in that order.
   std::vector<std::uint32_t> choices_;
   std::vector<frame> frames_;
   std::unordered_set<state_key> seen_;

@@ -1,5 +1,7 @@
 // The checker beside a second one that knows nothing of its method: it tries every order of a
 // small history and asks of the whole order whether it is one of a lock.
+#include "history/search.hpp"
+#include "history/register_machine.hpp"
 #include "history/search_fixture.hpp"
 
 #include <map>
@@ -169,6 +171,53 @@ TEST(search, judges_locks_as_a_trial_of_every_order_does) {
     EXPECT_EQ(accepted(other), possible) << seed << "\n" << shown(other);
   }
   EXPECT_GT(refused, rounds() / 10);
+}
+
+/// A register that counts what is asked of it.
+class counting_machine final : public machine {
+ public:
+  explicit counting_machine(const std::vector<step>& steps) : real_(steps) {}
+
+  bool apply(const step& s) override { return real_.apply(s); }
+  void undo() override { real_.undo(); }
+  bool is_harmless(const step& s) const override { return real_.is_harmless(s); }
+  bool is_past(const step& s) const override {
+    ++asked_;
+    return real_.is_past(s);
+  }
+  void describe(state_key& key) const override { real_.describe(key); }
+  std::uint64_t asked() const { return asked_; }
+
+ private:
+  register_machine real_;
+  mutable std::uint64_t asked_{};
+};
+
+/// `count` writers that were killed, each when a newer one had written already.
+std::uint64_t asked_of_killed_writers(std::uint32_t count) {
+  std::vector<step> steps;
+  for (std::uint32_t i = 1; i <= count; ++i) {
+    step newer{.what = effect::admitted, .invoked = 100 * std::int64_t{i}};
+    newer.returned = newer.invoked + 10;
+    newer.token = 2 * std::uint64_t{i};
+    newer.is_write = true;
+    newer.value = 1 + i;
+    step killed = newer;
+    killed.invoked += 20;
+    killed.returned = never;
+    killed.may_be_left_out = true;
+    --killed.token;
+    steps.push_back(newer);
+    steps.push_back(killed);
+  }
+  counting_machine object(steps);
+  search s(steps, object, std::size_t{1} << 28);
+  EXPECT_EQ(s.run(), verdict::linearizable);
+  return object.asked();
+}
+
+TEST(search, passes_by_the_writers_of_long_ago_no_more) {
+  EXPECT_LT(asked_of_killed_writers(4'000), 3 * asked_of_killed_writers(2'000));
 }
 
 }  // namespace
