@@ -25,8 +25,10 @@ class gate;
 
 /// What a fence does with passes of older tokens when a newer one arrives.
 enum class older_passes : std::uint8_t {
-  wait,       ///< The newer one waits until they have ended: a pass covers its whole write.
-  invalidate  ///< They end at once, but for a pass::commit() under way: for long preparations.
+  wait,  ///< The newer one waits until they have ended: a pass covers its whole write.
+  /// Those of the same fence end at once, but for a pass::commit() under way: for long work.
+  /// Those of others at the same floor file, as in other processes, do not: it waits for their end.
+  invalidate
 };
 
 /// How long an arrival waits for older passes to end.
@@ -49,6 +51,9 @@ struct enter_options {
 /// | a newer token, `invalidate` | false   | stale_token | nothing            |
 /// | in a forked child           | false   | lost        | nothing            |
 ///
+/// A newer token that comes to another `fence` of the same floor file, as in another process, is as
+/// with `wait`: it is admitted when this pass has ended.
+///
 /// What it does **not** promise: anything about a write that goes on after it was destroyed; that
 /// of a floor file it ends with its process alone, when that is killed: children that were forked
 /// since, and did not exec, keep it until they end.
@@ -69,8 +74,9 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
   /// With what it was entered.
   holdfast::token token() const noexcept;
 
-  /// False once a newer token has invalidated it: give up early. True proves nothing about the
-  /// next moment; with older_passes::invalidate only what runs inside commit() is covered.
+  /// False once a newer token at the same `fence` has invalidated it: give up early. True proves
+  /// nothing about the next moment; with older_passes::invalidate only what runs inside commit() is
+  /// covered.
   bool valid() const noexcept;
 
   /// Runs `f`, which makes the prepared change visible, if the pass is valid; newer tokens wait
