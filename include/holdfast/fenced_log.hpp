@@ -97,9 +97,10 @@ class [[nodiscard]] HOLDFAST_EXPORT fenced_log {
   ///
   /// Errors: `stale_token`; `invalid_argument` for a path that is relative or has a NUL, a token of
   /// zero, out of range or of another lock or store, or for options out of range; `damaged` for a
-  /// directory that is no log, or one with files missing or corrupt (a log_reader still serves what
-  /// is certain); `unsupported` for a newer format or a file system without the needed guarantees,
-  /// by name; `unavailable`.
+  /// directory that is no log, or one with files missing or too short, or a corrupt inline version
+  /// (a log_reader still serves what is certain, and tells of corrupt records, which are not looked
+  /// for here); `unsupported` for a newer format or a file system without the needed guarantees, by
+  /// name; `unavailable`.
   static result<fenced_log> open(const std::string& directory, const fencing_token& with,
                                  const log_options& options = {});
 
