@@ -38,7 +38,8 @@ struct log_options {
   /// Disk space that is taken ahead, in bytes, and up to 16 times as much in a segment that has
   /// grown, so that a full disk is noticed before a write, and not in its middle; at most 1 GiB. A
   /// few blocks of it are for no record: discard_before() needs them to free space on a full disk.
-  /// Zero: none; then a write that meets a full disk ends the writer.
+  /// They are taken from the beginning, where open() finds room for them. Zero: none; then a write
+  /// that meets a full disk ends the writer.
   std::uint64_t reserve_bytes = std::uint64_t{1} << 20;
 };
 

@@ -10,9 +10,6 @@ namespace {
 
 using kind = pending_call::kind;
 
-/// Of a file system, the largest that is usual.
-constexpr std::uint64_t disk_block = 4096;
-
 void fail(std::span<pending_call* const> calls, const error& why) {
   for (auto* one : calls) one->failed = why;
 }
@@ -147,16 +144,24 @@ result<void> log_owner::reserve(std::uint64_t bytes) {
   const std::uint64_t grown =
       std::clamp(reserved_, options_.reserve_bytes, 16 * options_.reserve_bytes);
   const std::uint64_t ahead = std::max(bytes - reserved_, grown);
-  // No record gets the spare: on a full disk give_back() makes room of it for a version with which
-  // records are discarded, and its name.
-  const std::uint64_t spare = encode_inline(version_).size() + 2 * disk_block;
-  const auto got = segment_.file->reserve(reserved_, ahead + spare);
-  if (!got && got.code != EOPNOTSUPP && got.code != EINTR) {
-    return io::file_failure("reserve space for", log_.files().at(segment_name(segment_.id)),
-                            got.code, "free some space; the record was not written");
-  }
+  if (auto got = reserve_in(segment_, reserved_, ahead + spare_bytes(version_)); !got) return got;
   reserved_ += ahead;
   return {};
+}
+
+/// Before a record needs it: others may fill the disk before there is one.
+result<void> log_owner::reserve_spare(const own_segment& in, std::uint64_t from,
+                                      const log_inline& v) const {
+  if (options_.reserve_bytes == 0) return {};
+  return reserve_in(in, from, spare_bytes(v));
+}
+
+result<void> log_owner::reserve_in(const own_segment& in, std::uint64_t from,
+                                   std::uint64_t bytes) const {
+  const auto got = in.file->reserve(from, bytes);
+  if (got || got.code == EOPNOTSUPP || got.code == EINTR) return {};
+  return io::file_failure("reserve space for", log_.files().at(segment_name(in.id)), got.code,
+                          "free some space; the record was not written");
 }
 
 }  // namespace holdfast::fencing

@@ -62,7 +62,9 @@ result<void> log_owner::begin_segment() {
   auto fresh = create_segment(log_, {mine_, next_ordinal_});
   if (!fresh) return fresh.error();
   next.open = next_ordinal_;
-  if (auto done = publish(std::move(next)); !done) {
+  auto done = reserve_spare(*fresh, 0, next);
+  if (done) done = publish(std::move(next));
+  if (!done) {
     if (!stopped_) remove_segment(log_, fresh->id);
     return done;
   }
@@ -96,6 +98,9 @@ result<record_number> log_owner::discard_now(record_number first) {
   if (auto done = publish_in_need(std::move(next)); !done) return done.error();
   for (const auto& one : gone) (void)log_.files().unlink(segment_name(one.id));
   clean();
+  // The next one may need it again before there is a record. Others may be faster, and then it
+  // comes with the next record.
+  if (reserved_ == at_.bytes) (void)reserve_spare(segment_, at_.bytes, version_);
   return record_number{version_.first()};
 }
 

@@ -29,7 +29,10 @@ log_owner::log_owner(log_directory log, taken_log taken, const log_options& opti
       segment_(std::move(*taken_.segment)),
       broken_(errc::unavailable,
               "this writer stopped: a call of it ran out of memory when it may have written; open "
-              "the log anew, with the same token") {}
+              "the log anew, with the same token") {
+  // Where there is no room the log opens none the less, for there may be enough to discard records.
+  (void)reserve_spare(segment_, 0, version_);
+}
 
 log_owner::~log_owner() {
   if (io::process_generation() == process_) clean();

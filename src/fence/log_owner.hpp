@@ -47,6 +47,8 @@ class log_owner {
   void append_all(std::span<pending_call* const> calls);
   result<void> make_room(std::span<pending_call* const> calls);
   result<void> reserve(std::uint64_t bytes);
+  result<void> reserve_spare(const own_segment& in, std::uint64_t from, const log_inline& v) const;
+  result<void> reserve_in(const own_segment& in, std::uint64_t from, std::uint64_t bytes) const;
   void acknowledge(std::span<pending_call* const> calls, survives what);
   void sync_for(std::span<pending_call* const> calls);
   void resolve(std::span<pending_call* const> calls, survives what);

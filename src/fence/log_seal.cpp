@@ -12,6 +12,9 @@
 namespace holdfast::fencing {
 namespace {
 
+/// Of a file system, the largest that is usual.
+constexpr std::uint64_t disk_block = 4096;
+
 /// What a sealer found of the segment that grew.
 struct measured {
   sealed_segment whole;
@@ -159,6 +162,8 @@ error replaced(const log_directory& log, log_epoch mine) {
                                  : ": it was opened with token " + std::to_string(newest.value);
   return {errc::stale_token, text + "; take the lock again to write"};
 }
+
+std::uint64_t spare_bytes(const log_inline& v) { return encode_inline(v).size() + 2 * disk_block; }
 
 void remove_segment(const log_directory& log, const segment_id& id) noexcept {
   (void)log.files().unlink(segment_name(id));

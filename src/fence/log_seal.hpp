@@ -40,6 +40,10 @@ void clean_up(const log_directory& log, const taken_log& taken) noexcept;
 /// wake up and truncate what a newer one has sealed.
 result<taken_log> take_over(const log_directory& log, token with, then what);
 
+/// Blocks of an empty or full segment that no record gets: on a full disk they are given back to
+/// make room for a version like `v`, with which records are discarded, and its name.
+std::uint64_t spare_bytes(const log_inline& v);
+
 /// Removes a segment that no version names, and its mark.
 void remove_segment(const log_directory& log, const segment_id& id) noexcept;
 

@@ -1,0 +1,87 @@
+#include "tests/fence/log_machine.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+
+/// A disk that others fill up.
+
+namespace holdfast {
+namespace {
+
+using tests::bytes_of;
+using tests::disk_call;
+using tests::log_machine;
+
+const log_options small{.segment_bytes = 4096, .reserve_bytes = 4096};
+const std::string record(1000, 'x');
+
+/// Others take what is left.
+void fill(log_machine& m) { m.disk().limit_bytes(m.disk().used_bytes()); }
+
+/// Until one is refused for want of room; the number of the last.
+std::uint64_t append_all(fencing::log_owner& log, std::uint64_t last) {
+  for (;;) {
+    const auto got = log.append(bytes_of(record), survives::kill);
+    if (!got) {
+      EXPECT_EQ(got.error(), errc::unavailable);
+      return last;
+    }
+    last = got->value;
+  }
+}
+
+TEST(log_room, a_discard_frees_space_wherever_the_disk_filled_up) {
+  for (std::uint64_t more = 0; more < 80'000; more += 500) {
+    SCOPED_TRACE(std::to_string(more) + " bytes more");
+    log_machine m(1);
+    const auto log = m.must_open(1, {.segment_bytes = 16'384, .reserve_bytes = 16'384});
+    std::uint64_t last = 0;
+    for (int i = 0; i < 40; ++i) last = log->append(bytes_of(record), survives::kill)->value;
+    m.disk().limit_bytes(m.disk().used_bytes() + more);
+    last = append_all(*log, last);
+    fill(m);
+    const auto left = log->discard_before({last});
+    ASSERT_TRUE(left) << left.error().message();
+    EXPECT_GT(left->value, 16U);
+  }
+}
+
+TEST(log_room, one_discard_after_another_frees_space) {
+  log_machine m(1);
+  const auto log = m.must_open(1, small);
+  for (int i = 0; i < 30; ++i) ASSERT_TRUE(log->append(bytes_of(record), survives::kill));
+  for (std::uint64_t first = 5; first < 25; first += 4) {
+    fill(m);
+    const auto left = log->discard_before({first});
+    ASSERT_TRUE(left) << left.error().message();
+    EXPECT_EQ(left->value, first);
+  }
+}
+
+TEST(log_room, a_discard_frees_space_before_the_first_append) {
+  log_machine m(1);
+  {
+    const auto log = m.must_open(1, small);
+    for (int i = 0; i < 9; ++i) ASSERT_TRUE(log->append(bytes_of(record), survives::kill));
+  }
+  const auto log = m.must_open(2, small);
+  fill(m);
+  const auto left = log->discard_before({9});
+  ASSERT_TRUE(left) << left.error().message();
+  EXPECT_EQ(left->value, 9U);
+}
+
+TEST(log_room, a_log_is_opened_where_nothing_more_can_be_reserved) {
+  log_machine m(1);
+  m.disk().fail_all(disk_call::reserve, ENOSPC);
+  EXPECT_EQ(m.open(1, small).error(), errc::unavailable);  // Its mark needs a block.
+  m.disk().fail_all(disk_call::reserve, 0);
+  const auto log = m.must_open(2, {.segment_bytes = 4096, .reserve_bytes = 0});
+  const auto used = m.disk().used_bytes();
+  ASSERT_TRUE(log->append(bytes_of(record), survives::kill));
+  EXPECT_LT(m.disk().used_bytes(), used + 2 * record.size());
+}
+
+}  // namespace
+}  // namespace holdfast
