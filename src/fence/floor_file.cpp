@@ -191,7 +191,10 @@ result<void> floor_file::check_stopped() {
     if (!there) return there.error();
     const std::string text = until_zero(text_of(mark));
     const auto end_of_boot = text.find('\n');
-    if (end_of_boot != std::string::npos && text.substr(0, end_of_boot) == io::boot_id()) {
+    // Where either id could not be read (no /proc) it may well be this boot.
+    const std::string now = io::boot_id();
+    const bool may_be_now = end_of_boot == 0 || now.empty() || text.substr(0, end_of_boot) == now;
+    if (end_of_boot != std::string::npos && may_be_now) {
       stopped_ = text.substr(end_of_boot + 1);
     }
   }

@@ -14,10 +14,13 @@
 
 namespace holdfast::fencing {
 
+/// Which boot this is cannot be read (no /proc): neither the same as another's nor a later one.
+inline constexpr std::uint64_t unknown_boot = 0;
+
 /// What a log stands on, besides its directory.
 struct log_ground {
   std::unique_ptr<io::folder> files;
-  std::uint64_t boot{};  ///< Differs after every start of the machine; never zero.
+  std::uint64_t boot{};  ///< Differs after every start of the machine; or `unknown_boot`.
 };
 
 /// A log's directory, checked: the format file, the epoch word and the inline versions.

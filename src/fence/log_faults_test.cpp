@@ -68,6 +68,22 @@ TEST(log_faults, a_failed_sync_ends_the_writer_and_is_never_tried_again) {
   }
 }
 
+TEST(log_faults, a_failed_sync_is_not_forgotten_by_who_cannot_read_the_boot_id) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    log_machine m(seed);
+    const auto log = m.must_open(1);
+    ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
+    m.disk().fail_all(disk_call::sync, EIO);
+    EXPECT_EQ(log->sync().error(), errc::outcome_unknown);
+    m.disk().fail_all(disk_call::sync, 0);
+    m.hide_boot();
+    ASSERT_TRUE(m.open(2));
+    m.lose_power();
+    ASSERT_TRUE(m.open(3));
+    EXPECT_EQ(m.all(), texts{"a"}) << "seed " << seed;
+  }
+}
+
 TEST(log_faults, a_sealers_failed_sync_is_not_tried_again_either) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     log_machine m(seed);

@@ -1,5 +1,6 @@
 #include "fence/log_mark.hpp"
 
+#include "fence/log_directory.hpp"
 #include "fence/log_names.hpp"
 #include "io/files.hpp"
 
@@ -38,7 +39,9 @@ log_mark log_mark::find(io::folder& files, const segment_id& of, std::uint64_t b
   if (!size || size.value < static_cast<std::int64_t>(page)) return {};
   found.data_ = found.file_->map(page, code);
   if (found.data_ == nullptr) return {};
-  found.age_ = found.at(0).load() == boot ? age::this_boot : age::earlier_boot;
+  const std::uint64_t of_mark = found.at(0).load();
+  if (boot == unknown_boot || of_mark == unknown_boot) return found;
+  found.age_ = of_mark == boot ? age::this_boot : age::earlier_boot;
   return found;
 }
 

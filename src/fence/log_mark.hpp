@@ -33,7 +33,7 @@ struct segment_place {
 /// Thread safety: one writer, any number of readers in any process.
 class log_mark {
  public:
-  /// Says whether the file is there and of which boot.
+  /// Says whether the file is there and of which boot; none, too, where one of the two is unknown.
   enum class age : std::uint8_t { this_boot, earlier_boot, none };
 
   static result<log_mark> create(io::folder& files, const segment_id& of, std::uint64_t boot);
@@ -44,7 +44,10 @@ class log_mark {
   age how_old() const noexcept { return age_; }
   segment_place acknowledged() const noexcept { return read(1); }
   segment_place synced() const noexcept { return read(2); }
-  bool failed() const noexcept { return age_ == age::this_boot && at(3).load() != 0; }
+  /// In doubt which boot that was, it failed in this one: a copy is never wrong.
+  bool failed() const noexcept {
+    return data_ != nullptr && age_ != age::earlier_boot && at(3).load() != 0;
+  }
 
   void set_acknowledged(const segment_place& p) const noexcept {
     at(1).store(pack(p), std::memory_order_release);

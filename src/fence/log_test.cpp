@@ -12,6 +12,7 @@ namespace holdfast {
 namespace {
 
 using tests::bytes_of;
+using tests::disk_call;
 using tests::log_machine;
 using tests::text_of;
 using tests::with;
@@ -193,6 +194,40 @@ TEST(log_reader, of_what_survives_a_power_loss_returns_only_that) {
   EXPECT_EQ(m.all(), texts{"a"});
   ASSERT_TRUE(log->sync());
   EXPECT_EQ(text_of((*careful->next())->bytes), "a");
+}
+
+TEST(log_reader, without_a_boot_id_takes_no_mark_for_one_of_another_boot) {
+  for (const bool writer_too : {false, true}) {
+    log_machine m(1);
+    if (writer_too) m.hide_boot();
+    const auto log = m.must_open(1);
+    ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
+    m.hide_boot();
+    EXPECT_EQ(m.all(), texts{"a"});
+    const auto careful = m.must_read({.what = survives::power_loss});
+    const auto told = careful->next();
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error(), errc::unavailable);
+    EXPECT_NE(told.error().message().find("mark.1.1.0"), std::string::npos);
+    // A takeover says how much is on the disk.
+    ASSERT_TRUE(m.open(2));
+    EXPECT_EQ(text_of((*careful->next())->bytes), "a");
+  }
+}
+
+TEST(log_reader, without_a_boot_id_returns_nothing_that_a_takeover_may_cut) {
+  log_machine m(1);
+  const auto log = m.must_open(1);
+  ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
+  m.hide_boot();
+  const auto reader = m.must_read();
+  m.disk().before(disk_call::link, [&] {
+    const auto told = reader->next();
+    ASSERT_FALSE(told);
+    EXPECT_EQ(told.error(), errc::unavailable);
+  });
+  ASSERT_TRUE(m.open(2));
+  EXPECT_EQ(text_of((*reader->next())->bytes), "a");
 }
 
 TEST(log_reader, finds_no_log_where_there_is_none) {

@@ -149,10 +149,11 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
 /// A mark goes when its segment is sealed, and a newer version tells how much is on the disk. If
 /// there is none it is not known, and to say that there is nothing would be wrong.
 log_view::outcome log_view::look_without_mark() {
-  return look_again_or(error(
-      errc::unavailable, log_.files().at(mark_name(cursor_->id())) +
-                             " is missing or cannot be read, so what a power loss can take back "
-                             "is not known until a writer opens the log"));
+  return look_again_or(error(errc::unavailable,
+                             log_.files().at(mark_name(cursor_->id())) +
+                                 " is missing or cannot be read, or this machine's boot id cannot "
+                                 "(/proc), so what a power loss can take back is not known until a "
+                                 "writer opens the log"));
 }
 
 /// A file that is missing may have been removed since the version was read.

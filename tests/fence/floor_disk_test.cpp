@@ -176,6 +176,23 @@ TEST(floor_on_a_disk, a_failed_sync_is_never_tried_again) {
   EXPECT_GE(floor_of(*left, "a"), 1U);
 }
 
+TEST(floor_on_a_disk, a_failed_sync_of_nobody_knows_which_boot_is_not_forgotten) {
+  const auto disk = std::make_shared<crashing_disk>(1);
+  {
+    const auto file = open_on(*disk, "a");
+    ASSERT_TRUE(file && admit(**file, 1));
+  }
+  auto content = disk->content(file_name);
+  const std::string_view mark = "\nsync failed";
+  for (std::size_t i = 0; i < mark.size(); ++i) {
+    content[fencing::stop_offset + i] = static_cast<std::byte>(mark[i]);
+  }
+  disk->overwrite(file_name, content);
+  const auto refused = open_on(*disk, "a");
+  ASSERT_EQ(code(refused), errc::unavailable);
+  EXPECT_NE(refused.error().message().find("sync failed"), std::string::npos);
+}
+
 // A process that is killed between a write and its sync leaves what others see and a power loss
 // takes away.
 TEST(floor_on_a_disk, what_a_killed_process_has_written_is_synced_before_it_counts) {

@@ -76,6 +76,8 @@ class log_machine {
     disk_ = disk_->after_power_loss();
     ++boot_;
   }
+  /// Which boot this is cannot be read any more, as without /proc.
+  void hide_boot() { boot_ = 0; }
 
  private:
   std::shared_ptr<crashing_disk> disk_;
