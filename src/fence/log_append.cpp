@@ -132,6 +132,12 @@ void log_owner::resolve(std::span<pending_call* const> calls, survives what) {
 
 result<void> log_owner::make_room(std::span<pending_call* const> calls) {
   const std::uint64_t bytes = bytes_of(calls);
+  if (bytes > 0 && version_.sealed.size() >= segments_max) {
+    return error(errc::unavailable,
+                 log_.files().path() + " has " + std::to_string(version_.sealed.size()) +
+                     " segments, too many for another record: compact() merges those that fit into "
+                     "one of segment_bytes, discard_before() drops old ones");
+  }
   if (at_.bytes > 0 && at_.bytes + bytes > options_.segment_bytes) {
     if (auto begun = begin_segment(); !begun) return begun;
   }

@@ -224,8 +224,13 @@ result<log_directory::readable> log_directory::newest_readable() const {
 result<bool> log_directory::publish(const log_inline& v, const segment_id& draft,
                                     bool& may_show) const {
   may_show = false;
+  const std::string text = encode_inline(v);
+  if (text.size() > inline_bytes_max) {
+    return error(errc::unavailable, files().at(inline_name(v.version)) +
+                                        " would be too long to be read; compact() the log");
+  }
   const std::string from = draft_name(draft);
-  const auto file = write_draft(files(), from, encode_inline(v));
+  const auto file = write_draft(files(), from, text);
   if (!file) return file.error();
   const auto linked = files().link(from, inline_name(v.version));
   (void)files().unlink(from);

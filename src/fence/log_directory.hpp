@@ -96,7 +96,8 @@ class log_directory {
   result<void> map_epoch(io::opening how);
   result<std::vector<std::uint64_t>> versions() const;
   result<std::optional<log_inline>> read_version(std::uint64_t version) const;
-  bool is_leftover(const std::string& name, const log_inline& newest) const;
+  bool is_leftover(const std::string& name, const log_inline& newest,
+                   const std::vector<segment_id>& named) const;
   std::atomic<std::uint64_t>& word(std::size_t at) const noexcept {
     return reinterpret_cast<std::atomic<std::uint64_t>*>(words_)[at];
   }

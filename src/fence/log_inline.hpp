@@ -51,5 +51,9 @@ result<std::string> decode_format(std::string_view text, std::string_view name);
 
 /// No inline file is longer.
 inline constexpr std::size_t inline_bytes_max = std::size_t{1} << 24;
+/// A log with as many sealed segments takes no records: each takeover adds one that holds any. So
+/// its inline file, with lines of 105 bytes at most, stays one that can be read, and the log one
+/// that can be opened to merge or discard them.
+inline constexpr std::size_t segments_max = 150'000;
 
 }  // namespace holdfast::fencing

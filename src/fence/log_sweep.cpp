@@ -9,9 +9,17 @@
 namespace holdfast::fencing {
 namespace {
 
-bool names(const log_inline& v, const segment_id& id) {
-  return v.open_segment() == id ||
-         std::any_of(v.sealed.begin(), v.sealed.end(), [&](const auto& s) { return s.id == id; });
+std::vector<segment_id> named_by(const log_inline& v) {
+  std::vector<segment_id> all;
+  all.reserve(v.sealed.size() + 1);
+  for (const auto& s : v.sealed) all.push_back(s.id);
+  if (const auto open = v.open_segment()) all.push_back(*open);
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+bool is_in(const std::vector<segment_id>& named, const segment_id& id) {
+  return std::binary_search(named.begin(), named.end(), id);
 }
 
 }  // namespace
@@ -50,9 +58,10 @@ result<void> log_directory::check_segments(const log_inline& v) const {
   if (const auto listed = files().list(all); !listed) {
     return io::file_failure("read the directory", files().path(), listed.code);
   }
+  const auto named = named_by(v);
   for (const auto& name : all) {
     const auto id = segment_in(name);
-    if (!id || id->of < v.owner || id->ordinal >= first_copy || names(v, *id)) continue;
+    if (!id || id->of < v.owner || id->ordinal >= first_copy || is_in(named, *id)) continue;
     if (id->of == v.owner && (!v.open || id->ordinal < *v.open)) continue;
     // A segment gets its first record after the version that names it.
     const auto size = size_of(*id);
@@ -65,14 +74,15 @@ result<void> log_directory::check_segments(const log_inline& v) const {
   return {};
 }
 
-bool log_directory::is_leftover(const std::string& name, const log_inline& newest) const {
+bool log_directory::is_leftover(const std::string& name, const log_inline& newest,
+                                const std::vector<segment_id>& named) const {
   if (const auto version = version_in(name)) return *version + versions_kept < newest.version;
   if (is_founding_draft(name)) return true;
   if (const auto id = draft_in(name)) return id->of < newest.owner;
   if (const auto id = mark_in(name)) return id->of < newest.owner;
-  if (const auto id = segment_in(name)) return id->of < newest.owner && !names(newest, *id);
+  if (const auto id = segment_in(name)) return id->of < newest.owner && !is_in(named, *id);
   // It is part of the log after all: the sealer that gave it the second name lost the link.
-  if (const auto id = cut_in(name)) return id->of < newest.owner && names(newest, *id);
+  if (const auto id = cut_in(name)) return id->of < newest.owner && is_in(named, *id);
   return false;
 }
 
@@ -87,8 +97,9 @@ void log_directory::drop_before(const log_inline& newest) const noexcept {
 void log_directory::sweep(const log_inline& newest) const noexcept try {
   std::vector<std::string> all;
   if (!files().list(all)) return;
+  const auto named = named_by(newest);
   for (const auto& name : all) {
-    if (is_leftover(name, newest)) (void)files().unlink(name);
+    if (is_leftover(name, newest, named)) (void)files().unlink(name);
   }
 } catch (const std::bad_alloc&) {
 }

@@ -49,8 +49,8 @@ result<std::optional<log_record>> log_view::next() {
                                           std::to_string(version_.first() - 1) +
                                           " were discarded; skip them to go on");
     }
-    const auto at = std::find_if(version_.sealed.begin(), version_.sealed.end(),
-                                 [this](const auto& s) { return number_ < s.end(); });
+    const auto at = std::partition_point(version_.sealed.begin(), version_.sealed.end(),
+                                         [this](const auto& s) { return s.end() <= number_; });
     auto seen = at == version_.sealed.end() ? look_at_end() : look_at_sealed(*at);
     if (seen) return std::move(*seen);
   }
