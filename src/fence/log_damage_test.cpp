@@ -13,6 +13,7 @@ namespace {
 using tests::bytes_of;
 using tests::disk_call;
 using tests::log_machine;
+using tests::text_of;
 using texts = std::vector<std::string>;
 
 bool has(log_machine& m, const std::string& name) {
@@ -105,6 +106,38 @@ TEST(log_damage, nothing_is_kept_of_a_segment_without_bytes) {
   log_machine m(1);
   for (std::uint64_t t = 1; t < 5; ++t) ASSERT_TRUE(m.open(t));
   for (const auto& name : m.disk().names()) EXPECT_FALSE(name.starts_with("cut.")) << name;
+}
+
+TEST(log_damage, a_bad_record_in_the_segment_that_grows_cannot_be_skipped) {
+  log_machine m(1);
+  const auto log = m.must_open(1);
+  for (const char* text : {"a", "b", "c"}) ASSERT_TRUE(log->append(bytes_of(text), survives::kill));
+  int code = 0;
+  const auto file = m.disk().folder()->open("segment.1.1.0", io::opening::write, code);
+  ASSERT_TRUE(file);
+  ASSERT_TRUE(file->write(bytes_of("x"), 12 + 1 + 12));
+  const auto reader = m.must_read();
+  EXPECT_EQ(text_of((*reader->next())->bytes), "a");
+  const auto told = reader->next();
+  ASSERT_FALSE(told);
+  EXPECT_EQ(told.error(), errc::damaged);
+  EXPECT_EQ(told.error().message().find("skip"), std::string::npos) << told.error().message();
+  const auto skipped = reader->skip();
+  ASSERT_FALSE(skipped);
+  EXPECT_EQ(skipped.error(), errc::damaged);
+  EXPECT_EQ(reader->position(), 2U);
+}
+
+TEST(log_damage, a_segment_that_grows_and_is_missing_cannot_be_skipped) {
+  log_machine m(1);
+  const auto log = m.must_open(1);
+  ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
+  m.disk().forget("segment.1.1.0");
+  const auto reader = m.must_read();
+  EXPECT_EQ(reader->next().error(), errc::damaged);
+  const auto skipped = reader->skip();
+  ASSERT_FALSE(skipped);
+  EXPECT_EQ(skipped.error(), errc::damaged);
 }
 
 }  // namespace

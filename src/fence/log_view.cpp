@@ -37,6 +37,7 @@ result<std::optional<log_record>> log_view::next() {
     returned_ = false;
   }
   skippable_ = false;
+  stuck_.reset();
   // Each further look follows a newer version.
   for (int attempt = 0; attempt < 1000; ++attempt) {
     // Before the look at the end: what was acknowledged in a newer segment was so after the hint.
@@ -52,7 +53,9 @@ result<std::optional<log_record>> log_view::next() {
     const auto at = std::partition_point(version_.sealed.begin(), version_.sealed.end(),
                                          [this](const auto& s) { return s.end() <= number_; });
     auto seen = at == version_.sealed.end() ? look_at_end() : look_at_sealed(*at);
-    if (seen) return std::move(*seen);
+    if (!seen) continue;
+    if (!*seen && seen->error() == errc::damaged && !skippable_) stuck_ = seen->error();
+    return std::move(*seen);
   }
   return error(errc::unavailable, log_.files().path() + " changes all the time; try again");
 }
@@ -197,13 +200,14 @@ result<std::optional<log_record>> log_view::found() {
 error log_view::broken_here() const {
   return {errc::damaged, cursor_->path() + " is damaged at byte " +
                              std::to_string(cursor_->at().bytes) + ", record " +
-                             std::to_string(cursor_->number()) +
-                             "; restore it from a copy, or skip the rest of it"};
+                             std::to_string(cursor_->number()) + "; restore it from a copy" +
+                             (skippable_ ? ", or skip the rest of it" : "")};
 }
 
 result<std::uint64_t> log_view::skip() {
   if (!skippable_) {
     if (fault_ && number_ >= version_.next) return *fault_;
+    if (stuck_) return *stuck_;
     return std::uint64_t{0};
   }
   skippable_ = false;

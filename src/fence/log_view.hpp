@@ -44,9 +44,10 @@ class log_view {
 
   log_directory log_;
   survives what_;
-  std::uint64_t number_;  ///< Of the record that is looked for, or was returned last.
-  bool returned_{};       ///< The cursor still stands before the record that was returned.
-  bool skippable_{};      ///< The last look failed at something that skip() can leave out.
+  std::uint64_t number_;        ///< Of the record that is looked for, or was returned last.
+  bool returned_{};             ///< The cursor still stands before the record that was returned.
+  bool skippable_{};            ///< The last look failed at something that skip() can leave out.
+  std::optional<error> stuck_;  ///< Of the last look, when nobody knows what follows.
   log_inline version_;
   std::optional<error> fault_;  ///< Of inline versions newer than that one.
   std::optional<record_cursor> cursor_;
