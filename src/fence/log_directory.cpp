@@ -70,6 +70,13 @@ result<log_directory> log_directory::open(log_ground on, const std::string* foun
                  d.files().path() + " holds no log; a writer makes one when it opens it");
   }
   if (auto mapped = d.map_epoch(how); !mapped) return mapped.error();
+  // Before the first version: whoever made the log may have ended before it synced the name. Who
+  // may not read what is above was given the directory by somebody else.
+  if (how != io::opening::read && d.version_hint() == 0) {
+    if (const auto synced = d.files().sync_above(); !synced && synced.code != EACCES) {
+      return io::file_failure("sync the directory above", d.files().path(), synced.code);
+    }
+  }
   return d;
 }
 
@@ -117,8 +124,8 @@ result<void> log_directory::found(const std::string& source) {
     return io::file_failure("sync", files().path(), synced.code);
   }
   if (auto placed = place(format_file, encode_format(source)); !placed) return placed;
-  for (const auto& synced : {files().sync(), files().sync_above()}) {
-    if (!synced) return io::file_failure("sync", files().path(), synced.code);
+  if (const auto synced = files().sync(); !synced) {
+    return io::file_failure("sync", files().path(), synced.code);
   }
   return {};
 }

@@ -120,5 +120,17 @@ TEST(log_room, a_log_of_too_many_segments_can_be_merged) {
   EXPECT_EQ(m.all().size(), 150'001U);
 }
 
+/// Whoever made it was ended in between, as a log without a version tells.
+TEST(log_room, the_name_of_a_directory_is_synced_by_who_opens_a_log_first) {
+  log_machine m(1);
+  m.disk().overwrite("epoch", std::vector<std::byte>(4096));
+  const std::string format = fencing::encode_format(tests::with(1).from.str());
+  const auto bytes = bytes_of(format);
+  m.disk().overwrite("format", {bytes.begin(), bytes.end()});
+  EXPECT_FALSE(m.disk().is_named());
+  ASSERT_TRUE(m.open(1));
+  EXPECT_TRUE(m.disk().is_named());
+}
+
 }  // namespace
 }  // namespace holdfast

@@ -201,7 +201,11 @@ class crashing_folder final : public io::folder {
       return {0, 0};
     });
   }
-  answer sync_above() override { return {0, 0}; }
+  answer sync_above() override {
+    const std::lock_guard hold(disk_->mutex_);
+    disk_->named_ = true;
+    return {0, 0};
+  }
   answer list(std::vector<std::string>& names) override {
     const std::lock_guard hold(disk_->mutex_);
     if (disk_->off_) return {-1, EIO};
@@ -225,6 +229,11 @@ std::uint64_t crashing_disk::calls() const {
 std::uint64_t crashing_disk::used_bytes() const {
   const std::lock_guard hold(mutex_);
   return used();
+}
+
+bool crashing_disk::is_named() const {
+  const std::lock_guard hold(mutex_);
+  return named_;
 }
 
 bool crashing_disk::is_off() const {

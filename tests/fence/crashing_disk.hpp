@@ -57,6 +57,8 @@ class crashing_disk : public std::enable_shared_from_this<crashing_disk> {
   /// ENOSPC when the files together would take more.
   void limit_bytes(std::uint64_t limit) { limit_ = limit; }
   std::uint64_t used_bytes() const;
+  /// Whether the directory's own name was synced.
+  bool is_named() const;
   /// Before the next call of this kind, once: for somebody who steps in between.
   void before(disk_call kind, std::function<void()> what);
 
@@ -115,6 +117,7 @@ class crashing_disk : public std::enable_shared_from_this<crashing_disk> {
   std::uint64_t limit_{UINT64_MAX};
   bool short_writes_{};
   bool off_{};
+  bool named_{};
   std::shared_ptr<crashing_disk> left_;
 };
 
