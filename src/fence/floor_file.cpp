@@ -267,7 +267,14 @@ result<floor_record> floor_file::update(const step& next) {
   auto at = find();
   if (!at) return at.error();
   auto wanted = next(at->at.what.kept);
-  if (!wanted) return wanted;
+  if (!wanted) {
+    // What refuses has to be on the disk, or a power loss lets in who was refused.
+    const auto is = at->at.is;
+    if (is == copies::state::one_ahead || is == copies::state::one_torn) {
+      if (auto done = store(*at, at->at.what); !done) return done.error();
+    }
+    return wanted;
+  }
   // Two that differ: whoever wrote the first may have ended before it was synced.
   if (at->at.is == copies::state::equal && at->at.what.kept == *wanted) return wanted;
   if (auto done = store(*at, {resource_, *wanted}); !done) return done.error();

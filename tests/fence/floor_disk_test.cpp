@@ -193,6 +193,26 @@ TEST(floor_on_a_disk, a_failed_sync_of_nobody_knows_which_boot_is_not_forgotten)
   EXPECT_NE(refused.error().message().find("sync failed"), std::string::npos);
 }
 
+// A refusal tells of a floor, which a power loss must not take back afterwards.
+TEST(floor_on_a_disk, a_floor_is_on_the_disk_before_it_refuses_anybody) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const auto disk = std::make_shared<crashing_disk>(seed);
+    const auto file = open_on(*disk, "a");
+    ASSERT_TRUE(file && admit(**file, 1));
+    int failed = 0;
+    const auto killed = disk->folder()->open(file_name, io::opening::write, failed);
+    ASSERT_TRUE(killed);
+    const fencing::stored_record next{"a", {floors{token{2}, token{2}}, source}};
+    ASSERT_TRUE(killed->write(encode(next, 1), page_bytes));
+    const auto refused = (*file)->update([](const floor_record& r) -> result<floor_record> {
+      EXPECT_EQ(r.now.floor, token{2});
+      return error(errc::stale_token, "");
+    });
+    EXPECT_EQ(code(refused), errc::stale_token);
+    EXPECT_EQ(floor_of(*disk->after_power_loss(), "a"), 2U) << "seed " << seed;
+  }
+}
+
 // A process that is killed between a write and its sync leaves what others see and a power loss
 // takes away.
 TEST(floor_on_a_disk, what_a_killed_process_has_written_is_synced_before_it_counts) {
