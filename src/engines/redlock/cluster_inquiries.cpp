@@ -114,7 +114,8 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
   const auto left = std::make_shared<std::size_t>(questions.size());
   for (const std::string& question : questions) {
     ask(i, question, clock::now() + inquiry_limit,
-        [self = weak_from_this(), i, connection, how, why, reload, left](const io::redis_answer& a) {
+        [self = weak_from_this(), i, connection, how, why, reload,
+         left](const io::redis_answer& a) {
           const auto c = self.lock();
           if (!c || *left == 0) return;
           if (a.reply == nullptr) {
