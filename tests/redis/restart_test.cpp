@@ -183,11 +183,14 @@ TEST_F(restart, a_server_that_drops_what_it_synced_is_a_new_life) {
               .users = "user default on nopass ~* &* " + rights +
                        "\nuser bob on >secret ~* &* +@all\n"});
     const std::string at = "redis://bob:secret@" + s.address();
-    const auto first = open(at + "?assume_fresh=yes");
-    await(first, status::ok);
-    std::string text;
-    for (const finding& f : first.diagnose().value()) text += f.text + "\n";
-    EXPECT_EQ(text.find("drops what scripts wrote") == std::string::npos, may_write) << text;
+    {
+      // It would skip the wait after the restart, too, if it were there first.
+      const auto first = open(at + "?assume_fresh=yes");
+      await(first, status::ok);
+      std::string text;
+      for (const finding& f : first.diagnose().value()) text += f.text + "\n";
+      EXPECT_EQ(text.find("drops what scripts wrote") == std::string::npos, may_write) << text;
+    }
     s.kill();
     s.start();
     await(open(at), may_write ? status::ok : status::unavailable);
