@@ -191,11 +191,11 @@ result<void> floor_file::check_stopped() {
     if (!there) return there.error();
     const std::string text = until_zero(text_of(mark));
     const auto end_of_boot = text.find('\n');
-    // Where either id could not be read (no /proc) it may well be this boot.
-    const std::string now = io::boot_id();
-    const bool may_be_now = end_of_boot == 0 || now.empty() || text.substr(0, end_of_boot) == now;
-    if (end_of_boot != std::string::npos && may_be_now) {
-      stopped_ = text.substr(end_of_boot + 1);
+    if (end_of_boot != std::string::npos) {
+      // Where either id could not be read (no /proc) it may well be this boot.
+      const std::string now = io::boot_id();
+      const bool may_be_now = end_of_boot == 0 || now.empty() || text.substr(0, end_of_boot) == now;
+      if (may_be_now) stopped_ = text.substr(end_of_boot + 1);
     }
   }
   if (stopped_.empty()) return {};
