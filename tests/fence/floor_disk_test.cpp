@@ -46,6 +46,15 @@ std::uint64_t floor_of(crashing_disk& disk, const std::string& resource) {
   return kept ? kept->now.floor.value : 0;
 }
 
+/// What a process leaves that is killed between the write of a second floor of "a" and its sync.
+void write_unsynced(crashing_disk& disk) {
+  int failed = 0;
+  const auto killed = disk.folder()->open(file_name, io::opening::write, failed);
+  ASSERT_TRUE(killed);
+  const fencing::stored_record next{"a", {floors{token{2}, token{2}}, source}};
+  ASSERT_TRUE(killed->write(encode(next, 1), page_bytes));
+}
+
 struct history {
   std::map<std::string, std::uint64_t> acknowledged;
   std::uint64_t last{};
@@ -199,11 +208,7 @@ TEST(floor_on_a_disk, a_floor_is_on_the_disk_before_it_refuses_anybody) {
     const auto disk = std::make_shared<crashing_disk>(seed);
     const auto file = open_on(*disk, "a");
     ASSERT_TRUE(file && admit(**file, 1));
-    int failed = 0;
-    const auto killed = disk->folder()->open(file_name, io::opening::write, failed);
-    ASSERT_TRUE(killed);
-    const fencing::stored_record next{"a", {floors{token{2}, token{2}}, source}};
-    ASSERT_TRUE(killed->write(encode(next, 1), page_bytes));
+    ASSERT_NO_FATAL_FAILURE(write_unsynced(*disk));
     const auto refused = (*file)->update([](const floor_record& r) -> result<floor_record> {
       EXPECT_EQ(r.now.floor, token{2});
       return error(errc::stale_token, "");
@@ -222,11 +227,7 @@ TEST(floor_on_a_disk, what_a_killed_process_has_written_is_synced_before_it_coun
       const auto file = open_on(*disk, "a");
       ASSERT_TRUE(file && admit(**file, 1));
     }
-    int failed = 0;
-    const auto killed = disk->folder()->open(file_name, io::opening::write, failed);
-    ASSERT_TRUE(killed);
-    const fencing::stored_record next{"a", {floors{token{2}, token{2}}, source}};
-    ASSERT_TRUE(killed->write(encode(next, 1), page_bytes));
+    ASSERT_NO_FATAL_FAILURE(write_unsynced(*disk));
     const auto file = open_on(*disk, "a");
     ASSERT_TRUE(file && admit(**file, 2));
     EXPECT_EQ(floor_of(*disk->after_power_loss(), "a"), 2U);
