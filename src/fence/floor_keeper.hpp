@@ -23,8 +23,8 @@ struct floor_record {
 /// Thread safety: none; a gate uses it under its mutex.
 class floor_keeper {
  public:
-  /// What comes after the record that is there; an error is passed on, once that
-  /// record is on the disk, and changes nothing.
+  /// What comes after the record that is there; an error is passed on, once that record is on the
+  /// disk, and changes nothing.
   using step = std::function<result<floor_record>(const floor_record&)>;
 
   floor_keeper() = default;

@@ -15,7 +15,7 @@ constexpr std::size_t kept_max = 512;
 
 /// So many answers earlier: in the time that they take, memory has answered.
 constexpr std::size_t ahead = 4;
-/// Most of a receiver.
+/// What an answer needs of a receiver: those that come in thousands have it at their beginning.
 constexpr std::size_t fetched_bytes = 320;
 
 }  // namespace
