@@ -1,12 +1,11 @@
 #include "fence/log_inline.hpp"
-#include "fence/log_names.hpp"
 #include "tests/fence/log_machine.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cerrno>
 
-/// A disk that others fill up, and a log with too many segments.
+/// A disk that others fill up.
 
 namespace holdfast {
 namespace {
@@ -14,7 +13,6 @@ namespace {
 using tests::bytes_of;
 using tests::disk_call;
 using tests::log_machine;
-using texts = std::vector<std::string>;
 
 const log_options small{.segment_bytes = 4096, .reserve_bytes = 4096};
 const std::string record(1000, 'x');
@@ -84,40 +82,6 @@ TEST(log_room, a_log_is_opened_where_nothing_more_can_be_reserved) {
   const auto used = m.disk().used_bytes();
   ASSERT_TRUE(log->append(bytes_of(record), survives::kill));
   EXPECT_LT(m.disk().used_bytes(), used + 2 * record.size());
-}
-
-/// `count` segments of one record.
-void make_segments(log_machine& m, std::uint64_t count) {
-  ASSERT_TRUE(m.open(1));
-  fencing::log_inline v;
-  v.version = 2;
-  v.owner = fencing::log_epoch::first_of({2});
-  std::vector<std::byte> bytes;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const fencing::segment_id id{v.owner, i};
-    bytes.clear();
-    fencing::encode_record(bytes, bytes_of("r"), id, v.next);
-    m.disk().overwrite(fencing::segment_name(id), bytes);
-    v.sealed.push_back({id, v.next, 1, bytes.size()});
-    ++v.next;
-  }
-  const std::string text = fencing::encode_inline(v);
-  const auto encoded = bytes_of(text);
-  m.disk().overwrite(fencing::inline_name(2), {encoded.begin(), encoded.end()});
-}
-
-TEST(log_room, a_log_of_too_many_segments_can_be_merged) {
-  log_machine m(1);
-  make_segments(m, 150'000);
-  const auto log = m.must_open(3);
-  ASSERT_TRUE(log);
-  const auto refused = log->append(bytes_of("r"), survives::kill);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error(), errc::unavailable);
-  EXPECT_NE(refused.error().message().find("compact()"), std::string::npos);
-  EXPECT_EQ(*log->compact(), 149'999U);
-  EXPECT_EQ(log->append(bytes_of("r"), survives::kill)->value, 150'001U);
-  EXPECT_EQ(m.all().size(), 150'001U);
 }
 
 /// Whoever made it was ended in between, as a log without a version tells.
