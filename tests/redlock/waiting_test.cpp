@@ -268,6 +268,28 @@ TEST(redlock_waiting, who_waits_is_heard_of_at_one_node_and_leaves_it) {
   EXPECT_TRUE(process::eventually([&] { return sum() == 0; }));
 }
 
+TEST(redlock_waiting,
+     a_node_that_votes_alone_is_not_flooded_with_releases_of_what_was_never_asked) {
+  five_nodes nodes(3);
+  nodes.init();
+  session holder = nodes.open();
+  session waiter = nodes.open();
+  auto held = holder.acquire(lock_name("wanted"));
+  ASSERT_TRUE(held);
+  std::thread other([&] { (void)waiter.acquire(lock_name("wanted"), {.wait = 4s}); });
+  std::size_t post = nodes.size();
+  EXPECT_TRUE(process::eventually([&] {
+    const auto all = heard(nodes);
+    post = static_cast<std::size_t>(std::ranges::find_if(all, [](auto n) { return n > 0; }) -
+                                    all.begin());
+    return post < nodes.size();
+  }));
+  for (std::size_t k = 1; k < 3; ++k) nodes[(post + k) % 3].command({"FLUSHALL"});
+  const int before = nodes[post].calls("evalsha");
+  other.join();
+  EXPECT_LT(nodes[post].calls("evalsha") - before, 1'000) << "each of the two clients looks at it";
+}
+
 TEST(redlock_waiting, clients_find_the_same_node_though_they_list_them_otherwise) {
   five_nodes nodes;
   session holder = nodes.open(plain);

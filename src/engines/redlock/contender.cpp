@@ -114,7 +114,7 @@ void contender::round_ended(round::result_of& r) {
     const std::lock_guard hold(mutex_);
     HOLDFAST_ASSERT(state_ == state::in_round && round_ != nullptr);
     round_.reset();
-    pause_.measured(r.took);
+    if (r.took) pause_.measured(*r.took);
     wanted = !cancelled_;
     const bool turn_came = std::exchange(turn_came_, false);
     was_turn = std::exchange(turn_, turn_came && wanted) || turn_came;

@@ -91,7 +91,11 @@ void round::ask() {
                                      .tokens = cluster_->set().tokens},
                      asked_, now);
     step s = attempt_->start(now);
-    if (!s.decided) ask_all(s);
+    if (s.decided) {
+      s.release = node_set{};  // Nobody is asked.
+    } else {
+      ask_all(s);
+    }
     conclude(s, now, ended);
   }
   if (ended) finish(*ended);
@@ -118,6 +122,7 @@ void round::ask_all(step& s) {
       s.add(attempt_->answered(i, node_vote::of(fault::unreachable), clock::now()));
       return;
     }
+    asked_any_ = true;
     attempt_->carried(i, ballots_->connections[i], *sent);
   });
 }
@@ -262,7 +267,7 @@ void round::conclude(const step& first, time_point at, std::optional<result_of>&
   r.granted = attempt_->chosen();
   r.until = attempt_->until();
   r.there = attempt_->granted();
-  r.took = at - attempt_->sent();
+  if (asked_any_) r.took = at - attempt_->sent();
   r.holder_left = attempt_->holder_left();
   r.newest_token = std::max(newest_token_, r.granted.value);
   if (!r.held) note_failure(r);

@@ -52,7 +52,7 @@ class round final : public io::redis_receiver,
     token granted{};
     time_point until{};
     node_set there{};
-    duration took{};  ///< From sending until the answer that decided.
+    std::optional<duration> took{};  ///< From sending until what decided; if anything was sent.
     placed_key key{};
     error why{errc::busy, "held"};  ///< Unless held; a short text takes no memory.
     bool denied{};                  ///< A node says that the session is denied.
@@ -109,6 +109,7 @@ class round final : public io::redis_receiver,
   node_set asked_;     ///< The voters without those that are silent.
   bool asks_later_{};  ///< It waits for the stage in which things are sent.
   bool cancelled_{};   ///< Perhaps before it asked anybody.
+  bool asked_any_{};   ///< Something was sent.
   std::uint64_t newest_token_{};
   std::optional<core::redlock::attempt> attempt_;
   std::shared_ptr<const ballots> ballots_;
