@@ -43,7 +43,10 @@ struct campaign_options {
 /// Who leads, as the store showed it at one moment.
 struct leader {
   session_id session;
-  token term;         ///< Grows from leader to leader; zero in a store without tokens.
+  /// Grows from leader to leader; zero in a store without tokens. On Redlock a picture may show
+  /// more than the leader's own token once nodes have lost their state: what fences is
+  /// leadership::fencing_token().
+  token term;
   std::string value;  ///< What it published when it campaigned.
   owner_info owner;   ///< For people.
 

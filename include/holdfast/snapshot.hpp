@@ -59,7 +59,9 @@ struct session_info {
 /// One entry of a lock's queue: a holder, or somebody who waits.
 struct entry_info {
   session_id owner;
-  token order;  ///< Its place in the order of arrival; the holder's fencing token.
+  /// Its place in the order of arrival; the holder's fencing token, which on Redlock may be shown
+  /// too large once nodes have lost their state.
+  token order;
   mode how{mode::exclusive()};
   bool granted{};     ///< True for holders.
   wall_time since{};  ///< When it was enqueued.

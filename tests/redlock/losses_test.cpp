@@ -109,6 +109,30 @@ TEST_F(redlock_losses, flushall_on_a_minority_keeps_the_lock_and_the_nodes_rejoi
   EXPECT_FALSE(h.lost);
 }
 
+/// Each gets the lock back with a counter of its own.
+TEST(redlock_list, shows_the_token_that_it_has_shown_while_nodes_lose_their_state) {
+  five_nodes nodes(3);
+  nodes.init(1s);
+  session s = nodes.open("ttl=1s");
+  held h(s);
+  store view = store::open(nodes.url("ttl=1s")).value();
+  const auto shown = [&] { return view.list().value().locks.at(0).entries.at(0).order; };
+  EXPECT_EQ(shown(), h.l.token());
+  for (std::size_t i = 0; i < 2; ++i) {
+    for (int k = 0; k < 5; ++k) EXPECT_TRUE(s.acquire(lock_name("other")));
+    nodes[i].command({"FLUSHALL"});
+    ASSERT_TRUE(nodes.votes_come_to(2, "ttl=1s"));
+    ASSERT_TRUE(nodes.votes_come_to(3, "ttl=1s"));
+    ASSERT_TRUE(nodes.comes_to("a", 3));
+    EXPECT_EQ(shown(), h.l.token());
+  }
+  EXPECT_FALSE(h.lost) << h.text;
+  // Another client, which has shown nothing.
+  const auto now = store::open(nodes.url("ttl=1s", 1)).value().list();
+  ASSERT_TRUE(now) << now.error().message();
+  EXPECT_NE(now->locks.at(0).entries.at(0).order, h.l.token()) << "else this shows nothing";
+}
+
 /// Fault matrix: FLUSHALL on a majority | a session that the others know is not said not to be
 /// there
 TEST_F(redlock_losses, a_session_that_a_minority_knows_is_not_unknown) {

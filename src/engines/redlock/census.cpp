@@ -30,8 +30,9 @@ session_id owner_of(const std::string& value) {
 
 }  // namespace
 
-census::census(std::shared_ptr<cluster> c, core::on<core::listing> done)
-    : cluster_(std::move(c)), done_(std::move(done)) {}
+census::census(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown,
+               core::on<core::listing> done)
+    : cluster_(std::move(c)), shown_(std::move(shown)), done_(std::move(done)) {}
 
 void census::start() {
   began_ = clock::now();
@@ -175,6 +176,7 @@ core::listing census::put_together() {
   core::listing all;
   all.what = status::ok;
   all.text = gaps(verdict);
+  shown_tokens::by_value tokens;
   std::uint64_t seen = core::fnv1a_basis;
   const auto mix = [&seen](const std::string& text) { seen = core::fnv1a(text + "\n", seen); };
   // May have what the others have.
@@ -188,7 +190,7 @@ core::listing census::put_together() {
     const bool of_session = names_session(value);
     core::entry e;
     // The counter of a name outlives its locks; a value without a session was given no token.
-    if (of_session) e.order = token_of(found);
+    if (of_session) tokens[value] = e.order = shown_->of(value, token_of(found));
     e.owner = owner;
     e.inc = 1;
     all.locks.push_back({lock_name(name), {e}});
@@ -206,6 +208,7 @@ core::listing census::put_together() {
     mix(id.str() + (record.at.denied ? "-" : "+") + record.owner.program + "\n" +
         record.owner.label);
   }
+  shown_->replace(std::move(tokens));
   all.revision = seen;
   all.needed = needed_;
   return all;

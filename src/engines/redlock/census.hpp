@@ -5,6 +5,7 @@
 #include "engines/redlock/node_troubles.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/session_records.hpp"
+#include "engines/redlock/shown_tokens.hpp"
 
 #include <map>
 #include <memory>
@@ -20,12 +21,14 @@ namespace holdfast::engines::redlock {
 /// cannot be looked through. A node that hangs delays it little: once a majority has been looked
 /// through, the others get as long again, and no less than 100 ms, or a second where they could
 /// tell whether a majority has a lock.
+/// A lock is shown with the token with which the same client has shown it before.
 /// Not one moment: what changes meanwhile may be missed or be old.
 ///
 /// Thread safety: start() once; it keeps itself alive.
 class census final : public std::enable_shared_from_this<census> {
  public:
-  census(std::shared_ptr<cluster> c, core::on<core::listing> done);
+  census(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown,
+         core::on<core::listing> done);
   void start();
 
  private:
@@ -50,6 +53,7 @@ class census final : public std::enable_shared_from_this<census> {
   core::listing put_together();
 
   const std::shared_ptr<cluster> cluster_;
+  const std::shared_ptr<shown_tokens> shown_;
   const core::on<core::listing> done_;
   time_point began_{};
   time_point deadline_{};

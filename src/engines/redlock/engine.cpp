@@ -60,7 +60,9 @@ core::deny_reply conclude(const denials& d, const cluster& c, const session_id& 
 }  // namespace
 
 redlock_engine::redlock_engine(std::shared_ptr<cluster> c)
-    : cluster_(std::move(c)), lines_(std::make_shared<lines>(cluster_)) {
+    : cluster_(std::move(c)),
+      lines_(std::make_shared<lines>(cluster_)),
+      shown_(std::make_shared<shown_tokens>()) {
   cluster_->listen(lines_);
 }
 
@@ -189,9 +191,10 @@ std::unique_ptr<core::watch_handle> redlock_engine::watch(const core::watch_requ
 bool redlock_engine::lend(core::parking& until) { return cluster_->loop().lend(until); }
 
 void redlock_engine::list(core::on<core::listing> done) {
-  cluster_->when_ready(clock::now() + inquiry_limit, [c = cluster_, done = std::move(done)] {
-    std::make_shared<census>(c, done)->start();
-  });
+  cluster_->when_ready(clock::now() + inquiry_limit,
+                       [c = cluster_, shown = shown_, done = std::move(done)] {
+                         std::make_shared<census>(c, shown, done)->start();
+                       });
 }
 
 void redlock_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {

@@ -5,6 +5,7 @@
 #include "engines/redlock/keeper.hpp"
 #include "engines/redlock/lines.hpp"
 #include "engines/redlock/settings.hpp"
+#include "engines/redlock/shown_tokens.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -51,6 +52,7 @@ class redlock_engine final : public core::engine,
 
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<lines> lines_;
+  const std::shared_ptr<shown_tokens> shown_;
   mutable std::mutex mutex_;
   std::map<session_id, std::shared_ptr<keeper>> sessions_;
 };
