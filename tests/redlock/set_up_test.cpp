@@ -22,6 +22,29 @@ TEST(redlock_set_up, a_deny_in_a_store_that_was_not_set_up_says_how) {
   EXPECT_THAT(denied.error().message(), HasSubstr("holdfast redlock init"));
 }
 
+TEST(redlock_set_up, a_deny_that_too_few_nodes_took_says_why) {
+  five_nodes nodes(3);
+  nodes.init();
+  session s = nodes.open("ttl=60s");
+  const auto refusal = [&s](const std::string& url) {
+    const auto denied = store::open(url).value().deny(s.id(), "me", "test");
+    EXPECT_FALSE(denied);
+    return denied ? error(errc::busy, "it is denied") : denied.error();
+  };
+  const error other = refusal("redlock://" + nodes[0].address() + "," + nodes[1].address());
+  EXPECT_EQ(other, errc::invalid_argument) << "no repeating helps";
+  EXPECT_THAT(other.message(), HasSubstr("belongs to another list of nodes"));
+  for (const std::size_t i : {0U, 1U}) nodes.kill(i);
+  const error some = refusal(nodes.url("ttl=5s", 1));
+  EXPECT_EQ(some, errc::outcome_unknown);
+  EXPECT_THAT(some.message(), HasSubstr("it is denied on 1 of 3 nodes, needed are 2; "));
+  EXPECT_THAT(some.message(), HasSubstr("Connection refused"));
+  nodes.kill(2);
+  const error none = refusal(nodes.url("ttl=5s", 2));
+  EXPECT_EQ(none, errc::unavailable);
+  EXPECT_THAT(none.message(), HasSubstr("Connection refused"));
+}
+
 TEST(redlock_set_up, a_max_ttl_out_of_range_is_refused_and_nothing_is_written) {
   five_nodes nodes(1);
   for (const duration wrong : {duration{-1s}, duration{-1}, duration{1ms}, duration{61min}}) {

@@ -37,8 +37,9 @@ core::deny_reply conclude(const denials& d, const cluster& c, const session_id& 
   r.ttl = d.ttl;
   r.already = d.already >= core::redlock::deny_count(c.size());
   if (d.done < core::redlock::deny_count(c.size())) {
-    if (const auto verdict = c.verdict();
-        d.done == 0 && !verdict && verdict.error() == errc::not_initialised) {
+    const auto verdict = c.verdict();
+    // Who lost its state or is away was not asked; the verdict knows of it.
+    if (d.done == 0 && !verdict) {
       r.what = status_of(verdict.error());
       r.needs_operator = verdict.error().needs_operator();
       r.text = verdict.error().message();
@@ -47,7 +48,7 @@ core::deny_reply conclude(const denials& d, const cluster& c, const session_id& 
     r.what = d.done == 0 ? status::unavailable : status::unknown;
     r.text = "it is denied on " + std::to_string(d.done) + " of " + std::to_string(c.size()) +
              " nodes, needed are " + std::to_string(core::redlock::deny_count(c.size())) +
-             d.trouble + ". Repeat it";
+             d.trouble + (verdict ? "" : "; " + verdict.error().message()) + ". Repeat it";
   } else if (d.blank == d.done) {
     r.what = status::gone;
     r.text = "no node knows the session " + id.str();
