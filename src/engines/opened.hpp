@@ -82,6 +82,13 @@ struct opened {
     ttl_floor_reason = "a server may take " + print_duration(node_timeout) +
                        " (node_timeout) to answer, and a heartbeat that it loses is sent once more";
   }
+  /// For engines that ask several nodes at once, for so long: a round that takes longer than the
+  /// lock lasts can grant nothing.
+  void need_time_for_a_round(duration node_timeout) {
+    ttl_floor = std::max(core::ttl_min, 2 * node_timeout);
+    ttl_floor_reason = "a node may take " + print_duration(node_timeout) +
+                       " (node_timeout) to answer, and that is half of the ttl at most";
+  }
 };
 
 }  // namespace holdfast::engines

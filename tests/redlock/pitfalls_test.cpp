@@ -477,14 +477,6 @@ TEST(redlock_pitfalls, another_list_of_nodes_is_refused) {
   EXPECT_THAT(s.error().message(), HasSubstr("another list of nodes"));
 }
 
-TEST(redlock_pitfalls, a_node_timeout_that_the_ttl_does_not_allow_is_refused) {
-  five_nodes nodes(1);
-  nodes.init();
-  const auto s = holdfast::open(nodes.url("ttl=500ms&node_timeout=500ms"));
-  EXPECT_EQ(s.error(), errc::invalid_argument);
-  EXPECT_THAT(s.error().message(), HasSubstr("node_timeout"));
-}
-
 TEST(redlock_pitfalls, a_plain_connection_to_a_closed_port_says_which) {
   five_nodes nodes(1);
   const std::string at = nodes[0].address();

@@ -67,5 +67,23 @@ TEST(redlock_set_up, setting_up_an_even_number_of_nodes_tells_to_use_an_odd_one)
   }
 }
 
+TEST(redlock_set_up, a_ttl_below_two_node_timeouts_is_refused_and_advised_against) {
+  five_nodes nodes(1);
+  nodes.init();
+  const auto named = holdfast::open(nodes.url("ttl=999ms&node_timeout=500ms"));
+  EXPECT_EQ(named.error(), errc::invalid_argument);
+  EXPECT_THAT(named.error().message(), HasSubstr("is 1s: a node may take 500ms (node_timeout)"));
+  auto view = store::open(nodes.url("node_timeout=500ms")).value();
+  EXPECT_EQ(view.open_session({.ttl = 999ms}).error(), errc::invalid_argument);
+  const auto less = view.advise_ttl(999ms);
+  ASSERT_TRUE(less) << less.error().message();
+  EXPECT_EQ(less->severity, finding::level::fault) << "no session may have it";
+  EXPECT_THAT(less->text, HasSubstr("(node_timeout)"));
+  const auto least = view.advise_ttl(1s);
+  ASSERT_TRUE(least) << least.error().message();
+  EXPECT_NE(least->severity, finding::level::fault) << least->text;
+  EXPECT_TRUE(view.open_session({.ttl = 1s}));
+}
+
 }  // namespace
 }  // namespace holdfast::redlock_tests

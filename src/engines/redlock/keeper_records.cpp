@@ -5,8 +5,6 @@
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/ttl_limit.hpp"
 
-#include <holdfast/duration.hpp>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -58,14 +56,6 @@ std::string keeper::record_bytes(node_index i, const ballots& b) const {
 }
 
 void keeper::open(core::on<core::open_reply> done) {
-  // A round that takes longer than the lock lasts can grant nothing.
-  if (timeout_ > draft_.ttl / 2) {
-    core::open_reply no;
-    no.what = status::invalid;
-    no.text = "node_timeout is " + print_duration(timeout_) + ", more than half of the ttl " +
-              print_duration(draft_.ttl) + "; make the ttl longer or node_timeout shorter";
-    return done(no);
-  }
   const auto& set = cluster_->set();
   const time_point limit =
       clock::now() + ready_limit + return_timeouts * set.timeout_for(set.max_ttl);

@@ -38,6 +38,7 @@ result<opened> open_redlock(const core::store_url& url, missing) {
   };
   // Unless the URL says more, the nodes' records decide, which only they know.
   if (!s->tokens || s->max_ttl_given) o.ttl_limit = s->max_ttl;
+  if (s->node_timeout) o.need_time_for_a_round(*s->node_timeout);
   o.promise =
       s->tokens
           ? "exclusive locks with growing tokens, in no order of arrival; any majority of the "
