@@ -29,6 +29,26 @@ std::variant<store, int> open_store(const common_options& given, const report& o
   return open_named(s, out);
 }
 
+result<snapshot> watched_store::list() {
+  if (!store_) {
+    auto again = store::open(asked_, missing::refuse);
+    if (!again) return again.error();
+    store_ = std::move(*again);
+  }
+  auto now = store_->list();
+  // Closed first: to open what is open already finds the same files.
+  if (!now && url_.starts_with("local:")) store_.reset();
+  return now;
+}
+
+std::variant<watched_store, int> open_to_watch(const common_options& given, const report& out) {
+  settings s;
+  if (const auto code = load_settings(s, given, out)) return *code;
+  auto opened = open_named(s, out);
+  if (const int* code = std::get_if<int>(&opened)) return *code;
+  return watched_store(std::move(std::get<store>(opened)), store_url(s));
+}
+
 std::variant<picture, int> picture_of(store& st, const report& out) {
   auto all = st.list();
   if (!all) return fail_in(st.url(), all.error(), out);

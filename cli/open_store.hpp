@@ -5,6 +5,9 @@
 
 #include <holdfast/store.hpp>
 
+#include <optional>
+#include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -13,6 +16,26 @@ namespace holdfast::cli {
 /// Reads the settings and opens the store, which has to be there, or gives the exit code after a
 /// sentence.
 std::variant<store, int> open_store(const common_options& given, const report& out);
+
+/// A store that is looked at again and again. A local one is opened anew where a look fails: files
+/// that were removed or replaced answer nobody who has them open.
+class watched_store {
+ public:
+  /// `asked`: its URL as it was given.
+  watched_store(store st, std::string asked)
+      : url_(st.url()), asked_(std::move(asked)), store_(std::move(st)) {}
+
+  const std::string& url() const noexcept { return url_; }
+  result<snapshot> list();
+
+ private:
+  const std::string url_;
+  const std::string asked_;
+  std::optional<store> store_;
+};
+
+/// The same as open_store(), for who goes on looking.
+std::variant<watched_store, int> open_to_watch(const common_options& given, const report& out);
 
 /// Says that `all` may not be all, where that is known.
 void warn_of_gaps(const std::string& url, const snapshot& all, const report& out);

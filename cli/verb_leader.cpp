@@ -72,7 +72,7 @@ int print_now(const std::string& url, const lock_name& name, const std::optional
   return out.json() ? print_json(url, name, who, out) : print(line_of(who));
 }
 
-int follow(store& st, const lock_name& name, const report& out) {
+int follow(watched_store& st, const lock_name& name, const report& out) {
   std::optional<std::optional<leader>> shown;
   bool lacked = false;
   outage away(st.url(), out);
@@ -119,9 +119,9 @@ int verb_leader(const std::vector<std::string>& after_verb) {
     if (const int* code = std::get_if<int>(&seen)) return *code;
     return print_once(std::get<picture>(seen), which, out);
   }
-  auto opened = open_store(common, out);
+  auto opened = open_to_watch(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
-  return follow(std::get<store>(opened), which, out);
+  return follow(std::get<watched_store>(opened), which, out);
 }
 
 }  // namespace holdfast::cli

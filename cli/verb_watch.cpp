@@ -72,7 +72,7 @@ int print_changes(const snapshot& before, const snapshot& after, bool json) {
   return 0;
 }
 
-int follow(store& st, bool json, const report& out) {
+int follow(watched_store& st, bool json, const report& out) {
   std::optional<snapshot> before;
   outage away(st.url(), out);
   while (true) {
@@ -105,9 +105,9 @@ int verb_watch(const std::vector<std::string>& after_verb) {
   common.add_to(app);
   if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
   const report out = common.speaker();
-  auto opened = open_store(common, out);
+  auto opened = open_to_watch(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;
-  return follow(std::get<store>(opened), common.json, out);
+  return follow(std::get<watched_store>(opened), common.json, out);
 }
 
 }  // namespace holdfast::cli

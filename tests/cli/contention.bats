@@ -96,6 +96,25 @@ print(a["session"])' "$output" >id
   python3 -c 'import json; [json.loads(l) for l in open("events")]'
 }
 
+@test "who watches finds the store that was made in place of a removed one" {
+  in_background watch >seen 2>said
+  watcher=$pid
+  in_background leader y --watch >leads 2>hidden
+  looker=$pid
+  until_true grep -q ' 0 locks' seen
+  until_true grep -q 'nobody leads' leads
+  rm -r store
+  until_true grep -q 'removed or replaced.*looking again until it answers' said
+  until_true grep -q 'removed or replaced.*looking again until it answers' hidden
+  hold_it
+  until_true grep -q 'answers again' said
+  until_true grep -q 'answers again' hidden
+  until_true grep -q ' held .*"x"' seen
+  release
+  until_true grep -q ' released .*"x"' seen
+  kill "$watcher" "$looker"
+}
+
 @test "deny says when it is free, and the command is stopped with 76" {
   in_background run x --ttl 3s -- sh -c ': >held; sleep 60'
   until_true test -e held

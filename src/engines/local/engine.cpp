@@ -49,6 +49,16 @@ std::optional<session_head> usable(R& reply, transaction& txn, const session_id&
   return head;
 }
 
+/// Others are granted the same locks in the files that are there now.
+template <class R>
+bool refused_if_cut_off(R& reply, const environment& store) {
+  if (!store.is_cut_off()) return false;
+  refuse(reply, core::status::unavailable,
+         "the files of the store " + store.place().where().path +
+             " were removed or replaced while it was open; open it anew");
+  return true;
+}
+
 /// What the transaction itself failed with is the answer, whatever the body said.
 template <class R>
 void answer(const core::on<R>& done, R&& reply, failure failed) {
@@ -91,12 +101,7 @@ failure write_more(environment& store, Body&& body) {
 
 void local_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
   core::open_reply reply;
-  if (store_->is_cut_off()) {
-    refuse(reply, core::status::unavailable,
-           "the files of the store " + store_->place().where().path +
-               " were removed or replaced while it was open; open it anew");
-    return done(std::move(reply));
-  }
+  if (refused_if_cut_off(reply, *store_)) return done(std::move(reply));
   auto failed = write_more(*store_, [&](transaction& txn, wake_list&) {
     auto head = find_head(txn, r.draft.id);
     if (head && head->at.denied) return say_denied(reply, txn, r.draft.id);
@@ -118,7 +123,6 @@ void local_engine::open(const core::open_request& r, core::on<core::open_reply> 
 
 void local_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
   core::beat_reply reply;
-  // Others are granted the same locks in the files that are there now.
   if (store_->is_cut_off()) {
     no_session(reply, r.id);
     return done(std::move(reply));
@@ -257,6 +261,7 @@ void local_engine::take(const core::take_request& r, core::on<core::take_reply> 
 
 void local_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
   core::deny_reply reply;
+  if (refused_if_cut_off(reply, *store_)) return done(std::move(reply));
   auto failed = store_->write([&](transaction& txn, wake_list&) {
     auto record = find_session(txn, r.id);
     if (!record) return no_session(reply, r.id);
@@ -285,6 +290,7 @@ std::unique_ptr<core::watch_handle> local_engine::watch(const core::watch_reques
 
 void local_engine::list(core::on<core::listing> done) {
   core::listing reply;
+  if (refused_if_cut_off(reply, *store_)) return done(std::move(reply));
   copied_records all;
   auto failed = store_->read([&](transaction& txn) {
     copy_all(txn, all);
@@ -297,6 +303,7 @@ void local_engine::list(core::on<core::listing> done) {
 
 void local_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
   core::glance_reply reply;
+  if (refused_if_cut_off(reply, *store_)) return done(std::move(reply));
   auto failed = store_->read([&](transaction& txn) {
     reply.there.clear();
     for (const auto& id : r.whom) {

@@ -84,6 +84,15 @@ class caller {
     const core::close_request r{id_, inc_};
     return answer_of<core::reply>([&](auto done) { engine_->close(r, done); });
   }
+  core::deny_reply deny() {
+    const core::deny_request r{id_, "an operator", "a test"};
+    return answer_of<core::deny_reply>([&](auto done) { engine_->deny(r, done); });
+  }
+  core::glance_reply glance() {
+    core::glance_request r;
+    r.whom.push_back(id_);
+    return answer_of<core::glance_reply>([&](auto done) { engine_->glance(r, done); });
+  }
   core::listing list() {
     return answer_of<core::listing>([&](auto done) { engine_->list(done); });
   }
