@@ -163,7 +163,8 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
   if (reply.what != core::status::ok && !is_gone) {
     return failure(reply, "deny " + id.str(), store_->url());
   }
-  const duration ttl = is_gone ? store_->ttl_limit() : reply.ttl;
+  // Of one whose record is gone an engine may know a bound.
+  const duration ttl = reply.ttl > duration::zero() ? reply.ttl : store_->ttl_limit();
   denial done{.already = reply.already, .free_within = store_->free_after(ttl)};
   // The next try may count from this sight of the denied record.
   if (auto record = find(id)) {

@@ -1,3 +1,4 @@
+#include "core/lease.hpp"
 #include "tests/redlock/five_nodes.hpp"
 
 #include <holdfast/duration.hpp>
@@ -83,6 +84,18 @@ TEST(redlock_set_up, a_ttl_below_two_node_timeouts_is_refused_and_advised_agains
   ASSERT_TRUE(least) << least.error().message();
   EXPECT_NE(least->severity, finding::level::fault) << least->text;
   EXPECT_TRUE(view.open_session({.ttl = 1s}));
+}
+
+TEST(redlock_set_up, a_denied_session_without_a_record_is_free_within_the_max_ttl_of_the_nodes) {
+  five_nodes nodes(1);
+  nodes.init(40s);
+  session s = nodes.open("ttl=30s");
+  const auto held = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  nodes.everywhere({"DEL", "holdfast:session:" + s.id().str()});
+  const auto denied = store::open(nodes.url()).value().deny(s.id(), "me", "test");
+  ASSERT_TRUE(denied) << denied.error().message();
+  EXPECT_EQ(denied->free_within, core::takeover_after(40s)) << "nothing knows its own ttl";
 }
 
 }  // namespace

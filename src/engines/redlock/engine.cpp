@@ -5,6 +5,7 @@
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/glance.hpp"
 #include "engines/redlock/replies.hpp"
+#include "engines/redlock/ttl_limit.hpp"
 #include "io/armed_notice.hpp"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ core::deny_reply conclude(const denials& d, const cluster& c, const session_id& 
              d.trouble + (verdict ? "" : "; " + verdict.error().message()) + ". Repeat it";
   } else if (d.blank == d.done) {
     r.what = status::gone;
+    // It may hold locks all the same, and its own ttl is gone with its records.
+    r.ttl = longest_ttl(c);
     r.text = "no node knows the session " + id.str();
   } else {
     r.what = status::ok;
