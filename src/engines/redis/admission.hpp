@@ -58,7 +58,7 @@ class admission {
   struct config {
     duration max_ttl{};
     bool max_ttl_given{};
-    bool assume_fresh{};  ///< No waiting: somebody says that nothing is held.
+    bool assume_fresh{};  ///< No wait at the first use: somebody says that nothing is held.
   };
   struct sight {
     std::string run_id{};

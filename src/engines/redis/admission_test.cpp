@@ -1,5 +1,7 @@
 #include "engines/redis/admission.hpp"
 
+#include "core/lease.hpp"
+
 #include <gtest/gtest.h>
 
 namespace holdfast::engines::redis {
@@ -185,6 +187,22 @@ TEST(admission, who_was_served_before_is_not_advised_to_assume_that_nothing_is_h
   const auto after = b.judge(sight(lost), start);
   EXPECT_EQ(std::get<admission::wait>(after).why.find("assume_fresh"), std::string::npos);
   EXPECT_EQ(std::get<admission::wait>(after).why.find("new"), std::string::npos);
+}
+
+TEST(admission, who_was_served_before_waits_though_it_assumed_that_nothing_was_held) {
+  auto lost = record();
+  lost.admitted = false;
+  lost.nonce = "fedcba9876543210";
+  auto fresh = judge(true);
+  const auto skipped = fresh.judge(sight(lost), start);
+  ASSERT_NE(written(skipped), nullptr);
+  EXPECT_TRUE(written(skipped)->record.admitted);
+  auto served = judge(true);
+  ASSERT_TRUE(std::holds_alternative<admission::ready>(served.judge(sight(record()), start)));
+  EXPECT_TRUE(std::holds_alternative<admission::wait>(served.judge(sight(lost), start)));
+  const auto later = served.judge(sight(lost), start + core::takeover_after(lost.max_ttl));
+  ASSERT_NE(written(later), nullptr);
+  EXPECT_TRUE(written(later)->record.admitted);
 }
 
 TEST(admission, who_saw_a_longer_max_ttl_lengthens_a_wait_that_somebody_else_began) {
