@@ -37,7 +37,7 @@ std::string exit_code_table() {
          "       check: not under run; verify: the file cannot be read\n"
          "  65   damaged data in the store or in a floor file; verify: in the history\n"
          "  69   the store did not answer, is not there, or cannot do what was asked;\n"
-         "       doctor: it found another fault\n"
+         "       leader: none is seen, and not all locks are; doctor: it found another fault\n"
          "  75   not obtained: somebody else holds it (run -E N changes the number);\n"
          "       break: refused; check: valid, but less than --for is left;\n"
          "       fence, run --fenced, deny --raise-fence: older writes are still under way;\n"

@@ -20,11 +20,27 @@ nlohmann::ordered_json described(const leader& l) {
   return json;
 }
 
-int print_json(const std::string& url, const lock_name& name, const std::optional<leader>& who,
+/// Who leads, as far as can be seen.
+struct sight {
+  std::optional<leader> who;
+  std::string lacks;  ///< Of the snapshot: why there may be a leader that is not in it.
+
+  explicit sight(const snapshot& all, const lock_name& name)
+      : who(leader_in(all, name)), lacks(all.lacks) {}
+  bool may_hide() const noexcept { return !who && !lacks.empty(); }
+  /// Nothing is to be said that was not said for `before`.
+  bool tells_the_same(const sight& before) const {
+    return who == before.who && may_hide() == before.may_hide();
+  }
+};
+
+int print_json(const std::string& url, const lock_name& name, const sight& seen,
                const report& out) {
   auto json = json_head(url);
   json["name"] = name.str();
-  json["leader"] = who ? described(*who) : nlohmann::ordered_json();
+  json["leader"] = seen.who ? described(*seen.who) : nlohmann::ordered_json();
+  json["lacks"] =
+      seen.lacks.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(seen.lacks);
   return print(json_line(json), out);
 }
 
@@ -46,34 +62,41 @@ int fail_without_value(const std::string& url, const lock_name& name, const std:
                   fmt::format("leader \"{}\" in {}", name.printable(), harmless(url)));
 }
 
-int print_once(const picture& seen, const lock_name& name, const report& out) {
-  const auto who = leader_in(seen.all, name);
-  if (const std::string why = who ? why_no_value(*who) : ""; !why.empty()) {
-    return fail_without_value(seen.url, name, why, out);
+int print_once(const picture& at, const lock_name& name, const report& out) {
+  const sight seen(at.all, name);
+  const std::string of = fmt::format("\"{}\" in {}", name.printable(), harmless(at.url));
+  // No answer: what acts when nobody leads would do so beside a leader.
+  if (seen.may_hide()) {
+    return out.fail(exit_code::unavailable,
+                    "nobody is seen to lead " + of + ", and not all locks are seen: " + seen.lacks);
   }
-  const int written = out.json() ? print_json(seen.url, name, who, out)
-                      : who      ? print(harmless(who->value) + "\n")
+  if (const std::string why = seen.who ? why_no_value(*seen.who) : ""; !why.empty()) {
+    return fail_without_value(at.url, name, why, out);
+  }
+  const int written = out.json() ? print_json(at.url, name, seen, out)
+                      : seen.who ? print(harmless(seen.who->value) + "\n")
                                  : 0;
-  if (written != 0 || who) return written;
+  if (written != 0 || seen.who) return written;
   if (out.json()) return to_int(exit_code::not_obtained);
-  return out.fail(exit_code::not_obtained,
-                  fmt::format("nobody leads \"{}\" in {}", name.printable(), harmless(seen.url)));
+  return out.fail(exit_code::not_obtained, "nobody leads " + of);
 }
 
-std::string line_of(const std::optional<leader>& who) {
-  if (!who) return time_of_day() + " nobody leads\n";
-  return fmt::format("{} leads: {}  term {}  {}\n", time_of_day(), harmless(who->value),
-                     token_text(who->term), holdfast::cli::who(who->owner));
+std::string line_of(const sight& seen) {
+  if (seen.may_hide()) return time_of_day() + " nobody is seen to lead\n";
+  if (!seen.who) return time_of_day() + " nobody leads\n";
+  return fmt::format("{} leads: {}  term {}  {}\n", time_of_day(), harmless(seen.who->value),
+                     token_text(seen.who->term), who(seen.who->owner));
 }
 
-int print_now(const std::string& url, const lock_name& name, const std::optional<leader>& who,
-              const report& out) {
-  if (who && who->term.value == 0) return fail_without_value(url, name, why_no_value(*who), out);
-  return out.json() ? print_json(url, name, who, out) : print(line_of(who));
+int print_now(const std::string& url, const lock_name& name, const sight& seen, const report& out) {
+  if (seen.who && seen.who->term.value == 0) {
+    return fail_without_value(url, name, why_no_value(*seen.who), out);
+  }
+  return out.json() ? print_json(url, name, seen, out) : print(line_of(seen));
 }
 
 int follow(watched_store& st, const lock_name& name, const report& out) {
-  std::optional<std::optional<leader>> shown;
+  std::optional<sight> shown;
   bool lacked = false;
   outage away(st.url(), out);
   while (true) {
@@ -85,10 +108,10 @@ int follow(watched_store& st, const lock_name& name, const report& out) {
     if (away.ends()) shown.reset();
     if (!lacked) warn_of_gaps(st.url(), *all, out);
     lacked = !all->lacks.empty();
-    auto who = leader_in(*all, name);
-    if (!shown || *shown != who) {
-      if (const int code = print_now(st.url(), name, who, out); code != 0) return code;
-      shown = std::move(who);
+    sight seen(*all, name);
+    if (!shown || !seen.tells_the_same(*shown)) {
+      if (const int code = print_now(st.url(), name, seen, out); code != 0) return code;
+      shown = std::move(seen);
     }
     // Not until the store tells a change: on some a session that ends leaves no trace.
     if (const auto end = pause_while_read(all->rest, out)) return *end;
@@ -99,8 +122,8 @@ int follow(watched_store& st, const lock_name& name, const report& out) {
 
 int verb_leader(const std::vector<std::string>& after_verb) {
   arguments app(
-      "The value that the leader of the election NAME has published; 75 when nobody leads. "
-      "It may be over by the time it is read.",
+      "The value that the leader of the election NAME has published; 75 when nobody leads, 69 when "
+      "none is seen and locks may be hidden. It may be over by the time it is read.",
       "leader");
   common_options common;
   std::string name;

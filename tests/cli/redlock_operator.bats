@@ -96,8 +96,10 @@ load redlock_servers
     expect 0 holdfast $words
     says 'locks may be held that are not shown' 'does not let this user read x'
   done
-  expect 75 holdfast leader x
-  says 'does not let this user read x'
+  expect 69 holdfast leader x
+  says 'nobody is seen to lead "x"' 'not all locks are seen: ' 'does not let this user read x'
+  expect 69 holdfast leader x --json
+  [[ $output == *'"code":"unavailable"'* && $output != *'"leader":null'* ]]
   expect 64 holdfast deny x
   says 'nobody is seen to hold "x"' 'does not let this user read x'
   for i in 1 2 3 4 5; do cli "$i" ACL SETUSER default allkeys; done
@@ -149,15 +151,21 @@ load redlock_servers
   in_background watch >seen 2>said
   watcher=$pid
   in_background leader x --watch >leads 2>hidden
+  leads=$pid
+  in_background leader x --watch --json >objects 2>warned
   until_true grep -q ' held .*"x"' seen
   until_true grep -q ' leads' leads
   cli 1 ACL SETUSER default resetkeys '~holdfast:*' '~y'
   until_true grep -q 'does not let this user read x' said
   until_true grep -q 'does not let this user read x' hidden
+  until_true grep -q ' nobody is seen to lead' leads
+  until_true grep -q '"leader":null,"lacks":".*does not let this user read x' objects
   cli 1 ACL SETUSER default allkeys
   until_true eval "[[ \$(grep -c ' held .*\"x\"' seen) == 2 ]]"
   [[ $(<seen) != *released* ]]
-  kill "$watcher" $pid "$holder"
+  until_true eval '[[ $(grep -c " leads: " leads) == 2 ]]'
+  [[ $(<leads) != *'nobody leads'* && $(tail -n 1 objects) == *'"lacks":null}' ]]
+  kill "$watcher" $leads $pid "$holder"
 }
 
 @test "who watches sees what happens while a server hangs" {
