@@ -195,6 +195,8 @@ std::string age(wall_time since) {
   return rounded(std::chrono::duration_cast<duration>(past));
 }
 
+std::string ago(wall_time since) { return since == wall_time{} ? "?" : age(since) + " ago"; }
+
 std::string counted(std::size_t n, const char* what) {
   return fmt::format("{} {}{}", n, what, n == 1 ? "" : "s");
 }

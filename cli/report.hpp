@@ -66,6 +66,8 @@ std::string harmless(std::string_view text);
 std::string time_of_day();
 /// The time since then, as rounded(); "less than 1s", or "?" when `since` is not known.
 std::string age(wall_time since);
+/// "4s ago", or "?".
+std::string ago(wall_time since);
 /// "250ms", "4s", "2m03s", "5h12m", "3d04h".
 std::string rounded(duration d);
 /// The same for a bound: never less than `d`.

@@ -13,7 +13,7 @@ namespace {
 /// `told`: the store keeps who waits.
 std::string locks_text(const snapshot& all, bool told) {
   std::vector<std::vector<std::string>> rows{
-      {"NAME", "MODE", "TOKEN", "HOLDER", "HELD FOR", "WAITERS"}};
+      {"NAME", "MODE", "TOKEN", "HOLDER", "ASKED", "WAITERS"}};
   for (const lock_info& l : all.locks) {
     const auto waiting = std::count_if(l.entries.begin(), l.entries.end(),
                                        [](const entry_info& e) { return !e.granted; });
@@ -22,7 +22,7 @@ std::string locks_text(const snapshot& all, bool told) {
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;
       rows.push_back({first ? l.name.printable() : "", mode_text(e.how), token_text(e.order),
-                      owner_of(e, all), age(e.since), first ? waiters : ""});
+                      owner_of(e, all), ago(e.since), first ? waiters : ""});
       first = false;
     }
     if (first) rows.push_back({l.name.printable(), "-", "-", "-", "-", waiters});
@@ -56,7 +56,7 @@ std::string json_text(const std::string& url, const snapshot& all, bool sessions
 }  // namespace
 
 int verb_ls(const std::vector<std::string>& after_verb) {
-  arguments app("What is held in the store, by whom, since when, and how many wait.", "ls");
+  arguments app("What is held in the store, by whom, when that asked, and how many wait.", "ls");
   common_options common;
   bool sessions{};
   bool names{};

@@ -11,9 +11,9 @@ namespace {
 std::string session_text(const session_info& s) {
   const std::string beats = s.beats ? fmt::format(", {} heartbeats", *s.beats) : "";
   std::string text = fmt::format(
-      "session   {}\nowner     {}\nttl       {}\nopened    {} ago{}\nlocks     {}\n"
+      "session   {}\nowner     {}\nttl       {}\nopened    {}{}\nlocks     {}\n"
       "life      {}\n",
-      s.id.str(), who(s.owner), rounded(s.ttl), age(s.opened), beats, s.locks, name_of(s.alive));
+      s.id.str(), who(s.owner), rounded(s.ttl), ago(s.opened), beats, s.locks, name_of(s.alive));
   if (s.denied) {
     text += fmt::format("denied    {}\n", denial_of(s));
   }
@@ -23,11 +23,11 @@ std::string session_text(const session_info& s) {
 std::string lock_text(const lock_info& l, const snapshot& all) {
   std::string text = fmt::format("lock \"{}\"\n", l.name.printable());
   std::vector<std::vector<std::string>> rows{
-      {"", "STATE", "MODE", "TOKEN", "OWNER", "SINCE", "SESSION"}};
+      {"", "STATE", "MODE", "TOKEN", "OWNER", "ASKED", "SESSION"}};
   int place = 0;
   for (const entry_info& e : l.entries) {
     rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.how),
-                    e.granted ? token_text(e.order) : "-", owner_of(e, all), age(e.since),
+                    e.granted ? token_text(e.order) : "-", owner_of(e, all), ago(e.since),
                     e.owner.str()});
   }
   return text + table(rows);

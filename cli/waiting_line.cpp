@@ -57,10 +57,11 @@ std::string waiting_line::text(const event::waiting& e) const {
   const bool all = out_.verbose() || columns_of(lock_) <= name_shown;
   const std::string name = all ? lock_ : cut(lock_, name_shown - 3) + "...";
   const std::string store = out_.verbose() ? "; " + store_ : "";
+  const std::string asked = e.since == wall_time{} ? "" : ", which asked " + ago(e.since);
   const auto waited = rounded(clock::now() - started_);
   if (e.ahead == 0) return fmt::format("\"{}\" is held; waiting {}{}", name, waited, store);
-  return fmt::format("{} for \"{}\", held by {} for {}; waiting {}{}", place, name, holder,
-                     age(e.since), waited, store);
+  return fmt::format("{} for \"{}\", held by {}{}; waiting {}{}", place, name, holder, asked,
+                     waited, store);
 }
 
 void waiting_line::draw() {

@@ -51,7 +51,7 @@ struct waiting {
   /// Live entries before ours, holders included. Zero: this store does not tell (Redlock).
   std::size_t ahead;
   std::optional<session_info> first;  ///< The oldest of them, when the engine could tell.
-  wall_time since{};                  ///< Since when that one holds or waits.
+  wall_time since{};                  ///< When that one asked, though it holds.
   duration waited;                    ///< Since the call.
 };
 

@@ -64,7 +64,7 @@ struct entry_info {
   token order;
   mode how{mode::exclusive()};
   bool granted{};     ///< True for holders.
-  wall_time since{};  ///< When it was enqueued.
+  wall_time since{};  ///< When it asked, also of a holder: the grant may have come much later.
 };
 
 /// One lock name that is held or waited for: entries in order of arrival, at least one.

@@ -333,7 +333,9 @@ std::string acquisition::describe(const core::act::finish& a) const {
   const auto& ahead = claim_->ahead();
   const bool in_the_way = a.why == errc::timed_out || a.why == errc::busy;
   if (in_the_way && !ahead.empty() && ahead.front().since != wall_time{}) {
-    text += ", held for " + for_people(io::wall_now() - ahead.front().since);
+    // Engines keep the arrival, not the grant: it may have waited for most of that.
+    text +=
+        "; the holder asked for it " + for_people(io::wall_now() - ahead.front().since) + " ago";
   }
   if (a.why == errc::timed_out) text += "; waited " + for_people(clock::now() - began_);
   return text;

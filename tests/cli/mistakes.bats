@@ -278,14 +278,16 @@ assert len(a["findings"]) > 3 and a["settings"], a'
   says fault 'it must be from 100ms to 1h'
 }
 
-@test "a wait that runs out says how long was waited and how long it has been held" {
+@test "a wait that runs out says how long was waited and when the holder asked" {
   hold_it
   expect 75 holdfast run x --wait 900ms -- true
-  says ', held for '
+  says '; the holder asked for it ' ' ago; waited '
   [[ $output =~ \;\ waited\ ([0-9]+)(ms|s|\.) ]]
   [[ ${BASH_REMATCH[2]} != ms ]] || ((BASH_REMATCH[1] >= 900))
   expect 0 holdfast ls
-  says ': 1 lock, 1 session'
+  says ': 1 lock, 1 session' '  ASKED  ' ' ago  '
+  expect 0 holdfast show x
+  says '  ASKED  ' ' ago  '
   release
 }
 

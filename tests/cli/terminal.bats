@@ -79,7 +79,7 @@ set timeout 30
 set stty_init "rows 24 columns 80"
 spawn env $env(HOLDFAST) run x -- echo mine
 expect_after timeout {exit 1} eof {exit 2}
-expect -re {next for "x", held by [^ ]+ sh \(holder\) for (less than 1s|[0-9]+s);}
+expect -re {next for "x", held by [^ ]+ sh \(holder\), which asked (less than 1s|[0-9]+s) ago;}
 exec touch go
 expect "mine"
 expect eof
