@@ -1,5 +1,6 @@
 #include "cli/audit_log.hpp"
 
+#include "cli/home_directory.hpp"
 #include "cli/json_output.hpp"
 
 #include <holdfast/clock.hpp>
@@ -83,11 +84,16 @@ std::string audit_log::usual_path() {
   if (::geteuid() == 0) return "/var/log/holdfast-audit.log";
   const char* state = std::getenv("XDG_STATE_HOME");
   if (state != nullptr && *state == '/') return std::string(state) + "/holdfast-audit.log";
-  const char* home = std::getenv("HOME");
-  return std::string(home != nullptr ? home : "") + "/.local/state/holdfast-audit.log";
+  const std::string home = home_directory();
+  return home.empty() ? "" : home + "/.local/state/holdfast-audit.log";
 }
 
 result<audit_log> audit_log::open(const std::string& path) {
+  if (path.empty()) {
+    return error(errc::unavailable,
+                 "there is no usual place for the audit log: neither XDG_STATE_HOME nor HOME is "
+                 "set; name one with --audit FILE");
+  }
   constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   constexpr mode_t rights = S_IRUSR | S_IWUSR;
   struct stat there {};

@@ -15,7 +15,7 @@ namespace holdfast::cli {
 class audit_log {
  public:
   /// Where it is unless told otherwise: /var/log/holdfast-audit.log for root, else
-  /// $XDG_STATE_HOME/holdfast-audit.log (~/.local/state).
+  /// $XDG_STATE_HOME/holdfast-audit.log (~/.local/state); empty for who has no home.
   static std::string usual_path();
 
   /// Makes the file, for its owner alone, when it is not there; never its directory.

@@ -1,6 +1,7 @@
 #include "cli/settings.hpp"
 
 #include "cli/config_reader.hpp"
+#include "cli/home_directory.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -25,9 +26,8 @@ std::string user_file() {
   if (const char* base = std::getenv("XDG_CONFIG_HOME"); base != nullptr && *base == '/') {
     return std::string(base) + "/holdfast/config.toml";
   }
-  const char* home = std::getenv("HOME");
-  return home == nullptr || *home == '\0' ? ""
-                                          : std::string(home) + "/.config/holdfast/config.toml";
+  const std::string home = home_directory();
+  return home.empty() ? "" : home + "/.config/holdfast/config.toml";
 }
 
 /// Who takes another store than the others of the machine excludes nobody.

@@ -63,6 +63,24 @@ need_somebody() {
   says "$PWD/theirs"
 }
 
+@test "a service without HOME reads the file of its user" {
+  need_somebody
+  mkdir -p etc home/.config/holdfast home/.local/state away/.config/holdfast
+  cp -a /etc/group /etc/ld.so.cache etc
+  echo "somebody:x:54321:54321::$PWD/home:/bin/sh" >etc/passwd
+  echo "store = \"local:$PWD/theirs\"" >home/.config/holdfast/config.toml
+  echo 'store = "nosuch://h"' >away/.config/holdfast/config.toml
+  unset HOLDFAST_CONFIG HOLDFAST_STORE HOME XDG_CONFIG_HOME
+  in_etc=(unshare --mount sh -c 'mount --bind etc /etc && exec "$@"' -)
+  "${in_etc[@]}" true || skip "NOT TESTED: nothing can be mounted here"
+  for home in '' away /nowhere; do
+    as_other=(env ${home:+HOME=$home} setpriv --reuid 54321 --regid 54321 --clear-groups ./program)
+    expect 0 "${in_etc[@]}" "${as_other[@]}" run x -- sh -c 'echo "store=$HOLDFAST_STORE"'
+    [[ $home == /nowhere || $output == "store=local:$PWD/theirs" ]]
+    [[ $home != /nowhere || $output != *theirs* ]]
+  done
+}
+
 @test "a file of the user that cannot be seen is told, and the program goes on" {
   unset HOLDFAST_CONFIG
   ln -s config config
