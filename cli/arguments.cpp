@@ -99,10 +99,19 @@ words with_empty_values(const CLI::App& app, const words& given) {
   return split;
 }
 
+/// Behind `--` where no command is run; thrown away, `check -- mv a b` would be a success.
+std::optional<std::string> needless_command(const CLI::App& app, const words& given) {
+  const auto dashes = std::find(given.ours.begin(), given.ours.end(), "--");
+  if (dashes == given.ours.end() || app.get_option_no_throw("NAME") != nullptr) return std::nullopt;
+  return "it runs no command and takes nothing behind --: leave out " +
+         shell_line({dashes, given.ours.end()});
+}
+
 std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
   if (const auto said = name_with_dash(app, given)) return *said;
   if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
   if (const auto said = forgotten_dashes(app, given)) return *said;
+  if (const auto said = needless_command(app, given)) return *said;
   for (const std::string& word : given.ours) {
     const std::string option = word.substr(0, word.find('='));
     const auto names = option_names(app);

@@ -58,7 +58,7 @@ int verb_check(const std::vector<std::string>& after_verb) {
   app.add_option("--for", needed_text, "How long it must still be good")->type_name("DURATION");
   app.add_flag("-v,--verbose", verbose, "Print the milliseconds that are left");
   app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
-  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out(json, verbose);
 
   const auto needed = parse_duration(needed_text);

@@ -158,7 +158,7 @@ int verb_doctor(const std::vector<std::string>& after_verb) {
       "doctor");
   common_options common;
   common.add_to(app);
-  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = common.speaker();
   settings s;
   if (const auto code = load_settings(s, common, out)) return *code;

@@ -63,7 +63,7 @@ int verb_ls(const std::vector<std::string>& after_verb) {
   common.add_to(app);
   auto* by_session = app.add_flag("--sessions", sessions, "Sessions instead of locks");
   app.add_flag("--names", names, "Only the names, one a line, unescaped")->excludes(by_session);
-  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = common.speaker();
 
   const auto seen = look_at_store(common, out);

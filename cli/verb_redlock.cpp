@@ -262,12 +262,11 @@ result<overview> carry_out(const typed& t, const std::string& url, const redlock
 }  // namespace
 
 int verb_redlock(const std::vector<std::string>& after_verb) {
-  const words given = cut_at_dashes(after_verb);
-  const std::string about = helped(given.ours);
+  const std::string about = helped(cut_at_dashes(after_verb).ours);
   arguments app(about.empty() ? about_all : about_action(about), "redlock");
   typed t;
   t.add_to(app, about);
-  if (const auto code = parse(app, given)) return *code;
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = t.common.speaker();
   if (const auto code = check(t, out)) return *code;
   redlock::setup how;

@@ -103,7 +103,7 @@ int verb_watch(const std::vector<std::string>& after_verb) {
       "watch");
   common_options common;
   common.add_to(app);
-  if (const auto code = parse(app, cut_at_dashes(after_verb))) return *code;
+  if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = common.speaker();
   auto opened = open_to_watch(common, out);
   if (const int* code = std::get_if<int>(&opened)) return *code;

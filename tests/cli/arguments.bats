@@ -75,6 +75,19 @@ load setup
   says '"label":""' '"instance":""'
 }
 
+@test "a verb that runs no command takes none" {
+  : >a
+  for words in 'check --for 1s' ls watch doctor version 'redlock recover --yes --max-ttl 5m'; do
+    expect 64 timeout 10 "$HOLDFAST" run x -- "$HOLDFAST" $words -- mv a b
+    says "${words%% *}: it runs no command" 'leave out -- mv a b'
+  done
+  [[ -e a && ! -e b ]]
+  expect 64 holdfast redlock recover --store redlock://127.0.0.1:1 --yes -- --max-ttl 5m
+  says 'leave out -- --max-ttl 5m'
+  expect 64 holdfast ls -- --json
+  expect 0 holdfast ls --
+}
+
 @test "options after -- belong to the command" {
   expect 0 holdfast run x -- echo --help --ttl -- -n
   [[ $output == "--help --ttl -- -n" ]]
