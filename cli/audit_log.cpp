@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
@@ -23,8 +24,9 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Others append for as long as the disk takes, unless they were stopped in the middle of it.
-constexpr duration lock_limit = 2s;
+/// Others append for as long as the disk takes, unless they were stopped in the middle of it. So
+/// long may who reads a pipe take to come, and to read: between two steps nothing may hang.
+constexpr duration patience = 2s;
 
 error failed(const char* what, const std::string& path) {
   return {errc::unavailable, std::string("cannot ") + what + " the audit log " + path + ": " +
@@ -42,7 +44,7 @@ class append_lock {
 
   /// False: somebody has had it for long. True also where the file system has no such locks.
   bool take() const {
-    for (const time_point end = clock::now() + lock_limit; ::flock(fd_, LOCK_EX | LOCK_NB) != 0;) {
+    for (const time_point end = clock::now() + patience; ::flock(fd_, LOCK_EX | LOCK_NB) != 0;) {
       if (errno != EINTR && errno != EWOULDBLOCK) return true;
       if (clock::now() > end) return false;
       ::poll(nullptr, 0, 5);
@@ -60,13 +62,52 @@ bool ends_with_a_line(int fd, off_t size) {
   return size == 0 || ::pread(fd, &last, 1, size - 1) != 1 || last == '\n';
 }
 
+/// A pipe that nobody reads any more is an error like others, and ends no process half-way.
+class without_sigpipe {
+ public:
+  without_sigpipe() noexcept {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  without_sigpipe(const without_sigpipe&) = delete;
+  without_sigpipe& operator=(const without_sigpipe&) = delete;
+  ~without_sigpipe() {
+    const int failed = errno;
+    const timespec at_once{};
+    if (sigismember(&before_, SIGPIPE) == 0) ::sigtimedwait(&pipe_, nullptr, &at_once);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    errno = failed;
+  }
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
 bool write_all(int fd, std::string_view text) {
+  const without_sigpipe here;
+  const time_point end = clock::now() + patience;
   while (!text.empty()) {
     const ssize_t done = ::write(fd, text.data(), text.size());
+    if (done < 0 && errno == EAGAIN && clock::now() < end) {
+      ::poll(nullptr, 0, 5);
+      continue;
+    }
     if (done < 0 && errno != EINTR) return false;
     text.remove_prefix(done < 0 ? 0 : static_cast<std::size_t>(done));
   }
   return true;
+}
+
+/// A pipe that nobody reads cannot be opened; one that waits for a reader would hang for ever.
+int open_pipe(const std::string& path, int flags) {
+  const time_point end = clock::now() + patience;
+  while (true) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | flags);
+    if (fd >= 0 || errno != ENXIO || clock::now() > end) return fd;
+    ::poll(nullptr, 0, 5);
+  }
 }
 
 /// The name of a new file has to be on the disk, too; but who may not read the directory cannot.
@@ -99,8 +140,16 @@ result<audit_log> audit_log::open(const std::string& path) {
   struct stat there {};
   // A pipe that was opened to be read, too, would take the lines with nobody at its other end.
   const bool is_file = ::lstat(path.c_str(), &there) != 0 || S_ISREG(there.st_mode);
-  descriptor file(::open(path.c_str(), (is_file ? O_RDWR : O_WRONLY) | flags, rights));
-  if (!file && errno == EACCES) file.reset(::open(path.c_str(), O_WRONLY | flags, rights));
+  descriptor file(is_file ? ::open(path.c_str(), O_RDWR | flags, rights)
+                          : open_pipe(path, flags & ~O_CREAT));
+  if (!file && is_file && errno == EACCES) {
+    file.reset(::open(path.c_str(), O_WRONLY | flags, rights));
+  }
+  if (!file && errno == ENXIO && S_ISFIFO(there.st_mode)) {
+    return error(errc::unavailable, "the audit log " + path +
+                                        " is a pipe that nobody reads; start its reader first, or "
+                                        "choose another with --audit FILE");
+  }
   if (!file) return failed("open", path);
   return audit_log(std::move(file), path);
 }
@@ -119,7 +168,11 @@ result<void> audit_log::append(nlohmann::ordered_json entry) {
   const bool is_file = S_ISREG(now.st_mode);
   // What a full disk cut short stays a line of its own.
   if (is_file && !ends_with_a_line(file_.get(), now.st_size)) line.insert(0, 1, '\n');
-  if (!write_all(file_.get(), line)) return failed("append to", path_);
+  if (!write_all(file_.get(), line)) {
+    if (errno != EAGAIN) return failed("append to", path_);
+    return error(errc::unavailable, "who reads the audit log " + path_ +
+                                        " has taken nothing for 2s; continue or end that program");
+  }
   if (::fdatasync(file_.get()) != 0 && errno != EINVAL) return failed("sync", path_);
   if (is_file && now.st_size == 0 && !sync_directory_of(path_)) {
     return failed("sync the directory of", path_);

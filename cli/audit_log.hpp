@@ -11,7 +11,8 @@
 namespace holdfast::cli {
 
 /// A file to which each step of an operator is appended as one JSON object a line, on the disk
-/// before the next step. A line that a full disk or a crash cut short stays alone on its line.
+/// before the next step. A line that a full disk or a crash cut short stays alone on its line. A
+/// pipe does too, while somebody reads it.
 class audit_log {
  public:
   /// Where it is unless told otherwise: /var/log/holdfast-audit.log for root, else

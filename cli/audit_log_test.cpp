@@ -2,6 +2,7 @@
 
 #include "tests/temporary_directory.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -82,6 +83,43 @@ TEST_F(audit_log_test, what_a_crash_cut_short_stays_alone_too) {
   ASSERT_TRUE(log->append({{"step", "two"}}));
   ASSERT_EQ(lines().size(), 2U);
   EXPECT_TRUE(tells(1, "two"));
+}
+
+TEST_F(audit_log_test, that_is_a_pipe_nobody_reads_is_refused) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  descriptor reader;
+  auto opened = std::async(std::launch::async, [this] { return audit_log::open(path_); });
+  if (opened.wait_for(20s) != std::future_status::ready) {
+    ADD_FAILURE() << "it waits for ever";
+    reader.reset(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
+  const auto log = opened.get();
+  ASSERT_FALSE(log);
+  EXPECT_NE(log.error().message().find("nobody reads"), std::string::npos);
+}
+
+TEST_F(audit_log_test, that_is_a_pipe_whose_reader_stands_still_or_ends_is_told) {
+  ASSERT_EQ(::mkfifo(path_.c_str(), 0600), 0);
+  descriptor reader(::open(path_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  auto log = audit_log::open(path_);
+  ASSERT_TRUE(log);
+  auto appended = std::async(std::launch::async, [&log] {
+    for (int i = 0; i < 300; ++i) {
+      if (auto done = log->append({{"step", std::string(1000, 'x')}}); !done) return done;
+    }
+    return result<void>();
+  });
+  if (appended.wait_for(20s) != std::future_status::ready) {
+    ADD_FAILURE() << "it waits for ever";
+    reader.reset(-1);
+  }
+  const auto full = appended.get();
+  ASSERT_FALSE(full);
+  EXPECT_NE(full.error().message().find("has taken nothing"), std::string::npos);
+  reader.reset(-1);
+  const auto gone = log->append({{"step", "two"}});
+  ASSERT_FALSE(gone);
+  EXPECT_NE(gone.error().message().find("Broken pipe"), std::string::npos);
 }
 
 TEST_F(audit_log_test, that_is_a_pipe_waits_for_who_reads_it) {
