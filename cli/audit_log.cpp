@@ -110,13 +110,53 @@ int open_pipe(const std::string& path, int flags) {
   }
 }
 
+std::string directory_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
 /// The name of a new file has to be on the disk, too; but who may not read the directory cannot.
 bool sync_directory_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  const std::string above = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const std::string above = directory_of(path);
   const descriptor directory(::open(above.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!directory) return errno == EACCES;
   return ::fsync(directory.get()) == 0 || errno == EINVAL;
+}
+
+bool is_there(const std::string& directory) { return ::access(directory.c_str(), F_OK) == 0; }
+
+bool make_directories_of(const std::string& path) {
+  const std::string above = directory_of(path);
+  if (is_there(above)) return true;
+  if (errno != ENOENT || !make_directories_of(above)) return false;
+  if (::mkdir(above.c_str(), S_IRWXU) != 0) return errno == EEXIST;
+  return sync_directory_of(above);
+}
+
+/// What open() would find wrong; 0: nothing.
+int obstacle_at(const std::string& path, audit_log::directories missing) {
+  struct stat there {};
+  std::string needed = path;
+  int rights = W_OK;
+  if (::lstat(path.c_str(), &there) == 0) {
+    if (S_ISLNK(there.st_mode)) return ELOOP;
+    if (S_ISDIR(there.st_mode)) return EISDIR;
+  } else {
+    if (errno != ENOENT) return errno;
+    const bool makes = missing == audit_log::directories::make;
+    do needed = directory_of(needed);
+    while (makes && !is_there(needed) && errno == ENOENT && needed.size() > 1);
+    needed += "/.";
+    rights |= X_OK;
+  }
+  return ::faccessat(AT_FDCWD, needed.c_str(), rights, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+error no_usual_place() {
+  return {errc::unavailable,
+          "there is no usual place for the audit log: neither XDG_STATE_HOME nor HOME is set; name "
+          "one with --audit FILE"};
 }
 
 }  // namespace
@@ -129,11 +169,17 @@ std::string audit_log::usual_path() {
   return home.empty() ? "" : home + "/.local/state/holdfast-audit.log";
 }
 
-result<audit_log> audit_log::open(const std::string& path) {
-  if (path.empty()) {
-    return error(errc::unavailable,
-                 "there is no usual place for the audit log: neither XDG_STATE_HOME nor HOME is "
-                 "set; name one with --audit FILE");
+result<void> audit_log::look_at(const std::string& path, directories missing) {
+  if (path.empty()) return no_usual_place();
+  errno = obstacle_at(path, missing);
+  if (errno != 0) return failed("open", path);
+  return {};
+}
+
+result<audit_log> audit_log::open(const std::string& path, directories missing) {
+  if (path.empty()) return no_usual_place();
+  if (missing == directories::make && !make_directories_of(path)) {
+    return failed("make the directory of", path);
   }
   constexpr int flags = O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW;
   constexpr mode_t rights = S_IRUSR | S_IWUSR;

@@ -19,9 +19,14 @@ class audit_log {
   /// $XDG_STATE_HOME/holdfast-audit.log (~/.local/state); empty for who has no home.
   static std::string usual_path();
 
-  /// Makes the file, for its owner alone, when it is not there; never its directory.
+  /// What is done about directories above it that are not there.
+  enum class directories { keep, make };
+
+  /// Makes the file, and what is to be made above it, for their owner alone.
   /// Errors: `unavailable`.
-  static result<audit_log> open(const std::string& path);
+  static result<audit_log> open(const std::string& path, directories missing = directories::keep);
+  /// Whether it could be opened, as far as can be seen; changes nothing. Errors: as open().
+  static result<void> look_at(const std::string& path, directories missing);
 
   /// Adds the time. Errors: `unavailable`.
   result<void> append(nlohmann::ordered_json entry);

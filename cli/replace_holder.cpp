@@ -66,6 +66,20 @@ class told {
   nlohmann::ordered_json done_ = nlohmann::ordered_json::array();
 };
 
+/// None in a dry run, which finds out whether there could be one.
+result<std::optional<audit_log>> log_at(const std::string& given, bool dry_run) {
+  using directories = audit_log::directories;
+  const auto missing = given.empty() ? directories::make : directories::keep;
+  const std::string path = given.empty() ? audit_log::usual_path() : given;
+  if (dry_run) {
+    if (const auto good = audit_log::look_at(path, missing); !good) return good.error();
+    return std::optional<audit_log>();
+  }
+  auto opened = audit_log::open(path, missing);
+  if (!opened) return opened.error();
+  return std::optional<audit_log>(std::move(*opened));
+}
+
 }  // namespace
 
 void replace_holder::add_to(arguments& verb) {
@@ -116,11 +130,10 @@ int replace_holder::run(const common_options& common, const target& which, const
     return out.fail(exit_code::usage, "no session " + id.str() + " in " + harmless(p.url));
   }
   told say(p.url, id, fence, how);
-  std::optional<audit_log> log;
-  if (!dry_run) {
-    auto opened = audit_log::open(audit.empty() ? audit_log::usual_path() : audit);
-    if (!opened) return out.fail(opened.error(), "deny --raise-fence: nothing was done");
-    log.emplace(std::move(*opened));
+  auto opened = log_at(audit, dry_run);
+  if (!opened) return out.fail(opened.error(), "deny --raise-fence: nothing was done");
+  std::optional<audit_log>& log = *opened;
+  if (log) {
     if (auto begun = log->append(say.entry("begun")); !begun) {
       return out.fail(begun.error(), "deny --raise-fence: nothing was done");
     }

@@ -213,6 +213,12 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
   says 'without a fence'
   expect 69 holdfast deny x --raise-fence "$at" --audit none/audit
   says 'nothing was done'
+  mkdir folder
+  ln -s floors link
+  for file in none/audit folder link; do
+    expect 69 holdfast deny x --raise-fence "$at" --audit $file --dry-run
+    says 'cannot open the audit log' 'nothing was done'
+  done
   expect 64 holdfast deny x --dry-run
   : >go
   wait "$holder"

@@ -81,6 +81,25 @@ need_somebody() {
   done
 }
 
+@test "the usual audit log of a user is made with its directories, and not in a dry run" {
+  need_somebody
+  export XDG_STATE_HOME=$PWD/none/state HOLDFAST_RUN_DIRECTORY=$PWD/theirs-run
+  RUNMARK=$MARK as_somebody ./program run x --fenced "file:$PWD/floors" -- "${until_go[@]}" 3>&- &
+  until_true test -e held
+  replace=(./program deny x --raise-fence "file:$PWD/floors")
+  expect 0 as_somebody "${replace[@]}" --dry-run
+  [[ ! -e none ]]
+  mkdir none
+  expect 69 as_somebody "${replace[@]}" --dry-run
+  says 'Permission denied'
+  chmod 777 none
+  expect 0 as_somebody "${replace[@]}"
+  grep -q '"step":"freed"' none/state/holdfast-audit.log
+  [[ $(stat -c %a none/state) == 700 ]]
+  : >go
+  wait $! || [[ $? == 76 ]]
+}
+
 @test "a file of the user that cannot be seen is told, and the program goes on" {
   unset HOLDFAST_CONFIG
   ln -s config config
