@@ -1,5 +1,6 @@
 #include "cli/command_line.hpp"
 
+#include "cli/lease_page.hpp"
 #include "cli/near_match.hpp"
 
 #include <holdfast/duration.hpp>
@@ -106,6 +107,19 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
     return {to_int(exit_code::configuration), "configuration", places + ": " + text};
   }
   return {to_int(exit_for(e.code())), name_of(e.code()), text};
+}
+
+std::optional<fault> fault_of_grace(const settings& s, duration grace, duration ttl) {
+  if (grace <= grace_limit(ttl)) return std::nullopt;
+  const setting& given = s[key::grace];
+  const error e(errc::invalid_argument,
+                "at most half of the ttl fits (" + rounded(ttl) + ", " +
+                    (s[key::ttl].given() ? s[key::ttl].origin_text() : "the store's") +
+                    "), or SIGTERM would come while heartbeats are in time");
+  const std::string subject = given.from == origin::option
+                                  ? "--grace " + rounded(grace)
+                                  : "grace " + rounded(grace) + " of " + given.origin_text();
+  return fault_of(s, e, {key::grace}, subject + " does not fit");
 }
 
 namespace {

@@ -70,6 +70,9 @@ struct fault {
 fault fault_of(const settings& s, const error& e, std::initializer_list<key> causes,
                const std::string& subject);
 
+/// A grace that is too long for the ttl that a run gets; nothing when it fits.
+std::optional<fault> fault_of_grace(const settings& s, duration grace, duration ttl);
+
 /// What an open store answered with; says it, with the store's URL once, and gives the exit code.
 int fail_in(const std::string& url, const error& e, const report& out);
 

@@ -2,9 +2,13 @@
 #include "cli/open_store.hpp"
 #include "cli/verbs.hpp"
 
+#include <holdfast/duration.hpp>
+#include <holdfast/session.hpp>
 #include <holdfast/version.hpp>
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
 #include <utility>
 
 namespace holdfast::cli {
@@ -31,7 +35,21 @@ struct diagnosis {
   std::string url;
   std::vector<finding> found;
   int code{};
+  std::optional<duration> ttl{};  ///< What a run gets, where that was asked.
 };
+
+/// What every run refuses; the store's own fault is told first.
+void add_fault(diagnosis& d, const char* subject, const fault& f) {
+  d.found.push_back({finding::level::fault, subject, f.text});
+  if (d.code == 0) d.code = f.code;
+}
+
+/// A ttl of the settings that may be one of a session.
+std::optional<duration> intended_ttl(const settings& s) {
+  if (!s[key::ttl].given()) return std::nullopt;
+  const auto ttl = duration_of(s, key::ttl);
+  return ttl && *ttl > duration::zero() ? std::optional(*ttl) : std::nullopt;
+}
 
 finding not_there_yet(const presence& seen) {
   if (seen.obstacle.empty()) {
@@ -45,10 +63,7 @@ finding not_there_yet(const presence& seen) {
 /// With the ttl of the settings, where one is given. Only where locks work as far as can be seen;
 /// that the servers take what a session writes is seen here.
 void add_advice(diagnosis& d, store& st, const settings& s) {
-  std::optional<duration> intended;
-  if (s[key::ttl].given()) {
-    if (const auto ttl = duration_of(s, key::ttl)) intended = *ttl;
-  }
+  const auto intended = intended_ttl(s);
   auto advice = st.advise_ttl(intended);
   if (advice) {
     if (advice->severity == finding::level::fault) {
@@ -57,6 +72,11 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
       d.code = fault_of(s, as_run, {intended ? key::ttl : key::store}, advice->subject).code;
     }
     d.found.push_back(std::move(*advice));
+    if (d.code != 0 || !s[key::grace].given()) return;
+    if (auto own = st.open_session({.ttl = intended, .label = "asks for its ttl"})) {
+      d.ttl = own->ttl();
+      static_cast<void>(own->close());
+    }
     return;
   }
   d.code = fault_of(s, advice.error(), {key::store}, "store").code;
@@ -64,7 +84,46 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
                      "none can be kept, and without one no lock: " + advice.error().message()});
 }
 
-/// A variable that every run refuses. Files are refused as a whole, with the place.
+/// How long a run's session lives, as far as that is known; 30 s where nobody says.
+duration ttl_of_runs(const diagnosis& d, const settings& s) {
+  if (d.ttl) return *d.ttl;
+  if (const auto intended = intended_ttl(s)) return *intended;
+  const std::string url = store_url(s);
+  const bool names_one = url.find("?ttl=") != url.npos || url.find("&ttl=") != url.npos;
+  return names_one ? forever : std::chrono::seconds{30};
+}
+
+void add_grace(diagnosis& d, const settings& s) {
+  if (!s[key::grace].given()) return;
+  const auto grace = duration_of(s, key::grace);
+  if (!grace) return;
+  if (const auto f = fault_of_grace(s, *grace, ttl_of_runs(d, s))) add_fault(d, "grace", *f);
+}
+
+/// A text or a ttl that no session may have.
+void add_session_settings(diagnosis& d, const settings& s) {
+  const auto refuse = [&](key which, const char* name, const std::string& why) {
+    const bool in_file = s[which].from == origin::file;
+    const std::string subject =
+        in_file ? name : std::string(name) + " (" + s[which].origin_text() + ")";
+    add_fault(d, name, fault_of(s, error(errc::invalid_argument, why), {which}, subject));
+  };
+  if (const auto ttl = duration_of(s, key::ttl); s[key::ttl].given() && ttl && !intended_ttl(s)) {
+    refuse(key::ttl, "ttl", "no session has a ttl of " + print_duration(*ttl));
+  }
+  constexpr std::size_t most = session_options::text_max;
+  for (const auto& [which, name] :
+       {std::pair(key::label, "label"), std::pair(key::instance, "instance")}) {
+    const std::size_t size = s[which].value.size();
+    if (size <= most) continue;
+    refuse(which, name,
+           "it has " + std::to_string(size) + " bytes; at most " + std::to_string(most) +
+               " are allowed");
+  }
+}
+
+/// A setting that every run refuses. A duration that is none makes its whole file one that is
+/// refused, with the place.
 void add_settings(diagnosis& d, const settings& s) {
   if (!s.hidden().empty()) {
     d.found.push_back({finding::level::warning, "settings",
@@ -75,9 +134,10 @@ void add_settings(diagnosis& d, const settings& s) {
     if (!s[which].given()) continue;
     const auto read = duration_of(s, which);
     if (read) continue;
-    d.found.push_back({finding::level::fault, name, read.error().message()});
-    if (d.code == 0) d.code = to_int(exit_code::usage);
+    add_fault(d, name, {to_int(exit_code::usage), {}, read.error().message()});
   }
+  add_session_settings(d, s);
+  add_grace(d, s);
 }
 
 /// What the other verbs answer on a store that was opened and has a fault: findings have no code.

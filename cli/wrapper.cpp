@@ -110,25 +110,13 @@ void wrapper::tell_unclosed(const std::string& url, const std::string& why) {
 int wrapper::run_in(store& st, session& s, waiting_line& line) {
   ttl_ = s.ttl();
   grace_ = options_.grace.value_or(grace_default(ttl_));
-  if (grace_ > grace_limit(ttl_)) return grace_does_not_fit();
+  if (const auto f = fault_of_grace(settings_, grace_, ttl_)) {
+    return out_.fail(f->code, f->name, f->text);
+  }
   const std::stop_callback on_loss(s.lost(), [events = events_] { events->wake(); });
   auto got = wait_for_lock(st, s, line);
   if (const int* code = std::get_if<int>(&got)) return *code;
   return run_under(s, std::move(std::get<lock>(got)));
-}
-
-int wrapper::grace_does_not_fit() {
-  const setting& given = settings_[key::grace];
-  const setting& ttl = settings_[key::ttl];
-  const error e(errc::invalid_argument,
-                fmt::format("at most half of the ttl fits ({}, {}), or SIGTERM would come while "
-                            "heartbeats are in time",
-                            rounded(ttl_), ttl.given() ? ttl.origin_text() : "the store's"));
-  const std::string subject = given.from == origin::option
-                                  ? "--grace " + rounded(grace_)
-                                  : "grace " + rounded(grace_) + " of " + given.origin_text();
-  const fault f = fault_of(settings_, e, {key::grace}, subject + " does not fit");
-  return out_.fail(f.code, f.name, f.text);
 }
 
 std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_line& line) {

@@ -52,7 +52,6 @@ class wrapper {
   std::variant<opening, not_opened> open_once();
   std::optional<fault> fault_of_needs(const store& st) const;
   int run_in(store& st, session& s, waiting_line& line);
-  int grace_does_not_fit();
   std::variant<lock, int> wait_for_lock(store& st, session& s, waiting_line& line);
   std::optional<int> end_of_wait(store* st, waiting_line* line);
   bool waits_for_itself(store& st);

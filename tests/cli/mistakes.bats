@@ -278,6 +278,32 @@ assert len(a["findings"]) > 3 and a["settings"], a'
   says fault 'it must be from 100ms to 1h'
 }
 
+# faults: the subjects of the faults that doctor told.
+faults() { json 'print(*[f["subject"] for f in a["findings"] if f["level"] == "fault"])'; }
+
+@test "doctor finds settings that are none together, or too long, with the code of every run" {
+  long=$(printf 'x%.0s' {1..300})
+  check() {
+    local subject=$1 code=$2
+    shift 2
+    expect "$code" env "$@" timeout 60 "$HOLDFAST" run x -- true
+    expect "$code" env "$@" timeout 60 "$HOLDFAST" doctor --json
+    [[ $(faults) == "$subject" ]] || { echo "$*: $output"; return 1; }
+  }
+  check grace 64 HOLDFAST_GRACE=20s
+  check grace 64 HOLDFAST_TTL=4s HOLDFAST_GRACE=3s
+  check grace 64 HOLDFAST_STORE="$store?ttl=4s" HOLDFAST_GRACE=3s
+  check label 64 HOLDFAST_LABEL=$long
+  check ttl 64 HOLDFAST_TTL=0s
+  for line in 'grace = "20s"' "label = \"$long\"" "instance = \"$long\"" 'ttl = "0s"'; do
+    echo "$line" >config.toml
+    check "${line%% *}" 78 HOLDFAST_CONFIG="$PWD/config.toml"
+    says "config.toml:1:"
+  done
+  HOLDFAST_GRACE=15s expect 0 holdfast doctor
+  HOLDFAST_STORE="$store?ttl=1m" HOLDFAST_GRACE=20s expect 0 holdfast doctor
+}
+
 @test "a wait that runs out says how long was waited and when the holder asked" {
   hold_it
   expect 75 holdfast run x --wait 900ms -- true
