@@ -47,7 +47,8 @@ nlohmann::ordered_json json_of(const owner_info& owner) {
 nlohmann::ordered_json json_of(const session_info& s) {
   return {{"session", s.id.str()},
           {"owner", json_of(s.owner)},
-          {"ttl_s", seconds(s.ttl)},
+          {"ttl_s", s.ttl == duration::zero() ? nlohmann::ordered_json(nullptr)
+                                              : nlohmann::ordered_json(seconds(s.ttl))},
           {"opened", json_time(s.opened)},
           {"beats", s.beats ? nlohmann::ordered_json(*s.beats) : nullptr},
           {"locks", s.locks},

@@ -230,6 +230,10 @@ std::string owner_of(const entry_info& e, const snapshot& all) {
 
 std::string beats_text(const session_info& s) { return s.beats ? std::to_string(*s.beats) : "?"; }
 
+std::string ttl_text(const session_info& s) {
+  return s.ttl == duration::zero() ? "?" : rounded(s.ttl);
+}
+
 std::string token_text(const token& t) { return t.value == 0 ? "none" : std::to_string(t.value); }
 
 std::string mode_text(const mode& m) {

@@ -84,6 +84,8 @@ std::string denial_of(const session_info& s);
 std::string owner_of(const entry_info& e, const snapshot& all);
 /// The token in decimal; "none" on a store that gives none.
 std::string token_text(const token& t);
+/// How long it lives without a heartbeat; "?" of one whose record is gone.
+std::string ttl_text(const session_info& s);
 /// How many heartbeats; "?" where the store does not count them.
 std::string beats_text(const session_info& s);
 std::string mode_text(const mode& m);

@@ -34,8 +34,8 @@ std::string sessions_text(const snapshot& all) {
   std::vector<std::vector<std::string>> rows{
       {"SESSION", "OWNER", "TTL", "OPENED", "BEATS", "LOCKS", "LIFE"}};
   for (const session_info& s : all.sessions) {
-    rows.push_back({s.id.str(), who(s.owner), s.ttl == duration::zero() ? "?" : rounded(s.ttl),
-                    age(s.opened), beats_text(s), std::to_string(s.locks),
+    rows.push_back({s.id.str(), who(s.owner), ttl_text(s), age(s.opened), beats_text(s),
+                    std::to_string(s.locks),
                     s.denied ? std::string(name_of(s.alive)) + ", denied" : name_of(s.alive)});
   }
   return rows.size() == 1 ? "" : table(rows);

@@ -13,7 +13,7 @@ std::string session_text(const session_info& s) {
   std::string text = fmt::format(
       "session   {}\nowner     {}\nttl       {}\nopened    {}{}\nlocks     {}\n"
       "life      {}\n",
-      s.id.str(), who(s.owner), rounded(s.ttl), ago(s.opened), beats, s.locks, name_of(s.alive));
+      s.id.str(), who(s.owner), ttl_text(s), ago(s.opened), beats, s.locks, name_of(s.alive));
   if (s.denied) {
     text += fmt::format("denied    {}\n", denial_of(s));
   }

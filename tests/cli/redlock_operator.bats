@@ -205,6 +205,24 @@ load redlock_servers
   [[ $(grep -o 'Connection refused' <<<"$output" | wc -l) == 1 ]]
 }
 
+@test "a session whose record is gone has a ttl that nobody knows" {
+  initialised
+  hold_it --ttl 60s
+  id=$(holdfast ls --sessions | awk 'NR > 2 { print $1 }')
+  # It would find out, and stop.
+  kill -STOP "$holder"
+  for i in 1 2 3 4 5; do
+    cli "$i" DEL "$(cli "$i" --scan --pattern "holdfast:session:*$id*")" >/dev/null
+  done
+  expect 0 holdfast show --session "$id"
+  [[ $output =~ ttl\ +\? ]]
+  expect 0 holdfast show --session "$id" --json
+  json 'assert a["ttl_s"] is None, a'
+  : >go
+  kill -CONT "$holder"
+  wait "$holder" || [[ $? == 76 ]]
+}
+
 @test "a session that nobody has is not denied, and nothing is written" {
   initialised
   none=0123456789abcdef0123456789abcdef
