@@ -55,7 +55,8 @@ int print_change(const change& c, const snapshot& all, bool json) {
   nlohmann::ordered_json line{{"version", json_version},
                               {"event", name_of(c.what)},
                               {"time", std::chrono::duration<double>(now).count()},
-                              {"name", c.name.str()}};
+                              {"name", c.name.str()},
+                              {"name_hex", name_hex(c.name.str())}};
   line.update(json_of(c.entry, all));
   if (denied != nullptr) {
     line["denied_by"] = denied->denied_by;

@@ -93,7 +93,9 @@ print(a["session"])' "$output" >id
   until_true grep -q '"released"' events
   kill $watcher
   wait $pid
-  python3 -c 'import json; [json.loads(l) for l in open("events")]'
+  python3 -c 'import json
+for l in map(json.loads, open("events")):
+  assert l["event"] == "snapshot" or (l["name"], l["name_hex"]) == ("x", "78"), l'
 }
 
 @test "who watches finds the store that was made in place of a removed one" {
