@@ -99,6 +99,17 @@ complete_in_bash() {
   let_go
 }
 
+@test "bash completes files, and no names, for the audit log" {
+  found_by_name
+  hold_names notes
+  : >"notes of mine"
+  for words in '--audit' '--audit ='; do
+    expect 0 complete_in_bash deny notes $words n
+    [[ $output == 'notes of mine' ]]
+  done
+  let_go
+}
+
 @test "bash completes the names of the store that is typed" {
   found_by_name
   export HOLDFAST_STORE=local:$PWD/other
