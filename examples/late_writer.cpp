@@ -15,6 +15,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <system_error>
 
 using namespace std::chrono_literals;
 
@@ -25,15 +26,19 @@ int fail(const holdfast::error& why) {
   return why == holdfast::errc::stale_token ? 77 : 1;
 }
 
-/// The ledger with one line more, under another name; nothing when it cannot be written.
+/// The ledger with one line more, under another name; nothing when it cannot be read or written.
 std::optional<std::string> draft_of(const std::string& ledger, const std::string& name) {
   const std::string draft = ledger + "." + name;
+  std::error_code unseen;
+  const bool is_new = !std::filesystem::exists(ledger, unseen) && !unseen;
   std::ifstream before(ledger);
+  // Taken for empty, it would be replaced by one line.
+  if (!is_new && !before) return std::nullopt;
   std::ofstream after(draft, std::ios::trunc);
   // An empty stream buffer counts as a failure of <<.
   if (before && before.peek() != std::ifstream::traits_type::eof()) after << before.rdbuf();
   after << name << '\n' << std::flush;
-  return after ? std::optional(draft) : std::nullopt;
+  return after && !before.bad() ? std::optional(draft) : std::nullopt;
 }
 
 /// The one step that makes the new line visible; an exit code.
@@ -73,7 +78,7 @@ int main(int argc, char** argv) {
   }
 
   const auto draft = draft_of(ledger, name);
-  if (!draft) return fail({holdfast::errc::unavailable, "cannot write beside " + ledger});
+  if (!draft) return fail({holdfast::errc::unavailable, "cannot copy " + ledger});
 
   // The lock is still held, and yet what follows may come too late.
   if (auto good = lock->check(); !good) return fail(good.error());

@@ -172,6 +172,15 @@ class LateWriter:
 class OnLocal(LateWriter, unittest.TestCase):
     engine = Local
 
+    def test_a_ledger_that_cannot_be_read_is_not_taken_for_empty(self):
+        self.fenced = False
+        os.remove(self.ledger)
+        os.symlink(self.ledger, self.ledger)
+        writer = Writer(self, "one")
+        self.assertEqual(writer.end(), 1, writer.said)
+        self.assertRegex(writer.said, "cannot copy .*/ledger")
+        self.assertTrue(os.path.islink(self.ledger), "nothing took its place")
+
 
 class OnRedlock(LateWriter, unittest.TestCase):
     engine = Redlock
