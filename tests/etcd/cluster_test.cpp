@@ -2,6 +2,7 @@
 #include "tests/etcd/client_fixture.hpp"
 #include "tests/etcd/engine_fixture.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 
@@ -199,6 +200,34 @@ TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {
   EXPECT_TRUE(process::eventually([&] {
     return told().find("another cluster") != std::string::npos;
   })) << told();
+}
+
+// Their cluster and their members have the same ids, for etcd makes them of the peers' addresses.
+TEST(etcd_cluster, servers_that_were_started_apart_with_defaults_are_not_mixed) {
+  const server_options defaults{.flags = {"--initial-cluster=n0=http://localhost:2380",
+                                          "--initial-advertise-peer-urls=http://localhost:2380"}};
+  servers a(1, defaults);
+  servers b(1, defaults);
+  client of_a(a.url());
+  client of_b(b.url());
+  of_a.join();
+  of_b.join();
+  ASSERT_EQ(of_a.servers->epoch().value.cluster, of_b.servers->epoch().value.cluster);
+  ASSERT_EQ(of_a.servers->epoch().mod, of_b.servers->epoch().mod);
+  client c("etcd://" + a.addresses() + "," + b.addresses() + "/t?node_timeout=1s");
+  const auto found = engines::etcd::diagnose(c.servers);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(std::ranges::any_of(*found, [](const auto& f) {
+    return f.severity == finding::level::fault &&
+           f.text.find("another cluster") != std::string::npos;
+  }));
+  auto m = c.join();
+  ASSERT_EQ(m.enqueue("x").what, status::ok);
+  auto& first = c.preferred() == 0 ? a : b;
+  first.at(0).stop();
+  // The other one would tell that there is no such session.
+  for (int i = 0; i < 5; ++i) EXPECT_NE(m.beat().what, status::gone);
+  first.at(0).resume();
 }
 
 }  // namespace

@@ -14,7 +14,6 @@ using core::status;
 using kind = io::grpc_outcome::kind;
 
 constexpr duration pause_between_tries = 20ms;
-constexpr const char* mixed_up = "it belongs to another cluster than the others of this URL";
 
 // gRPC's status numbers.
 constexpr unsigned invalid_argument = 3;
@@ -30,6 +29,8 @@ bool has(std::string_view text, std::string_view part) {
 }
 
 bool is_full(std::string_view text) { return has(text, "database space exceeded"); }
+
+}  // namespace
 
 std::string advice(unsigned code, std::string_view text, const settings& set) {
   if (is_full(text)) {
@@ -49,8 +50,6 @@ std::string advice(unsigned code, std::string_view text, const settings& set) {
   if (has(text, "request timed out") || has(text, "no leader")) return "; has it a leader?";
   return {};
 }
-
-}  // namespace
 
 // Errors of the apply phase and of the checks before it promise that nothing was done, but for want
 // of space: txn_result::full. Everything else, time-outs and lost leaders most of all, may still be
@@ -115,7 +114,7 @@ void cluster::close() {
 std::shared_ptr<member> cluster::preferred() {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     const auto at = (preferred_ + i) % members_.size();
-    if (!members_[at]->ready()) continue;
+    if (!members_[at]->in_use()) continue;
     preferred_ = at;
     return members_[at];
   }
@@ -125,11 +124,9 @@ std::shared_ptr<member> cluster::preferred() {
 std::string cluster::troubles() const {
   std::string text;
   for (const auto& m : members_) {
-    if (m->ready() && epoch_known_) continue;
+    if (m->in_use() && epoch_known_) continue;
     text.append(text.empty() ? "" : "; ");
-    text += m->ready() ? "etcd server " + m->name() +
-                             " answers, but has not told the cluster epoch: has it a leader?"
-                       : m->trouble();
+    text += m->in_use() ? m->without_epoch() : m->trouble();
   }
   return text;
 }
@@ -178,7 +175,7 @@ void cluster::hedge_later(const exchange_ptr& e, std::size_t index) {
   loop_->at(clock::now() + patience(), [self = weak_from_this(), e, next] {
     const auto c = self.lock();
     if (!c || e->finished || c->closed_) return;
-    if (c->members_[next]->ready()) return c->send_to(e, next);
+    if (c->members_[next]->in_use()) return c->send_to(e, next);
     c->hedge_later(e, next);
   });
 }
@@ -321,159 +318,6 @@ void cluster::failed() {
   loop_->post([self = weak_from_this()] {
     if (const auto c = self.lock()) c->fail_waiting();
   });
-}
-
-void cluster::came_up(std::size_t index) {
-  if (closed_) return;
-  was_up_ = true;
-  const auto cluster_of = members_[index]->cluster();
-  if (epoch_known_ && cluster_of == epoch_.value.cluster) {
-    drain();
-    if (const auto l = listener_.lock()) l->moved();
-    return;
-  }
-  const auto others = [&](const auto& m) {
-    return m->ready() && m->cluster() == epoch_.value.cluster;
-  };
-  if (epoch_known_ && std::ranges::any_of(members_, others)) {
-    return members_[index]->refuse(mixed_up);
-  }
-  learn_epoch(index);
-}
-
-void cluster::went_down(std::size_t index) {
-  if (epoch_asked_) epoch_asked_ = false;
-  if (index == preferred_) {
-    if (const auto l = listener_.lock()) l->moved();
-  }
-  if (!epoch_known_) doubt_epoch();
-}
-
-session_id cluster::identity() const {
-  const std::lock_guard hold(identity_mutex_);
-  return identity_;
-}
-
-void cluster::doubt_epoch() {
-  epoch_known_ = false;
-  if (epoch_asked_) return;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    if (members_[(preferred_ + i) % members_.size()]->ready()) {
-      return learn_epoch((preferred_ + i) % members_.size());
-    }
-  }
-}
-
-void cluster::learn_epoch(std::size_t index) {
-  epoch_known_ = false;
-  if (std::exchange(epoch_asked_, true)) return;
-  const epoch_question q{.index = index, .number = ++epoch_questions_};
-  const cluster_epoch first{
-      .number = 1, .cluster = members_[index]->cluster(), .store = io::random_session_id()};
-  ask_epoch(q, {.compares = {{.keys = {keys_.epoch()}}},
-                .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
-                         {wire::etcd::range{.keys = {keys_.epoch()}}}},
-                .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
-  ask_another_later(index);
-}
-
-// One that is cut off from its cluster goes on telling its version, and nothing else.
-void cluster::ask_another_later(std::size_t index) {
-  if (members_.size() == 1) return;
-  loop_->at(clock::now() + patience(), [self = weak_from_this(), index, n = epoch_questions_] {
-    const auto c = self.lock();
-    if (!c || c->closed_ || !c->epoch_asked_ || n != c->epoch_questions_) return;
-    for (std::size_t i = 1; i < c->members_.size(); ++i) {
-      const auto next = (index + i) % c->members_.size();
-      if (!c->members_[next]->ready()) continue;
-      c->epoch_asked_ = false;
-      return c->learn_epoch(next);
-    }
-    c->ask_another_later(index);
-  });
-}
-
-// A backup that is restored a second time has the epoch that was raised the first time.
-bool cluster::was_given_before(const cluster_epoch& e) const {
-  return e.store == newest_.store && e.cluster != newest_.cluster && e.number <= newest_.number;
-}
-
-// The identity stays when the cluster is another one: its tokens go on growing.
-void cluster::raise_epoch(const epoch_question& q) {
-  cluster_epoch next = epoch_.value;
-  if (next.store == session_id{}) next.store = io::random_session_id();
-  const bool again = was_given_before(next);
-  if (again) next.number = newest_.number;
-  if (again || next.cluster != members_[q.index]->cluster()) {
-    next.cluster = members_[q.index]->cluster();
-    ++next.number;
-  }
-  if (next.number > epoch_max) {
-    return refuse_epoch(q, "its cluster epoch cannot grow any more");
-  }
-  ask_epoch(q, {.compares = {{.keys = {keys_.epoch()},
-                              .what = wire::etcd::compare::target::mod,
-                              .number = epoch_.mod}},
-                .then = {{wire::etcd::put{keys_.epoch(), encode(next)}},
-                         {wire::etcd::range{.keys = {keys_.epoch()}}}},
-                .otherwise = {{wire::etcd::range{.keys = {keys_.epoch()}}}}});
-}
-
-void cluster::ask_epoch(epoch_question q, const wire::etcd::txn& t) {
-  q.logins = members_[q.index]->logins();
-  members_[q.index]->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
-                          [self = weak_from_this(), q](const io::grpc_outcome& o) {
-                            const auto c = self.lock();
-                            if (c && !c->closed_ && c->epoch_asked_) c->took_epoch(q, o);
-                          });
-}
-
-void cluster::refuse_epoch(const epoch_question& q, std::string why) {
-  // Of an older question: the answer to the newer one is still to come.
-  if (q.number == epoch_questions_) epoch_asked_ = false;
-  // Of an older login: it says nothing of who is ready again since.
-  const bool is_ready_anew = members_[q.index]->ready() && members_[q.index]->logins() != q.logins;
-  if (!is_ready_anew) members_[q.index]->refuse(std::move(why));
-  // One that was not ready has not gone down now, and others may be.
-  doubt_epoch();
-}
-
-void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
-  const auto refuse = [&](const std::string& why) { refuse_epoch(q, why); };
-  if (!o.succeeded()) {
-    return refuse("reading the cluster epoch failed: " + std::string(o.text) +
-                  advice(o.status, o.text, set_));
-  }
-  const auto reply = wire::etcd::decode_txn(o.message);
-  if (!reply || reply->ops.empty() || reply->ops.back().range.all.size() != 1) {
-    return refuse("its answer about the cluster epoch is in no known form");
-  }
-  const auto& kv = reply->ops.back().range.all.front();
-  const auto value = decode_epoch(kv.value);
-  if (!value) {
-    return refuse("the key '" + keys_.epoch() +
-                  "' is not of holdfast, or of a newer one; use another prefix (the part of the "
-                  "URL after the servers)");
-  }
-  epoch_ = {*value, kv.mod};
-  if (value->cluster != members_[q.index]->cluster() || value->store == session_id{} ||
-      was_given_before(*value)) {
-    return raise_epoch(q);
-  }
-  newest_ = *value;
-  {
-    const std::lock_guard hold(identity_mutex_);
-    identity_ = value->store;
-  }
-  epoch_asked_ = false;
-  epoch_known_ = true;
-  // It has shown that it answers for the cluster.
-  preferred_ = q.index;
-  for (const auto& m : members_) {
-    if (m->ready() && m->cluster() != value->cluster) m->refuse(mixed_up);
-  }
-  drain();
-  if (const auto l = listener_.lock()) l->moved();
 }
 
 }  // namespace holdfast::engines::etcd

@@ -48,7 +48,8 @@ struct known_epoch {
 /// The servers of one cluster, and which of them is asked.
 ///
 /// Calls go to one preferred server; after a silence or a loss the next one is preferred. Nothing
-/// is sent before the epoch record is known to be of the cluster that answers.
+/// is sent before the epoch record is known to be of the cluster that answers, and to no server
+/// whose own record is of another store.
 ///
 /// Thread safety: the loop's thread only, except start(), close(), set(), told_trouble() and
 /// identity().
@@ -81,7 +82,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   /// The epoch record was found to be another one: nothing is sent until it is read again.
   void doubt_epoch();
 
-  /// The preferred server while it is ready, else another that is; null: none is.
+  /// The preferred server while it is in use, else another that is; null: none is.
   std::shared_ptr<member> preferred();
   const std::vector<std::shared_ptr<member>>& members() const noexcept { return members_; }
   /// Why no server is ready.
@@ -117,6 +118,13 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
     std::uint64_t number{};  ///< As epoch_questions_ was.
     std::uint64_t logins{};  ///< Of that member, when it was asked.
   };
+  bool has_any_in_use() const;
+  void prove(std::size_t index);
+  bool is_to_prove(const epoch_question& q) const;
+  void prove_later(const epoch_question& q);
+  void took_proof(const epoch_question& q, const io::grpc_outcome& o);
+  void is_another(std::size_t index, bool of_our_store);
+  bool may_tell_epoch(std::size_t index) const;
   void learn_epoch(std::size_t index);
   void ask_another_later(std::size_t index);
   void took_epoch(const epoch_question& q, const io::grpc_outcome& o);
@@ -148,5 +156,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
 
 /// What a gRPC status that is no success says about a transaction.
 core::status judge(unsigned status, std::string_view text) noexcept;
+/// What people are told to do about it, behind the text; may be empty.
+std::string advice(unsigned status, std::string_view text, const settings& set);
 
 }  // namespace holdfast::engines::etcd

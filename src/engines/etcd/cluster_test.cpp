@@ -163,6 +163,7 @@ void expect_that_the_other_one_tells_the_epoch(bool both) {
     EXPECT_TRUE(known.wait());
     line l(c);
     l.log_in();
+    l.answer_next(epoch_reply());
     l.has_taken_all();
     both_ready.open();
     const auto question = l.request();

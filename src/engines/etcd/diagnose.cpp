@@ -30,6 +30,10 @@ void look_at_servers(const inspection& seen, findings& all) {
                               "cluster is gone"});
       continue;
     }
+    if (m.foreign) {
+      all.push_back({level::fault, "server", m.trouble});
+      continue;
+    }
     ready += m.ready ? 1 : 0;
     all.push_back({m.ready ? level::good : level::warning, "server",
                    m.ready ? m.name + " answers, version " + m.version : m.trouble});

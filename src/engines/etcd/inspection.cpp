@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <future>
+#include <tuple>
 #include <utility>
 
 namespace holdfast::engines::etcd {
@@ -62,15 +63,17 @@ inspection::one_member look_at(const std::shared_ptr<cluster>& c,
   const auto a = ask(c, m, wire::etcd::status_path, {});
   const auto status = a.came && a.status == 0 ? wire::etcd::decode_status(a.message)
                                               : std::optional<wire::etcd::status_reply>();
+  const auto promised = std::make_shared<std::promise<std::pair<std::string, bool>>>();
+  auto got = promised->get_future();
+  c->shared_loop()->post([m, promised] { promised->set_value({m->trouble(), m->foreign()}); });
+  if (got.wait_for(1s) == std::future_status::ready) {
+    std::tie(seen.trouble, seen.foreign) = got.get();
+  }
   if (!status) {
-    const auto promised = std::make_shared<std::promise<std::string>>();
-    auto got = promised->get_future();
-    c->shared_loop()->post([m, promised] { promised->set_value(m->trouble()); });
-    if (got.wait_for(1s) == std::future_status::ready) seen.trouble = got.get();
     if (seen.trouble.empty()) seen.trouble = "etcd server " + seen.name + " does not answer";
     return seen;
   }
-  seen.ready = true;
+  seen.ready = seen.trouble.empty();
   seen.version = status->version;
   seen.database_bytes = status->database_bytes;
   seen.database_bytes_used = status->database_bytes_used;

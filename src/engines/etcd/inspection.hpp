@@ -21,6 +21,7 @@ struct inspection {
     std::int64_t database_bytes{};
     std::int64_t database_bytes_used{};
     bool ready{};
+    bool foreign{};  ///< It belongs to another cluster than those that are used.
 
     bool has_no_leader() const;
   };

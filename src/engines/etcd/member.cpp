@@ -50,8 +50,13 @@ void member::close() {
 }
 
 std::string member::trouble() const {
-  if (ready_) return {};
-  return was_tried() ? trouble_ : "etcd server " + name() + ": not connected yet";
+  if (in_use()) return {};
+  if (ready_ && !foreign_) return without_epoch();
+  return trouble_.empty() ? "etcd server " + name() + ": not connected yet" : trouble_;
+}
+
+std::string member::without_epoch() const {
+  return "etcd server " + name() + " answers, but has not told the cluster epoch: has it a leader?";
 }
 
 void member::call(std::string_view path, std::string_view message, time_point deadline,
@@ -75,6 +80,7 @@ void member::up() {
 void member::down(const error& why) {
   trouble_ = why.message();
   token_.clear();
+  proven_ = foreign_ = false;
   const bool served = std::exchange(connected_, false);
   const bool was_ready = std::exchange(ready_, false);
   failed_at_.reset();
@@ -84,7 +90,9 @@ void member::down(const error& why) {
   if (failed_at_ && o) o->failed();
 }
 
-void member::refuse(std::string why) {
+void member::refuse(std::string why, bool foreign) {
+  foreign_ = foreign;
+  was_foreign_ = was_foreign_ || foreign;
   trouble_ = "etcd server " + name() + ": " + std::move(why);
   const bool was_ready = std::exchange(ready_, false);
   if (loop_) {

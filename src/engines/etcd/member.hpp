@@ -37,13 +37,27 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   void start(const std::shared_ptr<io::loop>& l);
   void close();
 
+  /// It may be asked whose it is.
   bool ready() const noexcept { return ready_; }
+  /// On this connection it has shown that it is of the store.
+  bool proven() const noexcept { return proven_; }
+  bool in_use() const noexcept { return ready_ && proven_; }
+  void prove() noexcept {
+    proven_ = true;
+    foreign_ = was_foreign_ = false;
+  }
+  void doubt() noexcept { proven_ = false; }
+  /// It was refused as one of another cluster.
+  bool foreign() const noexcept { return foreign_; }
+  /// Once, and it has not been of the store since.
+  bool was_foreign() const noexcept { return was_foreign_; }
   /// How often it became ready.
   std::uint64_t logins() const noexcept { return logins_; }
-  /// It is ready, or it is known why not.
-  bool was_tried() const noexcept { return ready_ || !trouble_.empty(); }
-  /// Why it is not ready.
+  /// It is in use, or it is known why not.
+  bool was_tried() const noexcept { return in_use() || !trouble_.empty(); }
+  /// Why it is not in use.
   std::string trouble() const;
+  std::string without_epoch() const;
   /// When the last try to connect was answered, but by no server: refused, say. None: it was not,
   /// for somebody was silent or served.
   std::optional<time_point> failed_at() const noexcept { return failed_at_; }
@@ -62,8 +76,8 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
 
   /// Its token is not accepted any more.
   void log_in_again();
-  /// It cannot be used for now, because of `why`; asked again when its connection was lost.
-  void refuse(std::string why);
+  /// It cannot be used for now, because of `why`; asked again soon.
+  void refuse(std::string why, bool foreign = false);
 
   void up() override;
   void down(const error& why) override;
@@ -86,6 +100,9 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
   std::uint64_t timer_{};
   bool connected_{};
   bool ready_{};
+  bool proven_{};
+  bool foreign_{};
+  bool was_foreign_{};
   std::uint64_t logins_{};
 };
 
