@@ -24,6 +24,7 @@ using kind = grpc_outcome::kind;
 
 constexpr std::size_t read_bytes = 32 * 1024;
 constexpr const char* going_away = "it goes away (GOAWAY)";
+constexpr const char* used_up = "its connection takes no more calls; a new one follows";
 
 }  // namespace
 
@@ -56,7 +57,8 @@ class grpc_connection::state final : public stream::owner,
     if (limit != duration::max()) head.timeout = grpc_timeout(limit);
     const auto number = session_->submit(head);
     if (number < 0) {
-      refuse(std::move(c), "it takes no more calls");
+      leave_soon();
+      refuse(std::move(c), name() + used_up);
       return id;
     }
     ++calls_made_;
@@ -124,7 +126,7 @@ class grpc_connection::state final : public stream::owner,
   }
 
   void opened() override {
-    session_ = http2_session::make(*this);
+    session_ = http2_session::make(*this, options_.first_stream);
     if (!session_) return lose(error(errc::unavailable, "there is no memory for its session"));
     pump();
   }
@@ -139,7 +141,7 @@ class grpc_connection::state final : public stream::owner,
     session_->receive({room_.data(), count});
     deliver();
     drain();
-    if (has_gone()) return lose(error(errc::unavailable, going_away));
+    if (has_gone()) return lose(error(errc::unavailable, why_leaves_));
     pump();
     const auto over = session_ ? session_->over() : std::nullopt;
     if (over) lose(unreadable_http2(*over, greeted_));
@@ -304,11 +306,25 @@ class grpc_connection::state final : public stream::owner,
 
   bool has_gone() const noexcept { return goes_away_ && session_ && calls_.empty(); }
 
+  // A connection numbers 2^30 calls (RFC 9113 section 5.1.1). Later: whoever is told may be
+  // calling.
+  void leave_soon() {
+    const auto l = loop_.lock();
+    if (!l || std::exchange(goes_away_, true)) return;
+    why_leaves_ = used_up;
+    l->post([self = weak_from_this(), number = attempt_] {
+      const auto s = self.lock();
+      if (!s || s->attempt_ != number) return;
+      s->drain();
+      if (s->has_gone()) s->lose(error(errc::unavailable, used_up));
+    });
+  }
+
   // The peer finishes what it has begun and takes nothing more; a stream would never finish.
   void drain() {
     if (!goes_away_ || !session_ || std::exchange(drains_, true)) return;
     is_up_ = false;
-    why_down_ = named(error(errc::unavailable, going_away));
+    why_down_ = named(error(errc::unavailable, why_leaves_));
     std::vector<std::int32_t> streams;
     for (const auto& [number, c] : calls_) {
       if (c->took) streams.push_back(number);
@@ -365,7 +381,7 @@ class grpc_connection::state final : public stream::owner,
       return lose(fell_silent(options_.silence_max));
     }
     // The last call may have ended by its deadline, without a byte.
-    if (has_gone()) return lose(error(errc::unavailable, going_away));
+    if (has_gone()) return lose(error(errc::unavailable, why_leaves_));
     arm();
   }
 
@@ -383,6 +399,7 @@ class grpc_connection::state final : public stream::owner,
     old->close();
     session_.reset();
     is_up_ = greeted_ = goes_away_ = drains_ = false;
+    why_leaves_ = going_away;
     why_down_ = named(plain);
     silent_since_ = time_point::max();
     due_.clear();
@@ -429,6 +446,7 @@ class grpc_connection::state final : public stream::owner,
   bool is_up_{};
   bool greeted_{};
   bool goes_away_{};
+  const char* why_leaves_{going_away};
   bool drains_{};  ///< All know that it goes away.
   bool closed_{};
   error why_down_;

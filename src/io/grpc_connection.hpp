@@ -56,6 +56,7 @@ struct grpc_options {
   std::size_t message_max{64 * 1024 * 1024};      ///< A longer one ends its call.
   std::size_t queued_bytes_max{8 * 1024 * 1024};  ///< Not taken by the kernel yet.
   std::size_t calls_max{16 * 1024};
+  std::int32_t first_stream{1};  ///< Of each connection; odd. Behind 2^31 - 1 there is none.
 };
 
 /// One HTTP/2 connection (RFC 9113) to one gRPC server: unary calls and two-way streams. It

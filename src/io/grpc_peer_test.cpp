@@ -63,12 +63,13 @@ class events final : public grpc_watcher {
 
 class client {
  public:
-  explicit client(const node_address& a, duration silence_max = 300ms)
+  explicit client(const node_address& a, duration silence_max = 300ms, std::int32_t first = 1)
       : loop_(std::move(loop::start().value())) {
     grpc_options o;
     o.address = a;
     o.silence_max = silence_max;
     o.message_max = 1000;
+    o.first_stream = first;
     line_ = grpc_connection::start(loop_, std::move(o), happened);
   }
 
@@ -243,6 +244,23 @@ TEST(grpc_peer, a_server_that_goes_away_is_left_when_its_last_call_is_late) {
   const auto begun = clock::now();
   EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
   EXPECT_LT(clock::now() - begun, 8s);
+}
+
+TEST(grpc_peer, another_connection_follows_one_that_has_no_more_numbers_for_calls) {
+  constexpr std::int32_t last = 0x7fffffff;
+  scripted p("");
+  client c(p.server.address(), 60s, last);
+  ASSERT_TRUE(c.happened->wait_up());
+  auto first = c.start("first", 200ms);
+  const auto t = c.call();
+  EXPECT_EQ(t.what, kind::not_sent);
+  EXPECT_NE(t.text.find("127.0.0.1"), std::string::npos) << t.text;
+  EXPECT_EQ(client::wait(std::move(first)).what, kind::unknown) << "it had its time";
+  // The peer itself hangs up after ten seconds.
+  const auto begun = clock::now();
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  EXPECT_LT(clock::now() - begun, 8s);
+  EXPECT_EQ(c.call(50ms).what, kind::unknown) << "and is asked again";
 }
 
 // The ends of both streams are there already when the last message of the first one is told.

@@ -93,7 +93,7 @@ struct http2_session::callbacks {
   }
 };
 
-std::unique_ptr<http2_session> http2_session::make(owner& o) {
+std::unique_ptr<http2_session> http2_session::make(owner& o, std::int32_t first) {
   std::unique_ptr<http2_session> made(new http2_session(o));
   nghttp2_session_callbacks* c = nullptr;
   if (nghttp2_session_callbacks_new(&c) != 0) return {};
@@ -112,7 +112,8 @@ std::unique_ptr<http2_session> http2_session::make(owner& o) {
       {NGHTTP2_SETTINGS_INITIAL_WINDOW_SIZE, stream_window},
       {NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE, header_list_max},
   }};
-  if (nghttp2_submit_settings(made->session_, NGHTTP2_FLAG_NONE, settings.data(),
+  if (nghttp2_session_set_next_stream_id(made->session_, first) != 0 ||
+      nghttp2_submit_settings(made->session_, NGHTTP2_FLAG_NONE, settings.data(),
                               settings.size()) != 0 ||
       nghttp2_session_set_local_window_size(made->session_, NGHTTP2_FLAG_NONE, 0,
                                             connection_window) != 0) {

@@ -48,8 +48,8 @@ class http2_session {
     bool leader{};
   };
 
-  /// Null when there is no memory. The owner must outlive it.
-  static std::unique_ptr<http2_session> make(owner& o);
+  /// Null when there is no memory. The owner must outlive it. Numbers its streams from `first` on.
+  static std::unique_ptr<http2_session> make(owner& o, std::int32_t first);
   http2_session(const http2_session&) = delete;
   http2_session& operator=(const http2_session&) = delete;
   ~http2_session();
