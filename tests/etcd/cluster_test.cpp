@@ -202,6 +202,35 @@ TEST(etcd_cluster, servers_of_two_clusters_in_one_url_are_not_mixed) {
   })) << told();
 }
 
+// It knows nothing of what was done without it, and the id of the cluster is the same.
+TEST(etcd_cluster, tokens_grow_when_a_server_that_lagged_is_forced_to_go_on_alone) {
+  servers s(3, quick);
+  s.lead(0);
+  client c(s.url() + "?node_timeout=1s");
+  auto m = c.eventually_join();
+  s.at(2).kill();
+  token last{};
+  for (int i = 0; i < 30; ++i) {
+    const auto v = m.enqueue("n" + std::to_string(i));
+    if (v.what == status::ok) last = v.mine;
+  }
+  ASSERT_NE(last, token{});
+  s.at(2).launch_alone();
+  EXPECT_TRUE(process::eventually([&] {
+    return c.on_loop([&] { return c.servers->members()[2]->foreign(); });
+  })) << "the others live";
+  s.at(0).kill();
+  s.at(1).kill();
+  for (int i = 0; i < 3; ++i) {
+    auto n = c.eventually_join();
+    const auto v = n.enqueue("again" + std::to_string(i));
+    ASSERT_EQ(v.what, status::ok) << v.text;
+    EXPECT_GT(v.mine, last);
+    EXPECT_EQ(v.mine.value >> engines::etcd::revision_bits, 1U) << "counted up once";
+    last = v.mine;
+  }
+}
+
 // Their cluster and their members have the same ids, for etcd makes them of the peers' addresses.
 TEST(etcd_cluster, servers_that_were_started_apart_with_defaults_are_not_mixed) {
   const server_options defaults{.flags = {"--initial-cluster=n0=http://localhost:2380",

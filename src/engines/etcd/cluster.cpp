@@ -153,13 +153,14 @@ void cluster::send(const exchange_ptr& e) {
 void cluster::send_to(const exchange_ptr& e, std::size_t index) {
   ++e->outstanding;
   const auto limit = std::min(e->deadline, clock::now() + set_.node_timeout);
-  members_[index]->call(wire::etcd::txn_path, e->message, limit,
-                        [self = weak_from_this(), e, index](const io::grpc_outcome& o) {
-                          if (const auto c = self.lock()) return c->took(e, index, o);
-                          if (!std::exchange(e->finished, true)) {
-                            e->done({status::unknown, "the store was closed", nullptr, false});
-                          }
-                        });
+  members_[index]->call(
+      wire::etcd::txn_path, e->message, limit,
+      [self = weak_from_this(), e, index, after = revision_](const io::grpc_outcome& o) {
+        if (const auto c = self.lock()) return c->took(e, index, after, o);
+        if (!std::exchange(e->finished, true)) {
+          e->done({status::unknown, "the store was closed", nullptr, false});
+        }
+      });
   if (e->how == repeat::hedged) hedge_later(e, index);
 }
 
@@ -180,7 +181,8 @@ void cluster::hedge_later(const exchange_ptr& e, std::size_t index) {
   });
 }
 
-void cluster::took(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o) {
+void cluster::took(const exchange_ptr& e, std::size_t index, std::int64_t after,
+                   const io::grpc_outcome& o) {
   --e->outstanding;
   if (o.what == kind::unknown) move_from(index);
   if (e->finished) return;
@@ -201,6 +203,16 @@ void cluster::took(const exchange_ptr& e, std::size_t index, const io::grpc_outc
                             "backup?",
                         nullptr, false});
     }
+    if (reply->head.revision < after) {
+      // What it has made now may bear a token that was given before.
+      doubt_epoch();
+      return finish(e, {status::unknown,
+                        "etcd server " + members_[index]->name() +
+                            " has forgotten what was done there; was it started with "
+                            "--force-new-cluster?",
+                        nullptr, false});
+    }
+    revision_ = std::max(revision_, reply->head.revision);
     return finish(e, {status::ok, {}, &*reply});
   }
   e->trouble = o.text;

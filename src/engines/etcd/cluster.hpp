@@ -100,7 +100,8 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
 
   void send(const exchange_ptr& e);
   void send_to(const exchange_ptr& e, std::size_t index);
-  void took(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o);
+  void took(const exchange_ptr& e, std::size_t index, std::int64_t after,
+            const io::grpc_outcome& o);
   void took_refusal(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o);
   void again_or(const exchange_ptr& e, core::status otherwise, std::string text);
   duration patience() const;
@@ -117,6 +118,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
     std::size_t index{};     ///< Who is asked.
     std::uint64_t number{};  ///< As epoch_questions_ was.
     std::uint64_t logins{};  ///< Of that member, when it was asked.
+    std::int64_t after{};    ///< As revision_ was.
   };
   bool has_any_in_use() const;
   void prove(std::size_t index);
@@ -129,8 +131,8 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   void ask_another_later(std::size_t index);
   void took_epoch(const epoch_question& q, const io::grpc_outcome& o);
   void refuse_epoch(const epoch_question& q, std::string why);
-  bool was_given_before(const cluster_epoch& e) const;
-  void raise_epoch(const epoch_question& q);
+  bool was_given_before(const cluster_epoch& e, bool set_back) const;
+  void raise_epoch(const epoch_question& q, bool set_back);
   void ask_epoch(epoch_question q, const wire::etcd::txn& t);
 
   const settings set_;
@@ -142,6 +144,9 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   std::list<exchange_ptr> waiting_;
   known_epoch epoch_{};
   cluster_epoch newest_{};  ///< The last one that was used: no token of it is to be given again.
+  /// The newest one that was told. Whatever is asked later is linearizable: an older one in an
+  /// answer to that shows that the history was set back, under the same id of the cluster.
+  std::int64_t revision_{};
   mutable std::mutex identity_mutex_;  // Guards the next one.
   session_id identity_{};
   bool was_up_{};  ///< Some server, some time.

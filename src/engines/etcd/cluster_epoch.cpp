@@ -39,7 +39,7 @@ bool cluster::has_any_in_use() const {
 // defaults, all have the same.
 void cluster::prove(std::size_t index) {
   const auto& m = members_[index];
-  const epoch_question q{.index = index, .logins = m->logins()};
+  const epoch_question q{.index = index, .logins = m->logins(), .after = revision_};
   const wire::etcd::txn t{.then = {{wire::etcd::range{.keys = {keys_.epoch()}}}}};
   m->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
           [self = weak_from_this(), q](const io::grpc_outcome& o) {
@@ -77,7 +77,9 @@ void cluster::took_proof(const epoch_question& q, const io::grpc_outcome& o) {
   const auto& found = reply->ops[0].range.all;
   const auto value = found.size() == 1 ? decode_epoch(found[0].value) : std::nullopt;
   const bool is_ours = value && value->store == newest_.store;
-  if (!is_ours || m->cluster() != newest_.cluster) return is_another(q.index, is_ours);
+  const bool set_back =
+      reply->head.revision < q.after || (is_ours && value->number < newest_.number);
+  if (!is_ours || m->cluster() != newest_.cluster || set_back) return is_another(q.index, is_ours);
   m->prove();
   if (!epoch_known_) return doubt_epoch();
   drain();
@@ -149,16 +151,18 @@ void cluster::ask_another_later(std::size_t index) {
   });
 }
 
-// A backup that is restored a second time has the epoch that was raised the first time.
-bool cluster::was_given_before(const cluster_epoch& e) const {
-  return e.store == newest_.store && e.cluster != newest_.cluster && e.number <= newest_.number;
+// A backup that is restored a second time has the epoch that was raised the first time, and a
+// history that was set back under one id has the last one, or an older one.
+bool cluster::was_given_before(const cluster_epoch& e, bool set_back) const {
+  const bool is_another_one = set_back || e.cluster != newest_.cluster;
+  return e.store == newest_.store && is_another_one && e.number <= newest_.number;
 }
 
 // The identity stays when the cluster is another one: its tokens go on growing.
-void cluster::raise_epoch(const epoch_question& q) {
+void cluster::raise_epoch(const epoch_question& q, bool set_back) {
   cluster_epoch next = epoch_.value;
   if (next.store == session_id{}) next.store = io::random_session_id();
-  const bool again = was_given_before(next);
+  const bool again = was_given_before(next, set_back);
   if (again) next.number = newest_.number;
   if (again || next.cluster != members_[q.index]->cluster()) {
     next.cluster = members_[q.index]->cluster();
@@ -177,6 +181,7 @@ void cluster::raise_epoch(const epoch_question& q) {
 
 void cluster::ask_epoch(epoch_question q, const wire::etcd::txn& t) {
   q.logins = members_[q.index]->logins();
+  q.after = revision_;
   members_[q.index]->call(wire::etcd::txn_path, encode(t), clock::now() + set_.node_timeout,
                           [self = weak_from_this(), q](const io::grpc_outcome& o) {
                             const auto c = self.lock();
@@ -211,12 +216,15 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
                   "' is not of holdfast, or of a newer one; use another prefix (the part of the "
                   "URL after the servers)");
   }
+  const bool set_back = reply->head.revision < q.after;
   epoch_ = {*value, kv.mod};
   if (value->cluster != members_[q.index]->cluster() || value->store == session_id{} ||
-      was_given_before(*value)) {
-    return raise_epoch(q);
+      was_given_before(*value, set_back)) {
+    return raise_epoch(q, set_back);
   }
-  const bool is_as_before = value->store == newest_.store && value->cluster == newest_.cluster;
+  const bool is_as_before =
+      !set_back && value->store == newest_.store && value->cluster == newest_.cluster;
+  revision_ = is_as_before ? std::max(revision_, reply->head.revision) : reply->head.revision;
   newest_ = *value;
   {
     const std::lock_guard hold(identity_mutex_);

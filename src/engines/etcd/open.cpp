@@ -45,8 +45,8 @@ result<opened> open_etcd(const core::store_url& url, missing) {
   const auto kept = *engine;
   o.promise =
       "exclusive, shared and permits(n) locks, first come first served, with tokens that grow, "
-      "also over a restored backup. Any majority of the servers suffices; none of their clocks and "
-      "leases decides anything";
+      "also over a backup that is restored with a new cluster token. Any majority of the servers "
+      "suffices; none of their clocks and leases decides anything";
   o.longest_failover = [kept] { return longest_failover(kept->servers()); };
   o.identity = [kept] { return identity_of(*kept->servers()); };
   o.diagnose = [kept] { return diagnose(kept->servers()); };
