@@ -204,6 +204,7 @@ class grpc_connection::state final : public stream::owner,
     auto* c = find(number);
     if (c == nullptr) return;
     if (c->text.empty()) c->text = why;
+    if (c->status) pause_.reset();
     ended_.push_back({forget(number), refused});
   }
 
@@ -298,7 +299,6 @@ class grpc_connection::state final : public stream::owner,
   }
 
   void come_up() {
-    pause_.reset();
     is_up_ = true;
     ++connects_;
     if (const auto w = watcher_.lock()) w->up();

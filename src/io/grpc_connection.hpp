@@ -49,9 +49,10 @@ struct grpc_options {
   node_address address{};
   std::string kind{"server"};         ///< What messages call it.
   std::shared_ptr<tls_source> tls{};  ///< Null: plain text. There is no falling back to it.
-  duration connect_limit{std::chrono::seconds{2}};      ///< From the name to the peer's settings.
-  duration silence_max{std::chrono::seconds{5}};        ///< Without any byte while answers are due.
-  duration pause_first{std::chrono::milliseconds{20}};  ///< Between tries to connect; it grows.
+  duration connect_limit{std::chrono::seconds{2}};  ///< From the name to the peer's settings.
+  duration silence_max{std::chrono::seconds{5}};    ///< Without any byte while answers are due.
+  /// Between tries to connect. It grows until a call was answered: who greets may serve nobody.
+  duration pause_first{std::chrono::milliseconds{20}};
   duration pause_most{std::chrono::seconds{2}};
   std::size_t message_max{64 * 1024 * 1024};      ///< A longer one ends its call.
   std::size_t queued_bytes_max{8 * 1024 * 1024};  ///< Not taken by the kernel yet.

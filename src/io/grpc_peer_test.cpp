@@ -293,6 +293,15 @@ TEST(grpc_peer, a_stream_may_be_cancelled_by_who_is_told_that_another_one_was_le
   EXPECT_EQ(*left, 1);
 }
 
+TEST(grpc_peer, that_greets_and_hangs_up_is_tried_less_and_less_often) {
+  peer server([](const peer::client& c, int) { c.write(settings()); });
+  client c(server.address());
+  const auto begun = clock::now();
+  EXPECT_TRUE(c.happened->wait_up(9));
+  // At least half of 20, 40, ... 2560 ms, which 2 s bound.
+  EXPECT_GT(clock::now() - begun, 2s);
+}
+
 TEST(grpc_peer, that_says_nothing_is_given_up) {
   scripted p("");
   client c(p.server.address());
