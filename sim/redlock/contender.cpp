@@ -80,12 +80,13 @@ void contender::ask_all() {
 void contender::split() {
   world& w = of_.of();
   const auto n = static_cast<node_index>(w.nodes());
+  const auto most = static_cast<node_index>(rl::majority(n));
   const auto first = static_cast<node_index>(w.dice.index(n));
   const moment late =
       w.time.now() +
       w.dice.between(w.setup.node_timeout / 8, w.setup.node_timeout - w.setup.node_timeout / 8);
   for (node_index i = 1; i < n; ++i) {
-    of_.cut_off((first + i) % n, i == 1 ? late : w.time.now() + 2 * w.setup.ttl);
+    of_.cut_off((first + i) % n, i < most ? late : w.time.now() + 2 * w.setup.ttl);
   }
 }
 

@@ -3,6 +3,7 @@
 #include "sim/redlock/recovery.hpp"
 #include "sim/redlock/world.hpp"
 
+#include "core/lease.hpp"
 #include "core/redlock/quorum.hpp"
 
 #include <algorithm>
@@ -88,6 +89,9 @@ void world::end_life(rl::node_index i) {
 void world::lose_state() { lose_state_of(any_node()); }
 
 bool world::may_lose(const host& h, bool durable) const {
+  // Two that go by each other learn nothing from it.
+  const auto older = [](const host& other) { return other.durable && other.lost; };
+  if (durable && std::any_of(hosts_.begin(), hosts_.end(), older)) return false;
   return h.durable == durable && !h.lost && disturbed() < rl::spare(hosts_.size());
 }
 
@@ -104,8 +108,20 @@ void world::lose_state_of(rl::node_index i) {
   events.note(time.now(), flushed ? "flushed" : older ? "lost some" : "lost all", i);
   h.lost = h.suffered = true;
   if (!flushed) end_life(i);
+  if (dice.chance(setup.joined)) join_in();
   // Without a record nobody says when it is back: what was granted before is over by then.
   if (!setup.tokens) time.at(time.now() + 2 * setup.ttl, [&h] { h.lost = false; });
+}
+
+/// About when another node that lost its state is sealed for. With a third one away, none of both
+/// comes back without the other.
+void world::join_in() {
+  const duration wait = core::takeover_after(setup.ttl);
+  time.at(time.now() + wait + dice.between(0s, setup.node_timeout), [this] {
+    if (healed_) return;
+    restore_backup_of(any_node());
+    outage_of(any_node());
+  });
 }
 
 void world::restore_older(host& h) {

@@ -30,6 +30,7 @@ constexpr std::array switches{
     rule_switch{"wait_then_seal", &rules::wait_then_seal, nullptr, "late_after_loss", epoch_checks},
     rule_switch{"seal_enough_others", &rules::seal_enough_others, nullptr, "outages"},
     rule_switch{"seal_only_admitted", &rules::seal_only_admitted, nullptr, "outages"},
+    rule_switch{"rejoin_restarted_first", &rules::rejoin_restarted_first, nullptr, "older"},
     rule_switch{"fresh_epoch", &rules::fresh_epoch, nullptr, "recovered"},
     rule_switch{"late_grant_from_attempt", &rules::late_grant_from_attempt, nullptr, "slow"},
     rule_switch{"renew_by_compare", &rules::renew_by_compare, nullptr, "slow"},

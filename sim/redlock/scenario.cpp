@@ -268,6 +268,29 @@ void add_replaced_connections(std::vector<scenario>& all) {
                  .exclusive = false});
 }
 
+/// Durable nodes go by what an older file says, which is more than exclusion is promised for.
+void add_older_states(std::vector<scenario>& all) {
+  all.push_back({.name = "older",
+                 .about = "an older state again, while who lost its own is brought back",
+                 .grants_least = 850,
+                 .nodes = 5,
+                 .clients = 4,
+                 .locks = 1,
+                 .ttl = 200ms,
+                 .node_timeout = 100ms,
+                 .length = 5s,
+                 .hold_most = 10ms,
+                 .rest_most = 100ms,
+                 .hits = 300'000,
+                 .splits = 300'000,
+                 .joined = 1'000'000,
+                 .durable = 3,
+                 .durable_last = true,
+                 .outage_most = 390ms,  // Nobody is alone before 400 ms.
+                 .crashes = 200ms,
+                 .exclusive = false});
+}
+
 /// More than exclusion is promised for: only the tokens are.
 void add_beyond_exclusion(std::vector<scenario>& all) {
   all.push_back({.name = "backups",
@@ -339,6 +362,7 @@ std::vector<scenario> all_scenarios() {
   add_changes(all);
   add_mixtures(all);
   add_replaced_connections(all);
+  add_older_states(all);
   add_beyond_exclusion(all);
   return all;
 }

@@ -35,14 +35,16 @@ struct scenario {
   int slow{};    ///< The way takes up to a ttl.
   int reset{};   ///< The connection breaks; what was sent may still be read, late.
   int hits{};    ///< Of grants: the node loses its state just after.
-  int splits{};  ///< Of attempts: one node is reached at once, one late, the others long after.
+  int splits{};  ///< Of attempts: one node is reached at once, most late, the others long after.
   int stale{};   ///< Of attempts: who votes was read up to a ttl before they are sent.
   int late_raises{};  ///< Of raises: they are sent up to a node timeout after they are wanted.
+  int joined{};   ///< Of losses: when the wait is over another, durable node has an older state.
   int unseals{};  ///< Of rejoins: another node then has what it had before it was sealed for it.
   int forget{};   ///< The node forgets the cached counter of a lock.
   int disk_failures{};  ///< Of attempts to keep notes.
 
   int durable{};          ///< So many nodes sync every write.
+  bool durable_last{};    ///< Those of the end of the list: a client brings others back first.
   duration losses{};      ///< A node loses its state, or has an older one again.
   duration restarts{};    ///< A durable node restarts.
   duration settings{};    ///< A node restarts and syncs no more, or does again.

@@ -36,7 +36,7 @@ void world::found_nodes() {
   for (host& h : hosts_) {
     const auto i = static_cast<int>(&h - hosts_.data());
     h.run_id = std::string("r") + std::to_string(fresh());
-    h.durable = i < setup.durable;
+    h.durable = (setup.durable_last ? setup.nodes - 1 - i : i) < setup.durable;
     h.wall = host_clock(1'000'000s + dice.between(0s, setup.clocks_apart),
                         dice.between(-rate_error, rate_error));
     keep_older(h);

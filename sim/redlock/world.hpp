@@ -123,6 +123,7 @@ class world {
   void lose_state();
   void lose_state_of(core::redlock::node_index i);
   void restore_backup_of(core::redlock::node_index i);
+  void join_in();
   void restore_older(host& h);
   void lose_majority();
   void restart_durable();

@@ -420,8 +420,14 @@ bool admission::intact(node_index i) const noexcept {
   if (!active.seal_only_admitted && (n.is == standing::waiting || n.is == standing::joining)) {
     return true;
   }
-  const bool durable_restart = n.is == standing::joining && n.facts.record->epoch > 0;
-  return has_state(n.is) || n.is == standing::behind || durable_restart;
+  return has_state(n.is) || n.is == standing::behind || has_restarted(i);
+}
+
+/// It is durable, so it has all that it had, unless it read an older file: that is repaired by the
+/// seals of its own rejoin, and by nothing else.
+bool admission::has_restarted(node_index i) const noexcept {
+  const node_state& n = nodes_[i];
+  return n.is == standing::joining && n.facts.record->epoch > 0;
 }
 
 /// It is out because its clock stepped, and has lost nothing else.

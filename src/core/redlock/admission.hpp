@@ -40,6 +40,10 @@ namespace holdfast::core::redlock {
 /// it has is all there is, and it would be the same after a seal. So does one whose clock alone
 /// stepped, after its wait, and goes back to the epoch that it had.
 ///
+/// A durable node that restarted may have read an older file. So it is sealed for no node that lost
+/// its state: it comes back first. For another one that restarted it is: after a power loss they
+/// have only each other.
+///
 /// A node that does not sync every write any more, or does again, has that written down: after a
 /// restart the record is all there is to tell whether an older file may have been loaded.
 ///
@@ -243,6 +247,7 @@ class admission {
   void bring_up(node_index i, step& s, time_point now);
   void meet(step& s, time_point now);
   bool intact(node_index i) const noexcept;
+  bool has_restarted(node_index i) const noexcept;
   bool only_stepped(node_index i) const noexcept;
   bool needs_operator(node_index i) const;
   bool beyond_waiting() const noexcept;

@@ -214,9 +214,12 @@ void admission::meet(step& s, time_point now) {
 }
 
 std::vector<rejoin::other> admission::others_of(node_index i) const {
+  // One that restarted itself may have nobody else, and those that lag lost nothing.
+  const bool lost = nodes_[i].facts.record->epoch == 0;
   std::vector<rejoin::other> all;
   for (node_index other = 0; other < config_.nodes; ++other) {
     if (other == i || !intact(other)) continue;
+    if (lost && active.rejoin_restarted_first && has_restarted(other)) continue;
     all.push_back({other, nodes_[other].facts.record->nonce, nodes_[other].facts.record->epoch});
   }
   return all;

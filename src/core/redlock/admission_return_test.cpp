@@ -91,6 +91,52 @@ std::vector<seal> seals_after_a_durable_restart(store& s) {
   return s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
 }
 
+node_set sealed_for(node_index i, const store& s) {
+  node_set all;
+  for (const seal& x : s.seals) {
+    if (x.target == i) all.add(x.node);
+  }
+  return all;
+}
+
+/// Five that write down what they grant, of which the first so many have restarted since.
+store five_restarted(node_index restarted) {
+  store s(5);
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  for (node_index i = 0; i < restarted; ++i) s.facts[i].run_id += "again";
+  return s;
+}
+
+TEST(admission_return, who_restarted_is_sealed_for_no_lost_one_before_it_is_back) {
+  store s = five_restarted(0);
+  s.facts[0].durable = s.facts[0].record->durable = false;
+  s.facts[0].run_id = "run9";
+  for (const node_index i : {0, 1, 2, 3}) s.connect(i, t0);
+  s.a.disconnected(4, t0);
+  const time_point now = t0 + wait;
+  s.facts[3].run_id = "run8";
+  s.answers_seals = false;
+  s.connect(3, now);
+  ASSERT_EQ(s.a.standing_of(3), standing::joining);
+  for (const duration d : {0ms, 50ms, 100ms, 150ms}) s.tick(now + d);
+  EXPECT_TRUE(s.seals.empty()) << "its file may be older than what is to be read of it";
+  EXPECT_EQ(s.a.explain(0, now), "rejoins when 1 more node that kept its state answers");
+  s.answers_seals = true;
+  s.tick(now + 200ms);
+  EXPECT_EQ(s.a.standing_of(3), standing::admitted) << "alone";
+  s.come_back(now + 250ms);
+  EXPECT_EQ(s.a.standing_of(0), standing::admitted);
+  EXPECT_EQ(sealed_for(0, s).size(), 3U);
+}
+
+TEST(admission_return, those_that_restarted_go_by_each_other_at_once) {
+  store s = five_restarted(3);
+  s.connect_all(t0);
+  for (duration d{}; d < timeout && s.a.voters().size() < 5; d += 1ms) s.tick(t0 + d);
+  EXPECT_EQ(s.a.voters(), node_set::all(5)) << "nobody waits for who comes back alone";
+  EXPECT_EQ(s.facts[0].record->floor, 104U) << "but learns what the others had";
+}
+
 TEST(admission_return, a_node_that_is_needed_and_answers_late_delays_and_does_not_prevent_it) {
   store s;
   const auto seals = seals_after_a_durable_restart(s);

@@ -23,6 +23,7 @@ struct rules {
   bool wait_then_seal = true;       ///< Floors are read after the wait, not before.
   bool seal_enough_others = true;   ///< At least floor((N - 1) / 2) + 1 others are sealed.
   bool seal_only_admitted = true;   ///< A node that itself lost state is not sealed.
+  bool rejoin_restarted_first = true;  ///< Nor, for one that did, who may have an older file.
   bool fresh_epoch = true;  ///< init and recover begin one that no counter in an older file has.
   bool late_grant_from_attempt = true;  ///< A late grant counts from the attempt that it answers.
   bool renew_by_compare = true;         ///< An extension never re-creates a key.

@@ -190,6 +190,18 @@ bool a_node_that_lost_state_is_not_sealed() {
   return seals_after(t0 + takeover_after(60s), a).empty();
 }
 
+bool a_node_that_restarted_is_not_sealed_for_a_lost_one() {
+  admission a = of_three();
+  node_facts f = facts(1);
+  f.durable = f.record->durable = true;
+  f.run_id = "run9";
+  const time_point now = t0 + takeover_after(60s);
+  a.looked_at(0, without_state(0), "x", t0);
+  a.looked_at(2, facts(2), "y", t0);
+  a.looked_at(1, f, "z", now);
+  return seals_after(now, a).empty();
+}
+
 bool recover_begins_an_epoch_of_its_own() {
   std::vector<founding::node> nodes(3);
   for (node_index i = 0; i < 3; ++i) {
@@ -352,6 +364,8 @@ constexpr guarded all[] = {
     {"wait_then_seal", &rules::wait_then_seal, floors_are_read_after_the_wait},
     {"seal_enough_others", &rules::seal_enough_others, one_other_is_too_few_to_learn_from},
     {"seal_only_admitted", &rules::seal_only_admitted, a_node_that_lost_state_is_not_sealed},
+    {"rejoin_restarted_first", &rules::rejoin_restarted_first,
+     a_node_that_restarted_is_not_sealed_for_a_lost_one},
     {"fresh_epoch", &rules::fresh_epoch, recover_begins_an_epoch_of_its_own},
     {"drop_lost_nodes", &rules::drop_lost_nodes, a_node_that_lost_the_key_stops_counting},
     {"per_node_deadlines", &rules::per_node_deadlines, session_and_key_count_on_the_same_nodes},
