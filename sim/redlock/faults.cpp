@@ -80,7 +80,7 @@ void world::keep_older(host& h) {
 
 void world::end_life(rl::node_index i) {
   ++at(i).life;
-  at(i).suffered = true;
+  ++at(i).suffered;
   at(i).run_id = "r" + std::to_string(fresh());
   for (const auto& c : clients_) c->node_ended(i);
   operator_->node_ended(i);
@@ -92,7 +92,7 @@ bool world::may_lose(const host& h, bool durable) const {
   // Two that go by each other learn nothing from it.
   const auto older = [](const host& other) { return other.durable && other.lost; };
   if (durable && std::any_of(hosts_.begin(), hosts_.end(), older)) return false;
-  return h.durable == durable && !h.lost && disturbed() < rl::spare(hosts_.size());
+  return h.durable == durable && !h.lost && (h.stepped || disturbed() < rl::spare(hosts_.size()));
 }
 
 void world::lose_state_of(rl::node_index i) {
@@ -106,7 +106,8 @@ void world::lose_state_of(rl::node_index i) {
     h.server.flush();
   }
   events.note(time.now(), flushed ? "flushed" : older ? "lost some" : "lost all", i);
-  h.lost = h.suffered = true;
+  h.lost = true;
+  if (flushed) ++h.suffered;
   if (!flushed) end_life(i);
   if (dice.chance(setup.joined)) join_in();
   // Without a record nobody says when it is back: what was granted before is over by then.
@@ -223,13 +224,13 @@ void world::unload_scripts() {
 
 void world::step_clock() {
   const rl::node_index i = any_node();
-  if (!at(i).server.record() || at(i).lost || at(i).stepped ||
-      disturbed() >= rl::spare(hosts_.size()))
-    return;
+  if (!at(i).server.record() || at(i).stepped) return;
+  if (!at(i).lost && disturbed() >= rl::spare(hosts_.size())) return;
   // What a clock that is set back keeps alive stays for as long.
   const duration by = any_step(dice, setup.ttl);
   at(i).offset += by;
-  at(i).stepped = at(i).suffered = true;
+  at(i).stepped = true;
+  ++at(i).suffered;
   at(i).nonce_stepped = at(i).server.record()->nonce;
   events.note(time.now(), "clock stepped: node, by ms", i, in_ms(by).count());
 }

@@ -70,7 +70,7 @@ constexpr std::array switches{
     rule_switch{"put_only_if_free", nullptr, &script_rules::put_only_if_free, "calm"},
     rule_switch{"write_by_compare", nullptr, &script_rules::write_by_compare, "amnesia"},
     rule_switch{"write_keeps_floor", nullptr, &script_rules::write_keeps_floor, "restarts"},
-    rule_switch{"seal_only_upwards", nullptr, &script_rules::seal_only_upwards, "backups"},
+    rule_switch{"seal_only_upwards", nullptr, &script_rules::seal_only_upwards, "unsealed"},
     rule_switch{"refuse_denied", nullptr, &script_rules::refuse_denied, "denials"},
     rule_switch{"deny_lasts", nullptr, &script_rules::deny_lasts, "denials"},
 };

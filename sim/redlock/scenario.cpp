@@ -132,6 +132,42 @@ void add_losses(std::vector<scenario>& all) {
                  .gone = true});
 }
 
+/// What else may happen to a session or its scripts meets nodes that lose what they know of it.
+void add_losses_and_more(std::vector<scenario>& all) {
+  all.push_back({.name = "denials_lost",
+                 .about = "sessions that somebody denies, and nodes that lose their state",
+                 .grants_least = 600,
+                 .nodes = 5,
+                 .hold_most = 2s,
+                 .reset = 10'000,
+                 .durable = 2,
+                 .losses = 400ms,
+                 .restarts = 400ms,
+                 .outages = 500ms,
+                 .cuts = 300ms,
+                 .pauses = 500ms,
+                 .denials = 200ms});
+  all.push_back({.name = "denials_lost_of_three",
+                 .about = "the same, where both nodes that deny may be needed",
+                 .grants_least = 700,
+                 .hold_most = 2s,
+                 .losses = 400ms,
+                 .cuts = 300ms,
+                 .pauses = 500ms,
+                 .denials = 200ms});
+  all.push_back({.name = "scripts_lost",
+                 .about = "nodes that forget their scripts, or their state with them",
+                 .grants_least = 1900,
+                 .hold_most = 300ms,
+                 .reset = 10'000,
+                 .durable = 1,
+                 .losses = 500ms,
+                 .restarts = 500ms,
+                 .unloads = 20ms,
+                 .cuts = 300ms,
+                 .crashes = 1s});
+}
+
 /// Distance is no fault: it stays when all else is healed.
 void add_distance(std::vector<scenario>& all) {
   all.push_back({.name = "far",
@@ -146,6 +182,7 @@ void add_distance(std::vector<scenario>& all) {
                  .crashes = 2s});
 }
 
+/// Also of nodes that lose their state, before that was seen and after.
 void add_clock_steps(std::vector<scenario>& all) {
   all.push_back({.name = "clocks",
                  .about = "wall clocks that step, by much or little",
@@ -154,6 +191,44 @@ void add_clock_steps(std::vector<scenario>& all) {
                  .reset = 10'000,
                  .clock_steps = 200ms,
                  .cuts = 300ms});
+  all.push_back({.name = "clocks_lost",
+                 .about = "wall clocks that step, and nodes that lose their state",
+                 .grants_least = 1150,
+                 .hold_most = 600ms,
+                 .reset = 5'000,
+                 .forget = 20'000,
+                 .durable = 1,
+                 .losses = 500ms,
+                 .restarts = 500ms,
+                 .clock_steps = 250ms,
+                 .cuts = 400ms,
+                 .pauses = 1s});
+  all.push_back({.name = "clocks_even",
+                 .about = "the same, of four nodes",
+                 .grants_least = 1500,
+                 .nodes = 4,
+                 .hold_most = 300ms,
+                 .reset = 10'000,
+                 .durable = 1,
+                 .losses = 500ms,
+                 .restarts = 500ms,
+                 .clock_steps = 300ms,
+                 .outages = 1s,
+                 .cuts = 300ms});
+  all.push_back({.name = "clocks_of_five",
+                 .about = "the same, of five, two of which may be out",
+                 .grants_least = 1000,
+                 .nodes = 5,
+                 .hold_most = 600ms,
+                 .reset = 5'000,
+                 .forget = 20'000,
+                 .durable = 2,
+                 .losses = 600ms,
+                 .restarts = 600ms,
+                 .clock_steps = 300ms,
+                 .outages = 1s,
+                 .cuts = 400ms,
+                 .pauses = 1s});
 }
 
 /// What is written into records meets what else happens to their nodes. A client whose first look
@@ -356,6 +431,7 @@ std::vector<scenario> all_scenarios() {
   add_network_faults(all);
   add_deaths(all);
   add_losses(all);
+  add_losses_and_more(all);
   add_distance(all);
   add_clock_steps(all);
   add_records(all);

@@ -121,10 +121,12 @@ void world::wrote(host& h, const std::optional<node_record>& before) {
   h.rewrites = before == same ? h.rewrites + 1 : 0;
   if (h.rewrites > rewrites_most) judge.violated("a record is written again and again");
   const bool put_out = record->epoch == 0 && (!before || before->nonce != record->nonce);
-  if (put_out && !std::exchange(h.suffered, false) && setup.judges_records) {
+  if (put_out) events.note(time.now(), "put out", &h - hosts_.data());
+  if (put_out && h.suffered == 0 && setup.judges_records) {
     judge.violated("node " + std::to_string(&h - hosts_.data()) +
                    " is put out, and nothing happened to it");
   }
+  if (put_out && h.suffered > 0) --h.suffered;
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
   if (h.lost) {
     ++rejoins_;
@@ -135,7 +137,7 @@ void world::wrote(host& h, const std::optional<node_record>& before) {
   h.lost = false;
   // Another write may have been under way: only the fresh nonce shows that the step was seen.
   if (record->nonce != h.nonce_stepped) h.stepped = false;
-  h.suffered = h.stepped;
+  h.suffered = h.stepped ? 1 : 0;
 }
 
 void world::took_for_recorded(rl::node_index i, const node_record& r) {

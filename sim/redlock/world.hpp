@@ -55,7 +55,7 @@ class world {
     bool gone{};
     bool lost{};                  ///< It lost state and has not rejoined.
     unsigned rewrites{};          ///< In a row, of a record that was there.
-    bool suffered{};              ///< What it may be put out for, and was not since.
+    unsigned suffered{};          ///< So often it may be put out, and was not since.
     bool stepped{};               ///< Its clock did, and it has not rejoined.
     std::string nonce_stepped{};  ///< What it had when its clock stepped.
     std::deque<node::data> older{};
