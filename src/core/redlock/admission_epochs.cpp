@@ -215,7 +215,8 @@ void admission::meet(step& s, time_point now) {
 
 std::vector<rejoin::other> admission::others_of(node_index i) const {
   // One that restarted itself may have nobody else, and those that lag lost nothing.
-  const bool lost = nodes_[i].facts.record->epoch == 0;
+  const auto& record = nodes_[i].facts.record;
+  const bool lost = record && record->epoch == 0;
   std::vector<rejoin::other> all;
   for (node_index other = 0; other < config_.nodes; ++other) {
     if (other == i || !intact(other)) continue;
