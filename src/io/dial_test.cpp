@@ -3,6 +3,7 @@
 #include "core/sanitizer.hpp"
 #include "io/latch.hpp"
 #include "io/loop.hpp"
+#include "io/slow_resolver.hpp"
 #include "io/stream_socket.hpp"
 
 #include <arpa/inet.h>
@@ -12,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <future>
@@ -121,13 +123,39 @@ ending end_of(
   return e;
 }
 
+TEST(look_up, who_asks_meanwhile_is_told_what_the_first_question_brings) {
+  constexpr int many = 40;  // More than may hang.
+  slow_resolver names;
+  const auto all = std::make_shared<std::latch>(many);
+  const auto found = std::make_shared<std::atomic<int>>(0);
+  for (int i = 0; i < many; ++i) {
+    look_up({.host = "db.slow", .port = 7, .path = {}}, [all, found](const auto& addresses) {
+      if (addresses && text_of(addresses->front()) == "127.0.0.1") ++*found;
+      all->count_down();
+    });
+  }
+  std::this_thread::sleep_for(500ms);
+  names.answer();
+  all->wait();
+  EXPECT_EQ(*found, many);
+  // Who gave up before the answer came, and asks again now.
+  std::promise<std::string> later;
+  look_up({.host = "db.slow", .port = 7, .path = {}},
+          [&](const auto& kept) { later.set_value(kept ? text_of(kept->front()) : "none"); });
+  EXPECT_EQ(later.get_future().get(), "127.0.0.1");
+  EXPECT_EQ(names.questions(), 1);
+}
+
 #if !HOLDFAST_UNDER_TSAN  // It does not support new threads in a forked child.
 TEST(look_up, of_a_forked_child_does_not_count_what_hangs_in_its_parent) {
-  const node_address node{.host = "localhost", .port = 1, .path = {}};
+  const auto node = [](int number) {
+    return node_address{
+        .host = "localhost", .port = static_cast<std::uint16_t>(number), .path = {}};
+  };
   const auto go = std::make_shared<std::latch>(1);
   const auto inside = std::make_shared<std::latch>(32);
-  for (int i = 0; i < 32; ++i) {
-    look_up(node, [go, inside](const auto&) {
+  for (int i = 1; i <= 32; ++i) {
+    look_up(node(i), [go, inside](const auto&) {
       inside->count_down();
       go->wait();
     });
@@ -135,7 +163,7 @@ TEST(look_up, of_a_forked_child_does_not_count_what_hangs_in_its_parent) {
   inside->wait();
   const auto is_refused = [&node] {
     const auto told = std::make_shared<std::promise<bool>>();
-    look_up(node, [told](const auto& found) {
+    look_up(node(33), [told](const auto& found) {
       told->set_value(!found &&
                       found.error().message().find("earlier lookups hang") != std::string::npos);
     });

@@ -106,17 +106,13 @@ class grpc_connection::state final : public stream::owner,
   void begin() {
     const auto l = loop_.lock();
     if (!l || closed_) return;
-    const auto number = ++attempt_;
     current_ = stream::make(l,
                             {.address = options_.address,
                              .tls = options_.tls,
                              .silence_max = options_.silence_max,
-                             .attempt = number - 1},
+                             .connect_limit = options_.connect_limit,
+                             .attempt = attempt_++},
                             weak_from_this(), io_count_);
-    l->at(clock::now() + options_.connect_limit, [self = weak_from_this(), number] {
-      const auto s = self.lock();
-      if (s && s->attempt_ == number) s->give_up_connecting();
-    });
     current_->start(l);
   }
 
@@ -129,6 +125,16 @@ class grpc_connection::state final : public stream::owner,
     session_ = http2_session::make(*this, options_.first_stream);
     if (!session_) return lose(error(errc::unavailable, "there is no memory for its session"));
     pump();
+  }
+
+  void names_hang(const std::string& why) override {
+    why_down_ = named(error(errc::timed_out, why));
+    if (const auto w = watcher_.lock()) w->down(why_down_);
+  }
+
+  void late() override {
+    if (!current_ || is_up_ || goes_away_) return;
+    lose(never_ready(options_.connect_limit, is_encrypted()));
   }
 
   std::span<char> space() override { return room_; }
@@ -383,11 +389,6 @@ class grpc_connection::state final : public stream::owner,
     // The last call may have ended by its deadline, without a byte.
     if (has_gone()) return lose(error(errc::unavailable, why_leaves_));
     arm();
-  }
-
-  void give_up_connecting() {
-    if (!current_ || is_up_ || goes_away_) return;
-    lose(never_ready(options_.connect_limit, is_encrypted()));
   }
 
   // ---- the end of a connection ----

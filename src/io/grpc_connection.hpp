@@ -41,7 +41,8 @@ class grpc_watcher {
   grpc_watcher& operator=(const grpc_watcher&) = delete;
   virtual ~grpc_watcher() = default;
   virtual void up() {}
-  /// After up(), and after each try that failed; `timed_out`: nobody answered to that.
+  /// After up(), after each try that failed, and while names are not found out; `timed_out`: nobody
+  /// answered to that.
   virtual void down(const error& /*why*/) {}
 };
 
@@ -49,7 +50,7 @@ struct grpc_options {
   node_address address{};
   std::string kind{"server"};         ///< What messages call it.
   std::shared_ptr<tls_source> tls{};  ///< Null: plain text. There is no falling back to it.
-  duration connect_limit{std::chrono::seconds{2}};  ///< From the name to the peer's settings.
+  duration connect_limit{std::chrono::seconds{2}};  ///< From its addresses to its settings.
   duration silence_max{std::chrono::seconds{5}};    ///< Without any byte while answers are due.
   /// Between tries to connect. It grows until a call was answered: who greets may serve nobody.
   duration pause_first{std::chrono::milliseconds{20}};

@@ -2,6 +2,7 @@
 #include "io/grpc_peer_fixture.hpp"
 #include "io/loop.hpp"
 #include "io/peer_fixture.hpp"
+#include "io/slow_resolver.hpp"
 
 #include <gtest/gtest.h>
 
@@ -42,10 +43,10 @@ class events final : public grpc_watcher {
     std::unique_lock hold(mutex_);
     return changed_.wait_for(hold, 20s, [&] { return ups_ >= count; });
   }
-  std::string wait_down() {
+  std::string wait_down(std::size_t count = 1) {
     std::unique_lock hold(mutex_);
-    if (!changed_.wait_for(hold, 20s, [&] { return !downs_.empty(); })) return "never down";
-    return downs_.front();
+    if (!changed_.wait_for(hold, 20s, [&] { return downs_.size() >= count; })) return "never down";
+    return downs_[count - 1];
   }
 
  private:
@@ -63,11 +64,13 @@ class events final : public grpc_watcher {
 
 class client {
  public:
-  explicit client(const node_address& a, duration silence_max = 300ms, std::int32_t first = 1)
+  explicit client(const node_address& a, duration silence_max = 300ms, std::int32_t first = 1,
+                  duration connect_limit = 2s)
       : loop_(std::move(loop::start().value())) {
     grpc_options o;
     o.address = a;
     o.silence_max = silence_max;
+    o.connect_limit = connect_limit;
     o.message_max = 1000;
     o.first_stream = first;
     line_ = grpc_connection::start(loop_, std::move(o), happened);
@@ -159,6 +162,25 @@ told answered(const std::string& answer) {
   client c(p.server.address());
   EXPECT_TRUE(c.happened->wait_up());
   return c.call();
+}
+
+TEST(grpc_peer, whose_name_is_found_out_late_is_connected_to_then) {
+  slow_resolver names;
+  peer server([](const peer::client& c, int) {
+    c.write(settings());
+    while (!c.read().empty()) {
+    }
+  });
+  client c({.host = "db.slow", .port = server.address().port, .path = {}}, 300ms, 1, 200ms);
+  const auto slow = [](int ms) {
+    return "the resolver has not answered for " + std::to_string(ms) +
+           " ms where the name 'db.slow' leads; it is slow or hangs (check DNS)";
+  };
+  EXPECT_NE(c.happened->wait_down().find(slow(100)), std::string::npos) << c.happened->wait_down();
+  EXPECT_NE(c.happened->wait_down(5).find(slow(500)), std::string::npos);
+  EXPECT_EQ(names.questions(), 1);
+  names.answer();
+  EXPECT_TRUE(c.happened->wait_up());
 }
 
 TEST(grpc_peer, an_answer_is_taken_however_its_frames_are_cut) {

@@ -104,17 +104,13 @@ class redis_connection::state final : public stream::owner,
     if (!l || is_closing()) return;
     reader_.emplace(options_.reply_limits);
     handshake_.emplace(redis_url::login_again(options_.login));
-    const auto number = ++attempt_;
     current_ = stream::make(l,
                             {.address = options_.address,
                              .tls = options_.tls,
                              .silence_max = options_.silence_max,
-                             .attempt = number - 1},
+                             .connect_limit = options_.connect_limit,
+                             .attempt = attempt_++},
                             weak_from_this(), io_count_);
-    l->at(clock::now() + options_.connect_limit, [self = weak_from_this(), number] {
-      const auto s = self.lock();
-      if (s && s->attempt_ == number) s->give_up_connecting();
-    });
     current_->start(l);
   }
 
@@ -130,6 +126,17 @@ class redis_connection::state final : public stream::owner,
   void opened() override {
     current_->append(handshake_->start());
     current_->flush();
+  }
+
+  void names_hang(const std::string& text) override {
+    const error why = named(error(errc::unavailable, text));
+    if (const std::lock_guard hold(mutex_); phase_ == phase::down) why_down_ = why;
+    if (const auto w = watcher_.lock()) w->down(why);
+  }
+
+  void late() override {
+    if (!current_ || (handshake_->done() && handshake_->selected())) return;
+    lose(redis_trouble::not_ready(options_.connect_limit, options_.tls != nullptr));
   }
 
   void turn_ends() override { empty_outbox(); }
@@ -350,11 +357,6 @@ class redis_connection::state final : public stream::owner,
   }
 
   // ---- the end of a connection ----
-
-  void give_up_connecting() {
-    if (!current_ || (handshake_->done() && handshake_->selected())) return;
-    lose(redis_trouble::not_ready(options_.connect_limit, options_.tls != nullptr));
-  }
 
   void lose(const error& plain) {
     if (!current_) return;

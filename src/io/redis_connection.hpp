@@ -32,7 +32,7 @@ class redis_watcher {
   /// asked again after a pause, for it may have been replaced.
   virtual result<void> check(const redis_facts& /*facts*/) { return {}; }
   virtual void up(const redis_facts& /*facts*/) {}
-  /// After up(), and after each try that failed.
+  /// After up(), after each try that failed, and while the name's address is not found out.
   virtual void down(const error& /*why*/) {}
   /// Around the answers that came together and are told one after the other.
   virtual void answers_begin() {}
@@ -45,8 +45,9 @@ struct redis_options {
   node_address address{};
   redis_login login{};
   std::shared_ptr<tls_source> tls{};  ///< Null: plain text. There is no falling back to it.
-  duration connect_limit{std::chrono::seconds{2}};  ///< From the name to the end of the handshake.
-  duration silence_max{std::chrono::seconds{10}};   ///< Without any answer while some are due.
+  /// From the addresses of the name to the end of the handshake.
+  duration connect_limit{std::chrono::seconds{2}};
+  duration silence_max{std::chrono::seconds{10}};       ///< Without any answer while some are due.
   duration pause_first{std::chrono::milliseconds{10}};  ///< Between tries to connect; it grows.
   duration pause_most{std::chrono::seconds{2}};
   /// Between a connection that was up and the next one. It grows while none is up for `lasting`,

@@ -1,6 +1,7 @@
 #include "io/latch.hpp"
 #include "io/peer_fixture.hpp"
 #include "io/redis_client_fixture.hpp"
+#include "io/slow_resolver.hpp"
 
 #include <sys/resource.h>
 
@@ -251,6 +252,24 @@ TEST(redis_peer, that_accepts_and_says_nothing_is_given_up) {
   redis_client client({.address = server.address(), .connect_limit = 100ms});
   EXPECT_TRUE(contains(client.events->wait_down(), "not ready 100 ms"));
   EXPECT_FALSE(client.send(1, bytes_of("PING")));
+}
+
+TEST(redis_peer, whose_name_is_found_out_late_is_connected_to_then) {
+  slow_resolver names;
+  peer server([](const peer::client& c, int) {
+    c.greet();
+    c.read();
+  });
+  redis_client client({.address = {.host = "db.slow", .port = server.address().port, .path = {}},
+                       .connect_limit = 200ms});
+  const std::string slow =
+      "the resolver has not answered for 100 ms where the name 'db.slow' leads";
+  EXPECT_TRUE(contains(client.events->wait_down(), slow)) << client.events->wait_down();
+  EXPECT_TRUE(contains(client.connection->trouble()->message(), "check DNS"));
+  client.events->wait_down(3);
+  EXPECT_EQ(names.questions(), 1);
+  names.answer();
+  client.events->wait_up();
 }
 
 TEST(redis_peer, what_the_kernel_never_took_was_not_sent) {

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -47,16 +48,8 @@ class stream::state final : public one_write::writer,
         counters_(std::move(count)) {}
 
   void start(std::weak_ptr<loop> post_to) {
-    look_up(to_.address, [self = weak_from_this(), post_to = std::move(post_to)](auto found) {
-      // On a thread of the resolver: the loop may be gone when it has its answer.
-      const auto l = post_to.lock();
-      if (!l) return;
-      l->post([self, post_to, found = std::move(found)] {
-        const auto on = post_to.lock();
-        const auto s = self.lock();
-        if (s && on) s->connect(on, found);
-      });
-    });
+    if (const auto l = post_to.lock()) await_names(l, duration::zero());
+    ask_for_addresses(std::move(post_to));
   }
 
   void close() {
@@ -116,8 +109,47 @@ class stream::state final : public one_write::writer,
   std::size_t backlog() const noexcept { return backlog_.load(std::memory_order_relaxed); }
 
  private:
+  void ask_for_addresses(std::weak_ptr<loop> post_to) {
+    look_up(to_.address, [self = weak_from_this(), post_to = std::move(post_to)](auto found) {
+      // On a thread of the resolver: the loop may be gone when it has its answer.
+      const auto l = post_to.lock();
+      if (!l) return;
+      l->post([self, post_to, found = std::move(found)] {
+        const auto on = post_to.lock();
+        const auto s = self.lock();
+        if (s && on) s->connect(on, found);
+      });
+    });
+  }
+
+  void await_names(const std::shared_ptr<loop>& l, duration waited) {
+    // Half of it: who waits for a connection for as long as that is to be told the reason.
+    const auto pause = to_.connect_limit / 2;
+    const auto so_long = waited + pause;
+    timer_ = after(l, pause, [so_long](state& s, const std::shared_ptr<loop>& on, owner& o) {
+      s.await_names(on, so_long);
+      // That joins the question that is under way, unless it is so old that it may be lost.
+      s.ask_for_addresses(on);
+      o.names_hang(no_address_yet(s.to_.address, so_long));
+    });
+  }
+
+  std::uint64_t after(const std::shared_ptr<loop>& l, duration pause,
+                      std::function<void(state&, const std::shared_ptr<loop>&, owner&)> task) {
+    return l->at(clock::now() + pause,
+                 [self = weak_from_this(), post_to = std::weak_ptr(l), task = std::move(task)] {
+                   const auto s = self.lock();
+                   const auto on = post_to.lock();
+                   if (!s || !on || s->closed_) return;
+                   if (const auto o = s->owner_.lock()) task(*s, on, *o);
+                 });
+  }
+
   void connect(const std::shared_ptr<loop>& l, const result<std::vector<socket_address>>& found) {
-    if (closed_) return;
+    if (closed_ || std::exchange(found_, true)) return;
+    l->cancel(timer_);
+    // The time of a resolver is not the server's.
+    timer_ = after(l, to_.connect_limit, [](state&, const auto&, owner& o) { o.late(); });
     if (!found) return lose(found.error());
     auto addresses = *found;
     // One that connects and then hangs is not the only one that is ever asked.
@@ -361,9 +393,11 @@ class stream::state final : public one_write::writer,
   const target to_;
   const std::weak_ptr<owner> owner_;
   const std::shared_ptr<counters> counters_;
-  bool closed_{false};  // The loop's thread only, as the next seven.
+  bool closed_{false};  // The loop's thread only, as the next nine.
   bool opened_{false};
   bool flush_follows_{false};
+  bool found_{false};  ///< Where the name leads, or that it leads nowhere.
+  std::uint64_t timer_{0};
   std::shared_ptr<dial> dial_;
   std::shared_ptr<name_watch> name_watch_;
   std::optional<tls_session> tls_;

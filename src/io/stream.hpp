@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace holdfast::io {
@@ -32,7 +33,8 @@ class stream {
   struct target {
     node_address address{};
     std::shared_ptr<tls_source> tls{};  ///< Null: not encrypted.
-    duration silence_max{};  ///< After this long without a sign of the peer's host it is lost.
+    duration silence_max{};    ///< After this long without a sign of the peer's host it is lost.
+    duration connect_limit{};  ///< See late() and names_hang().
     /// How often it is asked whether the name still leads there; it is lost when not.
     duration name_every{std::chrono::seconds{30}};
     unsigned attempt{};  ///< Chooses which of a name's addresses is tried first.
@@ -50,6 +52,11 @@ class stream {
     virtual ~owner() = default;
     /// Connected, and encrypted if asked for.
     virtual void opened() = 0;
+    /// The system's resolver has not answered for half of `connect_limit`; told again after each
+    /// further half. Its answer is waited for.
+    virtual void names_hang(const std::string& why) = 0;
+    /// `connect_limit` has passed since there were addresses to connect to, opened or not.
+    virtual void late() = 0;
     /// Where to receive; never empty.
     virtual std::span<char> space() = 0;
     virtual void received(std::size_t count) = 0;

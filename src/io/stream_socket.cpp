@@ -9,10 +9,13 @@
 #include <sys/un.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -23,10 +26,87 @@ namespace {
 
 using addresses = std::vector<socket_address>;
 
-// Threads that wait for a resolver which does not answer: not without bound. Those of a parent are
-// not in its forked child.
+using told = std::function<void(result<addresses>)>;
+
+/// Of one name. Whoever tries to connect gives a try up and begins the next one: that must not
+/// cost a thread each, nor throw away an answer that takes longer than a try.
+struct lookup {
+  time_point began{};
+  std::vector<told> waiting{};
+  addresses found{};
+  time_point good_until{};  ///< Of what was found.
+};
+
+/// After this long a lookup is no longer waited for by those who ask anew: the resolver may have
+/// lost the question, and answer the next one.
+constexpr duration lookup_shared = std::chrono::seconds{30};
+
+/// How long an answer is given to who asks next, who may have been too early for it.
+duration kept_for(duration took) { return std::min(2 * took, lookup_shared); }
+
+// Threads that wait for a resolver which does not answer: not without bound.
 constexpr int lookups_max = 32;
-constinit per_process<std::atomic<int>> all_lookups;
+
+struct lookups {
+  std::mutex mutex{};
+  int threads{};
+  std::map<std::string, std::shared_ptr<lookup>> by_node{};  ///< Where who asks may join.
+};
+
+// Those of a parent are not in its forked child.
+constinit per_process<lookups> all_lookups;
+
+/// The lookup that is to be begun; nothing when `found` was told, or waits for another one.
+std::shared_ptr<lookup> join_or_begin(lookups& all, const node_address& node, told found) {
+  const auto now = clock::now();
+  std::unique_lock hold(all.mutex);
+  std::erase_if(all.by_node, [now](const auto& one) {
+    const lookup& l = *one.second;
+    return l.found.empty() ? now - l.began >= lookup_shared : now >= l.good_until;
+  });
+  const auto known = all.by_node.find(node.text());
+  if (known != all.by_node.end() && known->second->found.empty()) {
+    known->second->waiting.push_back(std::move(found));
+    return {};
+  }
+  if (known != all.by_node.end()) {
+    const auto kept = known->second->found;
+    hold.unlock();
+    found(kept);
+    return {};
+  }
+  if (all.threads >= lookups_max) {
+    hold.unlock();
+    found(error(errc::unavailable, "the name '" + node.host +
+                                       "' is not looked up: " + std::to_string(lookups_max) +
+                                       " earlier lookups hang (check DNS)"));
+    return {};
+  }
+  ++all.threads;
+  auto begun = std::make_shared<lookup>();
+  begun->began = now;
+  begun->waiting.push_back(std::move(found));
+  all.by_node[node.text()] = begun;
+  return begun;
+}
+
+void end_lookup(lookups& all, const node_address& node, const std::shared_ptr<lookup>& one,
+                const result<addresses>& found) {
+  std::unique_lock hold(all.mutex);
+  if (found) {
+    const auto now = clock::now();
+    one->found = *found;
+    one->good_until = now + kept_for(now - one->began);
+  } else if (const auto known = all.by_node.find(node.text());
+             known != all.by_node.end() && known->second == one) {
+    all.by_node.erase(known);
+  }
+  const auto waiting = std::exchange(one->waiting, {});
+  hold.unlock();
+  for (const auto& tell : waiting) tell(found);
+  hold.lock();
+  --all.threads;
+}
 
 error system_failure(int number) {
   std::string text = std::generic_category().message(number);
@@ -100,23 +180,22 @@ std::string text_of(const socket_address& address) {
   return host;
 }
 
-void look_up(const node_address& node, std::function<void(result<addresses>)> found) {
+void look_up(const node_address& node, told found) {
   if (node.is_unix()) return found(address_of_path(node.path));
   if (auto numeric = ask_system(node, AI_NUMERICHOST)) return found(std::move(numeric));
-  auto& lookups = all_lookups.get();
-  if (lookups.fetch_add(1) >= lookups_max) {
-    lookups.fetch_sub(1);
-    return found(error(errc::unavailable, "the name '" + node.host +
-                                              "' is not looked up: " + std::to_string(lookups_max) +
-                                              " earlier lookups hang (check DNS)"));
-  }
-  auto thread = start_thread("holdfast-names", [node, found, &lookups] {
-    found(ask_system(node, 0));
-    lookups.fetch_sub(1);
-  });
+  auto& all = all_lookups.get();
+  const auto begun = join_or_begin(all, node, std::move(found));
+  if (!begun) return;
+  auto thread = start_thread(
+      "holdfast-names", [node, begun, &all] { end_lookup(all, node, begun, ask_system(node, 0)); });
   if (thread) return thread->detach();
-  lookups.fetch_sub(1);
-  found(thread.error());
+  end_lookup(all, node, begun, thread.error());
+}
+
+std::string no_address_yet(const node_address& node, duration waited) {
+  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(waited).count();
+  return "the resolver has not answered for " + std::to_string(ms) + " ms where the name '" +
+         node.host + "' leads; it is slow or hangs (check DNS)";
 }
 
 bool is_name(const node_address& node) {
