@@ -114,6 +114,8 @@ duration grace_limit(duration ttl) noexcept { return ttl / 2; }
 
 duration grace_default(duration ttl) noexcept { return std::min(duration(5s), ttl / 4); }
 
+duration stop_distance(duration ttl, duration grace) noexcept { return kill_distance(ttl) + grace; }
+
 deadlines deadlines_of(time_point valid_until, duration ttl, duration grace) noexcept {
   const time_point kill_at = valid_until - kill_distance(ttl);
   return {kill_at - grace, kill_at};

@@ -85,6 +85,9 @@ duration grace_limit(duration ttl) noexcept;
 /// Grace when none is given: 5 s, or a quarter of the ttl if that is shorter.
 duration grace_default(duration ttl) noexcept;
 
+/// How long before the end of the lease SIGTERM is sent.
+duration stop_distance(duration ttl, duration grace) noexcept;
+
 deadlines deadlines_of(time_point valid_until, duration ttl, duration grace) noexcept;
 
 }  // namespace holdfast::cli

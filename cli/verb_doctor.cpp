@@ -1,4 +1,5 @@
 #include "cli/json_output.hpp"
+#include "cli/lease_page.hpp"
 #include "cli/open_store.hpp"
 #include "cli/verbs.hpp"
 
@@ -8,6 +9,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -60,11 +62,20 @@ finding not_there_yet(const presence& seen) {
               ". Choose another with --store"};
 }
 
+/// As a run does. A grace that is no duration is another finding.
+std::function<duration(duration)> stop_distance_of(const settings& s) {
+  const auto grace = duration_of(s, key::grace);
+  if (!s[key::grace].given() || !grace) {
+    return [](duration ttl) { return stop_distance(ttl, grace_default(ttl)); };
+  }
+  return [given = *grace](duration ttl) { return stop_distance(ttl, given); };
+}
+
 /// With the ttl of the settings, where one is given. Only where locks work as far as can be seen;
 /// that the servers take what a session writes is seen here.
 void add_advice(diagnosis& d, store& st, const settings& s) {
   const auto intended = intended_ttl(s);
-  auto advice = st.advise_ttl(intended);
+  auto advice = st.advise_ttl(intended, stop_distance_of(s));
   if (advice) {
     if (advice->severity == finding::level::fault) {
       // As every run with it: what names the ttl is wrong, and not the store.

@@ -9,6 +9,7 @@
 #include <holdfast/session_id.hpp>
 #include <holdfast/snapshot.hpp>
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
@@ -133,11 +134,13 @@ class HOLDFAST_EXPORT store {
   /// safe ttl, by which a session survives four times the slowest of them and any failover of the
   /// store that is known, and how long others wait for the lock of a holder that is gone. A warning
   /// when `intended`, or else the store's default, is below that, a fault when no session may have
-  /// it.
+  /// it. `early`: how long before the end of its lease somebody with such a ttl stops, as whoever
+  /// needs time for that does; the smallest safe ttl is longer then.
   /// What it does not see: a network or a machine that is at times much slower than now.
   /// Errors: those of a session that cannot be opened or kept; `invalid_argument` for a ttl of zero
   /// or less.
-  result<finding> advise_ttl(std::optional<duration> intended = std::nullopt);
+  result<finding> advise_ttl(std::optional<duration> intended = std::nullopt,
+                             const std::function<duration(duration ttl)>& early = {});
 
  private:
   explicit store(std::shared_ptr<client::operator_view> view) noexcept;

@@ -69,9 +69,10 @@ result<denial> store::deny(session_id id, std::string by, std::string why) {
 result<owner_info> store::break_session(session_id id) { return view_->break_session(id); }
 result<std::vector<finding>> store::diagnose() { return view_->diagnose(); }
 
-result<finding> store::advise_ttl(std::optional<duration> intended) {
+result<finding> store::advise_ttl(std::optional<duration> intended,
+                                  const std::function<duration(duration)>& early) {
   if (auto usable = view_->store()->usable(); !usable) return usable.error();
-  return client::advise_ttl(view_->store(), intended);
+  return client::advise_ttl(view_->store(), intended, early);
 }
 
 std::vector<finding> diagnose_machine() { return io::check_host(); }

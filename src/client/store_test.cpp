@@ -117,6 +117,11 @@ TEST(store, advises_a_ttl_and_leaves_no_session) {
   EXPECT_EQ(good->severity, finding::level::good) << good->text;
   EXPECT_NE(good->text.find("slowest of 20"), std::string::npos) << good->text;
   EXPECT_NE(good->text.find("within 34.302s"), std::string::npos) << good->text;
+  EXPECT_EQ(good->text.find("stopping"), std::string::npos) << good->text;
+  const auto early = ops->advise_ttl(30s, [](duration) { return 20s; });
+  EXPECT_EQ(early->severity, finding::level::warning) << early->text;
+  EXPECT_NE(early->text.find("with the last 20s of it for stopping, and "), std::string::npos)
+      << early->text;
   EXPECT_EQ(ops->advise_ttl(0ms).error(), errc::invalid_argument);
   EXPECT_EQ(ops->advise_ttl(1ms)->severity, finding::level::fault) << "no session may have it";
   const auto long_one = ops->advise_ttl(2h);

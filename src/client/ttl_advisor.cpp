@@ -2,7 +2,6 @@
 
 #include "client/session_core.hpp"
 #include "core/lease.hpp"
-#include "core/ttl_advice.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -80,7 +79,7 @@ std::string when_freed(const store_core& store, duration ttl) {
 }  // namespace
 
 result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
-                           std::optional<duration> intended) {
+                           std::optional<duration> intended, const core::early_stop& early) {
   duration ttl = intended.value_or(store->default_ttl());
   if (ttl <= duration::zero()) {
     return error(errc::invalid_argument, "no session has a ttl of " + print_duration(ttl));
@@ -91,16 +90,24 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
   const auto& took = measured->took;
   const auto& opened = store->opened();
   const auto silent = opened.longest_failover ? opened.longest_failover() : engines::failover{};
-  const duration least =
-      std::max(opened.ttl_floor, core::smallest_ttl(silent.silence, worse_moments * took.back()));
+  const auto smallest = [&](const core::early_stop& stops) {
+    return std::max(opened.ttl_floor,
+                    core::smallest_ttl(silent.silence, worse_moments * took.back(), stops));
+  };
+  const duration least = smallest(early);
 
   std::string text = "a heartbeat took " + rounded(took[took.size() / 2]) + ", the slowest of " +
                      std::to_string(took.size()) + " " + rounded(took.back()) + "; ";
   if (silent.silence > 0ns) {
     text += "a failover may take " + print_duration(silent.silence) + " (" + silent.why + "); ";
   }
-  text += "the smallest safe ttl is " + print_duration(least) +
-          ". That was measured now: where machine or network are at times much slower, take more";
+  text += "the smallest safe ttl is " + print_duration(least);
+  if (early) {
+    text += ", with the last " + rounded(early(least)) + " of it for stopping";
+    if (const auto bare = smallest({}); bare < least)
+      text += ", and " + print_duration(bare) + " without";
+  }
+  text += ". That was measured now: where machine or network are at times much slower, take more";
   const auto fits = store->fitting(ttl);
   if (fits) text += ". " + when_freed(*store, ttl);
   if (!fits || ttl > measured->limit) {

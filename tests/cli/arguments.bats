@@ -200,6 +200,8 @@ load setup
   [[ $output =~ store\ +memory:x\ +option\ --store ]]
   [[ $output =~ wait\ +forever\ +default ]]
   says 'the smallest safe ttl is ' 'That was measured now' 'With a ttl of 20s'
+  # Three seconds of grace and a fiftieth of the ttl; heartbeats are tried again in the rest.
+  [[ $output =~ 'ttl is '[6-9][.0-9]*'s, with the last 3.'[0-9]*'s of it for stopping' ]]
 }
 
 @test "a password in --store is warned about and never shown" {
