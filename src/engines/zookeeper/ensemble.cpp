@@ -104,7 +104,9 @@ ensemble::ensemble(settings s, std::shared_ptr<io::loop> l)
 
 void ensemble::start() {
   loop_->post([self = shared_from_this()] {
-    if (!self->closed_) self->resolve();
+    if (self->closed_) return;
+    self->give_connection_up();
+    self->resolve();
   });
 }
 
@@ -121,11 +123,17 @@ void ensemble::close() {
 
 std::string ensemble::trouble() const {
   if (!refusal_.empty()) return refusal_;
-  if (!connection_) return names_trouble_.empty() ? "not connected yet" : names_trouble_;
-  if (!connection_->trouble().empty()) return connection_->trouble();
-  if (connection_->connected()) return "server " + server() + " has not answered yet";
-  if (server().empty()) return "not connected yet";
-  return server() + " does not answer like ZooKeeper; is this its port?";
+  const std::string names = names_ ? names_->trouble() : std::string();
+  if (!connection_) return names.empty() ? "not connected yet" : names;
+  std::string text = connection_->trouble();
+  if (connection_->connected()) {
+    return text.empty() ? "server " + server() + " has not answered yet" : text;
+  }
+  if (text.empty()) {
+    text = server().empty() ? "not connected yet"
+                            : server() + " does not answer like ZooKeeper; is this its port?";
+  }
+  return names.empty() ? text : text + "; " + names;
 }
 
 std::string ensemble::told_trouble() const {
@@ -151,36 +159,31 @@ void ensemble::tell_flight(const std::string& text) {
 
 // The library would look names up by itself, and block the loop for as long as DNS likes.
 void ensemble::resolve() {
-  // One may take longer than names are taken for new, and would bring a second connection.
-  if (std::exchange(resolves_, true)) return;
-  struct gathering {
-    std::size_t missing{};
-    std::vector<io::socket_address> found{};
-    std::string trouble{};
-  };
-  const auto all = std::make_shared<gathering>();
-  all->missing = set_.servers.size();
-  for (const auto& server : set_.servers) {
-    io::look_up(server, [weak = weak_from_this(), all, l = std::weak_ptr(loop_)](auto found) {
-      const auto loop = l.lock();
-      if (!loop) return;
-      loop->post([weak, all, found = std::move(found)] {
-        const auto self = weak.lock();
-        if (!self || self->closed_) return;
-        if (found) all->found.insert(all->found.end(), found->begin(), found->end());
-        if (!found) all->trouble = found.error().message();
-        if (--all->missing > 0) return;
-        self->resolves_ = false;
-        self->names_trouble_ = all->trouble;
-        // Not all clients should lean on the same server.
-        if (!all->found.empty()) {
-          const auto first = static_cast<std::ptrdiff_t>(io::random_bits() % all->found.size());
-          std::rotate(all->found.begin(), all->found.begin() + first, all->found.end());
-        }
-        self->connect(numeric(all->found));
-      });
-    });
+  if (!names_) {
+    names_ =
+        std::make_shared<name_book>(set_.servers, loop_, [weak = weak_from_this()](bool complete) {
+          const auto self = weak.lock();
+          if (self && !self->closed_) self->found_names(complete);
+        });
   }
+  names_->look_up();
+}
+
+void ensemble::found_names(bool complete) {
+  tell_trouble();
+  auto found = names_->addresses();
+  const auto servers = numeric(found);
+  // One that tried on meanwhile is better than another that begins anew.
+  const bool is_new = complete || servers != in_use_;
+  if (live_ && (connection_->connected() || !is_new)) return;
+  if (found.empty() && names_->waits()) return reconnect_later();
+  in_use_ = servers;
+  // Not all clients should lean on the same server.
+  if (!found.empty()) {
+    const auto first = static_cast<std::ptrdiff_t>(io::random_bits() % found.size());
+    std::rotate(found.begin(), found.begin() + first, found.end());
+  }
+  connect(numeric(found));
 }
 
 void ensemble::connect(const std::string& servers) {
@@ -229,7 +232,8 @@ void ensemble::connected() {
 }
 
 void ensemble::none_there() {
-  none_there_at_ = clock::now();
+  // One whose name is not found out may be there.
+  if (!names_->waits()) none_there_at_ = clock::now();
   fail_waiting();
 }
 
@@ -237,7 +241,8 @@ void ensemble::disconnected() {
   lost_at_ = clock::now();
   tell_trouble();
   const auto l = listener_.lock();
-  if (l && l->gives_watches_up()) ended();
+  const bool is_short = numeric(names_->addresses()) != in_use_;
+  if (is_short || (l && l->gives_watches_up())) ended();
 }
 
 void ensemble::ended() {
@@ -255,7 +260,8 @@ void ensemble::renew_when_names_may_have_changed() {
     return;
   }
   lost_at_ = clock::now();
-  ended();
+  // The connection tries on: a resolver that hangs must not keep it from servers that are back.
+  resolve();
 }
 
 // ---- the store's own nodes ----

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
+#include "engines/zookeeper/name_book.hpp"
 #include "engines/zookeeper/paths.hpp"
 #include "engines/zookeeper/requests.hpp"
 #include "engines/zookeeper/settings.hpp"
@@ -57,6 +58,7 @@ class ensemble final : public io::zookeeper_connection::owner,
   };
 
   ensemble(settings s, std::shared_ptr<io::loop> l);
+  /// Once more: with another connection.
   void start();
   /// Answers everything that is under way, soon.
   void close();
@@ -92,6 +94,7 @@ class ensemble final : public io::zookeeper_connection::owner,
   void tell_trouble();
   void tell_flight(const std::string& text);
   void resolve();
+  void found_names(bool complete);
   void connect(const std::string& servers);
   void give_connection_up();
   void reconnect_later();
@@ -120,7 +123,8 @@ class ensemble final : public io::zookeeper_connection::owner,
   std::shared_ptr<io::zookeeper_connection> connection_;
   std::list<flight_ptr> flying_;  ///< In the order in which they were sent.
   std::list<flight_ptr> waiting_;
-  std::string names_trouble_;   ///< Why a server's name has no address.
+  std::shared_ptr<name_book> names_;
+  std::string in_use_;          ///< The addresses that the connection was given.
   std::string refusal_;         ///< Why this store is not to be used.
   std::string flight_trouble_;  ///< What the last flight failed of.
   mutable std::mutex mutex_;
@@ -134,9 +138,8 @@ class ensemble final : public io::zookeeper_connection::owner,
   bool ready_{};  ///< The store's nodes are there, and of a format that is known.
   bool preparing_{};
   bool watches_the_time_{};
-  bool nudged_{};    ///< A question is under way that is there to be one.
-  bool resolves_{};  ///< Names are being looked up.
-  bool live_{};      ///< The connection was not given up.
+  bool nudged_{};  ///< A question is under way that is there to be one.
+  bool live_{};    ///< The connection was not given up.
   bool reconnects_{};
   bool closed_{};
 };
