@@ -1,6 +1,7 @@
 #include "engines/zookeeper/diagnose.hpp"
 #include "tests/zookeeper/engine_fixture.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 /// Three real servers, some of which are gone, hang or come back.
@@ -214,6 +215,23 @@ TEST(zookeeper_ensemble, a_server_that_serves_reads_only_is_no_good_one) {
   ASSERT_TRUE(found);
   for (const auto& f : *found) {
     EXPECT_FALSE(f.subject == "server" && f.severity == finding::level::good) << f.text;
+  }
+}
+
+TEST(zookeeper_ensemble, local_sessions_are_warned_of) {
+  for (const bool are_local : {false, true}) {
+    server_options o;
+    if (are_local) o.settings = {"localSessionsEnabled=true"};
+    servers s(3, o);
+    client c(s.url() + "?node_timeout=2s");
+    c.await(status::ok);
+    const auto found = engines::zookeeper::diagnose(c.servers);
+    ASSERT_TRUE(found);
+    const auto warned = std::ranges::count_if(*found, [](const finding& f) {
+      return f.severity == finding::level::warning &&
+             f.text.find("localSessionsEnabled") != std::string::npos;
+    });
+    EXPECT_EQ(warned, are_local ? 1 : 0);
   }
 }
 

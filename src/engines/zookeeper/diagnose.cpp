@@ -43,6 +43,12 @@ void judge_servers(const inspection& seen, findings& all) {
                          "found it again"});
       continue;
     }
+    if (s.has_local_sessions) {
+      all.push_back({level::warning, "server",
+                     s.name + " has sessions that its ensemble does not know of "
+                              "(localSessionsEnabled): two may hold one lock when it is cut off; "
+                              "see docs/zookeeper.md"});
+    }
     all.push_back(
         {level::good, "server", s.name + " serves, version " + s.version + ", " + s.mode});
   }

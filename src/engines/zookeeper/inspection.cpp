@@ -34,6 +34,8 @@ inspection::one_server look_at(const io::node_address& server, duration limit) {
   if (seen.mode.empty()) {
     seen.trouble = "ZooKeeper server " + seen.name + " says: " + told->substr(0, told->find('\n'));
   }
+  const auto counts = io::ask_zookeeper(server, "mntr", limit);
+  seen.has_local_sessions = counts && number_of(value_in(*counts, "zk_local_sessions\t")) > 0;
   const auto settings = io::ask_zookeeper(server, "conf", limit);
   if (!settings) return seen;
   const auto ticks = number_of(value_in(*settings, "syncLimit="));

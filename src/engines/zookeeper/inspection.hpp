@@ -15,10 +15,11 @@ namespace holdfast::engines::zookeeper {
 struct inspection {
   struct one_server {
     std::string name{};
-    std::string version{};  ///< "3.8.0"; empty: it did not tell.
-    std::string mode{};     ///< "standalone", "leader", "follower", "observer", "read-only".
-    std::string trouble{};  ///< Why it tells nothing.
-    duration silence{};     ///< tickTime times syncLimit; zero: it did not tell.
+    std::string version{};      ///< "3.8.0"; empty: it did not tell.
+    std::string mode{};         ///< "standalone", "leader", "follower", "observer", "read-only".
+    std::string trouble{};      ///< Why it tells nothing.
+    duration silence{};         ///< tickTime times syncLimit; zero: it did not tell.
+    bool has_local_sessions{};  ///< And this client's is one of them, perhaps.
   };
   std::vector<one_server> servers{};
   std::string trouble{};  ///< Why the store cannot be written to; empty: it can.
