@@ -3,7 +3,7 @@
 #include "core/sanitizer.hpp"
 #include "io/latch.hpp"
 #include "io/loop.hpp"
-#include "io/slow_resolver.hpp"
+#include "io/slow_resolver_fixture.hpp"
 #include "io/stream_socket.hpp"
 
 #include <arpa/inet.h>

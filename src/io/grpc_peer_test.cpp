@@ -2,7 +2,7 @@
 #include "io/grpc_peer_fixture.hpp"
 #include "io/loop.hpp"
 #include "io/peer_fixture.hpp"
-#include "io/slow_resolver.hpp"
+#include "io/slow_resolver_fixture.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "io/latch.hpp"
 #include "io/peer_fixture.hpp"
 #include "io/redis_client_fixture.hpp"
-#include "io/slow_resolver.hpp"
+#include "io/slow_resolver_fixture.hpp"
 
 #include <sys/resource.h>
 

@@ -4,7 +4,7 @@ namespace holdfast::io {
 
 /// While one lives, this test program's resolver keeps questions for names that end in ".slow" and
 /// answers 127.0.0.1 when told to; for all others it is the system's. One at a time, in a program
-/// that is linked with slow_resolver.cpp.
+/// that is linked with slow_resolver_fixture.cpp.
 class slow_resolver {
  public:
   slow_resolver() noexcept;

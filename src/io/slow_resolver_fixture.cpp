@@ -1,4 +1,4 @@
-#include "io/slow_resolver.hpp"
+#include "io/slow_resolver_fixture.hpp"
 
 #include <dlfcn.h>
 #include <netdb.h>
