@@ -32,7 +32,7 @@ void make_segments(log_machine& m, std::uint64_t count) {
   m.disk().overwrite(fencing::inline_name(2), {encoded.begin(), encoded.end()});
 }
 
-TEST(log_room, a_log_of_too_many_segments_can_be_merged) {
+TEST(log_limit, a_log_of_too_many_segments_can_be_merged) {
   log_machine m(1);
   make_segments(m, 150'000);
   const auto log = m.must_open(3);
