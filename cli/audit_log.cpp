@@ -144,9 +144,12 @@ int obstacle_at(const std::string& path, audit_log::directories missing) {
     if (S_ISDIR(there.st_mode)) return EISDIR;
   } else {
     if (errno != ENOENT) return errno;
-    const bool makes = missing == audit_log::directories::make;
-    do needed = directory_of(needed);
-    while (makes && !is_there(needed) && errno == ENOENT && needed.size() > 1);
+    needed = directory_of(path);
+    if (missing == audit_log::directories::make) {
+      while (!is_there(needed) && errno == ENOENT && needed.size() > 1) {
+        needed = directory_of(needed);
+      }
+    }
     needed += "/.";
     rights |= X_OK;
   }

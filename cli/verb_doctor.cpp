@@ -46,11 +46,17 @@ void add_fault(diagnosis& d, const char* subject, const fault& f) {
   if (d.code == 0) d.code = f.code;
 }
 
+/// Of a setting that is given. One that is no duration is another finding.
+std::optional<duration> given_duration(const settings& s, key which) {
+  if (!s[which].given()) return std::nullopt;
+  const auto read = duration_of(s, which);
+  return read ? std::optional(*read) : std::nullopt;
+}
+
 /// A ttl of the settings that may be one of a session.
 std::optional<duration> intended_ttl(const settings& s) {
-  if (!s[key::ttl].given()) return std::nullopt;
-  const auto ttl = duration_of(s, key::ttl);
-  return ttl && *ttl > duration::zero() ? std::optional(*ttl) : std::nullopt;
+  const auto ttl = given_duration(s, key::ttl);
+  return ttl > duration::zero() ? ttl : std::nullopt;
 }
 
 finding not_there_yet(const presence& seen) {
@@ -62,13 +68,11 @@ finding not_there_yet(const presence& seen) {
               ". Choose another with --store"};
 }
 
-/// As a run does. A grace that is no duration is another finding.
+/// As a run does.
 std::function<duration(duration)> stop_distance_of(const settings& s) {
-  const auto grace = duration_of(s, key::grace);
-  if (!s[key::grace].given() || !grace) {
-    return [](duration ttl) { return stop_distance(ttl, grace_default(ttl)); };
-  }
-  return [given = *grace](duration ttl) { return stop_distance(ttl, given); };
+  return [grace = given_duration(s, key::grace)](duration ttl) {
+    return stop_distance(ttl, grace.value_or(grace_default(ttl)));
+  };
 }
 
 /// With the ttl of the settings, where one is given. Only where locks work as far as can be seen;
@@ -105,8 +109,7 @@ duration ttl_of_runs(const diagnosis& d, const settings& s) {
 }
 
 void add_grace(diagnosis& d, const settings& s) {
-  if (!s[key::grace].given()) return;
-  const auto grace = duration_of(s, key::grace);
+  const auto grace = given_duration(s, key::grace);
   if (!grace) return;
   if (const auto f = fault_of_grace(s, *grace, ttl_of_runs(d, s))) add_fault(d, "grace", *f);
 }
@@ -119,7 +122,7 @@ void add_session_settings(diagnosis& d, const settings& s) {
         in_file ? name : std::string(name) + " (" + s[which].origin_text() + ")";
     add_fault(d, name, fault_of(s, error(errc::invalid_argument, why), {which}, subject));
   };
-  if (const auto ttl = duration_of(s, key::ttl); s[key::ttl].given() && ttl && !intended_ttl(s)) {
+  if (const auto ttl = given_duration(s, key::ttl); ttl && !intended_ttl(s)) {
     refuse(key::ttl, "ttl", "no session has a ttl of " + print_duration(*ttl));
   }
   constexpr std::size_t most = session_options::text_max;
