@@ -187,30 +187,21 @@ void cluster::took(const exchange_ptr& e, std::size_t index, std::int64_t after,
   if (o.what == kind::unknown) move_from(index);
   if (e->finished) return;
   if (o.succeeded()) {
+    const auto distrust = [&](const char* why) {
+      finish(e, {status::unknown, "etcd server " + members_[index]->name() + why, nullptr, false});
+    };
     const auto reply = wire::etcd::decode_txn(o.message);
-    if (!reply) {
-      return finish(e, {status::unknown,
-                        "etcd server " + members_[index]->name() +
-                            ": its answer to a transaction is in no known form",
-                        nullptr, false});
-    }
+    if (!reply) return distrust(": its answer to a transaction is in no known form");
     if (reply->head.cluster != epoch_.value.cluster) {
       // Another cluster answers at this address: its revisions are not ours.
       doubt_epoch();
-      return finish(e, {status::unknown,
-                        "etcd server " + members_[index]->name() +
-                            " belongs to another cluster than before; was it restored from a "
-                            "backup?",
-                        nullptr, false});
+      return distrust(" belongs to another cluster than before; was it restored from a backup?");
     }
     if (reply->head.revision < after) {
-      // What it has made now may bear a token that was given before.
+      // What it has made then may bear a token that was given before.
       doubt_epoch();
-      return finish(e, {status::unknown,
-                        "etcd server " + members_[index]->name() +
-                            " has forgotten what was done there; was it started with "
-                            "--force-new-cluster?",
-                        nullptr, false});
+      return distrust(
+          " has forgotten what was done there; was it started with --force-new-cluster?");
     }
     revision_ = std::max(revision_, reply->head.revision);
     return finish(e, {status::ok, {}, &*reply});
