@@ -83,6 +83,13 @@ std::vector<std::size_t> heard(five_nodes& nodes) {
   return all;
 }
 
+/// The first node on which somebody hears of "wanted"; as many as there are nodes: none.
+std::size_t post_of(five_nodes& nodes) {
+  const auto all = heard(nodes);
+  return static_cast<std::size_t>(std::ranges::find_if(all, [](auto n) { return n > 0; }) -
+                                  all.begin());
+}
+
 TEST(redlock_waiting, clients_take_turns) {
   // A client that the machine lets stand still misses its turns, but not every time.
   bool fair = false;
@@ -279,9 +286,7 @@ TEST(redlock_waiting,
   std::thread other([&] { (void)waiter.acquire(lock_name("wanted"), {.wait = 4s}); });
   std::size_t post = nodes.size();
   EXPECT_TRUE(process::eventually([&] {
-    const auto all = heard(nodes);
-    post = static_cast<std::size_t>(std::ranges::find_if(all, [](auto n) { return n > 0; }) -
-                                    all.begin());
+    post = post_of(nodes);
     return post < nodes.size();
   }));
   for (std::size_t k = 1; k < 3; ++k) nodes[(post + k) % 3].command({"FLUSHALL"});
@@ -360,9 +365,7 @@ TEST(redlock_waiting, who_is_called_in_its_round_and_gives_up_calls_another) {
   first->start();
   std::size_t post = nodes.size();
   ASSERT_TRUE(process::eventually([&] {
-    const auto all = heard(nodes);
-    post = static_cast<std::size_t>(std::ranges::find_if(all, [](auto n) { return n > 0; }) -
-                                    all.begin());
+    post = post_of(nodes);
     return post < nodes.size();
   }));
   first->cancel();
