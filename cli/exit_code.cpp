@@ -7,6 +7,7 @@ exit_code exit_for(errc code) noexcept {
     case errc::busy:
     case errc::timed_out:
     case errc::cancelled:
+    case errc::expiring:
       return exit_code::not_obtained;
     case errc::lost:
     case errc::denied:

@@ -49,6 +49,7 @@ TEST(report_text, a_command_that_is_advised_names_the_store_that_was_an_option) 
 TEST(exit_codes, every_error_has_the_code_of_the_table) {
   EXPECT_EQ(exit_for(errc::busy), exit_code::not_obtained);
   EXPECT_EQ(exit_for(errc::timed_out), exit_code::not_obtained);
+  EXPECT_EQ(exit_for(errc::expiring), exit_code::not_obtained) << "as of check --for";
   EXPECT_EQ(exit_for(errc::unavailable), exit_code::unavailable);
   EXPECT_EQ(exit_for(errc::outcome_unknown), exit_code::unavailable);
   EXPECT_EQ(exit_for(errc::unsupported), exit_code::unavailable);

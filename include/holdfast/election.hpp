@@ -62,10 +62,11 @@ HOLDFAST_EXPORT std::optional<leader> leader_in(const snapshot& all, const lock_
 
 /// What the elected candidate holds: it leads until it resigns or loses its lease. Move-only.
 ///
-/// |          | check(needed)             | resign()   | destructor       |
-/// |----------|---------------------------|------------|------------------|
-/// | leads    | ok while `needed` is left | resigned   | resigns, bounded |
-/// | lost     | errc::lost                | errc::lost | tells nobody     |
+/// |                    | check(needed)  | resign()   | destructor       |
+/// |--------------------|----------------|------------|------------------|
+/// | leads, enough left | ok             | resigned   | resigns, bounded |
+/// | leads, less left   | errc::expiring | resigned   | resigns, bounded |
+/// | lost               | errc::lost     | errc::lost | tells nobody     |
 ///
 /// It is an exclusive lock in a session of its own, and is lost as a lock is: everything at
 /// holdfast::lock about losing, paused processes and fencing holds here. The work of a leader is to
@@ -95,7 +96,7 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   const session_id& session() const noexcept { return session_.id(); }
   /// How long this process may still act as the leader; zero once lost.
   duration remaining() const noexcept { return lock_.remaining(); }
-  /// Call before each step that only the leader may do; see lock::check(). Errors: `lost`.
+  /// Call before each step that only the leader may do; see lock::check(). Errors: as there.
   result<void> check(duration needed = duration::zero()) const noexcept {
     return lock_.check(needed);
   }

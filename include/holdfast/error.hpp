@@ -19,14 +19,14 @@ enum class errc {
   cancelled,         ///< The caller cancelled; nothing is held.
   unavailable,       ///< The store did not answer or cannot work now; nothing was done. Try again.
   outcome_unknown,   ///< It may or may not have happened; assume neither until one ttl has passed.
-  lost,              ///< The lease is over: stop the protected work now, open a new session. From
-                     ///< lock::check(needed) also: less than `needed` is left, the lock is held.
+  lost,              ///< The lease is over: stop the protected work now, open a new session.
   denied,            ///< An operator ended this session; it will never hold anything again.
   stale_token,       ///< The storage has seen a newer token: this writer was replaced.
   unsupported,       ///< This engine cannot give that guarantee; choose another engine or mode.
   invalid_argument,  ///< The call itself is wrong: correct it; trying again cannot help.
   damaged,           ///< Stored data is corrupt or of another format; a person has to look.
   not_initialised,   ///< The store was never set up; an operator has to: `holdfast redlock init`.
+  expiring,          ///< Less than the asked time is left and the lock is held: skip this step.
 };
 
 /// The category of every `std::error_code` made from an `errc`; its name is "holdfast".

@@ -35,8 +35,8 @@ class fenced_write {
   explicit fenced_write(Write write) : write_(std::move(write)) {}
 
   /// Runs the write if at least `needed` of the lease is left: how long the write may take. Zero
-  /// asks only whether the lock is still held. Errors: `lost` and those of lock::fencing_token,
-  /// and then nothing was run; else what the write returns.
+  /// asks only whether the lock is still held. Errors: `lost`, `expiring` (less is left) and those
+  /// of lock::fencing_token, and then nothing was run; else what the write returns.
   template <class... A>
   requires std::invocable<Write&, const fencing_token&, A...>
   auto operator()(const lock& held, duration needed, A&&... a)
@@ -57,6 +57,7 @@ class fenced_write {
 /// | before     | op        | after | answer                          |
 /// |------------|-----------|-------|---------------------------------|
 /// | lost       | not run   | -     | `lost`                          |
+/// | less left  | not run   | -     | `expiring`                      |
 /// | enough left| an error  | any   | that error; nothing is undone   |
 /// | enough left| succeeded | held  | its value                       |
 /// | enough left| succeeded | lost  | `lost`, after `undo` was run    |

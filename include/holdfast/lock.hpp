@@ -21,12 +21,13 @@ class grant;
 
 /// A lock that was granted. Move-only, and there is no empty one: a failed acquire gives an error.
 ///
-/// |                   | check(needed)             | remaining() | release()  | destructor        |
-/// |-------------------|---------------------------|-------------|------------|-------------------|
-/// | held              | ok while `needed` is left | > 0         | released   | releases, bounded |
-/// | lost              | errc::lost                | 0           | errc::lost | tells nobody      |
-/// | released          | errc::lost                | 0           | errc::lost | nothing           |
-/// | in a forked child | errc::lost                | 0           | errc::lost | nothing           |
+/// |                   | check(needed)           | remaining() | release()  | destructor        |
+/// |-------------------|-------------------------|-------------|------------|-------------------|
+/// | held, enough left | ok                      | >= `needed` | released   | releases, bounded |
+/// | held, less left   | errc::expiring          | > 0         | released   | releases, bounded |
+/// | lost              | errc::lost              | 0           | errc::lost | tells nobody      |
+/// | released          | errc::lost              | 0           | errc::lost | nothing           |
+/// | in a forked child | errc::lost              | 0           | errc::lost | nothing           |
 ///
 /// A held lock becomes lost when its lease ends: that of its session, which then ends all of its
 /// locks; or one of its own in a store that extends each lock by itself (Redlock). Such a lock is
@@ -76,10 +77,11 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// shrink in a store whose node has lost the lock (Redlock).
   duration remaining() const noexcept;
 
-  /// Call before each step on what the lock protects: `errc::lost` unless at least `needed` is
-  /// left. Zero asks only whether the lock is still held, which tells a lock that is lost from one
-  /// of which too little is left: that one is held on, and may be extended meanwhile. Two atomic
-  /// loads and one clock read: no I/O, no mutex, never blocks. A negative duration counts as zero.
+  /// Call before each step on what the lock protects, with the time that the step may take. Zero
+  /// asks only whether the lock is still held; a negative duration counts as zero. Two atomic loads
+  /// and one clock read: no I/O, no mutex, never blocks.
+  /// Errors: `lost`; `expiring` when less than `needed` is left of a lock that is held: a heartbeat
+  /// may still extend it.
   result<void> check(duration needed = duration::zero()) const noexcept;
 
   /// Stop is requested when the lock is lost (not when it is released). The signal comes from a

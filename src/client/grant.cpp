@@ -169,9 +169,9 @@ result<void> grant::check(duration needed) const noexcept {
     return {};
   const auto left = counts_->remaining(now);
   if (left <= duration::zero()) return why_lost();
-  return error(errc::lost, "only " + print_duration(left) + " of the lease of " +
-                               name_.printable() + " is left, " + print_duration(needed) +
-                               " is needed");
+  return error(errc::expiring, "only " + print_duration(left) + " of the lease of " +
+                                   name_.printable() + " is left, " + print_duration(needed) +
+                                   " is needed");
 }
 
 // A session that ends takes its locks with it, however long their own leases are.

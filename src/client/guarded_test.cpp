@@ -32,7 +32,7 @@ TEST_F(guarded_test, a_write_gets_the_token_of_its_lock) {
 
 TEST_F(guarded_test, a_write_that_may_take_longer_than_the_lease_is_not_begun) {
   fenced_write save([&](const fencing_token&) { ++ran_; });
-  EXPECT_EQ(code(save(held_, 10h)), errc::lost);
+  EXPECT_EQ(code(save(held_, 10h)), errc::expiring);
   EXPECT_EQ(ran_, 0);
   EXPECT_TRUE(save(held_, 1ms));
   EXPECT_EQ(ran_, 1);
@@ -71,6 +71,18 @@ TEST_F(guarded_test, nothing_is_run_under_a_lost_lock) {
   const auto done = guarded(
       held_, duration::zero(), [&](const fencing_token&) { ++ran_; }, [&] { ++undone_; });
   EXPECT_EQ(code(done), errc::lost);
+  EXPECT_EQ(ran_ + undone_, 0);
+}
+
+TEST_F(guarded_test, an_operation_for_which_too_little_is_left_is_not_run) {
+  const auto run = [&] {
+    return guarded(
+        held_, 10h, [&](const fencing_token&) { ++ran_; }, [&] { ++undone_; });
+  };
+  EXPECT_EQ(code(run()), errc::expiring);
+  EXPECT_TRUE(held_.check());
+  ASSERT_TRUE(session_.close());
+  EXPECT_EQ(code(run()), errc::lost);
   EXPECT_EQ(ran_ + undone_, 0);
 }
 

@@ -37,6 +37,8 @@ wording words(errc e) noexcept {
       return {"damaged", "stored data is corrupt or of another format; a person has to look"};
     case errc::not_initialised:
       return {"not_initialised", "the store was never set up; run: holdfast redlock init"};
+    case errc::expiring:
+      return {"expiring", "the lock is held, but less than the asked time is left; skip this step"};
   }
   return {"unknown", "an error code that is not one of holdfast's"};
 }

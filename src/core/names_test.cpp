@@ -88,7 +88,8 @@ constexpr errc every_errc[] = {errc::busy,
                                errc::unsupported,
                                errc::invalid_argument,
                                errc::damaged,
-                               errc::not_initialised};
+                               errc::not_initialised,
+                               errc::expiring};
 
 TEST(error, every_code_has_a_name_and_a_sentence_of_its_own) {
   std::set<std::string> names, sentences;
