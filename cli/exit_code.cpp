@@ -15,6 +15,8 @@ exit_code exit_for(errc code) noexcept {
     case errc::stale_token:
       return exit_code::stale;
     case errc::invalid_argument:
+    case errc::mode_conflict:
+    case errc::would_block:
       return exit_code::usage;
     case errc::damaged:
       return exit_code::damaged;

@@ -57,6 +57,8 @@ TEST(exit_codes, every_error_has_the_code_of_the_table) {
   EXPECT_EQ(exit_for(errc::denied), exit_code::lost);
   EXPECT_EQ(exit_for(errc::stale_token), exit_code::stale);
   EXPECT_EQ(exit_for(errc::invalid_argument), exit_code::usage);
+  EXPECT_EQ(exit_for(errc::mode_conflict), exit_code::usage);
+  EXPECT_EQ(exit_for(errc::would_block), exit_code::usage);
   EXPECT_EQ(exit_for(errc::damaged), exit_code::damaged);
   EXPECT_EQ(exit_for(errc::not_initialised), exit_code::configuration);
 }

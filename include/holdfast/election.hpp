@@ -148,9 +148,10 @@ class HOLDFAST_EXPORT election {
   /// Stands for election with `value` (at most value_max bytes; may be empty), and blocks for at
   /// most `options.wait`.
   /// Errors: `busy` (wait is zero and somebody leads), `timed_out`, `cancelled`,
-  /// `invalid_argument`, `lost` and `denied` (the candidacy ended while it waited), `unavailable`,
-  /// `outcome_unknown`, `damaged`, `not_initialised`, `unsupported` (a store that gives no tokens
-  /// keeps no value: Redlock with `?tokens=off`).
+  /// `invalid_argument`, `mode_conflict` (the name is in use with permits), `would_block`, `lost`
+  /// and `denied` (the candidacy ended while it waited), `unavailable`, `outcome_unknown`,
+  /// `damaged`, `not_initialised`, `unsupported` (a store that gives no tokens keeps no value:
+  /// Redlock with `?tokens=off`).
   result<leadership> campaign(std::string value, campaign_options options = {});
 
   /// Who leads now; empty when nobody does, as far as the store can be read: where locks may be

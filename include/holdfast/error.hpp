@@ -27,12 +27,16 @@ enum class errc {
   damaged,           ///< Stored data is corrupt or of another format; a person has to look.
   not_initialised,   ///< The store was never set up; an operator has to: `holdfast redlock init`.
   expiring,          ///< Less than the asked time is left and the lock is held: skip this step.
+  mode_conflict,     ///< The name is in use in another mode. Nothing is held; agree on one mode.
+  would_block,  ///< A thread of the library must not wait: call this from a thread of yours, or
+                ///< use the form with a callback.
 };
 
 /// The category of every `std::error_code` made from an `errc`; its name is "holdfast".
 ///
 /// `errc::timed_out` equals `std::errc::timed_out`, and the values that have a counterpart there
-/// (busy, cancelled, unavailable, unsupported, invalid_argument) equal that in the same way.
+/// (busy, cancelled, unavailable, unsupported, invalid_argument) equal that in the same way;
+/// `errc::would_block` equals `std::errc::resource_deadlock_would_occur`.
 HOLDFAST_EXPORT const std::error_category& category() noexcept;
 
 /// The `std::error_code` of `e`, found by argument-dependent look-up as the standard asks.

@@ -80,7 +80,8 @@ HOLDFAST_EXPORT result<std::vector<line>> parse(std::string_view text);
 ///
 /// At a fenced register a token arrives, and takes effect later, as with holdfast/fence.hpp. What
 /// ended neither with `ok` nor with `stale_token` may have arrived, and so have raised the floor,
-/// but for `denied`, `unsupported`, `invalid_argument`, `not_initialised` and `expiring`.
+/// but for `denied`, `unsupported`, `invalid_argument`, `not_initialised`, `expiring`,
+/// `mode_conflict` and `would_block`.
 enum class model : std::uint8_t { mutex, fenced_mutex, semaphore, fenced_register };
 
 /// The words that people read: "mutex", "fenced mutex", "semaphore", "fenced register".

@@ -8,7 +8,7 @@ namespace holdfast {
 
 /// How a lock is held: by one, by many readers, or by up to n.
 ///
-/// Row: what arrives; column: what is there, held or waiting. Refused is `invalid_argument`, and so
+/// Row: what arrives; column: what is there, held or waiting. Refused is `mode_conflict`, and so
 /// are permits of another n.
 ///
 /// |            | exclusive | shared   | permits(n)                   |
@@ -31,7 +31,7 @@ class mode {
   /// Together with other shared holders, never with an exclusive one.
   static constexpr mode shared() noexcept { return mode(kind_t::shared, 1); }
   /// One of at most `n` holders. Zero, or more than `permits_max`, is refused by acquire with
-  /// `invalid_argument`; so is an `n` that differs from the one its live holders and waiters gave.
+  /// `invalid_argument`; one that differs from that of live entries with `mode_conflict`.
   static constexpr mode permits(std::uint32_t n) noexcept { return mode(kind_t::permits, n); }
 
   // Exactly one of the three is true.

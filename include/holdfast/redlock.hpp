@@ -14,7 +14,7 @@
 /// \file
 /// What an operator of a Redlock store does once, or after a disaster: set it up, look at its
 /// nodes, bring it back; on a thread of the library, which must not wait, all of it is refused with
-/// `invalid_argument`. Locks are taken as on every store; see holdfast/session.hpp.
+/// `would_block`. Locks are taken as on every store; see holdfast/session.hpp.
 ///
 /// With tokens each node keeps a small record of itself (docs/redlock.md, "On the wire"). A
 /// node that lost its record does not vote until it has rejoined; when a majority lost theirs, no

@@ -96,7 +96,7 @@ struct session_status {
 ///
 /// On a thread of the library, where completions, observers and on_lost() run, nothing waits: it
 /// may be the one that brings the answers. There close() and the destructor only begin, and a call
-/// that has no answer at once is refused with `invalid_argument`: acquire() without a callback,
+/// that has no answer at once is refused with `would_block`: acquire() without a callback,
 /// open() and what a `store` asks. Stores without a server (`local:`, `memory:`) answer at once.
 ///
 /// A thread of the program that is blocked in a call of the library may do the work of such a
@@ -139,12 +139,12 @@ class HOLDFAST_EXPORT session {
   /// Errors: `busy` (wait is zero and somebody else holds it, or this session holds or awaits it
   /// already, whatever the wait: there is no self-deadlock; so too for a moment after a release
   /// that the store has not confirmed), `timed_out`, `cancelled`, `invalid_argument` (the name, the
-  /// wait, or a mode that the live entries of the name do not agree with, at once, unless all of
-  /// their holders are dead, which may take a ttl and a second call to know; or a thread of the
-  /// library that would have to wait), `unsupported` (the engine has no such mode), `unavailable`
-  /// (also at once, whatever the wait, when 10000 hold or await the name), `outcome_unknown` (the
-  /// entry may be there; it dies with the session), `lost` and `denied` (the session is over),
-  /// `damaged`.
+  /// wait, permits), `mode_conflict` (live entries of the name have another mode: at once, whatever
+  /// the wait, unless all of their holders are dead, which may take a ttl and a second call to
+  /// know), `would_block` (a thread of the library would have to wait), `unsupported` (the engine
+  /// has no such mode), `unavailable` (also at once, whatever the wait, when 10000 hold or await
+  /// the name), `outcome_unknown` (the entry may be there; it dies with the session), `lost` and
+  /// `denied` (the session is over), `damaged`.
   result<lock> acquire(lock_name name, acquire_options options = {});
 
   /// acquire() that tries once: `busy` when it is not free now. An entry that has to wait is never
@@ -199,11 +199,11 @@ class HOLDFAST_EXPORT session {
 /// independent Redis servers, set up once by redlock::init() in holdfast/redlock.hpp. See
 /// docs/stores.md for the grammar.
 ///
-/// Errors: `invalid_argument` (URL, options, servers that may not be nodes, a thread of the
-/// library), `unsupported` (a file system without the needed guarantees, an engine that was not
-/// built in), `unavailable` (cannot be opened, permissions, a full disk, too few nodes vote),
-/// `not_initialised` (nodes of `redlock://` that were never set up), `damaged` (another format, a
-/// newer version, a corrupt file).
+/// Errors: `invalid_argument` (URL, options, servers that may not be nodes), `would_block` (a
+/// thread of the library), `unsupported` (a file system without the needed guarantees, an engine
+/// that was not built in), `unavailable` (cannot be opened, permissions, a full disk, too few nodes
+/// vote), `not_initialised` (nodes of `redlock://` that were never set up), `damaged` (another
+/// format, a newer version, a corrupt file).
 HOLDFAST_EXPORT result<session> open(std::string_view url, session_options options = {});
 
 }  // namespace holdfast

@@ -61,7 +61,7 @@ HOLDFAST_EXPORT std::vector<finding> diagnose_machine();
 ///
 /// It holds no locks itself and keeps nothing alive. In a forked child whatever asks the store
 /// answers `lost`. It may be destroyed anywhere; on a thread of the library, as in a completion,
-/// every call that would have to wait for the store is refused with `invalid_argument`.
+/// every call that would have to wait for the store is refused with `would_block`.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order.

@@ -299,8 +299,9 @@ void acquisition::tell_waiting() {
 }
 
 void acquisition::keep_notes(const core::act::finish& a) {
-  const bool another_mode = a.why == errc::invalid_argument && !claim_->ahead().empty();
-  if (a.granted || (a.why != errc::busy && a.why != errc::timed_out && !another_mode)) return;
+  const bool taken =
+      a.why == errc::busy || a.why == errc::timed_out || a.why == errc::mode_conflict;
+  if (a.granted || !taken) return;
   session_->store().notes().keep(claim_->notes());
 }
 

@@ -13,6 +13,7 @@ errc code_of(core::status s) noexcept {
     case core::status::denied:
       return errc::denied;
     case core::status::conflicting:
+      return errc::mode_conflict;
     case core::status::invalid:
       return errc::invalid_argument;
     case core::status::unsupported:
@@ -61,7 +62,7 @@ error unwaited_error(std::string_view what, std::string_view url) {
   text +=
       ": nothing was done, for this is a thread of the library, which must not wait for an answer "
       "that may need it; use a form with a callback, or a thread of the program";
-  return {errc::invalid_argument, std::move(text)};
+  return {errc::would_block, std::move(text)};
 }
 
 error ending_error() {

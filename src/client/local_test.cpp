@@ -170,7 +170,7 @@ TEST_F(local, a_dead_holder_of_another_mode_is_in_nobodys_way) {
   ASSERT_TRUE(s) << s.error().message();
   first.end();
   const auto refused = s->acquire(lock_name("x"), {.wait = 60s});
-  ASSERT_EQ(code(refused), errc::invalid_argument) << "one of them lives";
+  ASSERT_EQ(code(refused), errc::mode_conflict) << "one of them lives";
   EXPECT_NE(refused.error().message().find("used as permits(2), not exclusive"), std::string::npos)
       << refused.error().message();
   second.end();
@@ -182,7 +182,7 @@ TEST_F(local, the_next_try_after_the_ttl_takes_over_who_hangs_in_another_mode) {
   ASSERT_TRUE(hung.holds());
   hung.send(SIGSTOP);
   const auto refused = open(url_)->try_acquire(lock_name("x"));
-  ASSERT_EQ(code(refused), errc::invalid_argument);
+  ASSERT_EQ(code(refused), errc::mode_conflict);
   EXPECT_NE(refused.error().message().find("takes it over"), std::string::npos)
       << refused.error().message();
   std::this_thread::sleep_for(1650ms);

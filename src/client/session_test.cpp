@@ -188,8 +188,8 @@ TEST(session, modes_are_respected) {
   EXPECT_TRUE(p1);
   EXPECT_TRUE(p2);
   EXPECT_EQ(code(c.try_acquire(lock_name("p"), mode::permits(2))), errc::busy);
-  EXPECT_EQ(code(c.try_acquire(lock_name("p"), mode::permits(3))), errc::invalid_argument);
-  EXPECT_EQ(code(c.try_acquire(lock_name("p"))), errc::invalid_argument);
+  EXPECT_EQ(code(c.try_acquire(lock_name("p"), mode::permits(3))), errc::mode_conflict);
+  EXPECT_EQ(code(c.try_acquire(lock_name("p"))), errc::mode_conflict);
 }
 
 TEST(session, close_ends_every_lock_and_a_second_close_is_a_success) {

@@ -30,6 +30,7 @@ errc code_of(status s) noexcept {
     case status::denied:
       return errc::denied;
     case status::conflicting:
+      return errc::mode_conflict;
     case status::invalid:
       return errc::invalid_argument;
     case status::unsupported:

@@ -68,7 +68,7 @@ TEST_F(claim_test, who_hung_in_another_mode_is_told_as_such_until_the_ttl_has_pa
   waiting.start(t0);
   waiting.enqueued(conflict, t0);
   const auto told = end(waiting.probed({}, t0));
-  EXPECT_EQ(told.why, errc::invalid_argument);
+  EXPECT_EQ(told.why, errc::mode_conflict);
   EXPECT_TRUE(told.text.starts_with(conflict.text)) << told.text;
   const auto due = *waiting.notes().next_due();
   claim later(config(true), own);
@@ -80,7 +80,7 @@ TEST_F(claim_test, who_hung_in_another_mode_is_told_as_such_until_the_ttl_has_pa
   EXPECT_FALSE(std::get<act::take>(a).broken);
   // It lives: it beat since it was seen.
   const auto lives = later.taken(conflict.ahead[0].owner, answer<take_reply>(status::changed), due);
-  EXPECT_EQ(end(lives).why, errc::invalid_argument);
+  EXPECT_EQ(end(lives).why, errc::mode_conflict);
 }
 
 TEST_F(claim_test, a_woken_waiter_confirms_before_it_holds) {

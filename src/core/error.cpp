@@ -39,6 +39,10 @@ wording words(errc e) noexcept {
       return {"not_initialised", "the store was never set up; run: holdfast redlock init"};
     case errc::expiring:
       return {"expiring", "the lock is held, but less than the asked time is left; skip this step"};
+    case errc::mode_conflict:
+      return {"mode_conflict", "the name is in use in another mode; agree on one mode"};
+    case errc::would_block:
+      return {"would_block", "a thread of the library must not wait; use another, or a callback"};
   }
   return {"unknown", "an error code that is not one of holdfast's"};
 }
@@ -63,6 +67,8 @@ class holdfast_category final : public std::error_category {
         return std::errc::not_supported;
       case errc::invalid_argument:
         return std::errc::invalid_argument;
+      case errc::would_block:
+        return std::errc::resource_deadlock_would_occur;
       default:
         return {value, *this};
     }

@@ -131,7 +131,7 @@ TEST(claim_table, every_refusal_of_an_enqueue_has_its_reason) {
                                            {status::denied, errc::denied},
                                            {status::damaged, errc::damaged},
                                            {status::not_initialised, errc::not_initialised},
-                                           {status::conflicting, errc::invalid_argument},
+                                           {status::conflicting, errc::mode_conflict},
                                            {status::too_many, errc::unavailable},
                                            {status::unsupported, errc::unsupported}};
   for (const auto& [what, why] : cases) {

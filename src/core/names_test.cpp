@@ -89,7 +89,9 @@ constexpr errc every_errc[] = {errc::busy,
                                errc::invalid_argument,
                                errc::damaged,
                                errc::not_initialised,
-                               errc::expiring};
+                               errc::expiring,
+                               errc::mode_conflict,
+                               errc::would_block};
 
 TEST(error, every_code_has_a_name_and_a_sentence_of_its_own) {
   std::set<std::string> names, sentences;
@@ -112,7 +114,8 @@ TEST(error, codes_with_a_counterpart_in_the_standard_equal_it) {
       {errc::cancelled, std::errc::operation_canceled},
       {errc::unavailable, std::errc::resource_unavailable_try_again},
       {errc::unsupported, std::errc::not_supported},
-      {errc::invalid_argument, std::errc::invalid_argument}};
+      {errc::invalid_argument, std::errc::invalid_argument},
+      {errc::would_block, std::errc::resource_deadlock_would_occur}};
   for (const auto& [ours, standard] : cases) {
     for (const errc other : every_errc) {
       EXPECT_EQ(make_error_code(other) == standard, other == ours) << name_of(other);

@@ -215,8 +215,8 @@ TEST(fenced_register, what_failed_may_have_raised_the_floor_where_its_outcome_le
     EXPECT_EQ(found("write b x 2 3 4 " + outcome + " value=q\nwrite a x 1 5 6 ok\n"), good);
   }
   EXPECT_EQ(found("read b x 2 3 - pending\n" + late), good);
-  for (const std::string outcome :
-       {"denied", "unsupported", "invalid_argument", "not_initialised", "expiring"}) {
+  for (const std::string outcome : {"denied", "unsupported", "invalid_argument", "not_initialised",
+                                    "expiring", "mode_conflict", "would_block"}) {
     EXPECT_EQ(found("write b x 2 3 4 " + outcome + " value=q\n" + late), bad) << outcome;
     EXPECT_EQ(found("raise b x 2 3 4 " + outcome + "\n" + late), bad) << outcome;
   }

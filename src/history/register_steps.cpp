@@ -17,8 +17,9 @@ constexpr std::string_view stale = "stale_token";
 // By their contract in holdfast/error.hpp and holdfast/fence.hpp. After the first nothing was asked
 // of the storage; after the others no value was set, but the token may have raised the floor: it
 // does so on arrival, and then waits for older ones, or for a disk.
-constexpr std::array<std::string_view, 5> never_arrived{"denied", "unsupported", "invalid_argument",
-                                                        "not_initialised", "expiring"};
+constexpr std::array<std::string_view, 7> never_arrived{
+    "denied",   "unsupported",   "invalid_argument", "not_initialised",
+    "expiring", "mode_conflict", "would_block"};
 constexpr std::array<std::string_view, 4> wrote_nothing{"busy", "timed_out", "cancelled",
                                                         "unavailable"};
 

@@ -34,8 +34,7 @@ struct farewell {
 };
 
 bool was_refused(const error& e) {
-  return e == errc::invalid_argument &&
-         e.message().find("thread of the library") != std::string::npos;
+  return e == errc::would_block && e.message().find("thread of the library") != std::string::npos;
 }
 
 bool is_listed(store& in, const session_id& id) {

@@ -143,7 +143,7 @@ result<std::string> identity_of(const cluster& c) {
     const auto id = c.identity();
     if (id != session_id{}) return "etcd/" + id.str();
     if (io::on_library_thread()) {
-      return error(errc::invalid_argument,
+      return error(errc::would_block,
                    c.set().url +
                        ": no server has told the identity of the store yet, and a thread of the "
                        "library must not wait for one; ask from a thread of the program");
