@@ -1,42 +1,13 @@
 #include "client/failure.hpp"
 
+#include "core/errc_of.hpp"
+
 #include <string>
 
 namespace holdfast::client {
 
-namespace {
-
-errc code_of(core::status s) noexcept {
-  switch (s) {
-    case core::status::gone:
-      return errc::lost;
-    case core::status::denied:
-      return errc::denied;
-    case core::status::conflicting:
-      return errc::mode_conflict;
-    case core::status::invalid:
-      return errc::invalid_argument;
-    case core::status::unsupported:
-      return errc::unsupported;
-    case core::status::unknown:
-      return errc::outcome_unknown;
-    case core::status::damaged:
-      return errc::damaged;
-    case core::status::not_initialised:
-      return errc::not_initialised;
-    case core::status::busy:
-    case core::status::queued:
-    case core::status::changed:
-      return errc::busy;
-    default:
-      return errc::unavailable;
-  }
-}
-
-}  // namespace
-
 error failure(const core::reply& r, std::string_view what, std::string_view url) {
-  const auto code = code_of(r.what);
+  const auto code = core::errc_of(r.what);
   std::string text(what);
   text.append(" in ").append(url).append(": ");
   text.append(r.text.empty() ? error(code).message() : r.text);

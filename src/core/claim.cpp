@@ -1,6 +1,7 @@
 #include "core/claim.hpp"
 
 #include "core/assert.hpp"
+#include "core/errc_of.hpp"
 #include "core/rules.hpp"
 #include "core/splitmix.hpp"
 
@@ -20,31 +21,6 @@ constexpr int leaves_max = 4;           ///< Times that a leave is sent.
 constexpr std::size_t entries_per_poll = 4;  ///< So many, at most, a waiter reads for each poll.
 constexpr duration pause_first = std::chrono::milliseconds{10};
 constexpr duration pause_most = std::chrono::seconds{1};
-
-errc code_of(status s) noexcept {
-  switch (s) {
-    case status::busy:
-      return errc::busy;
-    case status::gone:
-      return errc::lost;
-    case status::denied:
-      return errc::denied;
-    case status::conflicting:
-      return errc::mode_conflict;
-    case status::invalid:
-      return errc::invalid_argument;
-    case status::unsupported:
-      return errc::unsupported;
-    case status::unknown:
-      return errc::outcome_unknown;
-    case status::damaged:
-      return errc::damaged;
-    case status::not_initialised:
-      return errc::not_initialised;
-    default:
-      return errc::unavailable;
-  }
-}
 
 /// Nobody waits among entries of another mode, whose holders may be dead.
 std::string free_at(const std::optional<time_point>& due, time_point now) {
@@ -113,7 +89,7 @@ action claim::try_later(std::string text, time_point now) {
 /// First sight of a name that others have: note everybody, and look who is dead.
 action claim::arrive(const queue_view& v, time_point now) {
   outcome_ = {};
-  if (v.what == status::conflicting) outcome_ = {.why = code_of(v.what), .text = v.text};
+  if (v.what == status::conflicting) outcome_ = {.why = errc_of(v.what), .text = v.text};
   look(v, now);
   if (pending_) return settle(now);
   state_ = state::probing;
@@ -218,7 +194,7 @@ action claim::confirmed(const queue_view& v, time_point now) {
       // A read that failed changed nothing: the entry keeps its place, and the next poll reads.
       polls_ = polls_until_look();
       read_at_ = now;
-      blind_ = v.text.empty() ? error(code_of(v.what)).message() : v.text;
+      blind_ = v.text.empty() ? error(errc_of(v.what)).message() : v.text;
       return time_is_up(now) ? walk_away() : settle(now);
     default:
       return refused(v);
@@ -417,7 +393,7 @@ action claim::finish(errc why, std::string text) {
 }
 
 action claim::refused(const queue_view& v) {
-  const errc why = code_of(v.what);
+  const errc why = errc_of(v.what);
   std::string text = v.text.empty() ? error(why).message() : v.text;
   // A confirm that was refused leaves an entry only when the session is still there.
   if (state_ == state::confirming && v.what != status::gone) {

@@ -1,5 +1,6 @@
 // The tables of claim.hpp and observer.hpp, cell by cell: every state with every event.
 #include "core/claim_views_fixture.hpp"
+#include "core/errc_of.hpp"
 #include "core/session_machine.hpp"
 #include "core/start_fixture.hpp"
 
@@ -141,6 +142,29 @@ TEST(claim_table, every_refusal_of_an_enqueue_has_its_reason) {
     const auto a = c.enqueued(view(what), t0);
     EXPECT_EQ(std::get<act::finish>(a).why, why);
     EXPECT_EQ(std::get<act::finish>(a).text, error(why).message());
+  }
+}
+
+TEST(status_table, every_answer_but_a_success_has_one_code) {
+  const std::pair<status, errc> cases[] = {{status::queued, errc::busy},
+                                           {status::busy, errc::busy},
+                                           {status::gone, errc::lost},
+                                           {status::denied, errc::denied},
+                                           {status::changed, errc::busy},
+                                           {status::stale_gate, errc::unavailable},
+                                           {status::conflicting, errc::mode_conflict},
+                                           {status::too_many, errc::unavailable},
+                                           {status::unsupported, errc::unsupported},
+                                           {status::invalid, errc::invalid_argument},
+                                           {status::unavailable, errc::unavailable},
+                                           {status::unknown, errc::outcome_unknown},
+                                           {status::damaged, errc::damaged},
+                                           {status::not_initialised, errc::not_initialised}};
+  auto next = status::ok;
+  for (const auto& [what, why] : cases) {
+    next = static_cast<status>(static_cast<int>(next) + 1);
+    EXPECT_EQ(what, next) << "one is missing";
+    EXPECT_EQ(errc_of(what), why) << static_cast<int>(what);
   }
 }
 
