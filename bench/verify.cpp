@@ -49,7 +49,7 @@ class contention {
       };
       ++token;
       line& grant = say(operation::acquire, wanted_since[who], "ok");
-      if (kind_ == 1) grant.how = mode::permits(3);
+      if (kind_ == 1) grant.mode = mode::permits(3);
       if (kind_ == 2) grant.token = {};
       for (int i = 0; i < 7; ++i) {
         line& l =

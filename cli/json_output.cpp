@@ -60,14 +60,14 @@ nlohmann::ordered_json json_of(const session_info& s) {
 
 nlohmann::ordered_json json_of(const entry_info& e, const snapshot& all) {
   const bool given = e.granted && e.order.value != 0;
-  const char* kind = e.how.is_permits() ? "permits" : e.how.is_shared() ? "shared" : "exclusive";
+  const char* kind = e.mode.is_permits() ? "permits" : e.mode.is_shared() ? "shared" : "exclusive";
   nlohmann::ordered_json out{{"session", e.owner.str()},
                              {"state", e.granted ? "held" : "waiting"},
                              {"mode", kind},
                              {"token", given ? nlohmann::ordered_json(e.order.value) : nullptr},
                              {"order", e.order.value},
                              {"since", json_time(e.since)}};
-  if (e.how.is_permits()) out["permits"] = e.how.limit();
+  if (e.mode.is_permits()) out["permits"] = e.mode.limit();
   const session_info* s = find_session(all, e.owner);
   out["owner"] = s == nullptr ? nlohmann::ordered_json(nullptr) : json_of(s->owner);
   out["life"] = name_of(s == nullptr ? life::unknown : s->alive);

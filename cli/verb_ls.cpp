@@ -21,7 +21,7 @@ std::string locks_text(const snapshot& all, bool told) {
     bool first = true;
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;
-      rows.push_back({first ? l.name.printable() : "", mode_text(e.how), token_text(e.order),
+      rows.push_back({first ? l.name.printable() : "", mode_text(e.mode), token_text(e.order),
                       owner_of(e, all), ago(e.since), first ? waiters : ""});
       first = false;
     }

@@ -26,7 +26,7 @@ std::string lock_text(const lock_info& l, const snapshot& all) {
       {"", "STATE", "MODE", "TOKEN", "OWNER", "ASKED", "SESSION"}};
   int place = 0;
   for (const entry_info& e : l.entries) {
-    rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.how),
+    rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.mode),
                     e.granted ? token_text(e.order) : "-", owner_of(e, all), ago(e.since),
                     e.owner.str()});
   }

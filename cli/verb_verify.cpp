@@ -89,8 +89,8 @@ std::string conflict_table(const judgement& j, const std::vector<line>& all) {
   for (const std::size_t i : j.conflict) {
     const line& l = all[i];
     std::string what = name_of(l.what);
-    if (l.how.is_shared()) what += " shared";
-    if (l.how.is_permits()) what += fmt::format(" permits:{}", l.how.limit());
+    if (l.mode.is_shared()) what += " shared";
+    if (l.mode.is_permits()) what += fmt::format(" permits:{}", l.mode.limit());
     if (l.value) what += " \"" + harmless(*l.value) + "\"";
     rows.push_back({std::to_string(l.at), l.caller, what,
                     l.token.value == 0 ? "-" : std::to_string(l.token.value), l.outcome,
@@ -144,8 +144,8 @@ nlohmann::ordered_json json_of(const judgement& j, const std::vector<line>& all)
     // Of all others the lines do not say it.
     const bool has_mode = l.what == operation::acquire || l.what == operation::read;
     if (has_mode) {
-      one["mode"] = l.how.is_permits() ? "permits" : l.how.is_shared() ? "shared" : "exclusive";
-      if (l.how.is_permits()) one["permits"] = l.how.limit();
+      one["mode"] = l.mode.is_permits() ? "permits" : l.mode.is_shared() ? "shared" : "exclusive";
+      if (l.mode.is_permits()) one["permits"] = l.mode.limit();
     }
     if (l.token.value != 0) one["token"] = l.token.value;
     if (l.returned != 0) one["returned_ns"] = l.returned;

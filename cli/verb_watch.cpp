@@ -18,7 +18,7 @@ std::string line_of(const char* what, const lock_name& name, const entry_info& e
                     const snapshot& all) {
   const session_info* s = find_session(all, e.owner);
   std::string line = fmt::format("{} {:<8}  \"{}\"  {}  {}", time_of_day(), what, name.printable(),
-                                 mode_text(e.how), s == nullptr ? e.owner.str() : who(s->owner));
+                                 mode_text(e.mode), s == nullptr ? e.owner.str() : who(s->owner));
   if (e.granted) line += fmt::format("  token {}", token_text(e.order));
   return line + "\n";
 }

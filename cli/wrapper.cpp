@@ -273,7 +273,7 @@ result<void> wrapper::admit_at_fence(const lock& held) const {
   if (!token) return token.error();
   auto f = fence::open(options_.fenced, options_.name);
   if (!f) return f.error();
-  auto entered = f->enter(*token, held.how(), {.wait = std::min(ttl_, duration(5s))});
+  auto entered = f->enter(*token, held.mode(), {.wait = std::min(ttl_, duration(5s))});
   return entered ? result<void>() : entered.error();
 }
 

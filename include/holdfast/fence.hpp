@@ -146,9 +146,9 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
 class HOLDFAST_EXPORT fence {
  public:
   /// In this process's memory; bound to the source of the first token.
-  explicit fence(older_passes how = older_passes::wait);
+  explicit fence(older_passes policy = older_passes::wait);
   /// In this process's memory, bound to `from`.
-  explicit fence(token_source from, older_passes how = older_passes::wait);
+  explicit fence(token_source from, older_passes policy = older_passes::wait);
 
   /// The fence of `resource` in a floor file: `file:PATH`, an absolute path whose directory exists.
   /// The file is made when it is not there, and holds any number of resources: names of 1 to 512
@@ -160,7 +160,8 @@ class HOLDFAST_EXPORT fence {
   /// disk, an earlier failure of its disk), `unsupported` (a file system without the needed
   /// guarantees, by name), `damaged` (another format, a newer version, a corrupt file).
   static result<fence> open(std::string_view url, std::string resource,
-                            older_passes how = older_passes::wait, missing what = missing::create);
+                            older_passes policy = older_passes::wait,
+                            missing if_missing = missing::create);
 
   /// Takes the fence over; `other` may only be destroyed or assigned afterwards.
   fence(fence&& other) noexcept;
@@ -175,7 +176,7 @@ class HOLDFAST_EXPORT fence {
   /// (older passes did not end: nothing may be written, and they are refused from now on), `lost`
   /// (the child of a fork, which does not see what the parent admits); from a floor file also
   /// `unavailable` and `damaged`, and then the token may be the floor already.
-  result<pass> enter(const fencing_token& t, mode how = mode::exclusive(),
+  result<pass> enter(const fencing_token& t, holdfast::mode mode = holdfast::mode::exclusive(),
                      enter_options options = {});
 
   /// Admits `t` without a pass: for a program whose writes all come from this one thread, or
@@ -183,7 +184,7 @@ class HOLDFAST_EXPORT fence {
   /// writes stale: use enter(). Never waits for passes: `busy` while older ones are under way, and
   /// older tokens are refused from then on. In memory and for the newest token it is a few loads
   /// and one comparison. Errors: else as enter().
-  result<void> admit(const fencing_token& t, mode how = mode::exclusive());
+  result<void> admit(const fencing_token& t, holdfast::mode mode = holdfast::mode::exclusive());
 
   /// Refuses every token below `to` from now on, and returns when passes of older ones have ended
   /// (of a floor file, those of other processes that are newer, too). Never lowers the floor.

@@ -115,7 +115,8 @@ class [[nodiscard]] HOLDFAST_EXPORT fenced_log {
   /// reservation every `reserve_bytes` and a new segment every `segment_bytes`. Errors: as the
   /// table; `outcome_unknown`; `unavailable` on a full disk, and then nothing was written and the
   /// writer goes on; `invalid_argument` for one that is too long.
-  result<record_number> append(std::span<const std::byte> record, survives what = survives::kill);
+  result<record_number> append(std::span<const std::byte> record,
+                               survives durability = survives::kill);
 
   /// Everything that was acknowledged so far survives a power loss. Errors: as append().
   result<void> sync();

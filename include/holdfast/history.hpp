@@ -48,7 +48,7 @@ struct line {
   std::string outcome;      ///< "ok", the name of an errc, or "pending".
   /// Of an acquire: what was asked for. Of a read with a token: shared, when the storage compares
   /// it as a reader's, which is with exclusive tokens only.
-  mode how = mode::exclusive();
+  holdfast::mode mode = holdfast::mode::exclusive();
   std::optional<std::string> value;  ///< Of a write: what was written; of a read: what was read.
   std::size_t at{};                  ///< Its line in the text, from 1; zero when it has none.
 };

@@ -58,7 +58,7 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// What was acquired: the name as it was given. Valid as long as this object.
   const lock_name& name() const noexcept;
   /// How it is held: the mode that was asked for.
-  mode how() const noexcept;
+  holdfast::mode mode() const noexcept;
 
   /// The fencing token: send it with every protected write. Larger than that of every exclusive
   /// grant of this name before it; shared holders and permits may be granted in another order than

@@ -30,7 +30,7 @@ struct reader_options {
   /// Zero: the oldest record there is.
   record_number from{};
   /// survives::power_loss: only records that no power loss can take back.
-  survives what = survives::kill;
+  survives durability = survives::kill;
 };
 
 /// Reads a log in its order, also while somebody appends to it.
@@ -50,7 +50,7 @@ struct reader_options {
 /// called is not missed. It needs the right to read the directory, and no lock and no token.
 ///
 /// What it does **not** promise: to be woken; that a record which was not synced is still there
-/// after a power loss (reader_options::what); that its writer is still the newest.
+/// after a power loss (reader_options::durability); that its writer is still the newest.
 ///
 /// Thread safety: one thread at a time. A moved-from reader may only be destroyed or assigned.
 class [[nodiscard]] HOLDFAST_EXPORT log_reader {

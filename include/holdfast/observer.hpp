@@ -40,7 +40,7 @@ namespace event {
 struct granted {
   lock_name name;
   holdfast::token token;  ///< As lock::token() tells it.
-  mode how;               ///< As it was asked for.
+  holdfast::mode mode;    ///< As it was asked for.
   duration waited;        ///< From the call to the grant; near zero without contention.
 };
 

@@ -149,7 +149,7 @@ class HOLDFAST_EXPORT session {
 
   /// acquire() that tries once: `busy` when it is not free now. An entry that has to wait is never
   /// left in the queue, so a series of tries delays nobody. Errors: as acquire(), but `timed_out`.
-  result<lock> try_acquire(lock_name name, mode how = mode::exclusive());
+  result<lock> try_acquire(lock_name name, holdfast::mode mode = holdfast::mode::exclusive());
 
   /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
   /// thread of the library, or on one of the program's that is blocked in a call of the library;

@@ -62,7 +62,7 @@ struct entry_info {
   /// Its place in the order of arrival; the holder's fencing token, which on Redlock may be shown
   /// too large once nodes have lost their state.
   token order;
-  mode how{mode::exclusive()};
+  holdfast::mode mode{holdfast::mode::exclusive()};
   bool granted{};     ///< True for holders.
   wall_time since{};  ///< When it asked, also of a holder: the grant may have come much later.
 };

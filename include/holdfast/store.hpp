@@ -68,7 +68,7 @@ HOLDFAST_EXPORT std::vector<finding> diagnose_machine();
 class HOLDFAST_EXPORT store {
  public:
   /// See holdfast::open for URLs and errors.
-  static result<store> open(std::string_view url, missing what = missing::create);
+  static result<store> open(std::string_view url, missing if_missing = missing::create);
   /// Looks whether a store is there, without opening or making it. Errors: `invalid_argument` and
   /// `unsupported`, about the URL.
   static result<presence> find(std::string_view url);

@@ -33,7 +33,7 @@ std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
       std::ranges::find(all.locks, name.str(), [](const lock_info& l) { return l.name.str(); });
   if (queue == all.locks.end()) return std::nullopt;
   const entry_info& first = queue->entries.front();
-  if (!first.granted || !first.how.is_exclusive()) return std::nullopt;
+  if (!first.granted || !first.mode.is_exclusive()) return std::nullopt;
   const auto who = std::ranges::find(all.sessions, first.owner, &session_info::id);
   // A picture of several nodes may show a lock whose session has just gone.
   if (who == all.sessions.end()) return std::nullopt;

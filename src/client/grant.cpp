@@ -24,8 +24,8 @@ std::string with_cause(const std::string& what, const std::string& cause) {
 
 }  // namespace
 
-grant::grant(std::shared_ptr<session_core> owner, lock_name name, mode how)
-    : owner_(std::move(owner)), name_(std::move(name)), how_(how), counts_(&owner_->lease()) {}
+grant::grant(std::shared_ptr<session_core> owner, lock_name name, holdfast::mode mode)
+    : owner_(std::move(owner)), name_(std::move(name)), mode_(mode), counts_(&owner_->lease()) {}
 
 grant::~grant() {
   if (watched_ != 0) owner_->alarm()->unwatch(watched_);

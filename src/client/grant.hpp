@@ -41,13 +41,13 @@ class session_core;
 /// Thread safety: every function, from any thread.
 class grant final : public io::alarm::guarded, public std::enable_shared_from_this<grant> {
  public:
-  grant(std::shared_ptr<session_core> owner, lock_name name, mode how);
+  grant(std::shared_ptr<session_core> owner, lock_name name, holdfast::mode mode);
   ~grant() override;
 
   static holdfast::lock make_lock(std::shared_ptr<grant> g) noexcept;
 
   const lock_name& name() const noexcept { return name_; }
-  mode how() const noexcept { return how_; }
+  holdfast::mode mode() const noexcept { return mode_; }
   holdfast::token token() const noexcept { return token_; }
   result<holdfast::fencing_token> fencing_token() const;
 
@@ -130,7 +130,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
 
   const std::shared_ptr<session_core> owner_;
   const lock_name name_;
-  const mode how_;
+  const holdfast::mode mode_;
   holdfast::token token_{};
   std::uint64_t request_{};
   bool move_gate_{};

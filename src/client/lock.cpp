@@ -36,7 +36,7 @@ lock& lock::operator=(lock&& other) noexcept {
 lock::~lock() { drop(grant_); }
 
 const lock_name& lock::name() const noexcept { return held(grant_).name(); }
-mode lock::how() const noexcept { return held(grant_).how(); }
+holdfast::mode lock::mode() const noexcept { return held(grant_).mode(); }
 token lock::token() const noexcept { return held(grant_).token(); }
 result<fencing_token> lock::fencing_token() const { return held(grant_).fencing_token(); }
 duration lock::remaining() const noexcept { return held(grant_).remaining(); }

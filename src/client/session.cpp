@@ -120,9 +120,9 @@ result<lock> session::acquire(lock_name name, acquire_options options) {
   return (*begun)->wait();
 }
 
-result<lock> session::try_acquire(lock_name name, mode how) {
+result<lock> session::try_acquire(lock_name name, holdfast::mode mode) {
   acquire_options once;
-  once.mode = how;
+  once.mode = mode;
   return acquire(std::move(name), std::move(once));
 }
 

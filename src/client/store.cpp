@@ -33,8 +33,8 @@ store& store::operator=(store&& other) noexcept {
 
 store::~store() { drop(view_); }
 
-result<store> store::open(std::string_view url, missing what) {
-  auto core = client::store_core::open(url, what);
+result<store> store::open(std::string_view url, missing if_missing) {
+  auto core = client::store_core::open(url, if_missing);
   if (!core) return core.error();
   return store(std::make_shared<client::operator_view>(std::move(*core)));
 }

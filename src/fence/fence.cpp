@@ -41,31 +41,32 @@ void pass::end_commit() noexcept { held().end_commit(id_); }
 result<void> pass::begin_commit() { return held().begin_commit(id_, value_); }
 
 fence::fence(std::shared_ptr<fencing::gate> at) noexcept : at_(std::move(at)) {}
-fence::fence(older_passes how) : at_(std::make_shared<fencing::gate>(std::nullopt, how, nullptr)) {}
-fence::fence(token_source from, older_passes how)
-    : at_(std::make_shared<fencing::gate>(std::move(from), how, nullptr)) {}
+fence::fence(older_passes policy)
+    : at_(std::make_shared<fencing::gate>(std::nullopt, policy, nullptr)) {}
+fence::fence(token_source from, older_passes policy)
+    : at_(std::make_shared<fencing::gate>(std::move(from), policy, nullptr)) {}
 fence::fence(fence&&) noexcept = default;
 fence& fence::operator=(fence&&) noexcept = default;
 fence::~fence() = default;
 
-result<fence> fence::open(std::string_view url, std::string resource, older_passes how,
-                          missing what) {
-  auto file = fencing::floor_file::open(url, std::move(resource), what);
+result<fence> fence::open(std::string_view url, std::string resource, older_passes policy,
+                          missing if_missing) {
+  auto file = fencing::floor_file::open(url, std::move(resource), if_missing);
   if (!file) return file.error();
   const auto known = (*file)->read();
   if (!known) return known.error();
-  auto at = std::make_shared<fencing::gate>(std::nullopt, how, std::move(*file));
+  auto at = std::make_shared<fencing::gate>(std::nullopt, policy, std::move(*file));
   at->know(*known);
   return fence(std::move(at));
 }
 
-result<pass> fence::enter(const fencing_token& t, mode how, enter_options options) {
-  return used(at_, "a fence that was moved from").enter(t, how, options);
+result<pass> fence::enter(const fencing_token& t, holdfast::mode mode, enter_options options) {
+  return used(at_, "a fence that was moved from").enter(t, mode, options);
 }
-result<void> fence::admit(const fencing_token& t, mode how) {
+result<void> fence::admit(const fencing_token& t, holdfast::mode mode) {
   auto& at = used(at_, "a fence that was moved from");
-  if (at.admits_at_once(t, how)) return {};
-  return at.admit(t, how);
+  if (at.admits_at_once(t, mode)) return {};
+  return at.admit(t, mode);
 }
 result<void> fence::raise(holdfast::token to, enter_options options) {
   return used(at_, "a fence that was moved from").raise(to, std::nullopt, options);

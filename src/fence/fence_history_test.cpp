@@ -90,7 +90,7 @@ class user {
     if (what == operation::write) seen = value;
     if (what == operation::read && outcome != std::string_view("ok")) seen.reset();
     auto& line = says_.add(what, token, begun, outcome, seen);
-    if (what == operation::read) line.how = how;
+    if (what == operation::read) line.mode = how;
   }
 
   fence& gate_;

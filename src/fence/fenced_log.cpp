@@ -26,9 +26,9 @@ result<fenced_log> fenced_log::open(const std::string& directory, const fencing_
   return fenced_log(std::move(*owner));
 }
 
-result<record_number> fenced_log::append(std::span<const std::byte> record, survives what) {
+result<record_number> fenced_log::append(std::span<const std::byte> record, survives durability) {
   HOLDFAST_ASSERT(owner_ != nullptr);
-  return owner_->append(record, what);
+  return owner_->append(record, durability);
 }
 result<void> fenced_log::sync() {
   HOLDFAST_ASSERT(owner_ != nullptr);

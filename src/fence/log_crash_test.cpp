@@ -72,7 +72,7 @@ TEST(log_crash, a_reader_says_not_that_there_is_nothing_where_a_mark_is_missing)
   const auto log = m.must_open(1);
   ASSERT_TRUE(log->append(tests::bytes_of("a"), survives::power_loss));
   m.disk().forget("mark.1.1.0");
-  const auto reader = m.must_read({.what = survives::power_loss});
+  const auto reader = m.must_read({.durability = survives::power_loss});
   const auto got = reader->next();
   ASSERT_FALSE(got);
   EXPECT_EQ(got.error(), errc::unavailable);

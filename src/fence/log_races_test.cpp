@@ -161,7 +161,7 @@ TEST(log_races, a_rollover_before_the_look_at_a_mark_hides_nothing_that_is_synce
   log_machine m(1);
   const auto log = m.must_open(1, {.segment_bytes = 4096});
   ASSERT_TRUE(log->append(bytes_of("a"), survives::power_loss));
-  const auto reader = m.must_read({.what = survives::power_loss});
+  const auto reader = m.must_read({.durability = survives::power_loss});
   m.disk().before(disk_call::open, [&] {
     // The reader has looked at the hint and opens the segment; its mark goes now.
     ASSERT_TRUE(log->append(bytes_of(std::string(4090, 'x')), survives::kill));

@@ -188,7 +188,7 @@ TEST(log_reader, waits_at_the_end_and_goes_on_over_a_takeover) {
 TEST(log_reader, of_what_survives_a_power_loss_returns_only_that) {
   log_machine m(1);
   const auto log = m.must_open(1);
-  const auto careful = m.must_read({.what = survives::power_loss});
+  const auto careful = m.must_read({.durability = survives::power_loss});
   ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
   EXPECT_FALSE(*careful->next());
   EXPECT_EQ(m.all(), texts{"a"});
@@ -204,7 +204,7 @@ TEST(log_reader, without_a_boot_id_takes_no_mark_for_one_of_another_boot) {
     ASSERT_TRUE(log->append(bytes_of("a"), survives::kill));
     m.hide_boot();
     EXPECT_EQ(m.all(), texts{"a"});
-    const auto careful = m.must_read({.what = survives::power_loss});
+    const auto careful = m.must_read({.durability = survives::power_loss});
     const auto told = careful->next();
     ASSERT_FALSE(told);
     EXPECT_EQ(told.error(), errc::unavailable);

@@ -135,7 +135,7 @@ log_view::outcome log_view::look_at_open(const segment_id& id) {
     if (*seen == step::record) {
       if (cursor_->behind().bytes <= certain_bytes()) return found();
       // Before the raise another reader may have returned it, and then the cut is behind it.
-      if (what_ == survives::kill) return under_way;
+      if (durability_ == survives::kill) return under_way;
     }
     return nothing_yet(acknowledged);
   }
@@ -187,7 +187,8 @@ std::uint64_t log_view::certain_bytes() const noexcept {
 /// How far they may be returned to this reader. What was read after another boot was read from the
 /// disk.
 std::uint64_t log_view::durable_bytes() const noexcept {
-  if (what_ == survives::kill || mark_.how_old() == log_mark::age::earlier_boot) return UINT64_MAX;
+  if (durability_ == survives::kill || mark_.how_old() == log_mark::age::earlier_boot)
+    return UINT64_MAX;
   return mark_.synced().bytes;
 }
 

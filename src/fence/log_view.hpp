@@ -27,7 +27,7 @@ class log_view {
   using outcome = std::optional<result<std::optional<log_record>>>;
 
   log_view(log_directory log, const reader_options& options)
-      : log_(std::move(log)), what_(options.what), number_(options.from.value) {}
+      : log_(std::move(log)), durability_(options.durability), number_(options.from.value) {}
 
   result<bool> reload();
   result<bool> stand_at(const segment_id& id, std::uint64_t first, std::uint64_t limit);
@@ -43,7 +43,7 @@ class log_view {
   error broken_here() const;
 
   log_directory log_;
-  survives what_;
+  survives durability_;
   std::uint64_t number_;        ///< Of the record that is looked for, or was returned last.
   bool returned_{};             ///< The cursor still stands before the record that was returned.
   bool skippable_{};            ///< The last look failed at something that skip() can leave out.

@@ -84,8 +84,8 @@ struct traits {
     if (l.outcome != ok) return;
     written = written || l.what == operation::write;
     if (l.what == operation::acquire) {
-      permits = permits || l.how.is_permits();
-      shared = shared || l.how.is_shared();
+      permits = permits || l.mode.is_permits();
+      shared = shared || l.mode.is_shared();
       if (l.token.value == 0) ++grants_without_token;
     }
     if (l.what == operation::check || l.what == operation::release) proven_ = true;

@@ -26,7 +26,7 @@ class grant_register {
   /// A grant that is in the lines, before any of them is read.
   std::size_t add(const line& l) {
     const std::size_t number = known_.size();
-    known_.push_back({number, l.token.value, l.how});
+    known_.push_back({number, l.token.value, l.mode});
     if (l.token.value == 0) return number;
     by_token_.emplace(l.token.value, number);
     by_both_.emplace(std::pair(l.caller, l.token.value), number);

@@ -148,7 +148,7 @@ class line_reader {
 
   std::optional<error> how(std::string_view field) {
     constexpr std::string_view permits = "mode=permits:";
-    if (read_.how != mode::exclusive()) return wrong("two modes");
+    if (read_.mode != mode::exclusive()) return wrong("two modes");
     const bool is_read = read_.what == operation::read;
     if (read_.what != operation::acquire && !is_read && field.starts_with("mode=")) {
       return wrong("only an acquire and a read have a mode");
@@ -158,7 +158,7 @@ class line_reader {
           "a read has no permits: each slot is storage of its own, with a name of its own");
     }
     if (field == "mode=shared") {
-      read_.how = mode::shared();
+      read_.mode = mode::shared();
       return std::nullopt;
     }
     const auto n = field.starts_with(permits) ? decimal<std::uint32_t>(field.substr(permits.size()))
@@ -167,7 +167,7 @@ class line_reader {
       return wrong(quoted(field) + " is not value=, mode=shared or mode=permits:N with N from 1 " +
                    "to " + std::to_string(mode::permits_max));
     }
-    read_.how = mode::permits(*n);
+    read_.mode = mode::permits(*n);
     return std::nullopt;
   }
 
@@ -188,7 +188,7 @@ class line_reader {
     const bool names_a_token =
         what == operation::raise || (what == operation::write && read_.value);
     if (names_a_token && read_.token.value == 0) return wrong(word + " has no token");
-    if (what == operation::read && read_.how.is_shared() && read_.token.value == 0) {
+    if (what == operation::read && read_.mode.is_shared() && read_.token.value == 0) {
       return wrong("this read has a mode and no token, so nothing was compared");
     }
     return std::nullopt;

@@ -18,7 +18,7 @@ line acquired(std::string lock, std::uint64_t token, mode how) {
          .invoked = 5,
          .returned = 9,
          .outcome = "ok",
-         .how = how,
+         .mode = how,
          .value = {}};
   return l;
 }

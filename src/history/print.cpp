@@ -54,7 +54,7 @@ std::string print(const line& l) {
   std::string text = name_of(l.what);
   text += ' ' + l.caller + ' ' + name_field(l.lock) + ' ' + number_field(l.token.value) + ' ' +
           std::to_string(l.invoked) + ' ' + number_field(l.returned) + ' ' + l.outcome +
-          mode_field(l.how);
+          mode_field(l.mode);
   if (l.value) text += " value=" + escaped(*l.value);
   return text + '\n';
 }

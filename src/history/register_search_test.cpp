@@ -10,7 +10,7 @@
 namespace holdfast::history {
 namespace {
 
-bool is_shared(const line& l) { return l.how.is_shared(); }
+bool is_shared(const line& l) { return l.mode.is_shared(); }
 
 /// What was let in: floors as those of holdfast/fence.hpp.
 struct compared {
@@ -147,7 +147,7 @@ class fence_run : public run {
     if (l.what == operation::read && below(2) == 0) {
       l.token = {};
     } else if (l.what == operation::read && below(2) == 0) {
-      l.how = mode::shared();
+      l.mode = mode::shared();
     }
     if (l.what == operation::write) l.value = std::string(1, static_cast<char>('p' + below(3)));
     lines_.push_back(l);

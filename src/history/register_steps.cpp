@@ -77,7 +77,7 @@ std::vector<step> register_steps(const std::vector<line>& lines, const line_indi
            .line = i,
            .is_write = l.what == operation::write,
            .value = values.of(l)};
-    if (l.what == operation::read) s.how = l.how;
+    if (l.what == operation::read) s.how = l.mode;
     const auto done = l.outcome == ok ? std::optional(s) : perhaps(s, l);
     if (done) steps.push_back(*done);
   }

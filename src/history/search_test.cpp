@@ -65,23 +65,23 @@ bool is_lock_order(const order& all) {
     for (const held& other : *grants) {
       if (&other == &g) continue;
       const bool before = other.from < g.from;
-      const bool either_alone = g.grant->how.is_exclusive() || other.grant->how.is_exclusive();
-      if (!g.grant->how.is_permits() && before && either_alone &&
+      const bool either_alone = g.grant->mode.is_exclusive() || other.grant->mode.is_exclusive();
+      if (!g.grant->mode.is_permits() && before && either_alone &&
           other.grant->token > g.grant->token) {
         return false;
       }
       if (!before || other.to < g.from) continue;
-      if (either_alone || !(other.grant->how == g.grant->how)) return false;
+      if (either_alone || !(other.grant->mode == g.grant->mode)) return false;
       ++beside;
     }
-    if (g.grant->how.is_permits() && beside >= g.grant->how.limit()) return false;
+    if (g.grant->mode.is_permits() && beside >= g.grant->mode.limit()) return false;
   }
   return true;
 }
 
 bool reference_for_locks(std::vector<line> lines) {
   const bool all_exclusive =
-      std::all_of(lines.begin(), lines.end(), [](const line& l) { return l.how.is_exclusive(); });
+      std::all_of(lines.begin(), lines.end(), [](const line& l) { return l.mode.is_exclusive(); });
   std::vector<line> granted;
   std::erase_if(lines, [&](const line& l) {
     if (l.what == operation::acquire) return false;
@@ -123,11 +123,11 @@ class lock_run : public run {
     while (lines_.size() < 6) {
       if (held.empty() || below(3) == 0) {
         const bool alone = kind.is_exclusive() || (kind.is_shared() && below(2) == 0);
-        if (alone || (!held.empty() && held.back().how.is_exclusive())) held.clear();
+        if (alone || (!held.empty() && held.back().mode.is_exclusive())) held.clear();
         if (kind.is_permits() && held.size() == 2) held.erase(held.begin());
         newest += 1 + below(2);
         line l = call(operation::acquire, newest);
-        l.how = alone ? mode::exclusive() : kind;
+        l.mode = alone ? mode::exclusive() : kind;
         held.push_back(l);
         lines_.push_back(l);
         continue;

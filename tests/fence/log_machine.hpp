@@ -62,7 +62,7 @@ class log_machine {
   /// Everything that a new reader returns; a failure ends it and is added to the test's.
   std::vector<std::string> all(survives what = survives::kill) {
     std::vector<std::string> found;
-    const auto v = must_read({.what = what});
+    const auto v = must_read({.durability = what});
     if (!v) return found;
     for (;;) {
       auto next = v->next();

@@ -116,7 +116,7 @@ using records = std::vector<std::pair<std::uint64_t, std::string>>;
 
 records read_all(log_machine& m, survives what) {
   records seen;
-  const auto view = m.must_read({.what = what});
+  const auto view = m.must_read({.durability = what});
   while (view) {
     auto got = view->next();
     if (!got) ADD_FAILURE() << got.error().message();
