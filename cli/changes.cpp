@@ -14,7 +14,7 @@ std::map<entry_key, entry_info> entries_of(const snapshot& s) {
   std::map<entry_key, entry_info> found;
   for (const lock_info& l : s.locks) {
     for (const entry_info& e : l.entries) {
-      found.emplace(entry_key(l.name.str(), e.owner, e.order.value), e);
+      found.emplace(entry_key(l.name.str(), e.session, e.token.value), e);
     }
   }
   return found;
@@ -55,7 +55,7 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
   const auto denied = denied_between(before, after);
   std::vector<change> found;
   const auto add_denial = [&](const entry_key& k, const entry_info& e) {
-    if (denied.contains(e.owner)) {
+    if (denied.contains(e.session)) {
       found.push_back({change::kind::denied, lock_name(std::get<0>(k)), e});
     }
   };

@@ -10,7 +10,7 @@ namespace {
 entry_info entry(std::uint8_t who, std::uint64_t order, bool granted) {
   session_id id;
   id.bytes[0] = who;
-  return {.owner = id, .order = token{order}, .granted = granted};
+  return {.session = id, .token = token{order}, .granted = granted};
 }
 
 snapshot with(std::vector<entry_info> entries) {
@@ -30,7 +30,7 @@ TEST(changes, a_hand_over_is_a_release_and_an_acquisition) {
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].what, change::kind::released);
   EXPECT_EQ(found[1].what, change::kind::acquired);
-  EXPECT_EQ(found[1].entry.order.value, 2U);
+  EXPECT_EQ(found[1].entry.token.value, 2U);
 }
 
 TEST(changes, somebody_who_queues_and_leaves_is_seen_as_that) {
@@ -54,18 +54,18 @@ TEST(changes, nothing_changed_is_nothing) {
 TEST(changes, a_denied_session_is_told_once_for_each_lock_that_it_has_or_waits_for) {
   const snapshot free = with({entry(1, 1, true), entry(2, 2, false)});
   snapshot denied = free;
-  denied.sessions.push_back(denied_session(free.locks[0].entries[0].owner));
+  denied.sessions.push_back(denied_session(free.locks[0].entries[0].session));
   const auto found = changes_between(free, denied);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].what, change::kind::denied);
-  EXPECT_EQ(found[0].entry.order.value, 1U);
+  EXPECT_EQ(found[0].entry.token.value, 1U);
   EXPECT_TRUE(changes_between(denied, denied).empty());
 }
 
 TEST(changes, a_waiter_who_is_gone_when_the_denial_is_seen_was_denied_first) {
   const snapshot waits = with({entry(1, 1, true), entry(2, 2, false)});
   snapshot denied = with({entry(1, 1, true)});
-  denied.sessions.push_back(denied_session(waits.locks[0].entries[1].owner));
+  denied.sessions.push_back(denied_session(waits.locks[0].entries[1].session));
   const auto found = changes_between(waits, denied);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].what, change::kind::denied);
@@ -74,7 +74,7 @@ TEST(changes, a_waiter_who_is_gone_when_the_denial_is_seen_was_denied_first) {
 
 TEST(changes, who_came_and_was_denied_between_two_looks_came_first) {
   snapshot denied = with({entry(1, 1, true)});
-  denied.sessions.push_back(denied_session(denied.locks[0].entries[0].owner));
+  denied.sessions.push_back(denied_session(denied.locks[0].entries[0].session));
   const auto found = changes_between({}, denied);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].what, change::kind::acquired);

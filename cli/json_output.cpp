@@ -52,25 +52,25 @@ nlohmann::ordered_json json_of(const session_info& s) {
           {"opened", json_time(s.opened)},
           {"beats", s.beats ? nlohmann::ordered_json(*s.beats) : nullptr},
           {"locks", s.locks},
-          {"life", name_of(s.alive)},
+          {"life", name_of(s.life)},
           {"denied", s.denied},
           {"denied_by", s.denied_by},
           {"denied_why", s.denied_why}};
 }
 
 nlohmann::ordered_json json_of(const entry_info& e, const snapshot& all) {
-  const bool given = e.granted && e.order.value != 0;
+  const bool given = e.granted && e.token.value != 0;
   const char* kind = e.mode.is_permits() ? "permits" : e.mode.is_shared() ? "shared" : "exclusive";
-  nlohmann::ordered_json out{{"session", e.owner.str()},
+  nlohmann::ordered_json out{{"session", e.session.str()},
                              {"state", e.granted ? "held" : "waiting"},
                              {"mode", kind},
-                             {"token", given ? nlohmann::ordered_json(e.order.value) : nullptr},
-                             {"order", e.order.value},
+                             {"token", given ? nlohmann::ordered_json(e.token.value) : nullptr},
+                             {"order", e.token.value},
                              {"since", json_time(e.since)}};
   if (e.mode.is_permits()) out["permits"] = e.mode.limit();
-  const session_info* s = find_session(all, e.owner);
+  const session_info* s = find_session(all, e.session);
   out["owner"] = s == nullptr ? nlohmann::ordered_json(nullptr) : json_of(s->owner);
-  out["life"] = name_of(s == nullptr ? life::unknown : s->alive);
+  out["life"] = name_of(s == nullptr ? life::unknown : s->life);
   out["denied"] = s != nullptr && s->denied;
   return out;
 }

@@ -81,7 +81,7 @@ std::vector<session_id> sessions_of(const target& t, const picture& in, const re
   std::vector<session_id> found;
   if (const lock_info* l = find_lock(all, t.name)) {
     for (const entry_info& e : l->entries) {
-      if (e.granted) found.push_back(e.owner);
+      if (e.granted) found.push_back(e.session);
     }
   }
   if (found.empty()) {

@@ -110,7 +110,7 @@ int replace_holder::run(const common_options& common, const target& which, const
   if (!wait.empty()) {
     const auto limit = parse_duration(wait);
     if (!limit) return out.fail(limit.error(), "--wait");
-    how.wait.wait = *limit;
+    how.wait = *limit;
   }
   settings s;
   if (const auto code = load_settings(s, common, out)) return *code;
@@ -138,7 +138,7 @@ int replace_holder::run(const common_options& common, const target& which, const
       return out.fail(begun.error(), "deny --raise-fence: nothing was done");
     }
   }
-  how.done = [&](replacing step, const fenced_lock* l) {
+  how.on_step = [&](replacing step, const fenced_lock* l) {
     say.add_done(step, l, id);
     auto e = say.entry(name_of(step));
     if (l != nullptr) e["lock"] = json_of(*l);

@@ -217,10 +217,10 @@ std::string denial_of(const session_info& s) {
 
 std::string owner_of(const entry_info& e, const snapshot& all) {
   const auto at = std::find_if(all.sessions.begin(), all.sessions.end(),
-                               [&](const session_info& s) { return s.id == e.owner; });
-  if (at == all.sessions.end()) return "session " + e.owner.str();
+                               [&](const session_info& s) { return s.id == e.session; });
+  if (at == all.sessions.end()) return "session " + e.session.str();
   std::string text = who(at->owner);
-  if (at->alive == life::dead) {
+  if (at->life == life::dead) {
     text += e.granted ? " (dead; the next arrival takes it)" : " (dead; passed over)";
   } else if (at->denied) {
     text += e.granted ? " (denied; free when its ttl has passed)" : " (denied; never gets it)";

@@ -42,7 +42,7 @@ struct diagnosis {
 
 /// What every run refuses; the store's own fault is told first.
 void add_fault(diagnosis& d, const char* subject, const fault& f) {
-  d.found.push_back({finding::level::fault, subject, f.text});
+  d.found.push_back({severity::fault, subject, f.text});
   if (d.code == 0) d.code = f.code;
 }
 
@@ -61,9 +61,9 @@ std::optional<duration> intended_ttl(const settings& s) {
 
 finding not_there_yet(const presence& seen) {
   if (seen.obstacle.empty()) {
-    return {finding::level::good, "store", "not there yet; the first holdfast run creates it"};
+    return {severity::good, "store", "not there yet; the first holdfast run creates it"};
   }
-  return {finding::level::fault, "store",
+  return {severity::fault, "store",
           "not there yet, and could not be created: " + seen.obstacle +
               ". Choose another with --store"};
 }
@@ -81,7 +81,7 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
   const auto intended = intended_ttl(s);
   auto advice = st.advise_ttl(intended, stop_distance_of(s));
   if (advice) {
-    if (advice->severity == finding::level::fault) {
+    if (advice->severity == severity::fault) {
       // As every run with it: what names the ttl is wrong, and not the store.
       const error as_run(errc::invalid_argument, advice->text);
       d.code = fault_of(s, as_run, {intended ? key::ttl : key::store}, advice->subject).code;
@@ -95,7 +95,7 @@ void add_advice(diagnosis& d, store& st, const settings& s) {
     return;
   }
   d.code = fault_of(s, advice.error(), {key::store}, "store").code;
-  d.found.push_back({finding::level::fault, "session",
+  d.found.push_back({severity::fault, "session",
                      "none can be kept, and without one no lock: " + advice.error().message()});
 }
 
@@ -140,7 +140,7 @@ void add_session_settings(diagnosis& d, const settings& s) {
 /// refused, with the place.
 void add_settings(diagnosis& d, const settings& s) {
   if (!s.hidden().empty()) {
-    d.found.push_back({finding::level::warning, "settings",
+    d.found.push_back({severity::warning, "settings",
                        s.hidden() + ". Set HOME to that of this user, or XDG_CONFIG_HOME"});
   }
   for (const auto& [which, name] :
@@ -171,9 +171,8 @@ diagnosis examine(const settings& s) {
   if (found) {
     d.url = opened->url();
     d.found = std::move(*found);
-    const bool bad = std::any_of(d.found.begin(), d.found.end(), [](const finding& f) {
-      return f.severity == finding::level::fault;
-    });
+    const bool bad = std::any_of(d.found.begin(), d.found.end(),
+                                 [](const finding& f) { return f.severity == severity::fault; });
     if (bad) {
       d.code = code_of_fault(*opened, s);
     } else {
@@ -188,7 +187,7 @@ diagnosis examine(const settings& s) {
     if (!seen->obstacle.empty()) d.code = to_int(exit_code::unavailable);
   } else {
     const fault f = fault_of(s, found.error(), {key::store}, name_of(found.error().code()));
-    d.found.push_back({finding::level::fault, "store", f.text});
+    d.found.push_back({severity::fault, "store", f.text});
     d.code = f.code;
   }
   for (finding& f : diagnose_machine()) d.found.push_back(std::move(f));

@@ -21,7 +21,7 @@ std::string locks_text(const snapshot& all, bool told) {
     bool first = true;
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;
-      rows.push_back({first ? l.name.printable() : "", mode_text(e.mode), token_text(e.order),
+      rows.push_back({first ? l.name.printable() : "", mode_text(e.mode), token_text(e.token),
                       owner_of(e, all), ago(e.since), first ? waiters : ""});
       first = false;
     }
@@ -36,7 +36,7 @@ std::string sessions_text(const snapshot& all) {
   for (const session_info& s : all.sessions) {
     rows.push_back({s.id.str(), who(s.owner), ttl_text(s), age(s.opened), beats_text(s),
                     std::to_string(s.locks),
-                    s.denied ? std::string(name_of(s.alive)) + ", denied" : name_of(s.alive)});
+                    s.denied ? std::string(name_of(s.life)) + ", denied" : name_of(s.life)});
   }
   return rows.size() == 1 ? "" : table(rows);
 }

@@ -154,11 +154,11 @@ bool can_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) !
 
 /// What `recover` says where it would write nothing, from a look: who could be asked nothing gets
 /// that. Nothing where it would write, refuse, or cannot be told.
-std::optional<overview> nothing_to_recover(const std::string& url, const redlock::setup& how) {
+std::optional<overview> nothing_to_recover(const std::string& url, duration max_ttl) {
   auto seen = redlock::status(url);
   if (!seen || !seen->tokens || seen->nodes.empty()) return std::nullopt;
   const bool healthy = std::ranges::all_of(seen->nodes, [&](const node_info& n) {
-    return n.votes && (how.max_ttl == duration::zero() || how.max_ttl == n.max_ttl);
+    return n.votes && (max_ttl == duration::zero() || max_ttl == n.max_ttl);
   });
   // A ttl of the URL that is too long is no trouble of the store's.
   if (!healthy || (seen->trouble && *seen->trouble != errc::invalid_argument)) return std::nullopt;
@@ -253,9 +253,14 @@ int show(const typed& t, const overview& seen, const report& out) {
   return out.fail(error(*seen.trouble, seen.advice), "store " + harmless(seen.url));
 }
 
-result<overview> carry_out(const typed& t, const std::string& url, const redlock::setup& how) {
-  if (t.action == "init") return redlock::init(url, how);
-  if (t.action == "recover") return redlock::recover(url, how);
+result<overview> carry_out(const typed& t, const std::string& url, duration max_ttl) {
+  if (t.action == "init") {
+    return redlock::init(url, {.max_ttl = max_ttl, .accept_unsafe = t.accept_unsafe});
+  }
+  if (t.action == "recover") {
+    return redlock::recover(
+        url, {.max_ttl = max_ttl, .accept_unsafe = t.accept_unsafe, .other_list = t.other_list});
+  }
   return redlock::status(url);
 }
 
@@ -269,9 +274,7 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = t.common.speaker();
   if (const auto code = check(t, out)) return *code;
-  redlock::setup how;
-  how.accept_unsafe = t.accept_unsafe;
-  how.other_list = t.other_list;
+  duration max_ttl{};
   if (!t.max_ttl.empty()) {
     const auto d = parse_duration(t.max_ttl);
     if (!d) return out.fail(exit_code::usage, "--max-ttl: " + d.error().message());
@@ -279,17 +282,17 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
       return out.fail(exit_code::usage,
                       "--max-ttl " + harmless(t.max_ttl) + ": a max_ttl is from 100ms to 1h");
     }
-    how.max_ttl = *d;
+    max_ttl = *d;
   }
   settings s;
   if (const auto code = load_settings(s, t.common, out)) return *code;
   if (const auto code = refuse_others(s, out)) return *code;
   const std::string url = store_url(s);
   if (must_ask(t) && !can_ask()) {
-    if (const auto seen = nothing_to_recover(url, how)) return show(t, *seen, out);
+    if (const auto seen = nothing_to_recover(url, max_ttl)) return show(t, *seen, out);
   }
   if (const auto code = confirm(t, without_password(url), out)) return *code;
-  const auto seen = carry_out(t, url, how);
+  const auto seen = carry_out(t, url, max_ttl);
   if (!seen) return fail_to_open(s, seen.error(), {key::store}, out);
   return show(t, *seen, out);
 }

@@ -13,7 +13,7 @@ std::string session_text(const session_info& s) {
   std::string text = fmt::format(
       "session   {}\nowner     {}\nttl       {}\nopened    {}{}\nlocks     {}\n"
       "life      {}\n",
-      s.id.str(), who(s.owner), ttl_text(s), ago(s.opened), beats, s.locks, name_of(s.alive));
+      s.id.str(), who(s.owner), ttl_text(s), ago(s.opened), beats, s.locks, name_of(s.life));
   if (s.denied) {
     text += fmt::format("denied    {}\n", denial_of(s));
   }
@@ -27,8 +27,8 @@ std::string lock_text(const lock_info& l, const snapshot& all) {
   int place = 0;
   for (const entry_info& e : l.entries) {
     rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.mode),
-                    e.granted ? token_text(e.order) : "-", owner_of(e, all), ago(e.since),
-                    e.owner.str()});
+                    e.granted ? token_text(e.token) : "-", owner_of(e, all), ago(e.since),
+                    e.session.str()});
   }
   return text + table(rows);
 }

@@ -178,8 +178,8 @@ int tell(const std::vector<judgement>& judged, const std::vector<line>& all, con
 }
 
 /// Zero, or the exit code after a sentence about what is wrong.
-int read_options(const std::string& model_word, const std::string& memory, history::judging& how,
-                 const report& out) {
+int read_options(const std::string& model_word, const std::string& memory,
+                 history::judge_options& into, const report& out) {
   if (!model_word.empty()) {
     const auto known = std::find_if(models.begin(), models.end(),
                                     [&](const auto& m) { return model_word == m.first; });
@@ -188,7 +188,7 @@ int read_options(const std::string& model_word, const std::string& memory, histo
                                             " is not mutex, fenced-mutex, semaphore or "
                                             "fenced-register");
     }
-    how.as = known->second;
+    into.as = known->second;
   }
   if (!memory.empty()) {
     const auto end = memory.data() + memory.size();
@@ -198,7 +198,7 @@ int read_options(const std::string& model_word, const std::string& memory, histo
       return out.fail(exit_code::usage,
                       "--memory " + harmless(memory) + " is no number of MiB from 1 to 1000000");
     }
-    how.memory_max = mib << 20;
+    into.memory_max = mib << 20;
   }
   return 0;
 }
@@ -221,12 +221,12 @@ int verb_verify(const std::vector<std::string>& after_verb) {
   app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out(json);
-  history::judging how;
-  if (const int failed = read_options(model_word, memory, how, out); failed != 0) return failed;
+  history::judge_options options;
+  if (const int failed = read_options(model_word, memory, options, out); failed != 0) return failed;
   const auto lines = read(path, out);
   if (const int* code = std::get_if<int>(&lines)) return *code;
   const auto& all = std::get<std::vector<line>>(lines);
-  return tell(history::judge(all, how), all, out);
+  return tell(history::judge(all, options), all, out);
 }
 
 }  // namespace holdfast::cli

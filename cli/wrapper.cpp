@@ -191,7 +191,7 @@ std::optional<bool> wrapper::only_own_runs_hold(store& st) {
   const auto there = std::ranges::find(all->locks, lock_name(options_.name), &lock_info::name);
   return there != all->locks.end() &&
          std::ranges::all_of(there->entries, [this](const entry_info& e) {
-           return !e.granted || events_->is_own_run(e.owner);
+           return !e.granted || events_->is_own_run(e.session);
          });
 }
 

@@ -93,7 +93,7 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   /// lock::fencing_token(). Errors: as there.
   result<holdfast::fencing_token> fencing_token() const { return lock_.fencing_token(); }
   /// As it appears in `leader::session`.
-  const session_id& session() const noexcept { return session_.id(); }
+  const holdfast::session_id& session_id() const noexcept { return session_.id(); }
   /// How long this process may still act as the leader; zero once lost.
   duration remaining() const noexcept { return lock_.remaining(); }
   /// Call before each step that only the leader may do; see lock::check(). Errors: as there.

@@ -10,7 +10,9 @@
 #include <holdfast/snapshot.hpp>
 #include <holdfast/token.hpp>
 
+#include <chrono>
 #include <functional>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -59,11 +61,13 @@ struct replace_options {
   std::string by{};
   std::string why{};  ///< The reason.
   /// How long to wait, at each lock, for writes of older tokens to end.
-  enter_options wait{};
+  duration wait = std::chrono::seconds(5);
+  /// Stop is requested: that wait ends at once with `cancelled`.
+  std::stop_token stop{};
   /// Looks and refuses as if it were meant, and changes nothing.
   bool dry_run{};
   /// Called after each step, before the next one: for an audit log. An error ends it there.
-  std::function<result<void>(replacing step, const fenced_lock* lock)> done{};
+  std::function<result<void>(replacing step, const fenced_lock* lock)> on_step{};
 };
 
 /// Ends a session that was opened with fenced_at(`fence_url`), that very text, and frees its locks

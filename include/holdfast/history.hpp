@@ -91,7 +91,7 @@ HOLDFAST_EXPORT const char* name_of(model m) noexcept;
 enum class verdict : std::uint8_t {
   linearizable,  ///< One order that the model allows was found.
   violation,     ///< Every order was tried: there is none.
-  undecided,     ///< The memory ran out before either was certain, or judging::as is a fenced
+  undecided,     ///< The memory ran out before either was certain, or judge_options::as is a fenced
                  ///< mutex and some grant has no token. Nothing is guessed.
 };
 
@@ -109,7 +109,7 @@ struct judgement {
 };
 
 /// How to judge.
-struct judging {
+struct judge_options {
   /// Nothing: by what the lines hold. A name is a semaphore when it was acquired with permits, a
   /// fenced mutex when every grant has a token, else a mutex; its storage is a fenced register
   /// when a value, a read, a raise or a `stale_token` is recorded. Else: only this one.
@@ -134,6 +134,6 @@ struct judging {
 ///
 /// Thread safety: a pure function, from any thread.
 HOLDFAST_EXPORT std::vector<judgement> judge(const std::vector<line>& lines,
-                                             const judging& how = {});
+                                             const judge_options& options = {});
 
 }  // namespace holdfast::history

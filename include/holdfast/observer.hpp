@@ -28,6 +28,16 @@ enum class session_state : std::uint8_t { attached, endangered, expired, denied,
 /// "attached", "endangered", "expired", "denied" or "closed".
 HOLDFAST_EXPORT const char* name_of(session_state s) noexcept;
 
+/// Why a held lock was lost.
+enum class loss_cause : std::uint8_t {
+  expired,  ///< Its lease, or that of its session, ended without being extended in time.
+  denied,   ///< An operator ended it or its session.
+  closed    ///< Its session was closed while it was held.
+};
+
+/// "expired", "denied" or "closed".
+HOLDFAST_EXPORT const char* name_of(loss_cause c) noexcept;
+
 /// The typed events an observer receives: plain values that may be kept.
 ///
 /// For one lock: `waiting` any number of times, then `granted`, then at most one of `released` and
@@ -63,12 +73,11 @@ struct released {
 };
 
 /// A held lock is over although nobody released it. Where each lock has a lease of its own
-/// (Redlock) the session may live on: `why` then says of the lock what session_state says of a
-/// session.
+/// (Redlock) the session may live on.
 struct lost {
   lock_name name;
   holdfast::token token;
-  session_state why;   ///< expired, denied or closed.
+  loss_cause cause;
   std::string reason;  ///< A sentence for people; says so where this process was late itself.
 };
 

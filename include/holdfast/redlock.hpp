@@ -52,15 +52,21 @@ struct overview {
   std::string advice;
 };
 
-/// How a store is set up.
-struct setup {
+/// How to set up a store.
+struct init_options {
   /// The longest ttl of any lock, from 100 ms to 1 h; a node that lost its state waits for as long.
   /// Zero: what the nodes have, else the URL's `max_ttl`, which is 60 s unless given.
   duration max_ttl{};
   /// Accept servers that may drop keys (an eviction policy with a memory limit).
   bool accept_unsafe{};
-  /// recover(): take over nodes whose records are of another list of nodes. Their old store loses
-  /// them: stop its holders first.
+};
+
+/// How to recover a store.
+struct recover_options {
+  duration max_ttl{};    ///< As in init_options.
+  bool accept_unsafe{};  ///< As in init_options.
+  /// Take over nodes whose records are of another list of nodes. Their old store loses them: stop
+  /// its holders first.
   bool other_list{};
 };
 
@@ -76,7 +82,7 @@ HOLDFAST_EXPORT result<overview> status(std::string_view url);
 /// (a node cannot be used; nothing was written), `outcome_unknown` (some records may have been
 /// written; the message names the nodes that did not confirm theirs, what they said, and whether a
 /// majority votes, which brings in the others when they take writes), `unsupported`.
-HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {});
+HOLDFAST_EXPORT result<overview> init(std::string_view url, const init_options& options = {});
 
 /// Writes new records on every node that answers, after a majority lost its state. What it gives
 /// up: a lock that is still held may be granted again, unless its ttl has passed since the loss;
@@ -93,6 +99,6 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const setup& how = {
 /// - **A shorter `max_ttl` was written** when the message says what it is now: `busy`, because a
 ///   session with a longer ttl came meanwhile, or `outcome_unknown`, because that cannot be seen.
 ///   Restart no node until those sessions have ended.
-HOLDFAST_EXPORT result<overview> recover(std::string_view url, const setup& how = {});
+HOLDFAST_EXPORT result<overview> recover(std::string_view url, const recover_options& options = {});
 
 }  // namespace holdfast::redlock

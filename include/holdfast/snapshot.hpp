@@ -52,16 +52,16 @@ struct session_info {
   bool denied{};           ///< An operator ended it; what it holds falls with its ttl.
   std::string denied_by;   ///< Who denied it; empty unless `denied`.
   std::string denied_why;  ///< The typed reason; empty unless `denied`.
-  life alive{life::unknown};
+  holdfast::life life{holdfast::life::unknown};
   std::uint64_t locks{};  ///< Live entries, held and waiting together.
 };
 
 /// One entry of a lock's queue: a holder, or somebody who waits.
 struct entry_info {
-  session_id owner;
+  session_id session;
   /// Its place in the order of arrival; the holder's fencing token, which on Redlock may be shown
   /// too large once nodes have lost their state.
-  token order;
+  holdfast::token token;
   holdfast::mode mode{holdfast::mode::exclusive()};
   bool granted{};     ///< True for holders.
   wall_time since{};  ///< When it asked, also of a holder: the grant may have come much later.

@@ -35,17 +35,18 @@ struct denial {
   owner_info owner{};      ///< Who it is, as its record says; empty when that could not be read.
 };
 
+/// good: as it should be. warning: works today, may not tomorrow. fault: locks do not work here.
+enum class severity : std::uint8_t { good, warning, fault };
+
+/// "good", "warning" or "fault".
+HOLDFAST_EXPORT const char* name_of(severity s) noexcept;
+
 /// One line of a diagnosis.
 struct finding {
-  /// good: as it should be. warning: works today, may not tomorrow. fault: locks do not work here.
-  enum class level : std::uint8_t { good, warning, fault };
-  level severity{level::good};
+  holdfast::severity severity{holdfast::severity::good};
   std::string subject;  ///< What was looked at, one or two words: "file system", "token floor".
   std::string text;     ///< What was seen, and what to do unless it is good.
 };
-
-/// "good", "warning" or "fault".
-HOLDFAST_EXPORT const char* name_of(finding::level l) noexcept;
 
 /// What store::find saw.
 struct presence {

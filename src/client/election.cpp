@@ -34,12 +34,12 @@ std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
   if (queue == all.locks.end()) return std::nullopt;
   const entry_info& first = queue->entries.front();
   if (!first.granted || !first.mode.is_exclusive()) return std::nullopt;
-  const auto who = std::ranges::find(all.sessions, first.owner, &session_info::id);
+  const auto who = std::ranges::find(all.sessions, first.session, &session_info::id);
   // A picture of several nodes may show a lock whose session has just gone.
   if (who == all.sessions.end()) return std::nullopt;
   // Its entry stays until somebody comes, who takes the place at once.
-  if (who->alive == life::dead) return std::nullopt;
-  return leader{who->id, first.order, who->owner.label, who->owner};
+  if (who->life == life::dead) return std::nullopt;
+  return leader{who->id, first.token, who->owner.label, who->owner};
 }
 
 leadership& leadership::operator=(leadership&& other) noexcept {

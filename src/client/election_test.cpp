@@ -31,7 +31,7 @@ TEST(election, has_no_leader_until_somebody_is_elected) {
   ASSERT_TRUE(seen && *seen);
   EXPECT_EQ((*seen)->value, "host-a:80");
   EXPECT_EQ((*seen)->term, led->term());
-  EXPECT_EQ((*seen)->session, led->session());
+  EXPECT_EQ((*seen)->session, led->session_id());
   EXPECT_GT(led->term().value, 0U);
   EXPECT_TRUE(led->check());
   EXPECT_GT(led->remaining(), 0ns);
@@ -84,7 +84,7 @@ TEST(election, tells_a_leader_that_was_denied_and_leaves_its_place) {
   ASSERT_TRUE(led && ops);
   std::promise<errc> told;
   led->on_lost([&](const error& why) { told.set_value(why.code()); });
-  ASSERT_TRUE(ops->deny(led->session(), "me", "test"));
+  ASSERT_TRUE(ops->deny(led->session_id(), "me", "test"));
   auto next = e.campaign("b", {.wait = 30s});
   ASSERT_TRUE(next) << next.error().message();
   auto why = told.get_future();
@@ -141,7 +141,7 @@ TEST(election, shows_nobody_where_the_leader_s_processes_are_gone) {
   ASSERT_TRUE(led && ops);
   auto seen = ops->list().value();
   EXPECT_TRUE(leader_in(seen, lock_name("head")));
-  seen.sessions.at(0).alive = life::dead;
+  seen.sessions.at(0).life = life::dead;
   EXPECT_FALSE(leader_in(seen, lock_name("head")));
 }
 

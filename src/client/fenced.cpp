@@ -47,7 +47,7 @@ class replacement {
 
  private:
   result<void> tell(replacing step, const fenced_lock* l) const {
-    return options_.done ? options_.done(step, l) : result<void>();
+    return options_.on_step ? options_.on_step(step, l) : result<void>();
   }
 
   result<core::listing> ask() const {
@@ -101,7 +101,7 @@ class replacement {
   result<void> raise(const fenced_lock& l) const {
     auto f = fence::open(url_, l.name.str(), older_passes::wait, missing::refuse);
     if (!f) return f.error();
-    return f->raise(l.floor, options_.wait);
+    return f->raise(l.floor, {.wait = options_.wait, .stop = options_.stop});
   }
 
   /// Only where the holder's own token was admitted: another machine has another file by the same

@@ -60,7 +60,7 @@ TEST_F(replace_fenced_test, the_floor_is_raised_before_the_lock_is_free) {
   auto held = acquire(s, "x");
   std::vector<replacing> steps;
   replace_options how;
-  how.done = [&](replacing step, const fenced_lock* l) -> result<void> {
+  how.on_step = [&](replacing step, const fenced_lock* l) -> result<void> {
     steps.push_back(step);
     if (l != nullptr) {
       EXPECT_EQ(l->held, held.token());
@@ -87,7 +87,7 @@ TEST_F(replace_fenced_test, a_dry_run_says_what_it_would_do_and_changes_nothing)
   const auto held = acquire(s, "x");
   replace_options how;
   how.dry_run = true;
-  how.done = [](replacing, const fenced_lock*) -> result<void> {
+  how.on_step = [](replacing, const fenced_lock*) -> result<void> {
     ADD_FAILURE() << "a step of a dry run";
     return {};
   };
@@ -141,7 +141,7 @@ TEST_F(replace_fenced_test, ended_between_two_steps_it_leaves_a_lock_that_is_not
     auto s = holder(fence_);
     const auto held = acquire(s, "x");
     replace_options how;
-    how.done = [&](replacing step, const fenced_lock*) {
+    how.on_step = [&](replacing step, const fenced_lock*) {
       return step == last ? result<void>(errc::cancelled) : result<void>();
     };
     EXPECT_EQ(code(replace(s, how)), errc::cancelled);
@@ -160,7 +160,7 @@ TEST_F(replace_fenced_test, a_floor_that_cannot_be_raised_leaves_the_lock_taken)
   auto writing = f.enter(*held.fencing_token());
   ASSERT_TRUE(writing);
   replace_options how;
-  how.wait.wait = 20ms;
+  how.wait = 20ms;
   EXPECT_EQ(code(replace(s, how)), errc::timed_out);
   EXPECT_FALSE(is_free("x"));
   { const pass ended = std::move(*writing); }

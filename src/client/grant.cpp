@@ -22,6 +22,11 @@ std::string with_cause(const std::string& what, const std::string& cause) {
   return cause.empty() ? what : what + "; " + cause;
 }
 
+loss_cause cause_of(session_state over) noexcept {
+  if (over == session_state::denied) return loss_cause::denied;
+  return over == session_state::closed ? loss_cause::closed : loss_cause::expired;
+}
+
 }  // namespace
 
 grant::grant(std::shared_ptr<session_core> owner, lock_name name, holdfast::mode mode)
@@ -252,7 +257,7 @@ bool grant::may_tell_loss() {
 
 void grant::tell_loss() noexcept {
   HOLDFAST_ASSERT(loss_ != nullptr);
-  owner_->events().emit(event::lost{name_, token_, loss_->why, loss_->reason});
+  owner_->events().emit(event::lost{name_, token_, cause_of(loss_->why), loss_->reason});
 }
 
 void grant::announced() {

@@ -149,7 +149,7 @@ struct listener final : observer {
   void on(const event::lost& e) noexcept override {
     const std::lock_guard hold(mutex);
     ++lost;
-    why = e.why;
+    cause = e.cause;
     reason = e.reason;
   }
   void on(const event::waiting& e) noexcept override {
@@ -164,7 +164,7 @@ struct listener final : observer {
   std::atomic<int> lost{};
   std::atomic<int> waiting{};
   std::atomic<std::size_t> ahead{99};
-  std::atomic<session_state> why{};
+  std::atomic<loss_cause> cause{};
   std::string reason;
 };
 

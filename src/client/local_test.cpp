@@ -198,7 +198,7 @@ TEST_F(local, a_deny_leaves_a_note_for_the_next_try) {
     const auto seen = ops->list();
     ASSERT_TRUE(seen);
     ASSERT_EQ(seen->sessions.size(), 1U);
-    EXPECT_EQ(seen->sessions[0].alive, life::alive);
+    EXPECT_EQ(seen->sessions[0].life, life::alive);
     ASSERT_TRUE(ops->deny(seen->sessions[0].id, "me", "it hangs"));
   }
   std::this_thread::sleep_for(1650ms);
@@ -217,7 +217,7 @@ TEST_F(local, breaks_only_what_is_provably_dead_and_says_why_not) {
   ASSERT_EQ(code(refused), errc::busy);
   EXPECT_NE(refused.error().message().find("is alive"), std::string::npos);
   one.end();
-  EXPECT_EQ(ops->list()->sessions.at(0).alive, life::dead);
+  EXPECT_EQ(ops->list()->sessions.at(0).life, life::dead);
   EXPECT_TRUE(ops->break_session(id));
   EXPECT_TRUE(ops->list()->sessions.empty());
   EXPECT_EQ(code(ops->break_session(id)), errc::invalid_argument);

@@ -32,7 +32,7 @@ struct recorder : observer {
   void on(const event::granted&) noexcept override { note("granted"); }
   void on(const event::waiting& e) noexcept override { note("waiting " + std::to_string(e.ahead)); }
   void on(const event::released&) noexcept override { note("released"); }
-  void on(const event::lost& e) noexcept override { note(std::string("lost ") + name_of(e.why)); }
+  void on(const event::lost& e) noexcept override { note(std::string("lost ") + name_of(e.cause)); }
   void on(const event::session_changed& e) noexcept override { note(name_of(e.state)); }
   void on(const event::beat& e) noexcept override { note(e.acknowledged ? "beat" : "no beat"); }
   void on(const event::took_over&) noexcept override { note("took over"); }

@@ -216,10 +216,10 @@ result<std::vector<finding>> operator_view::diagnose() {
     all = std::move(*own);
   }
   if (const auto& promise = store_->opened().promise; !promise.empty()) {
-    all.insert(all.begin(), {finding::level::good, "what holds", promise});
+    all.insert(all.begin(), {severity::good, "what holds", promise});
   }
   if (const auto& none = store_->opened().no_life; !none.empty()) {
-    all.push_back({finding::level::warning, "life locks",
+    all.push_back({severity::warning, "life locks",
                    "a session that crashed here is followed only after its ttl: " + none});
   }
   for (auto& f : io::check_host()) all.push_back(std::move(f));

@@ -106,7 +106,7 @@ TEST_F(own_lease, that_passes_takes_its_lock_and_leaves_the_session) {
   EXPECT_LT(clock::now() - began, 20s);
   EXPECT_EQ(told, 1);
   EXPECT_TRUE(token.stop_requested());
-  EXPECT_EQ(watcher->why, session_state::expired);
+  EXPECT_EQ(watcher->cause, loss_cause::expired);
   EXPECT_FALSE(watcher->last_reason().empty());
   EXPECT_EQ(code(held.check()), errc::lost);
   EXPECT_EQ(held.remaining(), duration::zero());
@@ -183,7 +183,7 @@ TEST_F(own_lease, that_the_engine_loses_is_told_with_the_engines_reason) {
   EXPECT_NE(message.find("ann"), std::string::npos) << message;
   EXPECT_TRUE(held.lost().stop_requested());
   EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
-  EXPECT_EQ(watcher->why, session_state::denied);
+  EXPECT_EQ(watcher->cause, loss_cause::denied);
   EXPECT_EQ(watcher->last_reason(), "an operator (ann) denied it");
   EXPECT_NE(held.check().error().message().find("ann"), std::string::npos);
   held.on_lost([&](const error& e) { EXPECT_EQ(e.code(), errc::denied); });

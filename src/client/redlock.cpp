@@ -32,14 +32,14 @@ result<overview> status(std::string_view url) {
   return store ? (*store)->opened().look_over() : store.error();
 }
 
-result<overview> init(std::string_view url, const setup& how) {
+result<overview> init(std::string_view url, const init_options& options) {
   const auto store = open(url);
-  return store ? (*store)->opened().init(how) : store.error();
+  return store ? (*store)->opened().init(options) : store.error();
 }
 
-result<overview> recover(std::string_view url, const setup& how) {
+result<overview> recover(std::string_view url, const recover_options& options) {
   const auto store = open(url);
-  return store ? (*store)->opened().recover(how) : store.error();
+  return store ? (*store)->opened().recover(options) : store.error();
 }
 
 }  // namespace holdfast::redlock

@@ -38,7 +38,7 @@ snapshot shown(const core::listing& l, const engines::opened& store) {
     auto info = shown(record, store);
     info.locks = counts[record.id];
     if (!store.life_directory.empty() && record.where.inode != 0) {
-      info.alive = io::probe_life(store.life_directory, record.id, record.where);
+      info.life = io::probe_life(store.life_directory, record.id, record.where);
     }
     picture.sessions.push_back(std::move(info));
   }

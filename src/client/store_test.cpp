@@ -31,7 +31,7 @@ TEST(store, lists_locks_and_sessions) {
   ASSERT_EQ(seen->locks.size(), 1U);
   EXPECT_EQ(seen->locks[0].name.str(), "x");
   EXPECT_TRUE(seen->locks[0].entries.at(0).granted);
-  EXPECT_EQ(seen->locks[0].entries.at(0).order, held->token());
+  EXPECT_EQ(seen->locks[0].entries.at(0).token, held->token());
   ASSERT_EQ(seen->sessions.size(), 1U);
   EXPECT_EQ(seen->sessions[0].id, s->id());
   EXPECT_EQ(seen->sessions[0].owner.program, "p");
@@ -85,7 +85,7 @@ TEST(store, diagnoses_the_clock) {
   ASSERT_TRUE(found);
   const auto clock = std::ranges::find(*found, "clock", &finding::subject);
   ASSERT_NE(clock, found->end());
-  EXPECT_EQ(clock->severity, finding::level::good);
+  EXPECT_EQ(clock->severity, severity::good);
 }
 
 TEST(store, names_the_url_that_a_server_or_a_path_was_meant_for) {
@@ -114,21 +114,21 @@ TEST(store, advises_a_ttl_and_leaves_no_session) {
   ASSERT_TRUE(ops);
   const auto good = ops->advise_ttl();
   ASSERT_TRUE(good) << good.error().message();
-  EXPECT_EQ(good->severity, finding::level::good) << good->text;
+  EXPECT_EQ(good->severity, severity::good) << good->text;
   EXPECT_NE(good->text.find("slowest of 20"), std::string::npos) << good->text;
   EXPECT_NE(good->text.find("within 34.302s"), std::string::npos) << good->text;
   EXPECT_EQ(good->text.find("stopping"), std::string::npos) << good->text;
   const auto early = ops->advise_ttl(30s, [](duration) { return 20s; });
-  EXPECT_EQ(early->severity, finding::level::warning) << early->text;
+  EXPECT_EQ(early->severity, severity::warning) << early->text;
   EXPECT_NE(early->text.find("with the last 20s of it for stopping, and "), std::string::npos)
       << early->text;
   EXPECT_EQ(ops->advise_ttl(0ms).error(), errc::invalid_argument);
-  EXPECT_EQ(ops->advise_ttl(1ms)->severity, finding::level::fault) << "no session may have it";
+  EXPECT_EQ(ops->advise_ttl(1ms)->severity, severity::fault) << "no session may have it";
   const auto long_one = ops->advise_ttl(2h);
-  EXPECT_EQ(long_one->severity, finding::level::fault);
+  EXPECT_EQ(long_one->severity, severity::fault);
   EXPECT_NE(long_one->text.find("from 100ms to 1h"), std::string::npos) << long_one->text;
   const auto longest = ops->advise_ttl(duration::max());
-  EXPECT_EQ(longest->severity, finding::level::fault);
+  EXPECT_EQ(longest->severity, severity::fault);
   EXPECT_EQ(longest->text.find("goes to the next within"), std::string::npos) << longest->text;
   EXPECT_TRUE(ops->list()->sessions.empty());
 }

@@ -113,13 +113,13 @@ result<finding> advise_ttl(const std::shared_ptr<store_core>& store,
   if (!fits || ttl > measured->limit) {
     const std::string why =
         fits ? why_refused(store, ttl, measured->limit) : fits.error().message();
-    return finding{finding::level::fault, "ttl",
+    return finding{severity::fault, "ttl",
                    "no session is opened with " + print_duration(ttl) + ": " + why + "; " + text};
   }
-  if (ttl >= least) return finding{finding::level::good, "ttl", std::move(text)};
+  if (ttl >= least) return finding{severity::good, "ttl", std::move(text)};
   text += ". This ttl may lose locks that nobody wanted to lose: take " + print_duration(least) +
           " or more";
-  return finding{finding::level::warning, "ttl", std::move(text)};
+  return finding{severity::warning, "ttl", std::move(text)};
 }
 
 }  // namespace holdfast::client

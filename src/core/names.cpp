@@ -22,13 +22,25 @@ const char* name_of(session_state s) noexcept {
   return "unknown";
 }
 
-const char* name_of(finding::level l) noexcept {
-  switch (l) {
-    case finding::level::good:
+const char* name_of(loss_cause c) noexcept {
+  switch (c) {
+    case loss_cause::expired:
+      return "expired";
+    case loss_cause::denied:
+      return "denied";
+    case loss_cause::closed:
+      return "closed";
+  }
+  return "unknown";
+}
+
+const char* name_of(severity s) noexcept {
+  switch (s) {
+    case severity::good:
       return "good";
-    case finding::level::warning:
+    case severity::warning:
       return "warning";
-    case finding::level::fault:
+    case severity::fault:
       return "fault";
   }
   return "unknown";

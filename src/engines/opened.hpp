@@ -62,8 +62,9 @@ struct opened {
   std::function<failover()> longest_failover{};
   /// What an operator does with the nodes of a Redlock store; null on all others.
   std::function<result<holdfast::redlock::overview>()> look_over{};
-  std::function<result<holdfast::redlock::overview>(const holdfast::redlock::setup&)> init{};
-  std::function<result<holdfast::redlock::overview>(const holdfast::redlock::setup&)> recover{};
+  std::function<result<holdfast::redlock::overview>(const holdfast::redlock::init_options&)> init{};
+  std::function<result<holdfast::redlock::overview>(const holdfast::redlock::recover_options&)>
+      recover{};
   /// The engine's part of store::diagnose().
   std::function<result<std::vector<finding>>()> diagnose;
 

@@ -121,8 +121,9 @@ const char* rule_of(model m) noexcept {
   return "unknown";
 }
 
-judgement judged(const std::string& lock, model as, std::vector<step> steps, const judging& how) {
-  const std::size_t memory = how.memory_max == 0 ? default_memory : how.memory_max;
+judgement judged(const std::string& lock, model as, std::vector<step> steps,
+                 const judge_options& options) {
+  const std::size_t memory = options.memory_max == 0 ? default_memory : options.memory_max;
   const object o(as, std::move(steps), memory);
   judgement j{lock, as, o.judge(), o.size(), {}, {}};
   if (j.found == verdict::violation) {
@@ -172,25 +173,25 @@ std::map<std::string_view, line_indices> by_name(const std::vector<line>& lines)
 
 }  // namespace
 
-std::vector<judgement> judge(const std::vector<line>& lines, const judging& how) {
+std::vector<judgement> judge(const std::vector<line>& lines, const judge_options& options) {
   std::vector<judgement> all;
   for (const auto& [name, indices] : by_name(lines)) {
     traits t;
     for (const std::size_t i : indices) t.look_at(lines[i]);
-    const bool only_storage = how.as == model::fenced_register;
+    const bool only_storage = options.as == model::fenced_register;
     if (t.is_lock() && !only_storage) {
-      const model as = how.as.value_or(t.lock_model());
+      const model as = options.as.value_or(t.lock_model());
       const lock_reading reading{.fenced = as == model::fenced_mutex,
                                  .writes_prove = !t.fenced_storage,
                                  .all_exclusive = !t.permits && !t.shared};
       auto steps = lock_steps(lines, indices, reading);
       all.push_back(as == model::fenced_mutex && t.grants_without_token > 0
                         ? without_tokens(std::string(name), steps.size(), t.grants_without_token)
-                        : judged(std::string(name), as, std::move(steps), how));
+                        : judged(std::string(name), as, std::move(steps), options));
     }
-    if ((t.fenced_storage && !how.as) || only_storage) {
-      all.push_back(
-          judged(std::string(name), model::fenced_register, register_steps(lines, indices), how));
+    if ((t.fenced_storage && !options.as) || only_storage) {
+      all.push_back(judged(std::string(name), model::fenced_register,
+                           register_steps(lines, indices), options));
     }
   }
   return all;

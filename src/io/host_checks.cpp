@@ -15,29 +15,27 @@ namespace holdfast::io {
 
 namespace {
 
-using level = finding::level;
-
 std::string why() { return std::generic_category().message(errno); }
 
 finding check_clock() {
   timespec t{};
   if (::clock_gettime(CLOCK_BOOTTIME, &t) == 0) {
-    return {level::good, "clock", "CLOCK_BOOTTIME can be read; it counts suspended time too"};
+    return {severity::good, "clock", "CLOCK_BOOTTIME can be read; it counts suspended time too"};
   }
-  return {level::fault, "clock",
+  return {severity::fault, "clock",
           "CLOCK_BOOTTIME cannot be read (" + why() + "): leases cannot be trusted on this kernel"};
 }
 
 finding check_timer() {
   const auto timer = boot_timer::make();
-  if (timer) return {level::good, "timer", "timers on CLOCK_BOOTTIME can be made"};
-  return {level::fault, "timer", timer.error().message() + "; sessions cannot be opened"};
+  if (timer) return {severity::good, "timer", "timers on CLOCK_BOOTTIME can be made"};
+  return {severity::fault, "timer", timer.error().message() + "; sessions cannot be opened"};
 }
 
 finding check_boot_id() {
   const auto id = boot_id();
-  if (!id.empty()) return {level::good, "boot id", id};
-  return {level::warning, "boot id",
+  if (!id.empty()) return {severity::good, "boot id", id};
+  return {severity::warning, "boot id",
           "/proc/sys/kernel/random/boot_id cannot be read: notes of earlier tries are not reused; "
           "mount /proc"};
 }
@@ -49,13 +47,13 @@ std::vector<finding> check_host() { return {check_clock(), check_timer(), check_
 finding check_pidfd() {
   const auto fd = static_cast<int>(::syscall(SYS_pidfd_open, ::getpid(), 0));
   if (fd < 0) {
-    return {level::warning, "pidfd",
+    return {severity::warning, "pidfd",
             "pidfd_open is not available (" + why() +
                 "): the crash of a process of this host is noticed by polling, "
                 "within a quarter of a second"};
   }
   ::close(fd);
-  return {level::good, "pidfd", "the crash of a process of this host is noticed at once"};
+  return {severity::good, "pidfd", "the crash of a process of this host is noticed at once"};
 }
 
 }  // namespace holdfast::io

@@ -134,7 +134,7 @@ TEST(etcd_access, doctor_waits_until_it_is_logged_in_at_all_servers) {
   const auto found = engines::etcd::diagnose(c.servers);
   ASSERT_TRUE(found);
   for (const auto& f : *found) {
-    EXPECT_FALSE(f.subject == "server" && f.severity != finding::level::good) << f.text;
+    EXPECT_FALSE(f.subject == "server" && f.severity != severity::good) << f.text;
   }
 }
 

@@ -120,8 +120,8 @@ TEST(etcd_cluster, a_server_that_is_cut_off_from_its_cluster_holds_nobody_up) {
   ASSERT_TRUE(found);
   bool named = false;
   for (const auto& f : *found) {
-    EXPECT_NE(f.severity, finding::level::fault) << f.text << ": locks work";
-    named = named || (f.severity == finding::level::warning &&
+    EXPECT_NE(f.severity, severity::fault) << f.text << ": locks work";
+    named = named || (f.severity == severity::warning &&
                       f.text.find(s.at(0).address()) != std::string::npos);
   }
   EXPECT_TRUE(named);
@@ -247,8 +247,7 @@ TEST(etcd_cluster, servers_that_were_started_apart_with_defaults_are_not_mixed) 
   const auto found = engines::etcd::diagnose(c.servers);
   ASSERT_TRUE(found);
   EXPECT_TRUE(std::ranges::any_of(*found, [](const auto& f) {
-    return f.severity == finding::level::fault &&
-           f.text.find("another cluster") != std::string::npos;
+    return f.severity == severity::fault && f.text.find("another cluster") != std::string::npos;
   }));
   auto m = c.join();
   ASSERT_EQ(m.enqueue("x").what, status::ok);

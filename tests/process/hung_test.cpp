@@ -106,9 +106,9 @@ TEST_P(hung, deny_ends_a_live_holder_within_its_ttl) {
     auto s = store::open(at().url);
     const auto all = s.value().list();
     for (const auto& l : all->locks) {
-      const auto r = s->deny(l.entries.at(0).owner, "the test", "to see it end");
+      const auto r = s->deny(l.entries.at(0).session, "the test", "to see it end");
       if (!r) return 1;
-      const auto again = s->deny(l.entries.at(0).owner, "the test", "again");
+      const auto again = s->deny(l.entries.at(0).session, "the test", "again");
       if (!again || !again->already) return 2;
       // ttl * 1.01 + 2 ms, from a waiter's look within a quarter of the ttl.
       return r->free_within <= 3850ms && r->free_within >= 3s ? 0 : 3;

@@ -340,8 +340,8 @@ TEST_F(redlock_basics, a_denied_session_loses_its_locks_with_the_reason) {
   ASSERT_TRUE(listing) << listing.error().message();
   ASSERT_EQ(listing->locks.size(), 1U);
   EXPECT_EQ(listing->locks[0].name.str(), "a");
-  EXPECT_EQ(listing->locks[0].entries.at(0).owner, s.id());
-  EXPECT_EQ(listing->locks[0].entries.at(0).order, l->token());
+  EXPECT_EQ(listing->locks[0].entries.at(0).session, s.id());
+  EXPECT_EQ(listing->locks[0].entries.at(0).token, l->token());
   auto denied = view->deny(s.id(), "an operator", "a test");
   ASSERT_TRUE(denied) << denied.error().message();
   EXPECT_EQ(denied->free_within, core::takeover_after(2s)) << "no waiter has to look on for it";
@@ -401,7 +401,7 @@ TEST_F(redlock_basics, what_cannot_be_a_lock_or_its_token_is_not_listed) {
   ASSERT_TRUE(all) << all.error().message();
   ASSERT_EQ(all->locks.size(), 1U);
   EXPECT_EQ(all->locks[0].name.str(), "b");
-  EXPECT_EQ(all->locks[0].entries.at(0).order, token{});
+  EXPECT_EQ(all->locks[0].entries.at(0).token, token{});
 }
 
 TEST(redlock_listing, tells_the_token_for_as_long_as_the_lock_is_held) {
@@ -415,7 +415,7 @@ TEST(redlock_listing, tells_the_token_for_as_long_as_the_lock_is_held) {
   const auto all = store::open(nodes.url(query, 1)).value().list();
   ASSERT_TRUE(all) << all.error().message();
   ASSERT_EQ(all->locks.size(), 1U);
-  EXPECT_EQ(all->locks[0].entries.at(0).order, l->token());
+  EXPECT_EQ(all->locks[0].entries.at(0).token, l->token());
 }
 
 TEST_F(redlock_basics, a_session_whose_record_goes_or_comes_is_a_change) {
@@ -440,7 +440,7 @@ TEST_F(redlock_basics, the_token_that_is_listed_is_that_of_most_nodes) {
   nodes[1].command({"SET", "holdfast:token:a", "1:" + std::to_string(l->token().value - 1)});
   const auto all = store::open(nodes.url()).value().list();
   ASSERT_TRUE(all) << all.error().message();
-  EXPECT_EQ(all->locks.at(0).entries.at(0).order, l->token());
+  EXPECT_EQ(all->locks.at(0).entries.at(0).token, l->token());
 }
 
 TEST_F(redlock_basics, a_lock_that_was_held_for_longer_than_its_ttl_is_released_like_any_other) {

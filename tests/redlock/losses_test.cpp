@@ -116,7 +116,7 @@ TEST(redlock_list, shows_the_token_that_it_has_shown_while_nodes_lose_their_stat
   session s = nodes.open("ttl=1s");
   held h(s);
   store view = store::open(nodes.url("ttl=1s")).value();
-  const auto shown = [&] { return view.list().value().locks.at(0).entries.at(0).order; };
+  const auto shown = [&] { return view.list().value().locks.at(0).entries.at(0).token; };
   EXPECT_EQ(shown(), h.l.token());
   for (std::size_t i = 0; i < 2; ++i) {
     for (int k = 0; k < 5; ++k) EXPECT_TRUE(s.acquire(lock_name("other")));
@@ -130,7 +130,7 @@ TEST(redlock_list, shows_the_token_that_it_has_shown_while_nodes_lose_their_stat
   // Another client, which has shown nothing.
   const auto now = store::open(nodes.url("ttl=1s", 1)).value().list();
   ASSERT_TRUE(now) << now.error().message();
-  EXPECT_NE(now->locks.at(0).entries.at(0).order, h.l.token()) << "else this shows nothing";
+  EXPECT_NE(now->locks.at(0).entries.at(0).token, h.l.token()) << "else this shows nothing";
 }
 
 /// Fault matrix: FLUSHALL on a majority | a session that the others know is not said not to be

@@ -380,7 +380,7 @@ TEST(redlock_pitfalls, a_script_load_that_is_refused_is_named) {
   std::size_t faults = 0;
   for (const finding& f : *told) {
     const bool names_it = f.text.find("refuses SCRIPT LOAD: NOPERM") != std::string::npos;
-    if (f.severity == finding::level::fault && names_it) ++faults;
+    if (f.severity == severity::fault && names_it) ++faults;
   }
   EXPECT_EQ(faults, 3U);
   nodes.everywhere({"SCRIPT", "FLUSH"});

@@ -49,8 +49,8 @@ TEST(redlock_set_up, a_deny_that_too_few_nodes_took_says_why) {
 TEST(redlock_set_up, a_max_ttl_out_of_range_is_refused_and_nothing_is_written) {
   five_nodes nodes(1);
   for (const duration wrong : {duration{-1s}, duration{-1}, duration{1ms}, duration{61min}}) {
-    for (const auto set_up : {&redlock::init, &redlock::recover}) {
-      const auto done = set_up(nodes.url(), {.max_ttl = wrong});
+    for (const auto& done : {redlock::init(nodes.url(), {.max_ttl = wrong}),
+                             redlock::recover(nodes.url(), {.max_ttl = wrong})}) {
       ASSERT_FALSE(done) << print_duration(wrong);
       EXPECT_EQ(done.error(), errc::invalid_argument);
       EXPECT_THAT(done.error().message(), HasSubstr("max_ttl is " + print_duration(wrong)));
@@ -78,11 +78,11 @@ TEST(redlock_set_up, a_ttl_below_two_node_timeouts_is_refused_and_advised_agains
   EXPECT_EQ(view.open_session({.ttl = 999ms}).error(), errc::invalid_argument);
   const auto less = view.advise_ttl(999ms);
   ASSERT_TRUE(less) << less.error().message();
-  EXPECT_EQ(less->severity, finding::level::fault) << "no session may have it";
+  EXPECT_EQ(less->severity, severity::fault) << "no session may have it";
   EXPECT_THAT(less->text, HasSubstr("(node_timeout)"));
   const auto least = view.advise_ttl(1s);
   ASSERT_TRUE(least) << least.error().message();
-  EXPECT_NE(least->severity, finding::level::fault) << least->text;
+  EXPECT_NE(least->severity, severity::fault) << least->text;
   EXPECT_TRUE(view.open_session({.ttl = 1s}));
 }
 

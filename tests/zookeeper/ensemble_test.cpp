@@ -214,7 +214,7 @@ TEST(zookeeper_ensemble, a_server_that_serves_reads_only_is_no_good_one) {
   const auto found = engines::zookeeper::diagnose(c.servers);
   ASSERT_TRUE(found);
   for (const auto& f : *found) {
-    EXPECT_FALSE(f.subject == "server" && f.severity == finding::level::good) << f.text;
+    EXPECT_FALSE(f.subject == "server" && f.severity == severity::good) << f.text;
   }
 }
 
@@ -228,7 +228,7 @@ TEST(zookeeper_ensemble, local_sessions_are_warned_of) {
     const auto found = engines::zookeeper::diagnose(c.servers);
     ASSERT_TRUE(found);
     const auto warned = std::ranges::count_if(*found, [](const finding& f) {
-      return f.severity == finding::level::warning &&
+      return f.severity == severity::warning &&
              f.text.find("localSessionsEnabled") != std::string::npos;
     });
     EXPECT_EQ(warned, are_local ? 1 : 0);

@@ -13,7 +13,6 @@ namespace holdfast::engines::etcd {
 
 namespace {
 
-using level = finding::level;
 using findings = std::vector<finding>;
 
 constexpr std::int64_t much_history = 100'000;
@@ -25,27 +24,27 @@ void look_at_servers(const inspection& seen, findings& all) {
   std::size_t ready = 0;
   for (const auto& m : seen.members) {
     if (m.has_no_leader()) {
-      all.push_back({level::warning, "server",
+      all.push_back({severity::warning, "server",
                      m.name + " has no leader: it is cut off from its cluster, or most of the "
                               "cluster is gone"});
       continue;
     }
     if (m.foreign) {
-      all.push_back({level::fault, "server", m.trouble});
+      all.push_back({severity::fault, "server", m.trouble});
       continue;
     }
     ready += m.ready ? 1 : 0;
-    all.push_back({m.ready ? level::good : level::warning, "server",
+    all.push_back({m.ready ? severity::good : severity::warning, "server",
                    m.ready ? m.name + " answers, version " + m.version : m.trouble});
     for (const auto& e : m.errors) {
-      all.push_back({level::fault, "server", m.name + " says: " + e});
+      all.push_back({severity::fault, "server", m.name + " says: " + e});
     }
   }
   if (ready == 0) {
     all.push_back(
-        {level::fault, "cluster", "no server answers for the cluster; nobody gets a lock"});
+        {severity::fault, "cluster", "no server answers for the cluster; nobody gets a lock"});
   } else if (seen.members.size() == 1) {
-    all.push_back({level::warning, "cluster",
+    all.push_back({severity::warning, "cluster",
                    "the URL names one server; name all of the cluster, so that another is asked "
                    "when it is gone"});
   }
@@ -61,28 +60,28 @@ void look_at_versions(const inspection& seen, findings& all) {
            patch < 31;
   });
   if (!old) return;
-  all.push_back({level::warning, "version",
+  all.push_back({severity::warning, "version",
                  "etcd before 3.4.31 acknowledges leases that have ended, and its own locks are "
                  "not safe; holdfast uses neither, other programs on this cluster may"});
 }
 
 void look_at_history(const inspection& seen, findings& all) {
   if (seen.whole_history && seen.revision > much_history) {
-    all.push_back({level::warning, "compaction",
+    all.push_back({severity::warning, "compaction",
                    std::to_string(seen.revision) +
                        " revisions and none was ever compacted: heartbeats fill the disk until "
                        "etcd refuses every lock; start it with --auto-compaction-mode=periodic "
                        "--auto-compaction-retention=5m"});
   } else if (!seen.whole_history) {
-    all.push_back({level::good, "compaction", "the history has been compacted"});
+    all.push_back({severity::good, "compaction", "the history has been compacted"});
   } else {
-    all.push_back({level::good, "compaction",
+    all.push_back({severity::good, "compaction",
                    "nothing was compacted yet, of " + std::to_string(seen.revision) +
                        " revisions; make sure that auto-compaction is configured"});
   }
   for (const auto& m : seen.members) {
     if (m.database_bytes > quota_default / 2) {
-      all.push_back({level::warning, "database",
+      all.push_back({severity::warning, "database",
                      m.name + " keeps " + mebibytes(m.database_bytes) + ", of which " +
                          mebibytes(m.database_bytes_used) +
                          " are in use; at its quota (2 GiB unless configured) it takes no writes: "
@@ -99,7 +98,7 @@ duration election_timeout(const inspection& seen) {
 
 void look_at_election(const inspection& seen, findings& all) {
   if (seen.lease_min <= 0) return;
-  all.push_back({level::good, "election",
+  all.push_back({severity::good, "election",
                  "the election timeout is at most " + print_duration(election_timeout(seen)) +
                      ": a failover takes up to twice that"});
 }
@@ -123,7 +122,7 @@ result<std::vector<finding>> diagnose(const std::shared_ptr<cluster>& c) {
   look_at_versions(seen, all);
   if (seen.revision > 0) look_at_history(seen, all);
   look_at_election(seen, all);
-  all.push_back({level::good, "clocks",
+  all.push_back({severity::good, "clocks",
                  "no clock and no lease of etcd decides anything: sessions end by compare-and-"
                  "delete, after their ttl by the clocks of holders and waiters"});
   return all;

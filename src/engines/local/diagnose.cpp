@@ -12,7 +12,6 @@
 namespace holdfast::engines::local {
 namespace {
 
-using level = finding::level;
 using findings = std::vector<finding>;
 
 constexpr std::uint64_t little_space = 64 * 1024 * 1024;
@@ -24,35 +23,35 @@ void look_at_directory(environment& store, findings& all) {
   const std::string& path = d.where().path;
   if (auto fs = io::file_system_of(d.where().directory, path)) {
     const bool low = fs->free < little_space;
-    all.push_back({low ? level::warning : level::good, "file system",
+    all.push_back({low ? severity::warning : severity::good, "file system",
                    path + " is on " + fs->name + ", " + mebibytes(fs->free) + " free" +
                        (low ? "; free some space" : "")});
   }
   const mode_t others = d.facts().mode & (d.grouped() ? 0007U : 0077U);
-  all.push_back({others != 0 ? level::warning : level::good, "permissions",
+  all.push_back({others != 0 ? severity::warning : severity::good, "permissions",
                  path + " belongs to user " + std::to_string(d.facts().owner) + ", group " +
                      std::to_string(d.facts().group) +
                      (others != 0 ? "; others can look into it: chmod go-rwx it"
                                   : (d.grouped() ? ", open to that group" : ", theirs alone"))});
   if (const std::string why = directory::obstacle(path); !why.empty()) {
-    all.push_back({level::warning, "permissions",
+    all.push_back({severity::warning, "permissions",
                    why +
                        "; so after the next boot, when its data are made anew, no lock can be "
                        "taken there: " +
                        (d.grouped() ? "chmod 2770 it" : "chmod 0700 it")});
   }
-  all.push_back({level::good, "format", "version 1, data of this boot"});
+  all.push_back({severity::good, "format", "version 1, data of this boot"});
 }
 
 void look_at_floor(environment& store, findings& all) {
   auto ceiling = store.floor().ceiling();
   if (!ceiling) {
-    all.push_back({level::fault, "token floor", ceiling.error().message()});
+    all.push_back({severity::fault, "token floor", ceiling.error().message()});
     return;
   }
   const std::uint64_t synced = store.shared().synced_ceiling.load();
   const bool lost = *ceiling < synced;
-  all.push_back({lost ? level::warning : level::good, "token floor",
+  all.push_back({lost ? severity::warning : severity::good, "token floor",
                  lost ? "the file lost its contents; it is written again within " +
                             std::to_string(token_floor::block) + " tokens"
                       : "tokens up to " + std::to_string(*ceiling) + " are safe on the disk"});
@@ -70,12 +69,12 @@ void look_at_data(environment& store, findings& all) {
   });
   if (failed) {
     const bool damaged = failed.what == core::status::damaged;
-    all.push_back({level::fault, damaged ? "data" : "gate", failed.text});
+    all.push_back({severity::fault, damaged ? "data" : "gate", failed.text});
     return;
   }
-  all.push_back({level::good, "gate", "free: no process is stuck inside"});
+  all.push_back({severity::good, "gate", "free: no process is stuck inside"});
   const bool high = used.used > used.limit / 10 * 9;
-  all.push_back({high ? level::warning : level::good, "data",
+  all.push_back({high ? severity::warning : severity::good, "data",
                  std::to_string(sessions) + " sessions, " + mebibytes(used.used) + " of " +
                      mebibytes(used.limit) + " used" +
                      (high ? "; end sessions or use another store" : "")});
@@ -88,7 +87,7 @@ void look_at_processes(environment& store, findings& all) {
     if (store.slots().look(n).alive) ++open;
   }
   const bool many = open > io::process_slot::count / 10 * 9;
-  all.push_back({many ? level::warning : level::good, "processes",
+  all.push_back({many ? severity::warning : severity::good, "processes",
                  std::to_string(open) + " of at most " + std::to_string(io::process_slot::count) +
                      " have it open"});
 }
@@ -101,7 +100,7 @@ void look_at_life(environment& store, findings& all) {
   auto names = fd ? io::names_in(fd.get(), path)
                   : result<std::vector<std::string>>(io::file_failure("open", path, errno));
   if (!names) {
-    all.push_back({level::fault, "life locks", names.error().message()});
+    all.push_back({severity::fault, "life locks", names.error().message()});
     return;
   }
   std::size_t held = 0;
@@ -109,7 +108,7 @@ void look_at_life(environment& store, findings& all) {
     auto one = io::open_existing({fd.get(), path}, name.c_str());
     if (one && *one && !io::is_unlocked((*one)->get())) ++held;
   }
-  all.push_back({level::good, "life locks",
+  all.push_back({severity::good, "life locks",
                  std::to_string(held) + " held, " + std::to_string(names->size() - held) +
                      " left by the dead"});
 }

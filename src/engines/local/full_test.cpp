@@ -170,7 +170,7 @@ TEST_F(full_store, says_so_too_when_the_last_page_is_gone) {
   const auto all = diagnose(*store);
   ASSERT_TRUE(all);
   EXPECT_TRUE(std::any_of(all->begin(), all->end(), [](const finding& f) {
-    return f.subject == "data" && f.severity == finding::level::warning;
+    return f.subject == "data" && f.severity == severity::warning;
   }));
 }
 

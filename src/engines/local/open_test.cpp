@@ -423,7 +423,7 @@ TEST_F(local_open, a_store_in_use_says_it_is_well) {
   const auto all = o.diagnose();
   ASSERT_TRUE(all);
   EXPECT_GE(all->size(), 7U);
-  for (const auto& f : *all) EXPECT_EQ(f.severity, finding::level::good) << f.subject << f.text;
+  for (const auto& f : *all) EXPECT_EQ(f.severity, severity::good) << f.subject << f.text;
 }
 
 }  // namespace

@@ -426,7 +426,7 @@ TEST_F(local_processes, doctor_names_the_process_that_is_stuck) {
   ASSERT_TRUE(all);
   bool named = false;
   for (const auto& f : *all) {
-    named = named || (f.severity == finding::level::fault &&
+    named = named || (f.severity == severity::fault &&
                       f.text.find(std::to_string(child)) != std::string::npos);
   }
   EXPECT_TRUE(named);

@@ -32,7 +32,7 @@ constinit io::per_process<registry> stores;
 
 result<std::vector<finding>> diagnose() {
   return std::vector<finding>{
-      {finding::level::warning, "engine",
+      {severity::warning, "engine",
        "memory: lives in this process only; no other process sees its locks, and nothing survives "
        "the end of the process. Use local: for real work."}};
 }

@@ -9,8 +9,6 @@ namespace holdfast::engines::redis {
 
 namespace {
 
-using level = finding::level;
-
 std::string info_of(const master::picture& p, const char* key) {
   const auto found = p.server->info.find(key);
   return found == p.server->info.end() ? std::string() : found->second;
@@ -18,16 +16,16 @@ std::string info_of(const master::picture& p, const char* key) {
 
 finding about_persistence(const master::picture& p) {
   if (p.durable) {
-    return {level::good, "persistence",
+    return {severity::good, "persistence",
             "every write is synced before it is answered: locks survive a restart"};
   }
   if (!p.reload_objection.empty()) {
-    return {level::warning, "persistence",
+    return {severity::warning, "persistence",
             "every write is synced, but " + p.reload_objection +
                 ". Until then nothing is granted for " + print_duration(p.max_ttl) +
                 " and a margin after a restart"};
   }
-  return {level::warning, "persistence",
+  return {severity::warning, "persistence",
           "not every write is synced (appendonly yes, appendfsync always), or a replica that may "
           "have fewer can take over: after a restart all "
           "locks are lost and nothing is granted for " +
@@ -38,20 +36,20 @@ finding about_eviction(const master::picture& p) {
   const std::string policy = info_of(p, "maxmemory_policy");
   const std::string most = info_of(p, "maxmemory");
   if (policy == "noeviction" || most == "0" || policy.starts_with("volatile-")) {
-    return {level::good, "eviction", "no key without a ttl is evicted (" + policy + ")"};
+    return {severity::good, "eviction", "no key without a ttl is evicted (" + policy + ")"};
   }
-  return {level::fault, "eviction",
+  return {severity::fault, "eviction",
           "maxmemory-policy is " + policy + ": the server may drop a held lock; set noeviction"};
 }
 
 finding about_replicas(const master& m, const master::picture& p) {
-  if (p.replicas == 0) return {level::good, "replicas", "none: there is no failover to forget"};
+  if (p.replicas == 0) return {severity::good, "replicas", "none: there is no failover to forget"};
   const std::string count = std::to_string(p.replicas);
   if (m.set().with_replicas == settings::replication::awaited) {
-    return {level::good, "replicas",
+    return {severity::good, "replicas",
             count + " attached; every write waits for " + std::to_string(m.set().replicas)};
   }
-  return {level::warning, "replicas",
+  return {severity::warning, "replicas",
           count +
               " attached and not waited for (replicas=ignore): a failover forgets locks; a "
               "promoted replica grants nothing for max_ttl, as after a restart"};
@@ -64,9 +62,9 @@ result<std::vector<finding>> diagnose(master& m) {
   std::vector<finding> all;
   const std::string node = "redis node " + m.set().node.text();
   if (!p.trouble.empty()) {
-    all.push_back({level::fault, "server", p.trouble});
+    all.push_back({severity::fault, "server", p.trouble});
   } else {
-    all.push_back({level::good, "server",
+    all.push_back({severity::good, "server",
                    node + ": Redis " + p.server->version + ", grants locks; max_ttl " +
                        print_duration(p.max_ttl)});
   }
@@ -75,7 +73,7 @@ result<std::vector<finding>> diagnose(master& m) {
   all.push_back(about_eviction(p));
   all.push_back(about_replicas(m, p));
   if (m.set().assume_fresh) {
-    all.push_back({level::warning, "assume_fresh",
+    all.push_back({severity::warning, "assume_fresh",
                    "the URL has assume_fresh=yes: a server that restarted empty grants locks that "
                    "are still held; use it for the first start only"});
   }

@@ -14,7 +14,7 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
-finding about(const std::string& subject, finding::level severity, std::string text) {
+finding about(const std::string& subject, holdfast::severity severity, std::string text) {
   return {severity, subject, std::move(text)};
 }
 
@@ -63,28 +63,27 @@ std::string why_not_durable(const cluster::node_view& p) {
 
 void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
                 std::vector<finding>& all) {
-  using level = finding::level;
   const auto p = c.look_at(i);
   const std::string& name = c.addresses()[i];
   if (!p.trouble.empty() || !p.server) {
-    all.push_back(about(name, level::warning, "does not vote: " + p.trouble));
+    all.push_back(about(name, severity::warning, "does not vote: " + p.trouble));
     return;
   }
-  all.push_back(about(name, level::good, server_text(p, at)));
+  all.push_back(about(name, severity::good, server_text(p, at)));
   if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
-    all.push_back(about(name, level::fault, unsafe));
+    all.push_back(about(name, severity::fault, unsafe));
   }
   if (!p.load_refusal.empty()) {
-    all.push_back(about(name, level::fault,
+    all.push_back(about(name, severity::fault,
                         p.load_refusal + ". It works with the scripts that somebody else loaded, "
                                          "until it restarts"));
   }
   if (!p.look_refusal.empty()) {
     all.push_back(
-        about(name, level::fault, p.look_refusal + ". It votes until it is connected to anew"));
+        about(name, severity::fault, p.look_refusal + ". It votes until it is connected to anew"));
   }
   if (!p.facts.durable) {
-    all.push_back(about(name, level::warning, why_not_durable(p)));
+    all.push_back(about(name, severity::warning, why_not_durable(p)));
   }
   // That it has no record is what a blank node's explanation says.
   const bool blank = p.standing == core::redlock::admission::standing::blank;
@@ -93,9 +92,9 @@ void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
   const bool votes = c.now_voting()->voters.has(i);
   all.push_back(
       about(name,
-            refused ? level::fault
-            : votes ? level::good
-                    : level::warning,
+            refused ? severity::fault
+            : votes ? severity::good
+                    : severity::warning,
             blank ? p.explanation : p.explanation + "; " + record_text(p, c.set().tokens)));
 }
 
@@ -110,7 +109,7 @@ void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
   if (records.empty()) return;
   const auto& [address, first] = records.front();
   const auto warn = [&all](std::string text) {
-    all.push_back(about("max_ttl", finding::level::warning, std::move(text)));
+    all.push_back(about("max_ttl", severity::warning, std::move(text)));
   };
   if (const auto text = other_max_ttl(c.set(), first, "the record of " + address); !text.empty()) {
     warn(text + "; holdfast redlock recover --max-ttl " + print_duration(c.set().max_ttl) +
@@ -131,30 +130,29 @@ void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
 }  // namespace
 
 std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
-  using level = finding::level;
   std::vector<finding> all;
   wait_ready(c);
   const auto times = times_of(c);
   for (node_index i = 0; i < c->size(); ++i) judge_node(*c, i, times[i], all);
   if (c->set().tokens) judge_max_ttl(*c, all);
   if (auto v = c->verdict(); v) {
-    all.push_back(about("majority", level::good,
+    all.push_back(about("majority", severity::good,
                         std::to_string(c->now_voting()->voters.size()) + " of " +
                             std::to_string(c->size()) + " nodes vote, needed are " +
                             std::to_string(c->majority())));
   } else {
-    all.push_back(about("majority", level::fault, v.error().message()));
+    all.push_back(about("majority", severity::fault, v.error().message()));
   }
   if (const std::string even = c->set().even_nodes(); !even.empty()) {
-    all.push_back(about("nodes", level::warning, even));
+    all.push_back(about("nodes", severity::warning, even));
   }
   if (c->size() == 3 && c->set().tokens) {
-    all.push_back(about("nodes", level::warning,
+    all.push_back(about("nodes", severity::warning,
                         "with 3 nodes one that is down and one that lost its state stop all "
                         "locks; 5 are recommended"));
   }
   if (!c->set().tokens) {
-    all.push_back(about("tokens", level::warning,
+    all.push_back(about("tokens", severity::warning,
                         "off: no fencing tokens, no deny, and a restart is seen by run_id alone; "
                         "after one a node waits for max_ttl, here " +
                             print_duration(c->set().max_ttl) +

@@ -58,8 +58,8 @@ result<opened> open_redlock(const core::store_url& url, missing) {
   const auto kept = *engine;
   o.diagnose = [kept] { return diagnose(kept->nodes()); };
   o.look_over = [kept] { return look_over(kept->nodes()); };
-  o.init = [kept](const auto& how) { return init(kept->nodes(), how); };
-  o.recover = [kept](const auto& how) { return recover(kept->nodes(), how); };
+  o.init = [kept](const auto& options) { return init(kept->nodes(), options); };
+  o.recover = [kept](const auto& options) { return recover(kept->nodes(), options); };
   o.loop = kept->nodes()->shared_loop();
   o.engine = std::move(*engine);
   return o;

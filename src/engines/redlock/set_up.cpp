@@ -25,11 +25,13 @@ namespace {
 
 using core::redlock::founding;
 using core::redlock::write_reply;
+using holdfast::redlock::init_options;
 using holdfast::redlock::node_info;
 using holdfast::redlock::overview;
-using holdfast::redlock::setup;
+using holdfast::redlock::recover_options;
 
-std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c, const setup& how) {
+std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c,
+                                              bool accept_unsafe) {
   wait_ready(c);
   const auto times = times_of(c);
   std::vector<founding::node> nodes;
@@ -44,7 +46,7 @@ std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c,
     n.at = times[i];
     n.trouble = p.trouble;
     n.fresh = io::random_session_id().str();
-    if (n.answered && p.server && !how.accept_unsafe) n.unsafe = unsafe_setting(*p.server);
+    if (n.answered && p.server && !accept_unsafe) n.unsafe = unsafe_setting(*p.server);
     nodes.push_back(std::move(n));
   }
   return nodes;
@@ -114,8 +116,8 @@ duration kept_max_ttl(const cluster& c) {
 
 /// What was asked for, which nothing but zero leaves out, else what the nodes still have, else the
 /// default.
-duration max_ttl_of(const setup& how, const cluster& c) {
-  if (how.max_ttl != duration::zero()) return how.max_ttl;
+duration max_ttl_of(duration asked, const cluster& c) {
+  if (asked != duration::zero()) return asked;
   const duration kept = kept_max_ttl(c);
   return kept > duration::zero() ? kept : c.set().max_ttl;
 }
@@ -176,7 +178,7 @@ overview overview_of(const std::shared_ptr<cluster>& c) {
   return all;
 }
 
-result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const setup& how,
+result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const recover_options& options,
                                 const char* verb,
                                 result<std::vector<core::redlock::write>> (*plan)(
                                     const founding::config&, std::span<const founding::node>)) {
@@ -185,12 +187,12 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const setup& 
                  "with tokens=off the nodes keep no records: there is nothing "
                  "to set up or to recover");
   }
-  const auto nodes = look_for_founding(c, how);
+  const auto nodes = look_for_founding(c, options.accept_unsafe);
   founding::config config;
   config.config_hash = c->set().config_hash;
-  config.max_ttl = max_ttl_of(how, *c);
-  config.changes_max_ttl = how.max_ttl > duration::zero();
-  config.other_list = how.other_list;
+  config.max_ttl = max_ttl_of(options.max_ttl, *c);
+  config.changes_max_ttl = options.max_ttl > duration::zero();
+  config.other_list = options.other_list;
   if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
     return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
                                              "; it must be from " + print_duration(core::ttl_min) +
@@ -241,12 +243,13 @@ overview look_over(const std::shared_ptr<cluster>& c) {
   return all;
 }
 
-result<overview> init(const std::shared_ptr<cluster>& c, const setup& how) {
-  return plan_and_write(c, how, "init", &founding::init);
+result<overview> init(const std::shared_ptr<cluster>& c, const init_options& options) {
+  const recover_options same{.max_ttl = options.max_ttl, .accept_unsafe = options.accept_unsafe};
+  return plan_and_write(c, same, "init", &founding::init);
 }
 
-result<overview> recover(const std::shared_ptr<cluster>& c, const setup& how) {
-  return plan_and_write(c, how, "recover", &founding::recover);
+result<overview> recover(const std::shared_ptr<cluster>& c, const recover_options& options) {
+  return plan_and_write(c, options, "recover", &founding::recover);
 }
 
 }  // namespace holdfast::engines::redlock

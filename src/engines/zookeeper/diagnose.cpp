@@ -12,7 +12,6 @@ namespace holdfast::engines::zookeeper {
 namespace {
 
 using namespace std::chrono_literals;
-using level = finding::level;
 using findings = std::vector<finding>;
 
 constexpr const char* oldest_version = "3.5.3";
@@ -27,37 +26,37 @@ void judge_servers(const inspection& seen, findings& all) {
     serving += s.mode.empty() || cut_off ? 0 : 1;
     alone = alone || s.mode == "standalone";
     if (!s.trouble.empty()) {
-      all.push_back({level::warning, "server", s.trouble});
+      all.push_back({severity::warning, "server", s.trouble});
       continue;
     }
     if (is_before(s.version, oldest_version)) {
-      all.push_back({level::fault, "server",
+      all.push_back({severity::fault, "server",
                      s.name + " is version " + s.version + "; containers need " + oldest_version +
                          " or later"});
       continue;
     }
     if (cut_off) {
-      all.push_back({level::warning, "server",
+      all.push_back({severity::warning, "server",
                      s.name + " serves reads only, version " + s.version +
                          ": it has lost its ensemble, and is of no use for locks until it has "
                          "found it again"});
       continue;
     }
     if (s.has_local_sessions) {
-      all.push_back({level::warning, "server",
+      all.push_back({severity::warning, "server",
                      s.name + " has sessions that its ensemble does not know of "
                               "(localSessionsEnabled): two may hold one lock when it is cut off; "
                               "see docs/zookeeper.md"});
     }
     all.push_back(
-        {level::good, "server", s.name + " serves, version " + s.version + ", " + s.mode});
+        {severity::good, "server", s.name + " serves, version " + s.version + ", " + s.mode});
   }
   if (alone) {
-    all.push_back({level::warning, "ensemble",
+    all.push_back({severity::warning, "ensemble",
                    "a server that stands alone: while it is down nobody gets a lock, and what its "
                    "disk loses is lost"});
   } else if (seen.servers.size() == 1 && serving == 1) {
-    all.push_back({level::warning, "ensemble",
+    all.push_back({severity::warning, "ensemble",
                    "the URL names one server; name all of the ensemble, so that another is asked "
                    "when it is gone"});
   }
@@ -70,14 +69,14 @@ result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e) {
   findings all;
   judge_servers(seen, all);
   if (!seen.trouble.empty()) {
-    all.push_back({level::fault, "store", "nobody gets a lock: " + seen.trouble});
+    all.push_back({severity::fault, "store", "nobody gets a lock: " + seen.trouble});
   }
   if (e->set().user.empty()) {
-    all.push_back({level::warning, "access",
+    all.push_back({severity::warning, "access",
                    "the URL names no user: whoever reaches the servers can end sessions and "
                    "locks; see docs/zookeeper.md"});
   }
-  all.push_back({level::good, "clocks",
+  all.push_back({severity::good, "clocks",
                  "no clock, no session and no ephemeral node of ZooKeeper decides anything: "
                  "sessions end by compare-and-delete, after their ttl by the clocks of holders and "
                  "waiters"});
