@@ -33,7 +33,7 @@ struct loaded {
   std::vector<lock> held;
 
   loaded(const std::string& url, int locks)
-      : owner(holdfast::open(url, {.ttl = 300ms, .watcher = seen}).value()) {
+      : owner(holdfast::open(url, {.ttl = 300ms, .observer = seen}).value()) {
     held.reserve(static_cast<std::size_t>(locks));
     for (int i = 0; i < locks; ++i) {
       held.push_back(owner.try_acquire(lock_name("name " + std::to_string(i))).value());

@@ -71,7 +71,7 @@ std::variant<opening, wrapper::not_opened> wrapper::open_once() {
                              .program = command.substr(command.rfind('/') + 1),
                              .instance = options_.instance,
                              .label = options_.label,
-                             .watcher = events_});
+                             .observer = events_});
   if (!s) return failed(s.error(), {key::ttl, key::label, key::instance});
   return opening{std::move(*st), std::move(*s)};
 }

@@ -35,9 +35,9 @@ struct campaign_options {
   /// Stop is requested: the campaign ends at once with `cancelled` and nobody was elected.
   std::stop_token stop{};
 
-  std::string program{};                ///< As in session_options.
-  std::string instance{};               ///< As in session_options.
-  std::shared_ptr<observer> watcher{};  ///< As in session_options.
+  std::string program{};                           ///< As in session_options.
+  std::string instance{};                          ///< As in session_options.
+  std::shared_ptr<holdfast::observer> observer{};  ///< As in session_options.
 };
 
 /// Who leads, as the store showed it at one moment.

@@ -46,7 +46,7 @@ struct session_options {
   std::string label{};     ///< Shown to people: free text; may be empty. At most 256 bytes each.
 
   /// Receives events until close() returns (see observer); none when empty.
-  std::shared_ptr<observer> watcher{};
+  std::shared_ptr<holdfast::observer> observer{};
 };
 
 /// How to acquire. `{}` tries once, alone (exclusive), and cannot be cancelled.

@@ -74,7 +74,7 @@ result<leadership> election::campaign(std::string value, campaign_options option
                                   .program = std::move(options.program),
                                   .instance = std::move(options.instance),
                                   .label = std::move(value),
-                                  .watcher = std::move(options.watcher)});
+                                  .observer = std::move(options.observer)});
   if (!own) return own.error();
   auto elected = own->acquire(name_, {.wait = options.wait, .stop = std::move(options.stop)});
   if (!elected) return elected.error();

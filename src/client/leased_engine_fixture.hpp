@@ -181,7 +181,7 @@ class leased_store : public ::testing::Test {
   }
   session open_session(std::shared_ptr<observer> watcher = {},
                        duration ttl = std::chrono::seconds{30}) {
-    auto core = session_core::open(store_, {.ttl = ttl, .watcher = std::move(watcher)});
+    auto core = session_core::open(store_, {.ttl = ttl, .observer = std::move(watcher)});
     if (!core) ADD_FAILURE() << core.error().message();
     return session_core::make_session(*core);
   }

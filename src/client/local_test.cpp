@@ -96,7 +96,7 @@ TEST_F(local, a_try_breaks_a_dead_holder_at_once) {
   holder dead(url_, 30s);
   ASSERT_TRUE(dead.holds());
   const auto watcher = std::make_shared<takeovers>();
-  auto s = open(url_, {.watcher = watcher});
+  auto s = open(url_, {.observer = watcher});
   ASSERT_TRUE(s) << s.error().message();
   const auto refused = s->try_acquire(lock_name("x"));
   ASSERT_EQ(code(refused), errc::busy);
@@ -144,7 +144,7 @@ TEST_F(local, the_next_try_after_the_ttl_takes_over_a_holder_that_hangs) {
   // Some hundredths more, for the drift of the clocks.
   std::this_thread::sleep_for(seen + ttl * 11 / 10 - clock::now());
   const auto watcher = std::make_shared<takeovers>();
-  auto s = open(url_, {.watcher = watcher});
+  auto s = open(url_, {.observer = watcher});
   ASSERT_TRUE(s);
   EXPECT_TRUE(s->try_acquire(lock_name("x"))) << "what the first try saw was forgotten";
   // On a machine that stood still the second try came behind the ttl, and took it over.

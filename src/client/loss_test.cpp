@@ -66,7 +66,7 @@ class loss : public ::testing::Test {
   ~loss() override { let_go(); }
 
   session open_session(duration ttl, std::shared_ptr<observer> watcher = {}) {
-    auto core = client::session_core::open(store_, {.ttl = ttl, .watcher = std::move(watcher)});
+    auto core = client::session_core::open(store_, {.ttl = ttl, .observer = std::move(watcher)});
     if (!core) ADD_FAILURE() << core.error().message();
     return client::session_core::make_session(*core);
   }

@@ -39,7 +39,7 @@ session_core::session_core(std::shared_ptr<store_core> store, session_options op
       options_(std::move(options)),
       ttl_(ttl),
       generation_(io::process_generation()),
-      events_(options_.watcher),
+      events_(options_.observer),
       machine_(ttl, lease_) {}
 
 session_core::~session_core() {

@@ -162,7 +162,7 @@ TEST_P(library_threads, an_observer_may_close_its_session) {
   const auto watcher = std::make_shared<closing>();
   auto closed = watcher->closed.get_future();
   auto over = watcher->over.get_future();
-  auto s = open({.watcher = watcher});
+  auto s = open({.observer = watcher});
   watcher->of = &s;
   auto answered = grant_late(s);
   ASSERT_EQ(closed.wait_for(long_enough), std::future_status::ready) << "close() hangs";
@@ -190,7 +190,7 @@ TEST_P(library_threads, an_observer_that_would_wait_for_another_lock_is_refused)
   const auto kept = held_by(other, "kept");
   const auto watcher = std::make_shared<greedy>();
   auto said = watcher->said.get_future();
-  auto s = open({.watcher = watcher});
+  auto s = open({.observer = watcher});
   watcher->of = &s;
   auto answered = grant_late(s);
   ASSERT_EQ(said.wait_for(long_enough), std::future_status::ready) << "acquire() hangs";

@@ -24,7 +24,7 @@ class order : public process_test {
     };
     return child::fork([this, number] {
       auto s =
-          holdfast::open(at().url, {.ttl = 1h, .watcher = std::make_shared<arrival>(shared())});
+          holdfast::open(at().url, {.ttl = 1h, .observer = std::make_shared<arrival>(shared())});
       if (!s) return 1;
       auto l = s->acquire(lock_name("x"), {.wait = 1h});
       if (!l) return 2;

@@ -50,7 +50,7 @@ TEST_F(redlock_callbacks, closing_when_a_heartbeat_is_answered_waits_for_nothing
   };
   const auto watcher = std::make_shared<closing>();
   auto said = watcher->closed.get_future();
-  auto s = holdfast::open(nodes.url("ttl=1s"), {.watcher = watcher}).value();
+  auto s = holdfast::open(nodes.url("ttl=1s"), {.observer = watcher}).value();
   watcher->of = &s;
   ASSERT_EQ(said.wait_for(20s), std::future_status::ready) << "close() hangs";
   EXPECT_EQ(said.get().error(), errc::outcome_unknown);

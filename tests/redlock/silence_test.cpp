@@ -213,7 +213,7 @@ TEST_F(redlock_silence, who_waits_on_nodes_that_pause_is_told_that_the_lock_is_h
   for (int i = 0; i < 10; ++i) {
     const auto seen = std::make_shared<sees>();
     session s =
-        *store::open(nodes.url("ttl=30s&node_timeout=5ms", 1))->open_session({.watcher = seen});
+        *store::open(nodes.url("ttl=30s&node_timeout=5ms", 1))->open_session({.observer = seen});
     std::jthread waiter([&] {
       const auto late = s.acquire(lock_name("a"), {.wait = 350ms});
       // Whoever never saw it held has no other answer.
