@@ -11,7 +11,7 @@
 #include <vector>
 
 /// Random sequences of everything that one thread can do with a fence, against a model that keeps
-/// all that ever happened and asks the rules of DESIGN's table of it, word by word.
+/// all that ever happened and asks it the rules of the table in holdfast/fence.hpp, word by word.
 
 namespace holdfast {
 namespace {

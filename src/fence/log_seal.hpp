@@ -34,10 +34,10 @@ struct taken_log {
 /// is left over of older writers. Nothing depends on it, so a new writer does it when it has time.
 void clean_up(const log_directory& log, const taken_log& taken) noexcept;
 
-/// Seal and take over, as DESIGN 7 orders it: raise the epoch, fence, read the length, cut it to
-/// the last whole record, sync, link the inline version that fixes it. The cut is the number in
-/// that version and not the file's size: a sealer that was stopped before its link could otherwise
-/// wake up and truncate what a newer one has sealed.
+/// Seal and take over, in the order of docs/fence.md: raise the epoch, fence, read the length, cut
+/// it to the last whole record, sync, link the inline version that fixes it. The cut is the number
+/// in that version and not the file's size: a sealer that was stopped before its link could
+/// otherwise wake up and truncate what a newer one has sealed.
 result<taken_log> take_over(const log_directory& log, token with, then what);
 
 /// Blocks of an empty or full segment that no record gets: on a full disk they are given back to

@@ -14,6 +14,8 @@ FUNCTION_LINES_MAX = 70
 _ANY_WIDTH = (".md", ".json", ".1", ".5", "LICENSE")
 _ANY_LENGTH = ("LICENSE",)
 _MARKS = re.compile(r"\b(" + "|".join(("FIX" + "ME", "TO" + "DO", "X" * 3)) + r")\b")
+# A reader has the documentation of this tree and nothing else.
+_NOT_HERE = re.compile(r"\b" + "DES" + r"IGN\b")
 
 
 def check_lines(source):
@@ -34,6 +36,10 @@ def check_lines(source):
         if mark:
             text = f"{mark.group(0)}: do it, or open an issue"
             yield Fault(source.path, number, "mark", text)
+        cited = _NOT_HERE.search(line)
+        if cited:
+            text = f"{cited.group(0)}: no such text is in this tree; name the page of docs"
+            yield Fault(source.path, number, "cite", text)
 
 
 def check_file(source):

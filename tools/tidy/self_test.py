@@ -53,6 +53,11 @@ class Limits(unittest.TestCase):
         self.assertEqual(self.broken("# TO" + "DO\n", "CMakeLists.txt"), ["mark"])
         self.assertEqual(self.broken("<<<<<<< HEAD\n", "tests/cli/run.bats"), ["mark"])
 
+    def test_only_texts_of_this_tree_are_cited(self):
+        self.assertEqual(self.broken("// see docs/design.md\n"), [])
+        self.assertEqual(self.broken("/// As DES" + "IGN 7 orders it.\n"), ["cite"])
+        self.assertEqual(self.broken("DES" + "IGN's table\n", "docs/a.md"), ["cite"])
+
 
 class Functions(unittest.TestCase):
     def names(self, text):

@@ -33,8 +33,7 @@ struct store_record {
   bool inherited() const noexcept { return whole && (admitted || max_ttl_inherited); }
 };
 
-/// Decides whether a server may be used: the delayed restart of DESIGN 4, done by its clients.
-/// Pure.
+/// Decides whether a server may be used: the wait of docs/redis.md, done by its clients. Pure.
 ///
 /// | the record                              | what it means         | what is done            |
 /// |-----------------------------------------|-----------------------|-------------------------|
