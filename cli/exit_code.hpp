@@ -26,7 +26,7 @@ enum class exit_code : int {
   not_found = 127,
 };
 
-/// One number above the last signal that a shell reports: 128 + signal.
+/// How a shell reports death by a signal: 128 + signal.
 inline constexpr int exit_of_signal(int signal) noexcept { return 128 + signal; }
 
 inline constexpr int to_int(exit_code code) noexcept { return static_cast<int>(code); }

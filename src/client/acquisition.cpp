@@ -92,9 +92,9 @@ void acquisition::post(signal s) {
 void acquisition::run() {
   const auto keep = self_;
   while (!finished_) {
-    const auto now = signals_.exchange(running, std::memory_order_acq_rel);
-    if (now != running) {
-      obey(now);
+    const auto pending = signals_.exchange(running, std::memory_order_acq_rel);
+    if (pending != running) {
+      obey(pending);
       continue;
     }
     rest();

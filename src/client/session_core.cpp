@@ -253,7 +253,7 @@ core::close_request session_core::closing() const {
 void session_core::remove_record() {
   engine().close(closing(), [self = shared_from_this()](const core::reply& reply) {
     // Nobody waits for the answer: what is left behind falls by the life lock or the ttl.
-    if (const auto done = self->settle(reply); !done) return;
+    (void)self->settle(reply);
   });
 }
 

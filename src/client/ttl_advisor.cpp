@@ -48,7 +48,7 @@ result<measurement> measure(const std::shared_ptr<store_core>& store, duration i
   do {
     const auto one = (*own)->time_of_beat();
     if (!one) {
-      (void)(*own)->close().has_value();
+      (void)(*own)->close();
       return one.error();
     }
     took.push_back(*one);
@@ -63,7 +63,7 @@ std::string why_refused(const std::shared_ptr<store_core>& store, duration ttl, 
   std::string text = "the store takes " + print_duration(limit) + " at most, its max_ttl";
   auto own = session_core::open(store, {.ttl = ttl, .label = "measures heartbeats"});
   if (!own) return text + " (" + own.error().message() + ")";
-  (void)(*own)->close().has_value();
+  (void)(*own)->close();
   return text;
 }
 

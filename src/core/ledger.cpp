@@ -20,7 +20,7 @@ bool same_request(const entry& e, const session_id& id, std::uint64_t inc, std::
 }
 
 template <class R>
-R refuse(status what, std::string text) {
+R reply_with(status what, std::string text) {
   R r;
   r.what = what;
   r.text = std::move(text);
@@ -50,7 +50,7 @@ const session_record* ledger::find(const session_id& id, std::uint64_t inc) cons
 open_reply ledger::open(const open_request& r) {
   const auto there = sessions_.find(r.draft.id);
   if (there != sessions_.end() && there->second.at.denied) {
-    return refuse<open_reply>(status::denied, denial_text(there->second));
+    return reply_with<open_reply>(status::denied, denial_text(there->second));
   }
   if (there == sessions_.end()) {
     session_record record = r.draft;
@@ -69,12 +69,12 @@ open_reply ledger::open(const open_request& r) {
 beat_reply ledger::beat(const beat_request& r) {
   session_record* record = find(r.id, r.inc);
   if (record == nullptr) {
-    if (active.beat_never_revives) return refuse<beat_reply>(status::gone, no_session(r.id));
+    if (active.beat_never_revives) return reply_with<beat_reply>(status::gone, no_session(r.id));
     record = &sessions_[r.id];
     *record = {.id = r.id, .at = {.inc = r.inc}, .ttl = ttl_default, .gate = 1};
   }
   if (active.refuse_denied && record->at.denied) {
-    return refuse<beat_reply>(status::denied, denial_text(*record));
+    return reply_with<beat_reply>(status::denied, denial_text(*record));
   }
   // Never the attempt's number: a late, repeated attempt would bring an old version back, and an
   // observer who had noted that one would take it for silence.
@@ -142,8 +142,8 @@ queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
 
 queue_view ledger::enqueue(const enqueue_request& r) {
   const session_record* self = find(r.id, r.inc);
-  if (self == nullptr) return refuse<queue_view>(status::gone, no_session(r.id));
-  if (self->at.denied) return refuse<queue_view>(status::denied, denial_text(*self));
+  if (self == nullptr) return reply_with<queue_view>(status::gone, no_session(r.id));
+  if (self->at.denied) return reply_with<queue_view>(status::denied, denial_text(*self));
 
   sweep_some();
   std::vector<entry> entries;
@@ -153,7 +153,7 @@ queue_view ledger::enqueue(const enqueue_request& r) {
     if (same_request(e, r.id, r.inc, r.request)) return view(entries, e.order);
   }
   if (active.gate_unknown_enqueue && r.gate != self->gate) {
-    auto v = refuse<queue_view>(status::stale_gate, "an earlier gate");
+    auto v = reply_with<queue_view>(status::stale_gate, "an earlier gate");
     v.gate = self->gate;
     return v;
   }
@@ -183,7 +183,7 @@ queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) 
     return v;
   }
   if (entries.size() > waiters_max) {
-    return refuse<queue_view>(
+    return reply_with<queue_view>(
         status::too_many, "more than " + std::to_string(waiters_max) +
                               " hold or wait; try again when some have left, or use more names");
   }
@@ -204,7 +204,7 @@ leave_reply ledger::leave(const leave_request& r) {
     if (at->second.empty()) queues_.erase(at);
   }
   session_record* self = find(r.id, r.inc);
-  if (self == nullptr) return refuse<leave_reply>(status::gone, no_session(r.id));
+  if (self == nullptr) return reply_with<leave_reply>(status::gone, no_session(r.id));
   if (r.move_gate) {
     ++self->gate;
     ++revision_;
@@ -217,32 +217,33 @@ leave_reply ledger::leave(const leave_request& r) {
 
 queue_view ledger::confirm(const confirm_request& r) const {
   const session_record* self = find(r.id, r.inc);
-  if (self == nullptr) return refuse<queue_view>(status::gone, no_session(r.id));
-  if (self->at.denied) return refuse<queue_view>(status::denied, denial_text(*self));
+  if (self == nullptr) return reply_with<queue_view>(status::gone, no_session(r.id));
+  if (self->at.denied) return reply_with<queue_view>(status::denied, denial_text(*self));
   const auto q = queues_.find(r.name);
   const auto entries = q == queues_.end() ? std::vector<entry>{} : live(q->second);
   const bool own = std::any_of(entries.begin(), entries.end(), [&](const entry& e) {
     return e.order == r.order && e.owner == r.id && e.inc == r.inc;
   });
-  if (!own) return refuse<queue_view>(status::gone, "the entry is not there");
+  if (!own) return reply_with<queue_view>(status::gone, "the entry is not there");
   return view(entries, r.order);
 }
 
 take_reply ledger::take(const take_request& r) {
   const auto at = sessions_.find(r.id);
-  if (at == sessions_.end()) return refuse<take_reply>(status::gone, no_session(r.id));
+  if (at == sessions_.end()) return reply_with<take_reply>(status::gone, no_session(r.id));
   if (active.compare_on_take && at->second.at != r.seen) {
-    auto reply = refuse<take_reply>(status::changed, "the session has changed since it was seen");
+    auto reply =
+        reply_with<take_reply>(status::changed, "the session has changed since it was seen");
     reply.at = at->second.at;
     return reply;
   }
   erase(r.id);
-  return refuse<take_reply>(status::ok, {});
+  return reply_with<take_reply>(status::ok, {});
 }
 
 deny_reply ledger::deny(const deny_request& r) {
   const auto at = sessions_.find(r.id);
-  if (at == sessions_.end()) return refuse<deny_reply>(status::gone, no_session(r.id));
+  if (at == sessions_.end()) return reply_with<deny_reply>(status::gone, no_session(r.id));
   session_record& record = at->second;
   deny_reply reply;
   reply.what = status::ok;

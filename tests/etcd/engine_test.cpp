@@ -231,7 +231,7 @@ TEST(etcd_engine, the_identity_of_a_store_stays_when_its_cluster_is_another_one)
   client c(s.url());
   auto m = c.join();
   const auto before = c.servers->identity();
-  EXPECT_NE(before, session_id{});
+  EXPECT_NE(before, core::store_id{});
   const auto& now = c.servers->epoch().value;
   const auto value = encode(engines::etcd::cluster_epoch{now.number, 4711, now.store});
   const wire::etcd::txn moved{.then = {{wire::etcd::put{c.servers->keys().epoch(), value}}}};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
+#include "core/store_id.hpp"
 #include "engines/etcd/codec.hpp"
 #include "engines/etcd/keys.hpp"
 #include "engines/etcd/member.hpp"
@@ -76,7 +77,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   const std::shared_ptr<io::loop>& shared_loop() const noexcept { return loop_; }
   const known_epoch& epoch() const noexcept { return epoch_; }
   /// The store's, once the epoch record was read; else zero. From any thread.
-  session_id identity() const;
+  core::store_id identity() const;
 
   void txn(const wire::etcd::txn& t, repeat how, on_txn done);
   /// The epoch record was found to be another one: nothing is sent until it is read again.
@@ -148,7 +149,7 @@ class cluster final : public member::owner, public std::enable_shared_from_this<
   /// answer to that shows that the history was set back, under the same id of the cluster.
   std::int64_t revision_{};
   mutable std::mutex identity_mutex_;  // Guards the next one.
-  session_id identity_{};
+  core::store_id identity_{};
   bool was_up_{};  ///< Some server, some time.
   bool was_asked_{};
   bool epoch_known_{};

@@ -102,7 +102,7 @@ void cluster::went_down(std::size_t index) {
   if (!epoch_known_) doubt_epoch();
 }
 
-session_id cluster::identity() const {
+core::store_id cluster::identity() const {
   const std::lock_guard hold(identity_mutex_);
   return identity_;
 }
@@ -127,7 +127,7 @@ void cluster::learn_epoch(std::size_t index) {
   if (std::exchange(epoch_asked_, true)) return;
   const epoch_question q{.index = index, .number = ++epoch_questions_};
   const cluster_epoch first{
-      .number = 1, .cluster = members_[index]->cluster(), .store = io::random_session_id()};
+      .number = 1, .cluster = members_[index]->cluster(), .store = {io::random_session_id()}};
   ask_epoch(q, {.compares = {{.keys = {keys_.epoch()}}},
                 .then = {{wire::etcd::put{keys_.epoch(), encode(first)}},
                          {wire::etcd::range{.keys = {keys_.epoch()}}}},
@@ -161,7 +161,7 @@ bool cluster::was_given_before(const cluster_epoch& e, bool set_back) const {
 // The identity stays when the cluster is another one: its tokens go on growing.
 void cluster::raise_epoch(const epoch_question& q, bool set_back) {
   cluster_epoch next = epoch_.value;
-  if (next.store == session_id{}) next.store = io::random_session_id();
+  if (next.store == core::store_id{}) next.store = {io::random_session_id()};
   const bool again = was_given_before(next, set_back);
   if (again) next.number = newest_.number;
   if (again || next.cluster != members_[q.index]->cluster()) {
@@ -218,7 +218,7 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
   }
   const bool set_back = reply->head.revision < q.after;
   epoch_ = {*value, kv.mod};
-  if (value->cluster != members_[q.index]->cluster() || value->store == session_id{} ||
+  if (value->cluster != members_[q.index]->cluster() || value->store == core::store_id{} ||
       was_given_before(*value, set_back)) {
     return raise_epoch(q, set_back);
   }

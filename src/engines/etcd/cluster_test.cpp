@@ -53,7 +53,7 @@ std::string epoch_reply() {
   const auto kv = made([](auto& w) {
     w.text(1, "t/epoch");
     w.number(3, 5);
-    w.text(5, encode(cluster_epoch{.number = 1, .cluster = ours, .store = session_id{{1}}}));
+    w.text(5, encode(cluster_epoch{.number = 1, .cluster = ours, .store = {session_id{{1}}}}));
   });
   const auto range = made([&](auto& w) { w.message(2, kv); });
   const auto op = made([&](auto& w) { w.message(1, range); });

@@ -130,7 +130,7 @@ std::optional<cluster_epoch> decode_epoch(std::string_view value) {
     take_text(f, 4, store);
   });
   if (!store.empty()) {
-    const auto id = session_id::parse(store);
+    const auto id = core::store_id::parse(store);
     if (!id) return {};
     e.store = *id;
   }

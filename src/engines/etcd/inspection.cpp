@@ -141,7 +141,7 @@ result<std::string> identity_of(const cluster& c) {
   const auto limit = clock::now() + c.set().node_timeout;
   for (;;) {
     const auto id = c.identity();
-    if (id != session_id{}) return "etcd/" + id.str();
+    if (id != core::store_id{}) return "etcd/" + id.str();
     if (io::on_library_thread()) {
       return error(errc::would_block,
                    c.set().url +

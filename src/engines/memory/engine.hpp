@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/ledger.hpp"
+#include "core/store_id.hpp"
 #include "engines/memory/watcher.hpp"
 #include "io/loop.hpp"
 #include "io/random.hpp"
@@ -22,7 +23,7 @@ class memory_engine final : public core::engine,
                             public std::enable_shared_from_this<memory_engine> {
  public:
   /// Random, for another store of this name may follow.
-  const session_id& identity() const noexcept { return identity_; }
+  const core::store_id& identity() const noexcept { return identity_; }
 
   void open(const core::open_request& r, core::on<core::open_reply> done) override;
   void beat(const core::beat_request& r, core::on<core::beat_reply> done) override;
@@ -48,7 +49,7 @@ class memory_engine final : public core::engine,
   void forget(const std::shared_ptr<watcher>& w);
   void fire_later(std::shared_ptr<watcher> w);
 
-  const session_id identity_{io::random_session_id()};
+  const core::store_id identity_{io::random_session_id()};
   std::mutex mutex_;
   core::ledger ledger_;
   std::uint64_t looked_at_{};  ///< The ledger's revision when watches were looked at last.

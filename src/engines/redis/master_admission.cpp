@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 using core::status;
 
 /// How often the server is looked at while nothing is wrong, and while something is.
-constexpr duration look_every = 5s;
+constexpr duration look_when_well = 5s;
 constexpr duration look_soon = 200ms;
 constexpr duration look_later = 1s;
 constexpr int writes_most = 8;
@@ -348,12 +348,12 @@ void master::conclude(admission::verdict v) {
   if (const auto* r = std::get_if<admission::ready>(&v)) {
     if (r->uncleaned && !std::exchange(cleaning_, true)) clean(r->nonce);
     settle(r->nonce, {});
-    return inspect_later(look_every);
+    return inspect_later(look_when_well);
   }
   if (const auto* w = std::get_if<admission::wait>(&v)) return wait_out(*w);
   const auto& why = std::get<error>(v);
   settle({}, {status_of(why.code()), node + why.message()});
-  inspect_later(look_every);
+  inspect_later(look_when_well);
 }
 
 /// Who is told of a wait is told as well that it begins anew for the next program.
