@@ -30,7 +30,7 @@ namespace {
 
 struct row {
   std::string_view scheme;
-  result<engines::opened> (*open)(const core::store_url&, missing);
+  result<engines::opened_store> (*open)(const core::store_url&, missing);
   result<presence> (*find)(const core::store_url&);
   bool uses_ttl{};  ///< It has the query's `ttl` and `max_ttl`, which the client has checked.
 };
@@ -95,7 +95,7 @@ result<void> check_scheme(const std::string& scheme) {
   return r ? result<void>() : r.error();
 }
 
-result<engines::opened> open_engine(const core::store_url& url, missing what) {
+result<engines::opened_store> open_engine(const core::store_url& url, missing what) {
   const auto r = row_of(url.scheme);
   return r ? r->open(for_engine(url, *r), what) : r.error();
 }

@@ -194,7 +194,7 @@ class remote_engine final : public core::engine {
   std::thread thread_;
 };
 
-inline engines::opened memory(const std::string& name) {
+inline engines::opened_store memory(const std::string& name) {
   return std::move(*engines::memory::open_memory(*core::store_url::parse("memory:" + name)));
 }
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::client {
 
-session_info shown(const core::session_record& r, const engines::opened& store) {
+session_info shown(const core::session_record& r, const engines::opened_store& store) {
   session_info s;
   s.id = r.id;
   s.owner = r.owner;
@@ -22,7 +22,7 @@ session_info shown(const core::session_record& r, const engines::opened& store) 
   return s;
 }
 
-snapshot shown(const core::listing& l, const engines::opened& store) {
+snapshot shown(const core::listing& l, const engines::opened_store& store) {
   snapshot picture;
   std::map<session_id, std::uint64_t> counts;
   for (const auto& lock : l.locks) {

@@ -31,7 +31,7 @@ constinit io::per_process<loop_table> loops;
 
 // Stores without a life directory live in this process alone, and so do the notes about them; or
 // they show nobody whom one could note.
-std::optional<io::sighting_file> file_for(const engines::opened& what) {
+std::optional<io::sighting_file> file_for(const engines::opened_store& what) {
   if (what.life_directory.empty()) return std::nullopt;
   const auto directory = io::notes_directory();
   if (!directory) return std::nullopt;
@@ -80,13 +80,13 @@ std::optional<error> meant_by(std::string_view text) {
                "local:" + std::string(text));
 }
 
-std::string reason_of_floor(const engines::opened& what) {
+std::string reason_of_floor(const engines::opened_store& what) {
   return what.ttl_floor_reason.empty() ? std::string() : ": " + what.ttl_floor_reason;
 }
 
 }  // namespace
 
-store_core::store_core(engines::opened what, duration ttl, duration limit, bool named)
+store_core::store_core(engines::opened_store what, duration ttl, duration limit, bool named)
     : opened_(std::move(what)),
       ttl_(std::max(std::min(ttl, opened_.ttl_limit.value_or(ttl)), opened_.ttl_floor)),
       limit_(std::min(limit, opened_.ttl_limit.value_or(limit))),
@@ -94,7 +94,7 @@ store_core::store_core(engines::opened what, duration ttl, duration limit, bool 
       generation_(io::process_generation()),
       notes_(file_for(opened_)) {}
 
-std::shared_ptr<store_core> store_core::on(engines::opened what, duration ttl, duration limit,
+std::shared_ptr<store_core> store_core::on(engines::opened_store what, duration ttl, duration limit,
                                            bool named) {
   return std::make_shared<store_core>(std::move(what), ttl, limit, named);
 }
@@ -123,7 +123,8 @@ result<store_core::request> store_core::read(std::string_view text) {
 }
 
 // What was asked for by name is not changed in silence.
-result<void> store_core::check_ttl(std::optional<duration> named, const engines::opened& what) {
+result<void> store_core::check_ttl(std::optional<duration> named,
+                                   const engines::opened_store& what) {
   if (!named) return {};
   const std::string begin = "the URL's ttl is " + print_duration(*named) + "; the ";
   if (*named < what.ttl_floor) {

@@ -3,7 +3,7 @@
 #include "client/sighting_notes.hpp"
 #include "core/lease.hpp"
 #include "core/store_url.hpp"
-#include "engines/opened.hpp"
+#include "engines/opened_store.hpp"
 #include "io/loop.hpp"
 
 #include <holdfast/clock.hpp>
@@ -28,16 +28,16 @@ class store_core {
   /// On an engine that is open already; `ttl` and `limit` as in the URL's query, at most the
   /// store's own limit.
   /// `named`: the URL says this ttl, so it is not changed in silence.
-  static std::shared_ptr<store_core> on(engines::opened what, duration ttl, duration limit,
+  static std::shared_ptr<store_core> on(engines::opened_store what, duration ttl, duration limit,
                                         bool named = false);
 
   /// Whether a ttl that the URL names is within the store's own limits.
-  static result<void> check_ttl(std::optional<duration> named, const engines::opened& what);
+  static result<void> check_ttl(std::optional<duration> named, const engines::opened_store& what);
 
-  store_core(engines::opened what, duration ttl, duration limit, bool named);
+  store_core(engines::opened_store what, duration ttl, duration limit, bool named);
 
   core::engine& engine() const noexcept { return *opened_.engine; }
-  const engines::opened& opened() const noexcept { return opened_; }
+  const engines::opened_store& opened() const noexcept { return opened_; }
   const std::string& url() const noexcept { return opened_.url; }
   /// Does not ask the store once a session was opened on it.
   result<store_identity> identity() const;
@@ -76,7 +76,7 @@ class store_core {
   };
   static result<request> read(std::string_view url);
 
-  engines::opened opened_;
+  engines::opened_store opened_;
   duration ttl_;
   duration limit_;
   bool names_ttl_;

@@ -13,7 +13,7 @@ namespace {
 using namespace std::chrono_literals;
 using client::testing::code;
 
-engines::opened limited(const std::string& name) {
+engines::opened_store limited(const std::string& name) {
   auto opened = testing::memory("limits_" + name);
   opened.ttl_limit = 10s;
   return opened;
@@ -56,7 +56,7 @@ class limiting_engine final : public testing::wrapped_engine {
   }
 };
 
-engines::opened limiting(const std::string& name) {
+engines::opened_store limiting(const std::string& name) {
   auto opened = testing::memory("limits_" + name);
   opened.engine = std::make_shared<limiting_engine>(opened.engine);
   return opened;

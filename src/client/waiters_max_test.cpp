@@ -68,7 +68,7 @@ class full_name : public ::testing::Test {
   const std::string url_ = "memory:waiters_max_test";
 
  private:
-  const engines::opened store_ = testing::memory("waiters_max_test");
+  const engines::opened_store store_ = testing::memory("waiters_max_test");
   std::vector<session_id> id_;
   std::vector<std::uint64_t> inc_;
   std::uint64_t gate_{};

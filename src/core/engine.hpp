@@ -225,7 +225,8 @@ class watch_handle {
 template <class R>
 using on = std::function<void(R)>;
 
-/// Where session and lock records live: the port that every engine implements. Eleven operations.
+/// Where session and lock records live: the port that every engine implements. Eleven operations,
+/// and behind them five hooks with defaults, for engines that have more to say or to do.
 ///
 /// For all of them:
 /// - They may be called from any thread, concurrently with each other, also for one session.
@@ -301,6 +302,16 @@ class engine {
   virtual std::unique_ptr<watch_handle> watch(const watch_request&,
                                               std::function<void()> notify) = 0;
 
+  /// Everything, in one consistent picture; entries of missing sessions are left out. An engine
+  /// whose pictures are not always of one moment shows each session with its own entries as they
+  /// were together, and everything that was there from the beginning to the end.
+  virtual void list(on<listing>) = 0;
+
+  /// The records of these sessions, of those that have one, and of up to `others` more. What it
+  /// costs does not grow with the store, where keeps_dead(); elsewhere it may be a listing, and
+  /// `others` may be passed over.
+  virtual void glance(const glance_request&, on<glance_reply>) = 0;
+
   /// The session is over for its owner, and its record stays until its time has run out: what this
   /// process keeps for it is of no use any more. Nothing is sent, and what it held stays held; an
   /// enqueue that is unanswered is answered with `why`.
@@ -318,16 +329,6 @@ class engine {
   /// use this one instead, so that a waiter is woken once and not twice. False, at once: it waits
   /// elsewhere. What notify() does happens on this thread, then.
   virtual bool lend(parking& /*until*/) { return false; }
-
-  /// Everything, in one consistent picture; entries of missing sessions are left out. An engine
-  /// whose pictures are not always of one moment shows each session with its own entries as they
-  /// were together, and everything that was there from the beginning to the end.
-  virtual void list(on<listing>) = 0;
-
-  /// The records of these sessions, of those that have one, and of up to `others` more. What it
-  /// costs does not grow with the store, where keeps_dead(); elsewhere it may be a listing, and
-  /// `others` may be passed over.
-  virtual void glance(const glance_request&, on<glance_reply>) = 0;
 
   /// Records of the dead stay until somebody takes them, and glance() can show any of them: then
   /// sessions that live look after them.

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
-#include "engines/opened.hpp"
+#include "engines/opened_store.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace holdfast::conformance {
 struct engine_kind {
   std::string name;
   std::string (*url_in)(const std::string& directory);
-  result<engines::opened> (*open)(const core::store_url& url);
+  result<engines::opened_store> (*open)(const core::store_url& url);
   /// It records who was told that it holds, and skips the waiting entries of denied sessions;
   /// others count them until the session's record is gone.
   bool skips_denied_waiters{};

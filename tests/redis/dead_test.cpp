@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 class dead : public store_test {
  protected:
   /// Sessions that nobody will ever beat for, each with a lock.
-  static std::vector<session_id> leave_behind(const engines::opened& o, std::size_t count,
+  static std::vector<session_id> leave_behind(const engines::opened_store& o, std::size_t count,
                                               duration ttl = 30s) {
     std::vector<session_id> all;
     for (std::size_t i = 0; i < count; ++i) {

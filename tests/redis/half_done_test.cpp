@@ -124,7 +124,7 @@ class one_refusal : public store_test {
                       "user holdfast on >secret ~holdfast:* &* +@all\n"}};
   const std::string user_{"redis://holdfast:secret@" + s_.address() +
                           "?assume_fresh=yes&max_ttl=" + max_ttl};
-  engines::opened o_;
+  engines::opened_store o_;
 };
 
 class half_done : public one_refusal, public testing::WithParamInterface<attempt> {};

@@ -18,7 +18,7 @@ class restart : public store_test {
     return "redis://" + s.address() + "?max_ttl=" + max_ttl;
   }
   /// A store that was set up, and a client of it that would wait.
-  engines::opened founded(const server& s) const {
+  engines::opened_store founded(const server& s) const {
     { await(open(url(s)), status::ok); }
     auto o = open(patient(s));
     await(o, status::ok);

@@ -18,11 +18,11 @@ std::string store_test::url(const server& s, const std::string& query) const {
   return "redis://" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl + query;
 }
 
-engines::opened store_test::open(const std::string& url) {
+engines::opened_store store_test::open(const std::string& url) {
   return engines::redis::open_redis(core::store_url::parse(url).value()).value();
 }
 
-core::open_reply store_test::await(const engines::opened& o, status wanted,
+core::open_reply store_test::await(const engines::opened_store& o, status wanted,
                                    std::chrono::milliseconds limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
   for (;;) {

@@ -27,10 +27,10 @@ class store_test : public testing::Test {
   /// The store's URL: `query` is added behind `max_ttl` and `assume_fresh=yes`.
   std::string url(const server& s, const std::string& query = {}) const;
   /// A URL as it is.
-  static engines::opened open(const std::string& url);
-  static asker ask(const engines::opened& o) { return asker(o.engine); }
+  static engines::opened_store open(const std::string& url);
+  static asker ask(const engines::opened_store& o) { return asker(o.engine); }
   /// What opening a session says, again and again until it is `wanted`; fails after `limit`.
-  static core::open_reply await(const engines::opened& o, status wanted,
+  static core::open_reply await(const engines::opened_store& o, status wanted,
                                 std::chrono::milliseconds limit = std::chrono::seconds{60});
 
   /// Makes it a replica, and waits until it is in step.

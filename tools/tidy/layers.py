@@ -14,10 +14,13 @@ LAYERS = [
     ("src/history/", {"std", "holdfast", "core", "history"}),
     ("src/wire/", {"std", "holdfast", "core", "wire"}),
     ("src/io/", {"std", "posix", "holdfast", "core", "wire", "io", "asio", "openssl", "zookeeper"}),
-    ("src/engines/opened.hpp", {"std", "holdfast", "core"}),
+    ("src/engines/opened_store.hpp", {"std", "holdfast", "core"}),
     (
         "src/engines/",
-        {"std", "posix", "holdfast", "core", "wire", "io", "engines/opened.hpp", "{own}", "lmdb.h"},
+        {
+            "std", "posix", "holdfast", "core", "wire", "io", "engines/opened_store.hpp", "{own}",
+            "lmdb.h",
+        },
     ),
     ("src/fence/", {"std", "posix", "holdfast", "core", "io", "fence", "xxhash.h"}),
     ("src/client/", {"std", "holdfast", "core", "io", "engines", "fence", "client"}),
@@ -113,7 +116,7 @@ def check_includes(source):
             text = f"<{name}>: this layer has no clock, no thread, no I/O and no chance"
             yield Fault(source.path, line, "include", text)
         if name.startswith("engines/") and source.path.startswith("src/client/"):
-            if not re.fullmatch(r"engines/(\w+/open|opened)\.hpp", name):
+            if not re.fullmatch(r"engines/(\w+/open|opened_store)\.hpp", name):
                 yield Fault(source.path, line, "include", f"{name}: only an engine's open.hpp")
 
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engines/etcd/cluster.hpp"
-#include "engines/opened.hpp"
+#include "engines/opened_store.hpp"
 
 #include <holdfast/store.hpp>
 

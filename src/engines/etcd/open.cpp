@@ -31,10 +31,10 @@ std::string life_name_of(const settings& s) {
 
 }  // namespace
 
-result<opened> open_etcd(const core::store_url& url, missing) {
+result<opened_store> open_etcd(const core::store_url& url, missing) {
   auto s = read_settings(url);
   if (!s) return s.error();
-  opened o;
+  opened_store o;
   o.counts_beats = false;
   o.url = s->url;
   o.need_time_for_two_beats(s->node_timeout);

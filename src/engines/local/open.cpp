@@ -52,23 +52,23 @@ std::string canonical(const std::string& path, const std::string& group) {
 
 }  // namespace
 
-result<opened> open_local(const core::store_url& url, missing what) {
+result<opened_store> open_local(const core::store_url& url, missing what) {
   auto asked = read(url);
   if (!asked) return asked.error();
   asked->what = what;
   auto store = environment::open(*asked);
   if (!store) return store.error();
   const io::place& where = (*store)->place().where();
-  return opened{.engine = std::make_shared<local_engine>(*store),
-                .url = canonical(where.path, asked->group),
-                .identity = [text = "local/" + (*store)->place().identity()] { return text; },
-                .life_directory = where.at(file::life),
-                .group_writable = (*store)->place().grouped(),
-                .promise =
-                    "exclusive, shared and permits(n) locks of one machine, first come first "
-                    "served, with tokens that grow for ever. No server, no clock but this "
-                    "machine's CLOCK_BOOTTIME",
-                .diagnose = [keep = *store] { return diagnose(*keep); }};
+  return opened_store{.engine = std::make_shared<local_engine>(*store),
+                      .url = canonical(where.path, asked->group),
+                      .identity = [text = "local/" + (*store)->place().identity()] { return text; },
+                      .life_directory = where.at(file::life),
+                      .group_writable = (*store)->place().grouped(),
+                      .promise =
+                          "exclusive, shared and permits(n) locks of one machine, first come first "
+                          "served, with tokens that grow for ever. No server, no clock but this "
+                          "machine's CLOCK_BOOTTIME",
+                      .diagnose = [keep = *store] { return diagnose(*keep); }};
 }
 
 result<presence> find_local(const core::store_url& url) {

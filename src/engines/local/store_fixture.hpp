@@ -17,7 +17,7 @@
 
 namespace holdfast::engines::local {
 
-inline result<opened> open_at(const std::string& path, const std::string& query = {}) {
+inline result<opened_store> open_at(const std::string& path, const std::string& query = {}) {
   auto url = core::store_url::parse("local:" + path + (query.empty() ? "" : "?" + query));
   if (!url) return url.error();
   return open_local(*url);
@@ -116,10 +116,10 @@ class store_test : public testing::Test {
   std::string root() const { return root_.path(); }
   std::string path() const { return root() + "/store"; }
   std::string file(const std::string& name) const { return path() + "/" + name; }
-  opened open() const {
+  opened_store open() const {
     auto o = open_at(path());
     if (!o) ADD_FAILURE() << o.error().message();
-    return o ? std::move(*o) : opened{};
+    return o ? std::move(*o) : opened_store{};
   }
   static std::string read(const std::string& file) {
     std::ifstream in(file, std::ios::binary);

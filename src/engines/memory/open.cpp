@@ -39,16 +39,16 @@ result<std::vector<finding>> diagnose() {
 
 }  // namespace
 
-result<opened> open_memory(const core::store_url& url, missing) {
+result<opened_store> open_memory(const core::store_url& url, missing) {
   if (auto known = url.only({"ttl", "max_ttl"}); !known) return known.error();
   const auto engine = stores.get().get(url.path);
-  return opened{.engine = engine,
-                .url = "memory:" + url.path,
-                .identity = [text = "memory/" + engine->identity().str()] { return text; },
-                .life_directory = {},
-                .group_writable = false,
-                .promise = "the locks of one process, for tests. They end with it",
-                .diagnose = diagnose};
+  return opened_store{.engine = engine,
+                      .url = "memory:" + url.path,
+                      .identity = [text = "memory/" + engine->identity().str()] { return text; },
+                      .life_directory = {},
+                      .group_writable = false,
+                      .promise = "the locks of one process, for tests. They end with it",
+                      .diagnose = diagnose};
 }
 
 result<presence> find_memory(const core::store_url& url) {

@@ -27,10 +27,10 @@ result<std::shared_ptr<redlock_engine>> engine_for(settings s) {
 
 }  // namespace
 
-result<opened> open_redlock(const core::store_url& url, missing) {
+result<opened_store> open_redlock(const core::store_url& url, missing) {
   auto s = read_settings(url);
   if (!s) return s.error();
-  opened o;
+  opened_store o;
   o.url = s->url;
   o.identity = [nodes = s->nodes, at = "/" + std::to_string(s->login.database)]() {
     auto names = io::server_names(nodes);

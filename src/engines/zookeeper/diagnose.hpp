@@ -1,6 +1,6 @@
 #pragma once
 
-#include "engines/opened.hpp"
+#include "engines/opened_store.hpp"
 #include "engines/zookeeper/ensemble.hpp"
 
 #include <holdfast/store.hpp>

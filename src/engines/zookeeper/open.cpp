@@ -29,10 +29,10 @@ result<std::shared_ptr<zookeeper_engine>> engine_for(settings s) {
 
 }  // namespace
 
-result<opened> open_zookeeper(const core::store_url& url, missing) {
+result<opened_store> open_zookeeper(const core::store_url& url, missing) {
   auto s = read_settings(url);
   if (!s) return s.error();
-  opened o;
+  opened_store o;
   o.url = s->url;
   o.need_time_for_two_beats(s->node_timeout);
   o.identity = [servers = s->servers, at = s->root]() {

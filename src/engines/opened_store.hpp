@@ -32,7 +32,7 @@ struct failover {
 /// What every engine folder's `open.hpp` gives: a function `open_<engine>(url, missing)` that
 /// answers with this, and `find_<engine>(url)` that answers as store::find does. Opening the same
 /// store twice in a process shares one underlying environment.
-struct opened {
+struct opened_store {
   std::shared_ptr<core::engine> engine;
   std::string url;  ///< Canonical, without secrets: equal for equal stores.
   /// The text of the store's identity; see holdfast::store_identity. May ask the store, but not
