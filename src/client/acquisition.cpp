@@ -221,7 +221,7 @@ void acquisition::carry_out(const core::act::watch& a) {
   r.request = request_;
   // Later the thread may sleep on its latch: it lends once, and not while another has the place.
   r.blocks = !done_ && starting_;
-  vigil& w = waiting();
+  waiting_state& w = waiting();
   w.watch = session_->engine().watch(r, [this] { post(noticed); });
   w.rivals = a.whom;
   const bool local = !session_->store().opened().life_directory.empty();
@@ -267,13 +267,13 @@ void acquisition::rest() {
   });
 }
 
-acquisition::vigil& acquisition::waiting() {
-  if (!vigil_) vigil_ = std::make_unique<vigil>();
-  return *vigil_;
+acquisition::waiting_state& acquisition::waiting() {
+  if (!waiting_) waiting_ = std::make_unique<waiting_state>();
+  return *waiting_;
 }
 
 void acquisition::hint() {
-  vigil& w = waiting();
+  waiting_state& w = waiting();
   w.hint_at = time_point::max();
   for (const auto& rival : w.rivals) {
     if (w.hints.size() >= hints_max) return;
@@ -350,7 +350,7 @@ void acquisition::end(result<holdfast::lock> r) {
     outcome_.emplace(std::move(r));
     ended_.open();
   }
-  vigil_.reset();
+  waiting_.reset();
   stopper_.reset();
   if (timer_ != 0) session_->loop()->cancel(timer_);
   if (!done_) return;

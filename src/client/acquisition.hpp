@@ -59,7 +59,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
     std::vector<session_id> ids;
   };
   /// What only a waiter needs: most acquires never wait.
-  struct vigil {
+  struct waiting_state {
     std::unique_ptr<core::watch_handle> watch{};
     std::vector<core::rival> rivals{};
     std::vector<std::unique_ptr<io::process_watch>> hints{};
@@ -90,8 +90,8 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   void carry_out(const core::act::finish& a);
 
   void answered(answer a);
-  vigil& waiting();
-  time_point hint_at() const noexcept { return vigil_ ? vigil_->hint_at : time_point::max(); }
+  waiting_state& waiting();
+  time_point hint_at() const noexcept { return waiting_ ? waiting_->hint_at : time_point::max(); }
   void note_session(const core::reply& r);
   void hint();
   void rest();
@@ -119,7 +119,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
   std::unique_ptr<const error> session_error_;  // Written once before `over` is set.
 
-  std::unique_ptr<vigil> vigil_;
+  std::unique_ptr<waiting_state> waiting_;
   std::uint64_t timer_{};
   std::optional<std::stop_callback<stopper>> stopper_;
 

@@ -90,8 +90,8 @@ class session_core final : public io::alarm::guarded,
   using machine = core::session_machine;
 
   result<void> enter();
-  void bury_dead();
-  bool bury(const io::free_life& found, const core::session_record* record);
+  void take_over_dead();
+  bool take_over(const io::free_life& found, const core::session_record* record);
   void look_around();
   void leave_after(duration pause, std::shared_ptr<grant> g);
   void send_leave(duration pause, const std::shared_ptr<grant>& g);

@@ -104,7 +104,7 @@ result<void> session_core::enter() {
   gate_ = reply.gate;
   advance([sent](machine& m) { return m.opened(sent, clock::now()); });
   watched_ = alarm_->watch(weak_from_this(), lease_.until());
-  bury_dead();
+  take_over_dead();
   const auto is_open = usable();
   if (is_open || is_open.error() != errc::lost) return is_open;
   // Nothing was held under it, so that whoever has time left may open another one.
@@ -113,7 +113,7 @@ result<void> session_core::enter() {
 }
 
 // Whoever arrives clears away this host's dead, also those whose locks nobody asks for.
-void session_core::bury_dead() {
+void session_core::take_over_dead() {
   const auto& directory = store_->opened().life_directory;
   if (directory.empty()) return;
   const auto lives = io::free_lives(directory, lives_looked_at);
@@ -128,14 +128,14 @@ void session_core::bury_dead() {
     if (seen.what != core::status::ok) return;
     for (const auto& one : some) {
       const auto at = std::ranges::find(seen.there, one.id, &core::session_record::id);
-      // Each would take as long to fail, and the next who arrives buries them.
-      if (!bury(one, at == seen.there.end() ? nullptr : &*at)) return;
+      // Each would take as long to fail, and the next session to open takes them over.
+      if (!take_over(one, at == seen.there.end() ? nullptr : &*at)) return;
     }
   }
 }
 
 /// False: the store does not answer now.
-bool session_core::bury(const io::free_life& found, const core::session_record* record) {
+bool session_core::take_over(const io::free_life& found, const core::session_record* record) {
   const auto& directory = store_->opened().life_directory;
   const session_id& id = found.id;
   if (record != nullptr) {

@@ -2,8 +2,8 @@
 #include "engines/redlock/contender.hpp"
 #include "engines/redlock/engine.hpp"
 #include "engines/redlock/keys.hpp"
-#include "engines/redlock/lines.hpp"
 #include "engines/redlock/open.hpp"
+#include "engines/redlock/waiters.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/contest.hpp"
 #include "tests/succeeded.hpp"
@@ -84,7 +84,7 @@ std::vector<std::size_t> heard(five_nodes& nodes) {
 }
 
 /// The first node on which somebody hears of "wanted"; as many as there are nodes: none.
-std::size_t post_of(five_nodes& nodes) {
+std::size_t listening_node(five_nodes& nodes) {
   const auto all = heard(nodes);
   return static_cast<std::size_t>(std::ranges::find_if(all, [](auto n) { return n > 0; }) -
                                   all.begin());
@@ -220,18 +220,18 @@ TEST(redlock_waiting, a_subscription_that_is_confirmed_late_is_given_up) {
   };
   auto held = holder.acquire(lock_name("wanted"));
   ASSERT_TRUE(held);
-  std::size_t post = nodes.size();
+  std::size_t where = nodes.size();
   std::thread first([&] { try_it(500ms); });
   EXPECT_TRUE(process::eventually([&] {
     const auto all = heard(nodes);
-    post = static_cast<std::size_t>(std::ranges::find_if(all, [](auto c) { return c > 0; }) -
-                                    all.begin());
-    return post < nodes.size();
+    where = static_cast<std::size_t>(std::ranges::find_if(all, [](auto c) { return c > 0; }) -
+                                     all.begin());
+    return where < nodes.size();
   }));
   first.join();
-  nodes.stop(post);
+  nodes.stop(where);
   try_it(4s);
-  nodes.resume(post);
+  nodes.resume(where);
   EXPECT_TRUE(process::eventually([&] { return heard(nodes) == std::vector<std::size_t>(5); }));
   EXPECT_TRUE(succeeded(std::move(*held).release()));
 }
@@ -284,15 +284,15 @@ TEST(redlock_waiting,
   auto held = holder.acquire(lock_name("wanted"));
   ASSERT_TRUE(held);
   std::thread other([&] { (void)waiter.acquire(lock_name("wanted"), {.wait = 4s}); });
-  std::size_t post = nodes.size();
+  std::size_t where = nodes.size();
   EXPECT_TRUE(process::eventually([&] {
-    post = post_of(nodes);
-    return post < nodes.size();
+    where = listening_node(nodes);
+    return where < nodes.size();
   }));
-  for (std::size_t k = 1; k < 3; ++k) nodes[(post + k) % 3].command({"FLUSHALL"});
-  const int before = nodes[post].calls("evalsha");
+  for (std::size_t k = 1; k < 3; ++k) nodes[(where + k) % 3].command({"FLUSHALL"});
+  const int before = nodes[where].calls("evalsha");
   other.join();
-  EXPECT_LT(nodes[post].calls("evalsha") - before, 1'000) << "each of the two clients looks at it";
+  EXPECT_LT(nodes[where].calls("evalsha") - before, 1'000) << "each of the two clients looks at it";
 }
 
 TEST(redlock_waiting, clients_find_the_same_node_though_they_list_them_otherwise) {
@@ -354,36 +354,36 @@ TEST(redlock_waiting, who_is_called_in_its_round_and_gives_up_calls_another) {
   const auto c = dynamic_cast<engine::redlock_engine&>(*opened.engine).nodes();
   ASSERT_TRUE(process::eventually([&] { return c->now_voting()->voters.size() == 5; }));
   nodes.everywhere({"SET", "wanted", "stranger", "PX", "60000"});
-  const auto line = std::make_shared<engine::lines>(c);
+  const auto all = std::make_shared<engine::waiters>(c);
   const auto told = std::make_shared<waits_only>();
   const auto one = [&] {
     return std::make_shared<engine::contender>(
-        c, line, engine::round::order{.name = "wanted", .ttl = 60s, .timeout = 20s}, true, told,
+        c, all, engine::round::order{.name = "wanted", .ttl = 60s, .timeout = 20s}, true, told,
         engine::contender::ticket{1, 1});
   };
   const auto first = one();
   first->start();
-  std::size_t post = nodes.size();
+  std::size_t where = nodes.size();
   ASSERT_TRUE(process::eventually([&] {
-    post = post_of(nodes);
-    return post < nodes.size();
+    where = listening_node(nodes);
+    return where < nodes.size();
   }));
   first->cancel();
-  connection other = nodes[post].connect();
+  connection other = nodes[where].connect();
   other.command({"SUBSCRIBE", engine::free_channel("wanted")});
   other.command({"SUBSCRIBE", engine::seat_channel("wanted", 0)});
-  for (std::size_t k = 1; k < 4; ++k) nodes.stop((post + k) % 5);
+  for (std::size_t k = 1; k < 4; ++k) nodes.stop((where + k) % 5);
   const auto waiter = one();
   waiter->start();
-  ASSERT_TRUE(process::eventually([&] { return nodes[post].calls("set") >= 3; }));
+  ASSERT_TRUE(process::eventually([&] { return nodes[where].calls("set") >= 3; }));
   // That it is there is answered before what is asked next.
   std::this_thread::sleep_for(300ms);
-  nodes[post].command({"DEL", "wanted"});
-  const int before = nodes[post].calls("publish");
-  waiter->turn(engine::lined_up::cue::next);
+  nodes[where].command({"DEL", "wanted"});
+  const int before = nodes[where].calls("publish");
+  waiter->turn(engine::waiter::wakeup::next);
   waiter->cancel();
-  EXPECT_TRUE(process::eventually([&] { return nodes[post].calls("publish") > before; }, 10s));
-  for (std::size_t k = 1; k < 4; ++k) nodes.resume((post + k) % 5);
+  EXPECT_TRUE(process::eventually([&] { return nodes[where].calls("publish") > before; }, 10s));
+  for (std::size_t k = 1; k < 4; ++k) nodes.resume((where + k) % 5);
 }
 
 }  // namespace

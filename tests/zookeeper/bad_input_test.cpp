@@ -68,11 +68,11 @@ TEST_F(zookeeper_bad_input, a_user_who_was_given_one_node_needs_no_rights_above_
   const auto address = one().addresses();
   client anybody(url(root()));
   ASSERT_EQ(anybody.await(status::ok).what, status::ok);
-  ASSERT_TRUE(anybody.fly({create(above)}).replies.at(0).ok());
+  ASSERT_TRUE(anybody.send({create(above)}).replies.at(0).ok());
   const auto mine = "zookeeper://me:secret@" + address + above + "/mine?node_timeout=20s";
   client giver(mine);
   for (const auto* part : {"/mine/s", "/mine/q"}) {
-    ASSERT_TRUE(giver.fly({engines::zookeeper::remove(above + part)}).replies.at(0).ok());
+    ASSERT_TRUE(giver.send({engines::zookeeper::remove(above + part)}).replies.at(0).ok());
   }
   auto close_to_all = process::child::execute(
       {"java", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
@@ -108,10 +108,10 @@ TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format)
     const auto r = root();
     client other(url(root()));
     ASSERT_EQ(other.open().what, status::ok);
-    ASSERT_TRUE(other.fly({create("/" + r), create("/" + r + "/s", data)}).replies.at(1).ok());
+    ASSERT_TRUE(other.send({create("/" + r), create("/" + r + "/s", data)}).replies.at(1).ok());
     client c(url(r));
     expect(c.await(status::damaged), "/" + r + "/s");
-    EXPECT_EQ(other.fly({engines::zookeeper::get("/" + r + "/s")}).replies.at(0).data, data);
+    EXPECT_EQ(other.send({engines::zookeeper::get("/" + r + "/s")}).replies.at(0).data, data);
   }
 }
 
@@ -119,10 +119,10 @@ TEST_F(zookeeper_bad_input, a_store_that_is_put_right_is_used) {
   const auto r = root();
   client other(url(root()));
   ASSERT_EQ(other.open().what, status::ok);
-  other.fly({create("/" + r), create("/" + r + "/s", "mine")});
+  other.send({create("/" + r), create("/" + r + "/s", "mine")});
   client c(url(r));
   c.await(status::damaged);
-  other.fly({engines::zookeeper::remove("/" + r + "/s")});
+  other.send({engines::zookeeper::remove("/" + r + "/s")});
   c.await(status::ok);
 }
 
@@ -132,7 +132,8 @@ TEST_F(zookeeper_bad_input, a_store_that_was_removed_is_made_again) {
   auto m = c.join();
   m.close();
   const auto& where = c.servers->where();
-  c.fly({engines::zookeeper::remove(where.sessions()), engines::zookeeper::remove(where.queues())});
+  c.send(
+      {engines::zookeeper::remove(where.sessions()), engines::zookeeper::remove(where.queues())});
   c.await(status::ok);
 }
 
@@ -142,15 +143,15 @@ TEST_F(zookeeper_bad_input, foreign_nodes_in_a_queue_and_among_the_sessions) {
   auto other = c.join();
   ASSERT_EQ(m.enqueue("a").what, status::ok);
   const auto queue = c.servers->where().queue(lock_name("a"));
-  c.fly({create(queue + "/lock-0000000007")});
+  c.send({create(queue + "/lock-0000000007")});
   const auto v = other.enqueue("a");
   EXPECT_EQ(v.what, status::damaged);
   expect(v, "lock-0000000007");
   EXPECT_EQ(c.ask().list().what, status::damaged);
-  c.fly({engines::zookeeper::remove(queue + "/lock-0000000007")});
+  c.send({engines::zookeeper::remove(queue + "/lock-0000000007")});
   EXPECT_EQ(other.enqueue("a").what, status::queued);
 
-  c.fly({put(c.servers->where().session(m.id()), "holdfast-session 2\nttl 1\n")});
+  c.send({put(c.servers->where().session(m.id()), "holdfast-session 2\nttl 1\n")});
   EXPECT_EQ(c.ask().list().what, status::damaged);
   const auto w = other.confirm("a", v.mine);
   EXPECT_NE(w.what, status::ok);
@@ -162,8 +163,8 @@ TEST_F(zookeeper_bad_input, a_session_that_lacks_nodes_is_taken_over_all_the_sam
   for (const unsigned without : {1U, 2U, 3U}) {
     auto m = c.join();
     const auto& where = c.servers->where();
-    if ((without & 1U) != 0) c.fly({engines::zookeeper::remove(where.allowed(m.id()))});
-    if ((without & 2U) != 0) c.fly({engines::zookeeper::remove(where.gate(m.id()))});
+    if ((without & 1U) != 0) c.send({engines::zookeeper::remove(where.allowed(m.id()))});
+    if ((without & 2U) != 0) c.send({engines::zookeeper::remove(where.gate(m.id()))});
     const auto seen = c.ask().list().sessions;
     const auto at = std::ranges::find(seen, m.id(), &core::session_record::id);
     ASSERT_NE(at, seen.end());
@@ -179,7 +180,7 @@ TEST_F(zookeeper_bad_input, who_waits_for_a_session_without_its_gate_is_told_of_
   auto waiter = c.join();
   const auto held = holder.enqueue("a");
   ASSERT_EQ(held.what, status::ok) << held.text;
-  c.fly({engines::zookeeper::remove(c.servers->where().gate(holder.id()))});
+  c.send({engines::zookeeper::remove(c.servers->where().gate(holder.id()))});
   const auto v = waiter.enqueue("a");
   ASSERT_EQ(v.what, status::queued) << v.text;
   std::atomic<int> told{0};
@@ -200,10 +201,10 @@ TEST_F(zookeeper_bad_input, who_waits_for_a_session_that_has_just_ended_is_told_
   ASSERT_EQ(v.what, status::queued) << v.text;
   // As somebody takes it over who dies then: its entry is still there.
   const auto& where = c.servers->where();
-  ASSERT_TRUE(c.fly({engines::zookeeper::all_or_none(
-                        {engines::zookeeper::remove(where.allowed(holder.id())),
-                         engines::zookeeper::remove(where.gate(holder.id())),
-                         engines::zookeeper::remove(where.session(holder.id()))})})
+  ASSERT_TRUE(c.send({engines::zookeeper::all_or_none(
+                         {engines::zookeeper::remove(where.allowed(holder.id())),
+                          engines::zookeeper::remove(where.gate(holder.id())),
+                          engines::zookeeper::remove(where.session(holder.id()))})})
                   .replies.at(0)
                   .ok());
   std::atomic<int> told{0};
@@ -230,8 +231,8 @@ TEST_F(zookeeper_bad_input, a_quota_that_is_used_up_is_named_and_ends_nothing) {
   ASSERT_EQ(held.what, status::ok);
   const std::string quota = "/zookeeper/quota/t";
   const std::string none = "count=1,bytes=1=;byteHardLimit=-1;countHardLimit=1";
-  for (const auto& r : c.fly({create(quota), create(quota + "/zookeeper_limits", none),
-                              create(quota + "/zookeeper_stats", "count=9,bytes=99")})
+  for (const auto& r : c.send({create(quota), create(quota + "/zookeeper_limits", none),
+                               create(quota + "/zookeeper_stats", "count=9,bytes=99")})
                            .replies) {
     ASSERT_TRUE(r.ok());
   }

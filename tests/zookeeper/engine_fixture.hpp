@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using conformance::asker;
 using conformance::member;
 using core::status;
-using engines::zookeeper::landing;
+using engines::zookeeper::batch_result;
 using engines::zookeeper::repeat;
 using engines::zookeeper::zoo_request;
 
@@ -74,17 +74,17 @@ struct client {
     return got.get();
   }
   /// Requests as they are, below the store's root.
-  landing fly(std::vector<zoo_request> requests) const {
-    std::promise<landing> promised;
+  batch_result send(std::vector<zoo_request> requests) const {
+    std::promise<batch_result> promised;
     auto got = promised.get_future();
     loop->post([&] {
-      servers->fly(std::move(requests), repeat::never,
-                   [&](landing l) { promised.set_value(std::move(l)); });
+      servers->send(std::move(requests), repeat::never,
+                    [&](batch_result l) { promised.set_value(std::move(l)); });
     });
     return got.get();
   }
-  std::uint64_t flights() const {
-    return on_loop([&] { return servers->flights(); });
+  std::uint64_t batches() const {
+    return on_loop([&] { return servers->batches(); });
   }
   /// Which of the servers it is connected to.
   std::size_t connected_to(zookeeper_tests::servers& all) const {

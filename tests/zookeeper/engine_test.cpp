@@ -29,20 +29,20 @@ TEST_F(zookeeper_engine, acquire_release_and_a_beat_are_one_flight_each) {
   for (int i = 0; i < 100; ++i) m.enqueue("kept " + std::to_string(i));
   // Whoever opens a session sweeps, later.
   ASSERT_TRUE(process::eventually([&] {
-    const auto before = c.flights();
-    c.fly({children_of(c.servers->where().queues())});
-    return c.flights() == before + 1;
+    const auto before = c.batches();
+    c.send({children_of(c.servers->where().queues())});
+    return c.batches() == before + 1;
   }));
-  const auto before = c.flights();
+  const auto before = c.batches();
   const auto held = m.enqueue("never seen before");
   ASSERT_EQ(held.what, status::ok);
-  EXPECT_EQ(c.flights(), before + 1);
+  EXPECT_EQ(c.batches(), before + 1);
   EXPECT_EQ(m.beat().what, status::ok);
-  EXPECT_EQ(c.flights(), before + 2) << "one beat for all 101 locks";
+  EXPECT_EQ(c.batches(), before + 2) << "one beat for all 101 locks";
   EXPECT_EQ(m.leave("never seen before", held.mine).what, status::ok);
-  EXPECT_EQ(c.flights(), before + 3);
+  EXPECT_EQ(c.batches(), before + 3);
   EXPECT_EQ(m.attempt("never seen before").what, status::ok);
-  EXPECT_EQ(c.flights(), before + 4) << "a try, of a name that was seen empty";
+  EXPECT_EQ(c.batches(), before + 4) << "a try, of a name that was seen empty";
 }
 
 TEST_F(zookeeper_engine, a_release_wakes_one_of_many_waiters) {
@@ -66,12 +66,12 @@ TEST_F(zookeeper_engine, a_release_wakes_one_of_many_waiters) {
   }
   // All watches stand when what was asked after them is answered.
   ASSERT_EQ(c.ask().list().what, status::ok);
-  const auto before = c.flights();
+  const auto before = c.batches();
   holder.leave("a", held.mine);
   EXPECT_TRUE(process::eventually([&] { return first == 1; }));
   EXPECT_EQ(all[0].confirm("a", views[0].mine).what, status::ok);
   EXPECT_EQ(told, 1U);
-  EXPECT_EQ(c.flights(), before + 2) << "the release, and one confirm";
+  EXPECT_EQ(c.batches(), before + 2) << "the release, and one confirm";
   watches.clear();
 }
 
@@ -135,7 +135,7 @@ TEST_F(zookeeper_engine, a_denial_changes_what_is_below_the_record) {
   client c(url());
   auto m = c.join();
   const auto stat = [&] {
-    return c.fly({engines::zookeeper::get(c.servers->where().session(m.id()))}).replies.at(0).stat;
+    return c.send({engines::zookeeper::get(c.servers->where().session(m.id()))}).replies.at(0).stat;
   };
   ASSERT_EQ(m.beat().what, status::ok);
   EXPECT_LT(stat().children_changed, stat().modified);
@@ -176,7 +176,7 @@ TEST_F(zookeeper_engine, a_try_is_not_fooled_by_a_queue_that_was_made_again) {
   first.leave("a", held.mine);
   // What the servers do by themselves with an empty container, and then its version begins anew.
   const auto queue = a.servers->where().queue(lock_name("a"));
-  ASSERT_TRUE(a.fly({engines::zookeeper::remove(queue)}).replies.at(0).ok());
+  ASSERT_TRUE(a.send({engines::zookeeper::remove(queue)}).replies.at(0).ok());
   ASSERT_EQ(second.attempt("a").what, status::ok);
   EXPECT_EQ(first.attempt("a").what, status::busy);
   EXPECT_EQ(a.ask().list().locks.at(0).entries.size(), 1U);
@@ -189,11 +189,11 @@ TEST_F(zookeeper_engine, entries_of_the_dead_are_swept_without_anybody_asking_fo
   auto other = c.join();
   ASSERT_EQ(c.ask().take({dying.id(), dying.record().at}).what, status::ok);
   const auto entries = [&] {
-    const auto queues = c.fly({children_of(c.servers->where().queues())}).replies.at(0).names;
+    const auto queues = c.send({children_of(c.servers->where().queues())}).replies.at(0).names;
     std::size_t count = 0;
     for (const auto& q : queues) {
       count +=
-          c.fly({children_of(c.servers->where().queues() + "/" + q)}).replies.at(0).names.size();
+          c.send({children_of(c.servers->where().queues() + "/" + q)}).replies.at(0).names.size();
     }
     return count;
   };

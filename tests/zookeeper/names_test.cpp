@@ -123,20 +123,20 @@ TEST_F(zookeeper_names, what_is_under_way_is_answered_when_another_connection_is
   auto watch = c.engine->watch({lock_name("a"), v.mine, v.targets}, [&] { ++told; });
   ASSERT_EQ(c.ask().list().what, status::ok) << "the watch stands";
   s.at(0).stop();
-  std::promise<landing> promised;
-  auto landed = promised.get_future();
+  std::promise<batch_result> promised;
+  auto answer = promised.get_future();
   c.on_loop([&] {
-    c.servers->fly({engines::zookeeper::create("/t/x")}, repeat::never,
-                   [&](landing l) { promised.set_value(std::move(l)); });
+    c.servers->send({engines::zookeeper::create("/t/x")}, repeat::never,
+                    [&](batch_result l) { promised.set_value(std::move(l)); });
     return true;
   });
   c.servers->start();
-  const bool answered = landed.wait_for(10s) == std::future_status::ready;
+  const bool answered = answer.wait_for(10s) == std::future_status::ready;
   EXPECT_TRUE(answered) << "before the server's time is over";
   EXPECT_TRUE(process::eventually([&] { return told > 0; }));
   s.at(0).resume();
   if (answered) {
-    EXPECT_EQ(landed.get().what, status::unknown);
+    EXPECT_EQ(answer.get().what, status::unknown);
   }
   watch.reset();
   EXPECT_TRUE(process::eventually([&] { return holder.beat().what == status::ok; }, 60s));

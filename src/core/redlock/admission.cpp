@@ -45,7 +45,7 @@ admission::admission(config c, first_sights sights)
     : config_(std::move(c)),
       sights_(std::move(sights)),
       there_(sights_),
-      homes_(config_.max_ttl),
+      server_claims_(config_.max_ttl),
       nodes_(config_.nodes),
       clocks_(config_.nodes),
       catch_up_(catch_up_first * config_.timeout, catch_up_most(config_.timeout)) {
@@ -53,7 +53,7 @@ admission::admission(config c, first_sights sights)
 }
 
 /// The process, whatever data it has now.
-homes::server admission::server_of(const node_facts& f) {
+server_claims::server admission::server_of(const node_facts& f) {
   return {std::string(process_of(f.run_id)), f.record ? f.record->id : std::string()};
 }
 
@@ -81,7 +81,7 @@ admission::step admission::looked_at(node_index i, const node_facts& f, const st
   step s;
   // Who was taken for the server that was here may be itself after all.
   const duration ttl = f.record ? f.record->max_ttl : duration::zero();
-  if (homes_.settle(i, server_of(f), ttl, now)) s.look = refused();
+  if (server_claims_.settle(i, server_of(f), ttl, now)) s.look = refused();
   s.writes = (config_.tokens ? judge(i, now) : judge_without_record(i, now)).writes;
   // The first record that is seen shows that the blank nodes have lost theirs.
   for (node_index other = 0; f.record && other < config_.nodes; ++other) {
@@ -96,7 +96,7 @@ admission::step admission::looked_at(node_index i, const node_facts& f, const st
 void admission::note_life(node_index i, time_point now) {
   node_state& n = nodes_[i];
   const auto& record = n.facts.record;
-  const homes::server who = server_of(n.facts);
+  const server_claims::server who = server_of(n.facts);
   if (record && n.life != record->nonce) {
     // Only of the same server is it known that the record was written since.
     const bool same = who.run_id == n.life_of.run_id || who.record_id == n.life_of.record_id;
@@ -129,10 +129,10 @@ node_set admission::refused() const noexcept {
 std::string admission::misfit(node_index i, time_point now) const {
   const node_facts& f = nodes_[i].facts;
   if (std::string kind = misfit_of_kind(f); !kind.empty()) return kind;
-  const auto home = homes_.elsewhere(i, server_of(f), now);
-  if (home && active.count_servers_once) {
-    const std::string& there = nodes_[home->node].facts.address;
-    if (!home->is_copy) return "is the same server as " + there + ": " + take_out;
+  const auto other = server_claims_.elsewhere(i, server_of(f), now);
+  if (other && active.count_servers_once) {
+    const std::string& there = nodes_[other->node].facts.address;
+    if (!other->is_copy) return "is the same server as " + there + ": " + take_out;
     return "is a copy of " + there + ", with its node record: " + take_out;
   }
   if (!config_.tokens || !f.record) return {};
@@ -328,7 +328,7 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
   if (waited && is == rejoin::state::pausing) n.is = standing::waiting;
   if (is == rejoin::state::done) {
     n.facts.record = n.join->result();
-    homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
+    server_claims_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
     sights_.forget(n.facts.record->nonce);
     admit(i);
   } else if (is == rejoin::state::overtaken) {
@@ -375,7 +375,7 @@ void admission::note_absence(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     const bool refused = n.is == standing::refused;
-    if (refused || n.is == standing::away) homes_.leave(i, now);
+    if (refused || n.is == standing::away) server_claims_.leave(i, now);
     if (!refused) {
       n.reconnect = time_point::max();
     } else if (n.reconnect == time_point::max()) {

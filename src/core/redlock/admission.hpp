@@ -3,10 +3,10 @@
 #include "core/backoff.hpp"
 #include "core/redlock/clock_watch.hpp"
 #include "core/redlock/first_sights.hpp"
-#include "core/redlock/homes.hpp"
 #include "core/redlock/node_record.hpp"
 #include "core/redlock/quorum.hpp"
 #include "core/redlock/rejoin.hpp"
+#include "core/redlock/server_claims.hpp"
 
 #include <holdfast/error.hpp>
 
@@ -62,7 +62,7 @@ namespace holdfast::core::redlock {
 /// the clock is there again. It is not asked before, and looked at while that lasts.
 ///
 /// Who is refused is connected to anew every few seconds: its name may have led elsewhere only for
-/// a moment. A server that was accepted as one node is no other one for a while: see homes.
+/// a moment. A server that was accepted as one node is no other one for a while: see server_claims.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
 /// durable and follows one that was, or `assume_fresh`. And no process votes before the user's
@@ -170,13 +170,13 @@ class admission {
   struct node_state {
     standing is{standing::away};
     node_facts facts{};
-    std::string life{};       ///< The nonce that it had when it was seen last.
-    homes::server life_of{};  ///< Whose data that was.
-    time_point life_asked{};  ///< When it was asked last: that nonce was there later.
-    bool known{};             ///< It was looked at since it was connected to, and not refused.
-    bool tried{};             ///< It was looked at once, or a connection to it ended.
-    std::string fresh{};      ///< A nonce to name the next loss with.
-    std::string why{};        ///< refused: what is wrong with it.
+    std::string life{};               ///< The nonce that it had when it was seen last.
+    server_claims::server life_of{};  ///< Whose data that was.
+    time_point life_asked{};          ///< When it was asked last: that nonce was there later.
+    bool known{};         ///< It was looked at since it was connected to, and not refused.
+    bool tried{};         ///< It was looked at once, or a connection to it ended.
+    std::string fresh{};  ///< A nonce to name the next loss with.
+    std::string why{};    ///< refused: what is wrong with it.
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
     time_point ready{};                       ///< waiting, behind: until then.
     time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.
@@ -230,7 +230,7 @@ class admission {
   node_record alone_record(node_index i) const;
   write mark(node_index i);
   write durability_of(node_index i) const;
-  static homes::server server_of(const node_facts& f);
+  static server_claims::server server_of(const node_facts& f);
   step not_written(node_index i, write_reply r, time_point now);
   time_point alone_after(time_point now) const noexcept;
   bool still_waits(step& s, node_index i, time_point now);
@@ -272,7 +272,7 @@ class admission {
   bool served_{};         ///< A majority voted once: what was taken then may be held.
   first_sights asked_{};  ///< tokens off: what kept() was told last.
   first_sights there_;
-  homes homes_;
+  server_claims server_claims_;
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;
   std::uint64_t epoch_{};

@@ -79,7 +79,7 @@ admission::step admission::written(const write& w, write_reply r, time_point now
     n.life = n.facts.record->nonce;
     n.life_of = server_of(n.facts);
     n.stepped = false;
-    homes_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
+    server_claims_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
     if (n.facts.record->epoch > 0) {
       admit(i);
     } else {

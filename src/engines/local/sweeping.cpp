@@ -15,7 +15,7 @@ constexpr std::size_t sessions_in_a_write = 16;
 constexpr std::size_t entries_in_a_write = 500;
 constexpr std::size_t sweeps_at_once = 40;
 
-void bury(environment& store, std::span<const io::free_life> lives) {
+void delete_dead(environment& store, std::span<const io::free_life> lives) {
   std::vector<session_id> dead;
   const failure failed = store.write([&](transaction& txn, wake_list& wakes) {
     dead.clear();
@@ -60,7 +60,7 @@ void make_room(environment& store) {
   const auto lives = io::free_lives(store.place().where().at(file::life), lives_at_once);
   for (std::size_t at = 0; at < lives.size(); at += sessions_in_a_write) {
     const auto rest = std::span(lives).subspan(at);
-    bury(store, rest.first(std::min(rest.size(), sessions_in_a_write)));
+    delete_dead(store, rest.first(std::min(rest.size(), sessions_in_a_write)));
   }
   // The first end is that of a round which began in the middle.
   int ends = 0;

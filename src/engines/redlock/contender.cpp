@@ -1,7 +1,7 @@
 #include "engines/redlock/contender.hpp"
 
 #include "core/assert.hpp"
-#include "engines/redlock/debt.hpp"
+#include "engines/redlock/releasing.hpp"
 #include "io/random.hpp"
 #include "io/recycled.hpp"
 
@@ -56,10 +56,10 @@ core::reply hindrance(const round::result_of& r, const core::reply& ended) {
 
 }  // namespace
 
-contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o,
+contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, round::order o,
                      bool waits, std::weak_ptr<owner> told, const ticket& of)
     : cluster_(std::move(c)),
-      lines_(std::move(l)),
+      waiters_(std::move(l)),
       order_(std::move(o)),
       waits_(waits),
       told_(std::move(told)),
@@ -68,25 +68,25 @@ contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round
 
 void contender::start() {
   if (!waits_) return begin_round();
-  const auto place = lines_->join(order_.name, shared_from_this());
+  const auto place = waiters_->join(order_.name, shared_from_this());
   bool gone = false;
   {
     const std::lock_guard hold(mutex_);
     gone = cancelled_;
-    if (!gone && place != lines::place::first) {
+    if (!gone && place != waiters::place::first) {
       // The end of a round that its turn has begun meanwhile tells more.
       if (answered_ || state_ == state::in_round) return;
       answered_ = true;
     }
   }
   // Before it stood in the line nobody could take it out.
-  if (gone) return lines_->leave(order_.name, *this, false);
-  if (place == lines::place::first) return begin_round();
+  if (gone) return waiters_->leave(order_.name, *this, false);
+  if (place == waiters::place::first) return begin_round();
   core::reply queued;
   queued.what = status::queued;
   if (const auto o = told_.lock()) o->first(ticket_, std::move(queued));
-  if (place == lines::place::courtesy) turn(cue::others);
-  if (place == lines::place::behind) look_up();
+  if (place == waiters::place::courtesy) turn(wakeup::others);
+  if (place == waiters::place::behind) look_up();
 }
 
 void contender::begin_round() {
@@ -106,7 +106,7 @@ void contender::begin_round() {
 void contender::round_ended(round::result_of& r) {
   cluster_->saw_token(r.newest_token);
   if (!r.held && !r.key.asked.empty()) {
-    io::make_recycled<debt>(cluster_, std::move(r.key), order_.timeout)->start({});
+    io::make_recycled<releasing>(cluster_, std::move(r.key), order_.timeout)->start({});
   }
   bool wanted = false;
   bool was_turn = false;
@@ -121,22 +121,22 @@ void contender::round_ended(round::result_of& r) {
     if (std::exchange(called_, false)) {
       // The call came from one node, and the release may still be on its way to others.
       again_ = again_ || (!r.held && !r.there.empty());
-      lines_->was_called(order_.name, r.held);
+      waiters_->was_called(order_.name, r.held);
     }
   }
   if (r.held) {
     const auto o = told_.lock();
     if (!wanted || !o || !o->held(ticket_, r)) {
       // Not one of those who wait.
-      lines_->leave(order_.name, *this, true);
-      debt::give_back(cluster_, lines_, std::move(r.key), order_.timeout, {});
+      waiters_->leave(order_.name, *this, true);
+      releasing::give_back(cluster_, waiters_, std::move(r.key), order_.timeout, {});
     }
     return end(reply_for(r));
   }
   if (!wanted) {
     if (!was_turn) return;
-    lines_->leave(order_.name, *this, false);
-    return lines_->pass_on(order_.name);
+    waiters_->leave(order_.name, *this, false);
+    return waiters_->pass_on(order_.name);
   }
   if (again_when_mended(r)) return;
   const core::reply reply = reply_for(r);
@@ -193,7 +193,7 @@ void contender::rest(const round::result_of& r, const core::reply& ended) {
   std::uint64_t nth = 0;
   core::reply by = hindrance(r, ended);
   const bool cut_off = ended.what == status::not_initialised || !cluster_->majority_is_connected();
-  const auto seen = lines_->round_ended(order_.name, *this, by, cut_off, clock::now());
+  const auto seen = waiters_->round_ended(order_.name, *this, by, cut_off, clock::now());
   {
     const std::lock_guard hold(mutex_);
     if (cancelled_) return;
@@ -204,7 +204,7 @@ void contender::rest(const round::result_of& r, const core::reply& ended) {
     if (changed && !tell) nth = ++told_of_;
     const std::uint64_t dice = io::random_bits();
     // Whoever got nothing at all met a holder; others may have split the votes with somebody.
-    const bool told = r.there.empty() && lines_->hears(order_.name);
+    const bool told = r.there.empty() && waiters_->hears(order_.name);
     begin_after(again_          ? pause_.after_notification(dice)
                 : seen.doubtful ? pause_.first(dice)
                 : told          ? pause_.next_when_told(dice, r.holder_left)
@@ -216,7 +216,7 @@ void contender::rest(const round::result_of& r, const core::reply& ended) {
   } else if (o) {
     o->hindered(ticket_, nth, std::move(by));
   }
-  lines_->listen_for(order_.name);
+  waiters_->listen_for(order_.name);
 }
 
 /// Who is behind asks nobody, and the first one asks for all.
@@ -227,7 +227,7 @@ void contender::look_up() {
     const std::lock_guard hold(mutex_);
     if (cancelled_ || state_ == state::over) return;
     // As it is in this moment: of two that turn it in a row the later one may be told first.
-    const auto why = lines_->blindness(order_.name);
+    const auto why = waiters_->blindness(order_.name);
     if (std::exchange(blind_, why.has_value()) == why.has_value()) return;
     if (why) by = *why;
     nth = ++told_of_;
@@ -235,47 +235,47 @@ void contender::look_up() {
   if (const auto o = told_.lock()) o->hindered(ticket_, nth, std::move(by));
 }
 
-void contender::turn(cue what) {
+void contender::turn(wakeup what) {
   {
     const std::lock_guard hold(mutex_);
-    const bool calls = what == cue::freed || what == cue::next || what == cue::heard;
+    const bool calls = what == wakeup::freed || what == wakeup::next || what == wakeup::heard;
     if (state_ == state::in_round) {
       again_ = again_ || calls;
-      turn_came_ = turn_came_ || what == cue::freed || what == cue::next;
+      turn_came_ = turn_came_ || what == wakeup::freed || what == wakeup::next;
     }
     if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
     state_ = state::resting;
-    // Another cue may come before the round of this one begins.
-    called_ = called_ || what == cue::next;
-    turn_ = turn_ || called_ || what == cue::freed;
+    // Another wakeup may come before the round of this one begins.
+    called_ = called_ || what == wakeup::next;
+    turn_ = turn_ || called_ || what == wakeup::freed;
     if (const auto wait = pause_on(what)) begin_after(*wait);
   }
-  if (what == cue::others && !lines_->hears(order_.name)) lines_->listen_for(order_.name);
-  if (what == cue::first || what == cue::freed || what == cue::next) begin_round();
+  if (what == wakeup::others && !waiters_->hears(order_.name)) waiters_->listen_for(order_.name);
+  if (what == wakeup::first || what == wakeup::freed || what == wakeup::next) begin_round();
 }
 
 /// Under the mutex. Nothing: it acts at once, or goes on resting.
-std::optional<duration> contender::pause_on(cue what) {
+std::optional<duration> contender::pause_on(wakeup what) {
   const std::uint64_t dice = io::random_bits();
   switch (what) {
-    case cue::held:
+    case wakeup::held:
       // Told when it is let go; a poll is for what nobody tells.
       return held_here_poll;
-    case cue::others:
+    case wakeup::others:
       lets_by_ = true;
-      return std::min(pause_.next_when_told(dice), lines_->courtesy(order_.name));
-    case cue::strangers:
+      return std::min(pause_.next_when_told(dice), waiters_->courtesy(order_.name));
+    case wakeup::strangers:
       return strangers_gap;
-    case cue::heard:
+    case wakeup::heard:
       return pause_.after_notification(dice);
-    case cue::looks_taken:
+    case wakeup::looks_taken:
       return pause_.next_when_told(dice);
-    case cue::looks_free:
+    case wakeup::looks_free:
       // Somebody may have been called, whose request is under way.
       return lets_by_ ? std::nullopt : std::optional(pause_.first(dice));
-    case cue::first:
-    case cue::freed:
-    case cue::next:
+    case wakeup::first:
+    case wakeup::freed:
+    case wakeup::next:
       break;
   }
   return std::nullopt;
@@ -290,7 +290,7 @@ void contender::end(core::reply what) {
     wanted = !cancelled_;
     first = !std::exchange(answered_, true);
   }
-  if (waits_) lines_->leave(order_.name, *this, wanted && what.what == status::ok);
+  if (waits_) waiters_->leave(order_.name, *this, wanted && what.what == status::ok);
   const auto o = wanted ? told_.lock() : nullptr;
   if (!o) return;
   first ? o->first(ticket_, std::move(what)) : o->later(ticket_, std::move(what));
@@ -310,8 +310,8 @@ void contender::cancel() {
     }
   }
   if (r) r->cancel();
-  if (waits_) lines_->leave(order_.name, *this, false);
-  if (was_turn) lines_->pass_on(order_.name);
+  if (waits_) waiters_->leave(order_.name, *this, false);
+  if (was_turn) waiters_->pass_on(order_.name);
 }
 
 }  // namespace holdfast::engines::redlock

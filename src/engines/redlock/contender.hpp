@@ -3,8 +3,8 @@
 #include "core/engine.hpp"
 #include "core/redlock/pause.hpp"
 #include "engines/redlock/cluster.hpp"
-#include "engines/redlock/lines.hpp"
 #include "engines/redlock/round.hpp"
+#include "engines/redlock/waiters.hpp"
 
 #include <cstdint>
 #include <memory>
@@ -19,13 +19,13 @@ namespace holdfast::engines::redlock {
 ///
 /// | state      | what comes next                                              |
 /// |------------|--------------------------------------------------------------|
-/// | lined up   | its turn                                                     |
+/// | waiting    | its turn                                                     |
 /// | in a round | held: over; taken: resting (a try: over)                     |
 /// | resting    | the pause ends, or the lock may be free: a round             |
 /// | over       |                                                              |
 ///
 /// Thread safety: every function, from any thread.
-class contender final : public lined_up,
+class contender final : public waiter,
                         public round::owner,
                         public std::enable_shared_from_this<contender> {
  public:
@@ -61,36 +61,36 @@ class contender final : public lined_up,
   };
 
   /// An owner that is gone wants nothing any more.
-  contender(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, round::order o, bool waits,
+  contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, round::order o, bool waits,
             std::weak_ptr<owner> told, const ticket& of);
 
   void start();
   /// Its owner does not want it any more; nothing is told afterwards.
   void cancel();
-  void turn(cue what) override;
+  void turn(wakeup what) override;
   void look_up() override;
   void round_ended(round::result_of& r) override;
   void late(node_index i) override;
 
  private:
-  enum class state : std::uint8_t { lined_up, in_round, resting, over };
+  enum class state : std::uint8_t { waiting, in_round, resting, over };
 
   void begin_round();
   bool again_when_mended(const round::result_of& r);
   void rest(const round::result_of& r, const core::reply& ended);
   void end(core::reply what);
-  std::optional<duration> pause_on(cue what);
+  std::optional<duration> pause_on(wakeup what);
   void begin_after(duration wait);
 
   const std::shared_ptr<cluster> cluster_;
-  const std::shared_ptr<lines> lines_;
+  const std::shared_ptr<waiters> waiters_;
   round::order order_;
   const bool waits_;
   const std::weak_ptr<owner> told_;
   const ticket ticket_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.
-  state state_{state::lined_up};
+  state state_{state::waiting};
   std::shared_ptr<round> round_;
   core::redlock::pause pause_;
   bool answered_{};   ///< first() was told.

@@ -71,24 +71,25 @@ class redlock_contender : public ::testing::Test {
     o.name = "a";
     o.ttl = std::chrono::seconds{5};
     o.timeout = std::chrono::milliseconds{50};
-    made_.push_back(std::make_shared<contender>(nodes_, lines_, std::move(o), true, told_,
+    made_.push_back(std::make_shared<contender>(nodes_, waiters_, std::move(o), true, told_,
                                                 contender::ticket{made_.size(), 1}));
     return made_.back();
   }
 
   /// What its rounds found, as it stands first.
   void ended(const contender& who) {
-    lines_->round_ended("a", who, {.what = core::status::queued}, false, clock::now());
+    waiters_->round_ended("a", who, {.what = core::status::queued}, false, clock::now());
   }
   void ended_blind(const contender& who, bool cut_off, time_point now) {
-    lines_->round_ended("a", who, {.what = core::status::unavailable, .text = "why"}, cut_off, now);
+    waiters_->round_ended("a", who, {.what = core::status::unavailable, .text = "why"}, cut_off,
+                          now);
   }
 
   std::shared_ptr<io::loop> loop_{*io::loop::start()};
   std::shared_ptr<cluster> nodes_{std::make_shared<cluster>(
       *read_settings(*core::store_url::parse("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")),
       loop_)};
-  std::shared_ptr<lines> lines_{std::make_shared<lines>(nodes_)};
+  std::shared_ptr<waiters> waiters_{std::make_shared<waiters>(nodes_)};
   std::shared_ptr<deaf> told_{std::make_shared<deaf>()};
   std::vector<std::shared_ptr<contender>> made_;
 };
@@ -98,26 +99,26 @@ TEST_F(redlock_contender, one_that_was_cancelled_before_it_lined_up_stands_in_no
   gone->cancel();
   gone->start();
   const auto next = waiting();
-  EXPECT_EQ(lines_->join("a", next), lines::place::first);
+  EXPECT_EQ(waiters_->join("a", next), waiters::place::first);
 }
 
 TEST_F(redlock_contender, one_that_is_cancelled_in_the_line_lets_the_next_one_come_first) {
   const auto before = waiting();
-  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  ASSERT_EQ(waiters_->join("a", before), waiters::place::first);
   const auto gone = waiting();
   gone->start();
   gone->cancel();
-  lines_->leave("a", *before, false);
-  EXPECT_EQ(lines_->join("a", waiting()), lines::place::first);
+  waiters_->leave("a", *before, false);
+  EXPECT_EQ(waiters_->join("a", waiting()), waiters::place::first);
 }
 
 TEST_F(redlock_contender, all_who_wait_are_told_that_too_few_nodes_can_be_asked) {
   const auto before = waiting();
-  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  ASSERT_EQ(waiters_->join("a", before), waiters::place::first);
   waiting()->start();
   waiting()->start();
   EXPECT_TRUE(told_->hindrances(1).empty()) << "nobody asked yet";
-  lines_->leave("a", *before, false);
+  waiters_->leave("a", *before, false);
   const auto asked = told_->first_hindrance(1);
   EXPECT_EQ(asked.what, core::status::unavailable);
   EXPECT_NE(asked.text.find("needed are 2"), std::string::npos) << asked.text;
@@ -128,7 +129,7 @@ TEST_F(redlock_contender, all_who_wait_are_told_that_too_few_nodes_can_be_asked)
 
 TEST_F(redlock_contender, who_is_behind_hears_that_enough_nodes_can_be_asked_again) {
   const auto before = waiting();
-  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  ASSERT_EQ(waiters_->join("a", before), waiters::place::first);
   waiting()->start();
   for (int i = 0; i < 2; ++i) ended_blind(*before, true, clock::now());
   ended(*before);
@@ -142,7 +143,7 @@ TEST_F(redlock_contender, who_is_behind_hears_that_enough_nodes_can_be_asked_aga
 
 TEST_F(redlock_contender, nobody_is_told_of_rounds_that_fail_on_nodes_that_are_there) {
   const auto before = waiting();
-  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  ASSERT_EQ(waiters_->join("a", before), waiters::place::first);
   waiting()->start();
   ended(*before);
   const auto began = clock::now();
@@ -159,7 +160,7 @@ TEST_F(redlock_contender, nobody_is_told_of_rounds_that_fail_on_nodes_that_are_t
 
 TEST_F(redlock_contender, who_comes_while_that_turns_is_told_what_is_so_in_the_end) {
   const auto before = waiting();
-  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  ASSERT_EQ(waiters_->join("a", before), waiters::place::first);
   constexpr std::uint64_t many = 1000;
   std::atomic<std::uint64_t> comes{};
   std::atomic<std::uint64_t> turned{};
@@ -184,11 +185,11 @@ TEST_F(redlock_contender, who_comes_while_that_turns_is_told_what_is_so_in_the_e
 
 TEST_F(redlock_contender, who_was_behind_hears_of_a_grant_that_enough_nodes_are_there) {
   const auto before = waiting();
-  ASSERT_EQ(lines_->join("a", before), lines::place::first);
+  ASSERT_EQ(waiters_->join("a", before), waiters::place::first);
   waiting()->start();
   waiting()->start();
   ended_blind(*before, true, clock::now());
-  lines_->leave("a", *before, true);
+  waiters_->leave("a", *before, true);
   for (const std::uint64_t i : {1U, 2U}) {
     const auto all = told_->hindrances(i);
     ASSERT_GE(all.size(), 2U);

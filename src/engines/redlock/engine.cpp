@@ -1,9 +1,9 @@
 #include "engines/redlock/engine.hpp"
 
-#include "engines/redlock/census.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/glance.hpp"
+#include "engines/redlock/listing.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/ttl_limit.hpp"
 #include "io/armed_notice.hpp"
@@ -65,9 +65,9 @@ core::deny_reply conclude(const denials& d, const cluster& c, const session_id& 
 
 redlock_engine::redlock_engine(std::shared_ptr<cluster> c)
     : cluster_(std::move(c)),
-      lines_(std::make_shared<lines>(cluster_)),
+      waiters_(std::make_shared<waiters>(cluster_)),
       shown_(std::make_shared<shown_tokens>()) {
-  cluster_->listen(lines_);
+  cluster_->listen(waiters_);
 }
 
 redlock_engine::~redlock_engine() {
@@ -81,7 +81,7 @@ std::shared_ptr<keeper> redlock_engine::find(const session_id& id) const {
 }
 
 void redlock_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
-  const auto k = std::make_shared<keeper>(cluster_, lines_, r.draft);
+  const auto k = std::make_shared<keeper>(cluster_, waiters_, r.draft);
   {
     const std::lock_guard hold(mutex_);
     sessions_[r.draft.id] = k;
@@ -197,7 +197,7 @@ bool redlock_engine::lend(core::parking& until) { return cluster_->loop().lend(u
 void redlock_engine::list(core::on<core::listing> done) {
   cluster_->when_ready(clock::now() + inquiry_limit,
                        [c = cluster_, shown = shown_, done = std::move(done)] {
-                         std::make_shared<census>(c, shown, done)->start();
+                         std::make_shared<listing>(c, shown, done)->start();
                        });
 }
 

@@ -3,9 +3,9 @@
 #include "core/engine.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/keeper.hpp"
-#include "engines/redlock/lines.hpp"
 #include "engines/redlock/settings.hpp"
 #include "engines/redlock/shown_tokens.hpp"
+#include "engines/redlock/waiters.hpp"
 
 #include <holdfast/store.hpp>
 
@@ -51,7 +51,7 @@ class redlock_engine final : public core::engine,
   std::shared_ptr<keeper> take_out(const session_id& id);
 
   const std::shared_ptr<cluster> cluster_;
-  const std::shared_ptr<lines> lines_;
+  const std::shared_ptr<waiters> waiters_;
   const std::shared_ptr<shown_tokens> shown_;
   mutable std::mutex mutex_;
   std::map<session_id, std::shared_ptr<keeper>> sessions_;

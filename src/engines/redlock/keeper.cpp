@@ -1,8 +1,8 @@
 #include "engines/redlock/keeper.hpp"
 
 #include "core/assert.hpp"
-#include "engines/redlock/debt.hpp"
 #include "engines/redlock/keys.hpp"
+#include "engines/redlock/releasing.hpp"
 #include "io/recycled.hpp"
 
 #include <algorithm>
@@ -44,9 +44,9 @@ std::optional<core::reply> objection(const core::enqueue_request& r) {
 
 }  // namespace
 
-keeper::keeper(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, core::session_record draft)
+keeper::keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, core::session_record draft)
     : cluster_(std::move(c)),
-      lines_(std::move(l)),
+      waiters_(std::move(l)),
       draft_(std::move(draft)),
       timeout_(cluster_->set().timeout_for(draft_.ttl)) {}
 
@@ -108,7 +108,7 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
   e.name = r.name.str();
   e.answer = std::move(done);
   e.listener = r.listener;
-  e.taker = io::make_recycled<contender>(cluster_, lines_, std::move(o), !r.leave_if_busy,
+  e.taker = io::make_recycled<contender>(cluster_, waiters_, std::move(o), !r.leave_if_busy,
                                          weak_from_this(), contender::ticket{request, e.turn});
   return e.taker;
 }
@@ -288,7 +288,7 @@ placed_key keeper::release_of(entry& e) {
 }
 
 void keeper::give_back(placed_key key, duration timeout, core::on<core::leave_reply> then) {
-  debt::give_back(cluster_, lines_, std::move(key), timeout, std::move(then));
+  releasing::give_back(cluster_, waiters_, std::move(key), timeout, std::move(then));
 }
 
 void keeper::close(core::on<core::reply> done) {
@@ -316,7 +316,7 @@ void keeper::drop(const core::reply& why) {
     keys = take_all(why, takers, after);
   }
   for (const auto& t : takers) t->cancel();
-  for (const placed_key& key : keys) lines_->forsaken(key.name);
+  for (const placed_key& key : keys) waiters_->forsaken(key.name);
   run(after);
 }
 

@@ -7,8 +7,8 @@
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/contender.hpp"
-#include "engines/redlock/lines.hpp"
 #include "engines/redlock/replies.hpp"
+#include "engines/redlock/waiters.hpp"
 #include "io/notice.hpp"
 
 #include <cstdint>
@@ -28,7 +28,7 @@ namespace holdfast::engines::redlock {
 /// the caller, never under a mutex.
 class keeper final : public contender::owner, public std::enable_shared_from_this<keeper> {
  public:
-  keeper(std::shared_ptr<cluster> c, std::shared_ptr<lines> l, core::session_record draft);
+  keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, core::session_record draft);
 
   void open(core::on<core::open_reply> done);
   void beat(std::uint64_t attempt, core::on<core::beat_reply> done);
@@ -143,7 +143,7 @@ class keeper final : public contender::owner, public std::enable_shared_from_thi
   static void run(jobs& all);
 
   const std::shared_ptr<cluster> cluster_;
-  const std::shared_ptr<lines> lines_;
+  const std::shared_ptr<waiters> waiters_;
   const core::session_record draft_;
   const duration timeout_;
 

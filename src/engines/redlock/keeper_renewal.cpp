@@ -124,7 +124,7 @@ void keeper::lose(const renewal::loss& l, const std::string& away, jobs& after) 
     if (l.why != errc::denied && !more.empty()) why.text += "; " + more;
   }
   if (e->listener) after.push_back([who = e->listener, why] { who->lost(why); });
-  after.push_back([lines = lines_, name = e->name] { lines->lost(name); });
+  after.push_back([all = waiters_, name = e->name] { all->lost(name); });
 }
 
 /// Of a hundred thousand locks none is in a cache: they are all asked for before any is waited for.

@@ -1,6 +1,6 @@
 #include "engines/redlock/long_sessions.hpp"
 
-#include "engines/redlock/census.hpp"
+#include "engines/redlock/listing.hpp"
 #include "io/latch.hpp"
 
 #include <holdfast/duration.hpp>
@@ -24,7 +24,7 @@ struct long_sessions {
 result<long_sessions> look_for_long_sessions(const std::shared_ptr<cluster>& c, duration max_ttl) {
   const auto seen = std::make_shared<core::listing>();
   const auto done = std::make_shared<io::latch>();
-  std::make_shared<census>(c, std::make_shared<shown_tokens>(), [seen, done](core::listing l) {
+  std::make_shared<listing>(c, std::make_shared<shown_tokens>(), [seen, done](core::listing l) {
     *seen = std::move(l);
     done->open();
   })->start();

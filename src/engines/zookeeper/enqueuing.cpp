@@ -121,11 +121,12 @@ void enqueuing::enter() {
   auto all = begun(seen == nullptr);
   all.push_back(making(request_.leave_if_busy ? sight_.version : zoo_request::any_version));
   if (!quiet_) all.push_back(children_of(queue_));
-  store_->servers().fly(std::move(all), repeat::never,
-                        [self = shared_from_this()](landing l) { self->took_entry(std::move(l)); });
+  store_->servers().send(
+      std::move(all), repeat::never,
+      [self = shared_from_this()](batch_result l) { self->took_entry(std::move(l)); });
 }
 
-void enqueuing::took_entry(landing l) {
+void enqueuing::took_entry(batch_result l) {
   if (l.what != status::ok) return refuse(l.what, l.text);
   const auto& made = l.replies[l.replies.size() - (quiet_ ? 1 : 2)];
   if (!made.ok()) {
@@ -155,11 +156,11 @@ void enqueuing::took_entry(landing l) {
 }
 
 void enqueuing::look_around() {
-  store_->servers().fly({sync(queue_), children_of(queue_)}, repeat::always,
-                        [self = shared_from_this()](const landing& l) {
-                          if (l.what != status::ok) return self->refuse(status::unknown, l.text);
-                          self->decide_inside(l.replies[1].names);
-                        });
+  store_->servers().send({sync(queue_), children_of(queue_)}, repeat::always,
+                         [self = shared_from_this()](const batch_result& l) {
+                           if (l.what != status::ok) return self->refuse(status::unknown, l.text);
+                           self->decide_inside(l.replies[1].names);
+                         });
 }
 
 void enqueuing::decide_inside(const std::vector<std::string>& nodes) {
@@ -200,11 +201,12 @@ void enqueuing::decide_inside(const queue_picture& p) {
 }
 
 void enqueuing::withdraw(std::function<void()> then) {
-  store_->servers().fly({remove(path_)}, repeat::always,
-                        [self = shared_from_this(), then = std::move(then)](const landing& l) {
-                          if (l.what != status::ok) return self->refuse(status::unknown, l.text);
-                          then();
-                        });
+  store_->servers().send(
+      {remove(path_)}, repeat::always,
+      [self = shared_from_this(), then = std::move(then)](const batch_result& l) {
+        if (l.what != status::ok) return self->refuse(status::unknown, l.text);
+        then();
+      });
 }
 
 // ---- look, and then at once if nothing has changed ----
@@ -220,11 +222,12 @@ void enqueuing::look_first() {
   all.push_back(children_of(queue_));
   all.push_back(get(where.session(request_.id)));
   all.push_back(get(where.gate(request_.id)));
-  store_->servers().fly(std::move(all), repeat::always,
-                        [self = shared_from_this()](const landing& l) { self->took_look(l); });
+  store_->servers().send(
+      std::move(all), repeat::always,
+      [self = shared_from_this()](const batch_result& l) { self->took_look(l); });
 }
 
-void enqueuing::took_look(const landing& l) {
+void enqueuing::took_look(const batch_result& l) {
   if (l.what != status::ok) return refuse(status::unavailable, l.text);
   const auto count = l.replies.size();
   const auto& queue = l.replies[count - 3];
@@ -288,14 +291,14 @@ void enqueuing::append(core::queue_view v, const queue_picture& p) {
   auto targets = nodes_of(*store_, request_.name, p, v.targets);
   std::vector<zoo_request> all;
   all.push_back(making(sight_.version));
-  store_->servers().fly(
+  store_->servers().send(
       std::move(all), repeat::never,
-      [self = shared_from_this(), v = std::move(v), targets](const landing& l) mutable {
+      [self = shared_from_this(), v = std::move(v), targets](const batch_result& l) mutable {
         self->took_append(l, std::move(v), std::move(targets));
       });
 }
 
-void enqueuing::took_append(const landing& l, core::queue_view v,
+void enqueuing::took_append(const batch_result& l, core::queue_view v,
                             std::vector<std::string> targets) {
   if (l.what != status::ok) return refuse(l.what, l.text);
   const auto& made = l.replies[0];

@@ -11,10 +11,10 @@
 
 namespace holdfast::engines::zookeeper {
 
-/// One enqueue. A name that nobody else is in the queue of is granted in one flight: a multi that
+/// One enqueue. A name that nobody else is in the queue of is granted in one batch: a multi that
 /// makes the entry on condition of session and gate, and sets the queue's node, whose stat tells
-/// the transaction (the token) and how many are there. The children are read in the same flight
-/// unless nobody was there before. Whoever waits needs one flight more, for the sessions of those
+/// the transaction (the token) and how many are there. The children are read in the same batch
+/// unless nobody was there before. Whoever waits needs one batch more, for the sessions of those
 /// ahead.
 ///
 /// A try must leave nothing behind: it looks first, and makes the entry on condition that nobody
@@ -29,7 +29,7 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
  private:
   // At once, and then look.
   void enter();
-  void took_entry(landing l);
+  void took_entry(batch_result l);
   void look_around();
   void decide_inside(const std::vector<std::string>& nodes);
   void decide_inside(const queue_picture& p);
@@ -37,10 +37,10 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
 
   // Look, and then at once if nothing has changed.
   void look_first();
-  void took_look(const landing& l);
+  void took_look(const batch_result& l);
   void decide_outside(const queue_picture& p);
   void append(core::queue_view v, const queue_picture& p);
-  void took_append(const landing& l, core::queue_view v, std::vector<std::string> targets);
+  void took_append(const batch_result& l, core::queue_view v, std::vector<std::string> targets);
 
   std::vector<zoo_request> begun(bool make_queue) const;
   zoo_request making(std::int32_t queue_version) const;

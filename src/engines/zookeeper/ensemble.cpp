@@ -86,16 +86,16 @@ std::string numeric(const std::vector<io::socket_address>& all) {
 
 }  // namespace
 
-struct ensemble::flight {
+struct ensemble::batch {
   std::vector<zoo_request> requests{};
   repeat how{};
-  on_landing done{};
+  on_batch done{};
   time_point began{time_point::min()};
   time_point deadline{};  ///< Of all tries.
   time_point sent{};      ///< This one was.
   std::vector<zoo_reply> replies{};
   std::size_t missing{};
-  std::list<std::shared_ptr<flight>>::iterator place{};  ///< Among those that fly.
+  std::list<std::shared_ptr<batch>>::iterator place{};  ///< Among those under way.
   bool may_be_done{};  ///< An earlier try may have been carried out.
 };
 
@@ -114,8 +114,8 @@ void ensemble::close() {
   loop_->post([self = shared_from_this()] {
     self->closed_ = true;
     if (self->connection_) self->connection_->close();
-    for (const auto& f : std::exchange(self->waiting_, {})) {
-      self->finish(f, f->may_be_done ? status::unknown : status::unavailable,
+    for (const auto& b : std::exchange(self->waiting_, {})) {
+      self->finish(b, b->may_be_done ? status::unknown : status::unavailable,
                    "the store was closed");
     }
   });
@@ -143,15 +143,15 @@ std::string ensemble::told_trouble() const {
 
 void ensemble::tell_trouble() {
   const bool fine = ready_ && connection_ && connection_->connected();
-  std::string text = fine ? flight_trouble_ : "no ZooKeeper server is ready: " + trouble();
+  std::string text = fine ? batch_trouble_ : "no ZooKeeper server is ready: " + trouble();
   const std::lock_guard hold(mutex_);
   told_trouble_ = std::move(text);
 }
 
 // A server may be connected and yet refuse all that is asked.
-void ensemble::tell_flight(const std::string& text) {
-  if (flight_trouble_ == text) return;
-  flight_trouble_ = text;
+void ensemble::tell_batch(const std::string& text) {
+  if (batch_trouble_ == text) return;
+  batch_trouble_ = text;
   tell_trouble();
 }
 
@@ -269,13 +269,13 @@ void ensemble::renew_when_names_may_have_changed() {
 void ensemble::prepare() {
   if (ready_) return drain();
   if (std::exchange(preparing_, true)) return;
-  launch(flight_of({sync(where_.root()), get(where_.sessions()), get(where_.queues())},
-                   repeat::never,
-                   [self = shared_from_this()](const landing& l) { self->took_store(l, 0); }));
+  send_now(
+      batch_of({sync(where_.root()), get(where_.sessions()), get(where_.queues())}, repeat::never,
+               [self = shared_from_this()](const batch_result& l) { self->took_store(l, 0); }));
 }
 
 // `tried` times they were made, each time with one more level of nodes above them.
-void ensemble::took_store(const landing& l, std::size_t tried) {
+void ensemble::took_store(const batch_result& l, std::size_t tried) {
   preparing_ = false;
   if (l.what != status::ok) {
     if (connection_ && connection_->connected()) refuse_all(status::unavailable, l.text);
@@ -311,110 +311,110 @@ void ensemble::make_store(std::size_t levels) {
   all.push_back(get(where_.sessions()));
   all.push_back(get(where_.queues()));
   preparing_ = true;
-  launch(flight_of(std::move(all), repeat::never,
-                   [self = shared_from_this(), tried = levels + 1](const landing& l) {
-                     self->took_store(l, tried);
-                   }));
+  send_now(batch_of(std::move(all), repeat::never,
+                    [self = shared_from_this(), tried = levels + 1](const batch_result& l) {
+                      self->took_store(l, tried);
+                    }));
 }
 
 // Until somebody asks again: an operator may have put it right by then.
 void ensemble::refuse_all(status what, std::string why) {
   refusal_ = std::move(why);
   tell_trouble();
-  for (const auto& f : std::exchange(waiting_, {})) finish(f, what, refusal_);
+  for (const auto& b : std::exchange(waiting_, {})) finish(b, what, refusal_);
 }
 
-// ---- flights ----
+// ---- batches ----
 
-ensemble::flight_ptr ensemble::flight_of(std::vector<zoo_request> requests, repeat how,
-                                         on_landing done) const {
-  auto f = std::make_shared<flight>();
-  f->requests = std::move(requests);
-  f->how = how;
-  f->done = std::move(done);
-  f->deadline = clock::now() + (how == repeat::always ? 2 : 1) * set_.node_timeout;
-  return f;
+ensemble::batch_ptr ensemble::batch_of(std::vector<zoo_request> requests, repeat how,
+                                       on_batch done) const {
+  auto b = std::make_shared<batch>();
+  b->requests = std::move(requests);
+  b->how = how;
+  b->done = std::move(done);
+  b->deadline = clock::now() + (how == repeat::always ? 2 : 1) * set_.node_timeout;
+  return b;
 }
 
-void ensemble::fly(std::vector<zoo_request> requests, repeat how, on_landing done) {
-  const auto f = flight_of(std::move(requests), how, std::move(done));
+void ensemble::send(std::vector<zoo_request> requests, repeat how, on_batch done) {
+  const auto b = batch_of(std::move(requests), how, std::move(done));
   // The servers may have been tried before the first question came.
-  if (std::exchange(was_asked_, true)) f->began = clock::now();
-  if (ready_ && connection_ && connection_->connected()) return launch(f);
-  wait(f);
+  if (std::exchange(was_asked_, true)) b->began = clock::now();
+  if (ready_ && connection_ && connection_->connected()) return send_now(b);
+  wait(b);
   if (connection_ && connection_->connected()) prepare();
 }
 
-void ensemble::launch(const flight_ptr& f) {
-  // One without a request would never land.
-  HOLDFAST_ASSERT(!f->requests.empty() && f->missing == 0);
-  ++flights_;
-  f->sent = clock::now();
-  f->missing = f->requests.size();
-  f->replies.assign(f->requests.size(), {});
-  f->place = flying_.insert(flying_.end(), f);
+void ensemble::send_now(const batch_ptr& b) {
+  // One without a request would never be answered.
+  HOLDFAST_ASSERT(!b->requests.empty() && b->missing == 0);
+  ++batches_;
+  b->sent = clock::now();
+  b->missing = b->requests.size();
+  b->replies.assign(b->requests.size(), {});
+  b->place = under_way_.insert(under_way_.end(), b);
   watch_the_time();
   // An answer, which would drop the connection, cannot come before the loop has its turn.
   const auto to = connection_;
   to->hold();
-  for (std::size_t i = 0; i < f->requests.size(); ++i) {
-    to->send(f->requests[i], [self = shared_from_this(), f, i](zoo_reply r) {
+  for (std::size_t i = 0; i < b->requests.size(); ++i) {
+    to->send(b->requests[i], [self = shared_from_this(), b, i](zoo_reply r) {
       self->last_answer_ = clock::now();
-      f->replies[i] = std::move(r);
-      if (--f->missing == 0) self->landed(f);
+      b->replies[i] = std::move(r);
+      if (--b->missing == 0) self->answered(b);
     });
   }
   to->let_go();
 }
 
-void ensemble::landed(const flight_ptr& f) {
-  flying_.erase(f->place);
+void ensemble::answered(const batch_ptr& b) {
+  under_way_.erase(b->place);
   const zoo_reply* bad = nullptr;
-  bool unknown = f->may_be_done;
+  bool unknown = b->may_be_done;
   bool wrote = false;
-  for (std::size_t i = 0; i < f->replies.size(); ++i) {
-    const auto& r = f->replies[i];
-    if (r.ok() && writes(f->requests[i])) wrote = true;
+  for (std::size_t i = 0; i < b->replies.size(); ++i) {
+    const auto& r = b->replies[i];
+    if (r.ok() && writes(b->requests[i])) wrote = true;
     if (is_answer(r.code)) continue;
     if (bad == nullptr) bad = &r;
-    if (!is_refusal(r.code) && writes(f->requests[i])) unknown = true;
+    if (!is_refusal(r.code) && writes(b->requests[i])) unknown = true;
   }
   if (bad == nullptr) {
-    tell_flight({});
-    landing l{.what = status::ok, .text = {}, .replies = std::move(f->replies)};
-    return std::exchange(f->done, nullptr)(std::move(l));
+    tell_batch({});
+    batch_result l{.what = status::ok, .text = {}, .replies = std::move(b->replies)};
+    return std::exchange(b->done, nullptr)(std::move(l));
   }
-  f->may_be_done = unknown || wrote;
-  const bool untouched = !f->may_be_done;
-  const bool may = (f->how == repeat::always || untouched) && passes(bad->code) && ready_;
-  if (!closed_ && may && clock::now() + pause_between_tries < f->deadline) return wait(f);
+  b->may_be_done = unknown || wrote;
+  const bool untouched = !b->may_be_done;
+  const bool may = (b->how == repeat::always || untouched) && passes(bad->code) && ready_;
+  if (!closed_ && may && clock::now() + pause_between_tries < b->deadline) return wait(b);
   std::string text = refusal_text(bad->code, set_);
   if (passes(bad->code) && !trouble().empty()) text += "; " + trouble();
-  tell_flight(text);
-  finish(f, untouched ? status::unavailable : status::unknown, std::move(text));
+  tell_batch(text);
+  finish(b, untouched ? status::unavailable : status::unknown, std::move(text));
 }
 
-void ensemble::finish(const flight_ptr& f, status what, std::string text) {
-  if (!f->done) return;
-  std::exchange(f->done, nullptr)({.what = what, .text = std::move(text), .replies = {}});
+void ensemble::finish(const batch_ptr& b, status what, std::string text) {
+  if (!b->done) return;
+  std::exchange(b->done, nullptr)({.what = what, .text = std::move(text), .replies = {}});
 }
 
-// Answers come in order: the oldest flight is the one that waits for longest. A long one is not
+// Answers come in order: the oldest batch is the one that waits for longest. A long one is not
 // given up while its answers come.
 void ensemble::watch_the_time() {
-  if (flying_.empty() || std::exchange(watches_the_time_, true)) return;
+  if (under_way_.empty() || std::exchange(watches_the_time_, true)) return;
   loop_->at(clock::now() + nudge_after(set_), [weak = weak_from_this()] {
     const auto self = weak.lock();
     if (!self) return;
     self->watches_the_time_ = false;
-    if (!self->flying_.empty()) self->look_at_silence();
+    if (!self->under_way_.empty()) self->look_at_silence();
     self->watch_the_time();
   });
 }
 
 time_point ensemble::silent_since() const {
-  HOLDFAST_ASSERT(!flying_.empty());
-  return std::max(flying_.front()->sent, last_answer_);
+  HOLDFAST_ASSERT(!under_way_.empty());
+  return std::max(under_way_.front()->sent, last_answer_);
 }
 
 void ensemble::look_at_silence() {
@@ -430,43 +430,43 @@ void ensemble::look_at_silence() {
 
 // ---- while no server is ready ----
 
-void ensemble::wait(const flight_ptr& f) {
-  waiting_.push_back(f);
-  const auto soon = std::min(f->deadline, clock::now() + pause_between_tries);
+void ensemble::wait(const batch_ptr& b) {
+  waiting_.push_back(b);
+  const auto soon = std::min(b->deadline, clock::now() + pause_between_tries);
   loop_->at(soon, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->drain();
   });
   const auto fail = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->fail_waiting();
   };
-  loop_->at(f->deadline, fail);
-  if (is_hopeless(*f)) loop_->post(fail);
+  loop_->at(b->deadline, fail);
+  if (is_hopeless(*b)) loop_->post(fail);
 }
 
 // A wrong URL is told at once. An ensemble that was connected is waited for: it may be restarting.
-bool ensemble::is_hopeless(const flight& f) const {
-  return !was_connected_ && none_there_at_ && *none_there_at_ >= f.began;
+bool ensemble::is_hopeless(const batch& b) const {
+  return !was_connected_ && none_there_at_ && *none_there_at_ >= b.began;
 }
 
 void ensemble::drain() {
   if (!ready_ || !connection_ || !connection_->connected()) return;
   refusal_.clear();
   tell_trouble();
-  for (const auto& f : std::exchange(waiting_, {})) launch(f);
+  for (const auto& b : std::exchange(waiting_, {})) send_now(b);
 }
 
 void ensemble::fail_waiting() {
   tell_trouble();
   renew_when_names_may_have_changed();
   const auto now = clock::now();
-  std::vector<flight_ptr> late;
-  std::erase_if(waiting_, [&](const flight_ptr& f) {
-    if (f->deadline > now && !is_hopeless(*f)) return false;
-    late.push_back(f);
+  std::vector<batch_ptr> late;
+  std::erase_if(waiting_, [&](const batch_ptr& b) {
+    if (b->deadline > now && !is_hopeless(*b)) return false;
+    late.push_back(b);
     return true;
   });
-  for (const auto& f : late) {
-    finish(f, f->may_be_done ? status::unknown : status::unavailable,
+  for (const auto& b : late) {
+    finish(b, b->may_be_done ? status::unknown : status::unavailable,
            "no ZooKeeper server is ready: " + trouble());
   }
 }

@@ -20,15 +20,15 @@
 
 namespace holdfast::engines::zookeeper {
 
-/// What became of one flight: requests sent together, and all their answers.
-struct landing {
+/// What became of one batch: requests sent together, and all their answers.
+struct batch_result {
   core::status what{core::status::unavailable};  ///< ok: all were answered, if only by a refusal.
   std::string text{};                            ///< Unless ok: why.
   std::vector<zoo_reply> replies{};              ///< When ok, in the order of the requests.
 };
-using on_landing = std::function<void(landing)>;
+using on_batch = std::function<void(batch_result)>;
 
-/// Whether a flight may be sent more than once.
+/// Whether a batch may be sent more than once.
 enum class repeat : std::uint8_t {
   never,   ///< An unknown outcome is the outcome.
   always,  ///< A read, or a removal of what may be gone: until the time is over.
@@ -70,15 +70,15 @@ class ensemble final : public io::zookeeper_connection::owner,
 
   /// Sends all requests at once, in order; nothing of others comes between them on this client's
   /// connection.
-  void fly(std::vector<zoo_request> requests, repeat how, on_landing done);
+  void send(std::vector<zoo_request> requests, repeat how, on_batch done);
   /// The nodes that hold everything were not there: they are looked for, and made, again.
   void doubt_store() { ready_ = false; }
 
-  /// Why no server is ready, or else what the last flight failed of, for people; empty when it did
+  /// Why no server is ready, or else what the last batch failed of, for people; empty when it did
   /// not. From any thread.
   std::string told_trouble() const;
   std::string server() const { return connection_ ? connection_->server() : std::string(); }
-  std::uint64_t flights() const noexcept { return flights_; }
+  std::uint64_t batches() const noexcept { return batches_; }
 
   void connected() override;
   void disconnected() override;
@@ -87,12 +87,12 @@ class ensemble final : public io::zookeeper_connection::owner,
   void node_changed(const std::string& path) override;
 
  private:
-  struct flight;
-  using flight_ptr = std::shared_ptr<flight>;
+  struct batch;
+  using batch_ptr = std::shared_ptr<batch>;
 
   std::string trouble() const;
   void tell_trouble();
-  void tell_flight(const std::string& text);
+  void tell_batch(const std::string& text);
   void resolve();
   void found_names(bool complete);
   void connect(const std::string& servers);
@@ -100,17 +100,17 @@ class ensemble final : public io::zookeeper_connection::owner,
   void reconnect_later();
   void renew_when_names_may_have_changed();
   void prepare();
-  void took_store(const landing& l, std::size_t tried);
+  void took_store(const batch_result& l, std::size_t tried);
   void make_store(std::size_t levels);
   void refuse_all(core::status what, std::string why);
 
-  flight_ptr flight_of(std::vector<zoo_request> requests, repeat how, on_landing done) const;
-  void launch(const flight_ptr& f);
-  void landed(const flight_ptr& f);
-  void finish(const flight_ptr& f, core::status what, std::string text);
-  void wait(const flight_ptr& f);
+  batch_ptr batch_of(std::vector<zoo_request> requests, repeat how, on_batch done) const;
+  void send_now(const batch_ptr& b);
+  void answered(const batch_ptr& b);
+  void finish(const batch_ptr& b, core::status what, std::string text);
+  void wait(const batch_ptr& b);
   void drain();
-  bool is_hopeless(const flight& f) const;
+  bool is_hopeless(const batch& b) const;
   void fail_waiting();
   void watch_the_time();
   time_point silent_since() const;
@@ -121,18 +121,18 @@ class ensemble final : public io::zookeeper_connection::owner,
   const std::shared_ptr<io::loop> loop_;
   std::weak_ptr<listener> listener_;
   std::shared_ptr<io::zookeeper_connection> connection_;
-  std::list<flight_ptr> flying_;  ///< In the order in which they were sent.
-  std::list<flight_ptr> waiting_;
+  std::list<batch_ptr> under_way_;  ///< In the order in which they were sent.
+  std::list<batch_ptr> waiting_;
   std::shared_ptr<name_book> names_;
-  std::string in_use_;          ///< The addresses that the connection was given.
-  std::string refusal_;         ///< Why this store is not to be used.
-  std::string flight_trouble_;  ///< What the last flight failed of.
+  std::string in_use_;         ///< The addresses that the connection was given.
+  std::string refusal_;        ///< Why this store is not to be used.
+  std::string batch_trouble_;  ///< What the last batch failed of.
   mutable std::mutex mutex_;
   std::string told_trouble_{"not connected yet"};  ///< Under the mutex.
   time_point lost_at_{};
   std::optional<time_point> none_there_at_;
   time_point last_answer_{};
-  std::uint64_t flights_{};
+  std::uint64_t batches_{};
   bool was_connected_{};
   bool was_asked_{};
   bool ready_{};  ///< The store's nodes are there, and of a format that is known.

@@ -45,12 +45,12 @@ inspection::one_server look_at(const io::node_address& server, duration limit) {
 }
 
 /// One write of a node that nobody reads the data of, waited for.
-landing write(const std::shared_ptr<ensemble>& e) {
-  const auto promised = std::make_shared<std::promise<landing>>();
+batch_result write(const std::shared_ptr<ensemble>& e) {
+  const auto promised = std::make_shared<std::promise<batch_result>>();
   auto got = promised->get_future();
   e->shared_loop()->post([e, promised] {
-    e->fly({put(e->where().queues(), {})}, repeat::never,
-           [promised](landing l) { promised->set_value(std::move(l)); });
+    e->send({put(e->where().queues(), {})}, repeat::never,
+            [promised](batch_result l) { promised->set_value(std::move(l)); });
   });
   const auto limit = 3 * e->set().node_timeout + 1s;
   if (got.wait_for(limit) != std::future_status::ready) return {.text = "no answer in time"};

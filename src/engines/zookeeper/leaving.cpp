@@ -66,12 +66,12 @@ void leaving::start() {
 void leaving::leave_node(const std::string& path) {
   std::vector<zoo_request> all{gate_question()};
   if (!path.empty()) all.push_back(remove(path));
-  store_->servers().fly(std::move(all), repeat::never,
-                        [self = shared_from_this()](const landing& l) {
-                          if (l.what != status::ok) return self->refuse(l.what, l.text);
-                          self->took_gate(l.replies[0]);
-                          self->conclude();
-                        });
+  store_->servers().send(std::move(all), repeat::never,
+                         [self = shared_from_this()](const batch_result& l) {
+                           if (l.what != status::ok) return self->refuse(l.what, l.text);
+                           self->took_gate(l.replies[0]);
+                           self->conclude();
+                         });
 }
 
 void leaving::took_gate(const zoo_reply& gate) {
@@ -92,15 +92,15 @@ void leaving::conclude() {
 }
 
 void leaving::find() {
-  store_->servers().fly({gate_question(), sync(queue_), children_of(queue_)}, repeat::never,
-                        [self = shared_from_this()](const landing& l) {
-                          if (l.what != status::ok) return self->refuse(l.what, l.text);
-                          self->took_gate(l.replies[0]);
-                          self->took_names(l);
-                        });
+  store_->servers().send({gate_question(), sync(queue_), children_of(queue_)}, repeat::never,
+                         [self = shared_from_this()](const batch_result& l) {
+                           if (l.what != status::ok) return self->refuse(l.what, l.text);
+                           self->took_gate(l.replies[0]);
+                           self->took_names(l);
+                         });
 }
 
-void leaving::took_names(const landing& l) {
+void leaving::took_names(const batch_result& l) {
   const queue_names names(l.replies[2].names);
   auto own = entries_of(names, request_.id, request_.inc);
   if (request_.order.value == 0) {
@@ -124,11 +124,11 @@ void leaving::remove_all(const std::vector<std::string>& nodes) {
   if (nodes.empty()) return conclude();
   std::vector<zoo_request> all;
   for (const auto& node : nodes) all.push_back(remove(queue_ + "/" + node));
-  store_->servers().fly(std::move(all), repeat::always,
-                        [self = shared_from_this()](const landing& l) {
-                          if (l.what != status::ok) return self->refuse(status::unknown, l.text);
-                          self->conclude();
-                        });
+  store_->servers().send(std::move(all), repeat::always,
+                         [self = shared_from_this()](const batch_result& l) {
+                           if (l.what != status::ok) return self->refuse(status::unknown, l.text);
+                           self->conclude();
+                         });
 }
 
 // ---- confirming ----
@@ -150,12 +150,12 @@ void confirming::refuse(status what, std::string text) {
 
 // The session is read last: when it is there then, it was there all the time.
 void confirming::start() {
-  store_->servers().fly(
+  store_->servers().send(
       {sync(queue_), children_of(queue_), get(store_->where().session(request_.id))},
-      repeat::always, [self = shared_from_this()](const landing& l) { self->took(l); });
+      repeat::always, [self = shared_from_this()](const batch_result& l) { self->took(l); });
 }
 
-void confirming::took(const landing& l) {
+void confirming::took(const batch_result& l) {
   if (l.what != status::ok) return refuse(status::unavailable, l.text);
   if (auto verdict = judge(request_.id, request_.inc, l.replies[2]); verdict.what != status::ok) {
     store_->forget(request_.id, mine_);

@@ -11,7 +11,7 @@
 
 namespace holdfast::engines::zookeeper {
 
-/// One leave: of an entry whose node is known in one flight, of another in two or three. The gate
+/// One leave: of an entry whose node is known in one batch, of another in two or three. The gate
 /// is moved before the entry is looked for: an enqueue that is still under way finds either the new
 /// gate, or its entry removed.
 ///
@@ -25,7 +25,7 @@ class leaving : public std::enable_shared_from_this<leaving> {
   zoo_request gate_question() const;
   void leave_node(const std::string& path);
   void find();
-  void took_names(const landing& l);
+  void took_names(const batch_result& l);
   void remove_all(const std::vector<std::string>& nodes);
   void took_gate(const zoo_reply& gate);
   void conclude();
@@ -39,7 +39,7 @@ class leaving : public std::enable_shared_from_this<leaving> {
   std::uint64_t gate_{};
 };
 
-/// One confirm: a second flight only while somebody is ahead who may be dead.
+/// One confirm: a second batch only while somebody is ahead who may be dead.
 ///
 /// Thread safety: as leaving.
 class confirming : public std::enable_shared_from_this<confirming> {
@@ -48,7 +48,7 @@ class confirming : public std::enable_shared_from_this<confirming> {
   void start();
 
  private:
-  void took(const landing& l);
+  void took(const batch_result& l);
   void find_by_order();
   void judge_place(const named_entry& mine);
   void view(const queue_picture& p, const named_entry& mine);

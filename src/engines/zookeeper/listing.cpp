@@ -43,14 +43,14 @@ void listing::read() {
   std::vector<zoo_request> questions{sync(where.root())};
   questions.insert(questions.end(), once.begin(), once.end());
   questions.insert(questions.end(), once.begin(), once.end());
-  store_->servers().fly(std::move(questions), repeat::always,
-                        [self = shared_from_this()](const landing& l) { self->took(l); });
+  store_->servers().send(std::move(questions), repeat::always,
+                         [self = shared_from_this()](const batch_result& l) { self->took(l); });
 }
 
-void listing::took(const landing& l) {
+void listing::took(const batch_result& l) {
   if (l.what != status::ok) return refuse(status::unavailable, l.text);
   // The second reading.
-  landing last;
+  batch_result last;
   const auto count = (l.replies.size() - 1) / 2;
   last.replies.assign(l.replies.end() - static_cast<std::ptrdiff_t>(count), l.replies.end());
   if (!last.replies[the_sessions].ok() || !last.replies[the_queues].ok()) {
@@ -69,7 +69,7 @@ void listing::again() {
   refuse(status::unavailable, "the store changes faster than it can be read; try again");
 }
 
-bool listing::is_one_moment(const landing& l) const {
+bool listing::is_one_moment(const batch_result& l) const {
   const auto count = (l.replies.size() - 1) / 2;
   std::int64_t first = 0;
   std::int64_t second = 0;
@@ -92,7 +92,7 @@ std::int64_t listing::change_of(std::size_t at, const zoo_reply& r) const {
   return is_gate ? r.stat.modified : std::max(r.stat.created, r.stat.children_changed);
 }
 
-void listing::learn(const landing& l) {
+void listing::learn(const batch_result& l) {
   sessions_.clear();
   for (const auto& node : l.replies[the_sessions].names) {
     // What is not a session's id is nobody's that could hold a lock.
@@ -103,7 +103,7 @@ void listing::learn(const landing& l) {
   std::ranges::sort(queues_);
 }
 
-void listing::read_entries(const landing& l) {
+void listing::read_entries(const batch_result& l) {
   all_ = {};
   all_.what = status::ok;
   entries_.clear();
@@ -141,10 +141,10 @@ void listing::read_entries(const landing& l) {
     questions.push_back(get(entries_[i].path));
   }
   if (unknown.empty()) return answer();
-  store_->servers().fly(std::move(questions), repeat::always,
-                        [self = shared_from_this(), unknown](const landing& answers) {
-                          self->took_entries(unknown, answers);
-                        });
+  store_->servers().send(std::move(questions), repeat::always,
+                         [self = shared_from_this(), unknown](const batch_result& answers) {
+                           self->took_entries(unknown, answers);
+                         });
 }
 
 /// False: what is there is not ours.
@@ -166,7 +166,7 @@ bool listing::take_queue(const std::string& node, const std::vector<std::string>
   return true;
 }
 
-void listing::took_entries(const std::vector<std::size_t>& unknown, const landing& l) {
+void listing::took_entries(const std::vector<std::size_t>& unknown, const batch_result& l) {
   if (l.what != status::ok) return refuse(status::unavailable, l.text);
   bool left = false;
   for (std::size_t i = 0; i < unknown.size(); ++i) {

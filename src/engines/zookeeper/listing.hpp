@@ -14,7 +14,7 @@ namespace holdfast::engines::zookeeper {
 
 /// One picture of the whole store. ZooKeeper reads one node at a time; a server's state only moves
 /// on, and every answer tells the transaction of the node's last change. So everything is read
-/// twice in one flight, and when nothing in the second reading is newer than the newest of the
+/// twice in one batch, and when nothing in the second reading is newer than the newest of the
 /// first one, all of it is as it was between the two. But for heartbeats, which never end where
 /// there are many sessions: of each session its last one is told.
 ///
@@ -26,13 +26,13 @@ class listing : public std::enable_shared_from_this<listing> {
 
  private:
   void read();
-  void took(const landing& l);
-  bool is_one_moment(const landing& l) const;
+  void took(const batch_result& l);
+  bool is_one_moment(const batch_result& l) const;
   std::int64_t change_of(std::size_t at, const zoo_reply& r) const;
-  void learn(const landing& l);
-  void read_entries(const landing& l);
+  void learn(const batch_result& l);
+  void read_entries(const batch_result& l);
   bool take_queue(const std::string& node, const std::vector<std::string>& entries);
-  void took_entries(const std::vector<std::size_t>& unknown, const landing& l);
+  void took_entries(const std::vector<std::size_t>& unknown, const batch_result& l);
   void answer();
   void again();
   void refuse(core::status what, std::string text);

@@ -68,8 +68,8 @@ struct looking {
 };
 
 /// False: the entry is gone.
-bool take_facts(store& s, const looking& l, std::size_t i, const landing& answers, core::entry& e,
-                std::string& damage) {
+bool take_facts(store& s, const looking& l, std::size_t i, const batch_result& answers,
+                core::entry& e, std::string& damage) {
   e.order = l.known[i].order;
   e.since = l.known[i].since;
   if (e.order.value != 0) return true;
@@ -86,7 +86,7 @@ bool take_facts(store& s, const looking& l, std::size_t i, const landing& answer
   return true;
 }
 
-queue_picture picture_of(store& s, const looking& l, const landing& answers) {
+queue_picture picture_of(store& s, const looking& l, const batch_result& answers) {
   queue_picture p;
   std::string damage;
   for (const auto& [id, at] : l.owners_at) {
@@ -126,11 +126,11 @@ void with_first_gate(const std::shared_ptr<store>& s, queue_picture p,
   if (p.live.empty()) return done(std::move(p));
   const auto first = p.live.front().owner;
   if (p.sessions.at(first).gate != 0) return done(std::move(p));
-  s->servers().fly({get(s->where().gate(first))}, repeat::always,
-                   [p = std::move(p), first, done](const landing& l) mutable {
-                     if (l.what == status::ok) p.sessions.at(first).gate = gate_in(l.replies[0]);
-                     done(std::move(p));
-                   });
+  s->servers().send({get(s->where().gate(first))}, repeat::always,
+                    [p = std::move(p), first, done](const batch_result& l) mutable {
+                      if (l.what == status::ok) p.sessions.at(first).gate = gate_in(l.replies[0]);
+                      done(std::move(p));
+                    });
 }
 
 }  // namespace
@@ -156,16 +156,16 @@ void look_at(const std::shared_ptr<store>& s, const lock_name& name,
     // The oldest one's record is shown as a whole.
     questions.push_back(get(s->where().gate(l->entries.front().what.owner)));
   }
-  s->servers().fly(std::move(questions), repeat::always,
-                   [s, l, done = std::move(done)](const landing& answers) {
-                     if (answers.what != status::ok) {
-                       queue_picture p;
-                       p.what = status::unavailable;
-                       p.text = answers.text;
-                       return done(std::move(p));
-                     }
-                     with_first_gate(s, picture_of(*s, *l, answers), done);
-                   });
+  s->servers().send(std::move(questions), repeat::always,
+                    [s, l, done = std::move(done)](const batch_result& answers) {
+                      if (answers.what != status::ok) {
+                        queue_picture p;
+                        p.what = status::unavailable;
+                        p.text = answers.text;
+                        return done(std::move(p));
+                      }
+                      with_first_gate(s, picture_of(*s, *l, answers), done);
+                    });
 }
 
 core::queue_view view_of(const queue_picture& p, core::entry mine) {

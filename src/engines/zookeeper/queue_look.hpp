@@ -44,7 +44,7 @@ struct queue_picture {
   std::map<session_id, core::session_record> sessions{};
 };
 
-/// Reads what is not known of these entries, and their sessions, in one flight.
+/// Reads what is not known of these entries, and their sessions, in one batch.
 ///
 /// An entry is dead when its session's node is not there: it was there before the entry was, and
 /// the server that is asked has seen the entry, so that the node is gone for good.

@@ -27,7 +27,7 @@ R answer_of(status what, std::string text = {}) {
 }
 
 template <class R>
-R answer_of(const landing& l) {
+R answer_of(const batch_result& l) {
   return answer_of<R>(l.what, l.text);
 }
 
@@ -58,7 +58,7 @@ zoo_request removal(const paths& where, const session_id& id, const nodes_below&
 }
 
 core::open_reply opened_reply(const std::shared_ptr<store>& s, const core::session_record& draft,
-                              const landing& l) {
+                              const batch_result& l) {
   if (!l.replies[0].ok() && l.replies[0].code != zoo_code::node_exists) {
     s->servers().doubt_store();
     return answer_of<core::open_reply>(status::unavailable,
@@ -87,10 +87,10 @@ void open_session(const std::shared_ptr<store>& s, const core::session_record& d
   const auto& where = s->where();
   std::vector<zoo_request> parts{create(where.session(draft.id), encode(draft)),
                                  create(where.allowed(draft.id)), create(where.gate(draft.id))};
-  // Read in the same flight: the numbers that the record was given, now or by an earlier try.
+  // Read in the same batch: the numbers that the record was given, now or by an earlier try.
   std::vector<zoo_request> all{all_or_none(std::move(parts)), get(where.session(draft.id)),
                                get(where.gate(draft.id))};
-  s->servers().fly(std::move(all), repeat::never, [s, draft, done](const landing& l) {
+  s->servers().send(std::move(all), repeat::never, [s, draft, done](const batch_result& l) {
     done(l.what == status::ok ? opened_reply(s, draft, l) : answer_of<core::open_reply>(l));
   });
 }
@@ -101,19 +101,19 @@ void beat_session(const std::shared_ptr<store>& s, const core::beat_request& r,
     const auto& where = s->where();
     std::vector<zoo_request> parts{check(where.allowed(r.id)),
                                    put(where.session(r.id), encode(record))};
-    s->servers().fly(one(all_or_none(std::move(parts))), repeat::never,
-                     [s, r, done](const landing& l) {
-                       if (l.what != status::ok) return done(answer_of<core::beat_reply>(l));
-                       if (l.replies[0].ok()) {
-                         auto reply = answer_of<core::beat_reply>(status::ok);
-                         reply.proves = r.attempt;
-                         return done(std::move(reply));
-                       }
-                       s->refusal(r.id, r.inc, [done](core::reply why) {
-                         if (why.what == status::ok) why.what = status::unavailable;
-                         done(answer_of<core::beat_reply>(std::move(why)));
-                       });
-                     });
+    s->servers().send(one(all_or_none(std::move(parts))), repeat::never,
+                      [s, r, done](const batch_result& l) {
+                        if (l.what != status::ok) return done(answer_of<core::beat_reply>(l));
+                        if (l.replies[0].ok()) {
+                          auto reply = answer_of<core::beat_reply>(status::ok);
+                          reply.proves = r.attempt;
+                          return done(std::move(reply));
+                        }
+                        s->refusal(r.id, r.inc, [done](core::reply why) {
+                          if (why.what == status::ok) why.what = status::unavailable;
+                          done(answer_of<core::beat_reply>(std::move(why)));
+                        });
+                      });
   };
   s->with_session(
       r.id, r.inc,
@@ -141,20 +141,20 @@ void closed(const std::shared_ptr<store>& s, const session_id& id) {
 
 void close_as(const std::shared_ptr<store>& s, const core::close_request& r, bool denied,
               const core::on<core::reply>& done) {
-  s->servers().fly(one(removal(s->where(), r.id, {.allowed = !denied})), repeat::never,
-                   [s, r, denied, done](const landing& l) {
-                     if (l.what != status::ok) return done({l.what, l.text});
-                     if (l.replies[0].ok()) {
-                       closed(s, r.id);
-                       return done({status::ok, {}});
-                     }
-                     if (l.replies[0].code == zoo_code::not_empty) {
-                       return done(damaged("s/" + r.id.str()));
-                     }
-                     if (!denied) return close_as(s, r, true, done);
-                     closed(s, r.id);
-                     done(no_session(r.id));
-                   });
+  s->servers().send(one(removal(s->where(), r.id, {.allowed = !denied})), repeat::never,
+                    [s, r, denied, done](const batch_result& l) {
+                      if (l.what != status::ok) return done({l.what, l.text});
+                      if (l.replies[0].ok()) {
+                        closed(s, r.id);
+                        return done({status::ok, {}});
+                      }
+                      if (l.replies[0].code == zoo_code::not_empty) {
+                        return done(damaged("s/" + r.id.str()));
+                      }
+                      if (!denied) return close_as(s, r, true, done);
+                      closed(s, r.id);
+                      done(no_session(r.id));
+                    });
 }
 
 }  // namespace
@@ -176,41 +176,41 @@ void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsig
 void remove_taken(const std::shared_ptr<store>& s, const core::take_request& r, unsigned tries,
                   std::int32_t version, const core::on<core::take_reply>& done) {
   const nodes_below left{.allowed = !r.seen.denied && (tries & 1U) == 0, .gate = (tries & 2U) == 0};
-  s->servers().fly(one(removal(s->where(), r.id, left, version)), repeat::never,
-                   [s, r, tries, done](const landing& taken) {
-                     if (taken.what != status::ok) {
-                       return done(answer_of<core::take_reply>(taken));
-                     }
-                     // It has changed, or ended, since it was read: looking tells which.
-                     if (!taken.replies[0].ok()) return take_on(s, r, tries + 1, done);
-                     s->forget_session(r.id);
-                     s->sweep_some();
-                     done(answer_of<core::take_reply>(status::ok));
-                   });
+  s->servers().send(one(removal(s->where(), r.id, left, version)), repeat::never,
+                    [s, r, tries, done](const batch_result& taken) {
+                      if (taken.what != status::ok) {
+                        return done(answer_of<core::take_reply>(taken));
+                      }
+                      // It has changed, or ended, since it was read: looking tells which.
+                      if (!taken.replies[0].ok()) return take_on(s, r, tries + 1, done);
+                      s->forget_session(r.id);
+                      s->sweep_some();
+                      done(answer_of<core::take_reply>(status::ok));
+                    });
 }
 
 void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsigned tries,
              const core::on<core::take_reply>& done) {
   constexpr unsigned takes_max = 4;
   if (tries == takes_max) return done(answer_of<core::take_reply>(damaged("s/" + r.id.str())));
-  s->servers().fly({sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
-                   [s, r, tries, done](const landing& l) {
-                     if (l.what != status::ok) {
-                       return done(answer_of<core::take_reply>(status::unavailable, l.text));
-                     }
-                     const auto record = record_in(r.id, l.replies[1]);
-                     if (!record) {
-                       return done(answer_of<core::take_reply>(
-                           l.replies[1].ok() ? damaged("s/" + r.id.str()) : no_session(r.id)));
-                     }
-                     if (record->at != r.seen) {
-                       auto reply = answer_of<core::take_reply>(
-                           status::changed, "the session has changed since it was seen");
-                       reply.at = record->at;
-                       return done(std::move(reply));
-                     }
-                     remove_taken(s, r, tries, l.replies[1].stat.version, done);
-                   });
+  s->servers().send({sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
+                    [s, r, tries, done](const batch_result& l) {
+                      if (l.what != status::ok) {
+                        return done(answer_of<core::take_reply>(status::unavailable, l.text));
+                      }
+                      const auto record = record_in(r.id, l.replies[1]);
+                      if (!record) {
+                        return done(answer_of<core::take_reply>(
+                            l.replies[1].ok() ? damaged("s/" + r.id.str()) : no_session(r.id)));
+                      }
+                      if (record->at != r.seen) {
+                        auto reply = answer_of<core::take_reply>(
+                            status::changed, "the session has changed since it was seen");
+                        reply.at = record->at;
+                        return done(std::move(reply));
+                      }
+                      remove_taken(s, r, tries, l.replies[1].stat.version, done);
+                    });
 }
 
 }  // namespace
@@ -224,9 +224,9 @@ namespace {
 
 void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r, unsigned tries,
              const core::on<core::deny_reply>& done) {
-  s->servers().fly(
+  s->servers().send(
       {sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
-      [s, r, tries, done](const landing& l) {
+      [s, r, tries, done](const batch_result& l) {
         if (l.what != status::ok) {
           return done(answer_of<core::deny_reply>(status::unavailable, l.text));
         }
@@ -249,14 +249,14 @@ void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r, unsig
         std::vector<zoo_request> parts{
             put(s->where().session(r.id), encode(*record), l.replies[1].stat.version),
             remove(s->where().allowed(r.id))};
-        s->servers().fly(one(all_or_none(std::move(parts))), repeat::never,
-                         [s, r, tries, reply, done](const landing& denied) {
-                           if (denied.what != status::ok) {
-                             return done(answer_of<core::deny_reply>(denied));
-                           }
-                           if (denied.replies[0].ok()) return done(reply);
-                           deny_on(s, r, tries - 1, done);
-                         });
+        s->servers().send(one(all_or_none(std::move(parts))), repeat::never,
+                          [s, r, tries, reply, done](const batch_result& denied) {
+                            if (denied.what != status::ok) {
+                              return done(answer_of<core::deny_reply>(denied));
+                            }
+                            if (denied.replies[0].ok()) return done(reply);
+                            deny_on(s, r, tries - 1, done);
+                          });
       });
 }
 
@@ -274,23 +274,24 @@ void glance_at_sessions(const std::shared_ptr<store>& s, const core::glance_requ
     questions.push_back(get(s->where().session(id)));
     questions.push_back(get(s->where().gate(id)));
   }
-  s->servers().fly(std::move(questions), repeat::always, [whom = r.whom, done](const landing& l) {
-    if (l.what != status::ok) {
-      return done(answer_of<core::glance_reply>(status::unavailable, l.text));
-    }
-    auto reply = answer_of<core::glance_reply>(status::ok);
-    for (std::size_t i = 0; i < whom.size(); ++i) {
-      const auto& node = l.replies[1 + 2 * i];
-      auto record = record_in(whom[i], node);
-      if (!record && node.ok()) {
-        return done(answer_of<core::glance_reply>(damaged("s/" + whom[i].str())));
-      }
-      if (!record) continue;
-      record->gate = gate_in(l.replies[2 + 2 * i]);
-      reply.there.push_back(std::move(*record));
-    }
-    done(std::move(reply));
-  });
+  s->servers().send(std::move(questions), repeat::always,
+                    [whom = r.whom, done](const batch_result& l) {
+                      if (l.what != status::ok) {
+                        return done(answer_of<core::glance_reply>(status::unavailable, l.text));
+                      }
+                      auto reply = answer_of<core::glance_reply>(status::ok);
+                      for (std::size_t i = 0; i < whom.size(); ++i) {
+                        const auto& node = l.replies[1 + 2 * i];
+                        auto record = record_in(whom[i], node);
+                        if (!record && node.ok()) {
+                          return done(answer_of<core::glance_reply>(damaged("s/" + whom[i].str())));
+                        }
+                        if (!record) continue;
+                        record->gate = gate_in(l.replies[2 + 2 * i]);
+                        reply.there.push_back(std::move(*record));
+                      }
+                      done(std::move(reply));
+                    });
 }
 
 }  // namespace holdfast::engines::zookeeper

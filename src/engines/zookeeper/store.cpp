@@ -79,25 +79,25 @@ void store::with_session(const session_id& id, std::uint64_t inc,
     const auto record = known->second;
     return decide(record);
   }
-  servers_->fly({sync(where().sessions()), get(where().session(id))}, repeat::always,
-                [self = shared_from_this(), id, inc, decide, otherwise](const landing& l) {
-                  if (l.what != status::ok) return otherwise({l.what, l.text});
-                  const auto record = record_in(id, l.replies[1]);
-                  if (!record) return otherwise(judge(id, inc, l.replies[1]));
-                  self->keep_session(*record);
-                  decide(*record);
-                });
+  servers_->send({sync(where().sessions()), get(where().session(id))}, repeat::always,
+                 [self = shared_from_this(), id, inc, decide, otherwise](const batch_result& l) {
+                   if (l.what != status::ok) return otherwise({l.what, l.text});
+                   const auto record = record_in(id, l.replies[1]);
+                   if (!record) return otherwise(judge(id, inc, l.replies[1]));
+                   self->keep_session(*record);
+                   decide(*record);
+                 });
 }
 
 void store::refusal(const session_id& id, std::uint64_t inc,
                     std::function<void(core::reply)> done) {
-  servers_->fly({sync(where().sessions()), get(where().session(id))}, repeat::always,
-                [self = shared_from_this(), id, inc, done](const landing& l) {
-                  if (l.what != status::ok) return done({l.what, l.text});
-                  auto verdict = judge(id, inc, l.replies[1]);
-                  if (verdict.what == status::gone) self->forget_session(id);
-                  done(std::move(verdict));
-                });
+  servers_->send({sync(where().sessions()), get(where().session(id))}, repeat::always,
+                 [self = shared_from_this(), id, inc, done](const batch_result& l) {
+                   if (l.what != status::ok) return done({l.what, l.text});
+                   auto verdict = judge(id, inc, l.replies[1]);
+                   if (verdict.what == status::gone) self->forget_session(id);
+                   done(std::move(verdict));
+                 });
 }
 
 // ---- own entries ----
@@ -184,7 +184,7 @@ void store::sweep(std::vector<std::string> nodes) {
   // One that somebody else has removed meanwhile keeps all others: they are met again.
   std::vector<zoo_request> one;
   one.push_back(all_or_none(std::move(removals)));
-  servers_->fly(std::move(one), repeat::always, [](const landing&) {});
+  servers_->send(std::move(one), repeat::always, [](const batch_result&) {});
 }
 
 void store::opened() {
@@ -195,12 +195,12 @@ void store::opened() {
 
 void store::sweep_some() {
   if (std::exchange(sweeping_, true)) return;
-  servers_->fly({children_of(where().queues())}, repeat::always,
-                [self = shared_from_this()](landing l) {
-                  self->sweeping_ = false;
-                  if (l.what != status::ok || !l.replies[0].ok()) return;
-                  self->took_names(std::move(l.replies[0].names));
-                });
+  servers_->send({children_of(where().queues())}, repeat::always,
+                 [self = shared_from_this()](batch_result l) {
+                   self->sweeping_ = false;
+                   if (l.what != status::ok || !l.replies[0].ok()) return;
+                   self->took_names(std::move(l.replies[0].names));
+                 });
 }
 
 void store::took_names(std::vector<std::string> names) {
@@ -212,13 +212,13 @@ void store::took_names(std::vector<std::string> names) {
   if (some.empty()) return;
   std::vector<zoo_request> questions;
   for (const auto& name : some) questions.push_back(children_of(where().queues() + "/" + name));
-  servers_->fly(std::move(questions), repeat::always,
-                [self = shared_from_this(), some](const landing& l) {
-                  if (l.what == status::ok) self->took_queues(some, l);
-                });
+  servers_->send(std::move(questions), repeat::always,
+                 [self = shared_from_this(), some](const batch_result& l) {
+                   if (l.what == status::ok) self->took_queues(some, l);
+                 });
 }
 
-void store::took_queues(const std::vector<std::string>& queues, const landing& l) {
+void store::took_queues(const std::vector<std::string>& queues, const batch_result& l) {
   struct found {
     std::string path;
     session_id owner;
@@ -238,18 +238,18 @@ void store::took_queues(const std::vector<std::string>& queues, const landing& l
     }
   }
   if (entries.empty()) return;
-  servers_->fly(std::move(questions), repeat::always,
-                [self = shared_from_this(), entries, owners](const landing& answers) {
-                  if (answers.what != status::ok) return;
-                  std::vector<std::string> dead;
-                  for (const auto& e : entries) {
-                    const auto& r = answers.replies[owners.at(e.owner)];
-                    const bool there =
-                        r.ok() && static_cast<std::uint64_t>(r.stat.created) == e.inc;
-                    if (!there) dead.push_back(e.path);
-                  }
-                  self->sweep(std::move(dead));
-                });
+  servers_->send(std::move(questions), repeat::always,
+                 [self = shared_from_this(), entries, owners](const batch_result& answers) {
+                   if (answers.what != status::ok) return;
+                   std::vector<std::string> dead;
+                   for (const auto& e : entries) {
+                     const auto& r = answers.replies[owners.at(e.owner)];
+                     const bool there =
+                         r.ok() && static_cast<std::uint64_t>(r.stat.created) == e.inc;
+                     if (!there) dead.push_back(e.path);
+                   }
+                   self->sweep(std::move(dead));
+                 });
 }
 
 }  // namespace holdfast::engines::zookeeper

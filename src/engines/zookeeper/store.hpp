@@ -97,7 +97,7 @@ class store : public std::enable_shared_from_this<store> {
 
  private:
   void took_names(std::vector<std::string> names);
-  void took_queues(const std::vector<std::string>& queues, const landing& l);
+  void took_queues(const std::vector<std::string>& queues, const batch_result& l);
 
   struct own_entry {
     session_id owner{};

@@ -38,15 +38,16 @@ void watches::set(const std::string& path) {
   // Read last: a session ends with all its nodes at once.
   auto session = paths::session_of_gate(path);
   if (!session.empty()) all.push_back(get(std::move(session)));
-  servers_->fly(std::move(all), repeat::always, [weak = weak_from_this(), path](const landing& l) {
-    const auto self = weak.lock();
-    if (!self || (l.what == core::status::ok && l.replies[0].ok())) return;
-    const bool lives = l.what == core::status::ok && l.replies.size() > 1 && l.replies[1].ok();
-    // Who waits for it has the entries' watches, and looks now and then.
-    if (lives) return static_cast<void>(self->take(path));
-    // Without a server the caller looks by itself.
-    self->fire(path);
-  });
+  servers_->send(
+      std::move(all), repeat::always, [weak = weak_from_this(), path](const batch_result& l) {
+        const auto self = weak.lock();
+        if (!self || (l.what == core::status::ok && l.replies[0].ok())) return;
+        const bool lives = l.what == core::status::ok && l.replies.size() > 1 && l.replies[1].ok();
+        // Who waits for it has the entries' watches, and looks now and then.
+        if (lives) return static_cast<void>(self->take(path));
+        // Without a server the caller looks by itself.
+        self->fire(path);
+      });
 }
 
 void watches::forget(std::uint64_t number) {

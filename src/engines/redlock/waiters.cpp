@@ -1,4 +1,4 @@
-#include "engines/redlock/lines.hpp"
+#include "engines/redlock/waiters.hpp"
 
 #include "core/fnv1a.hpp"
 #include "core/splitmix.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using core::redlock::for_each;
-using cue = lined_up::cue;
+using wakeup = waiter::wakeup;
 
 /// How often in a row a lock stays in one process while others wait, or may.
 constexpr int streak_max = 4;
@@ -36,9 +36,9 @@ unsigned random_seat() { return static_cast<unsigned>(io::random_bits() % seats)
 
 }  // namespace
 
-lines::lines(std::shared_ptr<cluster> c) : cluster_(std::move(c)), seat_(random_seat()) {}
+waiters::waiters(std::shared_ptr<cluster> c) : cluster_(std::move(c)), seat_(random_seat()) {}
 
-void lines::was_called(const std::string& name, bool granted) {
+void waiters::was_called(const std::string& name, bool granted) {
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
   if (found == lines_.end()) return;
@@ -51,7 +51,7 @@ void lines::was_called(const std::string& name, bool granted) {
   l.in_vain = 0;
 }
 
-duration lines::courtesy(const std::string& name) const {
+duration waiters::courtesy(const std::string& name) const {
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
   return found == lines_.end() ? courtesy_limit
@@ -60,19 +60,19 @@ duration lines::courtesy(const std::string& name) const {
 
 // ---- the line ----
 
-lines::place lines::join(const std::string& name, const std::shared_ptr<lined_up>& who) {
+waiters::place waiters::join(const std::string& name, const std::shared_ptr<waiter>& who) {
   const std::lock_guard hold(mutex_);
   line& l = lines_[name];
-  l.waiters.push_back(who);
-  if (l.waiters.size() > 1) return place::behind;
+  l.in_order.push_back(who);
+  if (l.in_order.size() > 1) return place::behind;
   l.parted = time_point::max();
   if (l.subscribed.empty()) l.seat = seat_;
   l.lets_by = l.others == rivals::wait && clock::now() - l.called < courtesy_limit;
   return l.lets_by ? place::courtesy : place::first;
 }
 
-void lines::leave(const std::string& name, const lined_up& who, bool granted) {
-  std::shared_ptr<lined_up> next;
+void waiters::leave(const std::string& name, const waiter& who, bool granted) {
+  std::shared_ptr<waiter> next;
   node_set silent;
   unsigned seat{};
   bool sees = false;
@@ -80,11 +80,11 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
     if (found == lines_.end()) return;
-    auto& waiters = found->second.waiters;
-    const auto at = std::ranges::find_if(waiters, [&](const auto& w) { return w.get() == &who; });
-    if (at == waiters.end()) return;
-    const bool was_first = at == waiters.begin();
-    waiters.erase(at);
+    auto& all = found->second.in_order;
+    const auto at = std::ranges::find_if(all, [&](const auto& w) { return w.get() == &who; });
+    if (at == all.end()) return;
+    const bool was_first = at == all.begin();
+    all.erase(at);
     if (granted) {
       found->second.sight.reached();
       sees = found->second.blind.has_value();
@@ -92,21 +92,21 @@ void lines::leave(const std::string& name, const lined_up& who, bool granted) {
     }
     const bool lingers = granted && !found->second.moves && lines_.size() <= lingering_max &&
                          !found->second.subscribed.empty();
-    if (waiters.empty() && !lingers) {
+    if (all.empty() && !lingers) {
       silent = found->second.subscribed;
       seat = found->second.seat;
       lines_.erase(found);
-    } else if (was_first && !waiters.empty()) {
-      next = waiters.front();
+    } else if (was_first && !all.empty()) {
+      next = all.front();
     }
   }
   unsubscribe(name, seat, silent);
   if (sees) have_all_look_up(name);
-  if (next) next->turn(granted ? cue::held : cue::first);
+  if (next) next->turn(granted ? wakeup::held : wakeup::first);
 }
 
-lines::view lines::round_ended(const std::string& name, const lined_up& who,
-                               const core::reply& with, bool cut_off, time_point now) {
+waiters::view waiters::round_ended(const std::string& name, const waiter& who,
+                                   const core::reply& with, bool cut_off, time_point now) {
   using state = core::redlock::sight::state;
   view v;
   {
@@ -114,7 +114,7 @@ lines::view lines::round_ended(const std::string& name, const lined_up& who,
     const auto found = lines_.find(name);
     if (found == lines_.end()) return v;
     line& l = found->second;
-    if (l.waiters.empty() || l.waiters.front().get() != &who) return v;
+    if (l.in_order.empty() || l.in_order.front().get() != &who) return v;
     const bool missed = with.what == core::status::unavailable;
     missed ? l.sight.missed(cut_off, now) : l.sight.reached();
     v.doubtful = l.sight.current() == state::doubtful;
@@ -127,30 +127,30 @@ lines::view lines::round_ended(const std::string& name, const lined_up& who,
   return v;
 }
 
-void lines::have_all_look_up(const std::string& name) {
-  std::vector<std::shared_ptr<lined_up>> all;
+void waiters::have_all_look_up(const std::string& name) {
+  std::vector<std::shared_ptr<waiter>> all;
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
     if (found == lines_.end()) return;
-    all.assign(found->second.waiters.begin(), found->second.waiters.end());
+    all.assign(found->second.in_order.begin(), found->second.in_order.end());
   }
   for (const auto& w : all) w->look_up();
 }
 
-std::optional<core::reply> lines::blindness(const std::string& name) const {
+std::optional<core::reply> waiters::blindness(const std::string& name) const {
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
   return found == lines_.end() ? std::nullopt : found->second.blind;
 }
 
-bool lines::tell_first(std::string_view name, cue what) {
-  std::shared_ptr<lined_up> first;
+bool waiters::tell_first(std::string_view name, wakeup what) {
+  std::shared_ptr<waiter> first;
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
-    if (found == lines_.end() || found->second.waiters.empty()) return false;
-    first = found->second.waiters.front();
+    if (found == lines_.end() || found->second.in_order.empty()) return false;
+    first = found->second.in_order.front();
   }
   first->turn(what);
   return true;
@@ -158,21 +158,21 @@ bool lines::tell_first(std::string_view name, cue what) {
 
 // ---- a release of this process ----
 
-lines::parting lines::part(const std::string& name) {
+waiters::parting waiters::part(const std::string& name) {
   parting p = part_here(name);
   if (!p.seat || p.keeps) return p;
-  if (const auto where = post(name)) p.calls_at.add(*where);
+  if (const auto where = listening_node(name)) p.calls_at.add(*where);
   return p;
 }
 
 /// All of it but where others hear a call: that needs the nodes.
-lines::parting lines::part_here(const std::string& name) {
+waiters::parting waiters::part_here(const std::string& name) {
   parting p;
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
   if (found == lines_.end()) return p;
   line& l = found->second;
-  const bool waits = !l.waiters.empty();
+  const bool waits = !l.in_order.empty();
   p.seat = l.seat;
   p.listens_at = l.subscribed;
   p.others = l.others;
@@ -191,23 +191,23 @@ lines::parting lines::part_here(const std::string& name) {
   return p;
 }
 
-void lines::parted(const std::string& name, const parting& how) {
+void waiters::parted(const std::string& name, const parting& how) {
   if (!how.seat) return;
-  const auto what = how.keeps                    ? cue::freed
-                    : how.others == rivals::wait ? cue::others
-                    : how.others == rivals::none ? cue::strangers
-                                                 : cue::heard;
+  const auto what = how.keeps                    ? wakeup::freed
+                    : how.others == rivals::wait ? wakeup::others
+                    : how.others == rivals::none ? wakeup::strangers
+                                                 : wakeup::heard;
   // It may have left in this moment.
   if (!tell_first(name, what) && how.keeps) pass_on(name);
 }
 
-void lines::forsaken(const std::string& name) {
+void waiters::forsaken(const std::string& name) {
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
-  if (found != lines_.end() && found->second.waiters.empty()) linger(name, found->second);
+  if (found != lines_.end() && found->second.in_order.empty()) linger(name, found->second);
 }
 
-void lines::others_wait(const std::string& name) {
+void waiters::others_wait(const std::string& name) {
   const std::lock_guard hold(mutex_);
   auto found = lines_.find(name);
   if (found == lines_.end()) {
@@ -222,8 +222,8 @@ void lines::others_wait(const std::string& name) {
   found->second.others = rivals::wait;
 }
 
-void lines::nobody_waits(const std::string& name, node_index i) {
-  const auto where = post(name);
+void waiters::nobody_waits(const std::string& name, node_index i) {
+  const auto where = listening_node(name);
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
@@ -236,22 +236,22 @@ void lines::nobody_waits(const std::string& name, node_index i) {
     l.others = rivals::none;
     if (!std::exchange(l.lets_by, false)) return;
   }
-  tell_first(name, cue::heard);
+  tell_first(name, wakeup::heard);
 }
 
-void lines::pass_on(const std::string& name) {
-  const auto where = post(name);
-  if (where && !tell_first(name, cue::first)) call_next(name, *where);
+void waiters::pass_on(const std::string& name) {
+  const auto where = listening_node(name);
+  if (where && !tell_first(name, wakeup::first)) call_next(name, *where);
 }
 
-void lines::call_next(std::string_view name, node_index i) {
+void waiters::call_next(std::string_view name, node_index i) {
   std::string bytes;
   commands::call_next(bytes, name, seat_);
   cluster_->ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
 }
 
 /// Under the mutex: whoever comes back at once need not subscribe again.
-void lines::linger(const std::string& name, line& l) {
+void waiters::linger(const std::string& name, line& l) {
   l.parted = clock::now();
   cluster_->loop().at(l.parted + linger_limit, [self = weak_from_this(), name] {
     if (const auto s = self.lock()) s->leave_empty(name, clock::now() - linger_limit);
@@ -259,14 +259,14 @@ void lines::linger(const std::string& name, line& l) {
 }
 
 /// False: somebody waits, or it was let go later than that.
-bool lines::leave_empty(std::string_view name, time_point parted) {
+bool waiters::leave_empty(std::string_view name, time_point parted) {
   std::string of;
   line gone;
   {
     const std::lock_guard hold(mutex_);
     const auto found = lines_.find(name);
     if (found == lines_.end()) return true;
-    if (!found->second.waiters.empty() || found->second.parted > parted) return false;
+    if (!found->second.in_order.empty() || found->second.parted > parted) return false;
     of = found->first;
     gone = std::move(found->second);
     lines_.erase(found);
@@ -277,18 +277,19 @@ bool lines::leave_empty(std::string_view name, time_point parted) {
 
 // ---- messages of the nodes ----
 
-void lines::heard(node_index i, const news& n) {
+void waiters::heard(node_index i, const news& n) {
   const std::string name(n.name);
   if (!n.calls) {
-    tell_first(name, cue::heard);
+    tell_first(name, wakeup::heard);
     return;
   }
-  // Few still sit where the post was before, and it would call another one than the new one does.
-  if (post(name) != i) return;
-  if (tell_first(name, cue::next)) return;
+  // Few still sit at the node that was the listening one before, and it would call another client
+  // than the new one does.
+  if (listening_node(name) != i) return;
+  if (tell_first(name, wakeup::next)) return;
   if (!leave_empty(name, time_point::max())) {
     // Somebody came in this moment.
-    tell_first(name, cue::next);
+    tell_first(name, wakeup::next);
     return;
   }
   // A subscription that was left behind would be called again and again.
@@ -297,7 +298,7 @@ void lines::heard(node_index i, const news& n) {
 }
 
 /// Rendezvous hashing: clients may have the nodes in any order.
-std::optional<node_index> lines::post(const std::string& name) const {
+std::optional<node_index> waiters::listening_node(const std::string& name) const {
   const auto& set = cluster_->set();
   const node_set up =
       cluster_->worth_asking(cluster_->now_voting()->voters, set.timeout_for(set.max_ttl));
@@ -313,8 +314,8 @@ std::optional<node_index> lines::post(const std::string& name) const {
   return least->second;
 }
 
-void lines::listen_for(const std::string& name) {
-  const auto where = post(name);
+void waiters::listen_for(const std::string& name) {
+  const auto where = listening_node(name);
   if (!where) return;
   unsigned seat{};
   {
@@ -327,7 +328,7 @@ void lines::listen_for(const std::string& name) {
   subscribe(name, seat, *where);
 }
 
-void lines::subscribe(const std::string& name, unsigned seat, node_index i) {
+void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
   std::string bytes;
   commands::subscribe(bytes, free_channel(name));
   const time_point limit = clock::now() + inquiry_limit;
@@ -349,7 +350,7 @@ void lines::subscribe(const std::string& name, unsigned seat, node_index i) {
   ask_how_it_looks(name, i);
 }
 
-void lines::subscribed(const std::string& name, node_index i, bool done) {
+void waiters::subscribed(const std::string& name, node_index i, bool done) {
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
   if (found == lines_.end()) return;
@@ -357,7 +358,7 @@ void lines::subscribed(const std::string& name, node_index i, bool done) {
   if (!done) found->second.subscribed.remove(i);
 }
 
-void lines::ask_how_it_looks(const std::string& name, node_index i) {
+void waiters::ask_how_it_looks(const std::string& name, node_index i) {
   std::string bytes;
   commands::peek(bytes, name);
   cluster_->ask(i, bytes, clock::now() + inquiry_limit,
@@ -365,24 +366,24 @@ void lines::ask_how_it_looks(const std::string& name, node_index i) {
                   const auto l = self.lock();
                   if (!l) return;
                   const auto taken = a.reply == nullptr ? std::nullopt : replies::peek(*a.reply);
-                  if (taken) l->tell_first(name, *taken ? cue::looks_taken : cue::looks_free);
+                  if (taken) l->tell_first(name, *taken ? wakeup::looks_taken : wakeup::looks_free);
                 });
 }
 
-bool lines::hears(const std::string& name) const {
+bool waiters::hears(const std::string& name) const {
   const std::lock_guard hold(mutex_);
   const auto found = lines_.find(name);
   return found != lines_.end() && !found->second.listening.empty();
 }
 
-void lines::unsubscribe(const std::string& name, unsigned seat, node_set where) {
+void waiters::unsubscribe(const std::string& name, unsigned seat, node_set where) {
   for_each(where, [&](node_index i) {
     drop(free_channel(name), i);
     drop(seat_channel(name, seat), i);
   });
 }
 
-void lines::drop(std::string_view channel, node_index i) {
+void waiters::drop(std::string_view channel, node_index i) {
   std::string bytes;
   commands::unsubscribe(bytes, channel);
   cluster_->ask(
@@ -390,7 +391,7 @@ void lines::drop(std::string_view channel, node_index i) {
 }
 
 /// The next connection has no subscriptions.
-void lines::disconnected(node_index i) {
+void waiters::disconnected(node_index i) {
   const std::lock_guard hold(mutex_);
   for (auto& [name, l] : lines_) {
     l.subscribed.remove(i);

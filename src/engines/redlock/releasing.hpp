@@ -4,8 +4,8 @@
 #include "core/redlock/owed_release.hpp"
 #include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
-#include "engines/redlock/lines.hpp"
 #include "engines/redlock/round.hpp"
+#include "engines/redlock/waiters.hpp"
 #include "io/turn_mutex.hpp"
 
 #include <memory>
@@ -16,21 +16,21 @@ namespace holdfast::engines::redlock {
 /// under way.
 ///
 /// Thread safety: start() on the thread that made it; all others on the loop's.
-class debt final : public io::redis_receiver,
-                   public link_listener,
-                   public staged,
-                   public std::enable_shared_from_this<debt> {
+class releasing final : public io::redis_receiver,
+                        public link_listener,
+                        public staged,
+                        public std::enable_shared_from_this<releasing> {
  public:
   /// `ok`: so many nodes certainly do not have it that others can have a majority.
   using settled = core::on<core::leave_reply>;
 
   /// `timeout`: how long a node may take for an answer. `l` is told who else waits for it, as far
   /// as the nodes know; null: nobody is called, for the key was never the lock.
-  debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l = {},
-       const lines::parting& how = {.keeps = true});
+  releasing(std::shared_ptr<cluster> c, placed_key key, duration timeout,
+            std::shared_ptr<waiters> l = {}, const waiters::parting& how = {.keeps = true});
 
   /// A lock that was held: those who wait for it are called.
-  static void give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
+  static void give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<waiters>& l,
                         placed_key key, duration timeout, settled then);
 
   /// Sends; `then` runs once: as soon as the lock is free, or after the timeout, but no sooner than
@@ -66,7 +66,7 @@ class debt final : public io::redis_receiver,
   const std::shared_ptr<cluster> cluster_;
 
   // Guards what follows; never held while anything is called back. What each answer needs is first:
-  // a thousand debts do not stay in the processor's cache.
+  // a thousand of them do not stay in the processor's cache.
   io::turn_mutex mutex_;
   node_set under_way_{};     ///< Sent, and neither answered nor given up.
   node_set loaded_again_{};  ///< They forgot the script once; who does so again is asked later.
@@ -80,8 +80,8 @@ class debt final : public io::redis_receiver,
   time_point timer_at_{time_point::max()};
   std::uint64_t timer_{};
 
-  const std::shared_ptr<lines> lines_;
-  const lines::parting how_;
+  const std::shared_ptr<waiters> waiters_;
+  const waiters::parting how_;
   const placed_key key_;
   const duration timeout_;
 };

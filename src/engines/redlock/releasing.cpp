@@ -1,4 +1,4 @@
-#include "engines/redlock/debt.hpp"
+#include "engines/redlock/releasing.hpp"
 
 #include "core/assert.hpp"
 #include "engines/redlock/commands.hpp"
@@ -63,32 +63,32 @@ node_set before_the_call(node_set which, node_set calls_at, std::size_t majority
 
 }  // namespace
 
-debt::debt(std::shared_ptr<cluster> c, placed_key key, duration timeout, std::shared_ptr<lines> l,
-           const lines::parting& how)
+releasing::releasing(std::shared_ptr<cluster> c, placed_key key, duration timeout,
+                     std::shared_ptr<waiters> l, const waiters::parting& how)
     : cluster_(std::move(c)),
       mutex_(cluster_->loop()),
       machine_(make(key, cluster_->set().timeout_for(key.ttl))),
-      lines_(std::move(l)),
+      waiters_(std::move(l)),
       how_(how),
       key_(std::move(key)),
       timeout_(timeout) {}
 
-void debt::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<lines>& l,
-                     placed_key key, duration timeout, settled then) {
+void releasing::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<waiters>& l,
+                          placed_key key, duration timeout, settled then) {
   const std::string name = key.name;
   const auto how = l->part(name);
   if (!how.seat && c->later().sends_later()) {
-    const auto later = io::make_recycled<debt>(c, std::move(key), timeout, l, how);
+    const auto later = io::make_recycled<releasing>(c, std::move(key), timeout, l, how);
     return later->start_later(std::move(then));
   }
   const io::one_write together;
-  io::make_recycled<debt>(c, std::move(key), timeout, l, how)->start(std::move(then));
+  io::make_recycled<releasing>(c, std::move(key), timeout, l, how)->start(std::move(then));
   // What the next one here sends is behind the release on every connection: it need not wait for
   // the answers.
   l->parted(name, how);
 }
 
-node_set debt::up() const {
+node_set releasing::up() const {
   node_set s;
   for_each(key_.asked, [&](node_index i) {
     if (cluster_->connection_of(i) != 0) s.add(i);
@@ -96,7 +96,7 @@ node_set debt::up() const {
   return s;
 }
 
-void debt::run() {
+void releasing::run() {
   if (std::exchange(starts_later_, false)) return start(std::exchange(then_, {}));
   settled done;
   {
@@ -106,7 +106,7 @@ void debt::run() {
   if (done) tell(std::move(done), true);
 }
 
-void debt::start(settled then) {
+void releasing::start(settled then) {
   settled done;
   {
     const std::lock_guard hold(mutex_);
@@ -122,14 +122,14 @@ void debt::start(settled then) {
   if (done) done(reply_of(true, *cluster_));
 }
 
-void debt::start_later(settled then) {
+void releasing::start_later(settled then) {
   starts_later_ = true;
   then_ = std::move(then);
   cluster_->later().add(stage::send, shared_from_this());
 }
 
 /// `bytes` has the release of another node, or nothing.
-void debt::write_release(std::string& bytes, node_index i) const {
+void releasing::write_release(std::string& bytes, node_index i) const {
   const bool plain = !how_.keeps && !how_.seat;
   if (plain && !bytes.empty()) return;
   bytes.clear();
@@ -142,7 +142,7 @@ void debt::write_release(std::string& bytes, node_index i) const {
 }
 
 /// Under the mutex.
-void debt::send(step& s, time_point now) {
+void releasing::send(step& s, time_point now) {
   while (!s.send.empty()) {
     const node_set which = std::exchange(s.send, {});
     std::string bytes;
@@ -174,7 +174,7 @@ void debt::send(step& s, time_point now) {
 }
 
 /// Under the mutex.
-void debt::conclude(step s) {
+void releasing::conclude(step s) {
   if (!s.send.empty()) send(s, clock::now());
   over_ = over_ || s.finished || (!then_ && cluster_->is_closed());
   if (over_) return;
@@ -190,34 +190,34 @@ void debt::conclude(step s) {
   if (away || next < machine_.until() || then_) wake_at(next);
 }
 
-bool debt::is_free() const {
+bool releasing::is_free() const {
   return cluster_->size() - machine_.owed().size() >= cluster_->majority();
 }
 
 /// Under the mutex, as the next one: somebody is to be told that it is free.
-bool debt::is_settled() const { return then_ && (over_ || is_free()); }
+bool releasing::is_settled() const { return then_ && (over_ || is_free()); }
 
 /// Whom to tell, outside the mutex.
-debt::settled debt::take_settled() {
+releasing::settled releasing::take_settled() {
   if (!is_settled()) return {};
   return std::exchange(then_, {});
 }
 
-void debt::tell(settled done, bool freed) const {
+void releasing::tell(settled done, bool freed) const {
   auto reply = reply_of(freed, *cluster_);
   if (!how_.keeps) return done(std::move(reply));
   // Behind the answers to the next holder, which came with this one: it is who waits for them.
   cluster_->loop().post([done = std::move(done), r = std::move(reply)] { done(r); });
 }
 
-void debt::note_others(node_index i, const released& r) const {
-  if (!r.deleted || !r.told || !lines_) return;
-  if (r.others) return lines_->others_wait(key_.name);
+void releasing::note_others(node_index i, const released& r) const {
+  if (!r.deleted || !r.told || !waiters_) return;
+  if (r.others) return waiters_->others_wait(key_.name);
   // Without a line there is nobody whom that concerns.
-  if (how_.seat) lines_->nobody_waits(key_.name, i);
+  if (how_.seat) waiters_->nobody_waits(key_.name, i);
 }
 
-void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
+void releasing::answered(std::uint64_t tag, const io::redis_answer& a) {
   const auto i = static_cast<node_index>(tag);
   HOLDFAST_ASSERT(key_.asked.has(i));
   settled done;
@@ -256,19 +256,19 @@ void debt::answered(std::uint64_t tag, const io::redis_answer& a) {
 }
 
 /// Under the mutex: what a node said, or that it said nothing and never will.
-void debt::settle(node_index i, const reading<released>& got, time_point at) {
+void releasing::settle(node_index i, const reading<released>& got, time_point at) {
   under_way_.remove(i);
   conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
 }
 
 /// Under the mutex: certainly not run, and the script is on its way ahead of the repetition.
-void debt::send_again(node_index i, time_point at) {
+void releasing::send_again(node_index i, time_point at) {
   loaded_again_.add(i);
   under_way_.remove(i);
   conclude(machine_.refused(i, at));
 }
 
-void debt::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
+void releasing::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
   io::redis_answer a;
   a.what = r == nullptr ? io::redis_answer::outcome::not_sent : io::redis_answer::outcome::reply;
   a.reply = r;
@@ -276,7 +276,7 @@ void debt::answered_late(std::uint64_t tag, const wire::reply* r, time_point at)
   answered(tag, a);
 }
 
-void debt::connected(node_index i) {
+void releasing::connected(node_index i) {
   settled done;
   {
     const std::lock_guard hold(mutex_);
@@ -287,7 +287,7 @@ void debt::connected(node_index i) {
   if (done) done(reply_of(true, *cluster_));
 }
 
-void debt::disconnected(node_index i) {
+void releasing::disconnected(node_index i) {
   settled done;
   {
     const std::lock_guard hold(mutex_);
@@ -300,7 +300,7 @@ void debt::disconnected(node_index i) {
 
 /// What waits for a time owns the loop on which it waits: nothing is sent any more, and it would
 /// stay for as long as it owes.
-void debt::closed() {
+void releasing::closed() {
   std::uint64_t timer{};
   {
     const std::lock_guard hold(mutex_);
@@ -312,7 +312,7 @@ void debt::closed() {
 }
 
 /// Under the mutex.
-void debt::wake_at(time_point when) {
+void releasing::wake_at(time_point when) {
   if (when >= timer_at_) return;
   timer_at_ = when;
   cluster_->loop().cancel(timer_);

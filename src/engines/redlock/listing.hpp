@@ -16,19 +16,18 @@
 
 namespace holdfast::engines::redlock {
 
-/// This engine's operation `list`, a listing in the others: looks through all nodes, page by page,
-/// for sessions and locks, and puts together what a majority has, or may have while some nodes
-/// cannot be looked through. A node that hangs delays it little: once a majority has been looked
-/// through, the others get as long again, and no less than 100 ms, or a second where they could
-/// tell whether a majority has a lock.
-/// A lock is shown with the token with which the same client has shown it before.
-/// Not one moment: what changes meanwhile may be missed or be old.
+/// The operation `list`: looks through all nodes, page by page, for sessions and locks, and puts
+/// together what a majority has, or may have while some nodes cannot be looked through. A node that
+/// hangs delays it little: once a majority has been looked through, the others get as long again,
+/// and no less than 100 ms, or a second where they could tell whether a majority has a lock. A lock
+/// is shown with the token with which the same client has shown it before. Not one moment: what
+/// changes meanwhile may be missed or be old.
 ///
 /// Thread safety: start() once; it keeps itself alive.
-class census final : public std::enable_shared_from_this<census> {
+class listing final : public std::enable_shared_from_this<listing> {
  public:
-  census(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown,
-         core::on<core::listing> done);
+  listing(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown,
+          core::on<core::listing> done);
   void start();
 
  private:

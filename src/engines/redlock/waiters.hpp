@@ -17,13 +17,13 @@
 namespace holdfast::engines::redlock {
 
 /// Who waits for its turn in a line.
-class lined_up {
+class waiter {
  public:
-  lined_up() = default;
-  lined_up(const lined_up&) = delete;
-  lined_up& operator=(const lined_up&) = delete;
-  virtual ~lined_up() = default;
-  enum class cue : std::uint8_t {
+  waiter() = default;
+  waiter(const waiter&) = delete;
+  waiter& operator=(const waiter&) = delete;
+  virtual ~waiter() = default;
+  enum class wakeup : std::uint8_t {
     first,   ///< It is the first one now, and contends.
     held,    ///< The same, but a holder of this process has the lock.
     freed,   ///< A holder of this process has let it go, for it.
@@ -35,7 +35,7 @@ class lined_up {
     looks_free,
     looks_taken,  ///< One node was asked.
   };
-  virtual void turn(cue what) = 0;
+  virtual void turn(wakeup what) = 0;
   /// Who waits is blind now, or is no longer: as blindness() says.
   virtual void look_up() = 0;
 };
@@ -59,18 +59,18 @@ class lined_up {
 ///
 /// Thread safety: every function, from any thread. turn() is called on the loop's thread or on that
 /// of the caller, never under a mutex.
-class lines final : public link_listener, public std::enable_shared_from_this<lines> {
+class waiters final : public link_listener, public std::enable_shared_from_this<waiters> {
  public:
-  explicit lines(std::shared_ptr<cluster> c);
+  explicit waiters(std::shared_ptr<cluster> c);
 
   enum class place : std::uint8_t {
     first,     ///< It contends.
     courtesy,  ///< The same, but others were called just now, and are let by.
     behind,    ///< Somebody of this process is before it.
   };
-  place join(const std::string& name, const std::shared_ptr<lined_up>& who);
+  place join(const std::string& name, const std::shared_ptr<waiter>& who);
   /// It was granted, or waits no more; the next one gets its turn.
-  void leave(const std::string& name, const lined_up& who, bool granted);
+  void leave(const std::string& name, const waiter& who, bool granted);
 
   /// What a round means for all who wait.
   struct view {
@@ -80,14 +80,14 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   };
   /// A round of `who` ended, if it is the first one: with enough nodes, or `unavailable` and why;
   /// `cut_off`: no other one could reach enough now. Tells all who wait when it turned.
-  view round_ended(const std::string& name, const lined_up& who, const core::reply& with,
+  view round_ended(const std::string& name, const waiter& who, const core::reply& with,
                    bool cut_off, time_point now);
   /// Why who waits is blind; nothing while it is not.
   std::optional<core::reply> blindness(const std::string& name) const;
 
-  /// From now on messages are listened to at the name's post: one node, so that a release wakes one
-  /// client once; another one when that does not answer any more. The first waiter is told how the
-  /// lock looks there: a release before that was not heard.
+  /// From now on messages are listened to at the name's listening_node(), so that a release wakes
+  /// one client once; another one when that does not answer any more. The first waiter is told how
+  /// the lock looks there: a release before that was not heard.
   void listen_for(const std::string& name);
   /// Whether a node tells us of releases.
   bool hears(const std::string& name) const;
@@ -123,7 +123,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   /// It says that none does.
   void nobody_waits(const std::string& name, node_index i);
   /// A holder of this process has lost it.
-  void lost(const std::string& name) { tell_first(name, lined_up::cue::heard); }
+  void lost(const std::string& name) { tell_first(name, waiter::wakeup::heard); }
 
   void connected(node_index) override {}
   void disconnected(node_index i) override;
@@ -140,7 +140,7 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
   using by_name = std::unordered_map<std::string, T, hash, std::equal_to<>>;
 
   struct line {
-    std::list<std::shared_ptr<lined_up>> waiters{};
+    std::list<std::shared_ptr<waiter>> in_order{};  ///< As they came.
     unsigned seat{};
     node_set subscribed{};  ///< Asked for, and not refused.
     node_set listening{};   ///< The node has said so.
@@ -162,14 +162,14 @@ class lines final : public link_listener, public std::enable_shared_from_this<li
 
   /// The node to listen to for a name: the same for all clients that reach it. Nothing when none
   /// can be listened to.
-  std::optional<node_index> post(const std::string& name) const;
+  std::optional<node_index> listening_node(const std::string& name) const;
   void subscribe(const std::string& name, unsigned seat, node_index i);
   void subscribed(const std::string& name, node_index i, bool done);
   void unsubscribe(const std::string& name, unsigned seat, node_set where);
   void ask_how_it_looks(const std::string& name, node_index i);
   void have_all_look_up(const std::string& name);
   /// False: nobody is there.
-  bool tell_first(std::string_view name, lined_up::cue what);
+  bool tell_first(std::string_view name, waiter::wakeup what);
   void drop(std::string_view channel, node_index i);
   void call_next(std::string_view name, node_index i);
   void linger(const std::string& name, line& l);

@@ -1,4 +1,4 @@
-#include "core/redlock/homes.hpp"
+#include "core/redlock/server_claims.hpp"
 
 #include "core/assert.hpp"
 #include "core/lease.hpp"
@@ -7,12 +7,12 @@
 
 namespace holdfast::core::redlock {
 
-bool homes::is_over(const stay& s, time_point now) const noexcept {
+bool server_claims::is_over(const stay& s, time_point now) const noexcept {
   return s.gone != time_point::max() &&
          now >= s.gone + takeover_after(std::max(s.max_ttl, max_ttl_));
 }
 
-bool homes::settle(node_index i, const server& s, duration max_ttl, time_point now) {
+bool server_claims::settle(node_index i, const server& s, duration max_ttl, time_point now) {
   bool is_new = false;
   for (stay& old : stays_) {
     if (old.node != i || !old.is_latest || old.who == s) continue;
@@ -32,7 +32,7 @@ bool homes::settle(node_index i, const server& s, duration max_ttl, time_point n
 }
 
 /// Else a node would have two servers, and leave() would begin the wait of a wrong one.
-void homes::check_latest(node_index i, const server& s) const noexcept {
+void server_claims::check_latest(node_index i, const server& s) const noexcept {
   std::size_t latest = 0;
   std::size_t same = 0;
   for (const stay& at : stays_) {
@@ -43,19 +43,19 @@ void homes::check_latest(node_index i, const server& s) const noexcept {
   HOLDFAST_ASSERT(latest == 1 && same == 1);
 }
 
-void homes::leave(node_index i, time_point now) noexcept {
+void server_claims::leave(node_index i, time_point now) noexcept {
   for (stay& s : stays_) {
     if (s.node == i && s.is_latest) s.gone = std::min(s.gone, now);
   }
 }
 
-std::optional<homes::home> homes::elsewhere(node_index i, const server& s,
-                                            time_point now) const noexcept {
+std::optional<server_claims::claimant> server_claims::elsewhere(node_index i, const server& s,
+                                                                time_point now) const noexcept {
   for (const stay& other : stays_) {
     if (other.node == i || is_over(other, now)) continue;
-    if (other.who.run_id == s.run_id) return home{other.node, false};
+    if (other.who.run_id == s.run_id) return claimant{other.node, false};
     const bool has_record = !s.record_id.empty();
-    if (has_record && other.who.record_id == s.record_id) return home{other.node, true};
+    if (has_record && other.who.record_id == s.record_id) return claimant{other.node, true};
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-#include "engines/redlock/census.hpp"
+#include "engines/redlock/listing.hpp"
 
 #include "core/fnv1a.hpp"
 #include "engines/redlock/commands.hpp"
@@ -30,11 +30,11 @@ session_id owner_of(const std::string& value) {
 
 }  // namespace
 
-census::census(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown,
-               core::on<core::listing> done)
+listing::listing(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown,
+                 core::on<core::listing> done)
     : cluster_(std::move(c)), shown_(std::move(shown)), done_(std::move(done)) {}
 
-void census::start() {
+void listing::start() {
   began_ = clock::now();
   deadline_ = began_ + patience;
   for (node_index i = 0; i < cluster_->size(); ++i) {
@@ -45,14 +45,14 @@ void census::start() {
   core::redlock::for_each(all, [this](node_index i) { ask(i, "0"); });
 }
 
-void census::ask(node_index i, const std::string& cursor) {
+void listing::ask(node_index i, const std::string& cursor) {
   std::string bytes;
   commands::list(bytes, cursor, page_size);
   cluster_->ask(i, bytes, deadline_,
                 [self = shared_from_this(), i](const io::redis_answer& a) { self->read(i, a); });
 }
 
-void census::read(node_index i, const io::redis_answer& a) {
+void listing::read(node_index i, const io::redis_answer& a) {
   const reading<page> got = a.reply == nullptr ? fault::silent : replies::list(*a.reply);
   std::unique_lock hold(mutex_);
   if (over_) return;
@@ -71,7 +71,7 @@ void census::read(node_index i, const io::redis_answer& a) {
   went_on(std::move(hold));
 }
 
-void census::went_on(std::unique_lock<std::mutex> hold) {
+void listing::went_on(std::unique_lock<std::mutex> hold) {
   const bool last = pending_.empty() || (waited_ && !is_in_doubt());
   if (!last && complete_.size() == cluster_->majority() && timer_ == 0) hurry(grace_min);
   hold.unlock();
@@ -79,14 +79,14 @@ void census::went_on(std::unique_lock<std::mutex> hold) {
 }
 
 /// Under the mutex.
-void census::hurry(duration least) {
+void listing::hurry(duration least) {
   const time_point now = clock::now();
   timer_ = cluster_->loop().at(now + std::max(least, now - began_),
                                [self = shared_from_this()] { self->late(); });
 }
 
 /// A node that is only slow is no reason to show a lock that no majority has.
-void census::late() {
+void listing::late() {
   {
     const std::lock_guard hold(mutex_);
     if (over_) return;
@@ -96,7 +96,7 @@ void census::late() {
 }
 
 /// Under the mutex: no majority has it, and with those that are not looked through one may.
-bool census::is_doubtful(const std::map<std::string, found_lock>& of_name) const {
+bool listing::is_doubtful(const std::map<std::string, found_lock>& of_name) const {
   const std::size_t enough = cluster_->majority();
   const auto has_it = [&](const auto& v) { return v.second.on.size() >= enough; };
   if (std::ranges::any_of(of_name, has_it)) return false;
@@ -105,11 +105,11 @@ bool census::is_doubtful(const std::map<std::string, found_lock>& of_name) const
 }
 
 /// Under the mutex.
-bool census::is_in_doubt() const {
+bool listing::is_in_doubt() const {
   return std::ranges::any_of(locks_, [this](const auto& l) { return is_doubtful(l.second); });
 }
 
-void census::end() {
+void listing::end() {
   std::uint64_t timer{};
   {
     const std::lock_guard hold(mutex_);
@@ -121,20 +121,20 @@ void census::end() {
 }
 
 /// Sessions and locks that were found are of no use while more could not be seen.
-core::listing census::incomplete(const result<void>& verdict) const {
+core::listing listing::incomplete(const result<void>& verdict) const {
   core::listing none;
   troubles_.explain(none, *cluster_, complete_.size(), "could be looked through", verdict);
   return none;
 }
 
 /// What there may be that is not in it, for people.
-std::string census::gaps(const result<void>& verdict) const {
+std::string listing::gaps(const result<void>& verdict) const {
   if (verdict) return withheld_;
   return verdict.error().message() + (withheld_.empty() ? "" : "; ") + withheld_;
 }
 
 /// Under the mutex.
-void census::add(node_index i, const page& p) {
+void listing::add(node_index i, const page& p) {
   if (withheld_.empty() && !p.withheld.empty()) {
     withheld_ = cluster_->addresses()[i] + " does not let this user read " +
                 lock_name(p.withheld).printable() +
@@ -157,7 +157,7 @@ void census::add(node_index i, const page& p) {
 
 /// Each node that counted for the grant has the token; one that was late, or has got the lock back,
 /// may have another counter, and then mostly a larger one.
-token census::token_of(const found_lock& l) {
+token listing::token_of(const found_lock& l) {
   token most{};
   std::size_t nodes = 0;
   for (const auto& [counter, on] : l.counters) {
@@ -168,7 +168,7 @@ token census::token_of(const found_lock& l) {
   return most;
 }
 
-core::listing census::put_together() {
+core::listing listing::put_together() {
   const auto verdict = cluster_->verdict();
   const bool blank = !verdict && verdict.error() == errc::not_initialised;
   const std::lock_guard hold(mutex_);

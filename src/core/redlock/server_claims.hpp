@@ -18,7 +18,7 @@ namespace holdfast::core::redlock {
 /// first can count any more: a longest ttl after that node was there last, or led elsewhere.
 ///
 /// Thread safety: none; one owner.
-class homes {
+class server_claims {
  public:
   struct server {
     std::string run_id{};
@@ -26,13 +26,13 @@ class homes {
     friend bool operator==(const server&, const server&) = default;
   };
   /// A node that a server belongs to.
-  struct home {
+  struct claimant {
     node_index node{};
     bool is_copy{};  ///< By its record alone: it is another process.
   };
 
   /// `max_ttl`: the least that any server is taken to have granted for, whatever its record says.
-  explicit homes(duration max_ttl) noexcept : max_ttl_(max_ttl) {}
+  explicit server_claims(duration max_ttl) noexcept : max_ttl_(max_ttl) {}
 
   /// `s` is accepted as this node; `max_ttl` as its record says, zero without. True: another one
   /// was before.
@@ -40,7 +40,7 @@ class homes {
   /// The node does not grant any more; the first time since it did counts.
   void leave(node_index i, time_point now) noexcept;
   /// The other node that a server belongs to.
-  std::optional<home> elsewhere(node_index i, const server& s, time_point now) const noexcept;
+  std::optional<claimant> elsewhere(node_index i, const server& s, time_point now) const noexcept;
 
  private:
   struct stay {
