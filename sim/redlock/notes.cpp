@@ -17,7 +17,7 @@ constexpr duration way_most = 20ms;  ///< To the disk or back.
 
 }  // namespace
 
-core::redlock::first_sights notes_file::keep(const first_sights& notes, disk is, time_point now) {
+core::redlock::life_notes notes_file::keep(const life_notes& notes, disk is, time_point now) {
   if (is == disk::works) {
     there.add(notes, now);
   } else if (is == disk::full && there.overstate(notes)) {
@@ -29,7 +29,7 @@ core::redlock::first_sights notes_file::keep(const first_sights& notes, disk is,
 note_writer::note_writer(client& of, notes_file& file)
     : of_(of), file_(file), wanted_(file.there) {}
 
-void note_writer::keep(const first_sights& notes) {
+void note_writer::keep(const life_notes& notes) {
   if (notes == wanted_) return;
   wanted_ = notes;
   pending_ = true;
@@ -40,13 +40,13 @@ void note_writer::begin() {
   world& w = of_.of();
   writing_ = true;
   pending_ = false;
-  const auto asked = std::make_shared<const first_sights>(wanted_);
+  const auto asked = std::make_shared<const life_notes>(wanted_);
   w.time.at(w.time.now() + w.disk_dice.between(100us, way_most),
             [this, asked] { reach_disk(asked); });
 }
 
 /// A process that is killed ends with what it asked of the disk; mostly it did not ask yet.
-void note_writer::reach_disk(const std::shared_ptr<const first_sights>& asked) {
+void note_writer::reach_disk(const std::shared_ptr<const life_notes>& asked) {
   world& w = of_.of();
   const moment then = std::max(file_.hangs_until, of_.stands_still_until());
   if (w.time.now() < then) return w.time.at(then, [this, asked] { reach_disk(asked); });
@@ -54,7 +54,7 @@ void note_writer::reach_disk(const std::shared_ptr<const first_sights>& asked) {
   using disk = notes_file::disk;
   const bool fails = !w.healed() && w.disk_dice.chance(w.setup.disk_failures);
   const disk is = !fails ? disk::works : w.disk_dice.chance(700'000) ? disk::full : disk::read_only;
-  const first_sights there = file_.keep(*asked, is, of_.local());
+  const life_notes there = file_.keep(*asked, is, of_.local());
   if (of_.is_dead()) return;
   told_ = std::max(told_, w.time.now() + w.disk_dice.between(100us, way_most));
   of_.post(told_, [this, asked, there] { of_.nodes().kept(*asked, there); });

@@ -140,11 +140,11 @@ void roster::serve(const step& s) {
   rl::for_each(s.reconnect, [&](node_index i) { of_.disconnect(i); });
   tick_at(s.wake);
   open_where_missing();
-  notes_.keep(admission_.sights());
+  notes_.keep(admission_.notes());
   judge();
 }
 
-void roster::kept(const rl::first_sights& asked, const rl::first_sights& there) {
+void roster::kept(const rl::life_notes& asked, const rl::life_notes& there) {
   serve(admission_.kept(asked, there, of_.local()));
 }
 

@@ -27,7 +27,7 @@ class roster {
   void doubted(node_index i);
   void told_time(node_index i, server_time at, time_point sent);
   void session_missing(node_index i);
-  void kept(const core::redlock::first_sights& asked, const core::redlock::first_sights& there);
+  void kept(const core::redlock::life_notes& asked, const core::redlock::life_notes& there);
 
   node_set voters() const noexcept { return admission_.voters(); }
   /// Voters, and those of an older epoch: what they have is still extended.

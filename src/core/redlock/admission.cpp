@@ -41,10 +41,10 @@ duration time_behind(const node_facts& f) noexcept {
 
 }  // namespace
 
-admission::admission(config c, first_sights sights)
+admission::admission(config c, life_notes notes)
     : config_(std::move(c)),
-      sights_(std::move(sights)),
-      there_(sights_),
+      notes_(std::move(notes)),
+      there_(notes_),
       server_claims_(config_.max_ttl),
       nodes_(config_.nodes),
       clocks_(config_.nodes),
@@ -113,7 +113,7 @@ void admission::note_life(node_index i, time_point now) {
 bool admission::knows_as_durable(node_index i, const node_facts& f) const {
   const node_facts& before = nodes_[i].facts;
   if (is_same_life(before.run_id, f.run_id)) return before.durable;
-  if (!config_.tokens) return sights_.is_durable(f.address, f.run_id);
+  if (!config_.tokens) return notes_.is_durable(f.address, f.run_id);
   return f.record && is_same_life(f.record->run_id, f.run_id) && f.record->durable;
 }
 
@@ -197,9 +197,9 @@ time_point admission::wait_over(time_point since, duration max_ttl) noexcept {
 
 /// When the wait for a node that lost state ends, by all that is known.
 time_point admission::end_of_wait(node_index i, time_point now) {
-  const time_point since = sights_.note(nodes_[i].facts.record->nonce, now);
+  const time_point since = notes_.note(nodes_[i].facts.record->nonce, now);
   // A server may tell another one each time; what is forgotten waits for longer.
-  sights_.keep_newest(first_sights::notes_max);
+  notes_.keep_newest(life_notes::notes_max);
   return wait_over(since, max_ttl_for(i));
 }
 
@@ -329,7 +329,7 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
   if (is == rejoin::state::done) {
     n.facts.record = n.join->result();
     server_claims_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
-    sights_.forget(n.facts.record->nonce);
+    notes_.forget(n.facts.record->nonce);
     admit(i);
   } else if (is == rejoin::state::overtaken) {
     leave(i);

@@ -2,7 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "core/redlock/clock_watch.hpp"
-#include "core/redlock/first_sights.hpp"
+#include "core/redlock/life_notes.hpp"
 #include "core/redlock/node_record.hpp"
 #include "core/redlock/quorum.hpp"
 #include "core/redlock/rejoin.hpp"
@@ -119,7 +119,7 @@ class admission {
     std::uint64_t epoch{};
   };
 
-  admission(config c, first_sights sights = {});
+  admission(config c, life_notes notes = {});
 
   /// The node is connected and was looked at. `fresh`: a nonce from the kernel, to name a loss with
   /// that is seen now or while this connection lasts; it is used once.
@@ -133,7 +133,7 @@ class admission {
   step sealed(const seal& asked, const seal_reply& r, time_point now);
   step written(const write& w, write_reply r, time_point now);
   /// An attempt to keep `asked` has ended, and the user's notes are `there` now, also by others.
-  step kept(const first_sights& asked, const first_sights& there, time_point now);
+  step kept(const life_notes& asked, const life_notes& there, time_point now);
   step tick(time_point now);
 
   /// The nodes that an attempt may ask, all in one epoch.
@@ -153,7 +153,7 @@ class admission {
   /// Success while enough nodes vote or may soon; else why not and what to do. `away`: by node, its
   /// address and what its connection says; used for those that are away.
   result<void> verdict(time_point now, std::span<const std::string> away = {}) const;
-  const first_sights& sights() const noexcept { return sights_; }
+  const life_notes& notes() const noexcept { return notes_; }
   /// A loss is being named, or others have been sealed for a node that is not written yet: who ends
   /// now leaves that to the next client, and nodes behind.
   bool busy() const noexcept;
@@ -267,11 +267,11 @@ class admission {
   void check_standing(const node_state& n) const;
 
   config config_;
-  first_sights sights_;
+  life_notes notes_;
   time_point began_{time_point::max()};  ///< When a node was looked at for the first time.
-  bool served_{};         ///< A majority voted once: what was taken then may be held.
-  first_sights asked_{};  ///< tokens off: what kept() was told last.
-  first_sights there_;
+  bool served_{};       ///< A majority voted once: what was taken then may be held.
+  life_notes asked_{};  ///< tokens off: what kept() was told last.
+  life_notes there_;
   server_claims server_claims_;
   std::vector<node_state> nodes_;
   std::vector<clock_watch> clocks_;

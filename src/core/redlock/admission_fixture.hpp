@@ -86,11 +86,11 @@ struct store {
       serve(a.sealed(x, r, now), now);
     }
     for_each(s.look, [&](node_index i) { connect(i, now); });
-    if (keeps && a.sights() != file) keep(now);
+    if (keeps && a.notes() != file) keep(now);
   }
   /// With tokens off: the notes go to a file at once, while `keeps`.
   void keep(time_point now) {
-    const first_sights asked = a.sights();
+    const life_notes asked = a.notes();
     file.add(asked, now);
     serve(a.kept(asked, file, now), now + 1ns);
   }
@@ -103,7 +103,7 @@ struct store {
   int nonces{};
   bool keeps{};
   bool answers_seals{true};
-  first_sights file;
+  life_notes file;
 };
 
 }  // namespace holdfast::core::redlock

@@ -124,7 +124,7 @@ TEST(admission_life, with_tokens_off_a_rewrite_says_nothing_new_either) {
   s.facts[0].record.reset();
   s.facts[0].durable = true;
   s.connect(0, t0);
-  admission later({.nodes = 1, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.a.sights());
+  admission later({.nodes = 1, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.a.notes());
   s.facts[0].durable = false;
   s.facts[0].rewriting = true;
   later.looked_at(0, s.facts[0], "", t0 + 1s);
@@ -215,14 +215,14 @@ TEST(admission_life, who_kept_its_state_and_whose_clock_is_behind_extends_when_i
 TEST(admission_life, notes_of_nonces_without_end_are_forgotten) {
   store s;
   s.connect_all(t0);
-  for (std::size_t n = 0; n < 2 * first_sights::notes_max; ++n) {
+  for (std::size_t n = 0; n < 2 * life_notes::notes_max; ++n) {
     const time_point now = t0 + std::chrono::milliseconds(n);
     s.a.disconnected(2, now);
     s.facts[2].record->nonce = "other" + std::to_string(n);
     s.facts[2].record->epoch = 0;
     s.connect(2, now);
     ASSERT_EQ(s.a.standing_of(2), standing::waiting);
-    ASSERT_LE(s.a.sights().all().size(), first_sights::notes_max);
+    ASSERT_LE(s.a.notes().all().size(), life_notes::notes_max);
   }
 }
 

@@ -9,7 +9,7 @@ namespace holdfast::core::redlock {
 
 admission::step admission::judge_without_record(node_index i, time_point now) {
   const node_facts& f = nodes_[i].facts;
-  sights_.note_process(f.address, f.run_id, f.durable, now);
+  notes_.note_process(f.address, f.run_id, f.durable, now);
   settle_without_record(i, now);
   return {};
 }
@@ -17,7 +17,7 @@ admission::step admission::judge_without_record(node_index i, time_point now) {
 void admission::settle_without_record(node_index i, time_point now) {
   node_state& n = nodes_[i];
   const bool known = config_.assume_fresh || !active.refuse_lost_state;
-  const time_point since = sights_.note(n.facts.run_id, now);
+  const time_point since = notes_.note(n.facts.run_id, now);
   n.ready = std::max(n.out_until, known ? time_point::min() : wait_over(since, config_.max_ttl));
   n.is = now >= n.ready && is_kept(i) ? standing::admitted : standing::waiting;
 }
@@ -39,18 +39,17 @@ bool admission::is_kept(node_index i) const {
   return tried ? !there || !there->durable : same;
 }
 
-admission::step admission::kept(const first_sights& asked, const first_sights& there,
-                                time_point now) {
+admission::step admission::kept(const life_notes& asked, const life_notes& there, time_point now) {
   step s;
   if (config_.tokens) return finish(std::move(s), now);
   asked_ = asked;
   there_ = there;
-  sights_.follow_only(there);
-  sights_.merge(there);
+  notes_.follow_only(there);
+  notes_.merge(there);
   for (node_index i = 0; i < config_.nodes; ++i) {
     const node_state& n = nodes_[i];
     if (n.is != standing::admitted && n.is != standing::waiting) continue;
-    const auto is = sights_.process_at(n.facts.address);
+    const auto is = notes_.process_at(n.facts.address);
     const bool same = is && is->run_id == n.facts.run_id && is->durable == n.facts.durable;
     settle_without_record(i, now);
     // Another client saw something else there, and later.

@@ -70,7 +70,7 @@ TEST(admission_notes, the_next_program_does_not_take_over_what_a_process_that_wa
 
 TEST(admission_notes, an_old_note_counts_for_no_other_process) {
   store s = of_durable_nodes();
-  const first_sights before = s.a.sights();
+  const life_notes before = s.a.notes();
   restart(s, 0, false, t0 + 100s);
   s.serve(s.a.kept(before, s.file, t0 + 100s + wait), t0 + 100s + wait);
   EXPECT_FALSE(s.a.voters().has(0)) << "another attempt has ended";
@@ -78,7 +78,7 @@ TEST(admission_notes, an_old_note_counts_for_no_other_process) {
 
 TEST(admission_notes, another_client_may_have_seen_what_was_missed_here) {
   store s = of_durable_nodes();
-  first_sights theirs = s.file;
+  life_notes theirs = s.file;
   theirs.note_process("host0", "run0y", false, t0 + 90s);
   s.file = theirs;
   restart(s, 0, true, t0 + 100s);
@@ -93,7 +93,7 @@ TEST(admission_notes, what_another_client_saw_later_is_looked_at) {
   s.file.note_process("host1", "other", true, t0 + 90s);
   restart(s, 0, false, t0 + 100s);
   s.keep(t0 + 101s);
-  EXPECT_TRUE(s.a.sights().is_durable("host1", "run1")) << "it is there still, or again";
+  EXPECT_TRUE(s.a.notes().is_durable("host1", "run1")) << "it is there still, or again";
   EXPECT_FALSE(s.a.voters().has(1)) << "and that is not noted yet";
   s.keep(t0 + 102s);
   EXPECT_EQ(s.a.voters(), node_set::only(2) | node_set::only(1));
@@ -101,15 +101,15 @@ TEST(admission_notes, what_another_client_saw_later_is_looked_at) {
 
 TEST(admission_notes, that_cannot_be_kept_keep_out_only_who_they_say_too_much_of) {
   store s = of_durable_nodes();
-  const first_sights old = s.file;
+  const life_notes old = s.file;
   restart(s, 0, false, t0 + 100s);
   s.facts[1].durable = false;
   s.connect(1, t0 + 100s);
   EXPECT_TRUE(s.a.voters().has(1)) << "so long as that is being written";
   const time_point later = t0 + 100s + wait;
-  s.serve(s.a.kept(s.a.sights(), old, later), later);
+  s.serve(s.a.kept(s.a.notes(), old, later), later);
   EXPECT_EQ(s.a.voters(), node_set::only(2));
-  s.serve(s.a.kept(s.a.sights(), {}, later), later);
+  s.serve(s.a.kept(s.a.notes(), {}, later), later);
   EXPECT_EQ(s.a.voters(), node_set::all(3)) << "who has no notes waits";
 }
 
@@ -117,7 +117,7 @@ TEST(admission_notes, that_cannot_be_kept_keep_out_only_who_they_say_too_much_of
 TEST(admission_notes, that_cannot_be_kept_let_no_process_follow_another) {
   store s = of_durable_nodes();
   restart(s, 0, true, t0 + 100s);
-  s.serve(s.a.kept(s.a.sights(), {}, t0 + 101s), t0 + 101s);
+  s.serve(s.a.kept(s.a.notes(), {}, t0 + 101s), t0 + 101s);
   EXPECT_EQ(s.a.voters(), node_set::only(1) | node_set::only(2));
   s.tick(t0 + 100s + wait);
   EXPECT_TRUE(s.a.voters().has(0)) << "it waited like any other";
@@ -129,7 +129,7 @@ TEST(admission_notes, that_were_lost_are_not_brought_back_by_who_missed_what_cam
   late.serve(late.a.disconnected(0, t0 + 99s), t0 + 99s);
   restart(s, 0, false, t0 + 100s);
   const time_point later = t0 + 100s + wait;
-  s.serve(s.a.kept(s.a.sights(), {}, later), later);
+  s.serve(s.a.kept(s.a.notes(), {}, later), later);
   ASSERT_TRUE(s.a.voters().has(0)) << "it grants, and there is no note of it";
   late.file = {};
   restart(late, 1, true, later);
@@ -166,7 +166,7 @@ TEST(admission_notes, a_newcomer_alone_is_advised_to_assume_that_nothing_is_held
   EXPECT_FALSE(advised(s, 0, t0 + 100s));
   store next = without_records();
   next.a =
-      admission({.nodes = 3, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.a.sights());
+      admission({.nodes = 3, .tokens = false, .max_ttl = max_ttl, .timeout = 50ms}, s.a.notes());
   next.facts = s.facts;
   next.connect(0, t0 + 101s);
   next.connect(2, t0 + 101s);

@@ -73,7 +73,7 @@ TEST(admission_return, a_program_that_begins_may_look_at_the_lost_node_first) {
     s.facts = before.facts;
     s.a = admission(
         {.nodes = 3, .max_ttl = max_ttl, .timeout = timeout, .config_hash = "list", .seed = 5},
-        before.a.sights());
+        before.a.notes());
     s.connect(0, t0 + wait);
     s.connect(1, t0 + wait);
     EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "too few others";

@@ -117,7 +117,7 @@ TEST(admission, a_restart_that_restores_the_waiting_record_is_a_second_loss) {
 TEST(admission, an_earlier_process_of_this_host_shortens_the_wait) {
   store s;
   s.facts[0].record = record_of(0, 0);
-  first_sights known;
+  life_notes known;
   known.recall("nonce0", t0 - 59s);
   s.a = admission({.nodes = 3, .max_ttl = max_ttl, .timeout = 50ms, .config_hash = "list"}, known);
   s.connect_all(t0);

@@ -86,7 +86,7 @@ std::string admission::explain_wait(node_index i, time_point now) const {
 /// does not hold there, and a restart of another node could cost that lock.
 std::string admission::explain_unseen(node_index i, const std::string& left) const {
   const auto replaces = [this](const node_state& n) {
-    const auto is = sights_.process_at(n.facts.address);
+    const auto is = notes_.process_at(n.facts.address);
     return is && is->replaces;
   };
   const bool used = served_ || std::ranges::any_of(nodes_, replaces);

@@ -279,9 +279,9 @@ bool a_process_that_is_not_noted_does_not_vote() {
 }
 
 bool what_a_lost_note_said_is_not_said_again() {
-  first_sights mine;
+  life_notes mine;
   mine.note_process("a", "r1", true, t0);
-  first_sights shared;
+  life_notes shared;
   shared.add(mine, t0 + 1s);
   return !shared.is_durable("a", "r1");
 }

@@ -75,8 +75,8 @@ admission::verdict admission::judge(const sight& s, time_point now) {
 
 admission::verdict admission::wait_out(const sight& s, time_point now) {
   const store_record& r = s.record;
-  sights_.forget_before(now - day);
-  const time_point until = sights_.note(r.nonce, now) + core::takeover_after(r.max_ttl);
+  notes_.forget_before(now - day);
+  const time_point until = notes_.note(r.nonce, now) + core::takeover_after(r.max_ttl);
   // Not where it was used since: others took there what they may hold now.
   if (now >= until || (config_.assume_fresh && !was_ready_)) {
     auto w = replacement(s);

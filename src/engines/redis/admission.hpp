@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/redlock/first_sights.hpp"
+#include "core/redlock/life_notes.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -82,11 +82,11 @@ class admission {
   };
   using verdict = std::variant<ready, write, wait, error>;
 
-  explicit admission(config c, core::redlock::first_sights notes = {})
-      : config_(c), sights_(std::move(notes)) {}
+  explicit admission(config c, core::redlock::life_notes notes = {})
+      : config_(c), notes_(std::move(notes)) {}
 
   verdict judge(const sight& s, time_point now);
-  const core::redlock::first_sights& sights() const noexcept { return sights_; }
+  const core::redlock::life_notes& notes() const noexcept { return notes_; }
 
  private:
   verdict wait_out(const sight& s, time_point now);
@@ -96,7 +96,7 @@ class admission {
   config config_;
   bool was_ready_{};         ///< What was taken here may be held, though the server forgot it.
   duration seen_max_ttl_{};  ///< That of the store as it was used last; zero: never.
-  core::redlock::first_sights sights_;
+  core::redlock::life_notes notes_;
 };
 
 }  // namespace holdfast::engines::redis

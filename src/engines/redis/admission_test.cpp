@@ -136,7 +136,7 @@ TEST(admission, a_restart_while_it_waits_begins_the_wait_anew) {
 TEST(admission, notes_of_an_earlier_process_shorten_the_wait) {
   auto r = record();
   r.admitted = false;
-  core::redlock::first_sights notes;
+  core::redlock::life_notes notes;
   notes.recall(r.nonce, start - 1s);
   admission a({.max_ttl = 5s}, notes);
   const auto v = a.judge(sight(r), start);

@@ -4,7 +4,7 @@
 #include "engines/redis/admission.hpp"
 #include "engines/redis/mailbox.hpp"
 #include "engines/redis/settings.hpp"
-#include "io/first_sights_writer.hpp"
+#include "io/life_notes_writer.hpp"
 #include "io/loop.hpp"
 #include "io/redis_connection.hpp"
 
@@ -140,7 +140,7 @@ class master final : public std::enable_shared_from_this<master> {
 
   // The loop's thread only.
   admission admission_;
-  std::shared_ptr<io::first_sights_writer> notes_;
+  std::shared_ptr<io::life_notes_writer> notes_;
   time_point notes_until_{};  ///< Until then it is waited for what becomes of the notes.
   int writes_in_a_row_{};
   bool cleaning_{};

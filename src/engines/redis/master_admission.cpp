@@ -63,7 +63,7 @@ io::redis_options options_for(const settings& s) {
   return o;
 }
 
-io::first_sights_file notes_for(const settings& s) {
+io::life_notes_file notes_for(const settings& s) {
   const auto directory = io::notes_directory();
   return {directory ? *directory : std::string(), s.identity};
 }
@@ -151,9 +151,9 @@ master::~master() = default;
 void master::start() {
   link_ = std::make_shared<link>(weak_from_this());
   // The record on the server decides, and not what is noted here: nothing waits for that.
-  notes_ = std::make_shared<io::first_sights_writer>(
-      notes_for(settings_), admission_.sights(), loop_,
-      [](const core::redlock::first_sights&, const core::redlock::first_sights&) {});
+  notes_ = std::make_shared<io::life_notes_writer>(
+      notes_for(settings_), admission_.notes(), loop_,
+      [](const core::redlock::life_notes&, const core::redlock::life_notes&) {});
   // On the loop's thread, so that nothing is told of the connection before it can be used.
   const auto begun = std::make_shared<io::latch>();
   loop_->post([this, begun] {
@@ -331,7 +331,7 @@ void master::inspected(const inquiry& q) {
                      .known = known_.load(),
                      .fresh = sixteen_digits()};
   auto verdict = admission_.judge(s, clock::now());
-  notes_->keep(admission_.sights());
+  notes_->keep(admission_.notes());
   notes_until_ = clock::now() + trouble_limit;
   conclude(std::move(verdict));
 }

@@ -53,7 +53,7 @@ admission::config admission_config(const settings& s) {
           .seed = io::random_bits()};
 }
 
-io::first_sights_file file_for(const settings& s) {
+io::life_notes_file file_for(const settings& s) {
   const auto directory = io::notes_directory();
   return {directory ? *directory : std::string(), s.identity};
 }
@@ -128,10 +128,10 @@ cluster::cluster(settings s, std::shared_ptr<io::loop> l)
 cluster::~cluster() = default;
 
 void cluster::begin_notes() {
-  using core::redlock::first_sights;
-  notes_ = std::make_shared<io::first_sights_writer>(
-      file_for(settings_), admission_.sights(), loop_,
-      [self = weak_from_this()](const first_sights& asked, const first_sights& there) {
+  using core::redlock::life_notes;
+  notes_ = std::make_shared<io::life_notes_writer>(
+      file_for(settings_), admission_.notes(), loop_,
+      [self = weak_from_this()](const life_notes& asked, const life_notes& there) {
         const auto c = self.lock();
         if (c) c->advance([&](admission& a) { return a.kept(asked, there, clock::now()); });
       });
@@ -335,7 +335,7 @@ void cluster::advance(const std::function<step(admission&)>& event) {
     const std::lock_guard hold(mutex_);
     s = event(admission_);
     refresh();
-    notes_->keep(admission_.sights());
+    notes_->keep(admission_.notes());
   }
   carry_out(std::move(s));
   // Whoever is told may call anything, and the caller here may hold a mutex.

@@ -6,7 +6,7 @@
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/settings.hpp"
 #include "engines/redlock/stages.hpp"
-#include "io/first_sights_writer.hpp"
+#include "io/life_notes_writer.hpp"
 #include "io/loop.hpp"
 #include "io/redis_connection.hpp"
 
@@ -266,7 +266,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   const std::shared_ptr<io::loop> loop_;
   const std::vector<std::string> addresses_;
   std::vector<std::unique_ptr<member>> members_;
-  std::shared_ptr<io::first_sights_writer> notes_;
+  std::shared_ptr<io::life_notes_writer> notes_;
   std::atomic<std::uint64_t> newest_token_{};
   stages stages_;
   mutable std::mutex ballots_mutex_;

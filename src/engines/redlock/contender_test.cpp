@@ -151,7 +151,7 @@ TEST_F(redlock_contender, nobody_is_told_of_rounds_that_fail_on_nodes_that_are_t
   EXPECT_TRUE(told_->hindrances(1).empty()) << "one moment may take many rounds";
   waiting()->start();
   EXPECT_TRUE(told_->hindrances(2).empty());
-  ended_blind(*before, false, began + core::redlock::sight::time);
+  ended_blind(*before, false, began + core::redlock::visibility::time);
   EXPECT_EQ(told_->hindrances(1).size(), 1U);
   EXPECT_EQ(told_->hindrances(2).size(), 1U);
   ended(*before);

@@ -86,7 +86,7 @@ void waiters::leave(const std::string& name, const waiter& who, bool granted) {
     const bool was_first = at == all.begin();
     all.erase(at);
     if (granted) {
-      found->second.sight.reached();
+      found->second.visibility.reached();
       sees = found->second.blind.has_value();
       found->second.blind.reset();
     }
@@ -107,7 +107,7 @@ void waiters::leave(const std::string& name, const waiter& who, bool granted) {
 
 waiters::view waiters::round_ended(const std::string& name, const waiter& who,
                                    const core::reply& with, bool cut_off, time_point now) {
-  using state = core::redlock::sight::state;
+  using state = core::redlock::visibility::state;
   view v;
   {
     const std::lock_guard hold(mutex_);
@@ -116,9 +116,9 @@ waiters::view waiters::round_ended(const std::string& name, const waiter& who,
     line& l = found->second;
     if (l.in_order.empty() || l.in_order.front().get() != &who) return v;
     const bool missed = with.what == core::status::unavailable;
-    missed ? l.sight.missed(cut_off, now) : l.sight.reached();
-    v.doubtful = l.sight.current() == state::doubtful;
-    v.blind = l.sight.current() == state::blind;
+    missed ? l.visibility.missed(cut_off, now) : l.visibility.reached();
+    v.doubtful = l.visibility.current() == state::doubtful;
+    v.blind = l.visibility.current() == state::blind;
     v.turned = v.blind != l.blind.has_value();
     l.blind.reset();
     if (v.blind) l.blind = with;
@@ -216,7 +216,7 @@ void waiters::others_wait(const std::string& name) {
     found = lines_.try_emplace(name).first;
     found->second.seat = seat_;
     found->second.called = clock::now();
-    found->second.sight.reached();
+    found->second.visibility.reached();
     linger(name, found->second);
   }
   found->second.others = rivals::wait;

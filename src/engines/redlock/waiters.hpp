@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/redlock/sight.hpp"
+#include "core/redlock/visibility.hpp"
 #include "engines/redlock/cluster.hpp"
 
 #include <atomic>
@@ -156,8 +156,8 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
     time_point called{};  ///< When a release of this process last called others.
     duration circle{};    ///< From then until our seat was called.
     bool lets_by{};       ///< The first one waits for that.
-    core::redlock::sight sight{};        ///< Of the first ones' rounds.
-    std::optional<core::reply> blind{};  ///< While that is: why.
+    core::redlock::visibility visibility{};  ///< Of the first ones' rounds.
+    std::optional<core::reply> blind{};      ///< While that is: why.
   };
 
   /// The node to listen to for a name: the same for all clients that reach it. Nothing when none

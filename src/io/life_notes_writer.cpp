@@ -1,4 +1,4 @@
-#include "io/first_sights_writer.hpp"
+#include "io/life_notes_writer.hpp"
 
 #include "io/background.hpp"
 #include "io/loop.hpp"
@@ -8,11 +8,11 @@
 
 namespace holdfast::io {
 
-first_sights_writer::first_sights_writer(first_sights_file file, first_sights read,
-                                         const std::shared_ptr<loop>& l, listener told)
+life_notes_writer::life_notes_writer(life_notes_file file, life_notes read,
+                                     const std::shared_ptr<loop>& l, listener told)
     : file_(std::move(file)), loop_(l), told_(std::move(told)), wanted_(std::move(read)) {}
 
-void first_sights_writer::keep(const first_sights& notes) {
+void life_notes_writer::keep(const life_notes& notes) {
   {
     const std::lock_guard hold(mutex_);
     if (notes == wanted_) return;
@@ -23,13 +23,13 @@ void first_sights_writer::keep(const first_sights& notes) {
 }
 
 /// Under the mutex. False: the thread that writes will see that there is more.
-bool first_sights_writer::is_to_begin() {
+bool life_notes_writer::is_to_begin() {
   pending_ = true;
   return !std::exchange(writing_, true);
 }
 
 /// The thread owns what it needs: its disk may hang for longer than anybody else is there.
-void first_sights_writer::begin() {
+void life_notes_writer::begin() {
   auto thread = start_thread("holdfast-notes", [self = shared_from_this()] { self->write(); });
   if (thread) return thread->detach();
   {
@@ -42,9 +42,9 @@ void first_sights_writer::begin() {
   try_again();
 }
 
-void first_sights_writer::write() {
+void life_notes_writer::write() {
   for (;;) {
-    first_sights asked;
+    life_notes asked;
     {
       const std::lock_guard hold(mutex_);
       if (!pending_) {
@@ -60,7 +60,7 @@ void first_sights_writer::write() {
   }
 }
 
-void first_sights_writer::ended(const first_sights& asked, first_sights_file::outcome result) {
+void life_notes_writer::ended(const life_notes& asked, life_notes_file::outcome result) {
   const bool again = !result.trouble.empty() && file_.has_place();
   {
     const std::lock_guard hold(mutex_);
@@ -76,14 +76,14 @@ void first_sights_writer::ended(const first_sights& asked, first_sights_file::ou
   });
 }
 
-void first_sights_writer::tell(const first_sights& asked, const first_sights& there) {
+void life_notes_writer::tell(const life_notes& asked, const life_notes& there) {
   // Who sees that nothing is to come knows what came, and on whatever thread that is.
   told_(asked, there);
   const std::lock_guard hold(mutex_);
   --untold_;
 }
 
-void first_sights_writer::try_again() {
+void life_notes_writer::try_again() {
   const auto l = loop_.lock();
   if (!l) return;
   l->at(clock::now() + again_after, [weak = weak_from_this()] {
@@ -97,17 +97,17 @@ void first_sights_writer::try_again() {
   });
 }
 
-bool first_sights_writer::is_busy() const {
+bool life_notes_writer::is_busy() const {
   const std::lock_guard hold(mutex_);
   return pending_ || untold_ > 0;
 }
 
-std::string first_sights_writer::trouble() const {
+std::string life_notes_writer::trouble() const {
   const std::lock_guard hold(mutex_);
   return trouble_;
 }
 
-void first_sights_writer::wait(duration limit) {
+void life_notes_writer::wait(duration limit) {
   if (on_library_thread()) return;
   std::unique_lock hold(mutex_);
   done_.wait_for(hold, limit, [this] { return !writing_; });

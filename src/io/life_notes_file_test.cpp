@@ -1,4 +1,4 @@
-#include "io/first_sights_file.hpp"
+#include "io/life_notes_file.hpp"
 #include "tests/grouping_locale.hpp"
 #include "tests/own_mounts.hpp"
 #include "tests/temporary_directory.hpp"
@@ -18,50 +18,50 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(first_sights_file, gives_another_process_what_was_kept) {
+TEST(life_notes_file, gives_another_process_what_was_kept) {
   const tests::temporary_directory directory;
   const time_point seen = clock::now() - 1s;
-  core::redlock::first_sights notes;
+  core::redlock::life_notes notes;
   notes.recall("life", seen);
-  first_sights_file(directory.path(), "redlock://a").keep(notes);
-  const auto read = first_sights_file(directory.path(), "redlock://a").read();
+  life_notes_file(directory.path(), "redlock://a").keep(notes);
+  const auto read = life_notes_file(directory.path(), "redlock://a").read();
   EXPECT_EQ(read.all(), notes.all());
-  EXPECT_TRUE(first_sights_file(directory.path(), "redlock://b").read().all().empty());
+  EXPECT_TRUE(life_notes_file(directory.path(), "redlock://b").read().all().empty());
 }
 
-TEST(first_sights_file, a_server_cannot_write_the_note_of_another) {
+TEST(life_notes_file, a_server_cannot_write_the_note_of_another) {
   const tests::temporary_directory directory;
   const time_point seen = clock::now() - 1s;
-  core::redlock::first_sights notes;
+  core::redlock::life_notes notes;
   notes.recall("victim", seen);
   notes.recall("victim 1", seen + 1ms);
   notes.recall("x 1\nvictim 1", seen + 2ms);
-  first_sights_file(directory.path(), "redlock://a").keep(notes);
-  auto read = first_sights_file(directory.path(), "redlock://a").read();
+  life_notes_file(directory.path(), "redlock://a").keep(notes);
+  auto read = life_notes_file(directory.path(), "redlock://a").read();
   EXPECT_EQ(read.all().size(), 1U);
   EXPECT_EQ(read.note("victim", clock::now()), seen);
 }
 
-TEST(first_sights_file, is_the_same_in_programs_of_all_locales) {
+TEST(life_notes_file, is_the_same_in_programs_of_all_locales) {
   const tests::temporary_directory directory;
   const time_point seen = clock::now() - 1s;
-  core::redlock::first_sights notes;
+  core::redlock::life_notes notes;
   notes.recall("life", seen);
-  const first_sights_file plain(directory.path(), "redis://a");
+  const life_notes_file plain(directory.path(), "redis://a");
   {
     const tests::grouping_locale until_read;
     plain.keep(notes);
     EXPECT_EQ(plain.read(), notes);
-    EXPECT_EQ(first_sights_file(directory.path(), "redis://a").read(), notes) << "the namespace";
+    EXPECT_EQ(life_notes_file(directory.path(), "redis://a").read(), notes) << "the namespace";
   }
   EXPECT_EQ(plain.read(), notes);
 }
 
-TEST(first_sights_file, a_line_that_is_not_whole_is_not_known) {
+TEST(life_notes_file, a_line_that_is_not_whole_is_not_known) {
   const tests::temporary_directory directory;
-  core::redlock::first_sights notes;
+  core::redlock::life_notes notes;
   notes.recall("life", clock::now() - 1s);
-  const first_sights_file file(directory.path(), "redis://a");
+  const life_notes_file file(directory.path(), "redis://a");
   file.keep(notes);
   std::string path;
   for (const auto& one : std::filesystem::directory_iterator(directory.path())) {
@@ -74,31 +74,31 @@ TEST(first_sights_file, a_line_that_is_not_whole_is_not_known) {
   EXPECT_TRUE(read.contains("last"));
 }
 
-TEST(first_sights_file, tells_why_the_next_process_will_not_have_them) {
+TEST(life_notes_file, tells_why_the_next_process_will_not_have_them) {
   const tests::temporary_directory directory;
   const std::string file = directory.path() + "/file";
   std::ofstream(file) << "no directory";
-  core::redlock::first_sights notes;
+  core::redlock::life_notes notes;
   notes.recall("life", clock::now());
-  const first_sights_file good(directory.path() + "/new", "redis://a");
+  const life_notes_file good(directory.path() + "/new", "redis://a");
   EXPECT_EQ(good.keep(notes).trouble, "");
-  const auto bad = first_sights_file(file + "/state", "redis://a").keep(notes);
+  const auto bad = life_notes_file(file + "/state", "redis://a").keep(notes);
   EXPECT_NE(bad.trouble.find(file), std::string::npos) << bad.trouble;
   EXPECT_NE(bad.trouble.find("XDG_STATE_HOME"), std::string::npos) << bad.trouble;
   EXPECT_TRUE(bad.there.all().empty());
-  EXPECT_NE(first_sights_file("", "redis://a").keep(notes).trouble, "");
+  EXPECT_NE(life_notes_file("", "redis://a").keep(notes).trouble, "");
 }
 
-TEST(first_sights_file, adds_to_what_others_wrote) {
+TEST(life_notes_file, adds_to_what_others_wrote) {
   const tests::temporary_directory directory;
   const time_point seen = clock::now() - 1s;
-  core::redlock::first_sights mine;
+  core::redlock::life_notes mine;
   mine.recall("mine", seen);
   mine.recall("both", seen);
-  core::redlock::first_sights theirs;
+  core::redlock::life_notes theirs;
   theirs.recall("theirs", seen);
   theirs.recall("both", seen - 1s);
-  const first_sights_file file(directory.path(), "redlock://a");
+  const life_notes_file file(directory.path(), "redlock://a");
   EXPECT_EQ(file.keep(theirs).there, theirs);
   const auto all = file.keep(mine).there;
   EXPECT_EQ(all.all().size(), 3U);
@@ -107,21 +107,21 @@ TEST(first_sights_file, adds_to_what_others_wrote) {
 }
 
 /// Forks a process that adds forty notes, one by one.
-pid_t writer_of(const first_sights_file& file, const std::string& name) {
+pid_t writer_of(const life_notes_file& file, const std::string& name) {
   const pid_t child = ::fork();
   if (child != 0) return child;
   bool kept = true;
   for (int i = 0; i < 40; ++i) {
-    core::redlock::first_sights notes;
+    core::redlock::life_notes notes;
     notes.recall(name + std::to_string(i), clock::now());
     kept = kept && file.keep(notes).trouble.empty();
   }
   ::_exit(kept ? 0 : 1);
 }
 
-TEST(first_sights_file, two_processes_that_write_at_once_lose_nothing) {
+TEST(life_notes_file, two_processes_that_write_at_once_lose_nothing) {
   const tests::temporary_directory directory;
-  const first_sights_file file(directory.path(), "redlock://a");
+  const life_notes_file file(directory.path(), "redlock://a");
   for (const pid_t child : {writer_of(file, "one"), writer_of(file, "two")}) {
     int status = -1;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
@@ -131,9 +131,9 @@ TEST(first_sights_file, two_processes_that_write_at_once_lose_nothing) {
 }
 
 /// Looked at once more after the first note of it, which says nothing of what was synced.
-core::redlock::first_sights keep_durable(const first_sights_file& file, const std::string& node,
-                                         const std::string& run_id) {
-  core::redlock::first_sights notes;
+core::redlock::life_notes keep_durable(const life_notes_file& file, const std::string& node,
+                                       const std::string& run_id) {
+  core::redlock::life_notes notes;
   // A host may have been up for no longer: what is from before its start is no note.
   notes.note_process(node, run_id, true, clock::now() - 1s);
   notes = file.keep(notes).there;
@@ -143,44 +143,44 @@ core::redlock::first_sights keep_durable(const first_sights_file& file, const st
   return notes;
 }
 
-TEST(first_sights_file, what_a_node_was_stays_when_there_are_too_many) {
+TEST(life_notes_file, what_a_node_was_stays_when_there_are_too_many) {
   const tests::temporary_directory directory;
   const time_point seen = clock::now() - 1s;
-  const first_sights_file file(directory.path(), "redlock://a");
-  core::redlock::first_sights notes = keep_durable(file, "a", "r1");
+  const life_notes_file file(directory.path(), "redlock://a");
+  core::redlock::life_notes notes = keep_durable(file, "a", "r1");
   for (int i = 0; i < 300; ++i) notes.recall("n" + std::to_string(i), seen + i * 1ms + 1ms);
-  EXPECT_EQ(file.keep(notes).there.all().size(), core::redlock::first_sights::notes_max);
+  EXPECT_EQ(file.keep(notes).there.all().size(), core::redlock::life_notes::notes_max);
   EXPECT_TRUE(file.read().is_durable("a", "r1"));
 }
 
-TEST(first_sights_file, without_a_boot_id_there_are_no_notes_and_that_is_told) {
+TEST(life_notes_file, without_a_boot_id_there_are_no_notes_and_that_is_told) {
   const tests::temporary_directory directory;
-  core::redlock::first_sights notes;
+  core::redlock::life_notes notes;
   notes.recall("life", clock::now() - 1s);
-  first_sights_file(directory.path(), "redlock://a").keep(notes);
+  life_notes_file(directory.path(), "redlock://a").keep(notes);
   const int code = tests::under_boot_id("", [&] {
-    const first_sights_file file(directory.path(), "redlock://a");
+    const life_notes_file file(directory.path(), "redlock://a");
     const auto kept = file.keep(notes);
     if (kept.trouble.find("boot id") == std::string::npos || !kept.there.all().empty()) return 1;
     return file.read().all().empty() && !file.has_place() ? 0 : 2;
   });
   if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
   EXPECT_EQ(code, 0);
-  EXPECT_TRUE(first_sights_file(directory.path(), "redlock://a").read().all().empty())
+  EXPECT_TRUE(life_notes_file(directory.path(), "redlock://a").read().all().empty())
       << "who could not write has seen what these notes do not tell";
 }
 
 /// Else the next program would take what comes after it for a process that follows a durable one.
-TEST(first_sights_file, notes_that_say_too_much_and_cannot_be_replaced_are_removed) {
+TEST(life_notes_file, notes_that_say_too_much_and_cannot_be_replaced_are_removed) {
   const tests::temporary_directory directory;
-  const first_sights_file file(directory.path(), "redlock://a");
+  const life_notes_file file(directory.path(), "redlock://a");
   const auto notes = keep_durable(file, "a", "r1");
   // Where the new file would be written there is something that cannot be removed.
   for (const auto& entry : std::filesystem::directory_iterator(directory.path())) {
     const std::string path = entry.path();
     if (!path.ends_with(".lock")) std::filesystem::create_directories(path + ".new/full");
   }
-  core::redlock::first_sights more = notes;
+  core::redlock::life_notes more = notes;
   more.recall("life", clock::now());
   auto kept = file.keep(more);
   EXPECT_NE(kept.trouble, "");

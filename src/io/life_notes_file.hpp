@@ -1,6 +1,6 @@
 #pragma once
 
-#include "core/redlock/first_sights.hpp"
+#include "core/redlock/life_notes.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -16,35 +16,35 @@ namespace holdfast::io {
 /// Programs that always end before it is over need the notes: what keeps them from being written
 /// has to be told.
 ///
-/// Any disk may hang: keep() is for a thread that nobody waits for; see first_sights_writer.
+/// Any disk may hang: keep() is for a thread that nobody waits for; see life_notes_writer.
 ///
 /// Thread safety: every function, from any thread. Processes may use one file at once: each adds to
 /// what the others wrote.
-class first_sights_file {
+class life_notes_file {
  public:
-  using first_sights = core::redlock::first_sights;
+  using life_notes = core::redlock::life_notes;
 
   /// The file for the store with this canonical URL; an empty directory: nothing is kept.
-  first_sights_file(std::string directory, std::string url);
+  life_notes_file(std::string directory, std::string url);
 
   /// False: there is no home directory, or no boot id can be read, and there will be none.
   bool has_place() const noexcept { return !directory_.empty() && !head_.empty(); }
   /// What processes of this boot have noted.
-  first_sights read() const;
+  life_notes read() const;
 
   struct outcome {
-    first_sights there{};   ///< What the file has now.
+    life_notes there{};     ///< What the file has now.
     std::string trouble{};  ///< Why the next process will not have the notes, and what to do.
   };
   /// Merges the notes into the file, which keeps the newest. Where that fails, notes that would
   /// tell the next process of durable nodes what these do not are removed.
-  outcome keep(const first_sights& notes) const;
+  outcome keep(const life_notes& notes) const;
 
  private:
-  result<first_sights> add(const first_sights& notes) const;
-  static first_sights that_fits(const first_sights& notes);
-  std::string text_of(const first_sights& notes) const;
-  first_sights without_overstatement(const first_sights& truth) const;
+  result<life_notes> add(const life_notes& notes) const;
+  static life_notes that_fits(const life_notes& notes);
+  std::string text_of(const life_notes& notes) const;
+  life_notes without_overstatement(const life_notes& truth) const;
   void remove() const;
 
   std::string directory_;

@@ -1,4 +1,4 @@
-#include "core/redlock/first_sights.hpp"
+#include "core/redlock/life_notes.hpp"
 #include "core/start_fixture.hpp"
 
 #include "gtest/gtest.h"
@@ -10,15 +10,15 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(first_sights, the_first_time_counts) {
-  first_sights s;
+TEST(life_notes, the_first_time_counts) {
+  life_notes s;
   EXPECT_EQ(s.note("n1", t0), t0);
   EXPECT_EQ(s.note("n1", t0 + 5s), t0);
   EXPECT_EQ(s.note("n2", t0 + 5s), t0 + 5s);
 }
 
-TEST(first_sights, an_earlier_process_may_have_seen_it_before) {
-  first_sights s;
+TEST(life_notes, an_earlier_process_may_have_seen_it_before) {
+  life_notes s;
   s.recall("n1", t0 - 9s);
   EXPECT_EQ(s.note("n1", t0), t0 - 9s);
   s.recall("n1", t0 - 20s);
@@ -26,8 +26,8 @@ TEST(first_sights, an_earlier_process_may_have_seen_it_before) {
   EXPECT_EQ(s.note("n1", t0), t0 - 20s);
 }
 
-TEST(first_sights, forgets_what_is_over) {
-  first_sights s;
+TEST(life_notes, forgets_what_is_over) {
+  life_notes s;
   s.note("n1", t0);
   s.note("n2", t0 + 5s);
   s.note("n3", t0 + 9s);
@@ -38,8 +38,8 @@ TEST(first_sights, forgets_what_is_over) {
   EXPECT_EQ(s.note("n1", t0 + 20s), t0 + 20s) << "a longer wait, never a shorter one";
 }
 
-TEST(first_sights, a_process_is_as_old_as_the_one_it_follows_only_if_both_sync_every_write) {
-  first_sights s;
+TEST(life_notes, a_process_is_as_old_as_the_one_it_follows_only_if_both_sync_every_write) {
+  life_notes s;
   EXPECT_EQ(s.note_process("a", "r1", true, t0), t0);
   EXPECT_EQ(s.note_process("a", "r2", true, t0 + 9s), t0);
   EXPECT_EQ(s.note_process("b", "r3", true, t0 + 9s), t0 + 9s) << "another node";
@@ -48,41 +48,41 @@ TEST(first_sights, a_process_is_as_old_as_the_one_it_follows_only_if_both_sync_e
   EXPECT_EQ(s.note_process("a", "r5", false, t0 + 12s), t0 + 12s);
 }
 
-TEST(first_sights, of_a_node_that_restarts_again_and_again_one_process_is_noted) {
-  first_sights s;
+TEST(life_notes, of_a_node_that_restarts_again_and_again_one_process_is_noted) {
+  life_notes s;
   for (int i = 0; i < 300; ++i) s.note_process("host", "run" + std::to_string(i), false, t0);
   EXPECT_EQ(s.all().size(), 2U) << "its name, and when it was seen first";
 }
 
-TEST(first_sights, the_notes_of_processes_are_kept_like_the_others) {
-  first_sights s;
+TEST(life_notes, the_notes_of_processes_are_kept_like_the_others) {
+  life_notes s;
   s.note_process("a=b:1", "r1", true, t0);
-  first_sights later;
+  life_notes later;
   for (const auto& [word, since] : s.all()) later.recall(word, since);
   EXPECT_EQ(later.note_process("a", "r2", true, t0 + 9s), t0 + 9s) << "no note of this node";
   EXPECT_EQ(later.note_process("a=b:1", "r3", true, t0 + 19s), t0);
 }
 
-first_sights merged(first_sights a, const first_sights& b) {
-  first_sights other = b;
+life_notes merged(life_notes a, const life_notes& b) {
+  life_notes other = b;
   other.merge(a);
   a.merge(b);
   EXPECT_EQ(a, other) << "whoever writes first";
-  const first_sights once = a;
+  const life_notes once = a;
   a.merge(b);
   EXPECT_EQ(a, once) << "again";
   return a;
 }
 
-std::string is_at(const first_sights& s, const std::string& node) {
+std::string is_at(const life_notes& s, const std::string& node) {
   const auto p = s.process_at(node);
   if (!p) return "unknown";
   return p->run_id + (p->durable ? " durable" : "") + (p->follows ? " follows" : "");
 }
 
-TEST(first_sights, of_a_life_that_two_saw_the_earlier_sight_counts) {
-  first_sights a;
-  first_sights b;
+TEST(life_notes, of_a_life_that_two_saw_the_earlier_sight_counts) {
+  life_notes a;
+  life_notes b;
   a.note("n1", t0);
   b.note("n1", t0 + 5s);
   b.note("n2", t0 + 6s);
@@ -91,9 +91,9 @@ TEST(first_sights, of_a_life_that_two_saw_the_earlier_sight_counts) {
   EXPECT_EQ(both.note("n2", t0 + 9s), t0 + 6s);
 }
 
-TEST(first_sights, of_a_process_that_two_saw_the_earlier_sight_counts) {
-  first_sights a;
-  first_sights b;
+TEST(life_notes, of_a_process_that_two_saw_the_earlier_sight_counts) {
+  life_notes a;
+  life_notes b;
   a.note_process("a", "r1", false, t0);
   b.note_process("a", "r1", false, t0 + 5s);
   auto both = merged(a, b);
@@ -101,9 +101,9 @@ TEST(first_sights, of_a_process_that_two_saw_the_earlier_sight_counts) {
   EXPECT_EQ(both.all().size(), 2U);
 }
 
-TEST(first_sights, of_two_processes_at_a_node_the_one_that_was_seen_later_is_there) {
-  first_sights a;
-  first_sights b;
+TEST(life_notes, of_two_processes_at_a_node_the_one_that_was_seen_later_is_there) {
+  life_notes a;
+  life_notes b;
   a.note_process("a", "r1", true, t0);
   b.note_process("a", "r2", false, t0 + 5s);
   auto both = merged(a, b);
@@ -112,10 +112,10 @@ TEST(first_sights, of_two_processes_at_a_node_the_one_that_was_seen_later_is_the
   EXPECT_EQ(both.note_process("a", "r3", true, t0 + 9s), t0 + 9s);
 }
 
-TEST(first_sights, a_process_follows_none_across_one_that_another_saw_to_sync_less) {
-  first_sights a;
+TEST(life_notes, a_process_follows_none_across_one_that_another_saw_to_sync_less) {
+  life_notes a;
   a.note_process("a", "r1", true, t0);
-  first_sights b = a;
+  life_notes b = a;
   b.note_process("a", "r2", false, t0 + 5s);
   a.note_process("a", "r3", true, t0 + 9s);
   ASSERT_EQ(is_at(a, "a"), "r3 durable follows");
@@ -124,14 +124,14 @@ TEST(first_sights, a_process_follows_none_across_one_that_another_saw_to_sync_le
   EXPECT_EQ(both.note("r3", t0 + 20s), t0 + 9s);
 }
 
-TEST(first_sights, that_all_share_believe_who_looked_since_they_began) {
-  first_sights mine;
+TEST(life_notes, that_all_share_believe_who_looked_since_they_began) {
+  life_notes mine;
   mine.note_process("a", "r1", true, t0);
-  first_sights shared;
+  life_notes shared;
   shared.add(mine, t0 + 5s);
   EXPECT_EQ(is_at(shared, "a"), "r1");
   EXPECT_EQ(shared.all().at("r1"), t0) << "it was there by then";
-  first_sights stale;
+  life_notes stale;
   stale.note_process("a", "r1", true, t0 + 4s);
   shared.add(stale, t0 + 6s);
   EXPECT_EQ(is_at(shared, "a"), "r1") << "that was before";
@@ -144,11 +144,11 @@ TEST(first_sights, that_all_share_believe_who_looked_since_they_began) {
   EXPECT_EQ(is_at(shared, "a"), "r2 durable follows");
 }
 
-TEST(first_sights, no_process_follows_another_where_the_shared_ones_have_nothing_of_its_node) {
-  first_sights mine;
+TEST(life_notes, no_process_follows_another_where_the_shared_ones_have_nothing_of_its_node) {
+  life_notes mine;
   mine.note_process("a", "r1", true, t0);
   mine.note_process("a", "r2", true, t0 + 5s);
-  first_sights shared;
+  life_notes shared;
   shared.add(mine, t0 + 6s);
   EXPECT_EQ(is_at(shared, "a"), "r2");
   EXPECT_EQ(shared.all().at("r2"), t0 + 5s);
@@ -160,19 +160,19 @@ TEST(first_sights, no_process_follows_another_where_the_shared_ones_have_nothing
   EXPECT_EQ(mine.all().at("r2"), t0 + 5s);
 }
 
-TEST(first_sights, nor_across_a_process_that_turned_to_sync_less) {
-  first_sights a;
+TEST(life_notes, nor_across_a_process_that_turned_to_sync_less) {
+  life_notes a;
   a.note_process("a", "r1", true, t0);
-  first_sights b = a;
+  life_notes b = a;
   b.note_process("a", "r1", false, t0 + 5s);
   a.note_process("a", "r3", true, t0 + 9s);
   EXPECT_EQ(merged(a, b).note("r3", t0 + 20s), t0 + 9s);
 }
 
-TEST(first_sights, a_process_is_no_older_than_one_in_between_that_another_saw) {
-  first_sights a;
+TEST(life_notes, a_process_is_no_older_than_one_in_between_that_another_saw) {
+  life_notes a;
   a.note_process("a", "r1", true, t0);
-  first_sights b = a;
+  life_notes b = a;
   b.note_process("a", "r2", false, t0 + 1s);
   b.note_process("a", "r3", true, t0 + 2s);
   a.note_process("a", "r4", true, t0 + 9s);
@@ -181,10 +181,10 @@ TEST(first_sights, a_process_is_no_older_than_one_in_between_that_another_saw) {
   EXPECT_EQ(both.note("r4", t0 + 20s), t0 + 2s);
 }
 
-TEST(first_sights, of_a_process_that_follows_for_one_of_two_the_later_sight_counts) {
-  first_sights a;
+TEST(life_notes, of_a_process_that_follows_for_one_of_two_the_later_sight_counts) {
+  life_notes a;
   a.note_process("a", "r1", true, t0);
-  first_sights b = a;
+  life_notes b = a;
   b.note_process("a", "r2", false, t0 + 1s);
   a.note_process("a", "r3", true, t0 + 9s);
   b.note_process("a", "r3", true, t0 + 10s);
@@ -196,23 +196,23 @@ TEST(first_sights, of_a_process_that_follows_for_one_of_two_the_later_sight_coun
   EXPECT_EQ(agreed.note("r3", t0 + 20s), t0) << "nobody missed anything";
 }
 
-TEST(first_sights, whether_a_process_syncs_is_what_was_seen_last) {
-  first_sights a;
-  first_sights b;
+TEST(life_notes, whether_a_process_syncs_is_what_was_seen_last) {
+  life_notes a;
+  life_notes b;
   a.note_process("a", "r1", true, t0);
   b.note_process("a", "r1", false, t0 + 5s);
   EXPECT_EQ(is_at(merged(a, b), "a"), "r1");
   a.note_process("a", "r1", false, t0 + 6s);
   a.note_process("a", "r1", true, t0 + 7s);
   EXPECT_EQ(is_at(merged(a, b), "a"), "r1 durable");
-  first_sights c;
+  life_notes c;
   c.note_process("a", "r1", false, t0 + 7s);
   EXPECT_EQ(is_at(merged(a, c), "a"), "r1") << "at one moment the worse is believed";
 }
 
-TEST(first_sights, names_that_look_like_each_other_are_kept_apart) {
-  first_sights a;
-  first_sights b;
+TEST(life_notes, names_that_look_like_each_other_are_kept_apart) {
+  life_notes a;
+  life_notes b;
   a.note_process("a", "r1", true, t0);
   b.note_process("a=b", "r2", true, t0 + 1s);
   auto both = merged(a, b);
@@ -220,10 +220,10 @@ TEST(first_sights, names_that_look_like_each_other_are_kept_apart) {
   EXPECT_EQ(is_at(both, "a=b"), "r2 durable");
 }
 
-TEST(first_sights, that_say_too_much_of_a_node_are_told) {
-  first_sights old;
+TEST(life_notes, that_say_too_much_of_a_node_are_told) {
+  life_notes old;
   old.note_process("a", "r1", true, t0);
-  first_sights now = old;
+  life_notes now = old;
   EXPECT_FALSE(old.overstate(now));
   EXPECT_TRUE(old.overstate({}));
   now.note_process("a", "r1", false, t0 + 1s);
@@ -233,8 +233,8 @@ TEST(first_sights, that_say_too_much_of_a_node_are_told) {
   EXPECT_TRUE(old.overstate(now));
 }
 
-TEST(first_sights, the_oldest_are_forgotten_and_what_nodes_were_last_of_all) {
-  first_sights s;
+TEST(life_notes, the_oldest_are_forgotten_and_what_nodes_were_last_of_all) {
+  life_notes s;
   s.note_process("a", "r1", true, t0);
   for (int i = 1; i <= 9; ++i) s.note("life" + std::to_string(i), t0 + i * 1s);
   s.keep_newest(4);

@@ -20,7 +20,7 @@ namespace holdfast::core::redlock {
 /// busy machine keeps a process or a node waiting for longer.
 ///
 /// Thread safety: none; one owner.
-class sight {
+class visibility {
  public:
   enum class state : std::uint8_t { unknown, clear, doubtful, blind };
   static constexpr int rounds = 3;

@@ -20,7 +20,7 @@ namespace holdfast::core::redlock {
 /// the boot id changes. Several processes of the user do so at once: see merge().
 ///
 /// Thread safety: none; one owner.
-class first_sights {
+class life_notes {
  public:
   /// Far more than the nodes of a store lose in one max_ttl.
   static constexpr std::size_t notes_max = 256;
@@ -48,17 +48,17 @@ class first_sights {
   std::optional<process> process_at(const std::string& node) const;
   /// Takes over what another process of this boot has noted meanwhile. No wait that either of the
   /// two sees ends sooner for it, but that of a life or process that the other saw earlier.
-  void merge(const first_sights& other);
+  void merge(const life_notes& other);
   /// Takes the notes of one process into those that all share. A note of a node that these have
   /// none of says when its process was first seen, and nothing of what was synced there: there may
   /// have been another one, seen by who could not keep it or whose note is gone, and this process
   /// missed it. Who looks again after `now` knows.
-  void add(const first_sights& notes, time_point now);
+  void add(const life_notes& notes, time_point now);
   /// For the same reason no process here follows another where `shared` has nothing of its node.
-  void follow_only(const first_sights& shared);
+  void follow_only(const life_notes& shared);
   /// Whether they say of a node that all was synced there, and `other`, which knows more, does not
   /// say so of the same process.
-  bool overstate(const first_sights& other) const;
+  bool overstate(const life_notes& other) const;
   void forget(const std::string& life) { seen_.erase(life); }
   /// Forgets everything that was first seen before `then`: its wait is long over.
   void forget_before(time_point then);
@@ -66,7 +66,7 @@ class first_sights {
   void keep_newest(std::size_t most);
 
   const std::map<std::string, time_point>& all() const noexcept { return seen_; }
-  friend bool operator==(const first_sights&, const first_sights&) = default;
+  friend bool operator==(const life_notes&, const life_notes&) = default;
 
  private:
   /// One node's note with the sight that belongs to it.

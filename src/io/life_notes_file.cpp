@@ -1,4 +1,4 @@
-#include "io/first_sights_file.hpp"
+#include "io/life_notes_file.hpp"
 
 #include "core/cut.hpp"
 #include "core/fnv1a.hpp"
@@ -22,7 +22,7 @@ namespace holdfast::io {
 
 namespace {
 
-using core::redlock::first_sights;
+using core::redlock::life_notes;
 
 constexpr std::size_t bytes_max = 64 * 1024;
 
@@ -52,7 +52,7 @@ bool is_ours(const place& where, const char* name) {
 
 }  // namespace
 
-first_sights_file::first_sights_file(std::string directory, std::string url)
+life_notes_file::life_notes_file(std::string directory, std::string url)
     : directory_(std::move(directory)), name_(name_of(url)) {
   const std::string boot = boot_id();
   if (boot.empty()) return;  // Whose clock the times are of cannot be told.
@@ -60,8 +60,8 @@ first_sights_file::first_sights_file(std::string directory, std::string url)
   head_ += '\n';
 }
 
-first_sights first_sights_file::read() const {
-  first_sights notes;
+life_notes life_notes_file::read() const {
+  life_notes notes;
   if (!has_place()) return notes;
   const auto directory = open_directory(directory_);
   if (!directory) return notes;
@@ -73,7 +73,7 @@ first_sights first_sights_file::read() const {
   lines.remove_prefix(head_.size());
   lines = lines.substr(0, lines.rfind('\n') + 1);  // A part of a number would be an earlier time.
   const time_point now = clock::now();
-  for (std::size_t n = 0; n < first_sights::notes_max && !lines.empty(); ++n) {
+  for (std::size_t n = 0; n < life_notes::notes_max && !lines.empty(); ++n) {
     std::string_view since = core::cut(lines, '\n');
     const std::string life(core::cut(since, ' '));
     const auto at = core::whole_number<std::int64_t>(since);
@@ -83,7 +83,7 @@ first_sights first_sights_file::read() const {
   return notes;
 }
 
-first_sights_file::outcome first_sights_file::keep(const first_sights& notes) const {
+life_notes_file::outcome life_notes_file::keep(const life_notes& notes) const {
   if (head_.empty()) {
     remove();  // What others of this boot have written there is all that they would know.
     return {{},
@@ -98,7 +98,7 @@ first_sights_file::outcome first_sights_file::keep(const first_sights& notes) co
 }
 
 /// The lock is on a file of its own: the notes are another file after each writing.
-result<first_sights> first_sights_file::add(const first_sights& notes) const {
+result<life_notes> life_notes_file::add(const life_notes& notes) const {
   if (directory_.empty()) return error(errc::unavailable, "there is no home directory");
   if (auto made = make_directories(directory_, 0700); !made) return made.error();
   const auto directory = open_directory(directory_);
@@ -114,10 +114,10 @@ result<first_sights> first_sights_file::add(const first_sights& notes) const {
                                         print_duration(lock_limit));
   }
   const locked_byte held(file->get(), 0);
-  const first_sights there = read();
-  first_sights all = there;
+  const life_notes there = read();
+  life_notes all = there;
   all.add(notes, clock::now());
-  const first_sights kept = that_fits(all);
+  const life_notes kept = that_fits(all);
   if (kept == there) return kept;
   if (auto done = replace_text(where, name_.c_str(), text_of(kept), 0600); !done) {
     return done.error();
@@ -125,16 +125,16 @@ result<first_sights> first_sights_file::add(const first_sights& notes) const {
   return kept;
 }
 
-first_sights first_sights_file::that_fits(const first_sights& notes) {
-  first_sights kept;
+life_notes life_notes_file::that_fits(const life_notes& notes) {
+  life_notes kept;
   for (const auto& [life, since] : notes.all()) {
     if (is_one_word(life)) kept.recall(life, since);
   }
-  kept.keep_newest(first_sights::notes_max);
+  kept.keep_newest(life_notes::notes_max);
   return kept;
 }
 
-std::string first_sights_file::text_of(const first_sights& notes) const {
+std::string life_notes_file::text_of(const life_notes& notes) const {
   std::string text = head_;
   for (const auto& [life, since] : notes.all()) {
     text += life + ' ' + std::to_string(since.time_since_epoch().count()) + '\n';
@@ -143,14 +143,14 @@ std::string first_sights_file::text_of(const first_sights& notes) const {
 }
 
 /// No notes only make a wait longer.
-first_sights first_sights_file::without_overstatement(const first_sights& truth) const {
-  first_sights there = read();
+life_notes life_notes_file::without_overstatement(const life_notes& truth) const {
+  life_notes there = read();
   if (!there.overstate(truth)) return there;
   remove();
   return read();
 }
 
-void first_sights_file::remove() const {
+void life_notes_file::remove() const {
   const auto directory = open_directory(directory_);
   if (directory) (void)::unlinkat(directory->get(), name_.c_str(), 0);
 }

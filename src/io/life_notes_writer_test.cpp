@@ -1,4 +1,4 @@
-#include "io/first_sights_writer.hpp"
+#include "io/life_notes_writer.hpp"
 
 #include "io/file_lock.hpp"
 #include "io/loop.hpp"
@@ -22,20 +22,20 @@ namespace holdfast::io {
 namespace {
 
 using namespace std::chrono_literals;
-using core::redlock::first_sights;
+using core::redlock::life_notes;
 
-first_sights notes_of(const std::string& life) {
-  first_sights notes;
+life_notes notes_of(const std::string& life) {
+  life_notes notes;
   notes.recall(life, clock::now() - 1s);
   return notes;
 }
 
-class first_sights_writers : public testing::Test {
+class life_notes_writers : public testing::Test {
  protected:
-  std::shared_ptr<first_sights_writer> writer_for(const std::string& directory) {
-    return std::make_shared<first_sights_writer>(
-        first_sights_file(directory, "redlock://a"), first_sights{}, loop_,
-        [this](const first_sights& asked, const first_sights& there) {
+  std::shared_ptr<life_notes_writer> writer_for(const std::string& directory) {
+    return std::make_shared<life_notes_writer>(
+        life_notes_file(directory, "redlock://a"), life_notes{}, loop_,
+        [this](const life_notes& asked, const life_notes& there) {
           const std::lock_guard hold(mutex_);
           asked_.push_back(asked);
           there_ = there;
@@ -43,7 +43,7 @@ class first_sights_writers : public testing::Test {
   }
   /// As a disk that hangs: no writing ends before it is let go.
   unique_fd hang() const {
-    const first_sights_file file(directory_.path(), "redlock://a");
+    const life_notes_file file(directory_.path(), "redlock://a");
     EXPECT_EQ(file.keep(notes_of("first")).trouble, "");
     for (const auto& entry : std::filesystem::directory_iterator(directory_.path())) {
       if (entry.path().extension() != ".lock") continue;
@@ -58,19 +58,19 @@ class first_sights_writers : public testing::Test {
     loop_->post([&turned] { turned.set_value(); });
     EXPECT_EQ(turned.get_future().wait_for(30s), std::future_status::ready) << "the loop hangs";
   }
-  std::vector<first_sights> asked() {
+  std::vector<life_notes> asked() {
     const std::lock_guard hold(mutex_);
     return asked_;
   }
 
   const tests::temporary_directory directory_;
   std::mutex mutex_;
-  std::vector<first_sights> asked_;
-  first_sights there_;
+  std::vector<life_notes> asked_;
+  life_notes there_;
   const std::shared_ptr<loop> loop_ = loop::start().value();
 };
 
-TEST_F(first_sights_writers, tell_when_the_notes_are_there) {
+TEST_F(life_notes_writers, tell_when_the_notes_are_there) {
   const auto w = writer_for(directory_.path());
   const auto notes = notes_of("life");
   w->keep(notes);
@@ -78,13 +78,13 @@ TEST_F(first_sights_writers, tell_when_the_notes_are_there) {
   loop_turns();
   EXPECT_EQ(asked(), std::vector{notes});
   EXPECT_EQ(there_, notes);
-  EXPECT_EQ(first_sights_file(directory_.path(), "redlock://a").read(), notes);
+  EXPECT_EQ(life_notes_file(directory_.path(), "redlock://a").read(), notes);
   EXPECT_FALSE(w->is_busy());
   w->keep(notes);
   EXPECT_FALSE(w->is_busy()) << "they are the same";
 }
 
-TEST_F(first_sights_writers, hold_up_nobody_while_the_disk_hangs_and_write_the_newest_then) {
+TEST_F(life_notes_writers, hold_up_nobody_while_the_disk_hangs_and_write_the_newest_then) {
   auto disk = hang();
   const auto w = writer_for(directory_.path());
   const auto first = notes_of("n1");
@@ -111,12 +111,12 @@ TEST_F(first_sights_writers, hold_up_nobody_while_the_disk_hangs_and_write_the_n
   EXPECT_TRUE(there_.all().contains("first")) << "what others wrote";
 }
 
-TEST_F(first_sights_writers, are_busy_until_it_has_been_told_what_is_there) {
-  std::shared_ptr<first_sights_writer> w;
+TEST_F(life_notes_writers, are_busy_until_it_has_been_told_what_is_there) {
+  std::shared_ptr<life_notes_writer> w;
   bool busy = false;
-  w = std::make_shared<first_sights_writer>(
-      first_sights_file(directory_.path(), "redlock://a"), first_sights{}, loop_,
-      [&](const first_sights&, const first_sights&) { busy = w->is_busy(); });
+  w = std::make_shared<life_notes_writer>(
+      life_notes_file(directory_.path(), "redlock://a"), life_notes{}, loop_,
+      [&](const life_notes&, const life_notes&) { busy = w->is_busy(); });
   w->keep(notes_of("life"));
   w->wait(20s);
   loop_turns();
@@ -124,7 +124,7 @@ TEST_F(first_sights_writers, are_busy_until_it_has_been_told_what_is_there) {
   EXPECT_FALSE(w->is_busy());
 }
 
-TEST_F(first_sights_writers, may_be_gone_before_the_disk_answers) {
+TEST_F(life_notes_writers, may_be_gone_before_the_disk_answers) {
   auto disk = hang();
   auto w = writer_for(directory_.path());
   w->keep(notes_of("life"));
@@ -133,7 +133,7 @@ TEST_F(first_sights_writers, may_be_gone_before_the_disk_answers) {
   disk = unique_fd();
 }
 
-TEST_F(first_sights_writers, tell_why_nothing_is_kept_and_what_is_there) {
+TEST_F(life_notes_writers, tell_why_nothing_is_kept_and_what_is_there) {
   const std::string file = directory_.path() + "/file";
   std::ofstream(file) << "no directory";
   const auto w = writer_for(file);

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "core/redlock/first_sights.hpp"
-#include "io/first_sights_file.hpp"
+#include "core/redlock/life_notes.hpp"
+#include "io/life_notes_file.hpp"
 
 #include <holdfast/clock.hpp>
 
@@ -22,19 +22,19 @@ class loop;
 /// repeated every few seconds.
 ///
 /// Thread safety: every function, from any thread.
-class first_sights_writer : public std::enable_shared_from_this<first_sights_writer> {
+class life_notes_writer : public std::enable_shared_from_this<life_notes_writer> {
  public:
-  using first_sights = core::redlock::first_sights;
+  using life_notes = core::redlock::life_notes;
   /// An attempt to keep `asked` has ended, and the file has `there`. On the loop's thread.
-  using listener = std::function<void(const first_sights& asked, const first_sights& there)>;
+  using listener = std::function<void(const life_notes& asked, const life_notes& there)>;
   static constexpr duration again_after = std::chrono::seconds{5};
 
   /// `read`: what the file has.
-  first_sights_writer(first_sights_file file, first_sights read, const std::shared_ptr<loop>& l,
-                      listener told);
+  life_notes_writer(life_notes_file file, life_notes read, const std::shared_ptr<loop>& l,
+                    listener told);
 
   /// Writes the notes soon, unless they are those that were asked for last.
-  void keep(const first_sights& notes);
+  void keep(const life_notes& notes);
   /// Whether notes are to be written, or were and its listener has not returned yet.
   bool is_busy() const;
   /// Why the next process will not have the notes, and what to do; empty when it will, or when
@@ -48,17 +48,17 @@ class first_sights_writer : public std::enable_shared_from_this<first_sights_wri
   bool is_to_begin();
   void begin();
   void write();
-  void ended(const first_sights& asked, first_sights_file::outcome result);
-  void tell(const first_sights& asked, const first_sights& there);
+  void ended(const life_notes& asked, life_notes_file::outcome result);
+  void tell(const life_notes& asked, const life_notes& there);
   void try_again();
 
-  const first_sights_file file_;
+  const life_notes_file file_;
   const std::weak_ptr<loop> loop_;
   const listener told_;
 
   mutable std::mutex mutex_;  // Never held while anything is written or called.
   std::condition_variable done_;
-  first_sights wanted_;
+  life_notes wanted_;
   bool pending_{};  ///< `wanted_` is not what is being written.
   bool writing_{};
   unsigned untold_{};

@@ -1,4 +1,4 @@
-#include "core/redlock/first_sights.hpp"
+#include "core/redlock/life_notes.hpp"
 
 #include "core/assert.hpp"
 #include "core/redlock/rules.hpp"
@@ -23,39 +23,39 @@ std::string words_of(const std::string& node) {
 
 /// One bit each for `durable`, `follows` and `replaces`. Who knows the first alone takes a process
 /// that follows for one that is not durable, which only makes a wait longer.
-char digit_of(const first_sights::process& p) {
+char digit_of(const life_notes::process& p) {
   return static_cast<char>('0' + (p.durable ? 1 : 0) + (p.follows ? 2 : 0) + (p.replaces ? 4 : 0));
 }
 
-std::optional<first_sights::process> process_in(const std::string& text) {
+std::optional<life_notes::process> process_in(const std::string& text) {
   const auto end = text.find('=');
   if (end == std::string::npos || end + 2 != text.size()) return std::nullopt;
   const int bits = text.back() - '0';
   if (bits < 0 || bits > 7) return std::nullopt;
-  return first_sights::process{.run_id = text.substr(0, end),
-                               .durable = (bits & 1) != 0,
-                               .follows = (bits & 2) != 0,
-                               .replaces = (bits & 4) != 0};
+  return life_notes::process{.run_id = text.substr(0, end),
+                             .durable = (bits & 1) != 0,
+                             .follows = (bits & 2) != 0,
+                             .replaces = (bits & 4) != 0};
 }
 
 }  // namespace
 
-std::string first_sights::word_of(const std::string& node, const process& p) {
+std::string life_notes::word_of(const std::string& node, const process& p) {
   std::string word = words_of(node);
   word.append(p.run_id).append(1, '=').append(1, digit_of(p));
   return word;
 }
 
-time_point first_sights::note(const std::string& life, time_point now) {
+time_point life_notes::note(const std::string& life, time_point now) {
   return seen_.emplace(life, now).first->second;
 }
 
-void first_sights::recall(const std::string& life, time_point since) {
+void life_notes::recall(const std::string& life, time_point since) {
   const auto [there, added] = seen_.emplace(life, since);
   if (!added) there->second = std::min(there->second, since);
 }
 
-std::optional<first_sights::process> first_sights::process_at(const std::string& node) const {
+std::optional<life_notes::process> life_notes::process_at(const std::string& node) const {
   const std::string begin = words_of(node);
   for (auto at = seen_.lower_bound(begin); at != seen_.end(); ++at) {
     if (!at->first.starts_with(begin)) break;
@@ -65,8 +65,8 @@ std::optional<first_sights::process> first_sights::process_at(const std::string&
   return std::nullopt;
 }
 
-time_point first_sights::note_process(const std::string& node, const std::string& run_id,
-                                      bool durable, time_point now) {
+time_point life_notes::note_process(const std::string& node, const std::string& run_id,
+                                    bool durable, time_point now) {
   const auto last = process_at(node);
   const bool same = last && last->run_id == run_id;
   const bool follows = last && !same && last->durable && durable;
@@ -82,16 +82,16 @@ time_point first_sights::note_process(const std::string& node, const std::string
   return note(run_id, now);
 }
 
-bool first_sights::is_durable(const std::string& node, const std::string& run_id) const {
+bool life_notes::is_durable(const std::string& node, const std::string& run_id) const {
   const auto last = process_at(node);
   return last && last->run_id == run_id && last->durable;
 }
 
-void first_sights::forget_before(time_point then) {
+void life_notes::forget_before(time_point then) {
   std::erase_if(seen_, [&](const auto& sight) { return sight.second < then; });
 }
 
-std::map<std::string, first_sights::noted> first_sights::nodes() const {
+std::map<std::string, life_notes::noted> life_notes::nodes() const {
   std::map<std::string, noted> all;
   for (const auto& [word, at] : seen_) {
     if (!word.starts_with(at_node) || word.size() < at_node.size() + 4) continue;
@@ -110,7 +110,7 @@ std::map<std::string, first_sights::noted> first_sights::nodes() const {
 /// Two notes about one node, each from a process that may have missed what the other saw. All of
 /// them read one clock, and the processes of a node follow each other: the later note is of the
 /// later state.
-first_sights::noted first_sights::safer_of(const noted& a, const noted& b) {
+life_notes::noted life_notes::safer_of(const noted& a, const noted& b) {
   // At one moment, nobody knows which was first: what was synced less is believed.
   const bool b_is_newer = a.at != b.at ? b.at > a.at : a.is.durable && !b.is.durable;
   noted newer = b_is_newer ? b : a;
@@ -137,7 +137,7 @@ first_sights::noted first_sights::safer_of(const noted& a, const noted& b) {
   return newer;
 }
 
-void first_sights::merge(const first_sights& other) {
+void life_notes::merge(const life_notes& other) {
   auto all = nodes();
   const auto theirs = other.nodes();
   const auto take_out = [this](const std::map<std::string, noted>& side) {
@@ -162,17 +162,17 @@ void first_sights::merge(const first_sights& other) {
   }
 }
 
-void first_sights::believe_less(const std::string& node, const noted& what, const process& is,
-                                time_point at) {
+void life_notes::believe_less(const std::string& node, const noted& what, const process& is,
+                              time_point at) {
   forget(word_of(node, what.is));
   // It was there when it was seen, whatever came before it.
   if (what.is.follows) seen_.insert_or_assign(is.run_id, what.at);
   seen_.insert_or_assign(word_of(node, is), at);
 }
 
-void first_sights::add(const first_sights& notes, time_point now) {
+void life_notes::add(const life_notes& notes, time_point now) {
   if (!active.lost_notes_stay_lost) return merge(notes);
-  first_sights believed = notes;
+  life_notes believed = notes;
   for (const auto& [node, what] : notes.nodes()) {
     if (process_at(node) || (!what.is.durable && !what.is.follows)) continue;
     process is = what.is;
@@ -182,7 +182,7 @@ void first_sights::add(const first_sights& notes, time_point now) {
   merge(believed);
 }
 
-void first_sights::follow_only(const first_sights& shared) {
+void life_notes::follow_only(const life_notes& shared) {
   if (!active.lost_notes_stay_lost) return;
   for (const auto& [node, what] : nodes()) {
     if (!what.is.follows || shared.process_at(node)) continue;
@@ -192,7 +192,7 @@ void first_sights::follow_only(const first_sights& shared) {
   }
 }
 
-bool first_sights::overstate(const first_sights& other) const {
+bool life_notes::overstate(const life_notes& other) const {
   return std::ranges::any_of(nodes(), [&other](const auto& one) {
     const auto is = other.process_at(one.first);
     const bool agreed = is && is->durable && is->run_id == one.second.is.run_id;
@@ -200,7 +200,7 @@ bool first_sights::overstate(const first_sights& other) const {
   });
 }
 
-void first_sights::keep_newest(std::size_t most) {
+void life_notes::keep_newest(std::size_t most) {
   if (seen_.size() <= most) return;
   std::set<std::string> last;
   for (const auto& [node, what] : nodes()) {
