@@ -1,4 +1,4 @@
-#include "cli/command_guard.hpp"
+#include "cli/end_command_on_exit.hpp"
 #include "cli/guardian_link.hpp"
 #include "cli/process_tree.hpp"
 #include "tests/temporary_directory.hpp"
@@ -210,7 +210,7 @@ TEST_F(guardian_test, an_exception_ends_the_command_before_its_lock_is_given_bac
     auto g = guard(std::string("trap 'echo asked >$DIR/asked' TERM; ") + scattered, 300ms);
     try {
       const given_back held{[this] { return marked(); }, left};
-      command_guard ends_first(g, 300ms, [] { return true; });
+      end_command_on_exit ends_first(g, 300ms, [] { return true; });
       start(g, 50s, 60s);
       if (!within(30s, [&] { return marked() >= 5; })) ADD_FAILURE() << "not started";
       if (guardian_killed) ::kill(g.pid(), SIGKILL);

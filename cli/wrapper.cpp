@@ -1,6 +1,6 @@
 #include "cli/wrapper.hpp"
 
-#include "cli/command_guard.hpp"
+#include "cli/end_command_on_exit.hpp"
 #include "cli/exit_on_signal.hpp"
 #include "cli/run_events.hpp"
 
@@ -288,7 +288,7 @@ int wrapper::run_under(session& s, lock held) {
   lease_page& page = guardian_->page();
   std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));
   page.now.store(lease_page::stage::held, std::memory_order_release);
-  command_guard ends_first(*guardian_, grace_, [&held] { return held.check().has_value(); });
+  end_command_on_exit ends_first(*guardian_, grace_, [&held] { return held.check().has_value(); });
   if (!guardian_->start(environment(s, held), s.life_descriptor(), terminal_.should_give())) {
     return guardian_died("did not take the command");
   }

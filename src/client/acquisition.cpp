@@ -323,7 +323,7 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
   if (events.wanted()) {
     events.emit(event::granted{grant_->name(), a.held, options_.mode, now_ - began_});
     grant_->announced();
-    grant_->guard();
+    grant_->watch_lease();
   }
   return grant::make_lock(grant_);
 }

@@ -120,7 +120,7 @@ void grant::lose_own_lease() noexcept {
   if (own_) own_->lose();
 }
 
-void grant::guard() {
+void grant::watch_lease() {
   if (!own_) return;
   const std::lock_guard hold(mutex_);
   if (watched_ == 0) watched_ = owner_->alarm()->watch(weak_from_this(), own_->until());
@@ -197,7 +197,7 @@ std::stop_token grant::lost() noexcept {
   if (state_.load() == state::lost) {
     source.request_stop();
   } else {
-    guard();
+    watch_lease();
   }
   return source.get_token();
 }
@@ -219,7 +219,7 @@ void grant::on_lost(std::function<void(const error&)> f) {
       over = *loss_;
     }
   }
-  if (!over) return guard();
+  if (!over) return watch_lease();
   if (f) f(told_of(*over));
 }
 

@@ -39,7 +39,7 @@ class session_core;
 /// but checks reads it.
 ///
 /// Thread safety: every function, from any thread.
-class grant final : public io::alarm::guarded, public std::enable_shared_from_this<grant> {
+class grant final : public io::alarm::deadline_holder, public std::enable_shared_from_this<grant> {
  public:
   grant(std::shared_ptr<session_core> owner, lock_name name, holdfast::mode mode);
   ~grant() override;
@@ -78,7 +78,7 @@ class grant final : public io::alarm::guarded, public std::enable_shared_from_th
   /// The observer has heard that it was granted, and hears now if it was lost since.
   void announced();
   /// Has the alarm watch its own lease, if it has one; a second time changes nothing.
-  void guard();
+  void watch_lease();
 
   result<void> check(duration needed) const noexcept;
   duration remaining() const noexcept;

@@ -30,7 +30,7 @@ enum class may_be_shorter : bool { no, yes };
 ///
 /// No mutex is held while an engine, the observer or a user's callback is called.
 /// Thread safety: every function, from any thread.
-class session_core final : public io::alarm::guarded,
+class session_core final : public io::alarm::deadline_holder,
                            public std::enable_shared_from_this<session_core> {
  public:
   static result<std::shared_ptr<session_core>> open(std::shared_ptr<store_core> store,

@@ -38,7 +38,7 @@ result<std::shared_ptr<alarm>> alarm::of_process() {
 
 alarm::~alarm() { stop(); }
 
-std::uint64_t alarm::watch(std::weak_ptr<guarded> what, time_point deadline) {
+std::uint64_t alarm::watch(std::weak_ptr<deadline_holder> what, time_point deadline) {
   const std::lock_guard hold(mutex_);
   const bool first = order_.empty() || deadline < order_.begin()->first;
   const auto id = ++last_id_;
@@ -57,7 +57,7 @@ void alarm::unwatch(std::uint64_t id) noexcept {
 }
 
 void alarm::moved(std::uint64_t id) noexcept {
-  std::shared_ptr<guarded> what;  // Let go when the mutex is free, as in `looked`.
+  std::shared_ptr<deadline_holder> what;  // Let go when the mutex is free, as in `looked`.
   const std::lock_guard hold(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return;

@@ -27,13 +27,13 @@ class alarm final : public stoppable {
  public:
   /// Something with a deadline. A later one is found when the earlier has come, also when that was
   /// told already; an earlier one only when moved() says so.
-  class guarded {
+  class deadline_holder {
    public:
-    guarded() = default;
-    guarded(const guarded&) = delete;
-    guarded& operator=(const guarded&) = delete;
-    virtual ~guarded() = default;
-    /// The deadline as it is now; time_point::max() when there is nothing to guard any more.
+    deadline_holder() = default;
+    deadline_holder(const deadline_holder&) = delete;
+    deadline_holder& operator=(const deadline_holder&) = delete;
+    virtual ~deadline_holder() = default;
+    /// The deadline as it is now; time_point::max() when there is no deadline any more.
     virtual time_point deadline() const noexcept = 0;
     /// The deadline has passed. Called once for each, on the alarm's thread.
     virtual void passed() noexcept = 0;
@@ -45,8 +45,8 @@ class alarm final : public stoppable {
 
   ~alarm() override;
 
-  /// Guards `what` until its deadline passes or it is unwatched.
-  std::uint64_t watch(std::weak_ptr<guarded> what, time_point deadline);
+  /// Watches `what` until its deadline passes or it is unwatched.
+  std::uint64_t watch(std::weak_ptr<deadline_holder> what, time_point deadline);
   void unwatch(std::uint64_t id) noexcept;
   /// Its deadline may have become earlier.
   void moved(std::uint64_t id) noexcept;
@@ -61,14 +61,14 @@ class alarm final : public stoppable {
 
  private:
   struct entry {
-    std::weak_ptr<guarded> what;
+    std::weak_ptr<deadline_holder> what;
     time_point when{};
   };
 
   // Held until the mutex is free: the last owner's destructor calls unwatch().
   struct looked {
-    std::vector<std::pair<std::uint64_t, std::shared_ptr<guarded>>> due;
-    std::vector<std::shared_ptr<guarded>> kept;
+    std::vector<std::pair<std::uint64_t, std::shared_ptr<deadline_holder>>> due;
+    std::vector<std::shared_ptr<deadline_holder>> kept;
   };
 
   explicit alarm(boot_timer timer) : timer_(std::move(timer)) {}

@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct guarded_thing final : alarm::guarded {
+struct thing_with_a_deadline final : alarm::deadline_holder {
   time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
   void passed() noexcept override {
     at = clock::now().time_since_epoch().count();
@@ -30,7 +30,7 @@ struct guarded_thing final : alarm::guarded {
 
 TEST(alarm, fires_at_the_deadline_and_not_before) {
   const auto a = *alarm::of_process();
-  const auto thing = std::make_shared<guarded_thing>();
+  const auto thing = std::make_shared<thing_with_a_deadline>();
   const auto until = clock::now() + 50ms;
   thing->until = until.time_since_epoch().count();
   a->watch(thing, until);
@@ -41,7 +41,7 @@ TEST(alarm, fires_at_the_deadline_and_not_before) {
 
 TEST(alarm, notices_that_a_deadline_was_moved) {
   const auto a = *alarm::of_process();
-  const auto thing = std::make_shared<guarded_thing>();
+  const auto thing = std::make_shared<thing_with_a_deadline>();
   const auto first = clock::now() + 200ms;
   thing->until = first.time_since_epoch().count();
   a->watch(thing, first);
@@ -52,12 +52,12 @@ TEST(alarm, notices_that_a_deadline_was_moved) {
 
 TEST(alarm, forgets_what_is_unwatched_or_gone) {
   const auto a = *alarm::of_process();
-  const auto thing = std::make_shared<guarded_thing>();
+  const auto thing = std::make_shared<thing_with_a_deadline>();
   const auto until = clock::now() + 1s;
   thing->until = until.time_since_epoch().count();
   a->unwatch(a->watch(thing, until));
-  a->watch(std::make_shared<guarded_thing>(), clock::now() + 10ms);
-  const auto later = std::make_shared<guarded_thing>();
+  a->watch(std::make_shared<thing_with_a_deadline>(), clock::now() + 10ms);
+  const auto later = std::make_shared<thing_with_a_deadline>();
   later->until = (until + 50ms).time_since_epoch().count();
   a->watch(later, until + 50ms);
   later->fired.wait();
@@ -66,7 +66,7 @@ TEST(alarm, forgets_what_is_unwatched_or_gone) {
 
 TEST(alarm, is_told_of_a_deadline_that_became_earlier) {
   const auto a = *alarm::of_process();
-  const auto thing = std::make_shared<guarded_thing>();
+  const auto thing = std::make_shared<thing_with_a_deadline>();
   const auto first = clock::now() + 1h;
   thing->until = first.time_since_epoch().count();
   const auto id = a->watch(thing, first);
@@ -79,7 +79,7 @@ TEST(alarm, is_told_of_a_deadline_that_became_earlier) {
 
 TEST(alarm, keeps_a_later_deadline_for_later_when_told_that_it_moved) {
   const auto a = *alarm::of_process();
-  const auto thing = std::make_shared<guarded_thing>();
+  const auto thing = std::make_shared<thing_with_a_deadline>();
   const auto first = clock::now() + 20ms;
   const auto id = a->watch(thing, first);
   thing->until = (first + 50ms).time_since_epoch().count();
@@ -91,7 +91,7 @@ TEST(alarm, keeps_a_later_deadline_for_later_when_told_that_it_moved) {
 }
 
 TEST(alarm, goes_on_with_what_was_extended_in_the_moment_in_which_its_deadline_passed) {
-  struct extended final : alarm::guarded {
+  struct extended final : alarm::deadline_holder {
     time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
     void passed() noexcept override {
       if (told++ == 0) until = (clock::now() + 20ms).time_since_epoch().count();
@@ -111,7 +111,7 @@ TEST(alarm, goes_on_with_what_was_extended_in_the_moment_in_which_its_deadline_p
 }
 
 TEST(alarm, forgets_what_is_unwatched_while_it_is_told) {
-  struct unwatching final : alarm::guarded {
+  struct unwatching final : alarm::deadline_holder {
     time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
     void passed() noexcept override {
       ++told;
@@ -130,7 +130,7 @@ TEST(alarm, forgets_what_is_unwatched_while_it_is_told) {
   const auto first = clock::now() + 50ms;
   thing->until = first.time_since_epoch().count();
   thing->id = thing->of->watch(thing, first);
-  const auto later = std::make_shared<guarded_thing>();
+  const auto later = std::make_shared<thing_with_a_deadline>();
   later->until = (first + 100ms).time_since_epoch().count();
   thing->of->watch(later, first + 100ms);
   later->fired.wait();
@@ -139,10 +139,10 @@ TEST(alarm, forgets_what_is_unwatched_while_it_is_told) {
 
 TEST(alarm, fires_for_more_than_it_looks_at_in_one_go) {
   const auto a = *alarm::of_process();
-  std::vector<std::shared_ptr<guarded_thing>> things(3'500);
+  std::vector<std::shared_ptr<thing_with_a_deadline>> things(3'500);
   const auto until = clock::now() + 20ms;
   for (auto& thing : things) {
-    thing = std::make_shared<guarded_thing>();
+    thing = std::make_shared<thing_with_a_deadline>();
     thing->until = until.time_since_epoch().count();
     a->watch(thing, until);
   }
@@ -167,7 +167,7 @@ TEST(alarm, runs_jobs_in_order_and_one_that_is_called_from_a_job_at_once) {
 
 TEST(alarm, runs_a_job_although_a_deadline_is_watched_right_after_it) {
   const auto a = *alarm::of_process();
-  const auto thing = std::make_shared<guarded_thing>();
+  const auto thing = std::make_shared<thing_with_a_deadline>();
   for (int n = 0; n < 2'000; ++n) {
     std::latch done(1);
     ASSERT_TRUE(a->post([&] { done.count_down(); }));

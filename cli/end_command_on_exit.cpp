@@ -1,4 +1,4 @@
-#include "cli/command_guard.hpp"
+#include "cli/end_command_on_exit.hpp"
 
 #include <poll.h>
 
@@ -15,7 +15,7 @@ constexpr duration guardian_slack = 1s;
 
 }  // namespace
 
-command_guard::~command_guard() {
+end_command_on_exit::~end_command_on_exit() {
   if (done_) return;
   guardian_.end_now();
   const time_point late = std::min(guardian_.kill_at(), clock::now() + grace_) + guardian_slack;

@@ -14,14 +14,14 @@ namespace holdfast::cli {
 ///
 /// Where that itself fails (no memory) the program ends and gives nothing back: the guardian then
 /// kills at once, and the lock ends with its ttl.
-class command_guard {
+class end_command_on_exit {
  public:
   /// `grace`: SIGTERM to SIGKILL. `held`: whether the lock still is.
-  command_guard(guardian_link& guardian, duration grace, std::function<bool()> held)
+  end_command_on_exit(guardian_link& guardian, duration grace, std::function<bool()> held)
       : guardian_(guardian), grace_(grace), held_(std::move(held)) {}
-  command_guard(const command_guard&) = delete;
-  command_guard& operator=(const command_guard&) = delete;
-  ~command_guard();
+  end_command_on_exit(const end_command_on_exit&) = delete;
+  end_command_on_exit& operator=(const end_command_on_exit&) = delete;
+  ~end_command_on_exit();
 
   /// Nothing of the command is left, or it is known that this cannot be had.
   void done() noexcept { done_ = true; }
