@@ -94,7 +94,7 @@ struct enqueue_request {
   std::shared_ptr<lock_listener> listener{};
 };
 
-/// Somebody older in the queue, and what an observer must note of its session.
+/// Somebody older in the queue, and what a successor must note of its session.
 struct rival {
   token order;
   session_id owner;

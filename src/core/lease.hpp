@@ -21,7 +21,7 @@ inline constexpr duration ttl_default = std::chrono::seconds{30};
 /// What a holder may use of a ttl, counted from the moment its attempt was sent.
 constexpr duration usable(duration ttl) noexcept { return ttl - ttl / rho_divisor - margin; }
 
-/// How long an observer must have seen one unchanged version, counted from what it received.
+/// How long a successor must have seen one unchanged version, counted from what it received.
 constexpr duration takeover_after(duration ttl) noexcept {
   return ttl + ttl / rho_divisor + margin;
 }

@@ -108,7 +108,7 @@ TEST(lease, threads_agree_on_one_end_and_no_extension_follows_it) {
   }
 }
 
-TEST(lease, the_holder_always_stops_before_an_observer_takes_over) {
+TEST(lease, the_holder_always_stops_before_a_successor_takes_over) {
   for (const duration ttl :
        {duration(ttl_min), duration(1s), duration(ttl_default), duration(ttl_max)}) {
     EXPECT_GT(usable(ttl), 0s);

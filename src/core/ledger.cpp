@@ -77,7 +77,7 @@ beat_reply ledger::beat(const beat_request& r) {
     return reply_with<beat_reply>(status::denied, denial_text(*record));
   }
   // Never the attempt's number: a late, repeated attempt would bring an old version back, and an
-  // observer who had noted that one would take it for silence.
+  // successor that had noted that one would take it for silence.
   ++record->at.beat;
   ++revision_;
   beat_reply reply;

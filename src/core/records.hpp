@@ -12,8 +12,8 @@
 
 namespace holdfast::core {
 
-/// What an observer compares: it differs after every acknowledged beat, after a deny, and between
-/// two sessions whatever their ids.
+/// What a successor, which may take over, compares: it differs after every acknowledged beat, after
+/// a deny, and between two sessions whatever their ids.
 struct version {
   std::uint64_t inc{};   ///< Given by the engine at open; grows.
   std::uint64_t beat{};  ///< Changed by every acknowledged beat.

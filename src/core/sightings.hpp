@@ -12,7 +12,7 @@
 
 namespace holdfast::core {
 
-/// The observer's notes: which version of which session was first seen when, on this host's clock.
+/// A successor's notes: which version of which session was first seen when, on this host's clock.
 ///
 /// A session whose version stayed the same for takeover_after(ttl), counted from what was
 /// **received**, may be deleted by compare at that version: its holder, who counts from what it

@@ -28,8 +28,8 @@ constexpr const char* used_up = "its connection takes no more calls; a new one f
 
 }  // namespace
 
-class grpc_connection::state final : public stream::owner,
-                                     public http2_session::owner,
+class grpc_connection::state final : public stream::listener,
+                                     public http2_session::listener,
                                      public std::enable_shared_from_this<state> {
  public:
   state(const std::shared_ptr<loop>& l, grpc_options o, std::weak_ptr<grpc_watcher> watcher)

@@ -29,7 +29,7 @@ nghttp2_nv pair(std::string_view name, std::string_view value) {
 }  // namespace
 
 struct http2_session::callbacks {
-  static owner& of(void* user) { return static_cast<http2_session*>(user)->owner_; }
+  static listener& of(void* user) { return static_cast<http2_session*>(user)->listener_; }
 
   static int fault(nghttp2_session*, int, const char* text, std::size_t size, void* user) {
     constexpr std::size_t text_max = 200;
@@ -93,7 +93,7 @@ struct http2_session::callbacks {
   }
 };
 
-std::unique_ptr<http2_session> http2_session::make(owner& o, std::int32_t first) {
+std::unique_ptr<http2_session> http2_session::make(listener& o, std::int32_t first) {
   std::unique_ptr<http2_session> made(new http2_session(o));
   nghttp2_session_callbacks* c = nullptr;
   if (nghttp2_session_callbacks_new(&c) != 0) return {};
@@ -123,7 +123,7 @@ std::unique_ptr<http2_session> http2_session::make(owner& o, std::int32_t first)
 }
 
 http2_session::~http2_session() {
-  // Streams that are still open are closed without calling the owner.
+  // Streams that are still open are closed without calling the listener.
   if (session_ != nullptr) nghttp2_session_del(session_);
 }
 

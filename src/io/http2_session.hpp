@@ -17,12 +17,12 @@ namespace holdfast::io {
 class http2_session {
  public:
   /// What the peer does, and what is asked of us. None of these may call the session.
-  class owner {
+  class listener {
    public:
-    owner() = default;
-    owner(const owner&) = delete;
-    owner& operator=(const owner&) = delete;
-    virtual ~owner() = default;
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
     /// The peer has said that it speaks HTTP/2.
     virtual void settings() = 0;
     virtual void goes_away() = 0;
@@ -48,8 +48,9 @@ class http2_session {
     bool leader{};
   };
 
-  /// Null when there is no memory. The owner must outlive it. Numbers its streams from `first` on.
-  static std::unique_ptr<http2_session> make(owner& o, std::int32_t first);
+  /// Null when there is no memory. The listener must outlive it. Numbers its streams from `first`
+  /// on.
+  static std::unique_ptr<http2_session> make(listener& o, std::int32_t first);
   http2_session(const http2_session&) = delete;
   http2_session& operator=(const http2_session&) = delete;
   ~http2_session();
@@ -68,9 +69,9 @@ class http2_session {
 
  private:
   struct callbacks;
-  explicit http2_session(owner& o) noexcept : owner_(o) {}
+  explicit http2_session(listener& o) noexcept : listener_(o) {}
 
-  owner& owner_;
+  listener& listener_;
   nghttp2_session* session_{};
   std::string fault_;
   bool failed_{};

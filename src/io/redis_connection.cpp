@@ -31,7 +31,7 @@ constexpr std::size_t outbox_bytes = stream::worth_sending;
 
 }  // namespace
 
-class redis_connection::state final : public stream::owner,
+class redis_connection::state final : public stream::listener,
                                       public std::enable_shared_from_this<state> {
  public:
   state(const std::shared_ptr<loop>& l, redis_options o, std::weak_ptr<redis_watcher> watcher)

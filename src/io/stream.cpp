@@ -40,11 +40,11 @@ error broken(int number) {
 class stream::state final : public one_write::writer,
                             public std::enable_shared_from_this<stream::state> {
  public:
-  state(asio::io_context& context, target to, std::weak_ptr<owner> told,
+  state(asio::io_context& context, target to, std::weak_ptr<listener> told,
         std::shared_ptr<counters> count)
       : context_(context),
         to_(std::move(to)),
-        owner_(std::move(told)),
+        listener_(std::move(told)),
         counters_(std::move(count)) {}
 
   void start(std::weak_ptr<loop> post_to) {
@@ -89,7 +89,7 @@ class stream::state final : public one_write::writer,
 
   void flush() override {
     if (context_.get_executor().running_in_this_thread()) {
-      // In any case: the owner may have more, which it gives when the turn ends.
+      // In any case: the listener may have more, which it gives when the turn ends.
       flush_after_this_turn();
       if (backlog() >= worth_sending && !closed_) write_queued();
       return;
@@ -126,7 +126,7 @@ class stream::state final : public one_write::writer,
     // Half of it: who waits for a connection for as long as that is to be told the reason.
     const auto pause = to_.connect_limit / 2;
     const auto so_long = waited + pause;
-    timer_ = after(l, pause, [so_long](state& s, const std::shared_ptr<loop>& on, owner& o) {
+    timer_ = after(l, pause, [so_long](state& s, const std::shared_ptr<loop>& on, listener& o) {
       s.await_names(on, so_long);
       // That joins the question that is under way, unless it is so old that it may be lost.
       s.ask_for_addresses(on);
@@ -135,13 +135,13 @@ class stream::state final : public one_write::writer,
   }
 
   std::uint64_t after(const std::shared_ptr<loop>& l, duration pause,
-                      std::function<void(state&, const std::shared_ptr<loop>&, owner&)> task) {
+                      std::function<void(state&, const std::shared_ptr<loop>&, listener&)> task) {
     return l->at(clock::now() + pause,
                  [self = weak_from_this(), post_to = std::weak_ptr(l), task = std::move(task)] {
                    const auto s = self.lock();
                    const auto on = post_to.lock();
                    if (!s || !on || s->closed_) return;
-                   if (const auto o = s->owner_.lock()) task(*s, on, *o);
+                   if (const auto o = s->listener_.lock()) task(*s, on, *o);
                  });
   }
 
@@ -149,7 +149,7 @@ class stream::state final : public one_write::writer,
     if (closed_ || std::exchange(found_, true)) return;
     l->cancel(timer_);
     // The time of a resolver is not the server's.
-    timer_ = after(l, to_.connect_limit, [](state&, const auto&, owner& o) { o.late(); });
+    timer_ = after(l, to_.connect_limit, [](state&, const auto&, listener& o) { o.late(); });
     if (!found) return lose(found.error());
     auto addresses = *found;
     // One that connects and then hangs is not the only one that is ever asked.
@@ -173,7 +173,7 @@ class stream::state final : public one_write::writer,
     descriptor_.emplace(context_, fd->release());
     if (to_.tls == nullptr) {
       open();
-      if (const auto o = owner_.lock()) receive(shared_from_this(), *o);
+      if (const auto o = listener_.lock()) receive(shared_from_this(), *o);
       return;
     }
     tls_.emplace(to_.tls->current(), to_.address.host);
@@ -195,13 +195,13 @@ class stream::state final : public one_write::writer,
       const std::lock_guard hold(mutex_);
       is_open_ = true;
     }
-    if (const auto o = owner_.lock()) o->opened();
+    if (const auto o = listener_.lock()) o->opened();
   }
 
   // ---- receiving ----
 
   // Handed from one event to the next, as nothing else keeps it alive between them.
-  static void receive(std::shared_ptr<state> self, owner& o) {
+  static void receive(std::shared_ptr<state> self, listener& o) {
     if (self->closed_) return;
     state& s = *self;
     const auto room = o.space();
@@ -216,7 +216,7 @@ class stream::state final : public one_write::writer,
     if (self->closed_) return;
     if (failed) return self->lose_reading(failed);
     self->counters_->reads.fetch_add(1, std::memory_order_relaxed);
-    const auto o = self->owner_.lock();
+    const auto o = self->listener_.lock();
     if (!o) return;
     o->received(count);
     receive(std::move(self), *o);
@@ -257,7 +257,7 @@ class stream::state final : public one_write::writer,
 
   bool decrypt() {
     for (;;) {
-      const auto o = owner_.lock();
+      const auto o = listener_.lock();
       if (!o) return false;
       auto count = tls_->read(o->space());
       if (!count) return lose(count.error()), false;
@@ -280,7 +280,7 @@ class stream::state final : public one_write::writer,
   void lose(const error& why) {
     if (closed_) return;
     close();
-    if (const auto o = owner_.lock()) o->lost(why);
+    if (const auto o = listener_.lock()) o->lost(why);
   }
 
   // ---- sending ----
@@ -291,7 +291,7 @@ class stream::state final : public one_write::writer,
     asio::post(context_, [self = shared_from_this()] {
       self->flush_follows_ = false;
       if (self->closed_) return;
-      if (const auto o = self->owner_.lock()) o->turn_ends();
+      if (const auto o = self->listener_.lock()) o->turn_ends();
       self->write_queued();
     });
   }
@@ -391,7 +391,7 @@ class stream::state final : public one_write::writer,
 
   asio::io_context& context_;
   const target to_;
-  const std::weak_ptr<owner> owner_;
+  const std::weak_ptr<listener> listener_;
   const std::shared_ptr<counters> counters_;
   bool closed_{false};  // The loop's thread only, as the next nine.
   bool opened_{false};
@@ -420,7 +420,8 @@ class stream::state final : public one_write::writer,
 stream::stream(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
 
 std::shared_ptr<stream> stream::make(const std::shared_ptr<loop>& l, target to,
-                                     std::weak_ptr<owner> told, std::shared_ptr<counters> count) {
+                                     std::weak_ptr<listener> told,
+                                     std::shared_ptr<counters> count) {
   auto s = std::make_shared<state>(l->context(), std::move(to), std::move(told), std::move(count));
   return std::shared_ptr<stream>(new stream(std::move(s)));
 }

@@ -44,12 +44,12 @@ class stream {
   static constexpr std::size_t worth_sending = 24 * 1024;
 
   /// Who is told, always on the loop's thread.
-  class owner {
+  class listener {
    public:
-    owner() = default;
-    owner(const owner&) = delete;
-    owner& operator=(const owner&) = delete;
-    virtual ~owner() = default;
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
     /// Connected, and encrypted if asked for.
     virtual void opened() = 0;
     /// The system's resolver has not answered for half of `connect_limit`; told again after each
@@ -73,7 +73,8 @@ class stream {
 
   /// The loop must outlive every call.
   static std::shared_ptr<stream> make(const std::shared_ptr<loop>& l, target to,
-                                      std::weak_ptr<owner> told, std::shared_ptr<counters> count);
+                                      std::weak_ptr<listener> told,
+                                      std::shared_ptr<counters> count);
   stream(const stream&) = delete;
   stream& operator=(const stream&) = delete;
 

@@ -107,7 +107,7 @@ unique_fd ended_socket() {
 
 class zookeeper_connection::driver : public std::enable_shared_from_this<driver> {
  public:
-  driver(std::shared_ptr<loop> l, options o, std::weak_ptr<owner> told)
+  driver(std::shared_ptr<loop> l, options o, std::weak_ptr<listener> told)
       : loop_(std::move(l)),
         options_(std::move(o)),
         servers_(1 + static_cast<std::size_t>(std::ranges::count(options_.servers, ','))),
@@ -153,7 +153,7 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
   const options options_;
   const std::size_t servers_;
   const std::uint64_t generation_{process_generation()};
-  std::weak_ptr<owner> told_;
+  std::weak_ptr<listener> told_;
   zhandle_t* handle_{};
   int fd_{-1};  ///< The library's; only ours to touch while inode_ says that it is the same.
   ino_t inode_{};
@@ -446,7 +446,7 @@ void zookeeper_connection::driver::free_handle() {
 // ---- the connection ----
 
 zookeeper_connection::zookeeper_connection(std::shared_ptr<loop> l, options o,
-                                           std::weak_ptr<owner> told)
+                                           std::weak_ptr<listener> told)
     : driver_(std::make_shared<driver>(std::move(l), std::move(o), std::move(told))) {}
 
 zookeeper_connection::~zookeeper_connection() = default;

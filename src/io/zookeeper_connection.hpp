@@ -94,12 +94,12 @@ class zookeeper_connection : public std::enable_shared_from_this<zookeeper_conne
   using on_reply = std::function<void(zoo_reply)>;
 
   /// Told what happens to it, never inside send().
-  class owner {
+  class listener {
    public:
-    owner() = default;
-    owner(const owner&) = delete;
-    owner& operator=(const owner&) = delete;
-    virtual ~owner() = default;
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
     /// Requests may be sent.
     virtual void connected() = 0;
     /// All requests under way were answered `connection_lost`.
@@ -117,7 +117,7 @@ class zookeeper_connection : public std::enable_shared_from_this<zookeeper_conne
     duration timeout{};     ///< After this much silence another server is tried.
   };
 
-  zookeeper_connection(std::shared_ptr<loop> l, options o, std::weak_ptr<owner> told);
+  zookeeper_connection(std::shared_ptr<loop> l, options o, std::weak_ptr<listener> told);
   zookeeper_connection(const zookeeper_connection&) = delete;
   zookeeper_connection& operator=(const zookeeper_connection&) = delete;
   ~zookeeper_connection();

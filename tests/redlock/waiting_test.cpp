@@ -335,7 +335,7 @@ TEST(redlock_waiting, calls_that_reach_nobody_who_answers_stop_nobody) {
 }
 
 /// Who only waits.
-class waits_only final : public engine::contender::owner {
+class waits_only final : public engine::contender::listener {
  public:
   void first(const engine::contender::ticket&, core::reply) override {}
   bool held(const engine::contender::ticket&, engine::round::result_of&) override { return false; }

@@ -54,7 +54,7 @@ struct known_epoch {
 ///
 /// Thread safety: the loop's thread only, except start(), close(), set(), told_trouble() and
 /// identity().
-class cluster final : public member::owner, public std::enable_shared_from_this<cluster> {
+class cluster final : public member::listener, public std::enable_shared_from_this<cluster> {
  public:
   /// Told when a stream should be opened anew, at the server that is preferred now.
   class listener {

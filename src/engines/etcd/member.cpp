@@ -31,8 +31,8 @@ bool is_supported(std::string_view version) noexcept {
   return major > 3 || (major == 3 && minor >= 4);
 }
 
-member::member(std::size_t index, const settings& set, std::weak_ptr<owner> told)
-    : index_(index), set_(set), owner_(std::move(told)) {}
+member::member(std::size_t index, const settings& set, std::weak_ptr<listener> told)
+    : index_(index), set_(set), listener_(std::move(told)) {}
 
 void member::start(const std::shared_ptr<io::loop>& l) {
   loop_ = l;
@@ -85,7 +85,7 @@ void member::down(const error& why) {
   const bool was_ready = std::exchange(ready_, false);
   failed_at_.reset();
   if (!served && why != errc::timed_out) failed_at_ = clock::now();
-  const auto o = owner_.lock();
+  const auto o = listener_.lock();
   if (was_ready && o) o->went_down(index_);
   if (failed_at_ && o) o->failed();
 }
@@ -103,7 +103,7 @@ void member::refuse(std::string why, bool foreign) {
       if (m && m->connected_ && !m->ready_) m->log_in();
     });
   }
-  const auto o = owner_.lock();
+  const auto o = listener_.lock();
   if (was_ready && o) o->went_down(index_);
 }
 
@@ -158,7 +158,7 @@ void member::took_status(const io::grpc_outcome& o) {
   cluster_ = status->head.cluster;
   ready_ = true;
   ++logins_;
-  if (const auto told = owner_.lock()) told->came_up(index_);
+  if (const auto told = listener_.lock()) told->came_up(index_);
 }
 
 }  // namespace holdfast::engines::etcd

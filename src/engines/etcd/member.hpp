@@ -21,19 +21,19 @@ namespace holdfast::engines::etcd {
 /// Thread safety: the loop's thread only.
 class member final : public io::grpc_watcher, public std::enable_shared_from_this<member> {
  public:
-  class owner {
+  class listener {
    public:
-    owner() = default;
-    owner(const owner&) = delete;
-    owner& operator=(const owner&) = delete;
-    virtual ~owner() = default;
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
     virtual void came_up(std::size_t index) = 0;
     virtual void went_down(std::size_t index) = 0;
     /// Nobody serves at its address; see failed_at().
     virtual void failed() = 0;
   };
 
-  member(std::size_t index, const settings& set, std::weak_ptr<owner> told);
+  member(std::size_t index, const settings& set, std::weak_ptr<listener> told);
   void start(const std::shared_ptr<io::loop>& l);
   void close();
 
@@ -89,7 +89,7 @@ class member final : public io::grpc_watcher, public std::enable_shared_from_thi
 
   const std::size_t index_;
   const settings& set_;
-  const std::weak_ptr<owner> owner_;
+  const std::weak_ptr<listener> listener_;
   std::unique_ptr<io::grpc_connection> line_;
   std::shared_ptr<io::loop> loop_;
   std::string token_;

@@ -57,7 +57,7 @@ core::reply hindrance(const round::result_of& r, const core::reply& ended) {
 }  // namespace
 
 contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, round::order o,
-                     bool waits, std::weak_ptr<owner> told, const ticket& of)
+                     bool waits, std::weak_ptr<listener> told, const ticket& of)
     : cluster_(std::move(c)),
       waiters_(std::move(l)),
       order_(std::move(o)),

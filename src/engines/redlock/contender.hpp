@@ -26,7 +26,7 @@ namespace holdfast::engines::redlock {
 ///
 /// Thread safety: every function, from any thread.
 class contender final : public waiter,
-                        public round::owner,
+                        public round::listener,
                         public std::enable_shared_from_this<contender> {
  public:
   /// Which request it is of. A number may be used again once its request was left, while answers to
@@ -36,12 +36,12 @@ class contender final : public waiter,
     std::uint64_t turn{};
   };
   /// Who is told, about the request of that ticket.
-  class owner {
+  class listener {
    public:
-    owner() = default;
-    owner(const owner&) = delete;
-    owner& operator=(const owner&) = delete;
-    virtual ~owner() = default;
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
     /// The first round ended, or it stands in line: `queued`, or what became of it. Once.
     virtual void first(const ticket& of, core::reply what) = 0;
     /// It was granted; whoever is told takes the key and owns it from now on. At most once, before
@@ -60,12 +60,12 @@ class contender final : public waiter,
     virtual void later(const ticket& of, core::reply what) = 0;
   };
 
-  /// An owner that is gone wants nothing any more.
+  /// A listener that is gone wants nothing any more.
   contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, round::order o, bool waits,
-            std::weak_ptr<owner> told, const ticket& of);
+            std::weak_ptr<listener> told, const ticket& of);
 
   void start();
-  /// Its owner does not want it any more; nothing is told afterwards.
+  /// Its listener does not want it any more; nothing is told afterwards.
   void cancel();
   void turn(wakeup what) override;
   void look_up() override;
@@ -86,7 +86,7 @@ class contender final : public waiter,
   const std::shared_ptr<waiters> waiters_;
   round::order order_;
   const bool waits_;
-  const std::weak_ptr<owner> told_;
+  const std::weak_ptr<listener> told_;
   const ticket ticket_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.

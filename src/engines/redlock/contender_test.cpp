@@ -22,7 +22,7 @@ namespace holdfast::engines::redlock {
 namespace {
 
 /// Takes nothing: it was told of the end of its session before.
-class deaf final : public contender::owner {
+class deaf final : public contender::listener {
  public:
   void first(const contender::ticket&, core::reply) override {}
   bool held(const contender::ticket&, round::result_of&) override { return false; }

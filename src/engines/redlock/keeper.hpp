@@ -26,7 +26,7 @@ namespace holdfast::engines::redlock {
 ///
 /// Thread safety: every function, from any thread. Callbacks run on the loop's thread or on that of
 /// the caller, never under a mutex.
-class keeper final : public contender::owner, public std::enable_shared_from_this<keeper> {
+class keeper final : public contender::listener, public std::enable_shared_from_this<keeper> {
  public:
   keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, core::session_record draft);
 

@@ -52,14 +52,14 @@ std::string fresh_value(const session_id& session, bool tokens) {
 
 }  // namespace
 
-round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told)
+round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<listener> told)
     : cluster_(std::move(c)),
       mutex_(cluster_->loop()),
       order_(std::move(o)),
       value_(fresh_value(order_.session, cluster_->set().tokens)),
       told_(std::move(told)) {}
 
-/// Its owner has waited since it was sent.
+/// Its listener has waited since it was sent.
 void round::fetch() const noexcept {
   const auto at = reinterpret_cast<std::uintptr_t>(told_.get());
   io::prefetch(at - io::cache_line_bytes, 5 * io::cache_line_bytes);

@@ -64,12 +64,12 @@ class round final : public io::redis_receiver,
     std::optional<duration> holder_left{};
     std::uint64_t newest_token{};  ///< The largest counter that was seen.
   };
-  class owner {
+  class listener {
    public:
-    owner() = default;
-    owner(const owner&) = delete;
-    owner& operator=(const owner&) = delete;
-    virtual ~owner() = default;
+    listener() = default;
+    listener(const listener&) = delete;
+    listener& operator=(const listener&) = delete;
+    virtual ~listener() = default;
     /// Once, on the loop's thread or on the caller of start() or cancel(); not under a mutex. What
     /// is in the result may be taken.
     virtual void round_ended(result_of& r) = 0;
@@ -77,7 +77,7 @@ class round final : public io::redis_receiver,
     virtual void late(node_index i) = 0;
   };
 
-  round(std::shared_ptr<cluster> c, order o, std::shared_ptr<owner> told);
+  round(std::shared_ptr<cluster> c, order o, std::shared_ptr<listener> told);
 
   void start();
   void cancel();
@@ -115,14 +115,14 @@ class round final : public io::redis_receiver,
   std::shared_ptr<const ballots> ballots_;
   time_point deadline_{};
   time_point raise_deadline_{};  ///< Of the last raise.
-  time_point decided_at_{};      ///< Until its owner is told, as the next one.
+  time_point decided_at_{};      ///< Until its listener is told, as the next one.
   node_set owes_{};              ///< Where it is to be released.
   std::string denial_;           ///< Who denied the session and why, for people.
   std::string refusal_;          ///< What the first node said that refused the command or its user.
 
   order order_;  ///< Its name goes to the result, as the value does.
   std::string value_;
-  const std::shared_ptr<owner> told_;
+  const std::shared_ptr<listener> told_;
 };
 
 }  // namespace holdfast::engines::redlock

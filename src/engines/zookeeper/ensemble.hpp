@@ -39,7 +39,7 @@ enum class repeat : std::uint8_t {
 ///
 /// Thread safety: the loop's thread only, except start(), close(), set(), where() and
 /// told_trouble().
-class ensemble final : public io::zookeeper_connection::owner,
+class ensemble final : public io::zookeeper_connection::listener,
                        public std::enable_shared_from_this<ensemble> {
  public:
   class listener {
