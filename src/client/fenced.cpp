@@ -4,6 +4,7 @@
 #include "client/failure.hpp"
 #include "client/operator_view.hpp"
 #include "client/store_core.hpp"
+#include "core/invalid.hpp"
 #include "core/queue.hpp"
 #include "fence/floor_file.hpp"
 
@@ -19,7 +20,7 @@ namespace {
 constexpr std::string_view mark = "fenced=";
 constexpr int takes_max = 5;
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 
 /// One replacement under way.
 class replacement {
@@ -63,16 +64,16 @@ class replacement {
     if (!all) return all.error();
     const auto at = std::ranges::find(all->sessions, id_, &core::session_record::id);
     if (at == all->sessions.end()) {
-      return wrong("there is no session " + id_.str() + " in " + store_->url());
+      return invalid("there is no session " + id_.str() + " in " + store_->url());
     }
     record_ = *at;
     const std::string where = fenced_where(at->owner);
     if (where != url_) {
-      return wrong("session " + id_.str() +
-                   (where.empty() ? " was opened without a fence"
-                                  : " is fenced at " + lock_name(where).printable()) +
-                   " and not at " + lock_name(url_).printable() +
-                   ": its locks fall by the ttl, `holdfast deny` without --raise-fence");
+      return invalid("session " + id_.str() +
+                     (where.empty() ? " was opened without a fence"
+                                    : " is fenced at " + lock_name(where).printable()) +
+                     " and not at " + lock_name(url_).printable() +
+                     ": its locks fall by the ttl, `holdfast deny` without --raise-fence");
     }
     locks_.clear();
     for (const auto& l : all->locks) {
@@ -114,14 +115,14 @@ class replacement {
     const std::string where = "the resource " + l.name.printable() + " in " + url_;
     const auto bound = f->source();
     if (!bound || f->newest() < l.held) {
-      return wrong(where + " has not seen token " + std::to_string(l.held.value) +
-                   " of the holder: this is another file than the holder's (another machine or "
-                   "container), or it checks another resource; it falls by its ttl, `holdfast "
-                   "deny` without --raise-fence");
+      return invalid(where + " has not seen token " + std::to_string(l.held.value) +
+                     " of the holder: this is another file than the holder's (another machine or "
+                     "container), or it checks another resource; it falls by its ttl, `holdfast "
+                     "deny` without --raise-fence");
     }
     if (*bound != token_source{*store, l.name}) {
-      return wrong(where + " is bound to " + bound->printable() +
-                   ", not to this lock; its floor was not raised");
+      return invalid(where + " is bound to " + bound->printable() +
+                     ", not to this lock; its floor was not raised");
     }
     return {};
   }
@@ -159,8 +160,9 @@ result<session_options> fenced_at(std::string_view fence_url, session_options op
   if (!options.label.empty()) options.label += ' ';
   options.label.append(mark).append(fence_url);
   if (options.label.size() <= session_options::text_max) return options;
-  return wrong("the label and " + lock_name(std::string(fence_url)).printable() +
-               " together have more than " + std::to_string(session_options::text_max) + " bytes");
+  return invalid("the label and " + lock_name(std::string(fence_url)).printable() +
+                 " together have more than " + std::to_string(session_options::text_max) +
+                 " bytes");
 }
 
 std::string fenced_where(const owner_info& owner) {

@@ -4,6 +4,7 @@
 #include "core/conflict.hpp"
 #include "core/lease.hpp"
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "core/rules.hpp"
 
 #include <algorithm>
@@ -18,16 +19,6 @@ constexpr std::size_t sweep_max = 100;
 bool same_request(const entry& e, const session_id& id, std::uint64_t inc, std::uint64_t request) {
   return e.request == request && e.inc == inc && e.owner == id;
 }
-
-template <class R>
-R reply_with(status what, std::string text) {
-  R r;
-  r.what = what;
-  r.text = std::move(text);
-  return r;
-}
-
-std::string no_session(const session_id& id) { return "session " + id.str() + " is not there"; }
 
 }  // namespace
 
@@ -69,7 +60,8 @@ open_reply ledger::open(const open_request& r) {
 beat_reply ledger::beat(const beat_request& r) {
   session_record* record = find(r.id, r.inc);
   if (record == nullptr) {
-    if (active.beat_never_revives) return reply_with<beat_reply>(status::gone, no_session(r.id));
+    if (active.beat_never_revives)
+      return reply_with<beat_reply>(status::gone, no_session_text(r.id));
     record = &sessions_[r.id];
     *record = {.id = r.id, .at = {.inc = r.inc}, .ttl = ttl_default, .gate = 1};
   }
@@ -94,7 +86,7 @@ void ledger::erase(const session_id& id) {
 }
 
 reply ledger::close(const close_request& r) {
-  if (find(r.id, r.inc) == nullptr) return {status::gone, no_session(r.id)};
+  if (find(r.id, r.inc) == nullptr) return {status::gone, no_session_text(r.id)};
   erase(r.id);
   return {status::ok, {}};
 }
@@ -142,7 +134,7 @@ queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
 
 queue_view ledger::enqueue(const enqueue_request& r) {
   const session_record* self = find(r.id, r.inc);
-  if (self == nullptr) return reply_with<queue_view>(status::gone, no_session(r.id));
+  if (self == nullptr) return reply_with<queue_view>(status::gone, no_session_text(r.id));
   if (self->at.denied) return reply_with<queue_view>(status::denied, denial_text(*self));
 
   sweep_some();
@@ -183,9 +175,7 @@ queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) 
     return v;
   }
   if (entries.size() > waiters_max) {
-    return reply_with<queue_view>(
-        status::too_many, "more than " + std::to_string(waiters_max) +
-                              " hold or wait; try again when some have left, or use more names");
+    return reply_with<queue_view>(status::too_many, too_many_text());
   }
   const std::uint64_t order = next_number();
   HOLDFAST_ASSERT(order == mine.order.value);
@@ -204,7 +194,7 @@ leave_reply ledger::leave(const leave_request& r) {
     if (at->second.empty()) queues_.erase(at);
   }
   session_record* self = find(r.id, r.inc);
-  if (self == nullptr) return reply_with<leave_reply>(status::gone, no_session(r.id));
+  if (self == nullptr) return reply_with<leave_reply>(status::gone, no_session_text(r.id));
   if (r.move_gate) {
     ++self->gate;
     ++revision_;
@@ -217,7 +207,7 @@ leave_reply ledger::leave(const leave_request& r) {
 
 queue_view ledger::confirm(const confirm_request& r) const {
   const session_record* self = find(r.id, r.inc);
-  if (self == nullptr) return reply_with<queue_view>(status::gone, no_session(r.id));
+  if (self == nullptr) return reply_with<queue_view>(status::gone, no_session_text(r.id));
   if (self->at.denied) return reply_with<queue_view>(status::denied, denial_text(*self));
   const auto q = queues_.find(r.name);
   const auto entries = q == queues_.end() ? std::vector<entry>{} : live(q->second);
@@ -230,7 +220,7 @@ queue_view ledger::confirm(const confirm_request& r) const {
 
 take_reply ledger::take(const take_request& r) {
   const auto at = sessions_.find(r.id);
-  if (at == sessions_.end()) return reply_with<take_reply>(status::gone, no_session(r.id));
+  if (at == sessions_.end()) return reply_with<take_reply>(status::gone, no_session_text(r.id));
   if (active.compare_on_take && at->second.at != r.seen) {
     auto reply =
         reply_with<take_reply>(status::changed, "the session has changed since it was seen");
@@ -238,12 +228,12 @@ take_reply ledger::take(const take_request& r) {
     return reply;
   }
   erase(r.id);
-  return reply_with<take_reply>(status::ok, {});
+  return reply_with<take_reply>(status::ok);
 }
 
 deny_reply ledger::deny(const deny_request& r) {
   const auto at = sessions_.find(r.id);
-  if (at == sessions_.end()) return reply_with<deny_reply>(status::gone, no_session(r.id));
+  if (at == sessions_.end()) return reply_with<deny_reply>(status::gone, no_session_text(r.id));
   session_record& record = at->second;
   deny_reply reply;
   reply.what = status::ok;

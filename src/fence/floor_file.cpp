@@ -1,6 +1,7 @@
 #include "fence/floor_file.hpp"
 
 #include "core/assert.hpp"
+#include "core/invalid.hpp"
 #include "io/file_system.hpp"
 #include "io/files.hpp"
 #include "io/process_identity.hpp"
@@ -22,7 +23,7 @@ constexpr std::string_view scheme = "file:";
 constexpr duration lock_limit = 5s;
 constexpr const char* maker = "; the first token that is checked or raised there makes it";
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
 
 std::string text_of(page_view data) {
@@ -63,18 +64,18 @@ class floor_file::records_lock {
 
 result<std::string> floor_file::path_in(std::string_view url) {
   if (!url.starts_with(scheme)) {
-    return wrong("a fence is in file:PATH, such as file:/srv/data/fence; '" +
-                 lock_name(std::string(url)).printable() + "' is not");
+    return invalid("a fence is in file:PATH, such as file:/srv/data/fence; '" +
+                   lock_name(std::string(url)).printable() + "' is not");
   }
   std::string path(url.substr(scheme.size()));
   if (path.empty() || path.front() != '/') {
-    return wrong(
+    return invalid(
         "file:PATH needs an absolute path, or it would be another file in every "
         "directory; it has '" +
         lock_name(path).printable() + "'");
   }
   if (path.back() == '/' || path.find('\0') != std::string::npos) {
-    return wrong("file:PATH names a file, not the directory " + lock_name(path).printable());
+    return invalid("file:PATH names a file, not the directory " + lock_name(path).printable());
   }
   return path;
 }
@@ -104,7 +105,7 @@ result<std::unique_ptr<floor_file>> floor_file::open(std::unique_ptr<io::folder>
                                                      const std::string& name, std::string resource,
                                                      missing what, const make_locks& locks) {
   if (auto good = lock_name(resource).check(); !good) {
-    return wrong("a resource's name is like that of a lock: " + good.error().message());
+    return invalid("a resource's name is like that of a lock: " + good.error().message());
   }
   int code = 0;
   auto file = in->open(name, io::opening::write, code);

@@ -14,7 +14,7 @@ using core::cut;
 constexpr std::string_view header_1 = "holdfast-history 1";
 constexpr std::string_view header_2 = header.substr(0, header.size() - 1);
 
-error wrong(std::string what) { return {errc::damaged, std::move(what)}; }
+error damaged(std::string what) { return {errc::damaged, std::move(what)}; }
 
 std::string quoted(std::string_view text) {
   constexpr std::size_t shown = 40;
@@ -63,14 +63,14 @@ class line_reader {
     const auto word = cut(rest_, ' ');
     const auto known = std::find_if(operation_words.begin(), operation_words.end(),
                                     [&](const auto& w) { return w.second == word; });
-    if (known == operation_words.end()) return wrong(quoted(word) + " is no operation");
+    if (known == operation_words.end()) return damaged(quoted(word) + " is no operation");
     read_.what = known->first;
     if (!attributes_ && (read_.what == operation::read || read_.what == operation::raise)) {
-      return wrong(quoted(word) + " is no operation of version 1");
+      return damaged(quoted(word) + " is no operation of version 1");
     }
     const auto caller = cut(rest_, ' ');
     if (!is_caller(caller)) {
-      return wrong("the caller " + quoted(caller) + " is not of letters, digits and .:-");
+      return damaged("the caller " + quoted(caller) + " is not of letters, digits and .:-");
     }
     read_.caller = caller;
     return std::nullopt;
@@ -83,8 +83,8 @@ class line_reader {
     } else if (name != "-") {
       auto text = core::percent_unescape(name);
       if (!text || text->empty()) {
-        return wrong("the lock " + quoted(name) + " is not written as a name is" +
-                     (text ? "" : ": " + text.error().message()));
+        return damaged("the lock " + quoted(name) + " is not written as a name is" +
+                       (text ? "" : ": " + text.error().message()));
       }
       read_.lock = *std::move(text);
     }
@@ -92,7 +92,7 @@ class line_reader {
     if (number == "-") return std::nullopt;
     const auto value = decimal<std::uint64_t>(number);
     if (!value || *value == 0 || *value > token_max.value) {
-      return wrong("the token " + quoted(number) + " is not - and not from 1 to 2^53 - 1");
+      return damaged("the token " + quoted(number) + " is not - and not from 1 to 2^53 - 1");
     }
     read_.token = token{*value};
     return std::nullopt;
@@ -101,23 +101,24 @@ class line_reader {
   std::optional<error> when() {
     const auto from = cut(rest_, ' ');
     const auto invoked = decimal<std::int64_t>(from);
-    if (!invoked) return wrong("the time of call " + quoted(from) + " is no number");
+    if (!invoked) return damaged("the time of call " + quoted(from) + " is no number");
     read_.invoked = *invoked;
     const auto to = cut(rest_, ' ');
     if (to == "-") return std::nullopt;
     const auto returned = decimal<std::int64_t>(to);
-    if (!returned) return wrong("the time of return " + quoted(to) + " is neither - nor a number");
-    if (*returned < *invoked) return wrong("it returned before it was called");
-    if (*returned == 0) return wrong("it returned at zero");
+    if (!returned)
+      return damaged("the time of return " + quoted(to) + " is neither - nor a number");
+    if (*returned < *invoked) return damaged("it returned before it was called");
+    if (*returned == 0) return damaged("it returned at zero");
     read_.returned = *returned;
     return std::nullopt;
   }
 
   std::optional<error> how_it_ended() {
     const auto word = cut(rest_, ' ');
-    if (!is_outcome(word)) return wrong("the outcome " + quoted(word) + " is no name");
+    if (!is_outcome(word)) return damaged("the outcome " + quoted(word) + " is no name");
     if ((word == pending) != (read_.returned == 0)) {
-      return wrong("what is pending has no time of return, and nothing else has none");
+      return damaged("what is pending has no time of return, and nothing else has none");
     }
     read_.outcome = word;
     return std::nullopt;
@@ -125,7 +126,7 @@ class line_reader {
 
   std::optional<error> attributes() {
     if (!rest_.empty() && !attributes_) {
-      return wrong("there are more than the seven fields of version 1");
+      return damaged("there are more than the seven fields of version 1");
     }
     while (!rest_.empty()) {
       const auto field = cut(rest_, ' ');
@@ -137,10 +138,10 @@ class line_reader {
   std::optional<error> value(std::string_view text) {
     auto plain = core::percent_unescape(text);
     if (!plain || read_.value) {
-      return wrong(plain ? "two values" : "the value: " + plain.error().message());
+      return damaged(plain ? "two values" : "the value: " + plain.error().message());
     }
     if (read_.what != operation::write && read_.what != operation::read) {
-      return wrong("only a write and a read have a value");
+      return damaged("only a write and a read have a value");
     }
     read_.value = *std::move(plain);
     return std::nullopt;
@@ -148,13 +149,13 @@ class line_reader {
 
   std::optional<error> how(std::string_view field) {
     constexpr std::string_view permits = "mode=permits:";
-    if (read_.mode != mode::exclusive()) return wrong("two modes");
+    if (read_.mode != mode::exclusive()) return damaged("two modes");
     const bool is_read = read_.what == operation::read;
     if (read_.what != operation::acquire && !is_read && field.starts_with("mode=")) {
-      return wrong("only an acquire and a read have a mode");
+      return damaged("only an acquire and a read have a mode");
     }
     if (is_read && field.starts_with(permits)) {
-      return wrong(
+      return damaged(
           "a read has no permits: each slot is storage of its own, with a name of its own");
     }
     if (field == "mode=shared") {
@@ -164,8 +165,9 @@ class line_reader {
     const auto n = field.starts_with(permits) ? decimal<std::uint32_t>(field.substr(permits.size()))
                                               : std::nullopt;
     if (!n || *n == 0 || *n > mode::permits_max) {
-      return wrong(quoted(field) + " is not value=, mode=shared or mode=permits:N with N from 1 " +
-                   "to " + std::to_string(mode::permits_max));
+      return damaged(quoted(field) +
+                     " is not value=, mode=shared or mode=permits:N with N from 1 " + "to " +
+                     std::to_string(mode::permits_max));
     }
     read_.mode = mode::permits(*n);
     return std::nullopt;
@@ -179,17 +181,17 @@ class line_reader {
                               what == operation::raise || what == operation::release;
     const std::string word = std::string("this ") + name_of(what);
     if (about_a_lock == read_.lock.empty()) {
-      return wrong(word +
-                   (about_a_lock ? " names no lock" : " is not about a lock, and names one"));
+      return damaged(word +
+                     (about_a_lock ? " names no lock" : " is not about a lock, and names one"));
     }
     if (!about_a_lock && read_.token.value != 0) {
-      return wrong(word + " is not about a lock, and has a token");
+      return damaged(word + " is not about a lock, and has a token");
     }
     const bool names_a_token =
         what == operation::raise || (what == operation::write && read_.value);
-    if (names_a_token && read_.token.value == 0) return wrong(word + " has no token");
+    if (names_a_token && read_.token.value == 0) return damaged(word + " has no token");
     if (what == operation::read && read_.mode.is_shared() && read_.token.value == 0) {
-      return wrong("this read has a mode and no token, so nothing was compared");
+      return damaged("this read has a mode and no token, so nothing was compared");
     }
     return std::nullopt;
   }

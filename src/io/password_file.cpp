@@ -1,5 +1,6 @@
 #include "io/password_file.hpp"
 
+#include "core/invalid.hpp"
 #include "io/files.hpp"
 
 #include <filesystem>
@@ -10,28 +11,28 @@ namespace holdfast::io {
 
 namespace {
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 
 result<std::string> password_in(const std::string& path) {
   // Kubernetes and others who mount secrets replace them by links.
   std::error_code failed;
   const auto file = std::filesystem::canonical(path, failed);
   if (failed == std::errc::no_such_file_or_directory) {
-    return wrong("the URL's password_file " + path + " is not there");
+    return invalid("the URL's password_file " + path + " is not there");
   }
-  if (failed) return wrong("the URL's password_file " + path + ": " + failed.message());
+  if (failed) return invalid("the URL's password_file " + path + ": " + failed.message());
   const std::string directory = file.parent_path().string();
   const auto opened = open_directory(directory);
-  if (!opened) return wrong("the URL's password_file: " + opened.error().message());
+  if (!opened) return invalid("the URL's password_file: " + opened.error().message());
   const auto text = read_text({opened->get(), directory}, file.filename().c_str(), 4096);
-  if (!text) return wrong("the URL's password_file: " + text.error().message());
-  if (!*text) return wrong("the URL's password_file " + path + " is not there");
+  if (!text) return invalid("the URL's password_file: " + text.error().message());
+  if (!*text) return invalid("the URL's password_file " + path + " is not there");
   std::string password = **text;
   while (!password.empty() && (password.back() == '\n' || password.back() == '\r')) {
     password.pop_back();
   }
   // A secret that was never filled in would turn a login off without a word.
-  if (password.empty()) return wrong("the URL's password_file " + path + " is empty");
+  if (password.empty()) return invalid("the URL's password_file " + path + " is empty");
   return password;
 }
 
@@ -40,9 +41,9 @@ result<std::string> password_in(const std::string& path) {
 result<std::string> password_of(const core::store_url& url) {
   const std::string path = url.value("password_file");
   if (path.empty()) return url.password;
-  if (!url.password.empty()) return wrong("the URL has a password and a password_file; give one");
+  if (!url.password.empty()) return invalid("the URL has a password and a password_file; give one");
   if (path.front() != '/') {
-    return wrong("the URL's password_file is '" + path + "'; it must be an absolute path");
+    return invalid("the URL's password_file is '" + path + "'; it must be an absolute path");
   }
   return password_in(path);
 }

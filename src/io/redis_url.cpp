@@ -1,5 +1,6 @@
 #include "io/redis_url.hpp"
 
+#include "core/invalid.hpp"
 #include "core/whole_number.hpp"
 #include "io/password_file.hpp"
 
@@ -7,7 +8,7 @@
 
 namespace holdfast::io::redis_url {
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 
 result<bool> one_of(const core::store_url& url, const char* key, const char* on, const char* off,
                     bool otherwise) {
@@ -15,22 +16,23 @@ result<bool> one_of(const core::store_url& url, const char* key, const char* on,
   if (value.empty()) return otherwise;
   if (value == on) return true;
   if (value == off) return false;
-  return wrong(std::string("the URL's ") + key + " is '" + value + "'; it must be " + on + " or " +
-               off);
+  return invalid(std::string("the URL's ") + key + " is '" + value + "'; it must be " + on +
+                 " or " + off);
 }
 
 result<std::uint64_t> number(const std::string& text, const char* what, std::uint64_t most) {
   const auto value = core::whole_number<std::uint64_t>(text);
   if (value && *value <= most) return *value;
-  return wrong(std::string("the URL's ") + what + " is '" + text +
-               "'; it must be a number from 0 to " + std::to_string(most));
+  return invalid(std::string("the URL's ") + what + " is '" + text +
+                 "'; it must be a number from 0 to " + std::to_string(most));
 }
 
 result<redis_login> login_of(const core::store_url& url) {
   auto password = password_of(url);
   if (!password) return password.error();
   if (password->empty() && !url.user.empty()) {
-    return wrong("the URL names the user '" + url.user + "' and no password; give password_file=");
+    return invalid("the URL names the user '" + url.user +
+                   "' and no password; give password_file=");
   }
   redis_login login{.user = url.user,
                     .password = std::move(*password),

@@ -14,8 +14,6 @@ namespace holdfast::io::redis_url {
 
 inline constexpr std::uint16_t default_port = 6379;
 
-error wrong(std::string text);
-
 /// True for `on`, false for `off`, `otherwise` when the key is absent.
 result<bool> one_of(const core::store_url& url, const char* key, const char* on, const char* off,
                     bool otherwise);

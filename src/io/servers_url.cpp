@@ -1,5 +1,6 @@
 #include "io/servers_url.hpp"
 
+#include "core/invalid.hpp"
 #include "io/password_file.hpp"
 
 #include <holdfast/duration.hpp>
@@ -19,29 +20,29 @@ constexpr duration timeout_default = 2s;
 constexpr duration timeout_least = 20ms;
 constexpr duration timeout_most = 60s;
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 
 result<std::vector<node_address>> addresses_of(const core::store_url& url,
                                                const servers_rule& rule) {
   const std::string scheme = rule.scheme;
   if (url.hosts.empty()) {
-    return wrong("a URL of " + scheme + " names the servers of one cluster: " + scheme +
-                 "://host1,host2,host3");
+    return invalid("a URL of " + scheme + " names the servers of one cluster: " + scheme +
+                   "://host1,host2,host3");
   }
   if (url.hosts.size() > servers_max) {
-    return wrong("the URL names " + std::to_string(url.hosts.size()) + " servers; at most " +
-                 std::to_string(servers_max) + " are supported");
+    return invalid("the URL names " + std::to_string(url.hosts.size()) + " servers; at most " +
+                   std::to_string(servers_max) + " are supported");
   }
   std::vector<node_address> servers;
   for (const std::string& host : url.hosts) {
     auto parsed = node_address::parse(host, rule.port);
     if (!parsed) return parsed.error();
     if (parsed->is_unix() && !rule.unix_sockets) {
-      return wrong(scheme + " has no unix sockets; the URL has " + host);
+      return invalid(scheme + " has no unix sockets; the URL has " + host);
     }
     const auto same = [&](const auto& a) { return a.text() == parsed->text(); };
     if (std::ranges::any_of(servers, same)) {
-      return wrong("the URL names the server " + parsed->text() + " twice");
+      return invalid("the URL names the server " + parsed->text() + " twice");
     }
     servers.push_back(std::move(*parsed));
   }
@@ -53,8 +54,8 @@ result<duration> timeout_of(const core::store_url& url) {
   if (!given) return given.error();
   const duration timeout = given->value_or(timeout_default);
   if (timeout >= timeout_least && timeout <= timeout_most) return timeout;
-  return wrong("the URL's node_timeout is " + print_duration(timeout) + "; it must be from " +
-               print_duration(timeout_least) + " to " + print_duration(timeout_most));
+  return invalid("the URL's node_timeout is " + print_duration(timeout) + "; it must be from " +
+                 print_duration(timeout_least) + " to " + print_duration(timeout_most));
 }
 
 }  // namespace
@@ -70,11 +71,11 @@ result<servers_url> servers_of(const core::store_url& url, const servers_rule& r
   s.password = std::move(*password);
   s.password_file = url.value("password_file");
   if (s.user.empty() && !s.password.empty()) {
-    return wrong("the URL gives a password and no user: " + std::string(rule.scheme) +
-                 "://USER@host?password_file=");
+    return invalid("the URL gives a password and no user: " + std::string(rule.scheme) +
+                   "://USER@host?password_file=");
   }
   if (!s.user.empty() && s.password.empty()) {
-    return wrong("the URL names the user '" + s.user + "' and no password; give password_file=");
+    return invalid("the URL names the user '" + s.user + "' and no password; give password_file=");
   }
   const auto timeout = timeout_of(url);
   if (!timeout) return timeout.error();

@@ -1,12 +1,14 @@
 #include "io/tls_url.hpp"
 
+#include "core/invalid.hpp"
+
 #include <utility>
 
 namespace holdfast::io {
 
 namespace {
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 
 }  // namespace
 
@@ -22,15 +24,15 @@ result<std::shared_ptr<tls_source>> tls_of(const core::store_url& url, std::stri
                      !options.key_file.empty() || !verify.empty();
   if (!url.tls) {
     if (!asked) return std::shared_ptr<tls_source>();
-    return wrong("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " +
-                 url.scheme + "://");
+    return invalid("ca, cert, key and verify are for " + url.scheme + "+tls://; this URL is " +
+                   url.scheme + "://");
   }
   if (verify == "ca") {
     options.verify = verification::ca;
   } else if (verify == "none") {
     options.verify = verification::none;
   } else if (!verify.empty() && verify != "full") {
-    return wrong("the URL's verify is '" + verify + "'; it must be full, ca or none");
+    return invalid("the URL's verify is '" + verify + "'; it must be full, ca or none");
   }
   return tls_source::make(std::move(options));
 }

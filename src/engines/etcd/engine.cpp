@@ -1,5 +1,6 @@
 #include "engines/etcd/engine.hpp"
 
+#include "core/replies.hpp"
 #include "engines/etcd/enqueuing.hpp"
 #include "engines/etcd/leaving.hpp"
 #include "engines/etcd/listing.hpp"
@@ -14,26 +15,19 @@ namespace holdfast::engines::etcd {
 
 namespace {
 
+using core::reply_with;
 using core::status;
 
 constexpr unsigned opens_max = 8;
 
 template <class R>
-R answer_of(status what, std::string text = {}) {
-  R r;
-  r.what = what;
-  r.text = std::move(text);
-  return r;
-}
-
-template <class R>
 R unreadable() {
-  return answer_of<R>(status::unknown, "the answer is in no known form");
+  return reply_with<R>(status::unknown, "the answer is in no known form");
 }
 
 template <class R>
 R no_session(const session_id& id) {
-  return answer_of<R>(status::gone, "session " + id.str() + " is not there");
+  return reply_with<R>(status::gone, core::no_session_text(id));
 }
 
 session_table session_in(const store& s, const txn_result& r) {
@@ -44,7 +38,8 @@ session_table session_in(const store& s, const txn_result& r) {
 
 template <class R>
 R damaged(const std::string& key) {
-  return answer_of<R>(status::damaged, "the key " + key + " is not of holdfast, or of a newer one");
+  return reply_with<R>(status::damaged,
+                       "the key " + key + " is not of holdfast, or of a newer one");
 }
 
 /// Of a page that ends within a session nothing is known of that one.
@@ -60,7 +55,7 @@ void add_whole(const session_table& page, bool more, std::size_t most, core::gla
 
 core::glance_reply glanced(const store& s, const core::glance_request& r,
                            const std::vector<wire::etcd::op_reply>& ops) {
-  auto reply = answer_of<core::glance_reply>(status::ok);
+  auto reply = reply_with<core::glance_reply>(status::ok);
   const std::size_t pages = r.others > 0 ? 2 : 0;
   if (ops.size() < pages) return unreadable<core::glance_reply>();
   session_table named;
@@ -86,10 +81,10 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
       [s, draft, tries, done](const txn_result& r) {
         if (r.what != status::ok) {
           return s->take_back(s->keys().session(draft.id), r, [done](core::reply why) {
-            done(answer_of<core::open_reply>(why.what, std::move(why.text)));
+            done(reply_with<core::open_reply>(why.what, std::move(why.text)));
           });
         }
-        auto reply = answer_of<core::open_reply>(status::ok);
+        auto reply = reply_with<core::open_reply>(status::ok);
         reply.gate = 1;
         if (r.reply->succeeded) {
           s->opened();
@@ -100,14 +95,14 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
         if (!there.damage().empty()) return done(damaged<core::open_reply>(there.damage()));
         if (const auto* own = there.find(draft.id)) {
           if (own->at.denied) {
-            return done(answer_of<core::open_reply>(status::denied, core::denial_text(*own)));
+            return done(reply_with<core::open_reply>(status::denied, core::denial_text(*own)));
           }
           reply.at = own->at;
           reply.gate = own->gate;
           return done(std::move(reply));
         }
         if (tries == 0) {
-          return done(answer_of<core::open_reply>(status::unavailable, "its epoch changes"));
+          return done(reply_with<core::open_reply>(status::unavailable, "its epoch changes"));
         }
         s->servers().doubt_epoch();
         open_on(s, draft, tries - 1, done);
@@ -119,13 +114,13 @@ void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r,
   s->servers().txn(requests::deny(s->keys(), r.id, {r.by, r.why}), repeat::never,
                    [s, r, done](const txn_result& t) {
                      if (t.what != status::ok)
-                       return done(answer_of<core::deny_reply>(t.what, t.text));
+                       return done(reply_with<core::deny_reply>(t.what, t.text));
                      const auto there = session_in(*s, t);
                      if (!there.damage().empty())
                        return done(damaged<core::deny_reply>(there.damage()));
                      const auto* record = there.find(r.id);
                      if (record == nullptr) return done(no_session<core::deny_reply>(r.id));
-                     auto reply = answer_of<core::deny_reply>(status::ok);
+                     auto reply = reply_with<core::deny_reply>(status::ok);
                      reply.already = !t.reply->succeeded;
                      reply.ttl = record->ttl;
                      done(std::move(reply));
@@ -145,14 +140,14 @@ void etcd_engine::beat(const core::beat_request& r, core::on<core::beat_reply> d
     s->servers().txn(requests::beat(s->keys(), r.id, r.inc), repeat::hedged,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
-                         return done(answer_of<core::beat_reply>(t.what, t.text));
+                         return done(reply_with<core::beat_reply>(t.what, t.text));
                        }
-                       auto reply = answer_of<core::beat_reply>(status::ok);
+                       auto reply = reply_with<core::beat_reply>(status::ok);
                        reply.proves = r.attempt;
                        if (t.reply->succeeded) return done(std::move(reply));
                        const auto why = refusal(session_in(*s, t), r.id, r.inc);
                        if (!why) return done(unreadable<core::beat_reply>());
-                       done(answer_of<core::beat_reply>(why->what, why->text));
+                       done(reply_with<core::beat_reply>(why->what, why->text));
                      });
   });
 }
@@ -204,11 +199,11 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
     s->servers().txn(requests::take(s->keys(), r.id, r.seen), repeat::never,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
-                         return done(answer_of<core::take_reply>(t.what, t.text));
+                         return done(reply_with<core::take_reply>(t.what, t.text));
                        }
                        if (t.reply->succeeded) {
                          s->sweep_some();
-                         return done(answer_of<core::take_reply>(status::ok));
+                         return done(reply_with<core::take_reply>(status::ok));
                        }
                        const auto there = session_in(*s, t);
                        if (!there.damage().empty()) {
@@ -216,7 +211,7 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
                        }
                        const auto* record = there.find(r.id);
                        if (record == nullptr) return done(no_session<core::take_reply>(r.id));
-                       auto reply = answer_of<core::take_reply>(
+                       auto reply = reply_with<core::take_reply>(
                            status::changed, "the session has changed since it was seen");
                        reply.at = record->at;
                        done(std::move(reply));
@@ -230,7 +225,7 @@ void etcd_engine::deny(const core::deny_request& r, core::on<core::deny_reply> d
     s->servers().txn(requests::sessions(s->keys(), {&r.id, 1}, 0), repeat::always,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
-                         return done(answer_of<core::deny_reply>(t.what, t.text));
+                         return done(reply_with<core::deny_reply>(t.what, t.text));
                        }
                        const auto there = session_in(*s, t);
                        if (!there.damage().empty()) {
@@ -267,9 +262,9 @@ void etcd_engine::glance(const core::glance_request& r, core::on<core::glance_re
         t.then.push_back(std::move(each));
       }
     }
-    if (t.then.empty()) return done(answer_of<core::glance_reply>(status::ok));
+    if (t.then.empty()) return done(reply_with<core::glance_reply>(status::ok));
     s->servers().txn(std::move(t), repeat::always, [s, r, done](const txn_result& got) {
-      if (got.what != status::ok) return done(answer_of<core::glance_reply>(got.what, got.text));
+      if (got.what != status::ok) return done(reply_with<core::glance_reply>(got.what, got.text));
       done(glanced(*s, r, got.reply->ops));
     });
   });

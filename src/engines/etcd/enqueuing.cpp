@@ -2,6 +2,7 @@
 
 #include "core/conflict.hpp"
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
@@ -21,11 +22,6 @@ constexpr const char* unreadable = "the answer to an enqueue is in no known form
 
 std::string overtaken_text() {
   return "others were faster " + std::to_string(rounds_max) + " times in a row";
-}
-
-std::string too_many_text() {
-  return "more than " + std::to_string(core::waiters_max) +
-         " hold or wait; try again when some have left, or use more names";
 }
 
 }  // namespace
@@ -207,7 +203,7 @@ void enqueuing::undo() {
   store_->servers().txn(requests::erase(std::vector{own_key()}), repeat::always,
                         [self = shared_from_this()](const txn_result& r) {
                           if (r.what != status::ok) return self->refuse(status::unknown, r.text);
-                          self->refuse(status::too_many, too_many_text());
+                          self->refuse(status::too_many, core::too_many_text());
                         });
 }
 
@@ -240,7 +236,7 @@ void enqueuing::append(std::vector<core::entry> live, const session_table& sessi
     v.targets.clear();
     return done_(std::move(v));
   }
-  if (live.size() > core::waiters_max) return refuse(status::too_many, too_many_text());
+  if (live.size() > core::waiters_max) return refuse(status::too_many, core::too_many_text());
   if (++rounds_ > rounds_max) return refuse(status::unavailable, overtaken_text());
   auto& servers = store_->servers();
   servers.txn(requests::append(store_->keys(), servers.epoch().mod, request_, revision_),

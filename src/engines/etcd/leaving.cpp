@@ -1,6 +1,7 @@
 #include "engines/etcd/leaving.hpp"
 
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
@@ -83,7 +84,7 @@ void leaving::accept(std::uint64_t gate) {
   done_(std::move(r));
 }
 
-void leaving::gone() { refuse(status::gone, "session " + request_.id.str() + " is not there"); }
+void leaving::gone() { refuse(status::gone, core::no_session_text(request_.id)); }
 
 void leaving::conclude(const wire::etcd::txn_reply& reply) {
   if (!reply.succeeded) return gone();

@@ -1,5 +1,6 @@
 #include "engines/etcd/settings.hpp"
 
+#include "core/invalid.hpp"
 #include "io/servers_url.hpp"
 #include "io/tls_url.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 constexpr std::size_t prefix_bytes_max = 256;
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 
 result<std::string> prefix_of(const core::store_url& url) {
   std::string prefix = url.path;
@@ -17,9 +18,9 @@ result<std::string> prefix_of(const core::store_url& url) {
   while (prefix.ends_with('/')) prefix.pop_back();
   if (prefix.empty()) prefix = "holdfast";
   if (prefix.size() > prefix_bytes_max) {
-    return wrong("the URL's prefix (the part after the servers) has " +
-                 std::to_string(prefix.size()) + " bytes; at most " +
-                 std::to_string(prefix_bytes_max) + " are allowed");
+    return invalid("the URL's prefix (the part after the servers) has " +
+                   std::to_string(prefix.size()) + " bytes; at most " +
+                   std::to_string(prefix_bytes_max) + " are allowed");
   }
   return prefix + "/";
 }

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "engines/etcd/codec.hpp"
 
 #include <algorithm>
@@ -154,7 +155,7 @@ std::optional<core::reply> refusal(const session_table& sessions, const session_
                                    std::uint64_t inc) {
   const auto* self = sessions.find(id, inc);
   if (self == nullptr) {
-    return core::reply{core::status::gone, "session " + id.str() + " is not there"};
+    return core::reply{core::status::gone, core::no_session_text(id)};
   }
   if (self->at.denied) return core::reply{core::status::denied, core::denial_text(*self)};
   return {};

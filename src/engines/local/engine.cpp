@@ -2,6 +2,7 @@
 
 #include "core/conflict.hpp"
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "engines/local/queue_state.hpp"
 #include "engines/local/sweeping.hpp"
 #include "engines/local/tables.hpp"
@@ -23,7 +24,7 @@ void refuse(R& reply, core::status what, std::string text) {
 
 template <class R>
 void no_session(R& reply, const session_id& id) {
-  refuse(reply, core::status::gone, "session " + id.str() + " is not there");
+  refuse(reply, core::status::gone, core::no_session_text(id));
 }
 
 template <class R>
@@ -189,9 +190,7 @@ void enqueue_in(transaction& txn, environment& store, const core::enqueue_reques
   }
   if (full) {
     reply = {};
-    return refuse(reply, core::status::too_many,
-                  "more than " + std::to_string(core::waiters_max) +
-                      " hold or wait; try again when some have left, or use more names");
+    return refuse(reply, core::status::too_many, core::too_many_text());
   }
   if (txn.require_room()) put_entry(txn, r.name, {mine, store.slot()});
 }

@@ -1,3 +1,4 @@
+#include "core/hexadecimal.hpp"
 #include "engines/redis/commands.hpp"
 #include "engines/redis/keys.hpp"
 #include "engines/redis/master.hpp"
@@ -42,15 +43,7 @@ constexpr wire::resp_limits reply_limits{.line_bytes = 64 * 1024,
                                          .message_bytes = 128 * 1024 * 1024,
                                          .unread_bytes = 1024 * 1024};
 
-std::string sixteen_digits() {
-  std::string text(16, '0');
-  std::uint64_t bits = io::random_bits();
-  for (char& c : text) {
-    c = "0123456789abcdef"[bits & 15U];
-    bits >>= 4U;
-  }
-  return text;
-}
+std::string random_word() { return core::hexadecimal(io::random_bits(), 16); }
 
 io::redis_options options_for(const settings& s) {
   io::redis_options o;
@@ -141,7 +134,7 @@ bool master::is_durable(const inquiry& q) {
 master::master(settings s, std::shared_ptr<io::loop> l)
     : settings_(std::move(s)),
       loop_(std::move(l)),
-      client_(sixteen_digits()),
+      client_(random_word()),
       box_(std::make_shared<mailbox>(loop_)),
       admission_(admission_for(settings_)),
       why_{status::unavailable, "redis node " + settings_.node.text() + ": not connected yet"} {}
@@ -329,7 +322,7 @@ void master::inspected(const inquiry& q) {
                      .durable = is_durable(q),
                      .record = *q.record,
                      .known = known_.load(),
-                     .fresh = sixteen_digits()};
+                     .fresh = random_word()};
   auto verdict = admission_.judge(s, clock::now());
   notes_->keep(admission_.notes());
   notes_until_ = clock::now() + trouble_limit;

@@ -1,6 +1,7 @@
 #include "engines/redis/replies.hpp"
 
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "core/whole_number.hpp"
 #include "engines/redis/keys.hpp"
 #include "engines/redis/reply_parts.hpp"
@@ -92,9 +93,7 @@ core::reply refusal_of(const reply& r) {
   if (says(r, refusal::damaged)) return {status::damaged, std::string(rest_of(r))};
   if (says(r, refusal::gate)) return {status::stale_gate, "an earlier gate"};
   if (says(r, refusal::many)) {
-    return {status::too_many,
-            "more than " + std::string(rest_of(r)) +
-                " hold or wait; try again when some have left, or use more names"};
+    return {status::too_many, core::too_many_text(std::string(rest_of(r)))};
   }
   if (says(r, refusal::ttl)) {
     return {status::invalid, "the ttl is longer than " + print_duration(ttl_limit_of(r)) +

@@ -1,5 +1,6 @@
 #include "engines/redis/settings.hpp"
 
+#include "core/invalid.hpp"
 #include "core/lease.hpp"
 #include "io/redis_url.hpp"
 #include "io/tls_url.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace io::redis_url;
+using core::invalid;
 
 constexpr duration max_ttl_default = 60s;
 constexpr duration timeout_default = 1s;
@@ -23,12 +25,12 @@ constexpr duration timeout_most = 10s;
 constexpr std::uint64_t replicas_most = 100;
 
 result<io::node_address> node_of(const core::store_url& url) {
-  if (url.hosts.empty()) return wrong("a redis URL names its server: redis://host");
+  if (url.hosts.empty()) return invalid("a redis URL names its server: redis://host");
   if (url.hosts.size() > 1) {
     std::string all;
     for (const std::string& host : url.hosts) all += (all.empty() ? "" : ",") + host;
-    return wrong("redis:// is one server, the URL names " + std::to_string(url.hosts.size()) +
-                 "; several independent ones are redlock://" + all);
+    return invalid("redis:// is one server, the URL names " + std::to_string(url.hosts.size()) +
+                   "; several independent ones are redlock://" + all);
   }
   return io::node_address::parse(url.hosts[0], default_port);
 }
@@ -39,15 +41,15 @@ result<void> read_times(const core::store_url& url, settings& s) {
   s.max_ttl = max_ttl->value_or(max_ttl_default);
   s.max_ttl_given = max_ttl->has_value();
   if (s.max_ttl < core::ttl_min || s.max_ttl > core::ttl_max) {
-    return wrong("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
-                 print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));
+    return invalid("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
+                   print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));
   }
   const auto timeout = url.time("node_timeout");
   if (!timeout) return timeout.error();
   s.node_timeout = timeout->value_or(timeout_default);
   if (s.node_timeout < timeout_least || s.node_timeout > timeout_most) {
-    return wrong("the URL's node_timeout is " + print_duration(s.node_timeout) +
-                 "; it must be from 1ms to 10s");
+    return invalid("the URL's node_timeout is " + print_duration(s.node_timeout) +
+                   "; it must be from 1ms to 10s");
   }
   return {};
 }
@@ -61,8 +63,8 @@ result<void> read_replication(const core::store_url& url, settings& s) {
   }
   const auto count = number(how, "replicas", replicas_most);
   if (!count || *count == 0) {
-    return wrong("the URL's replicas is '" + how +
-                 "'; it must be refuse, ignore, or how many of them each write waits for");
+    return invalid("the URL's replicas is '" + how +
+                   "'; it must be refuse, ignore, or how many of them each write waits for");
   }
   s.with_replicas = settings::replication::awaited;
   s.replicas = static_cast<std::uint32_t>(*count);

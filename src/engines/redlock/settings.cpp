@@ -1,5 +1,6 @@
 #include "engines/redlock/settings.hpp"
 
+#include "core/invalid.hpp"
 #include "core/lease.hpp"
 #include "engines/redlock/other_list.hpp"
 #include "io/redis_url.hpp"
@@ -15,6 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using namespace io::redis_url;
+using core::invalid;
 
 constexpr duration max_ttl_default = 60s;
 constexpr duration timeout_least = 5ms;
@@ -23,24 +25,24 @@ constexpr duration timeout_limit = 10s;
 
 result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
   if (url.hosts.empty()) {
-    return wrong("a redlock URL names its nodes: redlock://host1,host2,host3");
+    return invalid("a redlock URL names its nodes: redlock://host1,host2,host3");
   }
   if (url.hosts.size() > core::redlock::nodes_max) {
-    return wrong("the URL names " + std::to_string(url.hosts.size()) + " nodes; at most " +
-                 std::to_string(core::redlock::nodes_max) + " are supported, 5 are recommended");
+    return invalid("the URL names " + std::to_string(url.hosts.size()) + " nodes; at most " +
+                   std::to_string(core::redlock::nodes_max) + " are supported, 5 are recommended");
   }
   std::vector<io::node_address> nodes;
   std::vector<std::string> seen;
   for (const std::string& host : url.hosts) {
     if (host.find_first_of(" \t") != std::string::npos) {
-      return wrong("the URL's list of nodes has a blank in '" + host +
-                   "'; separate nodes by a comma alone");
+      return invalid("the URL's list of nodes has a blank in '" + host +
+                     "'; separate nodes by a comma alone");
     }
     auto parsed = io::node_address::parse(host, default_port);
     if (!parsed) return parsed.error();
     if (std::ranges::find(seen, parsed->text()) != seen.end()) {
-      return wrong("the URL names the node " + parsed->text() +
-                   " twice; N nodes are N servers that fail independently");
+      return invalid("the URL names the node " + parsed->text() +
+                     " twice; N nodes are N servers that fail independently");
     }
     seen.push_back(parsed->text());
     nodes.push_back(std::move(*parsed));
@@ -55,8 +57,8 @@ result<void> read_times(const core::store_url& url, settings& s) {
   s.max_ttl = max_ttl->value_or(max_ttl_default);
   s.max_ttl_given = max_ttl->has_value();
   if (s.max_ttl < core::ttl_min || s.max_ttl > core::ttl_max) {
-    return wrong("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
-                 print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));
+    return invalid("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
+                   print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));
   }
   const auto ttl = url.time("ttl");
   if (!ttl) return ttl.error();
@@ -65,8 +67,8 @@ result<void> read_times(const core::store_url& url, settings& s) {
   if (!timeout) return timeout.error();
   s.node_timeout = *timeout;
   if (s.node_timeout && (*s.node_timeout < 1ms || *s.node_timeout > timeout_limit)) {
-    return wrong("the URL's node_timeout is " + print_duration(*s.node_timeout) +
-                 "; it must be from 1ms to 10s");
+    return invalid("the URL's node_timeout is " + print_duration(*s.node_timeout) +
+                   "; it must be from 1ms to 10s");
   }
   return {};
 }
@@ -115,7 +117,7 @@ result<settings> read_settings(const core::store_url& url) {
   if (!fresh) return fresh.error();
   s.assume_fresh = *fresh;
   if (s.assume_fresh && s.tokens) {
-    return wrong("assume_fresh=yes is for tokens=off; with tokens the node records decide");
+    return invalid("assume_fresh=yes is for tokens=off; with tokens the node records decide");
   }
   const std::string extensions = url.value("extensions");
   if (!extensions.empty()) {

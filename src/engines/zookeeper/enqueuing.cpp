@@ -2,6 +2,7 @@
 
 #include "core/conflict.hpp"
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "engines/zookeeper/codec.hpp"
 #include "io/random.hpp"
 
@@ -22,11 +23,6 @@ constexpr std::size_t the_session = 0;
 constexpr std::size_t the_gate = 1;
 constexpr std::size_t the_entry = 2;
 constexpr std::size_t the_queue = 3;
-
-std::string too_many_text() {
-  return "more than " + std::to_string(core::waiters_max) +
-         " hold or wait; try again when some have left, or use more names";
-}
 
 constexpr const char* no_token = "the transaction's number does not fit into a token";
 
@@ -193,7 +189,7 @@ void enqueuing::decide_inside(const queue_picture& p) {
   }
   if (p.live.size() >= core::waiters_max) {
     return withdraw(
-        [self = shared_from_this()] { self->refuse(status::too_many, too_many_text()); });
+        [self = shared_from_this()] { self->refuse(status::too_many, core::too_many_text()); });
   }
   auto v = view_of(p, as_entry(mine_));
   auto targets = nodes_of(*store_, request_.name, p, v.targets);
@@ -283,7 +279,7 @@ void enqueuing::decide_outside(const queue_picture& p) {
     v.targets.clear();
     return done_(std::move(v));
   }
-  if (p.live.size() >= core::waiters_max) return refuse(status::too_many, too_many_text());
+  if (p.live.size() >= core::waiters_max) return refuse(status::too_many, core::too_many_text());
   append(std::move(v), p);
 }
 

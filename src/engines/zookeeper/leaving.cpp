@@ -1,5 +1,7 @@
 #include "engines/zookeeper/leaving.hpp"
 
+#include "core/replies.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -83,7 +85,7 @@ void leaving::conclude() {
   if (request_.order.value != 0) store_->forget(request_.id, request_.order);
   if (!there_) {
     store_->forget_session(request_.id);
-    return refuse(status::gone, "session " + request_.id.str() + " is not there");
+    return refuse(status::gone, core::no_session_text(request_.id));
   }
   core::leave_reply r;
   r.what = status::ok;

@@ -1,5 +1,6 @@
 #include "engines/zookeeper/sessions.hpp"
 
+#include "core/replies.hpp"
 #include "engines/zookeeper/codec.hpp"
 
 #include <algorithm>
@@ -9,31 +10,18 @@ namespace holdfast::engines::zookeeper {
 
 namespace {
 
+using core::reply_with;
 using core::status;
 
 // Beats came in between so many times.
 constexpr unsigned tries_max = 64;
 
 template <class R>
-R answer_of(core::reply what) {
-  R r;
-  static_cast<core::reply&>(r) = std::move(what);
-  return r;
+R reply_with(const batch_result& l) {
+  return reply_with<R>(l.what, l.text);
 }
 
-template <class R>
-R answer_of(status what, std::string text = {}) {
-  return answer_of<R>(core::reply{what, std::move(text)});
-}
-
-template <class R>
-R answer_of(const batch_result& l) {
-  return answer_of<R>(l.what, l.text);
-}
-
-core::reply no_session(const session_id& id) {
-  return {status::gone, "session " + id.str() + " is not there"};
-}
+core::reply no_session(const session_id& id) { return {status::gone, core::no_session_text(id)}; }
 
 std::vector<zoo_request> one(zoo_request r) {
   std::vector<zoo_request> all;
@@ -61,20 +49,20 @@ core::open_reply opened_reply(const std::shared_ptr<store>& s, const core::sessi
                               const batch_result& l) {
   if (!l.replies[0].ok() && l.replies[0].code != zoo_code::node_exists) {
     s->servers().doubt_store();
-    return answer_of<core::open_reply>(status::unavailable,
-                                       "the store's own nodes are not there; they are made again");
+    return reply_with<core::open_reply>(status::unavailable,
+                                        "the store's own nodes are not there; they are made again");
   }
   const auto record = record_in(draft.id, l.replies[1]);
   if (!record) {
-    return answer_of<core::open_reply>(l.replies[1].ok() ? damaged("s/" + draft.id.str())
-                                                         : no_session(draft.id));
+    return reply_with<core::open_reply>(l.replies[1].ok() ? damaged("s/" + draft.id.str())
+                                                          : no_session(draft.id));
   }
   if (record->at.denied) {
-    return answer_of<core::open_reply>(status::denied, core::denial_text(*record));
+    return reply_with<core::open_reply>(status::denied, core::denial_text(*record));
   }
   s->keep_session(*record);
   s->opened();
-  auto reply = answer_of<core::open_reply>(status::ok);
+  auto reply = reply_with<core::open_reply>(status::ok);
   reply.at = record->at;
   reply.gate = gate_in(l.replies[2]);
   return reply;
@@ -91,7 +79,7 @@ void open_session(const std::shared_ptr<store>& s, const core::session_record& d
   std::vector<zoo_request> all{all_or_none(std::move(parts)), get(where.session(draft.id)),
                                get(where.gate(draft.id))};
   s->servers().send(std::move(all), repeat::never, [s, draft, done](const batch_result& l) {
-    done(l.what == status::ok ? opened_reply(s, draft, l) : answer_of<core::open_reply>(l));
+    done(l.what == status::ok ? opened_reply(s, draft, l) : reply_with<core::open_reply>(l));
   });
 }
 
@@ -103,15 +91,15 @@ void beat_session(const std::shared_ptr<store>& s, const core::beat_request& r,
                                    put(where.session(r.id), encode(record))};
     s->servers().send(one(all_or_none(std::move(parts))), repeat::never,
                       [s, r, done](const batch_result& l) {
-                        if (l.what != status::ok) return done(answer_of<core::beat_reply>(l));
+                        if (l.what != status::ok) return done(reply_with<core::beat_reply>(l));
                         if (l.replies[0].ok()) {
-                          auto reply = answer_of<core::beat_reply>(status::ok);
+                          auto reply = reply_with<core::beat_reply>(status::ok);
                           reply.proves = r.attempt;
                           return done(std::move(reply));
                         }
                         s->refusal(r.id, r.inc, [done](core::reply why) {
                           if (why.what == status::ok) why.what = status::unavailable;
-                          done(answer_of<core::beat_reply>(std::move(why)));
+                          done(reply_with<core::beat_reply>(std::move(why)));
                         });
                       });
   };
@@ -120,11 +108,11 @@ void beat_session(const std::shared_ptr<store>& s, const core::beat_request& r,
       [done, send](const core::session_record& record) {
         // Only asked for just now, and then with what it says.
         if (record.at.denied) {
-          return done(answer_of<core::beat_reply>(status::denied, core::denial_text(record)));
+          return done(reply_with<core::beat_reply>(status::denied, core::denial_text(record)));
         }
         send(record);
       },
-      [done](core::reply why) { done(answer_of<core::beat_reply>(std::move(why))); });
+      [done](core::reply why) { done(reply_with<core::beat_reply>(std::move(why))); });
 }
 
 namespace {
@@ -179,32 +167,32 @@ void remove_taken(const std::shared_ptr<store>& s, const core::take_request& r, 
   s->servers().send(one(removal(s->where(), r.id, left, version)), repeat::never,
                     [s, r, tries, done](const batch_result& taken) {
                       if (taken.what != status::ok) {
-                        return done(answer_of<core::take_reply>(taken));
+                        return done(reply_with<core::take_reply>(taken));
                       }
                       // It has changed, or ended, since it was read: looking tells which.
                       if (!taken.replies[0].ok()) return take_on(s, r, tries + 1, done);
                       s->forget_session(r.id);
                       s->sweep_some();
-                      done(answer_of<core::take_reply>(status::ok));
+                      done(reply_with<core::take_reply>(status::ok));
                     });
 }
 
 void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsigned tries,
              const core::on<core::take_reply>& done) {
   constexpr unsigned takes_max = 4;
-  if (tries == takes_max) return done(answer_of<core::take_reply>(damaged("s/" + r.id.str())));
+  if (tries == takes_max) return done(reply_with<core::take_reply>(damaged("s/" + r.id.str())));
   s->servers().send({sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
                     [s, r, tries, done](const batch_result& l) {
                       if (l.what != status::ok) {
-                        return done(answer_of<core::take_reply>(status::unavailable, l.text));
+                        return done(reply_with<core::take_reply>(status::unavailable, l.text));
                       }
                       const auto record = record_in(r.id, l.replies[1]);
                       if (!record) {
-                        return done(answer_of<core::take_reply>(
+                        return done(reply_with<core::take_reply>(
                             l.replies[1].ok() ? damaged("s/" + r.id.str()) : no_session(r.id)));
                       }
                       if (record->at != r.seen) {
-                        auto reply = answer_of<core::take_reply>(
+                        auto reply = reply_with<core::take_reply>(
                             status::changed, "the session has changed since it was seen");
                         reply.at = record->at;
                         return done(std::move(reply));
@@ -228,19 +216,19 @@ void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r, unsig
       {sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
       [s, r, tries, done](const batch_result& l) {
         if (l.what != status::ok) {
-          return done(answer_of<core::deny_reply>(status::unavailable, l.text));
+          return done(reply_with<core::deny_reply>(status::unavailable, l.text));
         }
         auto record = record_in(r.id, l.replies[1]);
         if (!record) {
-          return done(answer_of<core::deny_reply>(l.replies[1].ok() ? damaged("s/" + r.id.str())
-                                                                    : no_session(r.id)));
+          return done(reply_with<core::deny_reply>(l.replies[1].ok() ? damaged("s/" + r.id.str())
+                                                                     : no_session(r.id)));
         }
-        auto reply = answer_of<core::deny_reply>(status::ok);
+        auto reply = reply_with<core::deny_reply>(status::ok);
         reply.already = record->at.denied;
         reply.ttl = record->ttl;
         if (reply.already) return done(std::move(reply));
         if (tries == 0) {
-          return done(answer_of<core::deny_reply>(
+          return done(reply_with<core::deny_reply>(
               status::unavailable, "it changed " + std::to_string(tries_max) + " times meanwhile"));
         }
         record->at.denied = true;
@@ -252,7 +240,7 @@ void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r, unsig
         s->servers().send(one(all_or_none(std::move(parts))), repeat::never,
                           [s, r, tries, reply, done](const batch_result& denied) {
                             if (denied.what != status::ok) {
-                              return done(answer_of<core::deny_reply>(denied));
+                              return done(reply_with<core::deny_reply>(denied));
                             }
                             if (denied.replies[0].ok()) return done(reply);
                             deny_on(s, r, tries - 1, done);
@@ -274,24 +262,24 @@ void glance_at_sessions(const std::shared_ptr<store>& s, const core::glance_requ
     questions.push_back(get(s->where().session(id)));
     questions.push_back(get(s->where().gate(id)));
   }
-  s->servers().send(std::move(questions), repeat::always,
-                    [whom = r.whom, done](const batch_result& l) {
-                      if (l.what != status::ok) {
-                        return done(answer_of<core::glance_reply>(status::unavailable, l.text));
-                      }
-                      auto reply = answer_of<core::glance_reply>(status::ok);
-                      for (std::size_t i = 0; i < whom.size(); ++i) {
-                        const auto& node = l.replies[1 + 2 * i];
-                        auto record = record_in(whom[i], node);
-                        if (!record && node.ok()) {
-                          return done(answer_of<core::glance_reply>(damaged("s/" + whom[i].str())));
-                        }
-                        if (!record) continue;
-                        record->gate = gate_in(l.replies[2 + 2 * i]);
-                        reply.there.push_back(std::move(*record));
-                      }
-                      done(std::move(reply));
-                    });
+  s->servers().send(
+      std::move(questions), repeat::always, [whom = r.whom, done](const batch_result& l) {
+        if (l.what != status::ok) {
+          return done(reply_with<core::glance_reply>(status::unavailable, l.text));
+        }
+        auto reply = reply_with<core::glance_reply>(status::ok);
+        for (std::size_t i = 0; i < whom.size(); ++i) {
+          const auto& node = l.replies[1 + 2 * i];
+          auto record = record_in(whom[i], node);
+          if (!record && node.ok()) {
+            return done(reply_with<core::glance_reply>(damaged("s/" + whom[i].str())));
+          }
+          if (!record) continue;
+          record->gate = gate_in(l.replies[2 + 2 * i]);
+          reply.there.push_back(std::move(*record));
+        }
+        done(std::move(reply));
+      });
 }
 
 }  // namespace holdfast::engines::zookeeper

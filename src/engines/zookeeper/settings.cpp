@@ -1,5 +1,6 @@
 #include "engines/zookeeper/settings.hpp"
 
+#include "core/invalid.hpp"
 #include "io/servers_url.hpp"
 
 #include <algorithm>
@@ -12,7 +13,7 @@ namespace {
 
 constexpr std::size_t root_bytes_max = 256;
 
-error wrong(std::string text) { return {errc::invalid_argument, std::move(text)}; }
+using core::invalid;
 
 // A path of nodes as ZooKeeper allows it, without what it keeps for itself.
 result<std::string> root_of(const core::store_url& url) {
@@ -20,23 +21,24 @@ result<std::string> root_of(const core::store_url& url) {
   while (root.ends_with('/')) root.pop_back();
   if (root.empty()) return std::string("/holdfast");
   if (root.size() > root_bytes_max) {
-    return wrong("the URL's path (the part after the servers) has " + std::to_string(root.size()) +
-                 " bytes; at most " + std::to_string(root_bytes_max) + " are allowed");
+    return invalid("the URL's path (the part after the servers) has " +
+                   std::to_string(root.size()) + " bytes; at most " +
+                   std::to_string(root_bytes_max) + " are allowed");
   }
   if (root == "/zookeeper" || root.starts_with("/zookeeper/")) {
-    return wrong("the URL's path is " + root + ", which ZooKeeper keeps for itself");
+    return invalid("the URL's path is " + root + ", which ZooKeeper keeps for itself");
   }
   for (std::string_view rest = root; !rest.empty();) {
     rest.remove_prefix(1);
     const auto part = rest.substr(0, rest.find('/'));
     if (part.empty() || part == "." || part == "..") {
-      return wrong("the URL's path '" + root + "' has a part that no node can have as its name");
+      return invalid("the URL's path '" + root + "' has a part that no node can have as its name");
     }
     rest.remove_prefix(part.size());
   }
   const auto plain = [](char c) { return c > 0x20 && c < 0x7f; };
   if (std::ranges::all_of(root, plain)) return root;
-  return wrong("the URL's path may only have printable ASCII");
+  return invalid("the URL's path may only have printable ASCII");
 }
 
 std::string identity_of(const settings& s) {
@@ -63,7 +65,7 @@ result<settings> read_settings(const core::store_url& url) {
   auto root = root_of(url);
   if (!root) return root.error();
   s.root = std::move(*root);
-  if (s.user.find(':') != std::string::npos) return wrong("the URL's user has a colon");
+  if (s.user.find(':') != std::string::npos) return invalid("the URL's user has a colon");
   core::store_url canonical = url;
   canonical.path = s.root;
   s.url = canonical.str();

@@ -1,6 +1,7 @@
 #include "engines/zookeeper/store.hpp"
 
 #include "core/assert.hpp"
+#include "core/replies.hpp"
 #include "engines/zookeeper/codec.hpp"
 
 #include <algorithm>
@@ -43,7 +44,7 @@ core::reply judge(const session_id& id, std::uint64_t inc, const zoo_reply& r) {
   const auto record = record_in(id, r);
   if (r.ok() && !record) return damaged("s/" + id.str());
   if (!record || record->at.inc != inc) {
-    return {status::gone, "session " + id.str() + " is not there"};
+    return {status::gone, core::no_session_text(id)};
   }
   if (record->at.denied) return {status::denied, core::denial_text(*record)};
   return {status::ok, {}};
@@ -72,7 +73,7 @@ void store::with_session(const session_id& id, std::uint64_t inc,
                          std::function<void(core::reply)> otherwise) {
   const auto decide = [id, inc, then, otherwise](const core::session_record& s) {
     if (s.at.inc == inc) return then(s);
-    otherwise({status::gone, "session " + id.str() + " is not there"});
+    otherwise({status::gone, core::no_session_text(id)});
   };
   const auto known = sessions_.find(id);
   if (known != sessions_.end()) {
