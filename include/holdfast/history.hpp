@@ -53,8 +53,8 @@ struct line {
   std::size_t at{};                  ///< Its line in the text, from 1; zero when it has none.
 };
 
-/// The first line of the text form that print() writes. parse() also takes version 1.
-inline constexpr std::string_view header = "holdfast-history 2\n";
+/// The first line of the text form.
+inline constexpr std::string_view header = "holdfast-history 1\n";
 
 /// The line as text, with its newline. `at` is not part of it.
 HOLDFAST_EXPORT std::string print(const line& l);

@@ -20,7 +20,7 @@ verdict found(const std::string& text, std::optional<model> as = {}) {
 constexpr auto good = verdict::linearizable;
 constexpr auto bad = verdict::violation;
 
-// The three rules of version 1 of the format.
+// What holds of exclusive locks with tokens.
 
 TEST(fenced_mutex, one_holder_after_the_other_is_linearizable) {
   EXPECT_EQ(found("acquire a x 1 10 20 ok\ncheck a x 1 25 26 ok\n"

@@ -11,8 +11,7 @@ namespace {
 
 using core::cut;
 
-constexpr std::string_view header_1 = "holdfast-history 1";
-constexpr std::string_view header_2 = header.substr(0, header.size() - 1);
+constexpr std::string_view first_line = header.substr(0, header.size() - 1);
 
 error damaged(std::string what) { return {errc::damaged, std::move(what)}; }
 
@@ -46,7 +45,7 @@ bool is_outcome(std::string_view text) {
 /// Reads one line, field after field; every step answers what is wrong, or nothing.
 class line_reader {
  public:
-  line_reader(std::string_view text, bool attributes) : rest_(text), attributes_(attributes) {}
+  explicit line_reader(std::string_view text) : rest_(text) {}
 
   result<line> read() {
     using step = std::optional<error> (line_reader::*)();
@@ -65,9 +64,6 @@ class line_reader {
                                     [&](const auto& w) { return w.second == word; });
     if (known == operation_words.end()) return damaged(quoted(word) + " is no operation");
     read_.what = known->first;
-    if (!attributes_ && (read_.what == operation::read || read_.what == operation::raise)) {
-      return damaged(quoted(word) + " is no operation of version 1");
-    }
     const auto caller = cut(rest_, ' ');
     if (!is_caller(caller)) {
       return damaged("the caller " + quoted(caller) + " is not of letters, digits and .:-");
@@ -125,9 +121,6 @@ class line_reader {
   }
 
   std::optional<error> attributes() {
-    if (!rest_.empty() && !attributes_) {
-      return damaged("there are more than the seven fields of version 1");
-    }
     while (!rest_.empty()) {
       const auto field = cut(rest_, ' ');
       if (auto bad = field.starts_with("value=") ? value(field.substr(6)) : how(field)) return bad;
@@ -197,7 +190,6 @@ class line_reader {
   }
 
   std::string_view rest_;
-  bool attributes_;  // What version 1 does not have.
   line read_;
 };
 
@@ -210,11 +202,11 @@ error on_line(std::size_t at, const std::string& what) {
 result<std::vector<line>> parse(std::string_view text) {
   const bool whole = text.ends_with('\n');
   const auto first = cut(text, '\n');
-  if (first != header_1 && first != header_2) {
+  if (first != first_line) {
     const bool ours = first.starts_with("holdfast-history ");
     return on_line(1, ours ? quoted(first) + " is a version that this program does not know"
-                           : "a history begins with \"" + std::string(header_2) + "\", not with " +
-                                 quoted(first));
+                           : "a history begins with \"" + std::string(first_line) +
+                                 "\", not with " + quoted(first));
   }
   if (text.empty() && !whole) return on_line(1, "it was cut: the end of the line is missing");
   std::vector<line> all;
@@ -224,7 +216,7 @@ result<std::vector<line>> parse(std::string_view text) {
     if (last && !whole) return on_line(at, "it was cut: the end of the line is missing");
     if (one.empty() || one[0] == '#') continue;
     if (one.ends_with(' ')) return on_line(at, "it ends with a space");
-    auto l = line_reader(one, first == header_2).read();
+    auto l = line_reader(one).read();
     if (!l) return on_line(at, l.error().message());
     l->at = at;
     all.push_back(*std::move(l));

@@ -213,9 +213,10 @@ TEST(etcd_engine, tokens_grow_when_the_cluster_becomes_another_one) {
     EXPECT_EQ(v.mine.value >> engines::etcd::revision_bits, round - 1);
     last = v.mine;
     m.close();
+    const auto store = c.servers->identity();
     const wire::etcd::txn foreign{
         .then = {{wire::etcd::put{c.servers->keys().epoch(),
-                                  encode(engines::etcd::cluster_epoch{round, 4711})}}}};
+                                  encode(engines::etcd::cluster_epoch{round, 4711, store})}}}};
     std::promise<status> written;
     c.servers->shared_loop()->post([&] {
       c.servers->txn(foreign, engines::etcd::repeat::never,
@@ -253,7 +254,8 @@ TEST(etcd_engine, a_running_client_takes_part_in_a_new_epoch) {
   client c(s.url());
   auto m = c.join();
   const auto before = m.enqueue("a");
-  const auto value = encode(engines::etcd::cluster_epoch{5, c.servers->epoch().value.cluster});
+  const auto& now = c.servers->epoch().value;
+  const auto value = encode(engines::etcd::cluster_epoch{5, now.cluster, now.store});
   const wire::etcd::txn raise{.then = {{wire::etcd::put{c.servers->keys().epoch(), value}}}};
   std::promise<status> written;
   c.servers->shared_loop()->post([&] {

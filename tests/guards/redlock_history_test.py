@@ -48,7 +48,7 @@ class RedlockHistory(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         self.path = self.folder + "/history"
         with open(self.path, "w", encoding="ascii") as file:
-            file.write("holdfast-history 2\n")
+            file.write("holdfast-history 1\n")
 
     def contend(self, number, rounds, victims):
         for i in range(rounds):

@@ -161,7 +161,6 @@ bool cluster::was_given_before(const cluster_epoch& e, bool set_back) const {
 // The identity stays when the cluster is another one: its tokens go on growing.
 void cluster::raise_epoch(const epoch_question& q, bool set_back) {
   cluster_epoch next = epoch_.value;
-  if (next.store == core::store_id{}) next.store = {io::random_session_id()};
   const bool again = was_given_before(next, set_back);
   if (again) next.number = newest_.number;
   if (again || next.cluster != members_[q.index]->cluster()) {
@@ -218,8 +217,7 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
   }
   const bool set_back = reply->head.revision < q.after;
   epoch_ = {*value, kv.mod};
-  if (value->cluster != members_[q.index]->cluster() || value->store == core::store_id{} ||
-      was_given_before(*value, set_back)) {
+  if (value->cluster != members_[q.index]->cluster() || was_given_before(*value, set_back)) {
     return raise_epoch(q, set_back);
   }
   const bool is_as_before =

@@ -129,12 +129,10 @@ std::optional<cluster_epoch> decode_epoch(std::string_view value) {
     if (f.is_number(3)) e.cluster = f.number;
     take_text(f, 4, store);
   });
-  if (!store.empty()) {
-    const auto id = core::store_id::parse(store);
-    if (!id) return {};
-    e.store = *id;
-  }
-  if (!good || e.number == 0 || e.number > epoch_max) return {};
+  const auto id = core::store_id::parse(store);
+  if (!good || !id || *id == core::store_id{}) return {};
+  if (e.number == 0 || e.number > epoch_max) return {};
+  e.store = *id;
   return e;
 }
 

@@ -36,7 +36,7 @@ std::optional<wall_time> decode_entry(std::string_view value);
 struct cluster_epoch {
   std::uint64_t number{};
   std::uint64_t cluster{};  ///< etcd's own id of the cluster that it is for.
-  core::store_id store{};   ///< Random: the store's identity. Zero in records before version 0.2.
+  core::store_id store{};   ///< The store's identity; a record without one is refused.
 };
 std::string encode(const cluster_epoch& epoch);
 std::optional<cluster_epoch> decode_epoch(std::string_view value);
