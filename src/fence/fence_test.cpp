@@ -203,7 +203,7 @@ TEST(fence, a_waiter_is_told_when_an_even_newer_token_arrives) {
 }
 
 // The race that a check of the token alone does not win: admit, pause, newer writer, write.
-TEST(fence, admit_pause_newer_writer_write) {
+TEST(fence, a_newer_writer_waits_while_an_admitted_older_one_is_paused) {
   fence f;
   std::vector<int> storage;
   auto old = f.enter(numbered(1));
@@ -224,7 +224,7 @@ TEST(fence, admit_pause_newer_writer_write) {
   EXPECT_EQ(storage, (std::vector{1, 2}));
 }
 
-TEST(fence, admit_pause_newer_writer_write_where_older_passes_become_invalid) {
+TEST(fence, a_paused_older_writer_writes_nothing_once_its_pass_is_invalid) {
   fence f(older_passes::invalidate);
   std::vector<int> storage;
   auto old = f.enter(numbered(1));

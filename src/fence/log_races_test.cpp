@@ -19,7 +19,7 @@ using tests::disk_call;
 using tests::log_machine;
 using texts = std::vector<std::string>;
 
-TEST(log_races, admit_pause_newer_writer_write) {
+TEST(log_races, a_writer_that_is_overtaken_after_its_look_appends_nothing) {
   log_machine m(1);
   const auto old = m.must_open(1);
   ASSERT_TRUE(old->append(bytes_of("a"), survives::kill));

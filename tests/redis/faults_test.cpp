@@ -72,7 +72,7 @@ TEST_F(losses, killed_and_restarted_with_an_older_state) {
   expect_clean_end(c);
 }
 
-TEST_F(losses, flushall) {
+TEST_F(losses, an_emptied_server_is_used_again_after_a_wait) {
   server s;
   contest c(founded(s));
   for (int round = 0; round < 3; ++round) {
@@ -83,7 +83,7 @@ TEST_F(losses, flushall) {
   expect_clean_end(c);
 }
 
-TEST_F(losses, swapdb) {
+TEST_F(losses, a_server_with_another_database_is_used_again_after_a_wait) {
   server s;
   contest c(founded(s));
   expect_more(c);

@@ -56,49 +56,53 @@ class redlock_faults : public testing::TestWithParam<std::size_t> {
 };
 
 /// Fault matrix: SCRIPT FLUSH | the scripts are sent again
-TEST_P(redlock_faults, script_flush) {
+TEST_P(redlock_faults, a_node_that_lost_its_scripts_gets_them_again) {
   goes_on_and_all_vote_again(redis_tests::faults::script_flush());
 }
 
 /// Fault matrix: CLIENT KILL | clients connect again
-TEST_P(redlock_faults, client_kill) {
+TEST_P(redlock_faults, clients_whose_connections_are_killed_connect_again) {
   goes_on_and_all_vote_again(redis_tests::faults::client_kill());
 }
 
 /// Fault matrix: CLIENT PAUSE | as a hung node
-TEST_P(redlock_faults, client_pause) {
+TEST_P(redlock_faults, a_node_that_pauses_its_clients_is_as_a_hung_one) {
   goes_on_and_all_vote_again(redis_tests::faults::client_pause());
 }
 
 /// Fault matrix: a script that never ends (BUSY) | the node has no vote until SCRIPT KILL
-TEST_P(redlock_faults, busy_script) {
+TEST_P(redlock_faults, a_node_with_an_endless_script_has_no_vote_until_it_is_killed) {
   goes_on_and_all_vote_again(redis_tests::faults::busy_script());
 }
 
 /// Fault matrix: MISCONF (a snapshot could not be written) | the node has no vote until it is put
 /// right
-TEST_P(redlock_faults, misconf) { goes_on_and_all_vote_again(redis_tests::faults::misconf()); }
+TEST_P(redlock_faults, a_node_that_cannot_write_its_snapshot_has_no_vote) {
+  goes_on_and_all_vote_again(redis_tests::faults::misconf());
+}
 
 /// Fault matrix: OOM with noeviction | the node has no vote until memory is free
-TEST_P(redlock_faults, out_of_memory) {
+TEST_P(redlock_faults, a_node_that_is_out_of_memory_has_no_vote) {
   goes_on_and_all_vote_again(redis_tests::faults::out_of_memory());
 }
 
 /// Fault matrix: maxclients reached | as a refused node
-TEST_P(redlock_faults, maxclients) {
+TEST_P(redlock_faults, a_node_that_takes_no_more_clients_is_as_a_refused_one) {
   goes_on_and_all_vote_again(redis_tests::faults::maxclients());
 }
 
 /// Fault matrix: NOREPLICAS (min-replicas-to-write is not met) | the node has no vote
-TEST_P(redlock_faults, too_few_replicas) {
+TEST_P(redlock_faults, a_node_with_too_few_replicas_has_no_vote) {
   goes_on_and_all_vote_again(redis_tests::faults::too_few_replicas());
 }
 
 /// Fault matrix: SIGSTOP and SIGCONT | as a hung node; late answers are released
-TEST_P(redlock_faults, hung) { goes_on_and_all_vote_again(redis_tests::faults::hung()); }
+TEST_P(redlock_faults, late_answers_of_a_hung_node_are_released) {
+  goes_on_and_all_vote_again(redis_tests::faults::hung());
+}
 
 /// Fault matrix: SIGSTOP for longer than the ttl | late answers count for nothing
-TEST_P(redlock_faults, hung_for_longer_than_the_ttl) {
+TEST_P(redlock_faults, answers_later_than_the_ttl_count_for_nothing) {
   goes_on_and_all_vote_again(redis_tests::faults::hung_for_long());
 }
 
@@ -108,12 +112,12 @@ INSTANTIATE_TEST_SUITE_P(nodes, redlock_faults, testing::Values(2U, 5U));
 class redlock_state_faults : public redlock_faults {};
 
 /// Fault matrix: FLUSHALL during contention | the node waits and rejoins
-TEST_P(redlock_state_faults, flushall) {
+TEST_P(redlock_state_faults, an_emptied_node_waits_and_rejoins) {
   goes_on_and_all_vote_again([](server& s) { s.command({"FLUSHALL"}); }, [](server&) {});
 }
 
 /// Fault matrix: SWAPDB and back | the node waits and rejoins
-TEST_P(redlock_state_faults, swapdb) {
+TEST_P(redlock_state_faults, a_node_with_another_database_waits_and_rejoins) {
   goes_on_and_all_vote_again(
       [](server& s) {
         s.command({"SWAPDB", "0", "1"});
@@ -124,7 +128,7 @@ TEST_P(redlock_state_faults, swapdb) {
 }
 
 /// Fault matrix: one node record deleted | the node waits and rejoins
-TEST_P(redlock_state_faults, record_deleted) {
+TEST_P(redlock_state_faults, a_node_without_its_record_waits_and_rejoins) {
   goes_on_and_all_vote_again(
       [](server& s) {
         s.command({"DEL", "holdfast:node"});
@@ -133,7 +137,7 @@ TEST_P(redlock_state_faults, record_deleted) {
 }
 
 /// Fault matrix: REPLICAOF another node and back | a copy has no vote; emptied, it rejoins
-TEST_P(redlock_state_faults, replicaof) {
+TEST_P(redlock_state_faults, a_copy_has_no_vote_and_rejoins_when_it_was_emptied) {
   goes_on(
       [this](server& s) {
         s.command({"REPLICAOF", "127.0.0.1", std::to_string(nodes[4].port())});

@@ -92,7 +92,7 @@ TEST(quorum, nodes_without_the_key_count_as_never) {
   EXPECT_EQ(majority_deadline(std::vector{t0, t0, never, never}), never) << "half is no majority";
 }
 
-TEST(node_set, is_a_set) {
+TEST(node_set, has_each_node_once_in_ascending_order) {
   node_set s = node_set::only(3);
   s.add(7);
   EXPECT_EQ(s.size(), 2U);

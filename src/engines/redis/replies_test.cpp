@@ -30,7 +30,7 @@ reply queued(const std::string& mine = "9") {
                 array({text(id + " 5 7 0 30000000000 1 2 42")}), record()});
 }
 
-TEST(replies, a_grant) {
+TEST(replies, a_grant_has_its_token) {
   const auto v = replies::view(array({number(1), text("12"), number(1)}));
   EXPECT_EQ(v.reply.what, status::ok);
   EXPECT_EQ(v.reply.mine, token{12});

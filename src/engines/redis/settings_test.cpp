@@ -16,7 +16,7 @@ void refused(const std::string& url, const std::string& part) {
   EXPECT_NE(s.error().message().find(part), std::string::npos) << s.error().message();
 }
 
-TEST(settings, defaults) {
+TEST(settings, a_key_that_is_not_given_has_its_default) {
   const auto s = read("redis://h");
   ASSERT_TRUE(s);
   EXPECT_EQ(s->node.text(), "h:6379");
@@ -26,7 +26,7 @@ TEST(settings, defaults) {
   EXPECT_EQ(s->with_replicas, settings::replication::refused);
 }
 
-TEST(settings, all_keys) {
+TEST(settings, every_key_is_read) {
   const auto s = read(
       "redis://u:secret@[::1]:7000/3?max_ttl=5s&node_timeout=50ms&replicas=2&assume_fresh=yes");
   ASSERT_TRUE(s) << s.error().message();
