@@ -86,6 +86,10 @@ BANS = [
 ]
 
 
+# Where time is an argument a test needs no time either; others may wait for threads.
+_SLEEPS = re.compile(r"\b(sleep_for|sleep_until|u?sleep|nanosleep)\s*\(")
+
+
 def _layer_of(path):
     return next((may for prefix, may in LAYERS if path.startswith(prefix)), None)
 
@@ -120,6 +124,14 @@ def check_includes(source):
                 yield Fault(source.path, line, "include", f"{name}: only an engine's open.hpp")
 
 
+def check_sleeps(source):
+    if not source.is_test or not source.is_cpp or not source.path.startswith(_PURE):
+        return
+    for match in _SLEEPS.finditer(source.code):
+        text = f"{match.group(1)}: a test of this layer passes the time in"
+        yield Fault(source.path, source.line_at(match.start()), "banned", text)
+
+
 def check_bans(source):
     if source.is_test or not source.is_cpp:
         return
@@ -135,3 +147,4 @@ def check(sources):
     for source in sources:
         yield from check_includes(source)
         yield from check_bans(source)
+        yield from check_sleeps(source)

@@ -157,6 +157,15 @@ class Layers(unittest.TestCase):
         for path, text in bad:
             self.assertIn("banned", self.broken(path, text), (path, text))
 
+    def test_a_test_of_pure_code_does_not_sleep(self):
+        sleep = "std::this_thread::sleep_for(1ms);"
+        self.assertEqual(self.broken("src/core/a_test.cpp", sleep), ["banned"])
+        self.assertEqual(self.broken("src/wire/a_test.cpp", "usleep(1);"), ["banned"])
+        self.assertEqual(self.broken("src/history/a_fixture.hpp", sleep), ["banned"])
+        self.assertEqual(self.broken("src/io/a_test.cpp", sleep), [])
+        self.assertEqual(self.broken("src/client/a_test.cpp", sleep), [])
+        self.assertEqual(self.broken("src/core/a_test.cpp", "// sleep_for(1ms) is not needed"), [])
+
     def test_a_banned_word_in_a_comment_or_in_io_passes(self):
         self.assertEqual(self.broken("src/core/a.cpp", "// not system_clock: it is stepped"), [])
         self.assertEqual(self.broken("src/core/a.cpp", 'auto s = "std::thread";'), [])
