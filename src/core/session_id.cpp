@@ -4,7 +4,7 @@ namespace holdfast {
 
 namespace {
 
-constexpr char digits[] = "0123456789abcdef";
+constexpr char lower_digits[] = "0123456789abcdef";
 
 int digit_value(char c) noexcept {
   if (c >= '0' && c <= '9') return c - '0';
@@ -19,8 +19,8 @@ std::string session_id::str() const {
   std::string text;
   text.reserve(2 * bytes.size());
   for (const std::uint8_t b : bytes) {
-    text += digits[b >> 4];
-    text += digits[b & 15];
+    text += lower_digits[b >> 4];
+    text += lower_digits[b & 15];
   }
   return text;
 }

@@ -12,7 +12,7 @@ namespace holdfast::core {
 namespace {
 
 constexpr std::size_t text_max = 4096;
-constexpr char digits[] = "0123456789ABCDEF";
+constexpr char upper_digits[] = "0123456789ABCDEF";
 
 /// Never repeats the text: it may hold a password.
 error bad(std::size_t at, const std::string& why) {
@@ -52,7 +52,7 @@ std::string encoded(const std::string& text) {
     if (plain) {
       out += c;
     } else {
-      out.append("%").append(1, digits[byte >> 4]).append(1, digits[byte & 15]);
+      out.append("%").append(1, upper_digits[byte >> 4]).append(1, upper_digits[byte & 15]);
     }
   }
   return out;

@@ -18,7 +18,7 @@ using core::status;
 // Somebody else was faster so many times.
 constexpr unsigned rounds_max = 64;
 
-constexpr const char* unreadable = "the answer to an enqueue is in no known form";
+constexpr const char* unreadable_text = "the answer to an enqueue is in no known form";
 
 std::string overtaken_text() {
   return "others were faster " + std::to_string(rounds_max) + " times in a row";
@@ -82,7 +82,7 @@ void enqueuing::took(const txn_result& r) {
   if (!r.reply->succeeded) return took_refused(*r.reply);
   mine_ = order_in(r.reply->head.revision);
   if (!requests::counted(request_)) return grant(mine_);
-  if (r.reply->ops.size() != 2) return refuse(status::unknown, unreadable);
+  if (r.reply->ops.size() != 2) return refuse(status::unknown, unreadable_text);
   const std::uint64_t room = std::min<std::uint64_t>(
       core::waiters_max, request_.how.is_permits() ? request_.how.limit() : core::waiters_max);
   if (static_cast<std::uint64_t>(r.reply->ops[1].range.count) <= room) return grant(mine_);
@@ -92,7 +92,7 @@ void enqueuing::took(const txn_result& r) {
 }
 
 void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
-  if (reply.ops.size() != 3) return refuse(status::unavailable, unreadable);
+  if (reply.ops.size() != 3) return refuse(status::unavailable, unreadable_text);
   auto& servers = store_->servers();
   session_table self;
   self.add(store_->keys(), reply.ops[0].range);
@@ -136,7 +136,7 @@ void enqueuing::took_place(const txn_result& r) {
   if (!r.reply->succeeded) return took_refused(*r.reply);
   const auto& ops = r.reply->ops;
   if (ops.empty() || ops[0].nested.size() != 1 || ops[0].nested[0].ops.empty()) {
-    return refuse(status::unknown, unreadable);
+    return refuse(status::unknown, unreadable_text);
   }
   const auto& inner = ops[0].nested[0];
   revision_ = r.reply->head.revision;

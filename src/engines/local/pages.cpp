@@ -16,7 +16,7 @@ namespace {
 // In the machine's own byte order and word size, as LMDB writes it.
 using page_number = std::size_t;
 
-constexpr std::uint32_t magic = 0xBEEFC0DE;
+constexpr std::uint32_t page_magic = 0xBEEFC0DE;
 constexpr std::uint32_t data_version = 1;
 constexpr page_number no_page = ~page_number{0};
 constexpr page_number metas = 2;
@@ -118,7 +118,7 @@ class page_walk {
     std::vector<std::byte> page(sizeof(page_header) + sizeof(meta));
     if (!read(page, offset)) return std::nullopt;
     const auto m = at<meta>(page, sizeof(page_header));
-    if (m.magic == magic && m.version == data_version) return m;
+    if (m.magic == page_magic && m.version == data_version) return m;
     bad("it is not an LMDB file of version 1");
     return std::nullopt;
   }
