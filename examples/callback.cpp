@@ -16,6 +16,7 @@ int main(int argc, char** argv) {
     return 1;
   }
 
+  // [callback]
   std::promise<holdfast::result<holdfast::lock>> arrived;
   session->acquire(holdfast::lock_name("report"), {.wait = 10s},
                    [&arrived](holdfast::result<holdfast::lock> got) {
@@ -32,6 +33,7 @@ int main(int argc, char** argv) {
   lock->on_lost([](const holdfast::error& why) {
     std::fprintf(stderr, "stop: %s\n", why.message().c_str());
   });
+  // [/callback]
   std::printf("holding it\n");
   return std::move(*lock).release() ? 0 : 1;
 }

@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 
 static int failures = 0;
 
+// [coroutine]
 asio::awaitable<void> worker(holdfast::session& session, int number) {
   auto lock = co_await holdfast::async_acquire(session, holdfast::lock_name("turn"), {.wait = 10s},
                                                asio::use_awaitable);
@@ -33,6 +34,7 @@ asio::awaitable<void> worker(holdfast::session& session, int number) {
   const auto released = co_await holdfast::async_release(std::move(*lock), asio::use_awaitable);
   if (!released) std::fprintf(stderr, "%d: %s\n", number, released.error().message().c_str());
 }
+// [/coroutine]
 
 int main(int argc, char** argv) {
   const char* url = argc > 1 ? argv[1] : "local:";

@@ -14,6 +14,7 @@ int main(int argc, char** argv) {
     return 1;
   }
 
+  // [multi]
   auto accounts = session->acquire_all(
       {holdfast::lock_name("account/7"), holdfast::lock_name("account/3")}, {.wait = 10s});
   if (!accounts) {
@@ -28,5 +29,6 @@ int main(int argc, char** argv) {
     std::printf("%s with token %llu\n", lock.name().printable().c_str(),
                 static_cast<unsigned long long>(lock.token().value));
   }
+  // [/multi]
   return 0;  // Each lock's destructor gives it back.
 }

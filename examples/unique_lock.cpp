@@ -13,11 +13,13 @@ int main(int argc, char** argv) try {
     return 1;
   }
 
+  // [mutex]
   holdfast::mutex mutex(*session, holdfast::lock_name("shared-file"));
   const std::unique_lock hold(mutex);
 
   // The standard's interface cannot say that a lock was lost, so ask.
   if (!mutex.held()->check()) return 1;
+  // [/mutex]
   std::printf("token %llu\n", static_cast<unsigned long long>(mutex.held()->token().value));
   return 0;
 } catch (const std::system_error& e) {
