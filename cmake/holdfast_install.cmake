@@ -23,6 +23,8 @@ install(DIRECTORY models DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT developme
   USE_SOURCE_PERMISSIONS PATTERN CMakeLists.txt EXCLUDE)
 install(FILES tests/guards/contract.py DESTINATION ${CMAKE_INSTALL_DOCDIR}/tests/guards
   COMPONENT development)
+install(FILES cli/man/holdfast.1 cli/man/holdfast.toml.5
+  DESTINATION ${CMAKE_INSTALL_DOCDIR}/cli/man COMPONENT development)
 # To be copied into the stores that they are for: docs/guards.md.
 install(FILES guards/etcd_fence.sh guards/http_fence.py guards/object_fence.py
   guards/postgresql.sql guards/redis.lua guards/sqlite.sql
