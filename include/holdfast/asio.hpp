@@ -3,9 +3,8 @@
 /// \file
 /// Completion tokens of standalone Asio (1.22 or newer) over the callback form of a session.
 ///
-/// This is the only public header that includes Asio, and it holds no logic of its own: the library
-/// itself does not have to be built with the same Asio. Include it where it is used;
-/// <holdfast/session.hpp> does not.
+/// This is the only public header that includes Asio, and it has no logic of its own, so the
+/// library need not be built with the same Asio. <holdfast/session.hpp> does not include it.
 
 #include <holdfast/completion.hpp>
 #include <holdfast/session.hpp>
@@ -26,8 +25,8 @@ namespace detail {
 
 /// Joins the caller's stop token and Asio's cancellation slot into one stop source.
 ///
-/// Two sources are needed because a `std::stop_source` cannot be made to follow another one, and an
-/// Asio slot has room for one handler only. Lives until the handler has run.
+/// Two sources are needed: a `std::stop_source` cannot follow another one, and an Asio slot has
+/// room for one handler only. Lives until the handler has run.
 class cancellation {
  public:
   explicit cancellation(std::stop_token outer)
@@ -48,8 +47,8 @@ class cancellation {
 
 /// Runs an Asio handler on its own executor and keeps that executor busy until then.
 ///
-/// Posted and never dispatched: an operation may be answered inside the call that begins it, and a
-/// coroutine that was resumed there would use more stack with every further one.
+/// Posted and never dispatched: an operation may complete inside the call that begins it, and a
+/// coroutine that is resumed there uses more stack with every further operation.
 template <class T, class Handler>
 completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
   auto work = ::asio::make_work_guard(handler);
@@ -69,23 +68,27 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 
 /// session::acquire for any Asio completion token: a callback, `asio::use_awaitable`, ...
 ///
-/// Completes with one `result<lock>`: contention is a value, so a coroutine does not throw for it.
-/// The handler runs on its associated executor, which counts as busy until then, and never inside
-/// this call. Asio's cancellation (any kind) and `options.stop` both end the wait with
-/// `errc::cancelled`, behind a request that is under way; see session::acquire for how long that is
-/// on a store that does not answer, where `errc::outcome_unknown` may be all that is known. A lock
-/// that was granted in the same moment is either the result or given back, never both.
+/// Completes with one `result<lock>`: contention is a value, so a coroutine does not throw for
+/// it. The handler runs on its associated executor, which counts as busy until then, and never
+/// inside this call.
 ///
-/// **With g++ 12, make options that have a `stop` a variable of their own, before the co_await.**
-/// That compiler destroys an aggregate that is written within a co_await expression twice, whatever
-/// the library; `{.wait = 1s, .stop = token}` there frees the token's state while it is in use:
+/// Cancellation: Asio's (of any type) and `options.stop` both end the wait with
+/// `errc::cancelled`, after the request that is under way; see session::acquire for how long that
+/// is on a store that does not answer, where the result may be `errc::outcome_unknown`. A lock
+/// that is granted at the same moment is either the result or given back, never both.
+///
+/// Lifetime: `s` must live until the operation has begun; closing or destroying it later
+/// completes the operation with `errc::lost`. The executor's context must live until the handler
+/// has run, since a later answer is posted to it.
+///
+/// Errors: as session::acquire, in the result.
+///
+/// **With g++ 12, put options that have a `stop` into a variable before the co_await.** That
+/// compiler destroys an aggregate that is written within a co_await expression twice, whatever
+/// the library: `{.wait = 1s, .stop = token}` there frees the token's state while it is in use.
 ///
 ///     acquire_options o{.wait = 1s, .stop = token};
 ///     auto l = co_await async_acquire(s, lock_name("a"), o, asio::use_awaitable);
-///
-/// Errors: as session::acquire, in the result. `s` must live until the operation has begun;
-/// closing or destroying it later completes the operation with `errc::lost`. The executor's context
-/// must live until the handler has run: an answer that comes later is posted to it.
 template <class Token>
 auto async_acquire(session& s, lock_name name, acquire_options options, Token&& token) {
   return ::asio::async_initiate<Token, void(result<lock>)>(
@@ -106,12 +109,10 @@ auto async_acquire(session& s, lock_name name, acquire_options options, Token&& 
 /// lock::release for any Asio completion token.
 ///
 /// Completes with one `result<void>` on the handler's associated executor, which counts as busy
-/// until then, and never inside this call. It cannot be cancelled: the lock is over as soon as the
-/// operation has begun, which is before this returns, or with a token that defers it (`deferred`,
-/// `use_awaitable`) when it is started or awaited. One that never is gives the lock back as the
-/// destructor does.
-///
-/// Errors: as lock::release, in the result.
+/// until then, and never inside this call. It cannot be cancelled. The lock is over as soon as
+/// the operation has begun: before this returns, or, with a token that defers it (`deferred`,
+/// `use_awaitable`), when it is started or awaited. An operation that is never started gives the
+/// lock back as the destructor does. Errors: as lock::release, in the result.
 template <class Token>
 auto async_release(lock l, Token&& token) {
   return ::asio::async_initiate<Token, void(result<void>)>(

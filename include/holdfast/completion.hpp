@@ -8,35 +8,35 @@
 
 namespace holdfast {
 
-/// A move-only callable that takes one result and runs once (std::move_only_function is C++23).
+/// A move-only callable that takes one result and runs once. (std::move_only_function is C++23.)
 ///
 /// |       | bool  | operator()                   | destructor                     |
 /// |-------|-------|------------------------------|--------------------------------|
 /// | full  | true  | runs it, then it is empty    | drops it without running it    |
-/// | empty | false | a programmer's error: stops  | nothing                        |
+/// | empty | false | a programmer's error: stops  | does nothing                   |
 ///
-/// What a session was given is never dropped: it runs exactly once, also when the session closes,
-/// and then perhaps after session::close() or the session's destructor has returned; but for one
-/// that still waits when main() has returned (see session).
+/// A completion that a session was given is never dropped: it runs exactly once, also when the
+/// session closes, and then perhaps after session::close() or the session's destructor has
+/// returned. The exception is one that still waits when main() has returned (docs/cpp.md).
 ///
-/// Thread safety: as a plain value; it may run on another thread than the one that made it, so what
-/// it captured must be allowed there.
+/// Thread safety: as a plain value. It may run on another thread than the one that made it, so
+/// what it captures must be usable there.
 template <class T>
 class completion {
  public:
-  /// An empty one.
+  /// Makes an empty one.
   completion() = default;
-  /// Anything that can be called with a `result<T>`; it needs to be movable only.
+  /// Takes anything that can be called with a `result<T>`; it need not be copyable.
   template <class F>
   requires(!std::is_same_v<std::remove_cvref_t<F>, completion> &&
            std::is_invocable_v<std::decay_t<F>&&, result<T>>)
       completion(F&& f)  // NOLINT(google-explicit-constructor): a lambda is passed as it is.
       : call_(std::make_unique<model<std::decay_t<F>>>(std::forward<F>(f))) {}
 
-  /// Whether there is something to run.
+  /// Whether it is full.
   explicit operator bool() const noexcept { return call_ != nullptr; }
 
-  /// Runs it with `r`. It is empty before the callee is entered, so the callee may assign to it.
+  /// Runs it with `r`. It is empty before the callee runs, so the callee may assign to it.
   void operator()(result<T> r) {
     if (!call_) detail::bad_access("an empty completion");
     std::exchange(call_, nullptr)->run(std::move(r));

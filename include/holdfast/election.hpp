@@ -20,19 +20,22 @@
 #include <string_view>
 
 /// \file
-/// Elections: one of many candidates leads, and everybody can read the value that it published.
+/// Elections: one of many candidates leads, and every client can read the value that it
+/// published.
 
 namespace holdfast {
 
 /// How to campaign. `{}` waits until elected.
 struct campaign_options {
-  /// How long others wait for a leader that hangs: see session_options::ttl.
+  /// The ttl of the session, and so how long candidates wait for a leader that hangs; see
+  /// session_options::ttl.
   std::optional<duration> ttl{};
 
-  /// How long to wait while somebody else leads. Zero tries once; negative is refused.
+  /// How long to wait while another candidate leads. Zero tries once; negative is
+  /// `invalid_argument`.
   duration wait{forever};
 
-  /// Stop is requested: the campaign ends at once with `cancelled` and nobody was elected.
+  /// When stop is requested the campaign ends at once with `cancelled`, and is not elected.
   std::stop_token stop{};
 
   std::string program{};                           ///< As in session_options.
@@ -40,15 +43,15 @@ struct campaign_options {
   std::shared_ptr<holdfast::observer> observer{};  ///< As in session_options.
 };
 
-/// Who leads, as the store showed it at one moment.
+/// The leader of an election, as the store showed it at one moment.
 struct leader {
   session_id session;
-  /// Grows from leader to leader; zero in a store without tokens. On Redlock a picture may show
-  /// more than the leader's own token once nodes have lost their state: what fences is
+  /// Grows from leader to leader; zero in a store without tokens. On Redlock it may be larger
+  /// than the leader's own token once nodes have lost their state: fence with
   /// leadership::fencing_token().
   token term;
   std::string value;  ///< What it published when it campaigned.
-  owner_info owner;   ///< For people.
+  owner_info owner;   ///< Shown to people.
 
   /// The same leader in the same term.
   friend bool operator==(const leader& a, const leader& b) {
@@ -56,25 +59,25 @@ struct leader {
   }
 };
 
-/// Who leads the election `name` in this picture of its store; empty when nobody does, also where
-/// the processes of who did are provably gone from this host.
+/// The leader of the election `name` in this snapshot of its store. Empty when nobody leads, and
+/// also when the leader's processes are provably gone from this host.
 HOLDFAST_EXPORT std::optional<leader> leader_in(const snapshot& all, const lock_name& name);
 
-/// What the elected candidate holds: it leads until it resigns or loses its lease. Move-only.
+/// What an elected candidate holds: it leads until it resigns or loses its lease. Move-only.
 ///
 /// |                    | check(needed)  | resign()   | destructor       |
 /// |--------------------|----------------|------------|------------------|
 /// | leads, enough left | ok             | resigned   | resigns, bounded |
 /// | leads, less left   | errc::expiring | resigned   | resigns, bounded |
-/// | lost               | errc::lost     | errc::lost | tells nobody     |
+/// | lost               | errc::lost     | errc::lost | reports nothing  |
 ///
-/// It is an exclusive lock in a session of its own, and is lost as a lock is: everything at
-/// holdfast::lock about losing, paused processes and fencing holds here. The work of a leader is to
-/// stop when lost() says so.
+/// It is an exclusive lock in a session of its own, and is lost as a lock is: what holdfast::lock
+/// says about loss, paused processes and fencing applies. A leader must stop its work when lost()
+/// is signalled.
 ///
-/// What it does **not** promise: that nobody else believes to lead. A leader that was paused beyond
-/// its lease learns of it late: send fencing_token() with every write, and let the storage refuse
-/// an older one.
+/// What it does **not** promise: that no other process believes that it leads. A leader that was
+/// paused beyond its lease notices that late: send fencing_token() with every write, and let the
+/// storage refuse an older one.
 ///
 /// Thread safety: as holdfast::lock.
 class [[nodiscard]] HOLDFAST_EXPORT leadership {
@@ -83,16 +86,16 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   leadership(leadership&& other) noexcept = default;
   /// Resigns from what was led before, as the destructor does.
   leadership& operator=(leadership&& other) noexcept;
-  /// Resigns without telling how that went; see lock::~lock.
+  /// Resigns and reports nothing; see lock::~lock.
   ~leadership() = default;
 
-  /// Which leadership this is: larger than that of every leader of this election before it. Zero in
-  /// a store without tokens.
+  /// The token of this leadership: larger than that of every earlier leader of this election.
+  /// Zero in a store without tokens.
   token term() const noexcept { return lock_.token(); }
-  /// The same with the election and the store that it is of, for fences and guards; see
-  /// lock::fencing_token(). Errors: as there.
+  /// The term together with its election and store, for fences and guards. Errors: as
+  /// lock::fencing_token().
   result<holdfast::fencing_token> fencing_token() const { return lock_.fencing_token(); }
-  /// As it appears in `leader::session`.
+  /// The id that appears in `leader::session`.
   const holdfast::session_id& session_id() const noexcept { return session_.id(); }
   /// How long this process may still act as the leader; zero once lost.
   duration remaining() const noexcept { return lock_.remaining(); }
@@ -105,7 +108,7 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   /// See lock::on_lost().
   void on_lost(std::function<void(const error&)> f) { lock_.on_lost(std::move(f)); }
 
-  /// Lets the next candidate lead, and says how that went. Errors: as lock::release().
+  /// Gives the leadership back, so that the next candidate leads. Errors: as lock::release().
   result<void> resign() &&;
 
  private:
@@ -116,53 +119,58 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   lock lock_;
 };
 
-/// An election among everybody who campaigns for the same name in the same store.
+/// An election among all that campaign for the same name in the same store.
 ///
-/// The election `a` is the lock `a`: candidates stand in its queue, in every engine's own order,
-/// and who holds it exclusively leads. Each candidacy has a session of its own, whose label is the
-/// published value; so it ends alone, and `holdfast ls`, `deny` and `break` work on it.
+/// The election `a` is the lock `a`: candidates wait in its queue, in each engine's own order,
+/// and its exclusive holder leads. Each candidacy has a session of its own, whose label is the
+/// published value. So it ends alone, and `holdfast ls`, `deny` and `break` work on it.
 ///
-/// What it does **not** promise: current() and wait_for_other() tell what the store shows, which
-/// may be over by the time it is read. A leader that hung, was denied or died on another host is
-/// told until a candidate comes and takes its place, on Redlock until its ttl is over. To be safe
-/// against two leaders, let the storage compare terms.
+/// What it does **not** promise: current() and wait_for_other() return what the store shows,
+/// which may be over when it is read. A leader that hung, was denied or died on another host is
+/// returned until a candidate comes and takes its place; on Redlock until its ttl is over. To be
+/// safe against two leaders, let the storage compare terms.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order.
 class HOLDFAST_EXPORT election {
  public:
-  /// The longest value, in bytes.
+  /// The limit of a published value, in bytes.
   static constexpr std::size_t value_max = 256;
 
-  /// On a store that is open already. A name that is none shows at the first campaign().
+  /// On a store that is open already. An invalid name is reported by the first campaign().
   election(store s, lock_name name) noexcept : store_(std::move(s)), name_(std::move(name)) {}
 
-  /// Opens the store, or makes it. Errors: as holdfast::open; `invalid_argument` for a bad name.
+  /// Opens the store, or makes it. Errors: as holdfast::open; `invalid_argument` for the name.
   static result<election> open(std::string_view url, lock_name name);
 
-  /// What the candidates have in common.
+  /// The name that the candidates campaign for.
   const lock_name& name() const noexcept { return name_; }
   /// The store's URL without secrets, in the form in which equal stores are equal.
   const std::string& url() const noexcept { return store_.url(); }
 
-  /// Stands for election with `value` (at most value_max bytes; may be empty), and blocks for at
-  /// most `options.wait`.
-  /// Errors: `busy` (wait is zero and somebody leads), `timed_out`, `cancelled`,
-  /// `invalid_argument`, `mode_conflict` (the name is in use with permits), `would_block`, `lost`
-  /// and `denied` (the candidacy ended while it waited), `unavailable`, `outcome_unknown`,
-  /// `damaged`, `not_initialised`, `unsupported` (a store that gives no tokens keeps no value:
-  /// Redlock with `?tokens=off`).
+  /// Campaigns with `value` (at most value_max bytes; may be empty), and blocks until elected,
+  /// for at most `options.wait`.
+  ///
+  /// Errors:
+  /// - `busy`: the wait is zero and another candidate leads.
+  /// - `timed_out`, `cancelled`: the wait ended first.
+  /// - `lost`, `denied`: the candidacy ended while it waited.
+  /// - `unsupported`: a store that gives no tokens keeps no value (Redlock with `?tokens=off`).
+  /// - `mode_conflict`: the name is in use with permits.
+  /// - `would_block`, `invalid_argument`, `unavailable`, `outcome_unknown`, `damaged`,
+  ///   `not_initialised`: as store::open_session and session::acquire.
   result<leadership> campaign(std::string value, campaign_options options = {});
 
-  /// Who leads now; empty when nobody does, as far as the store can be read: where locks may be
-  /// hidden, snapshot::lacks of store::list() says so. Errors: as store::list(); `unsupported` (who
-  /// holds it is no candidate and publishes nothing: Redlock with `?tokens=off`, or another Redlock
-  /// client).
+  /// The present leader; empty when nobody leads, as far as the store can be read. Where locks
+  /// may be hidden, snapshot::lacks of store::list() says so.
+  ///
+  /// Errors: as store::list(); `unsupported` when the holder is no candidate and publishes
+  /// nothing (Redlock with `?tokens=off`, or another Redlock client).
   result<std::optional<leader>> current();
 
-  /// Waits until another than `known` leads, or nobody, as current() tells it, at most `wait`. What
-  /// is answered then is who leads, which is `known` when the time is over or `stop` was requested.
-  /// Zero asks once. Errors: as current(); `invalid_argument` for a negative wait.
+  /// Waits for at most `wait` until current() would return something other than `known`. Returns
+  /// the present leader, which is `known` when the time is over or stop was requested. Zero asks
+  /// once. Errors: as current(); `invalid_argument` for a negative wait.
   result<std::optional<leader>> wait_for_other(const std::optional<leader>& known, duration wait,
                                                std::stop_token stop = {});
 

@@ -13,8 +13,8 @@ namespace holdfast {
 
 /// What went wrong, named by what the caller should do next.
 enum class errc {
-  busy = 1,          ///< Somebody else holds it; nothing was changed, with exceptions that are told
-                     ///< at redlock::recover() and fence::admit(). Come back later.
+  busy = 1,          ///< Somebody else holds it; nothing was changed unless the function says
+                     ///< otherwise. Come back later.
   timed_out,         ///< `wait` ran out while somebody else held it; nothing is held.
   cancelled,         ///< The caller cancelled; nothing is held.
   unavailable,       ///< The store did not answer or cannot work now; nothing was done. Try again.
@@ -57,18 +57,18 @@ class HOLDFAST_EXPORT error {
   error(errc code);  // NOLINT(google-explicit-constructor): `return errc::busy;` is the idiom.
   /// A failure with a message of its own; an empty one is replaced by the general sentence.
   error(errc code, std::string message);
-  /// One that lasts until a person has done at the store what `message` says.
+  /// A failure that lasts until a person has done at the store what `message` says.
   static error for_operator(errc code, std::string message);
 
   /// What to do next.
   errc code() const noexcept { return code_; }
   /// What failed, on what, why, and what to do; one line, never empty.
   const std::string& message() const noexcept { return message_; }
-  /// Whether a person has to act first, whatever `code` says: trying again helps only then.
+  /// Whether a person has to act first, whatever `code` says: trying again before cannot help.
   bool needs_operator() const noexcept { return needs_operator_; }
-  /// The same failure, told in other words.
+  /// The same failure with another message.
   error reworded(std::string message) const;
-  /// For interfaces that speak `std::error_code`; the message is lost on the way.
+  /// For interfaces that take a `std::error_code`, which does not carry the message.
   operator std::error_code() const noexcept { return make_error_code(code_); }
 
   /// Compares the code; messages differ with the place.
@@ -84,20 +84,20 @@ namespace detail {
 /// Throws `std::system_error` made of `e`; in a library built without exceptions it prints the
 /// message and aborts. Out of line, so that callers may be built with -fno-exceptions.
 [[noreturn]] HOLDFAST_EXPORT void throw_error(const error& e);
-/// Ends the program with a sentence: the caller used a value that is not there.
+/// Ends the program and prints `what`: the caller used a value that is not there.
 [[noreturn]] HOLDFAST_EXPORT void bad_access(const char* what) noexcept;
 }  // namespace detail
 
-/// A value, or the reason there is none. The names are those of std::expected (C++23), which is not
-/// used so that the library's types do not change with its user's language standard.
+/// A value, or the reason why there is none. The names are those of std::expected (C++23). That
+/// is not used, so that the library's types do not change with the language standard of its user.
 ///
 /// |          | bool  | operator*, -> | error()          | value()                    |
 /// |----------|-------|---------------|------------------|----------------------------|
 /// | value    | true  | the value     | ends the program | the value                  |
 /// | failure  | false | ends the program | the failure   | throws std::system_error   |
 ///
-/// Thread safety: as a plain value. Taking what is not there is a programmer's error and stops the
-/// program with a sentence, in release builds too.
+/// Thread safety: as a plain value. To read what is not there is a programmer's error: it prints
+/// a sentence and stops the program, in release builds too.
 template <class T>
 class [[nodiscard]] result {
  public:
@@ -118,7 +118,7 @@ class [[nodiscard]] result {
     return *std::get_if<1>(&state_);
   }
 
-  /// The value, without a throw; look before you leap.
+  /// The value, without exceptions: check has_value() first.
   T& operator*() & noexcept { return get(); }
   const T& operator*() const& noexcept { return get(); }
   T&& operator*() && noexcept { return std::move(get()); }
@@ -149,7 +149,7 @@ class [[nodiscard]] result {
   std::variant<T, holdfast::error> state_;
 };
 
-/// Success, or the reason it failed. See result<T>; a default-made one is a success.
+/// Success, or the reason for a failure; see result<T>. A default-constructed one is a success.
 template <>
 class [[nodiscard]] result<void> {
  public:
@@ -187,7 +187,7 @@ template <class T>
 struct as_result<result<T>> {
   using type = result<T>;
 };
-/// result<T> for what returns T, and for what returns result<T>.
+/// result<T> for a function that returns T, and for one that returns result<T>.
 template <class T>
 using as_result_t = typename as_result<std::remove_cvref_t<T>>::type;
 

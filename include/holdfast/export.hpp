@@ -1,13 +1,13 @@
 #pragma once
 
 /// \file
-/// What every public header needs: the language, and which symbols the shared library shows.
-/// Everything else is hidden.
+/// What every public header needs: the language version, and the symbols that the shared library
+/// exports. All others are hidden.
 ///
-/// HOLDFAST_STATIC is defined for users of the static library by its build target; nobody has to
+/// The build target of the static library defines HOLDFAST_STATIC for its users; nobody has to
 /// define it by hand.
 
-// Before the standard library's headers, whose empty C++17 halves would be blamed instead.
+// Before the standard library's headers: with C++17 some are empty, and errors would name those.
 #if __cplusplus < 202002L
 #error "holdfast needs C++20 (-std=c++20)"
 #endif

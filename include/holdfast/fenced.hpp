@@ -20,28 +20,27 @@
 /// \file
 /// Fence, then grant: replacing a holder before its lease has run out.
 ///
-/// A lock passes on early only when the storage refuses the old holder first, so the program that
-/// takes it says where its storage is fenced, and does nothing to the outside under these locks
-/// but writes that this fence admits. That is its promise; nobody can check it.
+/// A lock can change hands early only if the storage refuses the old holder first. So the program
+/// that takes it names the fence of its storage, and under these locks changes nothing but by
+/// writes that this fence admits. The program promises that; nothing can check it.
 
 namespace holdfast {
 
-/// Options of a session all of whose locks are fenced at `fence_url` (as in fence::open), each
-/// under a resource of the lock's own name. It stands at the end of the session's label, where
-/// every operator sees it.
-/// Errors: `invalid_argument` for what is no `file:PATH`, or when the label gets longer than 256
-/// bytes.
+/// Options of a session whose locks are all fenced at `fence_url` (as in fence::open), each under
+/// a resource with the lock's name. The URL is appended to the session's label, where every
+/// operator sees it. Errors: `invalid_argument` for anything but `file:PATH`, or when the label
+/// becomes longer than 256 bytes.
 HOLDFAST_EXPORT result<session_options> fenced_at(std::string_view fence_url,
                                                   session_options options = {});
 
-/// Where the locks of this session are fenced; empty when it was opened without fenced_at().
+/// The fence URL of a session; empty when it was opened without fenced_at().
 HOLDFAST_EXPORT std::string fenced_where(const owner_info& owner);
 
 /// What happens to one lock when its holder is replaced.
 struct fenced_lock {
   lock_name name;
-  holdfast::token held;   ///< The holder's.
-  holdfast::token floor;  ///< Every token below is refused from then on: the holder's is.
+  holdfast::token held;   ///< The holder's token.
+  holdfast::token floor;  ///< Every token below this is refused from then on, so the holder's too.
 };
 
 /// The steps of replace_fenced(), in this order.
@@ -56,36 +55,40 @@ HOLDFAST_EXPORT const char* name_of(replacing step) noexcept;
 
 /// How to replace a holder.
 struct replace_options {
-  /// Kept with the denied session for as long as its record is there: a holder that beats meanwhile
-  /// reads it, others find their record gone. At most 256 bytes, like `why`.
+  /// Who replaces it. Kept with the denied session's record for as long as that exists: a holder
+  /// that beats meanwhile reads it, others find their record gone. At most 256 bytes, like `why`.
   std::string by{};
-  std::string why{};  ///< The reason.
-  /// How long to wait, at each lock, for writes of older tokens to end.
+  std::string why{};  ///< The reason, kept likewise.
+  /// How long to wait, for each lock, until writes with older tokens end.
   duration wait = std::chrono::seconds(5);
-  /// Stop is requested: that wait ends at once with `cancelled`.
+  /// When stop is requested that wait ends at once with `cancelled`.
   std::stop_token stop{};
-  /// Looks and refuses as if it were meant, and changes nothing.
+  /// Makes every check and reports every error, and changes nothing.
   bool dry_run{};
-  /// Called after each step, before the next one: for an audit log. An error ends it there.
+  /// Called after each step, before the next one: for an audit log. An error ends the
+  /// replacement.
   std::function<result<void>(replacing step, const fenced_lock* lock)> on_step{};
 };
 
-/// Ends a session that was opened with fenced_at(`fence_url`), that very text, and frees its locks
-/// at once: denies it, raises the floor of each lock that it holds to its token + 1, waits until
-/// the storage has that, and only then removes the session's record.
+/// Ends a session that was opened with fenced_at(`fence_url`), with exactly that text, and frees
+/// its locks at once. It denies the session, raises the floor of each lock that it holds to the
+/// lock's token plus one, waits until the storage has that, and only then removes the session's
+/// record.
 ///
-/// The fence must have seen the holder's token, or it could be another file by the same name: a
-/// holder admits its token (fence::admit) right after the grant, before it has anything to write.
+/// The fence must have seen the holder's token, else it could be another file with the same name.
+/// So a holder admits its token (fence::admit) right after the grant, before it has anything to
+/// write.
 ///
-/// Ended at any point it leaves a session that falls by its ttl; it may be called again.
+/// If it ends early, at any point, the session ends by its ttl. It may be called again.
 ///
-/// What it does **not** promise: to stop what the holder does elsewhere than in storage behind this
-/// fence.
-/// Errors: `invalid_argument` (no such session; it was opened without this fence, by name; the
-/// fence has not seen its token),
-/// `unsupported` (it holds a lock that is not exclusive, for its floor would refuse live holders;
-/// a store where a record cannot be removed early), those of fence::open and fence::raise and of
-/// store::deny. `busy`: the session changed meanwhile; call it again.
+/// What it does **not** promise: to stop what the holder does outside storage behind this fence.
+///
+/// Errors: those of fence::open, fence::raise and store::deny, and
+/// - `invalid_argument`: no such session; it was opened without this fence, which the message
+///   names; or the fence has not seen its token.
+/// - `unsupported`: it holds a lock that is not exclusive, whose floor would refuse live holders;
+///   or a store where a record cannot be removed early.
+/// - `busy`: the session changed meanwhile; call it again.
 HOLDFAST_EXPORT result<std::vector<fenced_lock>> replace_fenced(std::string_view store_url,
                                                                 session_id id,
                                                                 std::string_view fence_url,

@@ -13,19 +13,19 @@
 #include <vector>
 
 /// \file
-/// Histories: what callers asked of locks and of fenced storage, and what they were told; and the
-/// question whether all of it can have happened one after the other (linearizability). The text
-/// form is docs/history-format.md; `holdfast verify` is this header on the command line.
+/// Histories: recorded calls on locks and on fenced storage, with their results; and the question
+/// whether all of them can have happened one after the other (linearizability). The text form is
+/// docs/history-format.md; `holdfast verify` is this header on the command line.
 namespace holdfast::history {
 
-/// What a caller asked for, or what was done to it.
+/// What a caller did, or what was done to it.
 enum class operation : std::uint8_t {
   open,     ///< A session was opened.
   acquire,  ///< A lock was asked for.
-  check,    ///< Is the lock still held?
+  check,    ///< It was asked whether the lock is still held.
   write,    ///< The protected storage was asked to take a value under a token.
   read,     ///< The protected storage was asked for its value.
-  raise,    ///< The storage was told to refuse every token below this one.
+  raise,    ///< The storage was asked to refuse every token below this one.
   release,  ///< The lock was given back.
   close,    ///< A session was closed.
   deny,     ///< A session was denied.
@@ -41,16 +41,16 @@ HOLDFAST_EXPORT const char* name_of(operation what) noexcept;
 struct line {
   operation what{};
   std::string caller;       ///< Letters, digits and `.:-`; never two operations at the same time.
-  std::string lock;         ///< The lock's name; empty when it is not about one lock.
+  std::string lock;         ///< The lock's name; empty for an operation on no single lock.
   holdfast::token token{};  ///< Zero: none.
   std::int64_t invoked{};   ///< When the call began, in nanoseconds of one clock.
-  std::int64_t returned{};  ///< When it returned; zero when it never did.
+  std::int64_t returned{};  ///< When it returned; zero if it never did.
   std::string outcome;      ///< "ok", the name of an errc, or "pending".
-  /// Of an acquire: what was asked for. Of a read with a token: shared, when the storage compares
-  /// it as a reader's, which is with exclusive tokens only.
+  /// Of an acquire: the mode that was asked for. Of a read with a token: shared when the storage
+  /// compares it as a reader's, which is with exclusive tokens only.
   holdfast::mode mode = holdfast::mode::exclusive();
   std::optional<std::string> value;  ///< Of a write: what was written; of a read: what was read.
-  std::size_t at{};                  ///< Its line in the text, from 1; zero when it has none.
+  std::size_t at{};                  ///< Its line in the text, from 1; zero if it has none.
 };
 
 /// The first line of the text form.
@@ -59,13 +59,15 @@ inline constexpr std::string_view header = "holdfast-history 1\n";
 /// The line as text, with its newline. `at` is not part of it.
 HOLDFAST_EXPORT std::string print(const line& l);
 
-/// Reads a whole text. Empty texts, an unknown version, a line that was cut, and every line that is
-/// not of the form are `damaged`; the message names the line and what is wrong with it.
+/// Reads a whole text. Errors: `damaged` for an empty text, an unknown version, a line that was
+/// cut, and every line that is not of the form; the message names the line and what is wrong with
+/// it.
 HOLDFAST_EXPORT result<std::vector<line>> parse(std::string_view text);
 
-/// What the operations on one name are held to: what must be possible, one after the other.
+/// The rules that the operations on one name must satisfy, taken one after the other in some
+/// order.
 ///
-/// | model           | operations              | must be possible                                 |
+/// | model           | operations              | rules                                            |
 /// |-----------------|-------------------------|--------------------------------------------------|
 /// | mutex           | acquire, check, release | nobody beside an exclusive holder                |
 /// | fenced_mutex    | the same, with tokens   | also: tokens grow, as in holdfast/token.hpp      |
@@ -74,62 +76,63 @@ HOLDFAST_EXPORT result<std::vector<line>> parse(std::string_view text);
 /// |                 |                         | below it is refused; nothing takes effect after  |
 /// |                 |                         | something newer has; a read sees the last write  |
 ///
-/// Locks here are leases. A holder may fall silently at any moment, so a grant counts as held from
-/// some moment of its `acquire` to some moment of the last operation that was told it is held
-/// (`check`, `release`, and a `write` on storage without a fence), and no longer.
+/// Locks here are leases. A holder may fall silent at any moment. So a grant counts as held from
+/// some moment of its `acquire` to some moment of the last operation that was answered that it is
+/// held (`check`, `release`, and a `write` on storage without a fence), and no longer.
 ///
-/// At a fenced register a token arrives, and takes effect later, as with holdfast/fence.hpp. What
-/// ended neither with `ok` nor with `stale_token` may have arrived, and so have raised the floor,
-/// but for `denied`, `unsupported`, `invalid_argument`, `not_initialised`, `expiring`,
-/// `mode_conflict` and `would_block`.
+/// At a fenced register a token arrives first and takes effect later, as in holdfast/fence.hpp.
+/// An operation that ended neither with `ok` nor with `stale_token` may have arrived, and so have
+/// raised the floor, except with `denied`, `unsupported`, `invalid_argument`,
+/// `not_initialised`, `expiring`, `mode_conflict` and `would_block`.
 enum class model : std::uint8_t { mutex, fenced_mutex, semaphore, fenced_register };
 
-/// The words that people read: "mutex", "fenced mutex", "semaphore", "fenced register".
+/// The name for people: "mutex", "fenced mutex", "semaphore", "fenced register".
 HOLDFAST_EXPORT const char* name_of(model m) noexcept;
 
-/// How a name's operations were judged.
+/// The result for the operations on one name.
 enum class verdict : std::uint8_t {
   linearizable,  ///< One order that the model allows was found.
   violation,     ///< Every order was tried: there is none.
   undecided,     ///< The memory ran out before either was certain, or judge_options::as is a fenced
-                 ///< mutex and some grant has no token. Nothing is guessed.
+                 ///< mutex and a grant has no token. Nothing is guessed.
 };
 
 /// What was found about the operations on one name.
 struct judgement {
   std::string lock;          ///< Its name.
-  model as{};                ///< What it was held to.
-  verdict found{};           ///< The answer.
+  model as{};                ///< The rules it was judged by.
+  verdict found{};           ///< The result.
   std::size_t operations{};  ///< How many lines took part.
-  /// After a violation: lines that alone cannot be ordered, and none of which can be left out, as
-  /// indices into the lines given, by time of call. Where finding the smallest such set would take
-  /// too long, it is larger than need be, and still cannot be ordered.
+  /// After a violation: lines that cannot be ordered, and can if any one of them is left out, as
+  /// indices into the lines given, by time of call. If finding such a set takes too long, it has
+  /// more lines than necessary, and still cannot be ordered.
   std::vector<std::size_t> conflict;
   std::string why;  ///< One sentence for people; empty when linearizable.
 };
 
 /// How to judge.
 struct judge_options {
-  /// Nothing: by what the lines hold. A name is a semaphore when it was acquired with permits, a
-  /// fenced mutex when every grant has a token, else a mutex; its storage is a fenced register
-  /// when a value, a read, a raise or a `stale_token` is recorded. Else: only this one.
+  /// The only model to judge by. Nothing: by what the lines hold. A name is a semaphore when it
+  /// was acquired with permits, a fenced mutex when every grant has a token, else a mutex. Its
+  /// storage is a fenced register when a value, a read, a raise or a `stale_token` is recorded.
   std::optional<model> as;
-  /// Bytes that the states visited for one name may take. Zero: 256 MiB.
+  /// The limit in bytes for the states visited for one name. Zero: 256 MiB.
   std::size_t memory_max{};
 };
 
-/// Judges every name by itself, for operations on different names never constrain one another.
-/// A line that never returned, or whose outcome leaves it open, may have happened or not.
-/// The answer has one entry for each name and model, in the order of the names. It takes time and
-/// memory in proportion to the lines as long as callers do not overlap in many ways; deciding is
-/// NP-complete in general (P. Gibbons, E. Korach, Testing shared memories, 1997), and
-/// `memory_max` is where it stops.
+/// Judges every name by itself, since operations on different names never constrain one another.
+/// The result has one entry for each name and model, in the order of the names. A line that never
+/// returned, or whose outcome leaves it open, may have happened or not.
 ///
-/// The method: J. Wing, C. Gong, Testing and verifying concurrent objects, 1993, with the memory of
-/// G. Lowe, Testing for linearizability, 2017, and the partition of A. Horn, D. Kroening, Faster
-/// linearizability checking via P-compositionality, 2015.
+/// Time and memory grow in proportion to the lines as long as callers do not overlap in many
+/// ways. Deciding is NP-complete in general (P. Gibbons, E. Korach, Testing shared memories,
+/// 1997); `memory_max` is where it stops.
 ///
-/// It does **not** find what the lines do not show: a failed acquire (`busy`, `timed_out`) says
+/// The method: J. Wing, C. Gong, Testing and verifying concurrent objects, 1993, with the memory
+/// of G. Lowe, Testing for linearizability, 2017, and the partition of A. Horn, D. Kroening,
+/// Faster linearizability checking via P-compositionality, 2015.
+///
+/// It does **not** find what the lines do not show: a failed acquire (`busy`, `timed_out`) proves
 /// nothing, and a lock that nobody got although it was free is no violation.
 ///
 /// Thread safety: a pure function, from any thread.

@@ -6,11 +6,11 @@
 
 namespace holdfast {
 
-/// What opening does about a store, or a fence, that is not there. A store that lives in one
-/// process alone (`memory:`) is never missing.
+/// What opening does when the store, or the fence, does not exist. A store within one process
+/// (`memory:`) always exists.
 enum class missing : std::uint8_t {
-  create,  ///< It is made.
-  refuse,  ///< `unavailable`; nothing is made. For whoever only looks: it shows a mistyped path.
+  create,  ///< Makes it.
+  refuse,  ///< Reports `unavailable` and makes nothing: for readers, to find a mistyped path.
 };
 
 }  // namespace holdfast

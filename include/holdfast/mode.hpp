@@ -6,10 +6,10 @@
 
 namespace holdfast {
 
-/// How a lock is held: by one, by many readers, or by up to n.
+/// Who may hold a lock at the same time: one, many readers, or up to n.
 ///
-/// Row: what arrives; column: what is there, held or waiting. Refused is `mode_conflict`, and so
-/// are permits of another n.
+/// Row: the mode that arrives; column: the modes that are there, held or waiting. Refused is
+/// `mode_conflict`, and so are permits of another n.
 ///
 /// |            | exclusive | shared   | permits(n)                   |
 /// |------------|-----------|----------|------------------------------|
@@ -17,21 +17,22 @@ namespace holdfast {
 /// | shared     | waits     | together | refused                      |
 /// | permits(n) | refused   | refused  | together up to n; or refused |
 ///
-/// A shared arrival waits behind an exclusive one that waits, so writers are not starved: grants
-/// follow the order of arrival.
+/// A shared arrival waits behind an exclusive waiter, so writers are not starved: grants follow
+/// the order of arrival.
 ///
 /// Thread safety: as a plain value.
 class mode {
  public:
-  /// The largest n of permits(n): that many may hold or wait for one name, in any mode.
+  /// The largest n of permits(n); as many may hold or await one name, in any mode.
   static constexpr std::uint32_t permits_max = 10'000;
 
-  /// Alone. The default.
+  /// One holder alone. The default.
   static constexpr mode exclusive() noexcept { return mode(kind_t::exclusive, 1); }
   /// Together with other shared holders, never with an exclusive one.
   static constexpr mode shared() noexcept { return mode(kind_t::shared, 1); }
   /// One of at most `n` holders. Zero, or more than `permits_max`, is refused by acquire with
-  /// `invalid_argument`; one that differs from that of live entries with `mode_conflict`.
+  /// `invalid_argument`; an `n` that differs from the one its live holders and waiters gave, with
+  /// `mode_conflict`.
   static constexpr mode permits(std::uint32_t n) noexcept { return mode(kind_t::permits, n); }
 
   // Exactly one of the three is true.

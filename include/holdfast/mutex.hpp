@@ -11,43 +11,44 @@
 
 namespace holdfast {
 
-/// A lock name in the shape of a standard mutex, for `std::unique_lock` and `std::scoped_lock`.
+/// A lock name with the interface of a standard mutex, for `std::unique_lock` and
+/// `std::scoped_lock`.
 ///
 /// |          | lock()                  | try_lock() | try_lock_for(d) | unlock()  |
 /// |----------|-------------------------|------------|-----------------|-----------|
 /// | unlocked | waits; throws on failure| true/false | true/false      | stops the program |
 /// | locked   | throws `busy`           | false      | false           | unlocked  |
 ///
-/// What it does **not** promise, and why acquire() is the better choice for anything that matters:
-/// the standard's shape has no way to say that the lock was lost. Ask held() for the lock and call
-/// check() on it before each protected step.
+/// What it does **not** promise: to report that the lock was lost. The standard's interface has
+/// no way to say it, so prefer session::acquire for anything that matters; or get the lock with
+/// held() and call check() on it before each protected step.
 ///
-/// Thread safety: one thread at a time, like the `std::unique_lock` around it. Two threads use two
-/// mutex objects, and for one name two sessions: a name that the session has already is `busy` and
-/// never waited for, whichever thread asks. The session must outlive it.
+/// Thread safety: one thread at a time, like the `std::unique_lock` around it. Two threads use
+/// two mutex objects, and for one name two sessions: a name that the session has already is
+/// `busy` and never waited for, in any thread. The session must outlive the mutex.
 class mutex {
  public:
-  /// Nothing is asked of the store yet; a name that is none shows at the first lock().
+  /// Does not ask the store; an invalid name is reported by the first lock().
   mutex(session& s, lock_name name) : session_(&s), name_(std::move(name)) {}
   mutex(const mutex&) = delete;
   mutex& operator=(const mutex&) = delete;
 
-  /// Waits without a limit. Throws `std::system_error` when it cannot be had.
+  /// Waits without a limit. Throws `std::system_error` when the acquire fails.
   void lock() { take(forever).value(); }
 
-  /// True when it was free and is now held. False for every failure: busy, but also a store that
-  /// does not answer.
+  /// True when it was free and is now held. False for every failure, not only when it is busy:
+  /// also when the store does not answer.
   bool try_lock() { return take(duration::zero()).has_value(); }
 
-  /// Waits at most `d`; rounds up to nanoseconds, and zero or less tries once. More than a hundred
-  /// years are no limit.
+  /// Waits for at most `d`, rounded up to nanoseconds. Zero or less tries once; more than a
+  /// hundred years is without a limit.
   template <class Rep, class Period>
   bool try_lock_for(const std::chrono::duration<Rep, Period>& d) {
     if (!(wide(d) > wide::zero())) return take(duration::zero()).has_value();
     return take(wide(d) > century ? forever : std::chrono::ceil<duration>(d)).has_value();
   }
 
-  /// Waits until `t` on any clock; the time left is measured once, when called.
+  /// Waits until `t` on any clock. The time left is measured once, when this is called.
   template <class Clock, class Duration>
   bool try_lock_until(const std::chrono::time_point<Clock, Duration>& t) {
     const auto now = Clock::now();
@@ -55,7 +56,7 @@ class mutex {
     return left > century || left < -century ? try_lock_for(left) : try_lock_for(t - now);
   }
 
-  /// Gives the lock back. Unlocking what is not locked is a programmer's error.
+  /// Gives the lock back. To unlock an unlocked mutex is a programmer's error.
   void unlock() noexcept {
     if (!held_) detail::bad_access("holdfast::mutex::unlock() without a lock");
     held_.reset();
@@ -65,7 +66,7 @@ class mutex {
   const holdfast::lock* held() const noexcept { return held_ ? &*held_ : nullptr; }
 
  private:
-  // Seconds, of which no duration has too many: some have more than nanoseconds can count.
+  // Seconds as floating point: a duration may be longer than nanoseconds can count.
   using wide = std::chrono::duration<long double>;
   static constexpr wide century{100.0L * 365 * 24 * 60 * 60};
 

@@ -14,7 +14,7 @@
 
 namespace holdfast {
 
-/// How a session stands.
+/// The state of a session.
 ///
 /// |            | beat acknowledged | unanswered for ttl/3 | deadline passed | denied | close() |
 /// |------------|-------------------|----------------------|-----------------|--------|---------|
@@ -22,7 +22,7 @@ namespace holdfast {
 /// | endangered | attached          | endangered           | expired         | denied | closed  |
 /// | expired, denied, closed | final: nothing changes them, no beat is ever sent again     ||||
 ///
-/// Locks are held only while attached or endangered.
+/// Locks are held only while the session is attached or endangered.
 enum class session_state : std::uint8_t { attached, endangered, expired, denied, closed };
 
 /// "attached", "endangered", "expired", "denied" or "closed".
@@ -38,30 +38,32 @@ enum class loss_cause : std::uint8_t {
 /// "expired", "denied" or "closed".
 HOLDFAST_EXPORT const char* name_of(loss_cause c) noexcept;
 
-/// The typed events an observer receives: plain values that may be kept.
+/// The events that an observer receives: plain values that may be kept.
 ///
-/// For one lock: `waiting` any number of times, then `granted`, then at most one of `released` and
-/// `lost` (neither, when the store gave no answer to the release, or the session was closed before
-/// that had been told).
-/// For one session: `session_changed` once for every change of its state, the final state last.
+/// - For one lock: `waiting` any number of times, then `granted`, then at most one of `released`
+///   and `lost`; neither, if the store did not answer the release, or if the session was closed
+///   before the event was sent.
+/// - For one session: `session_changed` once for every change of its state, the final state last.
 namespace event {
 
 /// A lock was granted to this session.
 struct granted {
   lock_name name;
-  holdfast::token token;  ///< As lock::token() tells it.
-  holdfast::mode mode;    ///< As it was asked for.
+  holdfast::token token;  ///< As lock::token().
+  holdfast::mode mode;    ///< The mode that was asked for.
   duration waited;        ///< From the call to the grant; near zero without contention.
 };
 
-/// An acquire found the lock held and waits; sent again when its next look at the store, seconds
-/// later unless it is woken, finds another number of entries ahead.
+/// An acquire found the lock held and waits. Sent again when a later look at the store finds
+/// another number of entries ahead; the next look is seconds later unless a notification comes
+/// before.
 struct waiting {
   lock_name name;
-  /// Live entries before ours, holders included. Zero: this store does not tell (Redlock).
+  /// Live entries before this one, holders included. Zero: the store does not report it
+  /// (Redlock).
   std::size_t ahead;
-  std::optional<session_info> first;  ///< The oldest of them, when the engine could tell.
-  wall_time since{};                  ///< When that one asked, though it holds.
+  std::optional<session_info> first;  ///< The oldest of them, if the engine knows it.
+  wall_time since{};                  ///< When that one arrived, also if it holds.
   duration waited;                    ///< Since the call.
 };
 
@@ -72,20 +74,20 @@ struct released {
   duration held;  ///< From the grant to the release.
 };
 
-/// A held lock is over although nobody released it. Where each lock has a lease of its own
-/// (Redlock) the session may live on.
+/// A held lock is over without a release. Where each lock has a lease of its own (Redlock) the
+/// session may live on.
 struct lost {
   lock_name name;
   holdfast::token token;
   loss_cause cause;
-  std::string reason;  ///< A sentence for people; says so where this process was late itself.
+  std::string reason;  ///< A sentence for people; it says so if this process was late itself.
 };
 
 /// A session's state changed.
 struct session_changed {
   session_id id;
   session_state state;
-  duration remaining;  ///< Until its locks end; zero once it is final.
+  duration remaining;  ///< Until its locks end; zero in a final state.
   std::string reason;  ///< A sentence for people; empty for attached.
 };
 
@@ -93,11 +95,11 @@ struct session_changed {
 struct beat {
   session_id id;
   bool acknowledged;
-  duration took;       ///< From sending it.
-  duration remaining;  ///< Lease left at that moment, the early warning of trouble.
+  duration took;       ///< Since it was sent.
+  duration remaining;  ///< Lease left at that moment: an early warning of trouble.
 };
 
-/// Another session's record was removed by this one.
+/// This session removed another session's record.
 struct took_over {
   session_id dead;
   bool broken;  ///< True: its life lock was free (proven dead). False: it was silent for its ttl.
@@ -105,18 +107,18 @@ struct took_over {
 
 }  // namespace event
 
-/// Receives what happens to a session and its locks. Override what you care for.
+/// Receives the events of a session and its locks. Override the functions that you need.
 ///
 /// Called from the thread that caused the event, from a thread of the library, or from one of the
-/// program's that is blocked in a call of the library (see session), one event at a time for one
-/// session's state but concurrently for different locks, and never while the library holds a mutex:
-/// a callback may call back into the session, and close it; see there for what is refused. It must
-/// not block, for a blocked callback delays later events (never a lock's own check(), which asks
-/// nobody).
+/// program's that is blocked in a call of the library (see session). Events of one session's
+/// state come one at a time, those of different locks concurrently, and none while the library
+/// holds a mutex: a callback may call the session, and close it; see there for what is refused.
+/// It must not block: a blocked callback delays later events (but never a lock's check(), which
+/// asks nobody).
 ///
-/// The observer is kept alive by the session; it is not called any more once close() has returned,
-/// unless that was called on a thread of the library or inside an observer, where nothing is waited
-/// for.
+/// The session keeps the observer alive. Once close() has returned it is not called any more,
+/// unless close() was called on a thread of the library or inside an observer, where it does not
+/// wait.
 class HOLDFAST_EXPORT observer {
  public:
   observer() = default;
@@ -126,17 +128,17 @@ class HOLDFAST_EXPORT observer {
 
   /// Before acquire() returns, or before its callback runs.
   virtual void on(const event::granted&) noexcept {}
-  /// When the wait begins, and again when a look finds another number of those ahead.
+  /// When the wait begins, and again when a look finds another number of entries ahead.
   virtual void on(const event::waiting&) noexcept {}
   /// When the store has confirmed the release; a release without an answer sends no event.
   virtual void on(const event::released&) noexcept {}
-  /// After lock::lost() was signalled: reaction belongs there, record keeping here.
+  /// After lock::lost() was signalled: react there, keep records here.
   virtual void on(const event::lost&) noexcept {}
-  /// With every change of session_state.
+  /// After every change of session_state.
   virtual void on(const event::session_changed&) noexcept {}
-  /// About three times in a ttl while the session is open.
+  /// About three times per ttl while the session is open.
   virtual void on(const event::beat&) noexcept {}
-  /// When this session removed the record of another that was dead or silent.
+  /// After this session removed the record of one that was dead or silent.
   virtual void on(const event::took_over&) noexcept {}
 };
 

@@ -24,162 +24,170 @@ namespace client {
 class session_core;
 }  // namespace client
 
-/// How to open a session. Every member has a default that suits a first try.
+/// How to open a session. Every member has a default that is good enough for a first try.
 ///
-/// Choosing a ttl: it is how long others wait for a holder that hangs, and how long the store may
-/// fail to answer before the holder has to stop. A holder whose process dies is replaced at once,
-/// whatever the ttl is, by who waits on the same host; on `memory:` and `redlock://` only its ttl
-/// ends what it held.
+/// Choosing a ttl: it is how long waiters wait for a holder that hangs, and how long the store
+/// may fail to answer before the holder has to stop. A holder whose process dies is replaced at
+/// once by a waiter on the same host, whatever the ttl is. On `memory:` and `redlock://` only the
+/// ttl ends what it held.
 struct session_options {
-  /// The most bytes of each text that is shown to people.
+  /// The limit of each text below, in bytes.
   static constexpr std::size_t text_max = 256;
 
-  /// How long the session lives without an acknowledged heartbeat, and so how long others wait for
-  /// a holder that hangs. Not set: the `ttl` of the URL, else 30 s, or the store's max_ttl where
-  /// that is shorter. From 100 ms (etcd, ZooKeeper: twice the URL's node_timeout, 4 s by default)
-  /// to 1 h and at most the store's max_ttl, and on Redlock at least twice a node_timeout of the
-  /// URL; else `invalid_argument`, also for zero, which is not a time to live.
+  /// How long the session lives without an acknowledged heartbeat. Not set: the `ttl` of the URL,
+  /// else 30 s, or the store's max_ttl if that is shorter.
+  ///
+  /// The shortest is 100 ms; on etcd and ZooKeeper twice the URL's node_timeout (4 s by default),
+  /// on Redlock also at least twice a node_timeout of the URL. The longest is 1 h or the store's
+  /// max_ttl, whichever is less. Anything else, zero included, is `invalid_argument`.
   std::optional<duration> ttl{};
 
-  std::string program{};   ///< Shown to people; empty: the file name of this program.
-  std::string instance{};  ///< Shown to people: which instance of the program; may be empty.
-  std::string label{};     ///< Shown to people: free text; may be empty. At most 256 bytes each.
+  // Shown to people; each at most text_max bytes.
+  std::string program{};   ///< Empty: the file name of this program.
+  std::string instance{};  ///< Which instance of the program; may be empty.
+  std::string label{};     ///< Free text; may be empty.
 
-  /// Receives events until close() returns (see observer); none when empty.
+  /// Receives events until close() returns; see observer. Empty: none.
   std::shared_ptr<holdfast::observer> observer{};
 };
 
-/// How to acquire. `{}` tries once, alone (exclusive), and cannot be cancelled.
+/// How to acquire. `{}` tries once, in exclusive mode, and cannot be cancelled.
 struct acquire_options {
-  /// With whom it may be shared; see holdfast::mode for who waits for whom and what is refused.
+  /// Who may hold it at the same time; see holdfast::mode for what waits and what is refused.
   holdfast::mode mode = holdfast::mode::exclusive();
 
-  /// How long to wait while somebody else holds it. Zero tries once and leaves nothing behind;
-  /// `holdfast::forever` waits until granted, cancelled or the session ends. Negative is refused.
-  /// See session::acquire for what a store that does not answer adds.
+  /// How long to wait while another session holds it. Zero tries once and leaves nothing behind.
+  /// `holdfast::forever` waits until granted, cancelled or the session ends. Negative is
+  /// `invalid_argument`. A store that does not answer adds to it: see session::acquire.
   duration wait{};
 
-  /// Stop is requested: the wait ends as if its time were up, with `cancelled`; nothing is held.
+  /// When stop is requested the wait ends as if its time were up, with `cancelled`: nothing is
+  /// held.
   std::stop_token stop{};
 };
 
-/// How a session stands at one moment.
-///
-/// It is a picture, not a promise: for what to do next ask lock::check(), which cannot be late.
+/// A snapshot of a session, taken at one moment. It may be out of date when it is read: to decide
+/// about the next step ask lock::check(), which cannot be late.
 struct session_status {
-  session_state state;  ///< See session_state for what leads from one to another.
+  session_state state;  ///< See session_state for the table of states.
   duration remaining;   ///< Until its locks end if no further heartbeat is acknowledged.
-  std::string reason;   ///< Why it is endangered or final, a sentence; empty while attached.
+  std::string reason;   ///< Why it is endangered or final, in a sentence; empty while attached.
 };
 
-/// What a client keeps alive by heartbeats. Every lock belongs to one session and ends with it.
+/// A client's presence in a store, kept alive by heartbeats. Each lock belongs to one session and
+/// ends with it. See session_state for the states. An expired or denied session is final: the
+/// library never opens it again, the program decides whether to open a new one.
 ///
-/// See session_state for its states. A session that has expired or was denied is final and is never
-/// opened again by the library: the program decides whether to open a new one.
-///
-/// What it does **not** promise:
-/// - To survive fork(2). In the child every call on an inherited session or lock answers `lost`,
-///   and destructors do nothing. The child keeps the file description that proves life: close its
-///   descriptors or exec. A child that is forked inside a function that the library called on one
-///   of its threads must exec or _exit there; to return from that function stops it. Those threads
-///   block all signals but the ones of a fault (SIGSEGV, SIGBUS, ...), and a program keeps that
-///   across exec: set the mask first (`sigprocmask`), or it is not ended by SIGTERM.
-/// - To let go of anything after main() has returned. On stores with servers an object with static
-///   storage leaves its locks to the ttl, its calls may answer `unavailable`, and a completion that
-///   still waits may never run.
-/// - To let a program end while a callback of its own blocks. What that uses may have static
-///   storage, so exit(), also behind main(), waits for one that runs on a thread of the library:
-///   for ever, if it waits for a mutex that the ending thread has.
+/// What it does **not** promise (docs/cpp.md, "fork, exec, exit"):
+/// - To survive fork(2). In the child every call on an inherited session or lock reports `lost`,
+///   and destructors do nothing. The child keeps the file description that proves life: it must
+///   exec or close its descriptors. A child forked in a callback must exec or _exit there.
+/// - To release anything after main() has returned, on a store with servers: the ttl ends it.
+/// - To let the program end while one of its callbacks blocks: exit() waits for the callback.
 /// - Anything when memory runs out. A call that throws `std::bad_alloc` may leave its lock held,
-///   and the name `busy`, until the session is closed. On the library's own threads, and while a
-///   command is sent, that ends the process.
+///   and the name `busy`, until the session is closed. On a thread of the library, and while a
+///   command is sent, it ends the process.
 ///
-/// On a thread of the library, where completions, observers and on_lost() run, nothing waits: it
-/// may be the one that brings the answers. There close() and the destructor only begin, and a call
-/// that has no answer at once is refused with `would_block`: acquire() without a callback,
-/// open() and what a `store` asks. Stores without a server (`local:`, `memory:`) answer at once.
-///
-/// A thread of the program that is blocked in a call of the library may do the work of such a
-/// thread meanwhile, also for other sessions: then completions, observers and heartbeats run on its
-/// stack and with its priority. One of low priority or with a small stack uses the callback forms.
+/// Callbacks (docs/cpp.md, "Threads and callbacks") run on a thread of the library, or on one of
+/// the program's that is blocked in a call of the library, also for other sessions. On a thread
+/// of the library close() and the destructor only begin, and a call that would have to wait
+/// (open(), acquire() without a callback, those of `store` that ask it) is refused with
+/// `would_block`; `local:` and `memory:` answer at once.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
-/// destroying, moving and assigning need the caller's own order. Locks may outlive the session
-/// object; they end when the session is closed. Using a moved-from session is a programmer's error
-/// and stops the program; it may be destroyed and assigned.
+/// destroying, moving and assigning need the caller's own order. Locks may outlive the object;
+/// they end when the session is closed. A moved-from session may be destroyed and assigned; any
+/// other use is a programmer's error and stops the program.
 class HOLDFAST_EXPORT session {
  public:
   /// Takes the session over; `other` may only be destroyed or assigned afterwards.
   session(session&& other) noexcept;
   /// Closes what was open before, as the destructor does.
   session& operator=(session&&) noexcept;
-  /// Closes the session without telling how that went: noexcept and bounded, see lock::~lock.
-  /// Completions may run after it has returned, see close().
+  /// Closes the session and reports nothing: noexcept and bounded, see lock::~lock. Completions
+  /// may run after it has returned, see close().
   ~session();
 
-  /// Who this session is in the store: what `holdfast ls --sessions` and store::deny() name.
+  /// Its id in the store: what `holdfast ls --sessions` shows and store::deny() takes.
   const session_id& id() const noexcept;
   /// The store's URL without secrets. One store may have several: compare store::identity().
   const std::string& url() const noexcept;
-  /// The state, the time that is left and the reason, taken together at one moment. No I/O.
+  /// The state, the time left and the reason, all of one moment. No I/O.
   session_status status() const;
-  /// How long the session's locks may still be used; zero once final.
+  /// How long the session's locks may still be used; zero once the session is final.
   duration remaining() const noexcept;
-  /// The time to live it was opened with: what others wait for when it hangs.
+  /// The time to live it was opened with: how long waiters wait for it when it hangs.
   duration ttl() const noexcept;
-  /// Stop is requested when the session becomes final. See lock::lost() for the thread.
+  /// Stop is requested when the session becomes final; see lock::lost() for the thread.
   std::stop_token lost() const noexcept;
 
-  /// Acquires `name` and blocks for at most `options.wait`, and for the request that is under way
-  /// then, or when stop is requested: on a store that does not answer for one node_timeout of its
-  /// URL. A store that answered it is asked once more, to leave the queue, for as long at most. A
-  /// try that is not answered asks four times more whether it left an entry. What is not known to
-  /// be gone then is removed behind the call, and until it is the name is `busy` for this session.
+  /// Acquires `name`. Blocks for at most `options.wait`, or until stop is requested or the
+  /// session ends.
   ///
-  /// Errors: `busy` (wait is zero and somebody else holds it, or this session holds or awaits it
-  /// already, whatever the wait: there is no self-deadlock; so too for a moment after a release
-  /// that the store has not confirmed), `timed_out`, `cancelled`, `invalid_argument` (the name, the
-  /// wait, permits), `mode_conflict` (live entries of the name have another mode: at once, whatever
-  /// the wait, unless all of their holders are dead, which may take a ttl and a second call to
-  /// know), `would_block` (a thread of the library would have to wait), `unsupported` (the engine
-  /// has no such mode), `unavailable` (also at once, whatever the wait, when 10000 hold or await
-  /// the name), `outcome_unknown` (the entry may be there; it dies with the session), `lost` and
-  /// `denied` (the session is over), `damaged`.
+  /// A store that does not answer adds to that, in units of its URL's node_timeout:
+  /// - one for the request that is under way at that moment;
+  /// - if the store answered that one, one more for the request to leave the queue;
+  /// - for a try (zero wait) without an answer, up to four more requests to remove the entry
+  ///   that it may have left.
+  ///
+  /// If the entry may still be there then, the session removes it in the background. Until that
+  /// is confirmed, this session gets `busy` for the name.
+  ///
+  /// Errors:
+  /// - `busy`: another session holds it and the wait is zero. Whatever the wait: this session
+  ///   holds or awaits the name already (there is no self-deadlock), or a release is not
+  ///   confirmed yet.
+  /// - `timed_out`, `cancelled`: the wait ended first; nothing is held.
+  /// - `invalid_argument`: the name, the wait or the number of permits.
+  /// - `mode_conflict`: the live entries of the name have another mode; at once, whatever the
+  ///   wait, unless all of their holders are dead, which may take a ttl and a second call to know.
+  /// - `would_block`: a thread of the library would have to wait.
+  /// - `unsupported`: the engine has no such mode.
+  /// - `unavailable`: the store does not answer or cannot work; at once, whatever the wait, when
+  ///   10000 hold or await the name.
+  /// - `outcome_unknown`: the entry may be there; it ends with the session.
+  /// - `lost`, `denied`: the session is over.
+  /// - `damaged`: the store's data is corrupt or of another format.
   result<lock> acquire(lock_name name, acquire_options options = {});
 
-  /// acquire() that tries once: `busy` when it is not free now. An entry that has to wait is never
-  /// left in the queue, so a series of tries delays nobody. Errors: as acquire(), but `timed_out`.
+  /// acquire() with a wait of zero: `busy` when it is not free now. An entry that would have to
+  /// wait is never left in the queue, so repeated tries delay nobody. Errors: as acquire(),
+  /// without `timed_out`.
   result<lock> try_acquire(lock_name name, holdfast::mode mode = holdfast::mode::exclusive());
 
-  /// The same as a callback: `done` runs exactly once, on this thread before the call returns, on a
-  /// thread of the library, or on one of the program's that is blocked in a call of the library;
-  /// and never under a mutex of the library. It must not block or throw, and may not be empty. On
-  /// `local:` and `memory:`, which answer at once, a callback that acquires, whose callback
-  /// releases, whose callback acquires, and so on, recurses: post the next turn to a thread of your
-  /// own (async_acquire() does).
+  /// acquire() without blocking: `done` runs exactly once, on this thread before the call
+  /// returns, on a thread of the library, or on one of the program's that is blocked in a call of
+  /// the library; never under a mutex of the library. It must not block or throw, and must not be
+  /// empty.
+  ///
+  /// On `local:` and `memory:`, which answer at once, callbacks that acquire or release in turn
+  /// recurse: post the next turn to a thread of your own, as async_acquire() does.
   void acquire(lock_name name, acquire_options options, completion<lock> done);
 
-  /// All of `names` or none. They are taken one after the other in byte order, so two callers can
-  /// never wait for each other in a circle; `options.wait` is the limit for all of them together.
-  /// The locks come in the order of `names`, and each was held after the last one was granted.
-  /// Errors: as acquire(), `lost` also when one was lost while others were waited for (Redlock),
-  /// and `invalid_argument` for an empty list or a name given twice; whatever was taken is given
-  /// back first.
+  /// Acquires all of `names` or none. They are taken one after the other in byte order, so two
+  /// callers never wait for each other in a circle. `options.wait` limits all of them together.
+  /// The locks come in the order of `names`; each was still held after the last one was granted.
+  ///
+  /// Errors: as acquire(), after everything that was taken has been given back; also
+  /// - `lost`: one was lost while others were waited for (Redlock).
+  /// - `invalid_argument`: an empty list, or a name given twice.
   result<std::vector<lock>> acquire_all(std::vector<lock_name> names, acquire_options options = {});
 
   /// Gives every lock back and ends the session. Locks that are still held are lost (`closed`).
-  /// Closing twice is a success. Errors: `unavailable` or `outcome_unknown` when the store did not
-  /// answer: then others take the locks over when the ttl has run out. On a thread of the library,
-  /// which must not wait, `outcome_unknown` unless the answer is there at once: the session is
-  /// over, its observer hears so later, and the record goes when the store answers.
+  /// Closing twice succeeds. It ends waits, but does not wait for their completions: these may
+  /// run after it has returned, so what they use has to live until then; to outlive the session
+  /// is not enough.
   ///
-  /// It ends what still waits, and does not wait for the completions of that: they may run after it
-  /// has returned, so what they use has to outlive them and not the session.
+  /// Errors:
+  /// - `unavailable`, `outcome_unknown`: the store did not answer; others take the locks over
+  ///   when the ttl has run out.
+  /// - `outcome_unknown`: on a thread of the library, unless the answer is there at once. The
+  ///   session is over, its observer is notified later, the record goes when the store answers.
   result<void> close();
 
-  /// The file descriptor whose lock proves that this session lives (see docs/protocol.md), or -1
+  /// The file descriptor whose lock proves that this session lives (docs/protocol.md), or -1
   /// where the engine has none. For supervisors: a child that inherits it keeps the session's
-  /// locks from being broken until that child has ended too. Owned by the session; never close it.
+  /// locks from being broken until that child has ended too. The session owns it; never close it.
   int life_descriptor() const noexcept;
 
  private:
@@ -190,20 +198,27 @@ class HOLDFAST_EXPORT session {
   std::shared_ptr<client::session_core> core_;
 };
 
-/// Opens the store at `url` and a session on it.
+/// Opens the store at `url` and a session on it. docs/stores.md has the grammar:
 ///
-/// `local:PATH` is the embedded engine (an empty PATH means the default: `/var/lib/holdfast` for
-/// root, else `$XDG_STATE_HOME/holdfast` or `~/.local/state/holdfast`); `memory:NAME` is for tests,
-/// shared by everyone in this process who opens it; `redis://HOST`, `etcd://HOST,HOST` and
-/// `zookeeper://HOST,HOST` keep sessions on servers; `redlock://HOST,HOST,HOST` is a majority of
-/// independent Redis servers, set up once by redlock::init() in holdfast/redlock.hpp. See
-/// docs/stores.md for the grammar.
+/// | URL                        | store                                                          |
+/// |----------------------------|----------------------------------------------------------------|
+/// | `local:PATH`               | embedded. An empty PATH: `/var/lib/holdfast` for root, else    |
+/// |                            | `$XDG_STATE_HOME/holdfast` or `~/.local/state/holdfast`        |
+/// | `memory:NAME`              | for tests; shared by all of this process that open NAME        |
+/// | `redis://HOST`             | sessions on a server                                           |
+/// | `etcd://HOST,HOST`         | sessions on servers                                            |
+/// | `zookeeper://HOST,HOST`    | sessions on servers                                            |
+/// | `redlock://HOST,HOST,HOST` | a majority of independent Redis servers, set up once by        |
+/// |                            | redlock::init() in holdfast/redlock.hpp                        |
 ///
-/// Errors: `invalid_argument` (URL, options, servers that may not be nodes), `would_block` (a
-/// thread of the library), `unsupported` (a file system without the needed guarantees, an engine
-/// that was not built in), `unavailable` (cannot be opened, permissions, a full disk, too few nodes
-/// vote), `not_initialised` (nodes of `redlock://` that were never set up), `damaged` (another
-/// format, a newer version, a corrupt file).
+/// Errors:
+/// - `invalid_argument`: the URL, the options, servers that may not be nodes.
+/// - `would_block`: a thread of the library would have to wait.
+/// - `unsupported`: a file system without the needed guarantees, or an engine that was not built
+///   in.
+/// - `unavailable`: it cannot be opened: permissions, a full disk, too few nodes vote.
+/// - `not_initialised`: nodes of `redlock://` that were never set up.
+/// - `damaged`: another format, a newer version, a corrupt file.
 HOLDFAST_EXPORT result<session> open(std::string_view url, session_options options = {});
 
 }  // namespace holdfast

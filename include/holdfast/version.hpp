@@ -7,7 +7,7 @@
 
 namespace holdfast {
 
-/// The version of the library that is linked: "0.1.0".
+/// The version of the library that the program is linked with: "0.1.0".
 HOLDFAST_EXPORT const char* version() noexcept;
 
 }  // namespace holdfast
