@@ -105,8 +105,11 @@ void admission::note_life(node_index i, time_point now) {
     n.stepped = false;
     n.life = record->nonce;
   }
+  // An empty one may be another server, of which that says nothing.
+  if (record || who.run_id == n.life_of.run_id) n.life_asked = n.facts.asked;
   if (record) n.life_of = who;
-  n.life_asked = n.facts.asked;
+  n.unrecorded.reset();
+  if (config_.tokens && !record) n.unrecorded.emplace();
 }
 
 /// Whether this very process was seen to sync every write: by us, or as the notes say.
@@ -267,6 +270,11 @@ admission::step admission::told_time(node_index i, server_time at, time_point se
   step s;
   // Its name may lead to another server for a moment: that clock is not the node's.
   if (!n.known) return s;
+  // Nor is that of an empty one, before it is the node: until then it grants nothing.
+  if (n.unrecorded) {
+    n.unrecorded->sample(at, sent, received);
+    return s;
+  }
   const auto v = clocks_[i].sample(at, sent, received);
   if (v == clock_watch::verdict::steady || !active.step_like_restart) return s;
   if (n.is == standing::marking) return s;

@@ -173,6 +173,8 @@ class admission {
     std::string life{};               ///< The nonce that it had when it was seen last.
     server_claims::server life_of{};  ///< Whose data that was.
     time_point life_asked{};          ///< When it was asked last: that nonce was there later.
+    /// It had no record when it was looked at: what its clock said since, until it has.
+    std::optional<clock_watch> unrecorded{};
     bool known{};         ///< It was looked at since it was connected to, and not refused.
     bool tried{};         ///< It was looked at once, or a connection to it ended.
     std::string fresh{};  ///< A nonce to name the next loss with.

@@ -7,16 +7,6 @@
 namespace holdfast::core::redlock {
 namespace {
 
-constexpr server_time clock_before{1'700'000'000s};
-
-/// Three nodes that vote; the clock of node 0 was read, and was `clock_before`.
-store a_watched_store() {
-  store s;
-  s.connect_all(t0);
-  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
-  return s;
-}
-
 TEST(admission_clock, a_clock_step_puts_the_node_out_like_a_restart) {
   store s = a_watched_store();
   EXPECT_EQ(s.a.voters().size(), 3U);

@@ -282,6 +282,10 @@ void admission::check_standing(const node_state& n) const {
   // Epoch zero is that of a node whose loss was named: no script there grants.
   HOLDFAST_ASSERT(!config_.tokens || !has_state(n.is) || record->epoch > 0);
   HOLDFAST_ASSERT(!n.adopting || (n.join && n.writing));
+  // Whose clock is kept apart was not recorded since: it neither votes nor waits to.
+  const bool may_be_apart = n.is == standing::away || n.is == standing::marking ||
+                            n.is == standing::blank || n.is == standing::refused;
+  HOLDFAST_ASSERT(!n.unrecorded || may_be_apart);
 }
 
 std::uint64_t admission::newest_epoch() const noexcept {

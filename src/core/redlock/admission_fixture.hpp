@@ -106,4 +106,14 @@ struct store {
   life_notes file;
 };
 
+inline constexpr server_time clock_before{1'700'000'000s};
+
+/// Three nodes that vote; the clock of node 0 was read, and was `clock_before`.
+inline store a_watched_store() {
+  store s;
+  s.connect_all(t0);
+  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  return s;
+}
+
 }  // namespace holdfast::core::redlock

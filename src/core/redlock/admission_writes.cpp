@@ -4,6 +4,7 @@
 #include "core/server_life.hpp"
 
 #include <algorithm>
+#include <utility>
 
 /// What is written into the record of a node, and what the answers say.
 
@@ -78,6 +79,9 @@ admission::step admission::written(const write& w, write_reply r, time_point now
     if (r != write_reply::written) return not_written(i, r, now);
     n.life = n.facts.record->nonce;
     n.life_of = server_of(n.facts);
+    n.life_asked = n.facts.asked;
+    // Now it is the node, and was watched since before: what it granted earlier is lost.
+    if (n.unrecorded) clocks_[i] = *std::exchange(n.unrecorded, std::nullopt);
     n.stepped = false;
     server_claims_.settle(i, server_of(n.facts), n.facts.record->max_ttl, now);
     if (n.facts.record->epoch > 0) {
