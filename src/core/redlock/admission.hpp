@@ -65,9 +65,10 @@ namespace holdfast::core::redlock {
 /// a moment. A server that was accepted as one node is no other one for a while: see server_claims.
 ///
 /// With tokens off there is no record: a new run_id waits from its first sight, unless it is
-/// durable and follows one that was, or `assume_fresh`. And no process votes before the user's
-/// notes have it: else the next program, which goes by the notes, could take a process that comes
-/// later for one that follows the durable one before, and has all that was granted.
+/// durable and follows one that was, or with `assume_fresh` is the first there that this client
+/// sees. And no process votes before the user's notes have it: else the next program, which goes by
+/// the notes, could take a process that comes later for one that follows the durable one before,
+/// and has all that was granted.
 ///
 /// When a majority has no state, nothing here brings it back: verdict() says which command does,
 /// and what was lost is looked at each second, to see that it was run.
@@ -89,7 +90,7 @@ class admission {
   struct config {
     std::size_t nodes{};
     bool tokens{true};
-    bool assume_fresh{};  ///< tokens off: a first sight does not wait.
+    bool assume_fresh{};  ///< tokens off: the first sight of a node's first process does not wait.
     duration max_ttl{};   ///< With tokens only checked against the records.
     duration timeout{};
     std::string config_hash{};
@@ -182,6 +183,7 @@ class admission {
     time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
     time_point ready{};                       ///< waiting, behind: until then.
     time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.
+    std::string assumed{};  ///< tokens off: the first process there, which may be assumed fresh.
     time_point alone_at{};  ///< Nothing was lost: from then on others need not be sealed.
     bool stepped{};         ///< Its clock did, and that is not recorded there yet.
     bool adopting{};        ///< A write of its run_id alone is under way.

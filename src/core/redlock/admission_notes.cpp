@@ -8,15 +8,19 @@
 namespace holdfast::core::redlock {
 
 admission::step admission::judge_without_record(node_index i, time_point now) {
-  const node_facts& f = nodes_[i].facts;
+  node_state& n = nodes_[i];
+  const node_facts& f = n.facts;
   notes_.note_process(f.address, f.run_id, f.durable, now);
+  if (n.assumed.empty()) n.assumed = f.run_id;
   settle_without_record(i, now);
   return {};
 }
 
 void admission::settle_without_record(node_index i, time_point now) {
   node_state& n = nodes_[i];
-  const bool known = config_.assume_fresh || !active.refuse_lost_state;
+  // Not of one that comes later: others took what they may hold from the one before.
+  const bool assumed = config_.assume_fresh && n.assumed == n.facts.run_id;
+  const bool known = assumed || !active.refuse_lost_state;
   const time_point since = notes_.note(n.facts.run_id, now);
   n.ready = std::max(n.out_until, known ? time_point::min() : wait_over(since, config_.max_ttl));
   n.is = now >= n.ready && is_kept(i) ? standing::admitted : standing::waiting;

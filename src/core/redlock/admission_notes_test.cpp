@@ -147,6 +147,25 @@ TEST(admission_notes, that_were_lost_are_not_brought_back_by_who_missed_what_cam
   EXPECT_FALSE(late.a.voters().has(0)) << "nor for who was there all the time";
 }
 
+TEST(admission_notes, who_assumed_that_nothing_was_held_does_so_of_the_first_process_of_a_node) {
+  store s = without_records();
+  s.keeps = true;
+  s.a = admission(
+      {.nodes = 3, .tokens = false, .assume_fresh = true, .max_ttl = max_ttl, .timeout = 50ms});
+  s.connect(0, t0);
+  s.connect(1, t0);
+  ASSERT_EQ(s.a.voters().size(), 2U);
+  restart(s, 0, false, t0 + 100s);
+  EXPECT_EQ(s.a.voters(), node_set::only(1)) << "what was granted there may be held";
+  EXPECT_NE(s.a.explain(0, t0 + 100s).find("votes again"), std::string::npos);
+  s.connect(2, t0 + 100s);
+  s.a.disconnected(1, t0 + 100s);
+  s.connect(1, t0 + 101s);
+  EXPECT_EQ(s.a.voters(), node_set::only(1) | node_set::only(2)) << "these are the first there";
+  s.tick(t0 + 100s + wait);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
 /// Who was served, or whose user was, may hold what the node granted.
 TEST(admission_notes, a_newcomer_alone_is_advised_to_assume_that_nothing_is_held) {
   store s = without_records();

@@ -156,7 +156,9 @@ std::vector<finding> diagnose(const std::shared_ptr<cluster>& c) {
                         "off: no fencing tokens, no deny, and a restart is seen by run_id alone; "
                         "after one a node waits for max_ttl, here " +
                             print_duration(c->set().max_ttl) +
-                            (c->set().assume_fresh ? ", but assume_fresh=yes skips that" : "")));
+                            (c->set().assume_fresh
+                                 ? ", but assume_fresh=yes skips that for programs that start then"
+                                 : "")));
   }
   return all;
 }
