@@ -69,12 +69,13 @@ error session_core::why_over() {
 
 session_status session_core::status() {
   if (forked()) return {session_state::expired, {}, forked_error().message()};
-  const auto left = lease_.remaining(clock::now());
+  const auto now = clock::now();
+  const auto left = lease_.remaining(now);
   const std::lock_guard hold(mutex_);
   if (!machine_.is_final() && left <= duration::zero()) {
-    return {session_state::expired, {}, machine_.silence(clock::now())};
+    return {session_state::expired, {}, machine_.silence(now)};
   }
-  return {machine_.state(), left, machine_.reason()};
+  return {machine_.state(), left, machine_.reason(now)};
 }
 
 std::string session_core::trouble() {

@@ -229,7 +229,7 @@ TEST(session_table, attached_and_endangered_go_where_the_table_says) {
       EXPECT_EQ(m.state(), column.after) << column.name;
       EXPECT_EQ(s.remove_record, column.remove_record) << column.name;
       EXPECT_EQ(own.is_lost(), m.is_final()) << column.name;
-      EXPECT_EQ(m.reason().empty(), !m.is_final()) << column.name;
+      EXPECT_EQ(m.reason(t0 + 51s).empty(), !m.is_final()) << column.name;
     }
   }
 }
@@ -242,10 +242,10 @@ TEST(session_table, a_final_state_answers_nothing_to_anything) {
       session_machine m(30s, own);
       send_three(m);
       end.event(m);
-      const std::string reason = m.reason();
+      const std::string reason = m.reason(t0 + 51s);
       const auto s = later.event(m);
       EXPECT_EQ(m.state(), end.after) << end.name << ", " << later.name;
-      EXPECT_EQ(m.reason(), reason);
+      EXPECT_EQ(m.reason(t0 + 51s), reason);
       EXPECT_FALSE(s.beat || s.changed || s.remove_record) << end.name << ", " << later.name;
       EXPECT_EQ(s.wake, time_point::max());
       EXPECT_TRUE(own.is_lost());

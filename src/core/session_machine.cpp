@@ -115,6 +115,10 @@ session_machine::step session_machine::send_beat(time_point now) {
   return s;
 }
 
+std::string session_machine::reason(time_point now) const {
+  return state_ == session_state::endangered ? silence(now) : reason_;
+}
+
 std::string session_machine::silence(time_point now) const {
   const auto silent = std::chrono::floor<std::chrono::milliseconds>(now - last_proof_);
   std::string text = "no heartbeat was acknowledged for " + print_duration(silent) +

@@ -57,7 +57,8 @@ class session_machine {
 
   session_state state() const noexcept { return state_; }
   bool is_final() const noexcept;
-  const std::string& reason() const noexcept { return reason_; }
+  /// For people: why it ended, or is endangered; that with the silence until `now`.
+  std::string reason(time_point now) const;
   /// What the newest beat failed with; empty: it did not, or without a text.
   const std::string& refusal() const noexcept { return refusal_; }
   /// For people: for how long no beat was acknowledged, and why as far as it is known.

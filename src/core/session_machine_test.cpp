@@ -66,6 +66,14 @@ TEST_F(session_machine_test, expires_at_the_deadline_and_never_beats_again) {
   EXPECT_EQ(later.wake, time_point::max());
 }
 
+TEST_F(session_machine_test, while_it_is_endangered_its_silence_is_told_until_now) {
+  m.opened(t0, t0);
+  for (const auto at : {10s, 15s, 20s}) m.tick(t0 + at, "a: down");
+  EXPECT_EQ(m.reason(t0 + 29s), "no heartbeat was acknowledged for 29s of a ttl of 30s; a: down");
+  m.beat_answered(3, proves(3), t0 + 29s);
+  EXPECT_TRUE(m.reason(t0 + 29s).empty());
+}
+
 TEST_F(session_machine_test, its_end_is_told_with_what_is_wrong_with_the_store) {
   m.opened(t0, t0);
   m.tick(t0 + 10s);

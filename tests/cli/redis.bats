@@ -211,6 +211,20 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   ((SECONDS < 40))
 }
 
+@test "a holder whose server hangs is told for how long, up to the loss" {
+  export HOLDFAST_STORE="redis://$node?assume_fresh=yes&node_timeout=500ms"
+  in_background run x --ttl 4s --grace 600ms -- sh -c ': >began; sleep 60' 2>said
+  until_true test -e began
+  hang 1
+  code=0
+  wait "$pid" || code=$?
+  go_on 1
+  ((code == 76))
+  # It was endangered after 2.7 s, and its command is stopped a grace before the lease ends.
+  silent=$(grep -oP 'acknowledged for \K[0-9.]+(?=s of a ttl of 4s)' said)
+  awk -v s="$silent" 'BEGIN { exit !(s >= 3.2) }'
+}
+
 @test "who watches goes on when the server hangs for a while" {
   export HOLDFAST_STORE="redis://$node?assume_fresh=yes&node_timeout=500ms"
   expect 0 holdfast run setup -- true
