@@ -5,6 +5,7 @@
 
 #include <holdfast/duration.hpp>
 #include <holdfast/lock_name.hpp>
+#include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
 #include <algorithm>
@@ -107,6 +108,21 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
     return {to_int(exit_code::configuration), "configuration", places + ": " + text};
   }
   return {to_int(exit_for(e.code())), name_of(e.code()), text};
+}
+
+fault fault_of_value(const settings& s, key which, const std::string& why) {
+  std::string subject = all_keys()[static_cast<std::size_t>(which)].name;
+  if (s[which].from != origin::file) subject += " (" + s[which].origin_text() + ")";
+  return fault_of(s, error(errc::invalid_argument, why), {which}, subject);
+}
+
+std::optional<fault> fault_of_text(const settings& s, key which) {
+  constexpr std::size_t most = session_options::text_max;
+  const std::size_t size = s[which].value.size();
+  if (size <= most) return std::nullopt;
+  return fault_of_value(s, which,
+                        "it has " + std::to_string(size) + " bytes; at most " +
+                            std::to_string(most) + " are allowed");
 }
 
 std::optional<fault> fault_of_grace(const settings& s, duration grace, duration ttl) {

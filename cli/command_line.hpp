@@ -70,6 +70,12 @@ struct fault {
 fault fault_of(const settings& s, const error& e, std::initializer_list<key> causes,
                const std::string& subject);
 
+/// The value of one setting, wherever it came from, is wrong for `why`.
+fault fault_of_value(const settings& s, key which, const std::string& why);
+
+/// A text that is too long for a session; nothing when it fits.
+std::optional<fault> fault_of_text(const settings& s, key which);
+
 /// A grace that is too long for the ttl that a run gets; nothing when it fits.
 std::optional<fault> fault_of_grace(const settings& s, duration grace, duration ttl);
 

@@ -175,6 +175,16 @@ std::optional<int> read_options(const typed& t, run_options& into, const report&
   return std::nullopt;
 }
 
+/// Before the store is asked, whose refusal would not tell which setting is wrong.
+std::optional<int> check_texts(const settings& s, held_as what, const report& out) {
+  for (const key which : {key::label, key::instance}) {
+    // Who is elected has its value in place of the label.
+    if (which == key::label && what != held_as::lock) continue;
+    if (const auto f = fault_of_text(s, which)) return out.fail(f->code, f->name, f->text);
+  }
+  return std::nullopt;
+}
+
 /// Says in the label where it is fenced.
 std::optional<int> read_fence(const typed& t, run_options& into, const report& out) {
   if (t.fenced.empty()) return std::nullopt;
@@ -210,6 +220,7 @@ int hold_and_run(const std::vector<std::string>& after_verb, held_as what) {
   if (const auto code = load_settings(s, t.common, out)) return *code;
   put_options_over(s, t);
   if (const auto code = read_durations(t, s, options, out)) return *code;
+  if (const auto code = check_texts(s, what, out)) return *code;
   if (const auto code = read_command(verb, given, options, out)) return *code;
   if (const auto code = refuse_memory(s, out)) return *code;
   options.store = store_url(s);

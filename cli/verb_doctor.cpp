@@ -116,24 +116,12 @@ void add_grace(diagnosis& d, const settings& s) {
 
 /// A text or a ttl that no session may have.
 void add_session_settings(diagnosis& d, const settings& s) {
-  const auto refuse = [&](key which, const char* name, const std::string& why) {
-    const bool in_file = s[which].from == origin::file;
-    const std::string subject =
-        in_file ? name : std::string(name) + " (" + s[which].origin_text() + ")";
-    add_fault(d, name, fault_of(s, error(errc::invalid_argument, why), {which}, subject));
-  };
   if (const auto ttl = given_duration(s, key::ttl); ttl && !intended_ttl(s)) {
-    refuse(key::ttl, "ttl", "no session has a ttl of " + print_duration(*ttl));
+    add_fault(d, "ttl",
+              fault_of_value(s, key::ttl, "no session has a ttl of " + print_duration(*ttl)));
   }
-  constexpr std::size_t most = session_options::text_max;
-  for (const auto& [which, name] :
-       {std::pair(key::label, "label"), std::pair(key::instance, "instance")}) {
-    const std::size_t size = s[which].value.size();
-    if (size <= most) continue;
-    refuse(which, name,
-           "it has " + std::to_string(size) + " bytes; at most " + std::to_string(most) +
-               " are allowed");
-  }
+  if (const auto f = fault_of_text(s, key::label)) add_fault(d, "label", *f);
+  if (const auto f = fault_of_text(s, key::instance)) add_fault(d, "instance", *f);
 }
 
 /// A setting that every run refuses. A duration that is none makes its whole file one that is

@@ -72,7 +72,7 @@ std::variant<opening, wrapper::not_opened> wrapper::open_once() {
                              .instance = options_.instance,
                              .label = options_.label,
                              .observer = events_});
-  if (!s) return failed(s.error(), {key::ttl, key::label, key::instance});
+  if (!s) return failed(s.error(), {key::ttl});
   return opening{std::move(*st), std::move(*s)};
 }
 

@@ -294,6 +294,13 @@ faults() { json 'print(*[f["subject"] for f in a["findings"] if f["level"] == "f
   check grace 64 HOLDFAST_TTL=4s HOLDFAST_GRACE=3s
   check grace 64 HOLDFAST_STORE="$store?ttl=4s" HOLDFAST_GRACE=3s
   check label 64 HOLDFAST_LABEL=$long
+  echo 'ttl = "20s"' >ttl.toml
+  check label 64 HOLDFAST_LABEL=$long HOLDFAST_CONFIG="$PWD/ttl.toml"
+  expect 64 env HOLDFAST_LABEL=$long HOLDFAST_CONFIG="$PWD/ttl.toml" "$HOLDFAST" run x -- true
+  says 'label (environment HOLDFAST_LABEL): it has 300 bytes'
+  [[ $output != *toml* ]]
+  expect 64 env HOLDFAST_CONFIG="$PWD/ttl.toml" "$HOLDFAST" run x --instance "$long" -- true
+  says 'instance (option --instance): it has 300 bytes'
   check ttl 64 HOLDFAST_TTL=0s
   for line in 'grace = "20s"' "label = \"$long\"" "instance = \"$long\"" 'ttl = "0s"'; do
     echo "$line" >config.toml
