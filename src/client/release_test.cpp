@@ -1,10 +1,13 @@
 // Giving a lock back without waiting for the answer.
 #include "client/leased_engine_fixture.hpp"
 
+#include <functional>
 #include <future>
 #include <latch>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <vector>
 
 namespace holdfast {
 namespace {
@@ -23,14 +26,42 @@ class distant_engine final : public client::testing::wrapped_engine {
   }
   void leave(const core::leave_request& r, core::on<core::leave_reply> d) override {
     if (leaves_unanswered) return d({{.what = core::status::unknown}});
+    if (leaves_together > 0) return keep(r, std::move(d));
     if (leaves_at_once) return wrapped_engine::leave(r, std::move(d));
     loop_->post([this, r, d] { wrapped_engine::leave(r, d); });
   }
 
+  /// Carries out what was kept, and what comes.
+  void go_on() {
+    leaves_together = 0;
+    std::vector<std::function<void()>> those;
+    {
+      const std::lock_guard hold(mutex_);
+      those.swap(kept_);
+    }
+    for (auto& one : those) loop_->post(std::move(one));
+  }
+  std::size_t kept() {
+    const std::lock_guard hold(mutex_);
+    return kept_.size();
+  }
+
   std::atomic<bool> leaves_at_once{};
   std::atomic<bool> leaves_unanswered{};
+  std::atomic<std::size_t> leaves_together{};  ///< None is answered before so many have come.
 
  private:
+  void keep(const core::leave_request& r, core::on<core::leave_reply> d) {
+    {
+      const std::lock_guard hold(mutex_);
+      kept_.emplace_back([this, r, d = std::move(d)] { wrapped_engine::leave(r, d); });
+      if (kept_.size() < leaves_together) return;
+    }
+    go_on();
+  }
+
+  std::mutex mutex_;
+  std::vector<std::function<void()>> kept_;
   const std::shared_ptr<io::loop> loop_;
 };
 
@@ -196,6 +227,21 @@ TEST_F(release, in_a_completion_runs_no_other_completion_inside) {
     });
   });
   told.wait();
+}
+
+TEST_F(release, of_several_that_were_to_be_acquired_with_one_that_is_busy_is_one_round_trip) {
+  auto other = client::session_core::make_session(*client::session_core::open(store_, {}));
+  const auto in_the_way = other.acquire(lock_name("d"));
+  ASSERT_TRUE(in_the_way);
+  engine_->leaves_together = 3;
+  const std::vector<lock_name> names{lock_name("a"), lock_name("b"), lock_name("c"),
+                                     lock_name("d")};
+  auto asking = std::async(std::launch::async, [&] { return code(s().acquire_all(names)); });
+  const bool at_once = asking.wait_for(30s) == std::future_status::ready;
+  EXPECT_TRUE(at_once) << engine_->kept() << " are given back, and the others wait for that";
+  engine_->go_on();
+  EXPECT_EQ(asking.get(), errc::busy);
+  for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(other.try_acquire(lock_name(name))) << name;
 }
 
 TEST_F(release, tells_the_callback_that_the_lock_was_lost_before) {

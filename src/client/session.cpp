@@ -5,11 +5,14 @@
 #include "client/left_alone.hpp"
 #include "client/session_core.hpp"
 #include "client/store_core.hpp"
+#include "io/background.hpp"
+#include "io/latch.hpp"
 #include "io/recycled.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -132,6 +135,31 @@ void session::acquire(lock_name name, acquire_options options, completion<lock> 
   if (!begun) done(begun.error());
 }
 
+namespace {
+
+/// Blocks until each has left: all at once, for on a server that hangs every answer takes its whole
+/// time.
+void give_back(std::vector<std::optional<lock>>& taken) {
+  struct rendezvous {
+    std::atomic<std::size_t> missing{1};
+    io::latch done;
+    void one_less() {
+      if (--missing == 0) done.open();
+    }
+  };
+  const auto all = std::make_shared<rendezvous>();
+  for (auto& one : taken) {
+    if (!one) continue;
+    ++all->missing;
+    std::move(*one).release([all](const result<void>&) { all->one_less(); });
+  }
+  all->one_less();
+  // A thread of the library may be the one that brings the answers.
+  if (!io::on_library_thread()) all->done.wait();
+}
+
+}  // namespace
+
 result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
                                                acquire_options options) {
   if (names.empty())
@@ -154,16 +182,22 @@ result<std::vector<lock>> session::acquire_all(std::vector<lock_name> names,
       one.wait = std::max(options.wait - (clock::now() - began), duration{1});
     }
     auto got = acquire(names[at], std::move(one));
-    if (!got) return got.error();
+    if (!got) {
+      give_back(taken);
+      return got.error();
+    }
     taken[at].emplace(std::move(*got));
+  }
+  // Locks with leases of their own (redlock:) may pass while the others are waited for.
+  for (const auto& one : taken) {
+    auto held = one->check();
+    if (held) continue;
+    give_back(taken);
+    return held.error();
   }
   std::vector<lock> all;
   all.reserve(names.size());
   for (auto& one : taken) all.push_back(std::move(*one));
-  // Locks with leases of their own (redlock:) may pass while the others are waited for.
-  for (const lock& one : all) {
-    if (auto held = one.check(); !held) return held.error();
-  }
   return all;
 }
 
