@@ -1,7 +1,7 @@
 #pragma once
 
-#include "io/grpc_connection.hpp"
-#include "io/loop.hpp"
+#include "io/grpc/grpc_connection.hpp"
+#include "io/thread/loop.hpp"
 #include "wire/etcd_requests.hpp"
 
 #include <cstdint>

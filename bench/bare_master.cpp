@@ -2,7 +2,7 @@
 
 #include "engines/redis/commands.hpp"
 #include "engines/redis/keys.hpp"
-#include "io/random.hpp"
+#include "io/thread/random.hpp"
 #include "wire/resp_writer.hpp"
 
 #include <chrono>

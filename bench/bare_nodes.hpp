@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/unique_fd.hpp"
+#include "io/file/unique_fd.hpp"
 
 #include <sys/epoll.h>
 

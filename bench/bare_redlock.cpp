@@ -3,7 +3,7 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/scripts.hpp"
-#include "io/random.hpp"
+#include "io/thread/random.hpp"
 #include "wire/resp_writer.hpp"
 
 #include <array>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "bench/measure.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/session.hpp>
 

@@ -1,7 +1,7 @@
 #include "bench/engine_session.hpp"
 
-#include "io/latch.hpp"
-#include "io/random.hpp"
+#include "io/thread/latch.hpp"
+#include "io/thread/random.hpp"
 
 #include <atomic>
 #include <chrono>

@@ -3,7 +3,7 @@
 #include "bench/etcd_rows.hpp"
 #include "bench/measure.hpp"
 #include "bench/usage.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/session.hpp>
 

@@ -3,7 +3,7 @@
 #include "bench/etcd_store.hpp"
 #include "bench/many_sessions.hpp"
 #include "bench/measure.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/session.hpp>
 

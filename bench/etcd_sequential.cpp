@@ -2,7 +2,7 @@
 #include "bench/etcd_rows.hpp"
 #include "bench/etcd_store.hpp"
 #include "bench/one_caller.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/session.hpp>
 

@@ -2,7 +2,7 @@
 
 #include "bench/engine_session.hpp"
 #include "bench/measure.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 #include "tests/process/child.hpp"
 
 #include <atomic>

@@ -1,10 +1,10 @@
 // One connection to one redis-server: SET NX PX and DEL of a name each, by 1, 64 and 1,024 callers
 // at a time, beside a bare loop of epoll, send and recv that sends the same bytes.
 
-#include "io/redis_connection.hpp"
-#include "io/latch.hpp"
-#include "io/loop.hpp"
-#include "io/unique_fd.hpp"
+#include "io/redis/redis_connection.hpp"
+#include "io/file/unique_fd.hpp"
+#include "io/thread/latch.hpp"
+#include "io/thread/loop.hpp"
 #include "tests/process/child.hpp"
 #include "tests/process/loopback.hpp"
 #include "wire/resp_writer.hpp"

@@ -1,6 +1,6 @@
 #include "bench/redis_servers.hpp"
 
-#include "io/unique_fd.hpp"
+#include "io/file/unique_fd.hpp"
 #include "tests/process/loopback.hpp"
 
 #include <arpa/inet.h>

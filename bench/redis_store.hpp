@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
-#include "io/redis_connection.hpp"
+#include "io/redis/redis_connection.hpp"
 
 #include <cstdint>
 #include <memory>

@@ -2,7 +2,7 @@
 #include "bench/measure.hpp"
 #include "bench/redis_rows.hpp"
 #include "bench/shared_numbers.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 #include "tests/process/child.hpp"
 #include "wire/resp_writer.hpp"
 

@@ -5,10 +5,10 @@
 #include "client/shown.hpp"
 #include "client/user_code.hpp"
 #include "core/assert.hpp"
-#include "io/background.hpp"
-#include "io/life.hpp"
-#include "io/process_identity.hpp"
-#include "io/recycled.hpp"
+#include "io/process/life.hpp"
+#include "io/process/process_identity.hpp"
+#include "io/thread/background.hpp"
+#include "io/thread/recycled.hpp"
 
 #include <holdfast/duration.hpp>
 

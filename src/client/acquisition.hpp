@@ -2,8 +2,8 @@
 
 #include "client/grant.hpp"
 #include "core/claim.hpp"
-#include "io/latch.hpp"
-#include "io/process_watch.hpp"
+#include "io/process/process_watch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/completion.hpp>
 #include <holdfast/session.hpp>

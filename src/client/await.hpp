@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <memory>
 #include <optional>

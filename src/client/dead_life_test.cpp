@@ -1,7 +1,7 @@
 #include "client/engines_fixture.hpp"
 #include "client/session_core.hpp"
-#include "io/life.hpp"
-#include "io/loop.hpp"
+#include "io/process/life.hpp"
+#include "io/thread/loop.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <holdfast/session.hpp>

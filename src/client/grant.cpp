@@ -5,8 +5,8 @@
 #include "client/session_core.hpp"
 #include "client/user_code.hpp"
 #include "core/assert.hpp"
-#include "io/background.hpp"
-#include "io/recycled.hpp"
+#include "io/thread/background.hpp"
+#include "io/thread/recycled.hpp"
 
 #include <holdfast/duration.hpp>
 

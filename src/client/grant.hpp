@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
-#include "io/alarm.hpp"
+#include "io/thread/alarm.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/completion.hpp>

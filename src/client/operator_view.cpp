@@ -3,11 +3,11 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/shown.hpp"
-#include "io/background.hpp"
-#include "io/host_checks.hpp"
-#include "io/life.hpp"
-#include "io/pause.hpp"
-#include "io/process_identity.hpp"
+#include "io/process/host_checks.hpp"
+#include "io/process/life.hpp"
+#include "io/process/process_identity.hpp"
+#include "io/thread/background.hpp"
+#include "io/thread/pause.hpp"
 
 #include <holdfast/duration.hpp>
 #include <holdfast/session.hpp>

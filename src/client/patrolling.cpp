@@ -1,7 +1,7 @@
 #include "client/patrolling.hpp"
 
-#include "io/per_process.hpp"
-#include "io/random.hpp"
+#include "io/process/per_process.hpp"
+#include "io/thread/random.hpp"
 
 #include <map>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include "core/engine.hpp"
 #include "core/patrol.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 
 #include <holdfast/session_id.hpp>
 

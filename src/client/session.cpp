@@ -5,9 +5,9 @@
 #include "client/left_alone.hpp"
 #include "client/session_core.hpp"
 #include "client/store_core.hpp"
-#include "io/background.hpp"
-#include "io/latch.hpp"
-#include "io/recycled.hpp"
+#include "io/thread/background.hpp"
+#include "io/thread/latch.hpp"
+#include "io/thread/recycled.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -4,8 +4,8 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/user_code.hpp"
-#include "io/background.hpp"
-#include "io/fork_mark.hpp"
+#include "io/process/fork_mark.hpp"
+#include "io/thread/background.hpp"
 
 #include <algorithm>
 #include <utility>

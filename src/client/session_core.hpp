@@ -6,9 +6,9 @@
 #include "client/store_core.hpp"
 #include "core/lease.hpp"
 #include "core/session_machine.hpp"
-#include "io/alarm.hpp"
-#include "io/fork_mark.hpp"
-#include "io/life.hpp"
+#include "io/process/fork_mark.hpp"
+#include "io/process/life.hpp"
+#include "io/thread/alarm.hpp"
 
 #include <holdfast/session.hpp>
 

@@ -1,8 +1,8 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/session_core.hpp"
-#include "io/process_identity.hpp"
-#include "io/random.hpp"
+#include "io/process/process_identity.hpp"
+#include "io/thread/random.hpp"
 
 #include <holdfast/duration.hpp>
 

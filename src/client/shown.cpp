@@ -1,7 +1,7 @@
 #include "client/shown.hpp"
 
 #include "core/queue.hpp"
-#include "io/life.hpp"
+#include "io/process/life.hpp"
 
 #include <algorithm>
 #include <map>

@@ -2,7 +2,7 @@
 
 #include "core/engine.hpp"
 #include "core/sightings.hpp"
-#include "io/sighting_file.hpp"
+#include "io/file/sighting_file.hpp"
 
 #include <mutex>
 #include <optional>

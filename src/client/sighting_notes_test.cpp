@@ -1,6 +1,6 @@
 #include "client/sighting_notes.hpp"
 
-#include "io/random.hpp"
+#include "io/thread/random.hpp"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include "client/operator_view.hpp"
 #include "client/session_core.hpp"
 #include "client/ttl_advisor.hpp"
-#include "io/host_checks.hpp"
+#include "io/process/host_checks.hpp"
 
 #include <utility>
 

@@ -4,10 +4,10 @@
 #include "client/failure.hpp"
 #include "core/lease.hpp"
 #include "core/store_url.hpp"
-#include "io/background.hpp"
-#include "io/fork_mark.hpp"
-#include "io/per_process.hpp"
-#include "io/state_directory.hpp"
+#include "io/file/state_directory.hpp"
+#include "io/process/fork_mark.hpp"
+#include "io/process/per_process.hpp"
+#include "io/thread/background.hpp"
 
 #include <holdfast/duration.hpp>
 #include <holdfast/lock_name.hpp>

@@ -4,7 +4,7 @@
 #include "core/lease.hpp"
 #include "core/store_url.hpp"
 #include "engines/opened_store.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>

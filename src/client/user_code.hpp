@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/assert.hpp"
-#include "io/background.hpp"
-#include "io/fork_mark.hpp"
+#include "io/process/fork_mark.hpp"
+#include "io/thread/background.hpp"
 
 #include <cstdint>
 

@@ -2,9 +2,9 @@
 
 #include "core/assert.hpp"
 #include "core/invalid.hpp"
-#include "io/file_system.hpp"
-#include "io/files.hpp"
-#include "io/process_identity.hpp"
+#include "io/file/file_system.hpp"
+#include "io/file/files.hpp"
+#include "io/process/process_identity.hpp"
 
 #include <array>
 #include <cerrno>

@@ -3,7 +3,7 @@
 #include "fence/floor_codec.hpp"
 #include "fence/floor_keeper.hpp"
 #include "fence/floor_locks.hpp"
-#include "io/folder.hpp"
+#include "io/file/folder.hpp"
 
 #include <holdfast/missing.hpp>
 

@@ -1,6 +1,6 @@
 #include "fence/floor_locks.hpp"
 
-#include "io/file_lock.hpp"
+#include "io/file/file_lock.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fence/floor_keeper.hpp"
-#include "io/unique_fd.hpp"
+#include "io/file/unique_fd.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>

@@ -1,6 +1,6 @@
 #include "fence/gate.hpp"
 
-#include "io/fork_mark.hpp"
+#include "io/process/fork_mark.hpp"
 
 #include <holdfast/duration.hpp>
 #include <holdfast/lock_name.hpp>

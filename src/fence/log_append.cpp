@@ -1,6 +1,6 @@
 #include "fence/log_names.hpp"
 #include "fence/log_owner.hpp"
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <algorithm>
 #include <cerrno>

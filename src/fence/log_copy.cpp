@@ -1,7 +1,7 @@
 #include "fence/log_names.hpp"
 #include "fence/log_seal.hpp"
 #include "fence/record_cursor.hpp"
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <cerrno>
 

@@ -2,8 +2,8 @@
 
 #include "fence/full_fence.hpp"
 #include "fence/log_names.hpp"
-#include "io/files.hpp"
-#include "io/random.hpp"
+#include "io/file/files.hpp"
+#include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <cerrno>

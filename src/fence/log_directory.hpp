@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fence/log_inline.hpp"
-#include "io/folder.hpp"
+#include "io/file/folder.hpp"
 
 #include <holdfast/error.hpp>
 

@@ -2,7 +2,7 @@
 
 #include <holdfast/lock_name.hpp>
 
-#include "io/process_identity.hpp"
+#include "io/process/process_identity.hpp"
 
 namespace holdfast::fencing {
 

@@ -2,7 +2,7 @@
 
 #include "fence/log_directory.hpp"
 #include "fence/log_names.hpp"
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <cerrno>
 

@@ -1,6 +1,6 @@
 #include "fence/log_owner.hpp"
 
-#include "io/fork_mark.hpp"
+#include "io/process/fork_mark.hpp"
 
 #include <algorithm>
 #include <exception>

@@ -2,7 +2,7 @@
 
 #include "fence/log_names.hpp"
 #include "fence/record_cursor.hpp"
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,6 +1,6 @@
 #include "fence/log_directory.hpp"
 #include "fence/log_names.hpp"
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <algorithm>
 #include <cerrno>

@@ -1,7 +1,7 @@
 #include "fence/log_view.hpp"
 
 #include "fence/log_names.hpp"
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <algorithm>
 #include <cerrno>

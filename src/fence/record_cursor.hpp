@@ -1,7 +1,7 @@
 #pragma once
 
 #include "fence/log_mark.hpp"
-#include "io/folder.hpp"
+#include "io/file/folder.hpp"
 
 #include <memory>
 #include <string>

@@ -3,7 +3,7 @@
 #include "engines/etcd/cluster.hpp"
 #include "engines/etcd/engine.hpp"
 #include "engines/etcd/settings.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 #include "tests/engine/conformance.hpp"
 #include "tests/etcd/server.hpp"
 

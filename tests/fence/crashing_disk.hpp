@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/folder.hpp"
+#include "io/file/folder.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 #include "engines/redis/commands.hpp"
 #include "engines/redis/master.hpp"
 #include "engines/redis/settings.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 #include "tests/process/proxy.hpp"
 #include "tests/redis/contested.hpp"
 

@@ -3,7 +3,7 @@
 #include "engines/redlock/facts.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/redis_client_fixture.hpp"
+#include "io/redis/redis_client_fixture.hpp"
 #include "tests/redis_io/server_address.hpp"
 
 #include <utility>

@@ -1,4 +1,4 @@
-#include "io/redis_client_fixture.hpp"
+#include "io/redis/redis_client_fixture.hpp"
 #include "tests/redis_io/server_address.hpp"
 
 #include <numeric>

@@ -1,6 +1,6 @@
-#include "io/peer_fixture.hpp"
-#include "io/tls_failure.hpp"
-#include "io/unique_fd.hpp"
+#include "io/file/unique_fd.hpp"
+#include "io/net/peer_fixture.hpp"
+#include "io/net/tls_failure.hpp"
 #include "tests/redis_io/tls_fixture.hpp"
 
 #include <fcntl.h>

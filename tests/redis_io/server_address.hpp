@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/node_address.hpp"
+#include "io/net/node_address.hpp"
 #include "tests/redis_server/server.hpp"
 
 namespace holdfast::redis_tests {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/redis_client_fixture.hpp"
+#include "io/redis/redis_client_fixture.hpp"
 #include "tests/redis_io/server_address.hpp"
 #include "tests/redis_server/certificate.hpp"
 

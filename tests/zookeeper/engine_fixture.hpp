@@ -3,7 +3,7 @@
 #include "engines/zookeeper/engine.hpp"
 #include "engines/zookeeper/ensemble.hpp"
 #include "engines/zookeeper/settings.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 #include "tests/engine/conformance.hpp"
 #include "tests/process/child.hpp"
 #include "tests/zookeeper/server.hpp"

@@ -102,7 +102,7 @@ class Layers(unittest.TestCase):
             ("src/client/a.cpp", '#include "engines/local/open.hpp"'),
             ("sim/a.cpp", '#include "core/queue.hpp"\n#include "sim/b.hpp"'),
             ("cli/a.cpp", "#include <CLI/CLI.hpp>\n#include <unistd.h>"),
-            ("src/core/a_test.cpp", '#include "io/life.hpp"'),
+            ("src/core/a_test.cpp", '#include "io/process/life.hpp"'),
         ]
         for path, text in good:
             self.assertEqual(self.broken(path, text), [], (path, text))
@@ -112,12 +112,12 @@ class Layers(unittest.TestCase):
             ("include/holdfast/a.hpp", "#include <unistd.h>"),
             ("include/holdfast/a.hpp", "#include <asio.hpp>"),
             ("include/holdfast/a.hpp", '#include "core/b.hpp"'),
-            ("src/core/a.cpp", '#include "io/life.hpp"'),
+            ("src/core/a.cpp", '#include "io/process/life.hpp"'),
             ("src/core/a.cpp", "#include <unistd.h>"),
             ("src/core/a.cpp", "#include <thread>"),
             ("src/core/a.cpp", "#include <lmdb.h>"),
             ("src/core/a.cpp", '#include "wire/reply.hpp"'),
-            ("src/wire/a.cpp", '#include "io/loop.hpp"'),
+            ("src/wire/a.cpp", '#include "io/thread/loop.hpp"'),
             ("src/wire/a.cpp", '#include "engines/opened_store.hpp"'),
             ("src/wire/a.cpp", "#include <hiredis/hiredis.h>"),
             ("src/wire/a.cpp", "#include <sys/socket.h>"),
@@ -127,7 +127,7 @@ class Layers(unittest.TestCase):
             ("src/engines/local/a.cpp", "#include <asio.hpp>"),
             ("src/client/a.cpp", '#include "engines/local/environment.hpp"'),
             ("src/client/a.cpp", "#include <lmdb.h>"),
-            ("sim/a.cpp", '#include "io/life.hpp"'),
+            ("sim/a.cpp", '#include "io/process/life.hpp"'),
             ("cli/a.cpp", '#include "core/queue.hpp"'),
         ]
         for path, text in bad:

@@ -6,7 +6,7 @@
 #include "engines/etcd/keys.hpp"
 #include "engines/etcd/member.hpp"
 #include "engines/etcd/settings.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 #include "wire/etcd_replies.hpp"
 #include "wire/etcd_requests.hpp"
 

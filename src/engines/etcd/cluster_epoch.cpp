@@ -1,6 +1,6 @@
 #include "engines/etcd/cluster.hpp"
 
-#include "io/random.hpp"
+#include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <utility>

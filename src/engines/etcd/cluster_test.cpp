@@ -1,7 +1,7 @@
 #include "engines/etcd/cluster.hpp"
 
-#include "io/grpc_peer_fixture.hpp"
-#include "io/loop.hpp"
+#include "io/grpc/grpc_peer_fixture.hpp"
+#include "io/thread/loop.hpp"
 #include "wire/protobuf.hpp"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 #include "engines/etcd/leaving.hpp"
 #include "engines/etcd/listing.hpp"
 #include "engines/etcd/requests.hpp"
-#include "io/armed_notice.hpp"
+#include "io/thread/armed_notice.hpp"
 
 #include <algorithm>
 #include <span>

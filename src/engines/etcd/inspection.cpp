@@ -1,7 +1,7 @@
 #include "engines/etcd/inspection.hpp"
 
-#include "io/background.hpp"
-#include "io/pause.hpp"
+#include "io/thread/background.hpp"
+#include "io/thread/pause.hpp"
 #include "wire/protobuf.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #include "engines/etcd/member.hpp"
 
-#include "io/loop.hpp"
-#include "io/password_file.hpp"
+#include "io/file/password_file.hpp"
+#include "io/thread/loop.hpp"
 #include "wire/etcd_replies.hpp"
 #include "wire/etcd_requests.hpp"
 

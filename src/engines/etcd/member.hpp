@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engines/etcd/settings.hpp"
-#include "io/grpc_connection.hpp"
+#include "io/grpc/grpc_connection.hpp"
 
 #include <cstdint>
 #include <memory>

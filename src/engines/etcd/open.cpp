@@ -4,8 +4,8 @@
 #include "engines/etcd/engine.hpp"
 #include "engines/etcd/inspection.hpp"
 #include "engines/etcd/settings.hpp"
-#include "io/run_directory.hpp"
-#include "io/running_stores.hpp"
+#include "io/process/run_directory.hpp"
+#include "io/process/running_stores.hpp"
 
 #include <utility>
 

@@ -1,8 +1,8 @@
 #include "engines/etcd/settings.hpp"
 
 #include "core/invalid.hpp"
-#include "io/servers_url.hpp"
-#include "io/tls_url.hpp"
+#include "io/net/servers_url.hpp"
+#include "io/net/tls_url.hpp"
 
 namespace holdfast::engines::etcd {
 

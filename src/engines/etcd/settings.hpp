@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/store_url.hpp"
-#include "io/node_address.hpp"
-#include "io/tls_source.hpp"
+#include "io/net/node_address.hpp"
+#include "io/net/tls_source.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>

@@ -1,6 +1,6 @@
 #include "engines/etcd/store.hpp"
 
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 
 #include <gtest/gtest.h>
 

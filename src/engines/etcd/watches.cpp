@@ -1,7 +1,7 @@
 #include "engines/etcd/watches.hpp"
 
 #include "core/assert.hpp"
-#include "io/random.hpp"
+#include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "engines/etcd/cluster.hpp"
-#include "io/notice.hpp"
+#include "io/thread/notice.hpp"
 
 #include <chrono>
 #include <cstdint>

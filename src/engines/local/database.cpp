@@ -2,8 +2,8 @@
 
 #include "engines/local/directory.hpp"
 #include "engines/local/pages.hpp"
-#include "io/file_system.hpp"
-#include "io/files.hpp"
+#include "io/file/file_system.hpp"
+#include "io/file/files.hpp"
 
 #include <sys/stat.h>
 

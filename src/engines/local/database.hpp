@@ -2,7 +2,7 @@
 
 #include "core/engine.hpp"
 #include "engines/local/bytes.hpp"
-#include "io/unique_fd.hpp"
+#include "io/file/unique_fd.hpp"
 
 #include <holdfast/error.hpp>
 

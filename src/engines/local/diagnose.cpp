@@ -1,7 +1,7 @@
 #include "engines/local/diagnose.hpp"
 
 #include "engines/local/keys.hpp"
-#include "io/file_system.hpp"
+#include "io/file/file_system.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -1,9 +1,9 @@
 #include "engines/local/directory.hpp"
 
 #include "engines/local/opener_note.hpp"
-#include "io/file_system.hpp"
-#include "io/process_identity.hpp"
-#include "io/random.hpp"
+#include "io/file/file_system.hpp"
+#include "io/process/process_identity.hpp"
+#include "io/thread/random.hpp"
 
 #include <fcntl.h>
 #include <grp.h>

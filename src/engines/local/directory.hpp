@@ -1,8 +1,8 @@
 #pragma once
 
 #include "engines/local/floor.hpp"
-#include "io/file_lock.hpp"
-#include "io/files.hpp"
+#include "io/file/file_lock.hpp"
+#include "io/file/files.hpp"
 
 #include <holdfast/error.hpp>
 #include <holdfast/store.hpp>

@@ -2,9 +2,9 @@
 
 #include "engines/local/keys.hpp"
 #include "engines/local/watches.hpp"
-#include "io/fork_mark.hpp"
-#include "io/per_process.hpp"
-#include "io/process_identity.hpp"
+#include "io/process/fork_mark.hpp"
+#include "io/process/per_process.hpp"
+#include "io/process/process_identity.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -1,7 +1,7 @@
 #include "engines/local/environment.hpp"
 
 #include "engines/local/store_fixture.hpp"
-#include "io/file_lock.hpp"
+#include "io/file/file_lock.hpp"
 
 #include <fcntl.h>
 

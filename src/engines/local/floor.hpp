@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <holdfast/error.hpp>
 

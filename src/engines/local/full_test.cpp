@@ -3,7 +3,7 @@
 #include "engines/local/keys.hpp"
 #include "engines/local/store_fixture.hpp"
 #include "engines/local/sweeping.hpp"
-#include "io/life.hpp"
+#include "io/process/life.hpp"
 
 #include <algorithm>
 #include <filesystem>

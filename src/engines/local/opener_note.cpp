@@ -3,7 +3,7 @@
 #include "core/cut.hpp"
 #include "core/whole_number.hpp"
 #include "engines/local/directory.hpp"
-#include "io/process_identity.hpp"
+#include "io/process/process_identity.hpp"
 
 #include <sys/resource.h>
 

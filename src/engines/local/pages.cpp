@@ -1,7 +1,7 @@
 #include "engines/local/pages.hpp"
 
 #include "engines/local/bytes.hpp"
-#include "io/files.hpp"
+#include "io/file/files.hpp"
 
 #include <array>
 #include <bit>

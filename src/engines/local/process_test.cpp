@@ -1,7 +1,7 @@
 #include "core/rounds_fixture.hpp"
 #include "engines/local/environment.hpp"
 #include "engines/local/store_fixture.hpp"
-#include "io/life.hpp"
+#include "io/process/life.hpp"
 
 #include <fcntl.h>
 #include <sched.h>

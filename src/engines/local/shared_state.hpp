@@ -1,8 +1,8 @@
 #pragma once
 
-#include "io/process_mutex.hpp"
-#include "io/process_slot.hpp"
-#include "io/word_waiter.hpp"
+#include "io/process/process_mutex.hpp"
+#include "io/process/process_slot.hpp"
+#include "io/process/word_waiter.hpp"
 
 #include <array>
 #include <atomic>

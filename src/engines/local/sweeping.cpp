@@ -1,6 +1,6 @@
 #include "engines/local/sweeping.hpp"
 
-#include "io/life.hpp"
+#include "io/process/life.hpp"
 
 #include <algorithm>
 #include <span>

@@ -2,7 +2,7 @@
 
 #include "engines/local/environment.hpp"
 #include "engines/local/tables.hpp"
-#include "io/fork_mark.hpp"
+#include "io/process/fork_mark.hpp"
 
 #include <system_error>
 #include <utility>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
-#include "io/word_waiter.hpp"
+#include "io/process/word_waiter.hpp"
 
 #include <condition_variable>
 #include <cstdint>

@@ -3,8 +3,8 @@
 #include "core/ledger.hpp"
 #include "core/store_id.hpp"
 #include "engines/memory/watcher.hpp"
-#include "io/loop.hpp"
-#include "io/random.hpp"
+#include "io/thread/loop.hpp"
+#include "io/thread/random.hpp"
 
 #include <memory>
 #include <mutex>

@@ -1,7 +1,7 @@
 #include "engines/memory/open.hpp"
 
 #include "engines/memory/engine.hpp"
-#include "io/per_process.hpp"
+#include "io/process/per_process.hpp"
 
 #include <map>
 #include <mutex>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/ledger.hpp"
-#include "io/notice.hpp"
+#include "io/thread/notice.hpp"
 
 #include <functional>
 #include <utility>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "core/engine.hpp"
-#include "io/loop.hpp"
-#include "io/notice.hpp"
+#include "io/thread/loop.hpp"
+#include "io/thread/notice.hpp"
 
 #include <deque>
 #include <functional>

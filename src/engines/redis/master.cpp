@@ -2,8 +2,8 @@
 
 #include "engines/redis/commands.hpp"
 #include "engines/redis/replies.hpp"
-#include "io/latch.hpp"
-#include "io/redis_facts.hpp"
+#include "io/redis/redis_facts.hpp"
+#include "io/thread/latch.hpp"
 
 #include <algorithm>
 #include <utility>

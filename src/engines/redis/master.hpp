@@ -4,9 +4,9 @@
 #include "engines/redis/admission.hpp"
 #include "engines/redis/mailbox.hpp"
 #include "engines/redis/settings.hpp"
-#include "io/life_notes_writer.hpp"
-#include "io/loop.hpp"
-#include "io/redis_connection.hpp"
+#include "io/file/life_notes_writer.hpp"
+#include "io/redis/redis_connection.hpp"
+#include "io/thread/loop.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>

@@ -3,11 +3,11 @@
 #include "engines/redis/keys.hpp"
 #include "engines/redis/master.hpp"
 #include "engines/redis/replies.hpp"
-#include "io/latch.hpp"
-#include "io/random.hpp"
-#include "io/redis_facts.hpp"
-#include "io/redis_reload.hpp"
-#include "io/state_directory.hpp"
+#include "io/file/state_directory.hpp"
+#include "io/redis/redis_facts.hpp"
+#include "io/redis/redis_reload.hpp"
+#include "io/thread/latch.hpp"
+#include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/redis_script.hpp"
+#include "io/redis/redis_script.hpp"
 
 #include <array>
 #include <string_view>

@@ -2,8 +2,8 @@
 
 #include "core/invalid.hpp"
 #include "core/lease.hpp"
-#include "io/redis_url.hpp"
-#include "io/tls_url.hpp"
+#include "io/net/tls_url.hpp"
+#include "io/redis/redis_url.hpp"
 
 #include <holdfast/duration.hpp>
 

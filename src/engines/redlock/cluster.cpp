@@ -4,9 +4,9 @@
 #include "engines/redlock/facts.hpp"
 #include "engines/redlock/other_list.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/latch.hpp"
-#include "io/random.hpp"
-#include "io/state_directory.hpp"
+#include "io/file/state_directory.hpp"
+#include "io/thread/latch.hpp"
+#include "io/thread/random.hpp"
 #include "wire/server_error.hpp"
 
 #include <algorithm>

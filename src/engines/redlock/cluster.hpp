@@ -6,9 +6,9 @@
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/settings.hpp"
 #include "engines/redlock/stages.hpp"
-#include "io/life_notes_writer.hpp"
-#include "io/loop.hpp"
-#include "io/redis_connection.hpp"
+#include "io/file/life_notes_writer.hpp"
+#include "io/redis/redis_connection.hpp"
+#include "io/thread/loop.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>

@@ -2,8 +2,8 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/facts.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/random.hpp"
-#include "io/redis_reload.hpp"
+#include "io/redis/redis_reload.hpp"
+#include "io/thread/random.hpp"
 #include "wire/server_error.hpp"
 
 #include <utility>

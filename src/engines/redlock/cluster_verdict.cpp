@@ -1,7 +1,7 @@
 #include "core/listed.hpp"
 #include "engines/redlock/cluster.hpp"
-#include "io/background.hpp"
-#include "io/latch.hpp"
+#include "io/thread/background.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -2,8 +2,8 @@
 
 #include "core/assert.hpp"
 #include "engines/redlock/releasing.hpp"
-#include "io/random.hpp"
-#include "io/recycled.hpp"
+#include "io/thread/random.hpp"
+#include "io/thread/recycled.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -2,7 +2,7 @@
 
 #include "core/store_url.hpp"
 #include "engines/redlock/settings.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 
 #include <gtest/gtest.h>
 

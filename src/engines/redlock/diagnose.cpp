@@ -1,7 +1,7 @@
 #include "engines/redlock/diagnose.hpp"
 
 #include "engines/redlock/look_at_nodes.hpp"
-#include "io/process_identity.hpp"
+#include "io/process/process_identity.hpp"
 
 #include <holdfast/duration.hpp>
 

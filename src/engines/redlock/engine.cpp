@@ -6,7 +6,7 @@
 #include "engines/redlock/listing.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/ttl_limit.hpp"
-#include "io/armed_notice.hpp"
+#include "io/thread/armed_notice.hpp"
 
 #include <algorithm>
 #include <utility>

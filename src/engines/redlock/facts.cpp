@@ -1,6 +1,6 @@
 #include "engines/redlock/facts.hpp"
 
-#include "io/redis_facts.hpp"
+#include "io/redis/redis_facts.hpp"
 
 namespace holdfast::engines::redlock::facts {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/redlock/node_record.hpp"
-#include "io/redis_handshake.hpp"
+#include "io/redis/redis_handshake.hpp"
 #include "wire/reply.hpp"
 
 #include <holdfast/error.hpp>

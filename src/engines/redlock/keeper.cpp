@@ -3,7 +3,7 @@
 #include "core/assert.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/releasing.hpp"
-#include "io/recycled.hpp"
+#include "io/thread/recycled.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -9,7 +9,7 @@
 #include "engines/redlock/contender.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/waiters.hpp"
-#include "io/notice.hpp"
+#include "io/thread/notice.hpp"
 
 #include <cstdint>
 #include <functional>

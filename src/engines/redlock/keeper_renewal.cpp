@@ -2,7 +2,7 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/keeper.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/prefetch.hpp"
+#include "io/thread/prefetch.hpp"
 
 #include <algorithm>
 #include <cstdint>

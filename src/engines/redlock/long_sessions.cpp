@@ -1,7 +1,7 @@
 #include "engines/redlock/long_sessions.hpp"
 
 #include "engines/redlock/listing.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -3,7 +3,7 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/latch.hpp"
+#include "io/thread/latch.hpp"
 
 #include <holdfast/duration.hpp>
 

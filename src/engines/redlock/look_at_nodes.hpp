@@ -3,7 +3,7 @@
 #include "core/redlock/node_record.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/settings.hpp"
-#include "io/redis_facts.hpp"
+#include "io/redis/redis_facts.hpp"
 
 #include <holdfast/clock.hpp>
 

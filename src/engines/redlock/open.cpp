@@ -4,8 +4,8 @@
 #include "engines/redlock/engine.hpp"
 #include "engines/redlock/set_up.hpp"
 #include "engines/redlock/settings.hpp"
-#include "io/running_stores.hpp"
-#include "io/server_names.hpp"
+#include "io/net/server_names.hpp"
+#include "io/process/running_stores.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/node_address.hpp"
+#include "io/net/node_address.hpp"
 
 #include <string>
 #include <vector>

@@ -3,9 +3,9 @@
 #include "core/assert.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/one_write.hpp"
-#include "io/random.hpp"
-#include "io/recycled.hpp"
+#include "io/net/one_write.hpp"
+#include "io/thread/random.hpp"
+#include "io/thread/recycled.hpp"
 
 #include <algorithm>
 #include <limits>

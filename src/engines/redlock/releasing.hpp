@@ -6,7 +6,7 @@
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/round.hpp"
 #include "engines/redlock/waiters.hpp"
-#include "io/turn_mutex.hpp"
+#include "io/thread/turn_mutex.hpp"
 
 #include <memory>
 

@@ -3,8 +3,8 @@
 #include "core/hexadecimal.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/prefetch.hpp"
-#include "io/random.hpp"
+#include "io/thread/prefetch.hpp"
+#include "io/thread/random.hpp"
 
 #include <holdfast/lock_name.hpp>
 

@@ -4,8 +4,8 @@
 #include "core/redlock/per_node.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/stages.hpp"
-#include "io/redis_requests.hpp"
-#include "io/turn_mutex.hpp"
+#include "io/redis/redis_requests.hpp"
+#include "io/thread/turn_mutex.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/session_id.hpp>

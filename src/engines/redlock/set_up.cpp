@@ -5,8 +5,8 @@
 #include "engines/redlock/long_sessions.hpp"
 #include "engines/redlock/look_at_nodes.hpp"
 #include "engines/redlock/ttl_limit.hpp"
-#include "io/latch.hpp"
-#include "io/random.hpp"
+#include "io/thread/latch.hpp"
+#include "io/thread/random.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -3,8 +3,8 @@
 #include "core/invalid.hpp"
 #include "core/lease.hpp"
 #include "engines/redlock/other_list.hpp"
-#include "io/redis_url.hpp"
-#include "io/tls_url.hpp"
+#include "io/net/tls_url.hpp"
+#include "io/redis/redis_url.hpp"
 
 #include <holdfast/duration.hpp>
 

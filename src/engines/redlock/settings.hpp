@@ -2,9 +2,9 @@
 
 #include "core/redlock/quorum.hpp"
 #include "core/store_url.hpp"
-#include "io/node_address.hpp"
-#include "io/redis_handshake.hpp"
-#include "io/tls_source.hpp"
+#include "io/net/node_address.hpp"
+#include "io/net/tls_source.hpp"
+#include "io/redis/redis_handshake.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>

@@ -1,7 +1,7 @@
 #include "engines/redlock/stages.hpp"
 
 #include "core/assert.hpp"
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 
 #include <utility>
 

@@ -1,7 +1,7 @@
 #include "engines/redlock/stages.hpp"
 
-#include "io/latch.hpp"
-#include "io/loop.hpp"
+#include "io/thread/latch.hpp"
+#include "io/thread/loop.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,7 +5,7 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/random.hpp"
+#include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <utility>

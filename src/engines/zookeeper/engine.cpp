@@ -4,7 +4,7 @@
 #include "engines/zookeeper/leaving.hpp"
 #include "engines/zookeeper/listing.hpp"
 #include "engines/zookeeper/sessions.hpp"
-#include "io/armed_notice.hpp"
+#include "io/thread/armed_notice.hpp"
 
 #include <utility>
 

@@ -4,7 +4,7 @@
 #include "core/queue.hpp"
 #include "core/replies.hpp"
 #include "engines/zookeeper/codec.hpp"
-#include "io/random.hpp"
+#include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <utility>

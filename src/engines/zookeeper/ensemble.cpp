@@ -2,8 +2,8 @@
 
 #include "core/assert.hpp"
 #include "engines/zookeeper/codec.hpp"
-#include "io/password_file.hpp"
-#include "io/random.hpp"
+#include "io/file/password_file.hpp"
+#include "io/thread/random.hpp"
 
 #include <netdb.h>
 

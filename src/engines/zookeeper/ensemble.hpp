@@ -5,9 +5,9 @@
 #include "engines/zookeeper/paths.hpp"
 #include "engines/zookeeper/requests.hpp"
 #include "engines/zookeeper/settings.hpp"
-#include "io/loop.hpp"
-#include "io/stream_socket.hpp"
-#include "io/zookeeper_connection.hpp"
+#include "io/net/stream_socket.hpp"
+#include "io/thread/loop.hpp"
+#include "io/zookeeper/zookeeper_connection.hpp"
 
 #include <cstdint>
 #include <functional>

@@ -1,6 +1,6 @@
 #include "engines/zookeeper/inspection.hpp"
 
-#include "io/zookeeper_word.hpp"
+#include "io/zookeeper/zookeeper_word.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,6 @@
 #include "engines/zookeeper/name_book.hpp"
 
-#include "io/loop.hpp"
+#include "io/thread/loop.hpp"
 
 #include <holdfast/clock.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "io/node_address.hpp"
-#include "io/stream_socket.hpp"
+#include "io/net/node_address.hpp"
+#include "io/net/stream_socket.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -3,9 +3,9 @@
 #include "engines/zookeeper/diagnose.hpp"
 #include "engines/zookeeper/engine.hpp"
 #include "engines/zookeeper/settings.hpp"
-#include "io/run_directory.hpp"
-#include "io/running_stores.hpp"
-#include "io/server_names.hpp"
+#include "io/net/server_names.hpp"
+#include "io/process/run_directory.hpp"
+#include "io/process/running_stores.hpp"
 
 #include <utility>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "io/zookeeper_connection.hpp"
+#include "io/zookeeper/zookeeper_connection.hpp"
 
 #include <cstdint>
 #include <string>

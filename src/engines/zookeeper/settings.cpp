@@ -1,7 +1,7 @@
 #include "engines/zookeeper/settings.hpp"
 
 #include "core/invalid.hpp"
-#include "io/servers_url.hpp"
+#include "io/net/servers_url.hpp"
 
 #include <algorithm>
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "core/store_url.hpp"
-#include "io/node_address.hpp"
+#include "io/net/node_address.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>

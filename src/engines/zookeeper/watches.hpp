@@ -1,7 +1,7 @@
 #pragma once
 
 #include "engines/zookeeper/ensemble.hpp"
-#include "io/notice.hpp"
+#include "io/thread/notice.hpp"
 
 #include <cstdint>
 #include <map>

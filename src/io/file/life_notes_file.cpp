@@ -1,0 +1,158 @@
+#include "io/file/life_notes_file.hpp"
+
+#include "core/cut.hpp"
+#include "core/fnv1a.hpp"
+#include "core/hexadecimal.hpp"
+#include "core/whole_number.hpp"
+#include "io/file/file_lock.hpp"
+#include "io/file/files.hpp"
+#include "io/process/process_identity.hpp"
+
+#include <holdfast/duration.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::io {
+
+namespace {
+
+using core::redlock::life_notes;
+
+constexpr std::size_t bytes_max = 64 * 1024;
+
+/// Somebody else's disk may hang as well.
+constexpr duration lock_limit = std::chrono::seconds{10};
+
+std::string name_of(const std::string& url) {
+  return "first-sights-" + core::hexadecimal(core::fnv1a(url));
+}
+
+/// Else a few would fill the file.
+constexpr std::size_t word_max = 512;
+
+// Servers choose it: with a space in it, one could write the note of another.
+bool is_one_word(std::string_view life) {
+  return !life.empty() && life.size() <= word_max &&
+         std::ranges::all_of(life, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+// Somebody else's notes could shorten a wait.
+bool is_ours(const place& where, const char* name) {
+  const auto file = open_existing(where, name);
+  if (!file || !*file) return false;
+  const auto facts = facts_of((*file)->get(), where.at(name));
+  return facts && facts->owner == ::geteuid() && (facts->mode & 0022U) == 0;
+}
+
+}  // namespace
+
+life_notes_file::life_notes_file(std::string directory, std::string url)
+    : directory_(std::move(directory)), name_(name_of(url)) {
+  const std::string boot = boot_id();
+  if (boot.empty()) return;  // Whose clock the times are of cannot be told.
+  head_ = "holdfast-first-sights 1\n" + url + '\n' + boot + ' ' + std::to_string(time_namespace());
+  head_ += '\n';
+}
+
+life_notes life_notes_file::read() const {
+  life_notes notes;
+  if (!has_place()) return notes;
+  const auto directory = open_directory(directory_);
+  if (!directory) return notes;
+  const place where{directory->get(), directory_};
+  if (!is_ours(where, name_.c_str())) return notes;
+  const auto text = read_text(where, name_.c_str(), bytes_max);
+  if (!text || !*text || !(*text)->starts_with(head_)) return notes;
+  std::string_view lines(**text);
+  lines.remove_prefix(head_.size());
+  lines = lines.substr(0, lines.rfind('\n') + 1);  // A part of a number would be an earlier time.
+  const time_point now = clock::now();
+  for (std::size_t n = 0; n < life_notes::notes_max && !lines.empty(); ++n) {
+    std::string_view since = core::cut(lines, '\n');
+    const std::string life(core::cut(since, ' '));
+    const auto at = core::whole_number<std::int64_t>(since);
+    if (!at || *at <= 0 || time_point{duration{*at}} > now || !is_one_word(life)) continue;
+    notes.recall(life, time_point{duration{*at}});
+  }
+  return notes;
+}
+
+life_notes_file::outcome life_notes_file::keep(const life_notes& notes) const {
+  if (head_.empty()) {
+    remove();  // What others of this boot have written there is all that they would know.
+    return {{},
+            "this user's next process will begin to wait anew, for the kernel's boot id cannot be "
+            "read; mount /proc"};
+  }
+  auto kept = add(notes);
+  if (kept) return {std::move(*kept), {}};
+  return {without_overstatement(notes),
+          "this user's next process will begin to wait anew, for the first sight cannot be kept: " +
+              kept.error().message() + "; set XDG_STATE_HOME to a directory of this user"};
+}
+
+/// The lock is on a file of its own: the notes are another file after each writing.
+result<life_notes> life_notes_file::add(const life_notes& notes) const {
+  if (directory_.empty()) return error(errc::unavailable, "there is no home directory");
+  if (auto made = make_directories(directory_, 0700); !made) return made.error();
+  const auto directory = open_directory(directory_);
+  if (!directory) return directory.error();
+  const place where{directory->get(), directory_};
+  const std::string lock = name_ + ".lock";
+  const auto file = open_or_create(where, lock.c_str(), 0600);
+  if (!file) return file.error();
+  const auto got = lock_byte(file->get(), 0, share::alone, lock_limit);
+  if (!got) return error(errc::unavailable, where.at(lock) + ": " + got.error().message());
+  if (!*got) {
+    return error(errc::unavailable, "another process has had " + where.at(lock) + " locked for " +
+                                        print_duration(lock_limit));
+  }
+  const locked_byte held(file->get(), 0);
+  const life_notes there = read();
+  life_notes all = there;
+  all.add(notes, clock::now());
+  const life_notes kept = that_fits(all);
+  if (kept == there) return kept;
+  if (auto done = replace_text(where, name_.c_str(), text_of(kept), 0600); !done) {
+    return done.error();
+  }
+  return kept;
+}
+
+life_notes life_notes_file::that_fits(const life_notes& notes) {
+  life_notes kept;
+  for (const auto& [life, since] : notes.all()) {
+    if (is_one_word(life)) kept.recall(life, since);
+  }
+  kept.keep_newest(life_notes::notes_max);
+  return kept;
+}
+
+std::string life_notes_file::text_of(const life_notes& notes) const {
+  std::string text = head_;
+  for (const auto& [life, since] : notes.all()) {
+    text += life + ' ' + std::to_string(since.time_since_epoch().count()) + '\n';
+  }
+  return text;
+}
+
+/// No notes only make a wait longer.
+life_notes life_notes_file::without_overstatement(const life_notes& truth) const {
+  life_notes there = read();
+  if (!there.overstate(truth)) return there;
+  remove();
+  return read();
+}
+
+void life_notes_file::remove() const {
+  const auto directory = open_directory(directory_);
+  if (directory) (void)::unlinkat(directory->get(), name_.c_str(), 0);
+}
+
+}  // namespace holdfast::io

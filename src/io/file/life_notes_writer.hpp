@@ -1,0 +1,68 @@
+#pragma once
+
+#include "core/redlock/life_notes.hpp"
+#include "io/file/life_notes_file.hpp"
+
+#include <holdfast/clock.hpp>
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+namespace holdfast::io {
+
+class loop;
+
+/// Keeps a user's notes in their file, on a thread of its own while there is something to write: a
+/// disk that hangs may hold up what waits for the notes, and nothing else.
+///
+/// One attempt is under way at a time, and the next has the newest notes. One that failed is
+/// repeated every few seconds.
+///
+/// Thread safety: every function, from any thread.
+class life_notes_writer : public std::enable_shared_from_this<life_notes_writer> {
+ public:
+  using life_notes = core::redlock::life_notes;
+  /// An attempt to keep `asked` has ended, and the file has `there`. On the loop's thread.
+  using listener = std::function<void(const life_notes& asked, const life_notes& there)>;
+  static constexpr duration again_after = std::chrono::seconds{5};
+
+  /// `read`: what the file has.
+  life_notes_writer(life_notes_file file, life_notes read, const std::shared_ptr<loop>& l,
+                    listener told);
+
+  /// Writes the notes soon, unless they are those that were asked for last.
+  void keep(const life_notes& notes);
+  /// Whether notes are to be written, or were and its listener has not returned yet.
+  bool is_busy() const;
+  /// Why the next process will not have the notes, and what to do; empty when it will, or when
+  /// nothing was written yet.
+  std::string trouble() const;
+  /// Waits until nothing is left to be written, until `limit` at most. Not on a thread of the
+  /// library: there it returns at once.
+  void wait(duration limit);
+
+ private:
+  bool is_to_begin();
+  void begin();
+  void write();
+  void ended(const life_notes& asked, life_notes_file::outcome result);
+  void tell(const life_notes& asked, const life_notes& there);
+  void try_again();
+
+  const life_notes_file file_;
+  const std::weak_ptr<loop> loop_;
+  const listener told_;
+
+  mutable std::mutex mutex_;  // Never held while anything is written or called.
+  std::condition_variable done_;
+  life_notes wanted_;
+  bool pending_{};  ///< `wanted_` is not what is being written.
+  bool writing_{};
+  unsigned untold_{};
+  std::string trouble_{};
+};
+
+}  // namespace holdfast::io

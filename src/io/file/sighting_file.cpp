@@ -1,0 +1,160 @@
+#include "io/file/sighting_file.hpp"
+
+#include "core/cut.hpp"
+#include "core/fnv1a.hpp"
+#include "core/hexadecimal.hpp"
+#include "core/whole_number.hpp"
+#include "io/file/file_lock.hpp"
+#include "io/file/files.hpp"
+#include "io/process/process_identity.hpp"
+#include "io/thread/random.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+namespace {
+
+constexpr std::size_t bytes_max = 256 * 1024;
+
+// The same in every process; a collision is found by the URL inside.
+std::string name_of(const std::string& url) {
+  return "sightings-" + core::hexadecimal(core::fnv1a(url));
+}
+
+std::string header(const std::string& url) {
+  return "holdfast-sightings 1\n" + url + '\n' + boot_id() + ' ' +
+         std::to_string(time_namespace()) + '\n';
+}
+
+// Only a plain file of our own: somebody else's notes could make us take over too early.
+std::string contents(const std::string& path) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+  if (fd < 0) return {};
+  std::string text;
+  struct stat s {};
+  if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == ::geteuid() &&
+      (s.st_mode & 0022) == 0) {
+    std::array<char, 4096> part{};
+    for (ssize_t got = 1; got > 0 && text.size() <= bytes_max;) {
+      got = ::read(fd, part.data(), part.size());
+      if (got > 0) text.append(part.data(), static_cast<std::size_t>(got));
+    }
+  }
+  ::close(fd);
+  return text.size() > bytes_max ? std::string() : text;
+}
+
+bool parse(std::string_view line, session_id& id, core::sightings::sight& s) {
+  const auto read = session_id::parse(core::cut(line, ' '));
+  const auto inc = core::whole_number<std::uint64_t>(core::cut(line, ' '));
+  const auto beat = core::whole_number<std::uint64_t>(core::cut(line, ' '));
+  const auto denied = core::cut(line, ' ');
+  const auto ttl = core::whole_number<std::int64_t>(core::cut(line, ' '));
+  const auto since = core::whole_number<std::int64_t>(line);
+  if (!read || !inc || !beat || (denied != "0" && denied != "1") || !ttl || !since) return false;
+  if (*ttl <= 0 || *ttl > core::ttl_max.count() || *since <= 0) return false;
+  id = *read;
+  s.at = {*inc, *beat, denied == "1"};
+  s.ttl = duration{*ttl};
+  s.since = time_point{duration{*since}};
+  return s.since <= clock::now();
+}
+
+void make_directory(const std::string& path) {
+  for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    ::mkdir(path.substr(0, at).c_str(), 0700);
+  }
+  ::mkdir(path.c_str(), 0700);
+}
+
+/// One process at a time reads the notes and writes them, or what another wrote in between would
+/// be lost. The lock is on a file of its own: the notes are another file after each writing.
+class writers_turn {
+ public:
+  writers_turn(const std::string& directory, const std::string& name, duration limit) {
+    const auto opened = open_directory(directory);
+    if (!opened) return;
+    auto file = open_or_create({opened->get(), directory}, name.c_str(), 0600);
+    if (!file) return;
+    file_ = std::move(*file);
+    const auto got = lock_byte(file_.get(), 0, share::alone, limit);
+    if (got && *got) held_ = locked_byte(file_.get(), 0);
+  }
+
+ private:
+  unique_fd file_;
+  locked_byte held_;  // Given back before the file is closed.
+};
+
+}  // namespace
+
+sighting_file::sighting_file(const std::string& directory, std::string url, duration turn_limit)
+    : directory_(directory),
+      url_(std::move(url)),
+      path_(directory + "/" + name_of(url_)),
+      turn_limit_(turn_limit) {}
+
+sighting_file::sights sighting_file::read() const {
+  if (boot_id().empty()) return {};  // Whose clock the times are of cannot be told.
+  const auto text = contents(path_);
+  const auto expected = header(url_);
+  if (!text.starts_with(expected)) return {};
+  sights found;
+  std::string_view lines(text);
+  lines.remove_prefix(expected.size());
+  lines = lines.substr(0, lines.rfind('\n') + 1);  // A part of a number would be an earlier time.
+  while (!lines.empty() && found.size() < sights_max) {
+    session_id id;
+    core::sightings::sight s;
+    if (parse(core::cut(lines, '\n'), id, s)) found.emplace(id, s);
+  }
+  return found;
+}
+
+core::sightings sighting_file::merge(const core::sightings& notes) const {
+  make_directory(directory_);
+  const writers_turn ours(directory_, name_of(url_) + ".lock", turn_limit_);
+  sights all = read();
+  for (const auto& [id, sight] : notes.all()) {
+    const auto [at, added] = all.try_emplace(id, sight);
+    if (added) continue;
+    const bool same = at->second.at == sight.at;
+    if (same ? sight.since < at->second.since : sight.since > at->second.since) at->second = sight;
+  }
+  core::sightings kept;
+  for (const auto& [id, sight] : all) kept.recall(id, sight);
+  kept.bound(sights_max, clock::now());
+  write(kept);
+  return kept;
+}
+
+bool sighting_file::write(const core::sightings& notes) const {
+  std::string bytes = header(url_);
+  for (const auto& [id, s] : notes.all()) {
+    bytes += id.str() + ' ' + std::to_string(s.at.inc) + ' ' + std::to_string(s.at.beat);
+    bytes += s.at.denied ? " 1 " : " 0 ";
+    bytes += std::to_string(s.ttl.count()) + ' ';
+    bytes += std::to_string(s.since.time_since_epoch().count()) + '\n';
+  }
+  const auto fresh = path_ + "." + random_session_id().str();
+  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  if (fd < 0) return false;
+  const bool whole = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+  ::close(fd);
+  if (whole && ::rename(fresh.c_str(), path_.c_str()) == 0) return true;
+  ::unlink(fresh.c_str());
+  return false;
+}
+
+}  // namespace holdfast::io

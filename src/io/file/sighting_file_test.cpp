@@ -1,0 +1,204 @@
+#include "io/file/sighting_file.hpp"
+
+#include "io/file/file_lock.hpp"
+#include "io/thread/random.hpp"
+#include "tests/grouping_locale.hpp"
+#include "tests/own_mounts.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+
+class sighting_file_test : public ::testing::Test {
+ protected:
+  sighting_file_test() {
+    std::string pattern = ::testing::TempDir() + "sightings-XXXXXX";
+    directory_ = ::mkdtemp(pattern.data());
+  }
+  ~sighting_file_test() override { std::filesystem::remove_all(directory_); }
+
+  sighting_file file(const std::string& url = "local:/s") const {
+    return {directory_ + "/deep/notes", url};
+  }
+  static std::string text(const std::string& path) {
+    std::ostringstream all;
+    all << std::ifstream(path).rdbuf();
+    return all.str();
+  }
+  static void put(const std::string& path, const std::string& t) {
+    std::ofstream(path, std::ios::trunc) << t;
+  }
+
+  std::string directory_;
+  session_id id_ = random_session_id();
+  core::version at_{7, 3, false};
+  time_point then_ = clock::now() - 5s;
+};
+
+TEST_F(sighting_file_test, the_next_process_reads_what_the_first_one_kept) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  file().merge(seen);
+  const auto read = file().read();
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read.at(id_).at, at_);
+  EXPECT_EQ(read.at(id_).ttl, duration{30s});
+  EXPECT_EQ(read.at(id_).since, then_);
+}
+
+TEST_F(sighting_file_test, the_earlier_time_wins_for_one_version_and_a_newer_version_for_all) {
+  core::sightings first;
+  first.note(id_, at_, 30s, then_);
+  file().merge(first);
+  core::sightings later;
+  later.note(id_, at_, 30s, then_ + 1s);
+  EXPECT_EQ(file().merge(later).all().at(id_).since, then_);
+  core::sightings beaten;
+  beaten.note(id_, {7, 4, false}, 30s, then_ + 2s);
+  EXPECT_EQ(file().merge(beaten).all().at(id_).at.beat, 4U);
+}
+
+TEST_F(sighting_file_test, is_the_same_in_programs_of_all_locales) {
+  const core::version at{7'000, 3'000, true};
+  core::sightings seen;
+  seen.note(id_, at, 30s, then_);
+  {
+    const tests::grouping_locale until_read;
+    file().merge(seen);
+  }
+  const auto read = file().read();
+  ASSERT_EQ(read.size(), 1U);
+  EXPECT_EQ(read.at(id_).at, at);
+  EXPECT_EQ(read.at(id_).since, then_);
+}
+
+TEST_F(sighting_file_test, a_line_that_is_not_whole_is_not_known) {
+  file().merge({});
+  const auto head = text(file().path());
+  const auto id = [] { return random_session_id().str(); };
+  put(file().path(), head + id() + " 7 3 0 1,000 30\n" + id() + " 7 3 0 1000 30,605\n" + id() +
+                         " 7 3 2 1000 30\n" + id() + " 7 3 0 1000 30 1\n" + id_.str() +
+                         " 7 3 0 1000 30\n" + id() + " 7 3 0 1000 3");
+  const auto read = file().read();
+  EXPECT_EQ(read.size(), 1U);
+  EXPECT_TRUE(read.contains(id_));
+}
+
+TEST_F(sighting_file_test, is_private_and_bounded) {
+  core::sightings seen;
+  for (std::size_t i = 0; i < sighting_file::sights_max + 50; ++i) {
+    seen.note(random_session_id(), at_, 30s, then_);
+  }
+  file().merge(seen);
+  EXPECT_EQ(file().read().size(), sighting_file::sights_max);
+  struct stat s {};
+  ASSERT_EQ(::stat(file().path().c_str(), &s), 0);
+  EXPECT_EQ(s.st_mode & 07777, 0600U);
+}
+
+TEST_F(sighting_file_test, notes_of_another_boot_store_or_the_future_are_ignored) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  file().merge(seen);
+  const auto good = text(file().path());
+  auto boot = good;
+  boot.replace(boot.find('\n', boot.find('\n') + 1) + 1, 4, "zzzz");
+  put(file().path(), boot);
+  EXPECT_TRUE(file().read().empty());
+  auto url = good;
+  url.replace(url.find("local:/s"), 8, "local:/t");
+  put(file().path(), url);
+  EXPECT_TRUE(file().read().empty());
+  core::sightings future;
+  future.note(id_, at_, 30s, clock::now() + 1h);
+  std::filesystem::remove(file().path());
+  file().merge(future);
+  EXPECT_TRUE(file().read().empty());
+  put(file().path(), good);
+  EXPECT_EQ(file().read().size(), 1U);
+}
+
+/// Forks a process that adds forty notes, one by one.
+pid_t writer_of(const sighting_file& file) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  for (int i = 0; i < 40; ++i) {
+    core::sightings seen;
+    seen.note(random_session_id(), {7, 3, false}, 30s, clock::now());
+    file.merge(seen);
+  }
+  ::_exit(0);
+}
+
+TEST_F(sighting_file_test, two_processes_that_write_at_once_lose_nothing) {
+  const sighting_file patient(directory_ + "/notes", "local:/s", 30s);
+  for (const pid_t child : {writer_of(patient), writer_of(patient)}) {
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+  }
+  EXPECT_EQ(patient.read().size(), 80U);
+}
+
+TEST_F(sighting_file_test, who_is_stopped_amid_his_turn_holds_up_nobody_for_long) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  const sighting_file hasty(directory_ + "/notes", "local:/s", 1ms);
+  hasty.merge(seen);
+  const int other = ::open((hasty.path() + ".lock").c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_TRUE(*try_lock_byte(other, 0, share::alone));
+  seen.note(random_session_id(), at_, 30s, then_);
+  hasty.merge(seen);
+  EXPECT_EQ(hasty.read().size(), 2U);
+  ::close(other);
+}
+
+TEST_F(sighting_file_test, damaged_or_suspicious_files_are_no_notes) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  file().merge(seen);
+  const auto good = text(file().path());
+  put(file().path(), good + "rubbish\n1 2 3\n" + id_.str() + " -1 x\n");
+  EXPECT_EQ(file().read().size(), 1U);
+  ::chmod(file().path().c_str(), 0666);
+  EXPECT_TRUE(file().read().empty()) << "anybody could have written it";
+  std::filesystem::remove(file().path());
+  put(directory_ + "/elsewhere", good);
+  std::filesystem::create_symlink(directory_ + "/elsewhere", file().path());
+  EXPECT_TRUE(file().read().empty());
+}
+
+TEST_F(sighting_file_test, without_a_boot_id_there_are_no_notes) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  const int code = tests::under_boot_id("", [&] {
+    file().merge(seen);
+    return file().read().empty() ? 0 : 1;
+  });
+  if (code == tests::cannot_mount) GTEST_SKIP() << "NOT TESTED: needs root, to mount";
+  EXPECT_EQ(code, 0);
+}
+
+TEST_F(sighting_file_test, a_directory_that_cannot_be_made_is_no_error) {
+  sighting_file nowhere("/proc/nowhere", "local:/s");
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  EXPECT_EQ(nowhere.merge(seen).all().size(), 1U);
+  EXPECT_TRUE(nowhere.read().empty());
+}
+
+}  // namespace
+}  // namespace holdfast::io

@@ -1,0 +1,410 @@
+#include "io/grpc/grpc_connection.hpp"
+#include "io/grpc/grpc_peer_fixture.hpp"
+#include "io/net/peer_fixture.hpp"
+#include "io/net/slow_resolver_fixture.hpp"
+#include "io/thread/loop.hpp"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <mutex>
+#include <vector>
+
+/// What a server may do to a gRPC client.
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace frames;
+using kind = grpc_outcome::kind;
+
+/// What was told, for one waiting thread.
+struct told {
+  kind what{};
+  unsigned status{};
+  std::string message;
+  std::string text;
+};
+
+class events final : public grpc_watcher {
+ public:
+  void up() override {
+    change([this] { ++ups_; });
+  }
+  void down(const error& why) override {
+    change([&] { downs_.push_back(why.message()); });
+  }
+  bool wait_up(int count = 1) {
+    std::unique_lock hold(mutex_);
+    return changed_.wait_for(hold, 20s, [&] { return ups_ >= count; });
+  }
+  std::string wait_down(std::size_t count = 1) {
+    std::unique_lock hold(mutex_);
+    if (!changed_.wait_for(hold, 20s, [&] { return downs_.size() >= count; })) return "never down";
+    return downs_[count - 1];
+  }
+
+ private:
+  template <class Change>
+  void change(Change c) {
+    const std::lock_guard hold(mutex_);
+    c();
+    changed_.notify_all();
+  }
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int ups_{};
+  std::vector<std::string> downs_;
+};
+
+class client {
+ public:
+  explicit client(const node_address& a, duration silence_max = 300ms, std::int32_t first = 1,
+                  duration connect_limit = 2s)
+      : loop_(std::move(loop::start().value())) {
+    grpc_options o;
+    o.address = a;
+    o.silence_max = silence_max;
+    o.connect_limit = connect_limit;
+    o.message_max = 1000;
+    o.first_stream = first;
+    line_ = grpc_connection::start(loop_, std::move(o), happened);
+  }
+
+  using answer = std::future<told>;
+  static told wait(answer a) {
+    if (a.wait_for(20s) == std::future_status::ready) return a.get();
+    ADD_FAILURE() << "never answered";
+    return {};
+  }
+  answer start(const std::string& text, duration limit) {
+    return outcome([this, text, limit](auto done) {
+      line_->call({.path = "/a/b", .message = text}, clock::now() + limit, done);
+    });
+  }
+  told call(duration limit = 10s) { return wait(start("ask", limit)); }
+  /// How a stream of messages ends.
+  answer start_stream(const std::string& text, const std::function<void()>& took) {
+    return outcome([this, text, took](auto done) {
+      line_->open_stream(
+          {.path = "/a/b", .message = text}, false, [took](std::string_view) { took(); }, done);
+    });
+  }
+  told stream() {
+    return wait(start_stream("ask", [] {}));
+  }
+  /// Counts those that were told of their end.
+  std::shared_ptr<std::atomic<int>> start_two_that_cancel_each_other() {
+    auto told = std::make_shared<std::atomic<int>>();
+    loop_->post([this, told] {
+      auto ids = std::make_shared<std::array<std::uint64_t, 2>>();
+      for (std::size_t mine = 0; mine < 2; ++mine) {
+        (*ids)[mine] = line_->open_stream(
+            {.path = "/a/b", .message = mine == 0 ? "first" : "ask"}, false,
+            [](std::string_view) {},
+            [this, told, ids, mine](const grpc_outcome&) {
+              ++*told;
+              line_->cancel((*ids)[1 - mine]);
+            });
+      }
+    });
+    return told;
+  }
+  /// On the loop's thread, as a callback does it.
+  void call_within(const grpc_connection::on_outcome& done) {
+    line_->call({.path = "/a/b", .message = "late"}, clock::now() + 10s, done);
+  }
+
+  const std::shared_ptr<events> happened{std::make_shared<events>()};
+
+ private:
+  answer outcome(const std::function<void(grpc_connection::on_outcome)>& start) {
+    auto promised = std::make_shared<std::promise<told>>();
+    auto got = promised->get_future();
+    loop_->post([start, promised] {
+      start([promised](const grpc_outcome& o) {
+        promised->set_value({o.what, o.status, std::string(o.message), std::string(o.text)});
+      });
+    });
+    return got;
+  }
+
+  std::shared_ptr<loop> loop_;
+  std::unique_ptr<grpc_connection> line_;
+};
+
+/// A peer that says `greeting`, and `answer` once it was asked.
+struct scripted {
+  explicit scripted(std::string answer, std::string greeting = settings())
+      : server([answer = std::move(answer), greeting = std::move(greeting)](const peer::client& c,
+                                                                            int) {
+          c.write(greeting);
+          std::string seen;
+          while (seen.find("ask") == std::string::npos) {
+            const auto more = c.read();
+            if (more.empty()) return;
+            seen += more;
+          }
+          c.write(answer);
+          while (!c.read().empty()) {
+          }
+        }) {}
+  peer server;
+};
+
+told answered(const std::string& answer) {
+  scripted p(answer);
+  client c(p.server.address());
+  EXPECT_TRUE(c.happened->wait_up());
+  return c.call();
+}
+
+TEST(grpc_peer, whose_name_is_found_out_late_is_connected_to_then) {
+  slow_resolver names;
+  peer server([](const peer::client& c, int) {
+    c.write(settings());
+    while (!c.read().empty()) {
+    }
+  });
+  client c({.host = "db.slow", .port = server.address().port, .path = {}}, 300ms, 1, 200ms);
+  const auto slow = [](int ms) {
+    return "the resolver has not answered for " + std::to_string(ms) +
+           " ms where the name 'db.slow' leads; it is slow or hangs (check DNS)";
+  };
+  EXPECT_NE(c.happened->wait_down().find(slow(100)), std::string::npos) << c.happened->wait_down();
+  EXPECT_NE(c.happened->wait_down(5).find(slow(500)), std::string::npos);
+  EXPECT_EQ(names.questions(), 1);
+  names.answer();
+  EXPECT_TRUE(c.happened->wait_up());
+}
+
+TEST(grpc_peer, an_answer_is_taken_however_its_frames_are_cut) {
+  const auto whole = answered(head() + message("answer") + trailers("0"));
+  EXPECT_EQ(whole.what, kind::answered);
+  EXPECT_EQ(whole.status, 0U);
+  EXPECT_EQ(whole.message, "answer");
+  std::string bytes;
+  wire::put_grpc_message(bytes, "answer");
+  std::string pieces;
+  for (const char b : bytes) pieces += frame(0, 0, 1, std::string(1, b));
+  EXPECT_EQ(answered(head() + pieces + trailers("0")).message, "answer");
+}
+
+TEST(grpc_peer, a_status_is_told_with_its_text_and_the_server) {
+  const auto t =
+      answered(frame(1, end_headers | end_stream, 1,
+                     "\x88" + field("grpc-status", "7") + field("grpc-message", "not%20you%0a")));
+  EXPECT_EQ(t.what, kind::answered);
+  EXPECT_EQ(t.status, 7U);
+  EXPECT_NE(t.text.find("127.0.0.1"), std::string::npos) << t.text;
+  EXPECT_NE(t.text.find("not you?"), std::string::npos) << t.text;
+}
+
+TEST(grpc_peer, what_is_no_answer_leaves_the_outcome_unknown) {
+  std::string compressed = message("answer");
+  compressed[9] = '\1';
+  const std::string endless(std::string("\0\xff\xff\xff\xff", 5));
+  for (const auto& bytes :
+       {head() + trailers("0"), head() + message("answer") + trailers("x"),
+        head() + frame(0, end_stream, 1, {}), head() + compressed + trailers("0"),
+        head() + frame(0, 0, 1, endless), reset(8), reset(2),
+        head() + message(std::string(1001, 'x')) + trailers("0"),
+        frame(1, end_headers | end_stream, 1, "\x8d")}) {
+    const auto t = answered(bytes);
+    EXPECT_EQ(t.what, kind::unknown) << t.text;
+    EXPECT_FALSE(t.text.empty());
+  }
+}
+
+TEST(grpc_peer, what_breaks_the_protocol_ends_the_connection) {
+  for (const auto& bytes :
+       {std::string("\xff\xff\xff\0\0\0\0\0\1", 9), frame(0, 0, 1, "x"), frame(4, 0, 1, {}),
+        frame(1, end_headers, 1, "\xff\xff\xff\xff\xff"), std::string("garbage, not a frame")}) {
+    scripted p(bytes);
+    client c(p.server.address());
+    ASSERT_TRUE(c.happened->wait_up());
+    EXPECT_EQ(c.call().what, kind::unknown);
+    EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  }
+}
+
+TEST(grpc_peer, a_call_that_was_refused_was_not_sent) {
+  EXPECT_EQ(answered(reset(7)).what, kind::not_sent);
+}
+
+TEST(grpc_peer, a_server_that_goes_away_has_not_seen_later_calls) {
+  scripted p(go_away());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call().what, kind::not_sent);
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+}
+
+// As etcd does it when it is shut down: it waits for streams that nobody else would end.
+TEST(grpc_peer, a_server_that_goes_away_and_waits_is_left) {
+  scripted p(go_away_gently());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  const auto t = c.stream();
+  EXPECT_EQ(t.what, kind::unknown);
+  EXPECT_NE(t.text.find("GOAWAY"), std::string::npos) << t.text;
+  EXPECT_NE(c.happened->wait_down().find("GOAWAY"), std::string::npos);
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+}
+
+TEST(grpc_peer, a_server_that_goes_away_is_left_when_its_last_call_is_late) {
+  scripted p(go_away_gently());
+  client c(p.server.address(), 60s);
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call(200ms).what, kind::unknown);
+  // The peer itself hangs up after ten seconds.
+  const auto begun = clock::now();
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  EXPECT_LT(clock::now() - begun, 8s);
+}
+
+TEST(grpc_peer, another_connection_follows_one_that_has_no_more_numbers_for_calls) {
+  constexpr std::int32_t last = 0x7fffffff;
+  scripted p("");
+  client c(p.server.address(), 60s, last);
+  ASSERT_TRUE(c.happened->wait_up());
+  auto first = c.start("first", 200ms);
+  const auto t = c.call();
+  EXPECT_EQ(t.what, kind::not_sent);
+  EXPECT_NE(t.text.find("127.0.0.1"), std::string::npos) << t.text;
+  EXPECT_EQ(client::wait(std::move(first)).what, kind::unknown) << "it had its time";
+  // The peer itself hangs up after ten seconds.
+  const auto begun = clock::now();
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  EXPECT_LT(clock::now() - begun, 8s);
+  EXPECT_EQ(c.call(50ms).what, kind::unknown) << "and is asked again";
+}
+
+// The ends of both streams are there already when the last message of the first one is told.
+TEST(grpc_peer, a_call_may_be_made_and_refused_while_ends_are_told) {
+  scripted p(go_away_gently() + head(1) + head(3) + message("x") + trailers("0", 1) +
+             trailers("0", 3) + reset(0, 1) + reset(0, 3));
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  std::vector<std::string> others;
+  std::promise<kind> late;
+  auto first = c.start_stream("first", [&] {
+    c.call_within([&](const grpc_outcome& o) { late.set_value(o.what); });
+    // Memory that was freed above is somebody else's now.
+    for (std::size_t i = 0; i < 100; ++i) others.emplace_back(16 + i, '\xff');
+  });
+  auto second = c.start_stream("ask", [] {});
+  EXPECT_EQ(client::wait(std::move(first)).what, kind::answered);
+  EXPECT_EQ(client::wait(std::move(second)).what, kind::answered);
+  auto told_late = late.get_future();
+  ASSERT_EQ(told_late.wait_for(20s), std::future_status::ready);
+  EXPECT_EQ(told_late.get(), kind::not_sent);
+}
+
+TEST(grpc_peer, a_stream_may_be_cancelled_by_who_is_told_that_another_one_was_left) {
+  scripted p(go_away_gently());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  const auto left = c.start_two_that_cancel_each_other();
+  EXPECT_TRUE(c.happened->wait_up(2)) << "it connects again";
+  EXPECT_EQ(*left, 1);
+}
+
+TEST(grpc_peer, that_greets_and_hangs_up_is_tried_less_and_less_often) {
+  peer server([](const peer::client& c, int) { c.write(settings()); });
+  client c(server.address());
+  const auto begun = clock::now();
+  EXPECT_TRUE(c.happened->wait_up(9));
+  // At least half of 20, 40, ... 2560 ms, which 2 s bound.
+  EXPECT_GT(clock::now() - begun, 2s);
+}
+
+TEST(grpc_peer, that_says_nothing_is_given_up) {
+  scripted p("");
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call(50ms).what, kind::unknown);
+  EXPECT_NE(c.happened->wait_down().find("sent nothing for 300 ms"), std::string::npos);
+}
+
+TEST(grpc_peer, a_call_that_is_still_queued_at_its_deadline_may_be_done_later) {
+  std::promise<void> was_late;
+  std::promise<bool> came;
+  peer server([&](const peer::client& c, int connection) {
+    if (connection > 0) return;
+    c.take_little();
+    c.write(open_windows());
+    was_late.get_future().wait_for(20s);
+    std::string seen;
+    while (seen.find("second") == std::string::npos) {
+      const auto more = c.read();
+      if (more.empty()) break;
+      seen += more;
+    }
+    came.set_value(seen.find("second") != std::string::npos);
+    while (!c.read().empty()) {
+    }
+  });
+  client c(server.address(), 10s);
+  ASSERT_TRUE(c.happened->wait_up());
+  // More than the kernel takes.
+  auto first = c.start(std::string(std::size_t{7} * 1024 * 1024, 'x'), 10s);
+  EXPECT_EQ(client::wait(c.start("second", 50ms)).what, kind::unknown);
+  was_late.set_value();
+  EXPECT_TRUE(came.get_future().get());
+}
+
+TEST(grpc_peer, a_call_that_was_not_begun_at_its_deadline_was_not_sent) {
+  scripted p("", no_streams());
+  client c(p.server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call(50ms).what, kind::not_sent);
+}
+
+TEST(grpc_peer, that_hangs_up_leaves_the_outcome_unknown_and_later_calls_unsent) {
+  peer server([](const peer::client& c, int) {
+    c.write(settings());
+    std::string seen;
+    while (seen.find("ask") == std::string::npos) {
+      const auto more = c.read();
+      if (more.empty()) return;
+      seen += more;
+    }
+  });
+  client c(server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  EXPECT_EQ(c.call().what, kind::unknown);
+}
+
+TEST(grpc_peer, that_speaks_something_else_is_asked_about) {
+  for (const char* greeting : {"-ERR unknown command\r\n", "HTTP/1.1 400 Bad Request\r\n\r\n",
+                               "SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"}) {
+    scripted p("", greeting);
+    client c(p.server.address());
+    const auto why = c.happened->wait_down();
+    EXPECT_NE(why.find("no HTTP/2"), std::string::npos) << why;
+    EXPECT_NE(why.find("+tls"), std::string::npos) << why;
+    EXPECT_EQ(c.call().what, kind::not_sent);
+  }
+}
+
+TEST(grpc_peer, that_goes_or_resets_before_it_said_anything_is_asked_about) {
+  for (const bool resets : {false, true}) {
+    peer server([resets](const peer::client& c, int) {
+      static_cast<void>(c.read());
+      if (resets) c.reset();
+    });
+    client c(server.address());
+    const auto why = c.happened->wait_down();
+    EXPECT_NE(why.find("before anything was said"), std::string::npos) << why;
+    EXPECT_NE(why.find("+tls"), std::string::npos) << why;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::io

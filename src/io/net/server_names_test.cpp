@@ -1,0 +1,38 @@
+#include "io/net/server_names.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace holdfast::io {
+namespace {
+
+result<std::string> of(std::vector<std::string> hosts) {
+  std::vector<node_address> all;
+  for (const auto& h : hosts) all.push_back(node_address::parse(h, 6379).value());
+  return server_names(all);
+}
+
+TEST(server_names, do_not_depend_on_the_order_of_the_url) {
+  EXPECT_EQ(of({"b", "a:1"}).value(), "a:1,b:6379");
+  EXPECT_EQ(of({"a:1", "b"}).value(), of({"b", "a:1"}).value());
+  EXPECT_NE(of({"a"}).value(), of({"b"}).value());
+}
+
+// Two machines' own servers would else be one store, and their tokens would be compared.
+TEST(server_names, carry_a_mark_of_the_machine_where_they_mean_another_server_on_each) {
+  for (const char* host : {"localhost", "127.0.0.1", "127.1.2.3", "[::1]", "unix:/run/r.sock"}) {
+    const auto text = of({"a", host});
+    if (!text) {
+      EXPECT_NE(text.error().message().find("/etc/machine-id"), std::string::npos);
+      continue;
+    }
+    const auto mark = text->find('@');
+    ASSERT_NE(mark, std::string::npos) << host;
+    EXPECT_EQ(text->size() - mark, 17U);
+  }
+  EXPECT_EQ(of({"10.0.0.1"}).value().find('@'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace holdfast::io

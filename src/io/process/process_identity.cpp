@@ -1,0 +1,129 @@
+#include "io/process/process_identity.hpp"
+
+#include "core/cut.hpp"
+#include "core/fnv1a.hpp"
+#include "core/whole_number.hpp"
+#include "io/process/per_process.hpp"
+
+#include <signal.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <fstream>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+namespace holdfast::io {
+
+namespace {
+
+std::string own_program() {
+  std::array<char, PATH_MAX> path{};
+  const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
+  if (size <= 0) return {};
+  const std::string text(path.data(), static_cast<std::size_t>(size));
+  return text.substr(text.rfind('/') + 1);
+}
+
+std::string own_host() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  if (::gethostname(name.data(), name.size() - 1) != 0) return {};
+  return name.data();
+}
+
+// Field 22 of proc(5)'s /proc/PID/stat, in clock ticks since boot; the second field is a name in
+// parentheses that may hold anything.
+std::optional<std::int64_t> own_start_ticks() {
+  std::ifstream file("/proc/self/stat");
+  std::string line;
+  std::getline(file, line);
+  std::string_view rest(line);
+  rest.remove_prefix(std::min(line.rfind(") ") + 2, line.size()));
+  for (int field = 3; field < 22; ++field) core::cut(rest, ' ');
+  return core::whole_number<std::int64_t>(core::cut(rest, ' '));
+}
+
+wall_time own_start() {
+  const auto ticks = own_start_ticks();
+  if (!ticks) return wall_now();
+  const auto since_boot = std::chrono::microseconds{*ticks * 1'000'000 / ::sysconf(_SC_CLK_TCK)};
+  timespec boot{};
+  ::clock_gettime(CLOCK_BOOTTIME, &boot);
+  const auto up =
+      std::chrono::seconds{boot.tv_sec} + std::chrono::microseconds{boot.tv_nsec / 1000};
+  return wall_now() - (up - since_boot);
+}
+
+struct cache {
+  std::mutex mutex;
+  std::optional<owner_info> own;
+};
+
+constinit per_process<cache> caches;
+
+// getauxval(3): 16 bytes that the kernel chose when it started this program.
+std::string bytes_of_program() {
+  const auto at = ::getauxval(AT_RANDOM);
+  return at == 0 ? std::string() : std::string(reinterpret_cast<const char*>(at), 16);
+}
+
+}  // namespace
+
+owner_info process_identity() {
+  auto& kept = caches.get();
+  const std::lock_guard hold(kept.mutex);
+  // Without a boot id /proc could not be read, and perhaps only now: no descriptor was free.
+  if (!kept.own || kept.own->boot_id.empty()) {
+    kept.own = owner_info{.host = own_host(),
+                          .boot_id = boot_id(),
+                          .pid = ::getpid(),
+                          .program = own_program(),
+                          .instance = {},
+                          .label = {},
+                          .started = own_start()};
+  }
+  return *kept.own;
+}
+
+std::uint64_t process_number() {
+  std::string all = bytes_of_program();
+  for (const auto one : {static_cast<std::int64_t>(::getpid()), own_start_ticks().value_or(0),
+                         static_cast<std::int64_t>(pid_namespace())}) {
+    all += " " + std::to_string(one);
+  }
+  return core::fnv1a(all);
+}
+
+std::uint64_t pid_namespace() noexcept {
+  struct stat s {};
+  return ::stat("/proc/self/ns/pid", &s) == 0 ? s.st_ino : 0;
+}
+
+bool is_running(std::int64_t pid) noexcept {
+  return pid > 0 && (::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM);
+}
+
+std::string boot_id() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+std::uint64_t time_namespace() noexcept {
+  struct stat s {};
+  return ::stat("/proc/self/ns/time", &s) == 0 ? s.st_ino : 0;
+}
+
+wall_time wall_now() noexcept {
+  return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now());
+}
+
+}  // namespace holdfast::io

@@ -1,0 +1,192 @@
+#include "io/thread/alarm.hpp"
+
+#include "io/process/per_process.hpp"
+#include "io/thread/background.hpp"
+
+#include <condition_variable>
+#include <utility>
+
+namespace holdfast::io {
+
+namespace {
+
+struct holder {
+  std::mutex mutex;
+  std::shared_ptr<alarm> one;
+};
+
+constinit per_process<holder> alarms;
+
+constexpr std::size_t batch = 1'000;
+
+}  // namespace
+
+result<std::shared_ptr<alarm>> alarm::of_process() {
+  auto& held = alarms.get();
+  const std::lock_guard hold(held.mutex);
+  if (held.one) return held.one;
+  auto timer = boot_timer::make();
+  if (!timer) return timer.error();
+  const std::shared_ptr<alarm> made(new alarm(std::move(*timer)));
+  auto thread = start_thread("holdfast-alarm", [raw = made.get()] { raw->loop(); });
+  if (!thread) return thread.error();
+  made->thread_ = std::move(*thread);
+  held.one = made;
+  stop_at_exit(made);
+  return made;
+}
+
+alarm::~alarm() { stop(); }
+
+std::uint64_t alarm::watch(std::weak_ptr<deadline_holder> what, time_point deadline) {
+  const std::lock_guard hold(mutex_);
+  const bool first = order_.empty() || deadline < order_.begin()->first;
+  const auto id = ++last_id_;
+  order_.insert({deadline, id});
+  entries_.emplace(id, entry{std::move(what), deadline});
+  if (first) wake_at(deadline);
+  return id;
+}
+
+void alarm::unwatch(std::uint64_t id) noexcept {
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  order_.erase({found->second.when, id});
+  entries_.erase(found);
+}
+
+void alarm::moved(std::uint64_t id) noexcept {
+  std::shared_ptr<deadline_holder> what;  // Let go when the mutex is free, as in `looked`.
+  const std::lock_guard hold(mutex_);
+  const auto found = entries_.find(id);
+  if (found == entries_.end()) return;
+  auto& [weak, when] = found->second;
+  what = weak.lock();
+  const auto earlier = what ? what->deadline() : when;
+  if (earlier >= when) return;
+  auto node = order_.extract({when, id});
+  if (node.empty()) return;  // It is being told that it has passed.
+  when = earlier;
+  node.value().first = when;
+  order_.insert(std::move(node));
+  if (order_.begin()->second == id) wake_at(when);
+}
+
+bool alarm::post(job j) {
+  const std::lock_guard hold(mutex_);
+  if (stopping_) return false;
+  jobs_.push_back(std::move(j));
+  if (jobs_.size() == 1) timer_.arm(time_point{});
+  return true;
+}
+
+void alarm::run(job j, duration limit) {
+  if (std::this_thread::get_id() == thread_.get_id()) return j();
+  struct rendezvous {
+    std::mutex mutex;
+    std::condition_variable done;
+    bool finished{};
+  };
+  const auto meet = std::make_shared<rendezvous>();
+  const auto shared = std::make_shared<job>(std::move(j));
+  const bool posted = post([meet, shared] {
+    (*shared)();
+    *shared = nullptr;  // What it holds is let go by the caller, who may wait for threads.
+    const std::lock_guard hold(meet->mutex);
+    meet->finished = true;
+    meet->done.notify_one();
+  });
+  if (!posted) return (*shared)();
+  std::unique_lock hold(meet->mutex);
+  meet->done.wait_for(hold, limit, [&] { return meet->finished; });
+}
+
+void alarm::stop() noexcept {
+  {
+    const std::lock_guard hold(mutex_);
+    stopping_ = true;
+    timer_.arm(time_point{});
+  }
+  if (!thread_.joinable()) return;
+  if (std::this_thread::get_id() == thread_.get_id()) {
+    thread_.detach();  // A callback ends the program: this very thread is running exit().
+  } else {
+    thread_.join();
+  }
+}
+
+// A timer that is set again forgets that it has rung for a job or for the end.
+void alarm::wake_at(time_point when) noexcept {
+  if (jobs_.empty() && !stopping_) timer_.arm(when);
+}
+
+time_point alarm::next_look() const noexcept {
+  if (stopping_) return time_point{};  // The jobs of this round were the last.
+  return order_.empty() ? time_point::max() : order_.begin()->first;
+}
+
+alarm::looked alarm::take_due(time_point now) {
+  looked l;
+  for (std::size_t n = 0; n < batch; ++n) {
+    if (order_.empty() || order_.begin()->first > now) break;
+    const auto id = order_.begin()->second;
+    order_.erase(order_.begin());
+    const auto found = entries_.find(id);
+    auto what = found->second.what.lock();
+    const auto moved = what ? what->deadline() : time_point::max();
+    if (moved == time_point::max()) {
+      entries_.erase(found);
+    } else {
+      found->second.when = moved;
+      if (moved > now) order_.insert({moved, id});
+    }
+    if (!what) continue;
+    if (moved > now) {
+      l.kept.push_back(std::move(what));
+    } else {
+      l.due.emplace_back(id, std::move(what));
+    }
+  }
+  return l;
+}
+
+// What is extended in the moment in which its deadline passes has a later one behind the call.
+void alarm::tell(const looked& those) noexcept {
+  if (those.due.empty()) return;
+  for (const auto& [id, one] : those.due) one->passed();
+  const std::lock_guard hold(mutex_);
+  for (const auto& [id, one] : those.due) {
+    const auto found = entries_.find(id);
+    if (found == entries_.end()) continue;
+    const auto later = one->deadline();
+    if (later <= found->second.when || later == time_point::max()) {
+      entries_.erase(found);
+      continue;
+    }
+    found->second.when = later;
+    order_.insert({later, id});
+    if (order_.begin()->second == id) wake_at(later);
+  }
+}
+
+void alarm::loop() noexcept {
+  for (;;) {
+    std::vector<job> jobs;
+    looked now;
+    {
+      const std::lock_guard hold(mutex_);
+      if (stopping_ && jobs_.empty()) return;
+      jobs.swap(jobs_);
+      now = take_due(clock::now());
+      timer_.arm(next_look());
+    }
+    tell(now);
+    for (auto& j : jobs) j();
+    now = {};
+    jobs.clear();
+    timer_.wait();
+  }
+}
+
+}  // namespace holdfast::io

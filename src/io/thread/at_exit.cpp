@@ -1,0 +1,44 @@
+#include "io/thread/at_exit.hpp"
+
+#include "io/process/per_process.hpp"
+
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace holdfast::io {
+
+namespace {
+
+struct exit_list {
+  std::mutex mutex;
+  std::vector<std::weak_ptr<stoppable>> members;
+};
+
+constinit per_process<exit_list> lists;
+
+struct at_end {
+  ~at_end() {
+    auto& list = lists.get();
+    std::vector<std::weak_ptr<stoppable>> members;
+    {
+      const std::lock_guard hold(list.mutex);
+      members.swap(list.members);
+    }
+    for (auto it = members.rbegin(); it != members.rend(); ++it) {
+      if (const auto one = it->lock()) one->stop();
+    }
+  }
+};
+
+}  // namespace
+
+void stop_at_exit(std::weak_ptr<stoppable> what) {
+  static const at_end runs_at_exit;
+  auto& list = lists.get();
+  const std::lock_guard hold(list.mutex);
+  std::erase_if(list.members, [](const auto& w) { return w.expired(); });
+  list.members.push_back(std::move(what));
+}
+
+}  // namespace holdfast::io

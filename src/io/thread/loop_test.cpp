@@ -1,0 +1,160 @@
+#include "io/thread/loop.hpp"
+
+#include "core/sanitizer.hpp"
+#include "io/process/process_watch.hpp"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <csignal>
+#include <latch>
+#include <memory>
+#include <thread>
+#include <vector>
+
+namespace holdfast::io {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(loop, runs_timers_in_order_of_time_and_not_early) {
+  const auto l = *loop::start();
+  std::vector<int> order;
+  std::latch done(2);
+  const auto began = clock::now();
+  // On the loop's thread, so that neither can run before both are there.
+  l->post([&] {
+    l->at(began + 40ms, [&] {
+      order.push_back(2);
+      done.count_down();
+    });
+    l->at(began + 20ms, [&] {
+      order.push_back(1);
+      done.count_down();
+    });
+  });
+  done.wait();
+  EXPECT_GE(clock::now() - began, 40ms);
+  EXPECT_EQ(order, (std::vector{1, 2}));
+}
+
+TEST(loop, a_cancelled_timer_does_not_run) {
+  const auto l = *loop::start();
+  std::atomic<bool> ran{};
+  std::latch done(1);
+  l->post([&] {  // On the loop's thread, so that it cannot run before it is cancelled.
+    const auto id = l->at(clock::now() + 20ms, [&] { ran = true; });
+    l->cancel(id);
+    l->cancel(id);
+    l->at(clock::now() + 40ms, [&] { done.count_down(); });
+  });
+  done.wait();
+  EXPECT_FALSE(ran);
+}
+
+TEST(loop, may_lose_its_last_owner_on_its_own_thread) {
+  auto l = *loop::start();
+  std::latch done(1);
+  auto* raw = l.get();
+  raw->post([&done, owner = std::move(l)]() mutable {
+    owner.reset();
+    done.count_down();
+  });
+  done.wait();
+}
+
+TEST(loop, says_that_it_cannot_start_where_descriptors_run_out) {
+#if HOLDFAST_UNDER_ASAN || HOLDFAST_UNDER_TSAN
+  GTEST_SKIP() << "sanitizers need descriptors for checks of their own";
+#endif
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(loop::start());  // What the process keeps of the first one.
+  const int lowest_free = ::dup(STDERR_FILENO);
+  ::close(lowest_free);
+  int refused = 0;
+  for (int room = 0; room < 32; ++room) {
+    rlimit tight = before;
+    tight.rlim_cur = static_cast<rlim_t>(lowest_free + room);
+    ::setrlimit(RLIMIT_NOFILE, &tight);
+    const auto l = loop::start();
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    if (l) break;
+    EXPECT_EQ(l.error(), errc::unavailable);
+    ++refused;
+  }
+  EXPECT_GE(refused, 4);  // The timer, its second descriptor, and the context's own two.
+  const int still_free = ::dup(STDERR_FILENO);
+  ::close(still_free);
+  EXPECT_EQ(still_free, lowest_free) << "a loop that did not start left a descriptor open";
+}
+
+TEST(process_watch, hears_of_the_end_of_a_process) {
+  const auto l = *loop::start();
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  std::latch ended(1);
+  process_watch watch;
+  ASSERT_EQ(watch.arm(l, pid, [&] { ended.count_down(); }), process_watch::armed::yes);
+  ::kill(pid, SIGKILL);
+  ended.wait();
+  ::waitpid(pid, nullptr, 0);
+  process_watch second;
+  EXPECT_EQ(second.arm(l, pid, [] {}), process_watch::armed::no_such_process);
+}
+
+TEST(process_watch, leaves_a_program_its_descriptors) {
+  const auto l = *loop::start();
+  std::vector<std::unique_ptr<process_watch>> all;
+  for (int i = 0; i < process_watch::most; ++i) {
+    all.push_back(std::make_unique<process_watch>());
+    ASSERT_EQ(all.back()->arm(l, ::getpid(), [] {}), process_watch::armed::yes);
+  }
+  process_watch one_more;
+  EXPECT_EQ(one_more.arm(l, ::getpid(), [] {}), process_watch::armed::cannot);
+  all.pop_back();
+  EXPECT_EQ(one_more.arm(l, ::getpid(), [] {}), process_watch::armed::yes);
+}
+
+// Their loops outlive the program's static objects, as one does whose tasks own it.
+
+TEST(loop_at_the_programs_end, runs_what_was_posted_before_and_what_that_posts) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static auto* const kept = new std::shared_ptr<loop>(*loop::start());
+        const auto& l = *kept;
+        std::latch busy(1);
+        l->post([&] {
+          busy.count_down();
+          std::this_thread::sleep_for(20ms);
+        });
+        busy.wait();
+        l->post([] { (*kept)->post([] { (*kept)->post([] { ::_exit(7); }); }); });
+        std::exit(0);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(loop_at_the_programs_end, does_not_wait_for_tasks_that_go_on_for_ever) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static auto* const kept = new std::shared_ptr<loop>(*loop::start());
+        static std::function<void()>* const again =
+            new std::function<void()>([] { (*kept)->post(*again); });
+        (*kept)->post(*again);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace holdfast::io

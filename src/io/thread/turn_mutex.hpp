@@ -1,0 +1,44 @@
+#pragma once
+
+#include "core/assert.hpp"
+#include "io/thread/loop.hpp"
+
+#include <mutex>
+
+namespace holdfast::io {
+
+/// A mutex that costs nothing where no second thread can come: what is made on a turn of a loop may
+/// be confined to its turns, which one thread runs at a time (io/thread/turn.hpp). A thousand locks
+/// that one thread takes would pay for a dozen mutexes each.
+///
+/// | made                | lock()               | who may come                               |
+/// |---------------------|----------------------|--------------------------------------------|
+/// | on a turn of `of`   | nothing              | turns of `of`; others post to it           |
+/// | elsewhere           | as std::mutex        | every thread                               |
+///
+/// Thread safety: as the table says.
+class turn_mutex {
+ public:
+  explicit turn_mutex(loop& of) noexcept : loop_(of), confined_(of.on_thread()) {}
+  turn_mutex(const turn_mutex&) = delete;
+  turn_mutex& operator=(const turn_mutex&) = delete;
+  ~turn_mutex() = default;
+
+  /// Whether the calling thread may not lock it: it posts to the loop what it wants.
+  bool keeps_out() const noexcept { return confined_ && !loop_.on_thread(); }
+
+  void lock() {
+    if (!confined_) return mutex_.lock();
+    HOLDFAST_ASSERT(loop_.on_thread());
+  }
+  void unlock() {
+    if (!confined_) mutex_.unlock();
+  }
+
+ private:
+  loop& loop_;
+  const bool confined_;
+  std::mutex mutex_;
+};
+
+}  // namespace holdfast::io

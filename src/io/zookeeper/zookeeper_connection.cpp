@@ -1,0 +1,468 @@
+#include "io/zookeeper/zookeeper_connection.hpp"
+
+#include "io/file/unique_fd.hpp"
+#include "io/process/fork_mark.hpp"
+#include "io/zookeeper/zookeeper_calls.hpp"
+
+#include <asio/io_context.hpp>
+#include <asio/posix/stream_descriptor.hpp>
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace holdfast::io {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration pause_after_failure = 20ms;
+// As many replies are taken before others on the loop have their turn.
+constexpr int replies_at_once = 512;
+
+// Of the process, and so on one loop.
+std::atomic<std::size_t> drivers{0};
+
+// What the library says while one of its functions runs on this thread; see take_log().
+thread_local std::string* heard = nullptr;
+
+/// The library writes to stderr unless it is given this; its lines look like
+/// "...: Socket ADDRESS zk retcode=-4, errno=111(Connection refused): server refused ...".
+void take_log(const char* line) {
+  if (heard != nullptr) *heard = line;
+}
+
+class hearing {
+ public:
+  explicit hearing(std::string& to) : outer_(std::exchange(heard, &to)) {}
+  hearing(const hearing&) = delete;
+  hearing& operator=(const hearing&) = delete;
+  ~hearing() { heard = outer_; }
+
+ private:
+  std::string* outer_;
+};
+
+constexpr const char* no_zookeeper = "does not answer like ZooKeeper; is this its port?";
+
+/// `greeted`: the server has said something on this connection.
+std::string trouble_in(const std::string& line, bool greeted) {
+  const auto part = [&line](std::string_view from, std::string_view to) -> std::string {
+    const auto begin = line.find(from);
+    const auto end = line.find(to, begin);
+    if (begin == std::string::npos || end == std::string::npos) return {};
+    return line.substr(begin + from.size(), end - begin - from.size());
+  };
+  const std::string number = part("errno=", "(");
+  std::string reason = part("errno=" + number + "(", "):");
+  if (reason.empty()) return {};
+  // The first is the library's own word for an end of file.
+  for (const char* end : {"Host is down", "Broken pipe", "Connection reset by peer"}) {
+    if (reason != end) continue;
+    reason = "closes the connection";
+    if (!greeted) {
+      reason +=
+          " before it says anything; has it a leader, and does it take more connections of this "
+          "host (maxClientCnxns)?";
+    }
+    break;
+  }
+  if (reason == "Connection timed out") reason = no_zookeeper;
+  if (reason == "Connection refused") reason = "refuses the connection; does it run there?";
+  return part("Socket ", " zk retcode") + " " + reason;
+}
+
+/// Whoever closes a connection may be ZooKeeper without a leader; who is silent may be busy.
+bool says_nobody_is_there(std::string_view line) {
+  const auto has = [line](std::string_view part) { return line.find(part) != line.npos; };
+  return has("(Connection refused)") || has("(No route to host)") ||
+         has("(Network is unreachable)");
+}
+
+/// Which socket a descriptor is; zero: none.
+ino_t inode_of(int fd) {
+  struct stat facts {};
+  return fd >= 0 && ::fstat(fd, &facts) == 0 ? facts.st_ino : 0;
+}
+
+/// A socket whose other end is gone: whoever reads finds the end.
+unique_fd ended_socket() {
+  int ends[2] = {-1, -1};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return {};
+  ::close(ends[1]);
+  return unique_fd(ends[0]);
+}
+
+}  // namespace
+
+class zookeeper_connection::driver : public std::enable_shared_from_this<driver> {
+ public:
+  driver(std::shared_ptr<loop> l, options o, std::weak_ptr<listener> told)
+      : loop_(std::move(l)),
+        options_(std::move(o)),
+        servers_(1 + static_cast<std::size_t>(std::ranges::count(options_.servers, ','))),
+        told_(std::move(told)) {
+    ++drivers;
+  }
+  ~driver();
+
+  /// Runs it soon, unless this is gone by then.
+  void post(void (*what)(driver&)) {
+    loop_->post([self = weak_from_this(), what] {
+      if (const auto d = self.lock()) what(*d);
+    });
+  }
+  void start();
+  bool connected() const noexcept { return connected_; }
+  void send(const zoo_request& r, on_reply done);
+  void hold(bool held) const noexcept;
+  void hang_up();
+  void close();
+  const std::string& trouble() const noexcept { return trouble_; }
+  std::string server() const;
+
+ private:
+  static void on_event(zhandle_t*, int type, int state, const char* path, void* self);
+  using stream = asio::posix::stream_descriptor;
+
+  void drive(int events);
+  void arm();
+  void arm_soon();
+  void adopt(int fd);
+  void drop() { watched_.reset(); }
+  void await(stream::wait_type what, int event, bool& waiting);
+  void wake_at(time_point when);
+  void log_in();
+  bool greeted_wrongly();
+  void note_state();
+  void note_trouble();
+  void finish();
+  void free_handle();
+
+  const std::shared_ptr<loop> loop_;
+  const options options_;
+  const std::size_t servers_;
+  const std::uint64_t generation_{process_generation()};
+  std::weak_ptr<listener> told_;
+  zhandle_t* handle_{};
+  int fd_{-1};  ///< The library's; only ours to touch while inode_ says that it is the same.
+  ino_t inode_{};
+  std::unique_ptr<stream> watched_;  ///< A duplicate: the library closes its own when it likes.
+  std::uint64_t sight_{};            ///< Counts the sockets that were watched.
+  std::uint64_t timer_{};
+  time_point wakes_at_{time_point::max()};
+  std::size_t outstanding_{};
+  std::string line_;  ///< The library's last one.
+  std::string trouble_;
+  std::size_t absent_{};  ///< So many servers in a row were not there.
+  bool reading_{};
+  bool writing_{};
+  bool inside_{};
+  bool arms_soon_{};
+  bool connected_{};
+  bool greeted_{};
+  bool misled_{};  ///< By a greeting that is none: what the library says of the end is no news.
+  bool logged_in_{};
+  bool closing_{};
+  bool silent_{};  ///< Nobody is there to be answered.
+};
+
+zookeeper_connection::driver::~driver() {
+  --drivers;
+  if (process_generation() != generation_) {
+    // In a forked child the session, and what the loop waits for, are the parent's.
+    static_cast<void>(watched_.release());
+    return;
+  }
+  silent_ = true;
+  free_handle();
+}
+
+void zookeeper_connection::driver::start() {
+  zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
+  // Else the library would seed the program's random(3).
+  zoo_deterministic_conn_order(1);
+  // Two thirds of it is the silence after which the library gives a server up.
+  const auto limit =
+      std::chrono::duration_cast<std::chrono::milliseconds>(options_.timeout * 3 / 2);
+  {
+    const hearing here(line_);
+    handle_ = zookeeper_init2(options_.servers.c_str(), &driver::on_event,
+                              static_cast<int>(std::max<std::int64_t>(limit.count(), 30)), nullptr,
+                              this, ZOO_NO_LOG_CLIENTENV, &take_log);
+  }
+  if (handle_ == nullptr) {
+    trouble_ = "the client library refuses the servers " + options_.servers;
+    if (const auto o = told_.lock()) o->ended();
+    return;
+  }
+  // It would resolve them again, with blocking calls, whenever it is asked what to wait for.
+  zoo_set_servers_resolution_delay(handle_, -1);
+  arm();
+}
+
+std::string zookeeper_connection::driver::server() const {
+  const char* name = handle_ != nullptr ? zoo_get_current_server(handle_) : nullptr;
+  return name != nullptr ? name : "";
+}
+
+void zookeeper_connection::driver::on_event(zhandle_t*, int type, int, const char* path,
+                                            void* self) {
+  auto& d = *static_cast<driver*>(self);
+  if (type == ZOO_SESSION_EVENT || d.silent_) return;
+  if (const auto o = d.told_.lock()) o->node_changed(path);
+}
+
+void zookeeper_connection::driver::send(const zoo_request& r, on_reply done) {
+  bool taken = false;
+  const auto shared = std::make_shared<on_reply>(std::move(done));
+  if (handle_ != nullptr && zoo_state(handle_) == ZOO_CONNECTED_STATE) {
+    const hearing here(line_);
+    taken = call_zookeeper(handle_, r, !options_.login.empty(), [this, shared](zoo_reply reply) {
+      --outstanding_;
+      if (!silent_) (*shared)(std::move(reply));
+    });
+  }
+  if (taken) {
+    ++outstanding_;
+    return arm_soon();
+  }
+  loop_->post([shared] { (*shared)({.code = zoo_code::invalid_state}); });
+}
+
+void zookeeper_connection::driver::hold(bool held) const noexcept {
+  const int on = held ? 1 : 0;
+  if (watched_) ::setsockopt(watched_->native_handle(), IPPROTO_TCP, TCP_CORK, &on, sizeof on);
+}
+
+void zookeeper_connection::driver::arm_soon() {
+  // Only what the socket did not take at once needs more; but only the library knows.
+  if (inside_ || std::exchange(arms_soon_, true)) return;
+  loop_->post([self = shared_from_this()] {
+    self->arms_soon_ = false;
+    self->arm();
+  });
+}
+
+// ---- the library's turn ----
+
+void zookeeper_connection::driver::drive(int events) {
+  if (handle_ == nullptr || inside_) return;
+  if ((events & ZOOKEEPER_READ) != 0 && !greeted_ && greeted_wrongly()) hang_up();
+  inside_ = true;
+  {
+    const hearing here(line_);
+    int result = ZOK;
+    for (int i = 0; i < replies_at_once && result == ZOK; ++i) {
+      result = zookeeper_process(handle_, events);
+      // It takes one reply in a call.
+      events &= ZOOKEEPER_READ;
+      if (events == 0) break;
+    }
+    if (result != ZOK && result != ZNOTHING) note_trouble();
+  }
+  inside_ = false;
+  note_state();
+  arm();
+}
+
+void zookeeper_connection::driver::arm() {
+  if (handle_ == nullptr || inside_) return;
+  if (closing_) return finish();
+  int fd = -1;
+  int interest = 0;
+  timeval left{};
+  int result = ZOK;
+  inside_ = true;
+  {
+    const hearing here(line_);
+    result = zookeeper_interest(handle_, &fd, &interest, &left);
+    if (result != ZOK) note_trouble();
+  }
+  inside_ = false;
+  note_state();
+  if (handle_ == nullptr || is_unrecoverable(handle_) != 0) return;
+  adopt(result == ZOK ? fd : -1);
+  log_in();
+  if ((interest & ZOOKEEPER_READ) != 0) await(stream::wait_read, ZOOKEEPER_READ, reading_);
+  if ((interest & ZOOKEEPER_WRITE) != 0) await(stream::wait_write, ZOOKEEPER_WRITE, writing_);
+  const duration pause =
+      std::chrono::seconds(left.tv_sec) + std::chrono::microseconds(left.tv_usec);
+  wake_at(clock::now() + std::max(pause, pause_after_failure));
+}
+
+void zookeeper_connection::driver::adopt(int fd) {
+  const ino_t inode = inode_of(fd);
+  if (inode != 0 && inode == inode_ && watched_) return;
+  drop();
+  fd_ = fd;
+  inode_ = inode;
+  ++sight_;
+  reading_ = writing_ = greeted_ = false;
+  if (inode == 0) return;
+  // Debian's build of the library leaves its sockets open across exec.
+  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
+  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (copy >= 0) watched_ = std::make_unique<stream>(loop_->context(), copy);
+}
+
+void zookeeper_connection::driver::await(stream::wait_type what, int event, bool& waiting) {
+  if (!watched_ || std::exchange(waiting, true)) return;
+  watched_->async_wait(what, [self = weak_from_this(), sight = sight_, event,
+                              &waiting](const asio::error_code& failed) {
+    const auto d = self.lock();
+    if (failed || !d || sight != d->sight_) return;
+    waiting = false;
+    d->drive(event);
+  });
+}
+
+void zookeeper_connection::driver::wake_at(time_point when) {
+  // A little early does no harm: what is left is asked for again.
+  if (wakes_at_ <= when) return;
+  loop_->cancel(timer_);
+  wakes_at_ = when;
+  timer_ = loop_->at(when, [self = weak_from_this()] {
+    const auto d = self.lock();
+    if (!d) return;
+    d->wakes_at_ = time_point::max();
+    d->arm();
+  });
+}
+
+void zookeeper_connection::driver::log_in() {
+  if (logged_in_ || options_.login.empty() || zoo_state(handle_) == ZOO_NOTCONNECTED_STATE) return;
+  const hearing here(line_);
+  logged_in_ =
+      zoo_add_auth(
+          handle_, "digest", options_.login.c_str(), static_cast<int>(options_.login.size()),
+          [](int, const void*) {}, nullptr) == ZOK;
+}
+
+// The library would take any 41 bytes for a server's greeting, and trust all that follows.
+bool zookeeper_connection::driver::greeted_wrongly() {
+  if (!watched_) return false;
+  std::uint32_t words[2] = {};
+  const auto got = ::recv(watched_->native_handle(), words, sizeof words, MSG_PEEK | MSG_DONTWAIT);
+  if (got < static_cast<ssize_t>(sizeof words[0])) return false;
+  const auto size = ntohl(words[0]);
+  greeted_ = true;
+  misled_ = size != 36 && size != 37;  // Without and with a byte for read-only servers.
+  if (!misled_) return false;
+  trouble_ = server() + " answers what is not ZooKeeper's protocol; is the port right?";
+  return true;
+}
+
+void zookeeper_connection::driver::note_trouble() {
+  const std::string line = std::exchange(line_, {});
+  const auto trouble = trouble_in(line, greeted_);
+  if (trouble.empty()) return;
+  const bool misled = std::exchange(misled_, false);
+  if (!misled) trouble_ = trouble;
+  absent_ = misled || says_nobody_is_there(line) ? absent_ + 1 : 0;
+}
+
+void zookeeper_connection::driver::note_state() {
+  if (handle_ == nullptr) return;
+  const int state = zoo_state(handle_);
+  const bool now = state == ZOO_CONNECTED_STATE;
+  if (now && !connected_) trouble_.clear();
+  if (state == ZOO_AUTH_FAILED_STATE) {
+    trouble_ = "the server refuses the login; is scheme digest enabled, and required logins given?";
+  }
+  const bool was = std::exchange(connected_, now);
+  const auto o = told_.lock();
+  if (!o) return;
+  if (was && !now) o->disconnected();
+  if (!was && now) o->connected();
+  // Who was told may have closed this.
+  if (handle_ == nullptr) return;
+  if (is_unrecoverable(handle_) != 0) {
+    told_.reset();
+    return o->ended();
+  }
+  if (now) absent_ = 0;
+  if (absent_ < servers_) return;
+  absent_ = 0;
+  o->none_there();
+}
+
+// ---- the end ----
+
+void zookeeper_connection::driver::hang_up() {
+  // The library owns its descriptor, so that a dead socket is put in the place of the live one.
+  const auto dead = ended_socket();
+  if (dead && inode_ != 0 && inode_of(fd_) == inode_) ::dup3(dead.get(), fd_, O_CLOEXEC);
+  inode_ = 0;
+  drop();
+  ++sight_;
+  reading_ = writing_ = false;
+  if (inside_ || handle_ == nullptr) return;
+  loop_->post([self = shared_from_this()] { self->drive(ZOOKEEPER_READ); });
+}
+
+void zookeeper_connection::driver::close() {
+  told_.reset();
+  closing_ = true;
+  if (!inside_) finish();
+}
+
+void zookeeper_connection::driver::finish() {
+  loop_->cancel(std::exchange(timer_, 0));
+  if (handle_ == nullptr) return;
+  inside_ = true;
+  free_handle();
+  inside_ = false;
+}
+
+void zookeeper_connection::driver::free_handle() {
+  if (handle_ == nullptr) return;
+  const hearing here(line_);
+  auto* const h = std::exchange(handle_, nullptr);
+  connected_ = false;
+  // Where the library takes itself for connected it tells the server, and waits up to 1.5 s for the
+  // answer. Nothing hangs on that, so that nobody else on the loop is kept waiting for it; but a
+  // server that is not told logs a warning, and keeps its session until that times out.
+  const bool tells = inode_ != 0 && !silent_ && outstanding_ == 0 && drivers == 1;
+  if (!tells) {
+    const auto dead = ended_socket();
+    if (dead && inode_ != 0 && inode_of(fd_) == inode_) ::dup3(dead.get(), fd_, O_CLOEXEC);
+    zookeeper_process(h, ZOOKEEPER_READ);
+  }
+  zookeeper_close(h);
+  drop();
+}
+
+// ---- the connection ----
+
+zookeeper_connection::zookeeper_connection(std::shared_ptr<loop> l, options o,
+                                           std::weak_ptr<listener> told)
+    : driver_(std::make_shared<driver>(std::move(l), std::move(o), std::move(told))) {}
+
+zookeeper_connection::~zookeeper_connection() = default;
+
+void zookeeper_connection::start() {
+  driver_->post([](driver& d) { d.start(); });
+}
+bool zookeeper_connection::connected() const noexcept { return driver_->connected(); }
+void zookeeper_connection::send(const zoo_request& r, on_reply done) {
+  driver_->send(r, std::move(done));
+}
+void zookeeper_connection::hold() { driver_->hold(true); }
+void zookeeper_connection::let_go() { driver_->hold(false); }
+void zookeeper_connection::hang_up() { driver_->hang_up(); }
+void zookeeper_connection::close() { driver_->close(); }
+const std::string& zookeeper_connection::trouble() const noexcept { return driver_->trouble(); }
+std::string zookeeper_connection::server() const { return driver_->server(); }
+
+}  // namespace holdfast::io
