@@ -43,7 +43,7 @@ words cut_at_dashes(const std::vector<std::string>& after_verb) {
 
 void common_options::add_to(arguments& verb) {
   verb.add_option("--store", store,
-                  "Where the locks live (default: HOLDFAST_STORE, the\n"
+                  "The store of the locks (default: HOLDFAST_STORE, the\n"
                   "configuration file, else local: on this machine)")
       ->type_name("URL")
       ->not_empty("leave the option out, or name a store");

@@ -32,49 +32,53 @@ struct typed {
                        ": 1 to 512 bytes, no control characters")
         ->required();
     if (!is_lock) {
-      app.add_option("--value", value, "What `holdfast leader NAME` tells while this one leads")
+      app.add_option("--value", value,
+                     "The text that `holdfast leader NAME` prints while this leads")
           ->required()
           ->type_name("TEXT")
-          ->not_empty("an election without one cannot be told; give a text");
+          ->not_empty("an election needs a value; give a text");
     }
     auto* limit = app.add_option("--wait", wait,
-                                 "Wait at most this long, or forever (the default). Who gives it\n"
-                                 "waits also for a store that does not answer yet");
+                                 "Wait at most this long, or forever (the default). With this\n"
+                                 "option it also waits for a store that does not answer yet");
     limit->type_name("DURATION");
-    app.add_flag("-n,--no-wait", no_wait, "Give up at once when somebody else holds it")
+    app.add_flag("-n,--no-wait", no_wait, "Give up at once when another session holds it")
         ->excludes(limit);
     if (is_lock) {
-      auto* many = app.add_option("--permits", permits, "Let up to N hold it together");
+      auto* many = app.add_option("--permits", permits,
+                                  "Share it: at most N hold it together; all give the same N");
       many->type_name("N");
-      app.add_flag("--shared", shared, "Together with others that say --shared")->excludes(many);
+      app.add_flag("--shared", shared, "Share it with others that give --shared")->excludes(many);
     }
     app.add_option("--ttl", ttl,
-                   "How long a silent holder keeps it: 100ms to 1h; the store may allow\n"
-                   "less (max_ttl) or want more: holdfast doctor\n"
+                   "How long a holder without heartbeats keeps it: 100ms to 1h;\n"
+                   "the store may allow less (max_ttl) or want more: holdfast doctor\n"
                    "(default: 30s, or the store's max_ttl if less)")
         ->type_name("DURATION");
     app.add_option("--grace", grace,
-                   "SIGTERM to SIGKILL, at most half of the ttl\n"
+                   "Time from SIGTERM to SIGKILL, at most half of the ttl\n"
                    "(default: 5s, or a quarter of the ttl if less)")
         ->type_name("DURATION");
     app.add_option("-E,--conflict-exit", conflict_exit, "Exit code instead of 75: 0 to 255")
         ->type_name("N");
     if (is_lock) {
       app.add_option("--fenced", fenced,
-                     "The command writes nothing but what the fence at this URL, file:/PATH,\n"
-                     "admits under the resource NAME: deny --raise-fence may end it early")
+                     "Promises that the command writes only what the fence at this URL,\n"
+                     "file:/PATH, admits under the resource NAME, so that deny --raise-fence\n"
+                     "may end it early")
           ->type_name("URL");
     }
     if (is_lock) {
-      labelled = app.add_option("--label", label, "Free text for people")
+      labelled = app.add_option("--label", label, "Free text, shown to people")
                      ->type_name("TEXT")
                      ->may_be_empty();
     }
-    instanced = app.add_option("--instance", instance, "Which instance of the program, for people")
-                    ->type_name("TEXT")
-                    ->may_be_empty();
+    instanced =
+        app.add_option("--instance", instance, "The instance of the program, shown to people")
+            ->type_name("TEXT")
+            ->may_be_empty();
     common.add_to(app);
-    app.add_flag("-v,--verbose", verbose, "Tell on standard error what happens");
+    app.add_flag("-v,--verbose", verbose, "Print what happens on standard error");
   }
 };
 

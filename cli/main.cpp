@@ -17,18 +17,18 @@ const std::array<verb, 14>& all_verbs() noexcept {
   static constexpr std::array<verb, 14> verbs{{
       {"run", verb_run, "hold a lock and run a command under it"},
       {"elect", verb_elect, "run a command while leading, with a value that others can read"},
-      {"leader", verb_leader, "who leads: the value it published"},
-      {"ls", verb_ls, "what is held, by whom, and how many wait"},
-      {"show", verb_show, "everything about one lock or one session"},
-      {"watch", verb_watch, "what is held, and every change from now on"},
-      {"check", verb_check, "inside `run`: is the lease still good for --for DURATION?"},
-      {"deny", verb_deny, "refuse a session's heartbeats; its locks fall when its ttl has passed"},
+      {"leader", verb_leader, "print the value that the leader of an election published"},
+      {"ls", verb_ls, "list the locks, their holders and the number of waiters"},
+      {"show", verb_show, "print everything about one lock or one session"},
+      {"watch", verb_watch, "list what is held, then print every change"},
+      {"check", verb_check, "inside `run`: test whether the lease lasts for --for DURATION"},
+      {"deny", verb_deny, "refuse a session's heartbeats; its locks end when its ttl has passed"},
       {"break", verb_break, "remove a session that is provably dead on this host"},
       {"fence", verb_fence, "refuse stale tokens at the storage, for scripts"},
-      {"redlock", verb_redlock, "set up, look at or bring back the nodes of a redlock:// store"},
-      {"verify", verb_verify, "can everything in a history have happened, one after the other?"},
-      {"doctor", verb_doctor, "settings and where they come from, and the health of the store"},
-      {"version", verb_version, "the version"},
+      {"redlock", verb_redlock, "set up, inspect or recover the nodes of a redlock:// store"},
+      {"verify", verb_verify, "test whether a history of calls is linearizable"},
+      {"doctor", verb_doctor, "print the settings and their sources, and diagnose the store"},
+      {"version", verb_version, "print the version"},
   }};
   return verbs;
 }
@@ -46,7 +46,7 @@ std::string overview() {
     text += "  " + name + v.summary + "\n";
   }
   return text + "\n" + exit_code_table() +
-         "\n`holdfast VERB --help` tells more; see holdfast(1).\n";
+         "\n`holdfast VERB --help` describes a verb; see holdfast(1).\n";
 }
 
 const verb* verb_named(const std::string& name) {

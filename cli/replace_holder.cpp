@@ -88,14 +88,15 @@ void replace_holder::add_to(arguments& verb) {
                   "to the holder's token + 1. Only for a session of\n"
                   "`run --fenced` with the same URL")
       ->type_name("URL");
-  verb.add_option("--wait", wait, "--raise-fence: for writes of the old token to end (default: 5s)")
+  verb.add_option("--wait", wait, "--raise-fence: wait for writes with older tokens (default: 5s)")
       ->type_name("DURATION");
   verb.add_option("--audit", audit,
                   "--raise-fence: append each step to this file (default:\n"
                   "holdfast-audit.log in /var/log for root, else in\n"
                   "$XDG_STATE_HOME or ~/.local/state)")
       ->type_name("FILE");
-  verb.add_flag("--dry-run", dry_run, "--raise-fence: say what would be done, and do nothing");
+  verb.add_flag("--dry-run", dry_run,
+                "--raise-fence: print what would be done, and change nothing");
 }
 
 std::optional<int> replace_holder::check(const report& out) const {

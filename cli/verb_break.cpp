@@ -9,7 +9,7 @@ namespace holdfast::cli {
 int verb_break(const std::vector<std::string>& after_verb) {
   arguments app(
       "Remove a session whose processes are provably dead on this host; its locks are free "
-      "at once. Refused (75) when it is alive or that cannot be judged here. A NAME means "
+      "at once. Refused (75) when it is alive or its life cannot be judged here. A NAME means "
       "every session that holds it.",
       "break");
   common_options common;

@@ -49,13 +49,14 @@ int answer(duration left, duration needed, const std::string& name, const report
 
 int verb_check(const std::vector<std::string>& after_verb) {
   arguments app(
-      "Inside `holdfast run`: 0 while the lease is good for --for DURATION, 75 when less "
+      "Inside `holdfast run`: 0 while at least --for DURATION of the lease is left, 75 when less "
       "is left, 76 when it is lost.",
       "check");
   std::string needed_text = "0s";
   bool verbose{};
   bool json{};
-  app.add_option("--for", needed_text, "How long it must still be good")->type_name("DURATION");
+  app.add_option("--for", needed_text, "How much of the lease must be left (default: 0s)")
+      ->type_name("DURATION");
   app.add_flag("-v,--verbose", verbose, "Print the milliseconds that are left");
   app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;

@@ -41,7 +41,7 @@ nlohmann::ordered_json json_of(const session_id& id, const denial& done) {
 int verb_deny(const std::vector<std::string>& after_verb) {
   arguments app(
       "Refuse the heartbeats of a session from now on. Nothing is deleted by force: its "
-      "locks fall when its ttl has run out for everybody, and its command is stopped "
+      "locks end when its ttl has run out for everybody, and its command is stopped "
       "before that. A NAME means every session that holds it. With --raise-fence the storage "
       "refuses the session's tokens first, and its locks are free at once.",
       "deny");
@@ -51,7 +51,7 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   std::string why = "no reason given";
   which.add_to(app);
   app.add_option("--why", why,
-                 "The reason, shown to the one who is denied; with --raise-fence\n"
+                 "The reason, shown to the denied holder; with --raise-fence\n"
                  "it is in the audit log, and seldom shown")
       ->type_name("TEXT")
       ->may_be_empty();

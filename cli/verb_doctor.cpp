@@ -211,11 +211,11 @@ int print_text(const settings& s, const diagnosis& d) {
 
 int verb_doctor(const std::vector<std::string>& after_verb) {
   arguments app(
-      "Settings and where each comes from, and what is wrong with the store and this "
-      "machine. Changes nothing in a store that is there (on servers an empty one "
-      "is made by looking at it); opens a session for a moment to time heartbeats. 65 when the "
-      "store is damaged, 64 or 78 when its URL or "
-      "a setting is wrong, 69 when there is another fault.",
+      "The settings and the source of each, and what is wrong with the store and this "
+      "machine. Changes nothing in a store that exists (on servers an empty one is made by "
+      "looking at it); opens a session for a moment to measure heartbeats. 65 when the "
+      "store is damaged, 64 or 78 when its URL or a setting is wrong, 69 when there is "
+      "another fault.",
       "doctor");
   common_options common;
   common.add_to(app);

@@ -26,14 +26,14 @@ struct typed {
                    "raise: refuse every token below TOKEN from now on\n"
                    "show: the floor")
         ->required();
-    app.add_option("URL", url, "Where the floors are: file:/PATH; made by check and raise")
+    app.add_option("URL", url, "The floor file: file:/PATH; made by check and raise")->required();
+    app.add_option("RESOURCE", resource, "The name of what is protected, of your choice")
         ->required();
-    app.add_option("RESOURCE", resource, "What is protected: a name of your own")->required();
     app.add_option("TOKEN", token,
-                   "check, raise: $HOLDFAST_FENCING_TOKEN, or a number (then it is taken\n"
-                   "for one of the lock that the resource is bound to)");
+                   "check, raise: $HOLDFAST_FENCING_TOKEN, or a number (which counts as a\n"
+                   "token of the lock that the resource is bound to)");
     app.add_flag("--shared", shared, "check: the lock is held with --shared");
-    app.add_option("--wait", wait, "raise: for writes of older tokens to end (default: 5s)")
+    app.add_option("--wait", wait, "raise: wait for writes with older tokens (default: 5s)")
         ->type_name("DURATION");
     app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
   }
@@ -156,8 +156,8 @@ int verb_fence(const std::vector<std::string>& after_verb) {
   arguments app(
       "The gate at a storage, for scripts: refuses the token of a holder that was replaced. "
       "check ends with 0 when TOKEN is not older than any that was admitted, with 77 when it is "
-      "stale. It covers no write that follows it: a script that may be stopped in between needs "
-      "storage that compares the token itself (docs/fence.md).",
+      "stale. It does not cover the write that follows: a script that may be paused in between "
+      "needs storage that compares the token itself (docs/fence.md).",
       "fence");
   typed t;
   t.add_to(app);

@@ -123,13 +123,13 @@ int follow(watched_store& st, const lock_name& name, const report& out) {
 int verb_leader(const std::vector<std::string>& after_verb) {
   arguments app(
       "The value that the leader of the election NAME has published; 75 when nobody leads, 69 when "
-      "none is seen and locks may be hidden. It may be over by the time it is read.",
+      "none is seen and locks may be hidden. It may be out of date when it is read.",
       "leader");
   common_options common;
   std::string name;
   bool watch{};
   app.add_option("NAME", name, "The election")->required();
-  app.add_flag("--watch", watch, "Who leads, then every change, until it is interrupted");
+  app.add_flag("--watch", watch, "Print the leader, then every change, until interrupted");
   common.add_to(app);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = common.speaker();

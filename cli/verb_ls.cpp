@@ -56,13 +56,15 @@ std::string json_text(const std::string& url, const snapshot& all, bool sessions
 }  // namespace
 
 int verb_ls(const std::vector<std::string>& after_verb) {
-  arguments app("What is held in the store, by whom, when that asked, and how many wait.", "ls");
+  arguments app(
+      "The locks of the store: holder, when the holder arrived, and the number of waiters.", "ls");
   common_options common;
   bool sessions{};
   bool names{};
   common.add_to(app);
-  auto* by_session = app.add_flag("--sessions", sessions, "Sessions instead of locks");
-  app.add_flag("--names", names, "Only the names, one a line, unescaped")->excludes(by_session);
+  auto* by_session = app.add_flag("--sessions", sessions, "List sessions instead of locks");
+  app.add_flag("--names", names, "List only the names, one per line, unescaped")
+      ->excludes(by_session);
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = common.speaker();
 

@@ -33,8 +33,8 @@ struct typed {
       app.add_option("ACTION", action,
                      "init: set up empty nodes\n"
                      "status: every node, and whether it votes\n"
-                     "recover: bring back a store whose majority lost its state\n"
-                     "(holdfast redlock ACTION --help says more)")
+                     "recover: bring back a store of which a majority lost its state\n"
+                     "(details: holdfast redlock ACTION --help)")
           ->required();
     } else {
       app.add_option("ACTION", action, only)->required();
@@ -61,17 +61,17 @@ struct typed {
 
 constexpr const char* given_up =
     "`recover` writes new records on every node that answers. It is for a store of which a "
-    "majority lost\ntheirs, and with them what they had granted; where all nodes vote it writes "
-    "nothing, and where a\nmajority votes it is refused (75), unless --max-ttl or --other-list "
-    "changes the store: then stop all\nholders first. It gives up:\n"
+    "majority lost\ntheir records, and with them what they had granted. If all nodes vote it "
+    "writes nothing. If a\nmajority votes it is refused (75), unless --max-ttl or --other-list "
+    "changes the store: then stop\nall holders first. It gives up:\n"
     "  - mutual exclusion, for locks that are held now: such a lock may be granted again, unless "
     "its\n    ttl has passed since the loss. Wait for max_ttl first, or stop all holders, to be "
     "sure.\n"
     "  - growing tokens, only where a server's clock was set back by more than the store's age.\n";
 
 constexpr const char* about_all =
-    "Set up, look at, or bring back the nodes of a redlock:// store. `recover` gives up that "
-    "locks which are held now stay exclusive: do it only when a majority lost its state. "
+    "Set up, inspect or recover the nodes of a redlock:// store. After `recover`, locks that are "
+    "held now may be granted again: use it only when a majority lost its state. "
     "status: 78 when the store was never set up, 69 when no locks can be granted, 64 when the "
     "servers or the list of nodes are wrong, or the URL's ttl is above max_ttl. recover: 75 where "
     "a majority votes, or a "
@@ -84,23 +84,23 @@ std::string about_action(const std::string& action) {
            "a store (one that lost everything may still have holders: see recover). Every node has "
            "to answer, and none may have a record. 64 when the store is set up already, a server "
            "may not be a node, or the URL's ttl is above the max_ttl that it would write, 69 when "
-           "a node cannot be used. Nothing was written then, unless it tells how many nodes "
+           "a node cannot be used. Then nothing was written, unless it reports how many nodes "
            "confirmed their record.";
   }
   if (action == "status") {
     return "Every node of a redlock:// store, whether it votes, and why not. 0 when locks can be "
            "granted, 78 when the store was never set up, 69 when too few nodes vote, 64 when the "
            "servers or the list of nodes are wrong, or the URL's ttl is above max_ttl. It grants "
-           "nothing, so that it cannot tell "
-           "whether nodes take writes; doctor can. Like every client it notes on a node that lost "
-           "its state that it has to wait, and lets it rejoin.";
+           "nothing, so it does not see whether nodes take writes; doctor does. Like every client "
+           "it records on a node that lost its state that the node has to wait, and lets it "
+           "rejoin.";
   }
   return std::string(given_up) +
-         "For another max_ttl all nodes that answer have to vote, if a majority does, and for a "
-         "shorter one none may have the record of a session with a longer ttl (75). Of such a "
-         "session that came while the records were written it tells with 75 that max_ttl is "
-         "changed now. A majority has to answer. It asks on the terminal; without one it needs "
-         "--yes (64), unless all nodes vote and nothing would be written.";
+         "A majority has to answer. To change max_ttl, all nodes that answer have to vote, if a "
+         "majority does; for a shorter one no node may have the record of a session with a longer "
+         "ttl (75). If such a session came while the records were written, it ends with 75 too and "
+         "reports that max_ttl is changed now. It asks on the terminal; without one it needs --yes "
+         "(64), unless all nodes vote and nothing would be written.";
 }
 
 /// The action whose help is asked for; empty when it is that of all, or none.

@@ -207,16 +207,17 @@ int read_options(const std::string& model_word, const std::string& memory,
 
 int verb_verify(const std::vector<std::string>& after_verb) {
   arguments app(
-      "Can everything that a history records have happened, one operation after the other? 1 when "
-      "it cannot, 2 when that could not be decided. The format: docs/history-format.md.",
+      "Tests whether all operations that a history records can have happened one after the other "
+      "(linearizability). 0 when they can, 1 when they cannot, 2 when it could not be decided. The "
+      "format: docs/history-format.md.",
       "verify");
   std::string path, model_word, memory;
   bool json{};
   app.add_option("HISTORY", path, "The file, or - for standard input")->required();
   app.add_option(
       "--model", model_word,
-      "mutex, fenced-mutex, semaphore or fenced-register; by default what the lines show");
-  app.add_option("--memory", memory, "For the states of each name; 256 by default")
+      "mutex, fenced-mutex, semaphore or fenced-register\n(default: by what the lines show)");
+  app.add_option("--memory", memory, "Limit for the states of each name (default: 256)")
       ->type_name("MIB");
   app.add_flag("--json", json, "JSON for programs; see docs/cli.md");
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;

@@ -98,9 +98,8 @@ int follow(watched_store& st, bool json, const report& out) {
 
 int verb_watch(const std::vector<std::string>& after_verb) {
   arguments app(
-      "What is held, then every change, until it is interrupted. It looks up to 20 times a second, "
-      "and more rarely in a store so large that a look takes long: for a tenth of the time at "
-      "most.",
+      "The locks that are held, then every change, until interrupted. It looks up to 20 times a "
+      "second, and less often in a large store: looks take at most a tenth of the time.",
       "watch");
   common_options common;
   common.add_to(app);
