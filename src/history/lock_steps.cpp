@@ -53,7 +53,7 @@ class grant_register {
     }
     if (!how_.all_exclusive || (how_.fenced && l.token.value == 0)) return std::nullopt;
     line granted_before = l;
-    granted_before.how = mode::exclusive();
+    granted_before.mode = mode::exclusive();
     const std::size_t number = add(granted_before);
     if (l.token.value == 0) last_of_[l.caller] = number;
     return known_[number];

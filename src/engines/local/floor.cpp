@@ -12,7 +12,7 @@ namespace holdfast::engines::local {
 namespace {
 
 constexpr const char* file_name = "floor";
-constexpr std::string_view floor_magic = "HFFLOOR1";
+constexpr std::string_view magic = "HFFLOOR1";
 // A page apart: no disk that is in use tears two of its sectors in one write of one of them.
 constexpr std::uint64_t slot_distance = 4096;
 constexpr std::size_t slot_size = 8 + 8 + 8 + 4;
@@ -36,7 +36,7 @@ struct slot {
 std::vector<std::byte> encode(const slot& s) {
   std::vector<std::byte> out;
   writer w(out);
-  w.raw(bytes_of(floor_magic));
+  w.raw(bytes_of(magic));
   w.number(s.number);
   w.number(s.ceiling);
   w.number(crc32(out));
@@ -45,12 +45,12 @@ std::vector<std::byte> encode(const slot& s) {
 
 slot decode(bytes data) {
   reader r(data);
-  const bytes name = r.raw(floor_magic.size());
+  const bytes name = r.raw(magic.size());
   slot s;
   s.number = r.number<std::uint64_t>();
   s.ceiling = r.number<std::uint64_t>();
   const auto sum = r.number<std::uint32_t>();
-  s.valid = r.good() && text_of(name) == floor_magic && s.ceiling <= token_max.value &&
+  s.valid = r.good() && text_of(name) == magic && s.ceiling <= token_max.value &&
             sum == crc32(data.first(slot_size - sizeof sum));
   return s;
 }

@@ -192,7 +192,7 @@ namespace {
 
 enum class kept : std::uint8_t { as_usual, in_place };
 
-result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode, kept how) {
+result<unique_fd> open_or_create_kept(const place& where, const char* name, mode_t mode, kept how) {
   for (int attempt = 0; attempt < 8; ++attempt) {
     auto there = open_existing(where, name);
     if (!there) return there.error();
@@ -220,11 +220,11 @@ result<unique_fd> open_or_create(const place& where, const char* name, mode_t mo
 }  // namespace
 
 result<unique_fd> open_or_create(const place& where, const char* name, mode_t mode) {
-  return open_or_create(where, name, mode, kept::as_usual);
+  return open_or_create_kept(where, name, mode, kept::as_usual);
 }
 
 result<unique_fd> open_or_create_in_place(const place& where, const char* name, mode_t mode) {
-  return open_or_create(where, name, mode, kept::in_place);
+  return open_or_create_kept(where, name, mode, kept::in_place);
 }
 
 void overwrite_in_place(int fd) noexcept {
