@@ -82,6 +82,17 @@ void acquisition::session_over(const error& why) {
   post(over);
 }
 
+// On any thread, also on the alarm's, which does no I/O: whoever runs the claim obeys the bit, and
+// else the loop does. An engine may do its work inside the call.
+void acquisition::stop_requested() noexcept {
+  if (session_->forked()) return;  // Its parent waits.
+  if ((signals_.fetch_or(cancelled, std::memory_order_acq_rel) & running) != 0) return;
+  if (session_->loop()->over()) return post(cancelled);  // It runs nothing any more.
+  session_->loop()->post([weak = weak_from_this()] {
+    if (const auto self = weak.lock()) self->post(cancelled);
+  });
+}
+
 void acquisition::post(signal s) {
   const auto before = signals_.fetch_or(s | running, std::memory_order_acq_rel);
   if ((before & running) == 0) run();

@@ -53,7 +53,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   };
   struct stopper {
     acquisition* of;
-    void operator()() const noexcept { of->post(cancelled); }
+    void operator()() const noexcept { of->stop_requested(); }
   };
   struct dead_ones {
     std::vector<session_id> ids;
@@ -73,6 +73,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
                               dead_ones>;
 
   result<holdfast::lock> give_up_unless_there();
+  void stop_requested() noexcept;
   void post(signal s);
   void run();
   void obey(std::uint32_t signals);

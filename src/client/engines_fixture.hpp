@@ -51,6 +51,7 @@ class wrapped_engine : public core::engine {
     to_->enqueue(r, std::move(d));
   }
   void leave(const core::leave_request& r, core::on<core::leave_reply> d) override {
+    if (before_leave) before_leave();
     if (fail_leaves.load() > 0) {
       --fail_leaves;
       core::leave_reply none;
@@ -99,6 +100,7 @@ class wrapped_engine : public core::engine {
 
   std::function<void()> before_beat;
   std::function<void()> before_failed_confirm;  ///< Where it is set, all of them fail.
+  std::function<void()> before_leave;
   std::function<void()> before_listing;
   std::optional<duration> needed;  ///< What a listing says.
   std::string beats_fail_with;     ///< Like the next one: set before there is a session.

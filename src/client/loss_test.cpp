@@ -372,6 +372,35 @@ TEST_F(loss, a_wait_that_is_cancelled_asks_only_once_to_leave) {
   EXPECT_TRUE(eventually([&] { return b.try_acquire(lock_name("x")).has_value(); }));
 }
 
+TEST_F(loss, is_told_while_the_store_hangs_in_the_leave_of_a_wait_that_another_one_has_ended) {
+  std::latch goes_on(1);
+  std::atomic<bool> leaves{};
+  std::atomic<errc> ended{};
+  std::atomic<bool> told{};
+  engine_->before_leave = [&] {
+    leaves = true;
+    goes_on.wait();
+  };
+  auto holder = open_session(30s);
+  auto waiter = open_session(30s);
+  auto first = open_session(30s);
+  auto second = open_session(30s);
+  auto held = holder.acquire(lock_name("x"));
+  auto a = first.acquire(lock_name("a"));
+  auto b = second.acquire(lock_name("b"));
+  ASSERT_TRUE(held && a && b);
+  b->on_lost([&](const error&) { told = true; });
+  waiter.acquire(lock_name("x"), {.wait = forever, .stop = a->lost()},
+                 [&](const result<lock>& l) { ended = code(l); });
+  EXPECT_TRUE(first.close());
+  EXPECT_TRUE(eventually([&] { return leaves.load(); }));
+  EXPECT_TRUE(second.close());
+  EXPECT_TRUE(told) << "close() waits for that, two seconds at most";
+  EXPECT_NE(ended.load(), errc::cancelled);
+  goes_on.count_down();
+  EXPECT_TRUE(eventually([&] { return ended.load() == errc::cancelled; }));
+}
+
 TEST_F(loss, a_release_that_is_not_answered_is_tried_again) {
   auto s = open_session(30s);
   auto held = s.acquire(lock_name("x"));
