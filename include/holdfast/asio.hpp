@@ -15,6 +15,7 @@
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
 
+#include <atomic>
 #include <memory>
 #include <stop_token>
 #include <utility>
@@ -49,18 +50,32 @@ class cancellation {
 ///
 /// Posted and never dispatched: an operation may complete inside the call that begins it, and a
 /// coroutine that is resumed there uses more stack with every further operation.
+///
+/// The handler may stop the context, which may be destroyed then. So it waits until the thread that
+/// posted it has left the executor; that thread waits for nothing in there.
 template <class T, class Handler>
 completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
+  struct operation {
+    Handler handler;
+    decltype(::asio::make_work_guard(std::declval<const Handler&>())) work;
+    std::shared_ptr<cancellation> stop;
+  };
   auto work = ::asio::make_work_guard(handler);
-  return [handler = std::move(handler), work = std::move(work),
-          stop = std::move(stop)](result<T> r) mutable {
-    auto executor = work.get_executor();
-    ::asio::post(executor, [handler = std::move(handler), stop = std::move(stop),
-                            r = std::move(r)]() mutable {
-      auto slot = ::asio::get_associated_cancellation_slot(handler);
-      if (slot.is_connected()) slot.clear();
-      std::move(handler)(std::move(r));
-    });
+  auto op =
+      std::make_unique<operation>(operation{std::move(handler), std::move(work), std::move(stop)});
+  return [op = std::move(op)](result<T> r) mutable {
+    const auto posted = std::make_shared<std::atomic_flag>();
+    {
+      const auto executor = op->work.get_executor();
+      ::asio::post(executor, [op = std::move(op), posted, r = std::move(r)]() mutable {
+        posted->wait(false);
+        auto slot = ::asio::get_associated_cancellation_slot(op->handler);
+        if (slot.is_connected()) slot.clear();
+        std::move(op->handler)(std::move(r));
+      });
+    }
+    posted->test_and_set();
+    posted->notify_one();
   };
 }
 

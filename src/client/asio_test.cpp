@@ -1,5 +1,6 @@
 #include <holdfast/asio.hpp>
 
+#include <asio/any_io_executor.hpp>
 #include <asio/awaitable.hpp>
 #include <asio/bind_cancellation_slot.hpp>
 #include <asio/bind_executor.hpp>
@@ -9,12 +10,14 @@
 #include <asio/io_context.hpp>
 #include <asio/post.hpp>
 #include <asio/steady_timer.hpp>
+#include <asio/strand.hpp>
 #include <asio/use_awaitable.hpp>
 #include <asio/use_future.hpp>
 
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <thread>
 
@@ -96,6 +99,32 @@ TEST(asio, a_coroutine_may_take_its_lock_any_number_of_times) {
       asio::detached);
   context.run();
   EXPECT_EQ(taken, times);
+}
+
+// The sanitizer watches the thread that has brought the answer.
+TEST(asio, a_context_may_end_as_soon_as_a_handler_has_stopped_it) {
+  auto a = open("memory:asio6");
+  auto b = open("memory:asio6");
+  ASSERT_TRUE(a && b);
+  for (int round = 0; round < 200; ++round) {
+    auto held = std::make_optional(std::move(*a->acquire(lock_name("x"))));
+    auto context = std::make_unique<asio::io_context>();
+    bool got = false;
+    const auto stops = [&](const result<lock>& l) {
+      got = l.has_value();
+      context->stop();
+    };
+    const auto executor = [&]() -> asio::any_io_executor {
+      if (round % 2 == 0) return context->get_executor();
+      return asio::make_strand(*context);
+    };
+    async_acquire(*b, lock_name("x"), {.wait = 30s}, asio::bind_executor(executor(), stops));
+    std::thread releases([&] { held.reset(); });
+    context->run();
+    context.reset();
+    releases.join();
+    ASSERT_TRUE(got) << round;
+  }
 }
 
 TEST(asio, a_future_gets_the_result) {
