@@ -383,12 +383,12 @@ result<void> grant::release_unwaited() {
 }
 
 // Its session lives, so nothing else would remove what is left in the store.
-void grant::give_up_lost() {
+void grant::give_up_lost(waits may) {
   if (!own_ || !owner_->lease().check(duration::zero(), clock::now())) return;
   if (state_.exchange(state::over) == state::over) return;
   // It is already, but where the store was left alone in this very moment.
   lose_own_lease();
-  if (io::on_library_thread()) return give_back_unwaited();
+  if (may == waits::no || io::on_library_thread()) return give_back_unwaited();
   give_back();
 }
 
@@ -400,14 +400,14 @@ void grant::silence() noexcept {
   dropped.swap(told_);
 }
 
-void grant::abandon() noexcept {
+void grant::abandon(waits may) noexcept {
   silence();
   if (is_over()) return;
   const auto now = clock::now();
   if (!owner_->lease().check(duration::zero(), now)) return;
   const bool held = state_.load() == state::held && counts_->check(duration::zero(), now);
   if (held && release()) return;
-  give_up_lost();
+  give_up_lost(may);
 }
 
 }  // namespace holdfast::client

@@ -22,6 +22,9 @@ namespace holdfast::client {
 class acquisition;
 class session_core;
 
+/// Whether a call may wait for an engine's answer; a thread of the library never does.
+enum class waits : bool { no, yes };
+
 /// One name that a session acquires or holds: what a `lock` points to.
 ///
 /// | state     | granted() | lose()      | release()                     |
@@ -90,7 +93,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   result<void> release();
   void release(completion<void> done);
   /// What the destructor of a lock does: releases it unless that is done, tells nobody of a loss.
-  void abandon() noexcept;
+  void abandon(waits may = waits::yes) noexcept;
   /// Tells that it is lost, once. Runs user code: never under a mutex.
   void lose(session_state why, const std::string& reason) noexcept;
   bool forked() const noexcept;
@@ -125,7 +128,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   void give_back_unwaited();
   void left(const core::leave_reply& r);
   result<void> told_by(const core::leave_reply& r);
-  void give_up_lost();
+  void give_up_lost(waits may);
   void silence() noexcept;
 
   const std::shared_ptr<session_core> owner_;

@@ -14,10 +14,10 @@ client::grant& held(const std::shared_ptr<client::grant>& g) noexcept {
   return *g;
 }
 
-void drop(std::shared_ptr<client::grant>& g) noexcept {
+void drop(std::shared_ptr<client::grant>& g, client::waits may = client::waits::yes) noexcept {
   if (!g) return;
   if (g->left_alone()) return client::leave_alone(std::move(g));
-  g->abandon();
+  g->abandon(may);
   g.reset();
 }
 
@@ -60,7 +60,7 @@ void lock::release(completion<void> done) && {
   if (!done) detail::bad_access("an empty completion");
   auto own = grant_;
   own->release(std::move(done));
-  drop(own);
+  drop(own, client::waits::no);
 }
 
 }  // namespace holdfast

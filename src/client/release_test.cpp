@@ -244,6 +244,29 @@ TEST_F(release, of_several_that_were_to_be_acquired_with_one_that_is_busy_is_one
   for (const char* name : {"a", "b", "c"}) EXPECT_TRUE(other.try_acquire(lock_name(name))) << name;
 }
 
+TEST_F(release, with_a_callback_waits_for_nothing_where_the_lock_was_lost_alone) {
+  auto opened = store_->opened();
+  const auto leased = std::make_shared<client::testing::leased_engine>(engine_);
+  opened.engine = leased;
+  opened.url += "-leased";
+  const auto store = client::store_core::on(opened, 30s, 1h);
+  auto mine = client::session_core::make_session(*client::session_core::open(store, {}));
+  auto l = mine.acquire(lock_name("x")).value();
+  leased->newest().lose(core::status::gone, "somebody deleted it");
+  std::promise<void> goes_on;
+  std::atomic<bool> went_on{};
+  opened.loop->post([&, until = goes_on.get_future().share()] {
+    until.wait_for(5s);
+    went_on = true;
+  });
+  std::optional<errc> why;
+  std::move(l).release([&](result<void> r) { why = code(r); });
+  EXPECT_FALSE(went_on) << "it has waited for the answer to its leave";
+  EXPECT_EQ(why, errc::lost);
+  goes_on.set_value();
+  EXPECT_TRUE(eventually([&] { return mine.try_acquire(lock_name("x")).has_value(); }));
+}
+
 TEST_F(release, tells_the_callback_that_the_lock_was_lost_before) {
   auto l = s().acquire(lock_name("x"));
   ASSERT_TRUE(l);
