@@ -92,6 +92,9 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// is on a store that does not answer, where the result may be `errc::outcome_unknown`. A lock
 /// that is granted at the same moment is either the result or given back, never both.
 ///
+/// On `local:` the work is done inside this call, and inside async_release(): for 2 s at most,
+/// while another process is stopped inside the store.
+///
 /// Lifetime: `s` must live until the operation has begun; closing or destroying it later
 /// completes the operation with `errc::lost`. The executor's context must live until the handler
 /// has run, since a later answer is posted to it.

@@ -52,7 +52,8 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   lock& operator=(lock&&) noexcept;
   /// Releases the lock and reports nothing. noexcept, and bounded by the engine's time limit for
   /// one operation (local: 2 s, reached only while another process is stopped inside it). On a
-  /// thread of the library, as in a completion, it only begins and does not wait.
+  /// thread of the library, as in a completion, it only begins and does not wait for an answer;
+  /// `local:` has it at once, within the same limit.
   ~lock();
 
   /// The name, as it was given. Valid as long as this object.
@@ -104,10 +105,11 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// first, even if another lock's `f` did that.
   ///
   /// `f` runs on the thread described at lost(), on this one, or inside a release() that finds
-  /// the lease over first. So it must not block or throw, nor take a mutex under which a lock is
-  /// released, and the program does not end before it returns. What `f` uses must not depend on
-  /// the lock or the session: the call may still be under way when the lock is destroyed, and
-  /// when session::close() returns, which waits for it for at most 2 s.
+  /// the lease over first. So it must not block or throw, take a mutex under which a lock is
+  /// released, or use a `local:` store (see session); and the program does not end before it
+  /// returns. What `f` uses must not depend on the lock or the session: the call may still be under
+  /// way when the lock is destroyed, and when session::close() returns, which waits for it for at
+  /// most 2 s.
   void on_lost(std::function<void(const error&)> f);
 
   /// Gives the lock back: `std::move(l).release()`. Afterwards the lock is over, whatever this

@@ -92,7 +92,9 @@ struct session_status {
 /// the program's that is blocked in a call of the library, also for other sessions. On a thread
 /// of the library close() and the destructor only begin, and a call that would have to wait
 /// (open(), acquire() without a callback, those of `store` that ask it) is refused with
-/// `would_block`; `local:` and `memory:` answer at once.
+/// `would_block`; `local:` and `memory:` answer at once. `local:` works on the calling thread for
+/// that, for at most 2 s, while another process is stopped inside the store: so on_lost(), whose
+/// thread reports all losses, must not use it.
 ///
 /// Thread safety: every function may be called from any number of threads at once, except that
 /// destroying, moving and assigning need the caller's own order. Locks may outlive the object;
