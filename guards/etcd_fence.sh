@@ -14,8 +14,9 @@
 # replace what is not UTF-8: as \xHH, byte for byte.
 fence_quoted() { printf '%s' "$1" | od -An -v -tx1 | tr -d ' \n' | sed 's/../\\x&/g'; }
 
-# etcdctl waits for ever where no server answers a transaction.
-fence_txn() { timeout 5 etcdctl txn; }
+# etcdctl waits for ever where no server answers a transaction. The caller's environment may have it
+# write in another way than is read below, and etcdctl 3.4 refuses flags that such a variable sets.
+fence_txn() { ETCDCTL_WRITE_OUT=simple ETCDCTL_HEX=false timeout 5 etcdctl txn; }
 
 fence_no_answer() {
   echo "fenced_put: etcd did not answer: whether $1 was put is not known" >&2

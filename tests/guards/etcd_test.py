@@ -98,6 +98,23 @@ class EtcdGuard(Contract, unittest.TestCase):
                              capture_output=True, env=server.environment, timeout=20)
         self.assertEqual(put.stdout, b"caf\xe9\n")
 
+    def test_how_etcdctl_writes_elsewhere_is_nothing_to_it(self):
+        plain = server.environment
+        said = {"ETCDCTL_WRITE_OUT": "json", "ETCDCTL_HEX": "true"}
+        for name, value in said.items():
+            with self.subTest(name):
+                self.setUp()
+                server.environment = {**plain, name: value}
+                try:
+                    self.write(token(43), "new")
+                    with self.assertRaisesRegex(Stale, "token 43 was seen"):
+                        self.write(token(42), "late")
+                    with self.assertRaisesRegex(Wrong, "bound to nightly:local/0123abcd"):
+                        self.write(token(44, "weekly:x"), "late")
+                finally:
+                    server.environment = plain
+                self.assertEqual(self.read(), "new")
+
     def test_both_tokens_are_named_and_the_lock(self):
         self.write(token(43), "new")
         self.refused(Stale, token(42), "stale token 42 for books: token 43 was seen")
