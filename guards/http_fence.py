@@ -4,10 +4,12 @@
 
 Requests that change something carry the header `Fencing-Token: VALUE:LOCK:STORE`, which is
 HOLDFAST_FENCING_TOKEN as it is. Answers of its own: 428 no token, 400 malformed, 403 of another
-lock or store than the resource is bound to, 412 stale. Python's standard library is all it needs.
+lock or store than the resource is bound to, 412 stale, 411 and 413 of a body that cannot be read
+before the others wait. Python's standard library is all it needs.
 """
 
 import fcntl
+import io
 import json
 import os
 import re
@@ -86,13 +88,15 @@ class Floor:
 
 
 class Fence:
-    """The middleware: requests of one resource pass one after the other."""
+    """The middleware: requests of one resource pass one after the other. Each is read as a whole
+    before, up to body_max bytes: who hangs in the middle of one keeps nobody out."""
 
     SAFE = ("GET", "HEAD", "OPTIONS")
 
-    def __init__(self, application, resource, folder):
+    def __init__(self, application, resource, folder, body_max=10 * 2**20):
         self._application = application
         self._floor = Floor(folder, resource)
+        self._body_max = body_max
 
     def __call__(self, environ, start_response):
         if environ["REQUEST_METHOD"] in self.SAFE:
@@ -105,11 +109,39 @@ class Fence:
             if TWICE.fullmatch(token):
                 raise Refused("400 Bad Request", f"{token!r} is no fencing token but several: "
                               "send the header Fencing-Token once")
+            self._read_body(environ)
             with self._floor.enter(token):
                 return self._whole_answer(environ, start_response)
         except Refused as refused:
             start_response(refused.status, [("Content-Type", "text/plain; charset=ascii")])
             return [(str(refused) + "\n").encode("ascii", "backslashreplace")]
+
+    def _read_body(self, environ):
+        length = environ.get("CONTENT_LENGTH") or "0"
+        if not re.fullmatch(r"[0-9]{1,18}", length):
+            raise Refused("400 Bad Request", f"Content-Length {length!r} is no number")
+        wanted, most = int(length), self._body_max
+        if environ.get("wsgi.input_terminated"):
+            left = most + 1
+        elif "HTTP_TRANSFER_ENCODING" in environ:
+            raise Refused("411 Length Required", "send the header Content-Length: this server "
+                          "does not tell where a body without it ends")
+        else:
+            left = wanted
+        body = bytearray()
+        while wanted <= most and left > 0:
+            part = environ["wsgi.input"].read(left)
+            if not part:
+                break
+            body += part
+            left -= len(part)
+        if max(wanted, len(body)) > most:
+            raise Refused("413 Content Too Large", f"more than {most} bytes, which are read "
+                          "before others are kept waiting: see body_max")
+        if len(body) < wanted:
+            raise Refused("400 Bad Request", f"{len(body)} bytes came of {wanted}")
+        environ["wsgi.input"] = io.BytesIO(bytes(body))
+        environ["CONTENT_LENGTH"] = str(len(body))
 
     def _whole_answer(self, environ, start_response):
         # An application may do its work while its answer is read: that belongs to the pass too.

@@ -4,10 +4,12 @@
 import http.client
 import os
 import shutil
+import socket
 import socketserver
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer, make_server
 
@@ -158,6 +160,39 @@ class HttpGuard(Contract, unittest.TestCase):
         older.join()
         newer.join()
         self.assertEqual(self.read(), "42")
+
+    def half_sent(self, fencing_token, headers="Content-Length: 10\r\n"):
+        slow = socket.create_connection(("127.0.0.1", self.server.server_port), 10)
+        self.addCleanup(slow.close)
+        slow.sendall(f"PUT /books HTTP/1.0\r\nFencing-Token: {fencing_token}\r\n"
+                     f"{headers}\r\nabc".encode())
+        return slow
+
+    def test_who_hangs_amid_its_request_keeps_nobody_out(self):
+        slow = self.half_sent(token(41))
+        time.sleep(0.3)
+        newer = threading.Thread(target=self.write, args=(token(42), "42"), daemon=True)
+        newer.start()
+        newer.join(10)
+        is_kept_out = newer.is_alive()
+        slow.sendall(b"defghij")
+        status = slow.makefile("rb").readline()
+        newer.join(10)
+        self.assertFalse(is_kept_out)
+        self.assertIn(b" 412 ", status)
+        self.assertEqual(self.read(), "42")
+
+    def test_a_request_that_is_cut_short_or_too_large_binds_nothing(self):
+        cut = self.half_sent(token(50))
+        cut.shutdown(socket.SHUT_WR)
+        self.assertIn(b" 400 ", cut.makefile("rb").readline())
+        for headers, code in (("Content-Length: 10485761\r\n", b" 413 "),
+                              ("Content-Length: x\r\n", b" 400 "),
+                              ("Transfer-Encoding: chunked\r\n", b" 411 ")):
+            with self.subTest(headers):
+                self.assertIn(code, self.half_sent(token(50), headers).makefile("rb").readline())
+        self.write(token(42), "a")
+        self.assertEqual(self.read(), "a")
 
     def test_an_older_request_during_a_newer_one_is_refused(self):
         newer = self.in_the_middle_of(42)
