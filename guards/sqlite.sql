@@ -26,7 +26,8 @@ CREATE TABLE holdfast_floor (
   floor    INTEGER NOT NULL CHECK (floor BETWEEN 1 AND 9007199254740991)
 ) WITHOUT ROWID;
 
--- Who writes now. There is one writer at a time, so a row that somebody forgot is nobody's.
+-- Who writes now. A row that somebody forgot to remove, by holdfast_leave in the transaction, lets
+-- anybody write without a token until the next one has left.
 CREATE TABLE holdfast_pass (resource TEXT PRIMARY KEY, token TEXT NOT NULL) WITHOUT ROWID;
 
 CREATE VIEW holdfast_enter AS SELECT resource, token FROM holdfast_pass;
