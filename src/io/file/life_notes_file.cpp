@@ -54,10 +54,9 @@ bool is_ours(const place& where, const char* name) {
 
 life_notes_file::life_notes_file(std::string directory, std::string url)
     : directory_(std::move(directory)), name_(name_of(url)) {
-  const std::string boot = boot_id();
+  const std::string boot = boot_clock();
   if (boot.empty()) return;  // Whose clock the times are of cannot be told.
-  head_ = "holdfast-first-sights 1\n" + url + '\n' + boot + ' ' + std::to_string(time_namespace());
-  head_ += '\n';
+  head_ = "holdfast-first-sights 1\n" + url + '\n' + boot + '\n';
 }
 
 life_notes life_notes_file::read() const {
@@ -87,8 +86,8 @@ life_notes_file::outcome life_notes_file::keep(const life_notes& notes) const {
   if (head_.empty()) {
     remove();  // What others of this boot have written there is all that they would know.
     return {{},
-            "this user's next process will begin to wait anew, for the kernel's boot id cannot be "
-            "read; mount /proc"};
+            "this user's next process will begin to wait anew, for the kernel's boot id or this "
+            "process's time namespace cannot be read; mount /proc"};
   }
   auto kept = add(notes);
   if (kept) return {std::move(*kept), {}};

@@ -1,6 +1,7 @@
 #include "io/file/life_notes_file.hpp"
 #include "tests/grouping_locale.hpp"
 #include "tests/own_mounts.hpp"
+#include "tests/own_time.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
@@ -27,6 +28,21 @@ TEST(life_notes_file, gives_another_process_what_was_kept) {
   const auto read = life_notes_file(directory.path(), "redlock://a").read();
   EXPECT_EQ(read.all(), notes.all());
   EXPECT_TRUE(life_notes_file(directory.path(), "redlock://b").read().all().empty());
+}
+
+TEST(life_notes_file, a_later_time_namespace_of_the_same_number_reads_nothing) {
+  const tests::temporary_directory directory;
+  const auto read = [&] { return life_notes_file(directory.path(), "redis://a").read().all(); };
+  const int code = tests::in_a_reused_namespace(
+      [&] {
+        core::redlock::life_notes notes;
+        notes.recall("life", clock::now());
+        life_notes_file(directory.path(), "redis://a").keep(notes);
+        return read().size() == 1 ? 0 : 1;
+      },
+      [&] { return read().empty() ? 0 : 2; });
+  if (code == tests::cannot_shift_time) GTEST_SKIP() << "NOT TESTED: no time namespace here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST(life_notes_file, a_server_cannot_write_the_note_of_another) {

@@ -33,8 +33,9 @@ std::string name_of(const std::string& url) {
 }
 
 std::string header(const std::string& url) {
-  return "holdfast-sightings 1\n" + url + '\n' + boot_id() + ' ' +
-         std::to_string(time_namespace()) + '\n';
+  const std::string boot = boot_clock();
+  if (boot.empty()) return {};  // Whose clock the times are of cannot be told.
+  return "holdfast-sightings 1\n" + url + '\n' + boot + '\n';
 }
 
 // Only a plain file of our own: somebody else's notes could make us take over too early.
@@ -106,10 +107,9 @@ sighting_file::sighting_file(const std::string& directory, std::string url, dura
       turn_limit_(turn_limit) {}
 
 sighting_file::sights sighting_file::read() const {
-  if (boot_id().empty()) return {};  // Whose clock the times are of cannot be told.
   const auto text = contents(path_);
   const auto expected = header(url_);
-  if (!text.starts_with(expected)) return {};
+  if (expected.empty() || !text.starts_with(expected)) return {};
   sights found;
   std::string_view lines(text);
   lines.remove_prefix(expected.size());

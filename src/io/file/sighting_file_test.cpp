@@ -4,6 +4,7 @@
 #include "io/thread/random.hpp"
 #include "tests/grouping_locale.hpp"
 #include "tests/own_mounts.hpp"
+#include "tests/own_time.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -57,6 +58,19 @@ TEST_F(sighting_file_test, the_next_process_reads_what_the_first_one_kept) {
   EXPECT_EQ(read.at(id_).at, at_);
   EXPECT_EQ(read.at(id_).ttl, duration{30s});
   EXPECT_EQ(read.at(id_).since, then_);
+}
+
+TEST_F(sighting_file_test, a_later_time_namespace_of_the_same_number_reads_nothing) {
+  const int code = tests::in_a_reused_namespace(
+      [&] {
+        core::sightings seen;
+        seen.note(id_, at_, 30s, clock::now());
+        file().merge(seen);
+        return file().read().size() == 1 ? 0 : 1;
+      },
+      [&] { return file().read().empty() ? 0 : 2; });
+  if (code == tests::cannot_shift_time) GTEST_SKIP() << "NOT TESTED: no time namespace here";
+  EXPECT_EQ(code, 0);
 }
 
 TEST_F(sighting_file_test, the_earlier_time_wins_for_one_version_and_a_newer_version_for_all) {

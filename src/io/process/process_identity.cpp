@@ -74,6 +74,18 @@ std::string bytes_of_program() {
   return at == 0 ? std::string() : std::string(reinterpret_cast<const char*>(at), 16);
 }
 
+// time_namespaces(7): "boottime", and the seconds and nanoseconds by which the clock is ahead.
+std::string boot_offset() {
+  std::ifstream file("/proc/self/timens_offsets");
+  std::string clock;
+  std::string seconds;
+  std::string rest;
+  while (file >> clock >> seconds >> rest) {
+    if (clock == "boottime") return seconds + ' ' + rest;
+  }
+  return {};
+}
+
 }  // namespace
 
 owner_info process_identity() {
@@ -117,9 +129,19 @@ std::string boot_id() {
   return line;
 }
 
-std::uint64_t time_namespace() noexcept {
-  struct stat s {};
-  return ::stat("/proc/self/ns/time", &s) == 0 ? s.st_ino : 0;
+std::string boot_clock() {
+  const std::string boot = boot_id();
+  if (boot.empty()) return {};
+  struct stat own {};
+  struct stat next {};
+  if (::stat("/proc/self/ns/time", &own) != 0) {
+    return errno == ENOENT ? boot + " 0" : std::string();  // A kernel without them.
+  }
+  // The offsets that can be read are those of the namespace of the children, mostly the same.
+  const bool is_same =
+      ::stat("/proc/self/ns/time_for_children", &next) == 0 && next.st_ino == own.st_ino;
+  const std::string shift = is_same ? boot_offset() : std::string();
+  return shift.empty() ? shift : boot + ' ' + std::to_string(own.st_ino) + ' ' + shift;
 }
 
 wall_time wall_now() noexcept {

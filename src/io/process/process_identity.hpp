@@ -25,9 +25,10 @@ bool is_running(std::int64_t pid) noexcept;
 /// The kernel's boot id: differs after every boot. Empty when it cannot be read.
 std::string boot_id();
 
-/// The inode of this process's time namespace, in which CLOCK_BOOTTIME is shifted; zero when the
-/// kernel has none.
-std::uint64_t time_namespace() noexcept;
+/// Whose CLOCK_BOOTTIME this process reads, on one line: the boot id, the inode of the time
+/// namespace, which the kernel gives to a later one again, and how far the clock is shifted in it.
+/// Empty when it cannot be told.
+std::string boot_clock();
 
 /// The wall clock, for people only.
 wall_time wall_now() noexcept;
