@@ -64,6 +64,38 @@ TEST_F(no_record, an_entry_that_only_a_queue_knows_is_taken_too) {
   EXPECT_EQ(other.confirm("a", mine.mine).what, status::ok);
 }
 
+TEST_F(no_record, those_of_two_kinds_are_seen_and_taken_one_by_one) {
+  server s;
+  const auto o = open(url(s));
+  member writer(ask(o)), reader(ask(o)), other(ask(o));
+  ASSERT_EQ(writer.enqueue("a").what, status::ok);
+  ASSERT_EQ(reader.enqueue("a", mode::shared()).what, status::queued);
+  for (const member* lost : {&writer, &reader}) {
+    s.command({"DEL", key(s, "session:" + lost->id().str())});
+  }
+  const auto seen = other.attempt("a");
+  ASSERT_EQ(seen.what, status::busy) << seen.text;
+  ASSERT_EQ(seen.ahead.size(), 2U);
+  for (const auto& r : seen.ahead) EXPECT_EQ(ask(o).take({r.owner, r.at}).what, status::ok);
+  EXPECT_EQ(other.attempt("a").what, status::ok);
+}
+
+TEST_F(no_record, its_locks_are_held_while_those_of_an_ended_session_are_swept) {
+  server s;
+  const auto o = open(url(s));
+  member lost(ask(o)), ended(ask(o)), other(ask(o));
+  ASSERT_EQ(lost.enqueue("a").what, status::ok);
+  for (int i = 0; i < 250; ++i) ended.enqueue("n" + std::to_string(i));
+  const auto record = key(s, "session:" + ended.id().str());
+  const auto prefix = record.substr(0, record.find("session:"));
+  s.command({"DEL", key(s, "session:" + lost.id().str())});
+  // As another client's close() leaves it, which removes a hundred entries at a time.
+  s.command({"RPUSH", prefix + "ended", ended.id().str() + ":" + std::to_string(ended.inc())});
+  s.command({"DEL", record});
+  EXPECT_EQ(other.attempt("a").what, status::busy);
+  EXPECT_EQ(other.attempt("n249").what, status::ok);
+}
+
 TEST_F(no_record, who_waits_gets_the_lock_after_the_longest_ttl_and_no_sooner) {
   max_ttl = "2s";
   server s;

@@ -45,10 +45,30 @@ local function session_of(id)
   return known
 end
 
--- Its session is there; and a denied one was told that it holds, for it will not be told any more.
+-- The sessions whose end is under way, as ID:INC; nil: not read yet.
+local ended_sessions
+
+-- A record that is gone without being listed there was deleted by somebody: its lease may run.
+local function has_ended(e)
+  if not ended_sessions then
+    ended_sessions = {}
+    local i, job = 0, run('LINDEX', P .. 'ended', 0)
+    while job do
+      ended_sessions[job] = true
+      i = i + 1
+      job = run('LINDEX', P .. 'ended', digits(i))
+    end
+  end
+  return ended_sessions[e.id .. ':' .. e.inc]
+end
+
+-- Its session has not ended; and a denied one was told that it holds, for it will not be told any
+-- more.
 local function is_live(name, e)
   local s = session_of(e.id)
-  if not s or s[1] ~= e.inc then
+  if not s then
+    return not has_ended(e)
+  elseif s[1] ~= e.inc then
     return false
   end
   return s[3] == '0'

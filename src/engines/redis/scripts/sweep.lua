@@ -153,6 +153,7 @@ local function bury(id, inc)
   run('DEL', session_key(id))
   run('SREM', P .. 'sessions', id)
   known_sessions[id] = nil
+  ended_sessions = nil
   return sweep()
 end
 
