@@ -70,6 +70,26 @@ TEST_F(restart, who_used_a_server_waits_it_out_whatever_its_url_assumed_at_first
   EXPECT_EQ(member(ask(first), 500ms).enqueue("a").what, status::ok);
 }
 
+TEST_F(restart, what_a_program_knows_of_a_server_outlives_its_last_session) {
+  server s;
+  std::uint64_t known{};
+  {
+    const auto first = open(url(s));
+    await(first, status::ok);
+    known = member(ask(first), 500ms).enqueue("a").mine.value + 1'000'000'000'000;
+    // As if the server's clock had been that far ahead, and is set back while it is away.
+    s.command({"HSET", "holdfast:store", "floor", std::to_string(known)});
+    EXPECT_GT(member(ask(first), 500ms).enqueue("b").mine.value, known);
+  }
+  s.kill();
+  s.start(server::data::wipe);
+  const auto began = steady_clock::now();
+  const auto second = open(url(s));
+  await(second, status::ok);
+  EXPECT_GE(steady_clock::now() - began, 2022ms) << "it used the server: it cannot be fresh";
+  EXPECT_GT(member(ask(second), 500ms).enqueue("a").mine.value, known);
+}
+
 TEST_F(restart, a_holder_learns_by_its_next_beat_that_its_session_is_gone) {
   server s;
   const auto o = founded(s);

@@ -57,7 +57,9 @@ class admission {
   struct config {
     duration max_ttl{};
     bool max_ttl_given{};
-    bool assume_fresh{};  ///< No wait at the first use: somebody says that nothing is held.
+    bool assume_fresh{};      ///< No wait at the first use: somebody says that nothing is held.
+    bool was_ready{};         ///< This process has used the store before.
+    duration seen_max_ttl{};  ///< And that was its max_ttl; zero: not known.
   };
   struct sight {
     std::string run_id{};
@@ -83,10 +85,15 @@ class admission {
   using verdict = std::variant<ready, write, wait, error>;
 
   explicit admission(config c, core::redlock::life_notes notes = {})
-      : config_(c), notes_(std::move(notes)) {}
+      : config_(c),
+        was_ready_(c.was_ready),
+        seen_max_ttl_(c.seen_max_ttl),
+        notes_(std::move(notes)) {}
 
   verdict judge(const sight& s, time_point now);
   const core::redlock::life_notes& notes() const noexcept { return notes_; }
+  bool was_ready() const noexcept { return was_ready_; }
+  duration seen_max_ttl() const noexcept { return seen_max_ttl_; }
 
  private:
   verdict wait_out(const sight& s, time_point now);

@@ -226,6 +226,19 @@ TEST(admission, who_saw_a_longer_max_ttl_lengthens_a_wait_that_somebody_else_beg
   }
 }
 
+TEST(admission, what_the_process_knew_before_counts_as_if_seen_now) {
+  auto lost = record();
+  lost.admitted = false;
+  admission a({.max_ttl = 5s, .assume_fresh = true, .was_ready = true, .seen_max_ttl = 600s});
+  const auto fresh = a.judge(sight({}), start);
+  ASSERT_NE(written(fresh), nullptr);
+  EXPECT_EQ(written(fresh)->record.max_ttl, 600s);
+  lost.max_ttl = 600s;
+  EXPECT_TRUE(std::holds_alternative<admission::wait>(a.judge(sight(lost), start)));
+  EXPECT_TRUE(a.was_ready());
+  EXPECT_EQ(a.seen_max_ttl(), 600s);
+}
+
 TEST(admission, a_url_lengthens_only_a_wait_whose_length_no_earlier_life_gave) {
   auto r = record();
   r.admitted = false;

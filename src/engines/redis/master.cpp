@@ -41,12 +41,6 @@ struct master::job {
   std::atomic<bool> half_done{};      ///< One of the two answers has come, or never will.
 };
 
-void master::saw_token(std::uint64_t t) noexcept {
-  std::uint64_t was = known_.load();
-  while (was < t && !known_.compare_exchange_weak(was, t)) {
-  }
-}
-
 status master::status_of(errc code) noexcept {
   switch (code) {
     case errc::invalid_argument:

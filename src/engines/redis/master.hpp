@@ -2,6 +2,7 @@
 
 #include "core/engine.hpp"
 #include "engines/redis/admission.hpp"
+#include "engines/redis/knowledge.hpp"
 #include "engines/redis/mailbox.hpp"
 #include "engines/redis/settings.hpp"
 #include "io/file/life_notes_writer.hpp"
@@ -41,7 +42,9 @@ class master final : public std::enable_shared_from_this<master> {
   /// A plain command's answer; null when there was none.
   using on_reply = std::function<void(const wire::reply*)>;
 
-  master(settings s, std::shared_ptr<io::loop> l);
+  /// `kept` is what this process knew of the server before, and gets to know.
+  master(settings s, std::shared_ptr<io::loop> l,
+         std::shared_ptr<knowledge> kept = std::make_shared<knowledge>());
   master(const master&) = delete;
   master& operator=(const master&) = delete;
   ~master();
@@ -61,7 +64,10 @@ class master final : public std::enable_shared_from_this<master> {
   /// What is said of a command that was not sent, because others had no answer.
   core::reply not_asked() const;
 
-  void saw_token(std::uint64_t t) noexcept;
+  void saw_token(std::uint64_t t) noexcept {
+    known_.saw_token(t);
+    kept_->saw_token(t);
+  }
   const settings& set() const noexcept { return settings_; }
   const std::string& client() const noexcept { return client_; }
   /// Messages come on the connection of the answers, and no answer is kept back until replicas have
@@ -135,7 +141,8 @@ class master final : public std::enable_shared_from_this<master> {
   std::shared_ptr<ear> ear_;
   std::unique_ptr<io::redis_connection> connection_;
   std::unique_ptr<io::redis_connection> second_;  ///< RESP2 only: a subscriber can ask nothing.
-  std::atomic<std::uint64_t> known_{};
+  const std::shared_ptr<knowledge> kept_;
+  knowledge known_;  ///< Of kept_ when this began, for another one may add to that; and of its own.
   std::atomic<bool> sweeping_{};
 
   // The loop's thread only.

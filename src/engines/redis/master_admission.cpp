@@ -61,10 +61,13 @@ io::life_notes_file notes_for(const settings& s) {
   return {directory ? *directory : std::string(), s.identity};
 }
 
-admission admission_for(const settings& s) {
-  return admission(
-      {.max_ttl = s.max_ttl, .max_ttl_given = s.max_ttl_given, .assume_fresh = s.assume_fresh},
-      notes_for(s).read());
+admission admission_for(const settings& s, const knowledge& kept) {
+  return admission({.max_ttl = s.max_ttl,
+                    .max_ttl_given = s.max_ttl_given,
+                    .assume_fresh = s.assume_fresh,
+                    .was_ready = kept.was_used(),
+                    .seen_max_ttl = kept.max_ttl()},
+                   notes_for(s).read());
 }
 
 }  // namespace
@@ -131,13 +134,16 @@ bool master::is_durable(const inquiry& q) {
   return q.synced && q.reload.objection().empty() && q.replicas.value_or(0) == 0;
 }
 
-master::master(settings s, std::shared_ptr<io::loop> l)
+master::master(settings s, std::shared_ptr<io::loop> l, std::shared_ptr<knowledge> kept)
     : settings_(std::move(s)),
       loop_(std::move(l)),
       client_(random_word()),
       box_(std::make_shared<mailbox>(loop_)),
-      admission_(admission_for(settings_)),
-      why_{status::unavailable, "redis node " + settings_.node.text() + ": not connected yet"} {}
+      kept_(std::move(kept)),
+      admission_(admission_for(settings_, *kept_)),
+      why_{status::unavailable, "redis node " + settings_.node.text() + ": not connected yet"} {
+  known_.saw_token(kept_->token());
+}
 
 master::~master() = default;
 
@@ -321,9 +327,10 @@ void master::inspected(const inquiry& q) {
   admission::sight s{.run_id = io::life_of(q.server),
                      .durable = is_durable(q),
                      .record = *q.record,
-                     .known = known_.load(),
+                     .known = known_.token(),
                      .fresh = random_word()};
   auto verdict = admission_.judge(s, clock::now());
+  kept_->saw_store(admission_.was_ready(), admission_.seen_max_ttl());
   notes_->keep(admission_.notes());
   notes_until_ = clock::now() + trouble_limit;
   conclude(std::move(verdict));

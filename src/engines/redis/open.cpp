@@ -2,8 +2,10 @@
 
 #include "engines/redis/diagnose.hpp"
 #include "engines/redis/engine.hpp"
+#include "engines/redis/knowledge.hpp"
 #include "engines/redis/settings.hpp"
 #include "io/net/server_names.hpp"
+#include "io/process/per_process.hpp"
 #include "io/process/run_directory.hpp"
 #include "io/process/running_stores.hpp"
 
@@ -14,12 +16,14 @@ namespace holdfast::engines::redis {
 namespace {
 
 constinit io::running_stores<redis_engine> stores;
+constinit io::per_process<known_stores> known;
 
 result<std::shared_ptr<redis_engine>> engine_for(settings s) {
   const std::string url = s.url;
   const std::string password = s.login.password;
   return stores.get(url, password, [&](std::shared_ptr<io::loop> loop) {
-    const auto server = std::make_shared<master>(std::move(s), std::move(loop));
+    const auto server =
+        std::make_shared<master>(std::move(s), std::move(loop), known.get().of(url, password));
     server->start();
     return std::make_shared<redis_engine>(server);
   });
