@@ -150,6 +150,20 @@ TEST_F(restart, flushall_is_seen_by_the_very_next_script) {
   EXPECT_EQ(m.beat().what, status::gone);
 }
 
+TEST_F(restart, another_store_that_is_swapped_in_is_waited_out) {
+  server s;
+  const std::string one = "redis://" + s.address() + "/1?max_ttl=" + max_ttl;
+  const auto o = founded(s);
+  member m(ask(o), 2s);
+  ASSERT_EQ(m.enqueue("a").what, status::ok);
+  await(open(one + "&assume_fresh=yes"), status::ok);
+  s.command({"SWAPDB", "0", "1"});
+  const auto began = steady_clock::now();
+  await(o, status::ok);
+  EXPECT_GE(steady_clock::now() - began, 2022ms);
+  EXPECT_EQ(m.beat().what, status::gone);
+}
+
 // As after a client that does not know the store saw the loss first.
 TEST_F(restart, a_loss_is_waited_out_by_the_longest_max_ttl_that_anybody_knows) {
   max_ttl = "4s";

@@ -19,6 +19,7 @@ admission::write replacement(const admission::sight& s) {
   w.seen = {s.record.nonce, s.record.run_id, s.record.admitted_text, s.record.max_ttl_text};
   w.record = s.record;
   w.record.run_id = s.run_id;
+  w.record.database = s.database;
   w.record.durable = s.durable;
   w.record.floor = s.known;
   return w;
@@ -53,7 +54,9 @@ admission::verdict admission::judge(const sight& s, time_point now) {
                                         ", this program knows format 1: use a newer holdfast");
   }
   const bool restarted = !core::is_same_life(r.run_id, s.run_id);
-  const bool lost = !r.whole || (restarted && !(r.durable && s.durable)) || r.floor < s.known;
+  const bool swapped = !r.database.empty() && r.database != s.database;
+  const bool lost =
+      !r.whole || swapped || (restarted && !(r.durable && s.durable)) || r.floor < s.known;
   if (lost) return new_life(s);
   if (!r.admitted && r.max_ttl < longest_known(r)) {
     auto w = replacement(s);

@@ -27,7 +27,8 @@ struct store_record {
   std::string max_ttl_text{};
   bool max_ttl_inherited{};  ///< From the life before; else who wrote it went by its URL.
   bool durable{};
-  bool uncleaned{};  ///< Keys of earlier lives may be left.
+  std::string database{};  ///< Its number as who wrote it named it; empty: it did not.
+  bool uncleaned{};        ///< Keys of earlier lives may be left.
 
   /// Its max_ttl is the store's, and no URL changes it.
   bool inherited() const noexcept { return whole && (admitted || max_ttl_inherited); }
@@ -39,6 +40,7 @@ struct store_record {
 /// |-----------------------------------------|-----------------------|-------------------------|
 /// | none, or not whole                      | new, or all was lost  | a new life, which waits |
 /// | of another process, not durable twice   | newest writes lost    | a new life, which waits |
+/// | of another database                     | swapped: another's    | a new life, which waits |
 /// | its floor is below a token it gave      | set back: a backup    | a new life, which waits |
 /// | of another process, durable both times  | nothing was lost      | the process is recorded |
 /// | waits, with a max_ttl that is too short | its writer knew less  | the longer is written   |
@@ -63,6 +65,7 @@ class admission {
   };
   struct sight {
     std::string run_id{};
+    std::string database{};  ///< In which the record was found.
     bool durable{};
     store_record record{};
     std::uint64_t known{};  ///< The largest token or incarnation this client was given here.

@@ -63,6 +63,22 @@ TEST(admission, a_server_that_was_promoted_has_the_data_of_another_one) {
   EXPECT_EQ(w->record.run_id, "run-1#data-2");
 }
 
+TEST(admission, a_record_of_another_database_is_another_stores) {
+  auto r = record();
+  r.durable = true;
+  for (const char* number : {"", "0", "1"}) {
+    r.database = number;
+    auto s = sight(r);
+    s.database = "0";
+    const auto v = judge().judge(s, start);
+    ASSERT_EQ(written(v) != nullptr, r.database == "1");
+    if (r.database != "1") continue;
+    EXPECT_EQ(written(v)->record.nonce, "fresh");
+    EXPECT_EQ(written(v)->record.database, "0");
+    EXPECT_FALSE(written(v)->record.admitted);
+  }
+}
+
 TEST(admission, another_process_that_may_have_lost_writes_begins_a_new_life) {
   for (const bool was : {false, true}) {
     for (const bool is : {false, true}) {

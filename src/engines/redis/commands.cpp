@@ -110,7 +110,7 @@ std::string write(const admission::write& w) {
   const store_record& r = w.record;
   return call(scripts::write, w.seen[0], w.seen[1], w.seen[2], w.seen[3], r.nonce, r.run_id,
               flag(r.admitted), r.max_ttl.count(), flag(r.durable), r.floor,
-              flag(r.max_ttl_inherited));
+              flag(r.max_ttl_inherited), r.database);
 }
 
 std::string clean(std::string_view nonce) { return call(scripts::clean, nonce); }

@@ -17,6 +17,7 @@ namespace holdfast::engines::redis {
 /// | inherited| 1: max_ttl is that of the life before, else a URL's or the default             |
 /// | durable  | 1 while the server was last seen to sync every write, else 0                   |
 /// | uncleaned| where to go on with removing keys of earlier lives; not there: that is done    |
+/// | database | its number: SWAPDB may put the record, and all the rest, into another one      |
 ///
 /// All other keys begin with `holdfast:NONCE:`, so that those of an earlier life are never read:
 ///

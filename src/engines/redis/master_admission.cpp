@@ -325,6 +325,7 @@ void master::inspected(const inquiry& q) {
     return inspect_later(look_later);
   }
   admission::sight s{.run_id = io::life_of(q.server),
+                     .database = std::to_string(settings_.login.database),
                      .durable = is_durable(q),
                      .record = *q.record,
                      .known = known_.token(),

@@ -304,7 +304,7 @@ std::optional<bool> sweep_more(const reply& r) {
 }
 
 std::optional<store_record> look(const reply& r) {
-  if (!is_array(r, 9)) return std::nullopt;
+  if (!is_array(r, 10)) return std::nullopt;
   const auto text = [&](std::size_t i) {
     return r.elements[i].is(reply_kind::text) ? r.elements[i].text : std::string();
   };
@@ -325,6 +325,7 @@ std::optional<store_record> look(const reply& r) {
   s.durable = durable.value_or(false);
   s.uncleaned = !r.elements[7].is_null();
   s.max_ttl_inherited = flag_of(r.elements[8]).value_or(false);
+  s.database = text(9);
   s.whole = !s.format.empty() && s.nonce.size() == 16 && !s.run_id.empty() && admitted && floor &&
             *floor <= token_max.value && s.max_ttl > duration::zero() && durable;
   return s;

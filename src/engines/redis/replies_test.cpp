@@ -184,15 +184,18 @@ TEST(replies, refusals_of_the_scripts) {
 }
 
 TEST(replies, a_record_of_the_store_and_what_is_missing_in_it) {
-  const std::vector<reply> all{text("1"),  text("0123456789abcdef"), text("run"), text("1"),
-                               text("99"), text("60000000000"),      text("0"),   null(),
-                               null()};
+  const std::vector<reply> all{text("1"),   text("0123456789abcdef"),
+                               text("run"), text("1"),
+                               text("99"),  text("60000000000"),
+                               text("0"),   null(),
+                               null(),      text("3")};
   const auto whole = replies::look(array(all));
   ASSERT_TRUE(whole);
   EXPECT_TRUE(whole->there && whole->whole && whole->admitted);
   EXPECT_EQ(whole->floor, 99U);
   EXPECT_EQ(whole->max_ttl, std::chrono::seconds{60});
   EXPECT_FALSE(whole->uncleaned);
+  EXPECT_EQ(whole->database, "3");
   for (std::size_t i = 0; i < 7; ++i) {
     auto some = all;
     some[i] = null();
@@ -201,7 +204,7 @@ TEST(replies, a_record_of_the_store_and_what_is_missing_in_it) {
     EXPECT_TRUE(part->there);
     EXPECT_FALSE(part->whole) << i;
   }
-  const auto none = replies::look(array(std::vector<reply>(9)));
+  const auto none = replies::look(array(std::vector<reply>(10)));
   ASSERT_TRUE(none);
   EXPECT_FALSE(none->there);
   EXPECT_FALSE(replies::look(failure("WRONGTYPE")));

@@ -1,5 +1,5 @@
 -- ARGV nonce, run_id, admitted and max_ttl as they were seen (empty: there is no record),
---      nonce, run_id, admitted, max_ttl, durable, known, inherited
+--      nonce, run_id, admitted, max_ttl, durable, known, inherited, database
 return answer(function()
   local there = run('HMGET', 'holdfast:store', 'nonce', 'run_id', 'admitted', 'max_ttl', 'floor')
   for i = 1, 4 do
@@ -15,6 +15,6 @@ return answer(function()
   -- A cursor counts for one process only: cleaning begins anew.
   run('HSET', 'holdfast:store', 'format', '1', 'nonce', ARGV[5], 'run_id', ARGV[6],
       'admitted', ARGV[7], 'floor', digits(floor), 'max_ttl', ARGV[8], 'durable', ARGV[9],
-      'uncleaned', '0', 'inherited', ARGV[11])
+      'uncleaned', '0', 'inherited', ARGV[11], 'database', ARGV[12])
   return 1
 end)
