@@ -54,8 +54,8 @@ std::optional<int> check(const typed& t, const report& out) {
   }
   if (!shows && t.token.empty()) {
     return wrong(t.action +
-                 " needs a token: $HOLDFAST_FENCING_TOKEN, which is empty on a store "
-                 "that gives none");
+                 " needs a token: $HOLDFAST_FENCING_TOKEN, which the command of run finds. It is "
+                 "empty on a store that gives no tokens (tokens=off), and where run warns of it");
   }
   if (t.shared && t.action != "check") return wrong("--shared is for check");
   if (!t.wait.empty() && t.action != "raise") return wrong("--wait is for raise");

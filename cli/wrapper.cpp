@@ -246,7 +246,6 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
   // Set also when the store gives none: that of a run around this one must not be taken for it.
   const std::string token = held.token().value == 0 ? "" : std::to_string(held.token().value);
   const auto fencing = held.fencing_token();
-  if (!fencing && !token.empty()) out_.note(harmless(fencing.error().message()));
   // A password that the user keeps in this variable stays there, or no holdfast below could log in;
   // one from elsewhere does not get into it.
   const bool kept = settings_[key::store].from == origin::environment &&
@@ -277,12 +276,22 @@ result<void> wrapper::admit_at_fence(const lock& held) const {
   return entered ? result<void>() : entered.error();
 }
 
+/// Of a lock that has a token: what the command sends with its writes is missing all the same.
+void wrapper::warn_of_no_fencing_token(const lock& held) const {
+  if (held.token().value == 0) return;
+  const auto fencing = held.fencing_token();
+  // Where nobody reads it, the lock would be held and nothing run.
+  if (fencing || !takes_a_line()) return;
+  out_.warn("warning: HOLDFAST_FENCING_TOKEN is empty: " + fencing.error().message());
+}
+
 int wrapper::run_under(session& s, lock held) {
   if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
   if (auto admitted = admit_at_fence(held); !admitted) return not_granted(s, admitted.error());
   out_.note(fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(),
                         token_text(held.token())));
-  // The fence and the note may have taken long.
+  warn_of_no_fencing_token(held);
+  // The fence and what was said may have taken long.
   if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
   const std::string id = s.id().str();
   lease_page& page = guardian_->page();

@@ -61,6 +61,7 @@ class wrapper {
   int refused(const error& e);
   bool is_fenced() const noexcept;
   result<void> admit_at_fence(const lock& held) const;
+  void warn_of_no_fencing_token(const lock& held) const;
   int run_under(session& s, lock held);
   std::string why_lost(const session& s) const;
   int finish(session& s, lock held, const message& ended);

@@ -222,6 +222,15 @@ result<std::vector<finding>> operator_view::diagnose() {
     all.push_back({severity::warning, "life locks",
                    "a session that crashed here is followed only after its ttl: " + none});
   }
+  // Asked only of a store without a fault: the same one would be told twice.
+  const auto is_fault = [](const finding& f) { return f.severity == severity::fault; };
+  if (store_->opened().gives_tokens && std::ranges::none_of(all, is_fault)) {
+    if (const auto named = store_->identity(); !named) {
+      all.push_back(
+          {severity::warning, "fencing tokens",
+           "there are none, and HOLDFAST_FENCING_TOKEN is empty: " + named.error().message()});
+    }
+  }
   for (auto& f : io::check_host()) all.push_back(std::move(f));
   // Where a crash costs the ttl nothing notices it at once.
   if (!store_->opened().life_directory.empty()) all.push_back(io::check_pidfd());

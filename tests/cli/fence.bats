@@ -20,7 +20,7 @@ setup_fence() { at="file:$BATS_TEST_TMPDIR/floors"; }
   says '"data" is no URL of a fence' 'file:/PATH'
   setup_fence
   expect 64 holdfast fence check "$at" data
-  says 'HOLDFAST_FENCING_TOKEN'
+  says 'HOLDFAST_FENCING_TOKEN' 'where run warns of it'
 }
 
 @test "the token of a run is admitted until a later run has come" {

@@ -279,6 +279,22 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   says 'followed only after its ttl: /proc/sys/kernel/random/boot_id' 'earlier tries are not reused'
 }
 
+@test "without a machine-id run and doctor warn that there is no fencing token" {
+  without_id() {
+    unshare --mount sh -c 'mount --bind /dev/null /etc/machine-id && exec "$@"' - "$@"
+  }
+  without_id true || skip "NOT TESTED: nothing can be mounted here"
+  expect 0 without_id timeout 60 "$HOLDFAST" run x -- sh -c 'echo "=$HOLDFAST_FENCING_TOKEN="'
+  says '==' 'warning: HOLDFAST_FENCING_TOKEN is empty: ' 'systemd-machine-id-setup' 'uuid >/etc'
+  expect 69 without_id timeout 60 "$HOLDFAST" run x --fenced "file:$PWD/floors" -- true
+  expect 0 without_id timeout 60 "$HOLDFAST" doctor
+  says 'warning  fencing tokens' '/etc/machine-id'
+  expect 0 holdfast run x -- true
+  [[ -z $output ]]
+  expect 0 holdfast doctor
+  [[ $output != *'fencing tokens'* ]]
+}
+
 @test "doctor tells a run directory that is not on a local file system" {
   mkdir -m 700 run
   foreign='mount -t ramfs none run && chmod 700 run'

@@ -59,7 +59,8 @@ result<std::string> mark_of_this_machine() {
   return error(errc::unavailable,
                "the URL names a server by an address of this machine alone, and /etc/machine-id "
                "does not tell this machine from others; name the server as the network knows it, "
-               "or run systemd-machine-id-setup");
+               "or make that file: systemd-machine-id-setup, or without systemd "
+               "tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id");
 }
 
 }  // namespace
