@@ -73,6 +73,19 @@ as_nobody() {
     setpriv --reuid=65534 --regid=65534 --clear-groups "$HOLDFAST" "$@"
 }
 
+@test "a member of no group is told which one the store is of" {
+  ((EUID == 0)) || skip "NOT TESTED: needs root to become another user"
+  chmod o+x "$BATS_RUN_TMPDIR" "$BATS_RUN_TMPDIR"/* .
+  install -m 755 "$HOLDFAST" program
+  group=$(id -gn)
+  expect 0 holdfast run x --store "local:$PWD/grouped?group=$group" -- true
+  HOLDFAST=$PWD/program
+  as_nobody version >/dev/null || skip "NOT TESTED: another user cannot come to $PWD"
+  expect 69 as_nobody run x --store "local:$PWD/grouped?group=$group" -- true
+  says "cannot open the directory $PWD/grouped: Permission denied" "not in the group $group ("
+  [[ $output != *'?group=GROUP'* ]]
+}
+
 @test "the default store of a machine that never used it: ls is empty and makes nothing" {
   unset HOLDFAST_STORE
   mkdir state

@@ -140,10 +140,27 @@ result<std::string> path_to(int fd, const std::string& asked) {
 
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
 
-/// Where the store is another user's, also how one is made that both may open.
-error for_several(const error& why, const std::string& path) {
+bool is_in(gid_t group) {
+  if (::getegid() == group) return true;
+  const int count = ::getgroups(0, nullptr);
+  std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
+  const int got = ::getgroups(static_cast<int>(groups.size()), groups.data());
+  groups.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return std::ranges::find(groups, group) != groups.end();
+}
+
+/// Where the store is another user's, also how one is made that both may open, or what keeps us out
+/// of the group's.
+error for_several(const error& why, const std::string& path, const std::string& group,
+                  std::optional<gid_t> id) {
   if (::faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES) {
     return why;
+  }
+  if (id) {
+    if (is_in(*id)) return why;
+    return io::file_failure(
+        "open the directory", path, EACCES,
+        "you are not in the group " + group + " (whoever was added to it has to log in again)");
   }
   return {why.code(), why.message() + ". A store for several users is made with ?group=GROUP"};
 }
@@ -183,7 +200,7 @@ result<directory> directory::open(const request& asked) {
     return no_store(path);
   }
   auto fd = io::open_directory(path);
-  if (!fd) return for_several(fd.error(), path);
+  if (!fd) return for_several(fd.error(), path, asked.group, group);
   d.fd_ = std::move(*fd);
   auto real = path_to(d.fd_.get(), path);
   if (!real) return real.error();
