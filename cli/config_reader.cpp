@@ -2,6 +2,7 @@
 
 #include "cli/near_match.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -47,6 +48,32 @@ bool is_duration(key which) {
   return which == key::ttl || which == key::grace || which == key::wait;
 }
 
+std::string advice_to_quote(const key_info& k) {
+  return std::string(k.name) + " must be a text in quotes, as in " + k.name + " = \"" +
+         (is_duration(k.which)    ? "30s"
+          : k.which == key::store ? "local:"
+                                  : "...") +
+         "\"";
+}
+
+/// Where a line that cannot be read gives a setting without quotes: that it lacks them.
+std::string forgotten_quotes(std::string_view text, toml::source_index line) {
+  for (; line > 1 && !text.empty(); --line) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  const auto trimmed = [](std::string_view word) {
+    const auto from = std::min(word.find_first_not_of(" \t\r"), word.size());
+    return word.substr(from, word.find_last_not_of(" \t\r") + 1 - from);
+  };
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos) return {};
+  const key_info* k = find_key(trimmed(text.substr(0, equals)));
+  const auto value = trimmed(text.substr(equals + 1));
+  const bool bare = !value.empty() && std::string_view("\"'#").find(value[0]) == value.npos;
+  return k != nullptr && bare ? "; " + advice_to_quote(*k) : std::string();
+}
+
 }  // namespace
 
 std::optional<config_fault> config_reader::read(const std::string& file, settings& into) {
@@ -63,7 +90,9 @@ std::optional<config_fault> config_reader::read(const std::string& file, setting
   try {
     table = toml::parse(std::string_view(bytes.view()), std::string_view(file));
   } catch (const toml::parse_error& e) {
-    return fault_at(file, e.source(), std::string(e.description()));
+    return fault_at(
+        file, e.source(),
+        std::string(e.description()) + forgotten_quotes(bytes.view(), e.source().begin.line));
   }
   for (const auto& [name, value] : table) {
     const key_info* k = find_key(name.str());
@@ -73,11 +102,7 @@ std::optional<config_fault> config_reader::read(const std::string& file, setting
                           hint(name.str(), known_names()) + "; known are " + joined(known_names()));
     }
     const auto text = value.value_exact<std::string>();
-    if (!text) {
-      return fault_at(file, value.source(),
-                      std::string(k->name) + " must be a text in quotes, as in " + k->name +
-                          " = \"" + (is_duration(k->which) ? "30s" : "...") + "\"");
-    }
+    if (!text) return fault_at(file, value.source(), advice_to_quote(*k));
     if (k->which == key::store && text->empty()) {
       return fault_at(file, value.source(), "store is empty: take it out, or name a store");
     }

@@ -26,6 +26,17 @@ load setup
   [[ $output == *'did you mean "--ttl"?'* ]]
 }
 
+@test "a value of a settings file without quotes is explained" {
+  for line in 'store = local:/srv/locks' 'ttl = 30s' 'label = night job'; do
+    printf 'grace = "1s" # as = ever\n%s\n' "$line" >bare.toml
+    HOLDFAST_CONFIG=$PWD/bare.toml expect 78 holdfast ls
+    says "$PWD/bare.toml:2:" "; ${line%% *} must be a text in quotes, as in ${line%% *} = \""
+  done
+  printf 'store = "local:/srv\n' >bare.toml
+  HOLDFAST_CONFIG=$PWD/bare.toml expect 78 holdfast ls
+  [[ $output != *'in quotes'* ]]
+}
+
 @test "an option whose value was forgotten is named" {
   expect 64 holdfast run x --ttl --no-wait -- true
   says 'run: --ttl lacks its value (DURATION)' 'the option --no-wait' 'write --ttl=--no-wait'
