@@ -49,9 +49,23 @@ std::optional<std::string> forgotten_dashes(const CLI::App& app, const words& gi
   return "write -- before the command: holdfast run " + shell_line(line);
 }
 
+bool runs_a_command(const CLI::App& app) {
+  return app.get_name() == "run" || app.get_name() == "elect";
+}
+
+/// Of a short option that there is not: the long ones that begin as it does.
+std::string long_form(const CLI::App& app, const std::string& word) {
+  if (word.size() != 2) return {};
+  std::string found;
+  for (const std::string& name : option_names(app)) {
+    if (name[2] == word[1]) found += (found.empty() ? "" : " or ") + ("\"" + name + "\"");
+  }
+  return found.empty() ? found : " (did you mean " + found + "?)";
+}
+
 /// Before the `--` such a word is read as options, and after it as the command.
 std::optional<std::string> name_with_dash(const CLI::App& app, const words& given) {
-  if (app.get_name() != "run" && app.get_name() != "elect") return std::nullopt;
+  if (!runs_a_command(app)) return std::nullopt;
   if (app.get_option("NAME")->count() != 0) return std::nullopt;
   const auto may_be_meant = [&](const std::string& word) {
     return word.starts_with('-') &&
@@ -123,8 +137,10 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || !word.starts_with('-') || option_named(app, word) != nullptr) continue;
     if (app.get_option_no_throw("NAME") == nullptr) continue;
-    return "unknown option " + harmless(word) +
-           "; a NAME that begins with a dash is given after --";
+    const std::string said = "unknown option " + harmless(word);
+    // Behind their -- is the command.
+    if (runs_a_command(app)) return said + long_form(app, word);
+    return said + "; a NAME that begins with a dash is given after --";
   }
   return std::string("too many arguments: ") + harmless(e.what());
 }

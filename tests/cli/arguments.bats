@@ -26,6 +26,13 @@ load setup
   [[ $output == *'did you mean "--ttl"?'* ]]
 }
 
+@test "a short option that run does not have gets the long one" {
+  expect 64 holdfast run x -w 5s -- true
+  says 'run: unknown option -w (did you mean "--wait"?);'
+  expect 64 holdfast elect x -z --value y -- true
+  says 'elect: unknown option -z;'
+}
+
 @test "a value of a settings file without quotes is explained" {
   for line in 'store = local:/srv/locks' 'ttl = 30s' 'label = night job'; do
     printf 'grace = "1s" # as = ever\n%s\n' "$line" >bare.toml
