@@ -22,12 +22,13 @@ constexpr std::size_t entries_per_poll = 4;  ///< So many, at most, a waiter rea
 constexpr duration pause_first = std::chrono::milliseconds{10};
 constexpr duration pause_most = std::chrono::seconds{1};
 
-/// Nobody waits among entries of another mode, whose holders may be dead.
+/// Nobody waits among entries of another mode, whose holders may hang or be dead.
 std::string free_at(const std::optional<time_point>& due, time_point now) {
   if (!due) return {};
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*due - now);
-  if (left <= duration::zero()) return "; if its holders are dead, the next try takes it over";
-  return "; if its holders are dead, a try in " + print_duration(left) + " takes it over";
+  const std::string begin = "; if its holders send no heartbeat any more, ";
+  if (left <= duration::zero()) return begin + "the next try takes it over";
+  return begin + "a try in " + print_duration(left) + " takes it over";
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ load setup
   expect 0 holdfast run x --permits 2 --no-wait -- true
   expect 75 holdfast run x --permits 2 --no-wait -- "$HOLDFAST" run x --permits 2 --no-wait -- true
   expect 64 holdfast run x --permits 3 --no-wait -- true
+  says 'if its holders send no heartbeat any more, a try in '
   says 'used as permits(2), not permits(3)'
   expect 64 holdfast run x --permits 3 --no-wait --json -- true
   says '"mode_conflict"'
