@@ -142,7 +142,9 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
     if (runs_a_command(app)) return said + long_form(app, word);
     return said + "; a NAME that begins with a dash is given after --";
   }
-  return std::string("too many arguments: ") + harmless(e.what());
+  const bool named = app.get_option_no_throw("NAME") != nullptr;
+  return std::string("too many arguments: ") + harmless(e.what()) +
+         (named ? ". Put a NAME with blanks in it in quotes" : "");
 }
 
 }  // namespace

@@ -36,7 +36,11 @@ found_command find_command(const std::string& name) {
   if (name.find('/') != std::string::npos) return look_at(name);
   const char* variable = std::getenv("PATH");
   std::string_view rest(variable != nullptr ? variable : path_when_unset);
-  found_command refused{"", false, name + ": not found in PATH"};
+  const bool has_blank = name.find(' ') != std::string::npos;
+  found_command refused{
+      "", false,
+      name + ": not found in PATH" +
+          (has_blank ? "; give the program and its arguments as separate words" : "")};
   while (true) {
     const std::size_t end = std::min(rest.find(':'), rest.size());
     const std::string folder(end == 0 ? "." : rest.substr(0, end));

@@ -248,6 +248,15 @@ switches() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/statu
   expect 0 holdfast run x -- "$HOLDFAST" run y -- true
 }
 
+@test "a NAME or a command with blanks that was not quoted as it should be is explained" {
+  expect 64 holdfast show my night job
+  says 'too many arguments' 'Put a NAME with blanks in it in quotes'
+  expect 127 holdfast run x -- 'echo hi'
+  says 'echo hi: not found in PATH; give the program and its arguments as separate words'
+  expect 127 holdfast run x -- nosuch-command
+  [[ $output != *'separate words'* ]]
+}
+
 @test "a name that begins with a dash can be given after --" {
   expect 0 holdfast show -- -x
   [[ $output == *'"-x"'* ]]
