@@ -68,8 +68,9 @@ int verb_check(const std::vector<std::string>& after_verb) {
   const auto id = session_id::parse(variable("HOLDFAST_SESSION"));
   if (address.empty() || !id) {
     return out.fail(exit_code::usage,
-                    "check works only in a command started by holdfast run "
-                    "(HOLDFAST_LEASE and HOLDFAST_SESSION are not set)");
+                    std::string("check works only in a command started by holdfast run (") +
+                        (address.empty() ? "HOLDFAST_LEASE is empty or not set)"
+                                         : "HOLDFAST_SESSION is no session id)"));
   }
   const auto lease = lease_memory::look(address, *id);
   if (!lease)

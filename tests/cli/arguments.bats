@@ -33,6 +33,13 @@ load setup
   says 'elect: unknown option -z;'
 }
 
+@test "check outside of run names the variable that is missing" {
+  expect 64 holdfast check
+  says '(HOLDFAST_LEASE is empty or not set)'
+  HOLDFAST_LEASE=x expect 64 holdfast check
+  says '(HOLDFAST_SESSION is no session id)'
+}
+
 @test "a value of a settings file without quotes is explained" {
   for line in 'store = local:/srv/locks' 'ttl = 30s' 'label = night job'; do
     printf 'grace = "1s" # as = ever\n%s\n' "$line" >bare.toml
