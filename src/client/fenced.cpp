@@ -72,7 +72,7 @@ class replacement {
       return invalid("session " + id_.str() +
                      (where.empty() ? " was opened without a fence"
                                     : " is fenced at " + lock_name(where).printable()) +
-                     " and not at " + lock_name(url_).printable() +
+                     ", so it cannot be replaced at " + lock_name(url_).printable() +
                      ": its locks fall by the ttl, `holdfast deny` without --raise-fence");
     }
     locks_.clear();

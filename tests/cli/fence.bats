@@ -210,7 +210,7 @@ steps() { python3 -c 'import json; print(*[json.loads(l)["step"] for l in open("
   setup_fence
   hold_it --ttl 30s
   expect 64 holdfast deny x --raise-fence "$at" --audit audit
-  says 'without a fence'
+  says 'without a fence, so it cannot be replaced at file:'
   expect 69 holdfast deny x --raise-fence "$at" --audit none/audit
   says 'nothing was done'
   mkdir folder
