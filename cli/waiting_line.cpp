@@ -49,7 +49,8 @@ void waiting_line::heard(const event::waiting& e) {
   latest_ = e;
 }
 
-std::string waiting_line::text(const event::waiting& e) const {
+/// No wider than `columns` where leaving out what matters less makes it so.
+std::string waiting_line::text(const event::waiting& e, std::size_t columns) const {
   const std::string holder = e.first ? who(e.first->owner) : "somebody";
   const std::string place = e.ahead <= 1 ? "next" : fmt::format("{} ahead", e.ahead);
   // A terminal of 80 columns cuts the end: the place and the holder have to stand before it.
@@ -58,10 +59,15 @@ std::string waiting_line::text(const event::waiting& e) const {
   const std::string name = all ? lock_ : cut(lock_, name_shown - 3) + "...";
   const std::string store = out_.verbose() ? "; " + store_ : "";
   const std::string asked = e.since == wall_time{} ? "" : ", which asked " + ago(e.since);
-  const auto waited = rounded(clock::now() - started_);
-  if (e.ahead == 0) return fmt::format("\"{}\" is held; waiting {}{}", name, waited, store);
-  return fmt::format("{} for \"{}\", held by {}{}; waiting {}{}", place, name, holder, asked,
-                     waited, store);
+  const auto waited = "; waiting " + rounded(clock::now() - started_);
+  if (e.ahead == 0) return fmt::format("\"{}\" is held{}{}", name, waited, store);
+  std::string line = fmt::format("{} for \"{}\", held by {}", place, name, holder);
+  const auto fits = [&](const std::string& more) {
+    return columns_of(line) + columns_of(more) <= columns;
+  };
+  if (fits(asked + waited + store)) return line + asked + waited + store;
+  if (fits(asked)) return line + asked;
+  return fits(waited) ? line + waited : line;
 }
 
 void waiting_line::draw() {
@@ -73,11 +79,13 @@ void waiting_line::draw() {
   if (!now) return;
   if (on_terminal_) {
     if (!in_foreground() || !takes_a_line()) return;
-    put("\r" + cut("holdfast: " + text(*now), terminal_width() - 1) + "\x1b[K");
+    const std::string label = "holdfast: ";
+    const std::size_t width = terminal_width() - 1;
+    put("\r" + cut(label + text(*now, width - label.size()), width) + "\x1b[K");
     drawn_ = true;
   } else if (now->ahead != ahead_told_) {
     ahead_told_ = now->ahead;
-    out_.note(text(*now));
+    out_.note(text(*now, std::string::npos));
   }
 }
 

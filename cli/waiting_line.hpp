@@ -26,7 +26,7 @@ class waiting_line {
   void erase();
 
  private:
-  std::string text(const event::waiting& e) const;
+  std::string text(const event::waiting& e, std::size_t columns) const;
 
   std::string lock_;
   std::string store_;

@@ -79,7 +79,26 @@ set timeout 30
 set stty_init "rows 24 columns 80"
 spawn env $env(HOLDFAST) run x -- echo mine
 expect_after timeout {exit 1} eof {exit 2}
-expect -re {next for "x", held by [^ ]+ sh \(holder\), which asked (less than 1s|[0-9]+s) ago;}
+expect -re {next for "x", held by [^ ]+ sh \(holder\), which asked (less than 1|[0-9]+)s ago[;\x1b]}
+exec touch go
+expect "mine"
+expect eof
+T
+  run timeout 60 expect talk.exp
+  : >go
+  wait $pid
+  [[ $status == 0 ]] || { echo "$output"; return 1; }
+}
+
+@test "a line that is too wide for the terminal ends with a whole clause" {
+  in_background run x --label 'a backup of mine' -- "${until_go[@]}"
+  until_true test -e held
+  cat >talk.exp <<'T'
+set timeout 30
+set stty_init "rows 24 columns 80"
+spawn env $env(HOLDFAST) run x -- echo mine
+expect_after timeout {exit 1} eof {exit 2}
+expect -re {sh \(a backup of mine\)(, which asked [^;\x1b]+ ago)?(; waiting [0-9a-z]+)?\x1b}
 exec touch go
 expect "mine"
 expect eof
