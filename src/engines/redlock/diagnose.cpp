@@ -1,12 +1,10 @@
 #include "engines/redlock/diagnose.hpp"
 
 #include "engines/redlock/look_at_nodes.hpp"
-#include "io/process/process_identity.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <string>
 #include <utility>
 
@@ -18,13 +16,6 @@ finding about(const std::string& subject, holdfast::severity severity, std::stri
   return {severity, subject, std::move(text)};
 }
 
-std::string offset_text(core::redlock::server_time at, wall_time here) {
-  const auto off = at - here.time_since_epoch();
-  const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(off).count();
-  return "its clock is " + std::string(ms < 0 ? "-" : "+") + std::to_string(ms < 0 ? -ms : ms) +
-         " ms from this host's";
-}
-
 std::string persistence_text(const cluster::node_view& p) {
   if (p.facts.durable) return "every write is synced";
   if (!p.config_refusal.empty()) return "whether every write is synced is not told";
@@ -33,13 +24,13 @@ std::string persistence_text(const cluster::node_view& p) {
   return "no appendonly file";
 }
 
-std::string server_text(const cluster::node_view& p, core::redlock::server_time at) {
+std::string server_text(const cluster::node_view& p, const node_time& t) {
   const std::string policy = text_of(*p.server, "maxmemory_policy");
   std::string text = "Redis " + p.server->version + ", " + p.server->role + ", " +
                      persistence_text(p) + ", eviction policy " +
                      (policy.empty() ? "not told" : policy);
   if (text_of(*p.server, "maxmemory") == "0") text += " (no memory limit)";
-  if (at.count() > 0) text += ", " + offset_text(at, io::wall_now());
+  if (t.at.count() > 0) text += ", " + offset_text(t);
   return text;
 }
 
@@ -61,15 +52,14 @@ std::string why_not_durable(const cluster::node_view& p) {
   return after + "set appendonly yes and appendfsync always to keep both, and attach no replica";
 }
 
-void judge_node(const cluster& c, node_index i, core::redlock::server_time at,
-                std::vector<finding>& all) {
+void judge_node(const cluster& c, node_index i, const node_time& t, std::vector<finding>& all) {
   const auto p = c.look_at(i);
   const std::string& name = c.addresses()[i];
   if (!p.trouble.empty() || !p.server) {
     all.push_back(about(name, severity::warning, "does not vote: " + p.trouble));
     return;
   }
-  all.push_back(about(name, severity::good, server_text(p, at)));
+  all.push_back(about(name, severity::good, server_text(p, t)));
   if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
     all.push_back(about(name, severity::fault, unsafe));
   }

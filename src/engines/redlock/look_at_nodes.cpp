@@ -3,10 +3,12 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/process/process_identity.hpp"
 #include "io/thread/latch.hpp"
 
 #include <holdfast/duration.hpp>
 
+#include <chrono>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -19,13 +21,13 @@ void wait_ready(const std::shared_ptr<cluster>& c) {
   done->wait();
 }
 
-std::vector<core::redlock::server_time> times_of(const std::shared_ptr<cluster>& c) {
+std::vector<node_time> times_of(const std::shared_ptr<cluster>& c) {
   struct asked {
-    std::vector<core::redlock::server_time> at;
+    std::vector<node_time> times;
     io::latch done;
   };
   const auto all = std::make_shared<asked>();
-  all->at.resize(c->size());
+  all->times.assign(c->size(), {.sent = io::wall_now()});
   gathering::question q;
   q.to = node_set::all(c->size());
   q.limit = inquiry_limit;
@@ -36,13 +38,28 @@ std::vector<core::redlock::server_time> times_of(const std::shared_ptr<cluster>&
   };
   q.each = [all](node_index i, const io::redis_answer& a) {
     const reading<server_time> at = a.reply == nullptr ? fault::silent : replies::time(*a.reply);
-    if (at) all->at[i] = *at;
+    all->times[i].received = io::wall_now();
+    if (at) all->times[i].at = *at;
     return false;
   };
   q.done = [all] { all->done.open(); };
   gathering::ask(c, std::move(q));
   all->done.wait();
-  return all->at;
+  return all->times;
+}
+
+std::string offset_text(const node_time& t) {
+  using std::chrono::milliseconds;
+  const auto half = (t.received - t.sent) / 2;
+  const auto off = t.at - (t.sent + half).time_since_epoch();
+  const auto bound = std::chrono::ceil<milliseconds>(half).count();
+  const auto ms = std::chrono::duration_cast<milliseconds>(off).count();
+  const auto far = ms < 0 ? -ms : ms;
+  // A difference that the time of the question and its answer explains is none.
+  if (far <= bound)
+    return "its clock is within " + std::to_string(far + bound) + " ms of this host's";
+  return "its clock is " + std::string(ms < 0 ? "-" : "+") + std::to_string(far) + " ms (+-" +
+         std::to_string(bound) + " ms) from this host's";
 }
 
 std::string text_of(const io::redis_facts& server, const char* key) {

@@ -19,8 +19,18 @@ namespace holdfast::engines::redlock {
 /// Waits until every node is settled (cluster::readiness), for some node timeouts at most.
 void wait_ready(const std::shared_ptr<cluster>& c);
 
-/// Every node's TIME that answers.
-std::vector<core::redlock::server_time> times_of(const std::shared_ptr<cluster>& c);
+/// What a node's clock showed at some moment between the question and its answer.
+struct node_time {
+  core::redlock::server_time at{};  ///< Zero of one that did not answer.
+  wall_time sent{};                 ///< On this host's clock, as the next one.
+  wall_time received{};
+};
+
+/// Every node's TIME.
+std::vector<node_time> times_of(const std::shared_ptr<cluster>& c);
+
+/// How far a node's clock is from this host's, for people, and within which bounds.
+std::string offset_text(const node_time& t);
 
 /// A line of the server's INFO; empty when it has none.
 std::string text_of(const io::redis_facts& server, const char* key);

@@ -38,12 +38,12 @@ std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c,
   for (node_index i = 0; i < c->size(); ++i) {
     const auto p = c->look_at(i);
     founding::node n;
-    n.answered = p.trouble.empty() && p.judged && times[i].count() > 0 &&
+    n.answered = p.trouble.empty() && p.judged && times[i].at.count() > 0 &&
                  p.standing != core::redlock::admission::standing::away;
     n.votes = n.answered && c->now_voting()->voters.has(i);
     n.facts = p.facts;
     n.facts.address = c->addresses()[i];
-    n.at = times[i];
+    n.at = times[i].at;
     n.trouble = p.trouble;
     n.fresh = io::random_session_id().str();
     if (n.answered && p.server && !accept_unsafe) n.unsafe = unsafe_setting(*p.server);
