@@ -89,7 +89,8 @@ void acquisition::stop_requested() noexcept {
   if ((signals_.fetch_or(cancelled, std::memory_order_acq_rel) & running) != 0) return;
   if (session_->loop()->over()) return post(cancelled);  // It runs nothing any more.
   session_->loop()->post([weak = weak_from_this()] {
-    if (const auto self = weak.lock()) self->post(cancelled);
+    // Nothing new: whoever ran the claim since then has obeyed the bit, and that once.
+    if (const auto self = weak.lock()) self->post(none);
   });
 }
 

@@ -44,6 +44,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
 
  private:
   enum signal : std::uint32_t {
+    none = 0,
     running = 1,
     replied = 2,
     noticed = 4,
