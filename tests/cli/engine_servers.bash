@@ -1,12 +1,12 @@
 # An etcd and a ZooKeeper server of a suite, each in a directory of its own that holds its `port`
-# and `pid`. The ports are free ones below those that the kernel gives to clients.
+# and `pid`. The ports are free ones of the suite.
 
 # start_etcd DIRECTORY
 start_etcd() {
   local directory=$1 tries port
   mkdir -p "$directory"
   for ((tries = 0; tries < 20; tries++)); do
-    port=$((27000 + (RANDOM * 32768 + RANDOM) % 2500 * 2))
+    port=$(own_port 2)
     echo "$port" >"$directory/port"
     rm -rf "$directory/data"
     setpriv --pdeathsig KILL etcd --name one --data-dir "$directory/data" --unsafe-no-fsync \
@@ -35,7 +35,7 @@ start_zookeeper() {
   local directory=$1 tries port
   mkdir -p "$directory"
   for ((tries = 0; tries < 20; tries++)); do
-    port=$((27000 + (RANDOM * 32768 + RANDOM) % 5000))
+    port=$(own_port 1)
     echo "$port" >"$directory/port"
     rm -rf "$directory/data"
     mkdir "$directory/data"

@@ -1,13 +1,12 @@
 # redis-servers of a suite: numbered, each in a directory of its own below $BATS_FILE_TMPDIR.
 
-# start_server I [PORT [OPTION...]]: on that port, or on a free one below those that the kernel
-# gives to clients, and above those of the other tests.
+# start_server I [PORT [OPTION...]]: on that port, or on a free one of the suite.
 start_server() {
   local directory=$BATS_FILE_TMPDIR/$1 i=$1 port=${2:-} tries
   shift 2 || shift $#
   mkdir -p "$directory"
   for ((tries = 0; tries < 20; tries++)); do
-    echo "${port:-$((27000 + (RANDOM * 32768 + RANDOM) % 2000))}" >"$directory/port"
+    echo "${port:-$(own_port 1)}" >"$directory/port"
     # Else the log of the one before is read for a moment, which was ready, too.
     : >"$directory/log"
     setpriv --pdeathsig KILL redis-server --port "$(<"$directory/port")" --bind 127.0.0.1 \

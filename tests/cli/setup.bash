@@ -61,6 +61,15 @@ says() {
 # be most of what the machine does.
 nap_after() { if (($1 < 5)); then sleep 0.02; else sleep 0.1; fi; }
 
+# own_port STEP: one of 250 ports that are this suite's own, a multiple of STEP above the first: a
+# server that is away for a moment finds its port again. They are above those of other tests, and
+# below those that the kernel gives to clients.
+own_port() {
+  local suites=("$BATS_TEST_DIRNAME"/*.bats) i
+  for i in "${!suites[@]}"; do [[ ${suites[i]} -ef $BATS_TEST_FILENAME ]] && break; done
+  echo $((27000 + i * 250 + RANDOM % (250 / $1) * $1))
+}
+
 # until_true COMMAND: within thirty seconds.
 until_true() {
   local end=$((SECONDS + 30)) tries=0
