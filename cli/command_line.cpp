@@ -111,7 +111,7 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
 }
 
 fault fault_of_value(const settings& s, key which, const std::string& why) {
-  std::string subject = all_keys()[static_cast<std::size_t>(which)].name;
+  std::string subject = info_of(which).name;
   if (s[which].from != origin::file) subject += " (" + s[which].origin_text() + ")";
   return fault_of(s, error(errc::invalid_argument, why), {which}, subject);
 }
@@ -219,7 +219,7 @@ std::optional<int> target::check(const report& out) const {
 result<duration> duration_of(const settings& s, key which) {
   auto d = read_duration(which, s[which].value);
   if (d) return d;
-  const std::string name = all_keys()[static_cast<std::size_t>(which)].name;
+  const std::string name = info_of(which).name;
   return error(d.error().code(),
                name + " (" + s[which].origin_text() + "): " + d.error().message());
 }

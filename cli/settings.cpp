@@ -120,6 +120,8 @@ const std::array<key_info, 6>& all_keys() noexcept {
   return keys;
 }
 
+const key_info& info_of(key which) noexcept { return all_keys()[index_of(which)]; }
+
 result<duration> read_duration(key which, std::string_view text) {
   if (which != key::wait) return parse_duration(text);
   if (text == "forever") return forever;
@@ -159,8 +161,8 @@ std::optional<config_fault> settings::load(settings& into) {
 }
 
 void settings::set_option(key which, std::string value) {
-  const key_info& k = all_keys()[index_of(which)];
-  values_[index_of(which)] = {std::move(value), origin::option, std::string("--") + k.name};
+  values_[index_of(which)] = {std::move(value), origin::option,
+                              std::string("--") + info_of(which).name};
 }
 
 const setting& settings::operator[](key which) const noexcept { return values_[index_of(which)]; }

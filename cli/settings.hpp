@@ -36,6 +36,7 @@ struct key_info {
 
 /// Every key, in the order that `doctor` shows.
 const std::array<key_info, 6>& all_keys() noexcept;
+const key_info& info_of(key which) noexcept;
 
 /// A fault in a configuration file, or one that cannot be read: exit code 78.
 struct config_fault {
