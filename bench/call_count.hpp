@@ -13,7 +13,7 @@ class call_count {
   call_count& operator=(const call_count&) = delete;
   virtual ~call_count() = default;
 
-  /// How many calls, or flights of several, were sent so far.
+  /// How many calls, or batches of several, were sent so far.
   virtual std::uint64_t calls() const = 0;
   /// Waits until none was for a while.
   void settle() const;

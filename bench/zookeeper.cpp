@@ -77,12 +77,12 @@ figures measure_waiters(zookeeper_tests::servers& servers) {
   const zookeeper_store store(servers.url("herd"));
   const herd seen = measure_herd(store.engine(), store, 1'000);
   return {{"woken by a release while 1,000 wait", "", {seen.woken}, {}, goal::ours_at_most, 1},
-          {"  flights for it, of all clients", "", {seen.calls}, {}, goal::ours_at_most, 3}};
+          {"  batches for it, of all clients", "", {seen.calls}, {}, goal::ours_at_most, 3}};
 }
 
 figures measure_heartbeat(zookeeper_tests::servers& servers) {
   figure n{
-      "flights in 10 s while 100,000 are held; bare: one", "", {}, {}, goal::ratio_at_most, 1.3};
+      "batches in 10 s while 100,000 are held; bare: one", "", {}, {}, goal::ratio_at_most, 1.3};
   n.bare.push_back(calls_while_holding(servers.url("one"), 1, inside));
   n.ours.push_back(calls_while_holding(servers.url("many"), 100'000, inside));
   return {n};

@@ -14,7 +14,7 @@ zookeeper_store::zookeeper_store(const std::string& url) {
 
 std::uint64_t zookeeper_store::calls() const {
   std::promise<std::uint64_t> promised;
-  servers_->shared_loop()->post([&] { promised.set_value(servers_->flights()); });
+  servers_->shared_loop()->post([&] { promised.set_value(servers_->batches()); });
   return promised.get_future().get();
 }
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::bench {
 
-/// Its calls are flights: of one request or several that are sent together.
+/// Its calls are batches: of one request or several that are sent together.
 class zookeeper_store final : public call_count {
  public:
   explicit zookeeper_store(const std::string& url);
