@@ -141,7 +141,7 @@ core::action acquisition::feed(time_point now) {
     case step::enqueue: {
       const auto& view = std::get<core::queue_view>(a);
       if (view.what == core::status::stale_gate) session_->raise_gate(view.gate);
-      note_session(view);
+      session_->note(view);
       // A holder that hung before this began may be due by what an earlier claim has seen: else no
       // number of tries, or of waits that are shorter than a ttl, would replace it.
       if (!view.ahead.empty()) claim_->recall(session_->store().notes().recall(view.ahead));
@@ -153,7 +153,7 @@ core::action acquisition::feed(time_point now) {
       return claim_->taken(waiting().taking, std::get<core::take_reply>(a), now);
     case step::confirm: {
       const auto& view = std::get<core::queue_view>(a);
-      note_session(view);
+      session_->note(view);
       return claim_->confirmed(view, now);
     }
     case step::leave:
@@ -161,12 +161,8 @@ core::action acquisition::feed(time_point now) {
   }
   const auto& left = std::get<core::leave_reply>(a);
   session_->raise_gate(left.gate);
-  note_session(left);
+  session_->note(left);
   return claim_->left(left, now);
-}
-
-void acquisition::note_session(const core::reply& r) {
-  if (r.what == core::status::gone || r.what == core::status::denied) session_->ended_by_engine(r);
 }
 
 void acquisition::perform(const core::action& a) {

@@ -94,7 +94,6 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   void answered(answer a);
   waiting_state& waiting();
   time_point hint_at() const noexcept { return waiting_ ? waiting_->hint_at : time_point::max(); }
-  void note_session(const core::reply& r);
   void hint();
   void rest();
   void tell_waiting();

@@ -329,13 +329,12 @@ void grant::give_back_unwaited() {
 }
 
 void grant::left(const core::leave_reply& r) {
-  const bool certain = r.what != core::status::unavailable && r.what != core::status::unknown;
-  if (certain) {
+  if (core::is_answer(r.what)) {
     owner_->locks().remove(*this);
   } else {
     owner_->leave_later(shared_from_this());
   }
-  if (r.what == core::status::gone || r.what == core::status::denied) owner_->ended_by_engine(r);
+  owner_->note(r);
 }
 
 result<void> grant::told_by(const core::leave_reply& r) {

@@ -22,10 +22,6 @@ constexpr duration trouble_age = std::chrono::milliseconds{50};
 /// A callback of the user's may keep the alarm busy.
 constexpr duration tell_limit = std::chrono::seconds{2};
 
-bool is_final(session_state s) noexcept {
-  return s != session_state::attached && s != session_state::endangered;
-}
-
 }  // namespace
 
 error over_error(session_state to, const std::string& reason, const session_id& id) {
@@ -110,14 +106,14 @@ session_core::machine::step session_core::advance(
       alarm_->post([self = shared_from_this(), c = *s.changed, keeps_record = !s.remove_record,
                     left = lease_.remaining(clock::now())] {
         self->tell(c, left);
-        if (is_final(c.to) && keeps_record) self->have_forgotten(c);
+        if (core::is_final(c.to) && keeps_record) self->have_forgotten(c);
       });
     }
     loop_->cancel(std::exchange(timer_, 0));
     if (s.wake != time_point::max()) wake_at(s.wake);
   }
   // Before the record is removed, and not left to the alarm, which a callback may keep busy.
-  if (s.changed && is_final(s.changed->to)) locks_.stop();
+  if (s.changed && core::is_final(s.changed->to)) locks_.stop();
   carry_out(s);
   return s;
 }
@@ -183,7 +179,7 @@ void session_core::look_around() {
 }
 
 void session_core::tell(const machine::change& c, duration remaining) noexcept {
-  if (is_final(c.to)) {
+  if (core::is_final(c.to)) {
     {
       const user_code here;
       stop_.request_stop();
@@ -217,7 +213,8 @@ void session_core::tick(time_point now) {
   advance([&](machine& m) { return m.tick(now, trouble); });
 }
 
-void session_core::ended_by_engine(const core::reply& r) {
+void session_core::note(const core::reply& r) {
+  if (r.what != core::status::gone && r.what != core::status::denied) return;
   advance([&r](machine& m) { return m.ended_by_engine(r.what, clock::now(), r.text); });
 }
 
@@ -238,8 +235,7 @@ void session_core::send_leave(duration pause, const std::shared_ptr<grant>& g) {
   if (lease_.is_lost()) return;
   engine().leave(g->leaving(), [self = shared_from_this(), g, pause](const core::leave_reply& r) {
     self->raise_gate(r.gate);
-    const bool certain = r.what != core::status::unavailable && r.what != core::status::unknown;
-    if (!certain) return self->leave_after(pause, g);
+    if (!core::is_answer(r.what)) return self->leave_after(pause, g);
     self->locks_.remove(*g);
   });
 }

@@ -69,8 +69,8 @@ class session_core final : public io::alarm::deadline_holder,
   std::string trouble();
   /// For people: that this process was late to act; empty: it was not.
   std::string lateness();
-  /// An operation was answered with `gone` or `denied`.
-  void ended_by_engine(const core::reply& r);
+  /// An operation was answered: with `gone` and `denied` the session is over.
+  void note(const core::reply& r);
   /// Tries again, until the session is over, to remove an entry whose release was not answered; its
   /// name stays taken until then.
   void leave_later(std::shared_ptr<grant> g);

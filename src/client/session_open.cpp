@@ -144,9 +144,8 @@ bool session_core::take_over(const io::free_life& found, const core::session_rec
     const core::take_request take{.id = id, .seen = record->at};
     const auto reply =
         await<core::take_reply>(engine(), [&](auto done) { engine().take(take, std::move(done)); });
-    const bool answered =
-        reply.what != core::status::unavailable && reply.what != core::status::unknown;
-    if (reply.what != core::status::ok && reply.what != core::status::gone) return answered;
+    const bool is_gone = reply.what == core::status::gone;
+    if (reply.what != core::status::ok && !is_gone) return core::is_answer(reply.what);
     if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
   } else if (store_->opened().loop && io::is_life_younger(directory, id, on_its_way_most)) {
     // Its record may still come, and without the file nobody could tell that its owner is dead.

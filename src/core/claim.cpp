@@ -170,8 +170,7 @@ action claim::taken(const session_id& id, const take_reply& r, time_point now) {
     // It lives: it beat since it was seen.
     notes_.note(id, r.at, duration(notes_.all().at(id).ttl), now);
   }
-  const bool answered = r.what != status::unavailable && r.what != status::unknown;
-  if (!answered && time_is_up(now)) {
+  if (!is_answer(r.what) && time_is_up(now)) {
     takes_.clear();
     return walk_away();
   }
@@ -275,9 +274,8 @@ action claim::left(const leave_reply& r, time_point now) {
   HOLDFAST_ASSERT(state_ == state::leaving && entered_);
   const bool certain = r.what == status::ok || r.what == status::gone;
   owes_leave_ = !certain;
-  const bool refused = r.what != status::unavailable && r.what != status::unknown;
   const bool in_time = !pending_ && now < config_.give_up;
-  if (!refused && in_time && leaves_ < leaves_max) {
+  if (!is_answer(r.what) && in_time && leaves_ < leaves_max) {
     state_ = state::lingering;
     resume_ = now + pause_.next(splitmix(config_.seed));
     return act::rest{};

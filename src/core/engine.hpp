@@ -34,6 +34,11 @@ enum class status : std::uint8_t {
   not_initialised,  ///< Not done: the store has to be set up by an operator first.
 };
 
+/// The store has decided: nothing of the operation is under way any more.
+constexpr bool is_answer(status s) noexcept {
+  return s != status::unavailable && s != status::unknown;
+}
+
 /// The part that all replies share.
 struct reply {
   status what{status::unavailable};

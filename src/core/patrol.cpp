@@ -67,7 +67,7 @@ void patrol::taken(const session_id& id, const take_reply& r) {
   HOLDFAST_ASSERT(under_way_ && was_asked);
   if (r.what == status::ok) ++dead_;
   // Unless it is not known what became of it: then the next round looks at it again.
-  if (r.what != status::unavailable && r.what != status::unknown) notes_.forget(id);
+  if (is_answer(r.what)) notes_.forget(id);
   if (takes_.empty()) end_round();
 }
 

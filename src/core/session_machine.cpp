@@ -13,10 +13,6 @@ session_machine::session_machine(duration ttl, lease& shared) noexcept : ttl_(tt
   HOLDFAST_ASSERT(ttl >= ttl_min && ttl <= ttl_max);
 }
 
-bool session_machine::is_final() const noexcept {
-  return state_ != session_state::attached && state_ != session_state::endangered;
-}
-
 std::optional<time_point> session_machine::sent_at(std::uint64_t attempt) const noexcept {
   const attempt_sent& slot = sent_[attempt % remembered];
   if (attempt == 0 || slot.number != attempt) return std::nullopt;

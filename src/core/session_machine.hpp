@@ -12,6 +12,11 @@
 
 namespace holdfast::core {
 
+/// The session is over for good, and every lock of it is lost.
+constexpr bool is_final(session_state s) noexcept {
+  return s != session_state::attached && s != session_state::endangered;
+}
+
 /// Keeps one session alive: when to beat, what a reply proves, when it is over. Pure.
 ///
 /// Its states are session_state's; the table is in holdfast/observer.hpp. Beats are sent every
@@ -56,7 +61,7 @@ class session_machine {
   step close(time_point now);
 
   session_state state() const noexcept { return state_; }
-  bool is_final() const noexcept;
+  bool is_final() const noexcept { return core::is_final(state_); }
   /// For people: why it ended, or is endangered; that with the silence until `now`.
   std::string reason(time_point now) const;
   /// What the newest beat failed with; empty: it did not, or without a text.
