@@ -9,8 +9,7 @@
 
 namespace holdfast::client {
 
-/// Calls `start(callback)` and blocks until the callback has run: an engine's operation as a plain
-/// call. The engine bounds the time.
+/// Calls `start(callback)` and blocks until the callback has run. The engine bounds the time.
 template <class Reply, class Start>
 Reply await(core::engine& on, Start&& start) {
   struct rendezvous {
@@ -31,7 +30,18 @@ Reply await(core::engine& on, Start&& start) {
   return std::move(*meet->reply);
 }
 
-/// The same for a thread of the library, which may be the one that brings the answer: it never
+/// An engine's operation as a plain call: `call(e, &core::engine::take, request)`.
+template <class Reply, class Request>
+Reply call(core::engine& e, void (core::engine::*operation)(const Request&, core::on<Reply>),
+           const Request& r) {
+  return await<Reply>(e, [&](auto done) { (e.*operation)(r, std::move(done)); });
+}
+template <class Reply>
+Reply call(core::engine& e, void (core::engine::*operation)(core::on<Reply>)) {
+  return await<Reply>(e, [&](auto done) { (e.*operation)(std::move(done)); });
+}
+
+/// await() for a thread of the library, which may be the one that brings the answer: it never
 /// waits, and gets the answer only when that is there at once.
 template <class Reply, class Start>
 std::optional<Reply> answer_at_once(Start&& start) {

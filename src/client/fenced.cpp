@@ -52,8 +52,7 @@ class replacement {
   }
 
   result<core::listing> ask() const {
-    auto l = client::await<core::listing>(
-        store_->engine(), [&](auto done) { store_->engine().list(std::move(done)); });
+    auto l = client::call(store_->engine(), &core::engine::list);
     if (l.what != core::status::ok) return client::failure(l, "listing", store_->url());
     return l;
   }
@@ -131,8 +130,7 @@ class replacement {
   result<void> free() {
     for (int i = 0; i < takes_max; ++i) {
       const core::take_request r{id_, record_->at};
-      const auto reply = client::await<core::take_reply>(
-          store_->engine(), [&](auto done) { store_->engine().take(r, std::move(done)); });
+      const auto reply = client::call(store_->engine(), &core::engine::take, r);
       if (reply.what == core::status::ok || reply.what == core::status::gone) {
         return {};
       }

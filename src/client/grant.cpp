@@ -306,8 +306,7 @@ void grant::check_ended() const noexcept {
 
 core::leave_reply grant::give_back() {
   check_ended();
-  const auto reply = await<core::leave_reply>(
-      owner_->engine(), [&](auto done) { owner_->engine().leave(leaving(), std::move(done)); });
+  const auto reply = call(owner_->engine(), &core::engine::leave, leaving());
   left(reply);
   return reply;
 }

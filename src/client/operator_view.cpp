@@ -60,8 +60,7 @@ result<core::listing> operator_view::ask() {
   if (auto usable = store_->usable(); !usable) return usable.error();
   if (auto may = store_->may_wait("listing"); !may) return may.error();
   const auto began = clock::now();
-  auto l = await<core::listing>(store_->engine(),
-                                [&](auto done) { store_->engine().list(std::move(done)); });
+  auto l = call(store_->engine(), &core::engine::list);
   const auto ended = clock::now();
   const duration took = std::min(ended - began, l.needed.value_or(duration::max()));
   // Of two, since a store that stood still for a moment is none that takes long to list.
@@ -106,8 +105,7 @@ result<core::session_record> operator_view::find(const session_id& id) {
   if (auto may = store_->may_wait("a look at " + id.str()); !may) return may.error();
   core::glance_request r;
   r.whom.push_back(id);
-  const auto seen = await<core::glance_reply>(
-      store_->engine(), [&](auto done) { store_->engine().glance(r, std::move(done)); });
+  const auto seen = call(store_->engine(), &core::engine::glance, r);
   const std::string what = "a look at the session " + id.str();
   if (seen.what != core::status::ok) return look_failure(seen, what, store_->url());
   const auto at = std::ranges::find(seen.there, id, &core::session_record::id);
@@ -156,8 +154,7 @@ result<denial> operator_view::deny(const session_id& id, std::string by, std::st
   const auto known = trace_of(id);
   if (!known) return known.error();
   const core::deny_request r{id, std::move(by), std::move(why)};
-  const auto reply = await<core::deny_reply>(
-      store_->engine(), [&](auto done) { store_->engine().deny(r, std::move(done)); });
+  const auto reply = call(store_->engine(), &core::engine::deny, r);
   const bool is_gone = reply.what == core::status::gone;
   if (is_gone && *known == trace::record) return no_such_session(id, store_->url());
   if (reply.what != core::status::ok && !is_gone) {
@@ -193,8 +190,7 @@ result<owner_info> operator_view::break_session(const session_id& id) {
 
 result<void> operator_view::take(const core::session_record& record) {
   const core::take_request r{record.id, record.at};
-  const auto reply = await<core::take_reply>(
-      store_->engine(), [&](auto done) { store_->engine().take(r, std::move(done)); });
+  const auto reply = call(store_->engine(), &core::engine::take, r);
   if (reply.what == core::status::changed) {
     return error(errc::busy, who(record) + " has changed meanwhile; look again");
   }

@@ -259,8 +259,7 @@ result<duration> session_core::time_of_beat() {
   r.id = id_;
   r.inc = inc_;
   const auto sent = clock::now();
-  const auto reply =
-      await<core::beat_reply>(engine(), [&](auto done) { engine().beat(r, std::move(done)); });
+  const auto reply = call(engine(), &core::engine::beat, r);
   if (reply.what != core::status::ok) return failure(reply, "a heartbeat", store_->url());
   return clock::now() - sent;
 }
@@ -303,10 +302,7 @@ result<void> session_core::close() {
   if (io::on_library_thread()) return close_unwaited(s);
   alarm_->run([] {}, tell_limit);  // Behind what was left to it to tell.
   result<void> closed;
-  if (s.remove_record) {
-    closed = settle(await<core::reply>(
-        engine(), [&](auto done) { engine().close(closing(), std::move(done)); }));
-  }
+  if (s.remove_record) closed = settle(call(engine(), &core::engine::close, closing()));
   events_.shut();
   return closed;
 }

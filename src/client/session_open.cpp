@@ -123,8 +123,7 @@ void session_core::take_over_dead() {
     core::glance_request r;
     r.whole = false;
     for (const auto& one : some) r.whom.push_back(one.id);
-    const auto seen = await<core::glance_reply>(
-        engine(), [&](auto done) { engine().glance(r, std::move(done)); });
+    const auto seen = call(engine(), &core::engine::glance, r);
     if (seen.what != core::status::ok) return;
     for (const auto& one : some) {
       const auto at = std::ranges::find(seen.there, one.id, &core::session_record::id);
@@ -142,8 +141,7 @@ bool session_core::take_over(const io::free_life& found, const core::session_rec
     // A copy of the file is free while its session lives; it is removed once the record is gone.
     if (record->where != found.where) return true;
     const core::take_request take{.id = id, .seen = record->at};
-    const auto reply =
-        await<core::take_reply>(engine(), [&](auto done) { engine().take(take, std::move(done)); });
+    const auto reply = call(engine(), &core::engine::take, take);
     const bool is_gone = reply.what == core::status::gone;
     if (reply.what != core::status::ok && !is_gone) return core::is_answer(reply.what);
     if (reply.what == core::status::ok) events_.emit(event::took_over{id, true});
@@ -161,8 +159,7 @@ core::open_reply session_core::announce(const core::open_request& r, time_point&
   core::open_reply reply;
   sent = clock::now();
   for (int attempt = 0; attempt < open_attempts; ++attempt) {
-    reply =
-        await<core::open_reply>(engine(), [&](auto done) { engine().open(r, std::move(done)); });
+    reply = call(engine(), &core::engine::open, r);
     if (reply.what != core::status::unknown) {
       if (attempt == 0) sent = reply.sent.value_or(sent);
       break;

@@ -30,8 +30,7 @@ class full_name : public ::testing::Test {
       core::open_request r;
       r.draft.id.bytes.fill(n);
       r.draft.ttl = 10min;
-      const auto reply = await<core::open_reply>(
-          *store_.engine, [&](auto done) { store_.engine->open(r, std::move(done)); });
+      const auto reply = call(*store_.engine, &core::engine::open, r);
       ASSERT_EQ(reply.what, core::status::ok);
       inc_.push_back(reply.at.inc);
       gate_ = reply.gate;
@@ -44,8 +43,7 @@ class full_name : public ::testing::Test {
                                     .gate = gate_,
                                     .request = i + 1,
                                     .how = mode::shared()};
-      const auto view = await<core::queue_view>(
-          *store_.engine, [&](auto done) { store_.engine->enqueue(r, std::move(done)); });
+      const auto view = call(*store_.engine, &core::engine::enqueue, r);
       ASSERT_EQ(view.what, core::status::ok) << view.text;
       last_ = view.mine;
     }
@@ -53,8 +51,7 @@ class full_name : public ::testing::Test {
   void one_leaves() {
     const core::leave_request r{
         .name = crowd, .id = id_.back(), .inc = inc_.back(), .order = last_};
-    const auto reply = await<core::leave_reply>(
-        *store_.engine, [&](auto done) { store_.engine->leave(r, std::move(done)); });
+    const auto reply = call(*store_.engine, &core::engine::leave, r);
     ASSERT_EQ(reply.what, core::status::ok);
   }
   static void expect_refused(const result<lock>& r) {
