@@ -33,7 +33,7 @@ class run {
       case 0:
         return follow(machine_.close(now_), false);
       case 1:
-        return follow(machine_.ended_by_engine(status::gone, now_), false);
+        return follow(machine_.ended_by_engine(status::gone), false);
       case 2:
       case 3:
       case 4:

@@ -79,7 +79,7 @@ void session_driver::deny() {
 }
 
 void session_driver::ended_by_engine(status what) {
-  if (usable()) apply(machine_->ended_by_engine(what, process_.now()));
+  if (usable()) apply(machine_->ended_by_engine(what));
 }
 
 void session_driver::saw_gate(std::uint64_t gate) noexcept { gate_ = std::max(gate_, gate); }

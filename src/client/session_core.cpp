@@ -215,7 +215,7 @@ void session_core::tick(time_point now) {
 
 void session_core::note(const core::reply& r) {
   if (r.what != core::status::gone && r.what != core::status::denied) return;
-  advance([&r](machine& m) { return m.ended_by_engine(r.what, clock::now(), r.text); });
+  advance([&r](machine& m) { return m.ended_by_engine(r.what, r.text); });
 }
 
 void session_core::leave_later(std::shared_ptr<grant> g) {

@@ -341,10 +341,7 @@ action claim::poll(time_point now) {
 
 action claim::cancel() { return stop(errc::cancelled, "cancelled by the caller"); }
 
-action claim::session_over(errc why, std::string text) {
-  session_over_ = true;
-  return stop(why, std::move(text));
-}
+action claim::session_over(errc why, std::string text) { return stop(why, std::move(text)); }
 
 action claim::stop(errc why, std::string text) {
   if (state_ == state::finished) return act::rest{};

@@ -202,9 +202,8 @@ class claim {
   bool again_{};          ///< Enqueue again once the entry is gone.
   bool owes_leave_{};
   bool notified_{};
-  bool removed_{};  ///< Somebody ahead fell since the last look.
-  bool armed_{};    ///< A watch was asked for since the last look.
-  bool session_over_{};
+  bool removed_{};                   ///< Somebody ahead fell since the last look.
+  bool armed_{};                     ///< A watch was asked for since the last look.
   std::optional<reason> pending_{};  ///< A cancel or end that waits for a reply.
   reason outcome_{};                 ///< What to say when the leave is done.
   std::string held_{};               ///< What the store says of the holder, if it does.

@@ -201,8 +201,8 @@ const event_column columns[] = {
      session_state::expired, true},
     {"denied", [](auto& m) { return m.beat_answered(3, beat(status::denied), t0 + 20s); },
      session_state::denied, false},
-    {"gone", [](auto& m) { return m.ended_by_engine(status::gone, t0 + 20s); },
-     session_state::expired, false},
+    {"gone", [](auto& m) { return m.ended_by_engine(status::gone); }, session_state::expired,
+     false},
     {"close", [](auto& m) { return m.close(t0 + 20s); }, session_state::closed, true}};
 
 /// Three beats sent, none answered; endangered when the last tick came.

@@ -46,7 +46,7 @@ session_machine::step session_machine::beat_answered(std::uint64_t attempt, cons
   if (is_final()) return {};
   note_lateness(now);
   if (r.what == status::gone || r.what == status::denied) {
-    return ended_by_engine(r.what, now, r.text);
+    return ended_by_engine(r.what, r.text);
   }
   refusal_ = r.what == status::ok ? std::string() : r.text;
   if (r.what != status::ok) return next(now, {});
@@ -60,8 +60,7 @@ session_machine::step session_machine::beat_answered(std::uint64_t attempt, cons
   return next(now, {});
 }
 
-session_machine::step session_machine::ended_by_engine(status what, time_point,
-                                                       const std::string& text) {
+session_machine::step session_machine::ended_by_engine(status what, const std::string& text) {
   if (is_final()) return {};
   if (what == status::denied) {
     return finish(session_state::denied, text.empty() ? "an operator denied it" : text);

@@ -55,7 +55,7 @@ class session_machine {
 
   /// An operation of the session was answered with gone or denied: the session is over. `text` is
   /// the answer's: of a deny it becomes the reason.
-  step ended_by_engine(status what, time_point now, const std::string& text = {});
+  step ended_by_engine(status what, const std::string& text = {});
 
   /// The owner closes. Loses the lease before anything is sent; one that had ended before, expired.
   step close(time_point now);

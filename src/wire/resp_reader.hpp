@@ -68,8 +68,6 @@ class resp_reader {
 
   /// Set once and for good: what follows in the stream has no meaning any more.
   const resp_failure* failure() const noexcept { return failure_ ? &*failure_ : nullptr; }
-  /// Whether some bytes of a message came and some are missing, after next() gave null.
-  bool in_message() const noexcept { return started_ || unread() > 0; }
 
  private:
   enum class step : std::uint8_t {
