@@ -319,7 +319,11 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
     if (claim_->owes_leave()) {
       grant_->abandoned(claim_->order(), request_, claim_->owes_gate());
       locks.keep(*grant_);
-      claim_->leave_unsent() ? session_->leave_now(grant_) : session_->leave_later(grant_);
+      if (claim_->leave_unsent()) {
+        session_->leave_now(grant_);
+      } else {
+        session_->leave_later(grant_);
+      }
     } else {
       locks.remove(*grant_);
     }

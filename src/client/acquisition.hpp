@@ -109,16 +109,16 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
   std::shared_ptr<grant> grant_;
   std::optional<core::claim> claim_;
   time_point began_{};
-  time_point now_{};  // Of the signals that it obeys; one reading of the clock serves all of it.
+  time_point now_{};  ///< Of the signals that it obeys; one reading of the clock serves all of it.
   std::uint64_t request_{};
 
   std::atomic<std::uint32_t> signals_{running};
-  bool starting_{true};  // On the thread that called start().
+  bool starting_{true};  ///< On the thread that called start().
   bool tells_at_once_{};
   bool finished_{};
-  answer answer_;  // Of the one operation under way.
+  answer answer_;  ///< Of the one operation under way.
   enum class step : std::uint8_t { enqueue, probe, take, confirm, leave } asked_{};
-  std::unique_ptr<const error> session_error_;  // Written once before `over` is set.
+  std::unique_ptr<const error> session_error_;  ///< Written once before `over` is set.
 
   std::unique_ptr<waiting_state> waiting_;
   std::uint64_t timer_{};

@@ -129,7 +129,7 @@ class session_core final : public io::alarm::deadline_holder,
   std::uint64_t watched_{};
   std::atomic<int> life_descriptor_{-1};
 
-  std::mutex mutex_;  // Guards what is below.
+  std::mutex mutex_;  ///< Guards what is below.
   machine machine_;
   std::uint64_t timer_{};
   std::string trouble_;

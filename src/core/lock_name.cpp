@@ -73,7 +73,11 @@ std::string lock_name::printable() const {
     const auto byte = static_cast<unsigned char>(text_[i]);
     if (byte < 0x80) {
       const bool plain = !is_control(byte) && byte != '"' && byte != '\'' && byte != '\\';
-      plain ? void(out += text_[i]) : void(out += hex(byte));
+      if (plain) {
+        out += text_[i];
+      } else {
+        out += hex(byte);
+      }
       ++i;
       continue;
     }
