@@ -84,8 +84,8 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   duration remaining() const noexcept;
 
   /// Call before each step on what the lock protects, with the time that the step may take. Zero
-  /// asks only whether the lock is still held; a negative duration counts as zero. Two atomic
-  /// loads and one clock read: no I/O, no mutex, never blocks.
+  /// asks only whether the lock is still held; a negative duration counts as zero. A few
+  /// atomic loads and one clock read: no I/O, no mutex, never blocks.
   ///
   /// Errors:
   /// - `lost`: stop the protected work.
