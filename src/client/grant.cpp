@@ -55,9 +55,9 @@ result<fencing_token> grant::fencing_token() const {
 }
 
 /// Both only post: a thread of the engine never owns a grant, whose end may be the engine's own.
-class grant::ear final : public core::lock_listener {
+class grant::listener final : public core::lock_listener {
  public:
-  ear(std::shared_ptr<io::alarm> alarm, std::weak_ptr<grant> of, std::uint64_t attempt)
+  listener(std::shared_ptr<io::alarm> alarm, std::weak_ptr<grant> of, std::uint64_t attempt)
       : alarm_(std::move(alarm)), of_(std::move(of)), attempt_(attempt) {}
 
   void lost(const core::reply& why) override {
@@ -83,7 +83,7 @@ void grant::listen(core::enqueue_request& r) {
     const std::lock_guard hold(mutex_);
     attempt = ++attempt_;
   }
-  r.listener = io::make_recycled<ear>(owner_->alarm(), weak_from_this(), attempt);
+  r.listener = io::make_recycled<listener>(owner_->alarm(), weak_from_this(), attempt);
 }
 
 void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::uint64_t request,

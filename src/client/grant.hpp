@@ -104,7 +104,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
 
  private:
   enum class state : std::uint8_t { acquiring, held, lost, over };
-  class ear;
+  class listener;
 
   struct loss {
     session_state why{};

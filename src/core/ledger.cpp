@@ -68,7 +68,7 @@ beat_reply ledger::beat(const beat_request& r) {
   if (active.refuse_denied && record->at.denied) {
     return reply_with<beat_reply>(status::denied, denial_text(*record));
   }
-  // Never the attempt's number: a late, repeated attempt would bring an old version back, and an
+  // Never the attempt's number: a late, repeated attempt would bring an old version back, and a
   // successor that had noted that one would take it for silence.
   ++record->at.beat;
   ++revision_;
