@@ -34,13 +34,16 @@ std::string free_at(const std::optional<time_point>& due, time_point now) {
 }  // namespace
 
 claim::claim(config c, lease& own)
-    : config_(std::move(c)), lease_(own), pace_(config_.poll), pause_(pause_first, pause_most) {
+    : config_(std::move(c)),
+      lease_(own),
+      pacing_{.interval = config_.poll},
+      pause_(pause_first, pause_most) {
   HOLDFAST_ASSERT(config_.poll > duration::zero());
 }
 
 action claim::start(time_point now) {
   HOLDFAST_ASSERT(state_ == state::idle);
-  next_poll_ = now + config_.poll;
+  pacing_.next_poll = now + config_.poll;
   return enqueue_again();
 }
 
@@ -52,12 +55,12 @@ action claim::enqueue_again() {
 
 action claim::enqueued(const queue_view& v, time_point now) {
   HOLDFAST_ASSERT(state_ == state::enqueuing);
-  check_entry();
+  check();
   switch (v.what) {
     case status::ok:
     case status::queued:
-      mine_ = v.mine;
-      entered_ = true;
+      entry_.order = v.mine;
+      entry_.entered = true;
       return v.what == status::ok ? grant(v.own, now) : arrive(v, now);
     case status::busy:
       return arrive(v, now);
@@ -68,7 +71,7 @@ action claim::enqueued(const queue_view& v, time_point now) {
     case status::unavailable:
       return try_later(v.text.empty() ? error(errc::unavailable).message() : v.text, now);
     case status::unknown:
-      entered_ = entry_unknown_ = true;
+      entry_.entered = entry_.unknown = true;
       if (time_is_up(now)) return walk_away();
       return leave(errc::unavailable, "the store did not answer; nothing was done");
     default:
@@ -91,33 +94,34 @@ action claim::try_later(std::string text, time_point now) {
 action claim::arrive(const queue_view& v, time_point now) {
   outcome_ = {};
   if (v.what == status::conflicting) outcome_ = {.why = errc_of(v.what), .text = v.text};
-  look(v, now);
+  take_view(v, now);
   if (pending_) return settle(now);
   state_ = state::probing;
-  const std::size_t n = std::min(ahead_.size(), probe_max);
-  return act::probe{{ahead_.begin(), ahead_.begin() + static_cast<std::ptrdiff_t>(n)}};
+  const std::size_t n = std::min(seen_.ahead.size(), probe_max);
+  return act::probe{{seen_.ahead.begin(), seen_.ahead.begin() + static_cast<std::ptrdiff_t>(n)}};
 }
 
-void claim::look(const queue_view& v, time_point now) {
-  ahead_ = v.ahead;
-  targets_ = v.targets;
-  std::sort(targets_.begin(), targets_.end());
-  watched_.clear();
-  std::copy_if(ahead_.begin(), ahead_.end(), std::back_inserter(watched_), [&](const rival& r) {
-    return std::binary_search(targets_.begin(), targets_.end(), r.order);
-  });
-  first_ = v.first;
-  held_ = v.text;
-  blind_.clear();
-  removed_ = false;
-  armed_ = false;
-  polls_ = 0;
+void claim::take_view(const queue_view& v, time_point now) {
+  seen_.ahead = v.ahead;
+  seen_.targets = v.targets;
+  std::sort(seen_.targets.begin(), seen_.targets.end());
+  seen_.watched.clear();
+  std::copy_if(seen_.ahead.begin(), seen_.ahead.end(), std::back_inserter(seen_.watched),
+               [&](const rival& r) {
+                 return std::binary_search(seen_.targets.begin(), seen_.targets.end(), r.order);
+               });
+  seen_.first = v.first;
+  seen_.held_by = v.text;
+  seen_.blind.clear();
+  seen_.removed = false;
+  seen_.armed = false;
+  pacing_.polls = 0;
   duration shortest = ttl_max;
-  for (const rival& r : watched_) shortest = std::min(shortest, r.ttl);
-  read_at_ = now + look_every(shortest);
+  for (const rival& r : seen_.watched) shortest = std::min(shortest, r.ttl);
+  pacing_.read_at = now + look_every(shortest);
   std::vector<session_id> there;
-  there.reserve(ahead_.size());
-  for (const rival& r : ahead_) {
+  there.reserve(seen_.ahead.size());
+  for (const rival& r : seen_.ahead) {
     notes_.note(r.owner, r.at, r.ttl, now);
     there.push_back(r.owner);
   }
@@ -126,7 +130,7 @@ void claim::look(const queue_view& v, time_point now) {
 
 action claim::probed(const std::vector<session_id>& dead, time_point now) {
   HOLDFAST_ASSERT(state_ == state::probing);
-  check_entry();
+  check();
   takes_.clear();
   const std::set<session_id> proven(dead.begin(), dead.end());
   for (const session_id& id : proven) {
@@ -147,13 +151,13 @@ action claim::next_take(time_point now) {
     return t;
   }
   takes_.clear();
-  if (!config_.waits || !entered_) {
-    if (removed_ && !pending_) return enqueue_again();
+  if (!config_.waits || !entry_.entered) {
+    if (seen_.removed && !pending_) return enqueue_again();
     if (pending_) return finish(pending_->why, pending_->text);
     if (outcome_.text.empty()) return finish(errc::busy, held_text());
     return finish(outcome_.why, outcome_.text + free_at(notes_.next_due(), now));
   }
-  if (removed_ && !pending_) {
+  if (seen_.removed && !pending_) {
     state_ = state::confirming;
     return act::confirm{};
   }
@@ -165,7 +169,7 @@ action claim::taken(const session_id& id, const take_reply& r, time_point now) {
   HOLDFAST_ASSERT(state_ == state::taking && notes_.all().contains(id));
   if (r.what == status::ok || r.what == status::gone) {
     notes_.forget(id);
-    removed_ = true;
+    seen_.removed = true;
   } else if (r.what == status::changed) {
     // It lives: it beat since it was seen.
     notes_.note(id, r.at, duration(notes_.all().at(id).ttl), now);
@@ -179,22 +183,22 @@ action claim::taken(const session_id& id, const take_reply& r, time_point now) {
 
 action claim::confirmed(const queue_view& v, time_point now) {
   HOLDFAST_ASSERT(state_ == state::confirming);
-  check_entry();
+  check();
   switch (v.what) {
     case status::ok:
-      if (v.mine.value != 0) mine_ = v.mine;
+      if (v.mine.value != 0) entry_.order = v.mine;
       return grant(v.own, now);
     case status::queued:
-      look(v, now);
+      take_view(v, now);
       if (pending_) return settle(now);
       state_ = state::probing;
-      return act::probe{watched_};
+      return act::probe{seen_.watched};
     case status::unavailable:
     case status::unknown:
       // A read that failed changed nothing: the entry keeps its place, and the next poll reads.
-      polls_ = polls_until_look();
-      read_at_ = now;
-      blind_ = v.text.empty() ? error(errc_of(v.what)).message() : v.text;
+      pacing_.polls = polls_until_read();
+      pacing_.read_at = now;
+      seen_.blind = v.text.empty() ? error(errc_of(v.what)).message() : v.text;
       return time_is_up(now) ? walk_away() : settle(now);
     default:
       return refused(v);
@@ -204,17 +208,17 @@ action claim::confirmed(const queue_view& v, time_point now) {
 /// Whether it has to end: then it is pending.
 bool claim::time_is_up(time_point now) {
   if (!pending_ && now >= config_.give_up) {
-    pending_ = blind_.empty() ? reason{.why = errc::timed_out, .text = held_text()}
-                              : reason{.why = errc::unavailable, .text = blind_};
+    pending_ = seen_.blind.empty() ? reason{.why = errc::timed_out, .text = held_text()}
+                                   : reason{.why = errc::unavailable, .text = seen_.blind};
   }
   return pending_.has_value();
 }
 
 /// The store has just not answered, and nobody has time to see whether it answers a leave.
 action claim::walk_away() {
-  owes_leave_ = entered_;
-  leaves_ = 0;
-  if (entry_unknown_) return outcome_unknown();
+  entry_.owed = entry_.entered;
+  entry_.leaves = 0;
+  if (entry_.unknown) return outcome_unknown();
   return finish(pending_->why, pending_->text);
 }
 
@@ -226,13 +230,13 @@ action claim::outcome_unknown() {
 action claim::settle(time_point now) {
   if (time_is_up(now)) return leave(pending_->why, pending_->text);
   state_ = state::watching;
-  rested_ = now;
-  const bool nothing_to_probe = watched_.empty() && blind_.empty();
-  next_poll_ = now + (nothing_to_probe ? look_every(ttl_max) : pace_);
-  pace_ = std::min(2 * pace_, config_.poll);
-  HOLDFAST_ASSERT(next_poll_ > now);
-  if (std::exchange(armed_, true)) return act::rest{};
-  return act::watch{.targets = targets_, .whom = watched_};
+  pacing_.rested = now;
+  const bool nothing_to_probe = seen_.watched.empty() && seen_.blind.empty();
+  pacing_.next_poll = now + (nothing_to_probe ? look_every(ttl_max) : pacing_.interval);
+  pacing_.interval = std::min(2 * pacing_.interval, config_.poll);
+  HOLDFAST_ASSERT(pacing_.next_poll > now);
+  if (std::exchange(seen_.armed, true)) return act::rest{};
+  return act::watch{.targets = seen_.targets, .whom = seen_.watched};
 }
 
 action claim::grant(const std::shared_ptr<lease>& own, time_point now) {
@@ -244,47 +248,47 @@ action claim::grant(const std::shared_ptr<lease>& own, time_point now) {
   const bool session_over = over(lease_);
   const bool own_over = own && over(*own);
   if (!stopped && !session_over && !own_over) {
-    HOLDFAST_ASSERT(!finished() && !owes_leave_);
+    HOLDFAST_ASSERT(!finished() && !entry_.owed);
     state_ = state::finished;
-    return act::finish{.granted = true, .held = mine_, .own = own};
+    return act::finish{.granted = true, .held = entry_.order, .own = own};
   }
   if (own) own->lose();
   if (session_over) return leave(errc::lost, "granted, but the session's lease had ended before");
   if (stopped) return leave(pending_->why, pending_->text);
-  again_ = true;
+  entry_.again = true;
   return leave(errc::unavailable, "granted, but the lock's own deadline had passed before");
 }
 
 action claim::leave(errc why, std::string text) {
   outcome_ = {.why = why, .text = std::move(text)};
-  if (!entered_) return finish(outcome_.why, outcome_.text);
-  leaves_ = 0;
+  if (!entry_.entered) return finish(outcome_.why, outcome_.text);
+  entry_.leaves = 0;
   pause_.reset();
   return give_back();
 }
 
 action claim::give_back() {
-  HOLDFAST_ASSERT(entered_ && leaves_ < leaves_max);
-  ++leaves_;
+  HOLDFAST_ASSERT(entry_.entered && entry_.leaves < leaves_max);
+  ++entry_.leaves;
   state_ = state::leaving;
-  return act::leave{.move_gate = entry_unknown_ && active.gate_unknown_enqueue};
+  return act::leave{.move_gate = entry_.unknown && active.gate_unknown_enqueue};
 }
 
 action claim::left(const leave_reply& r, time_point now) {
-  HOLDFAST_ASSERT(state_ == state::leaving && entered_);
+  HOLDFAST_ASSERT(state_ == state::leaving && entry_.entered);
   const bool certain = r.what == status::ok || r.what == status::gone;
-  owes_leave_ = !certain;
+  entry_.owed = !certain;
   const bool in_time = !pending_ && now < config_.give_up;
-  if (!is_answer(r.what) && in_time && leaves_ < leaves_max) {
+  if (!is_answer(r.what) && in_time && entry_.leaves < leaves_max) {
     state_ = state::lingering;
     resume_ = now + pause_.next(splitmix(config_.seed));
     return act::rest{};
   }
-  if (!certain && entry_unknown_) return outcome_unknown();
+  if (!certain && entry_.unknown) return outcome_unknown();
   if (certain) {
-    const bool again = entry_unknown_ || again_;
-    entered_ = entry_unknown_ = again_ = false;
-    mine_ = {};
+    const bool again = entry_.unknown || entry_.again;
+    entry_.entered = entry_.unknown = entry_.again = false;
+    entry_.order = {};
     if (again && (r.what == status::ok || pending_)) return try_later(outcome_.text, now);
   }
   return finish(outcome_.why, outcome_.text);
@@ -297,7 +301,8 @@ action claim::notified(time_point now) {
   }
   if (!active.confirm_after_wait) return grant(nullptr, now);
   notified_ = false;
-  pace_ = std::min(watched_.empty() ? pause_first : pace_after_notify, config_.poll);
+  pacing_.interval =
+      std::min(seen_.watched.empty() ? pause_first : pace_after_notify, config_.poll);
   state_ = state::confirming;
   return act::confirm{};
 }
@@ -313,30 +318,30 @@ action claim::tick(time_point now) {
     case state::watching:
       if (notified_) return notified(now);
       if (now >= config_.give_up) return settle(now);
-      return now < next_look() ? act::rest{} : poll(now);
+      return now < poll_due() ? act::rest{} : poll(now);
     default:
       return act::rest{};
   }
 }
 
-// A look reads all that are ahead: those far behind look less often, so that the work of a queue
+// A read shows all that are ahead: those far behind read less often, so that the work of a queue
 // grows with its length and not with the square of it.
-int claim::polls_until_look() const noexcept {
-  return static_cast<int>(ahead_.size() / entries_per_poll);
+int claim::polls_until_read() const noexcept {
+  return static_cast<int>(seen_.ahead.size() / entries_per_poll);
 }
 
 action claim::poll(time_point now) {
   const auto due = notes_.next_due();
-  const bool reads = ++polls_ >= polls_until_look() && now >= read_at_;
-  if (watched_.empty() || reads || (due && now >= *due)) {
+  const bool reads = ++pacing_.polls >= polls_until_read() && now >= pacing_.read_at;
+  if (seen_.watched.empty() || reads || (due && now >= *due)) {
     state_ = state::confirming;
     return act::confirm{};
   }
   state_ = state::probing;
-  if (watched_.size() <= probe_max) return act::probe{watched_};
+  if (seen_.watched.size() <= probe_max) return act::probe{seen_.watched};
   // Permits may watch thousands; each poll looks at the next few.
-  std::rotate(watched_.begin(), watched_.begin() + probe_max, watched_.end());
-  return act::probe{{watched_.begin(), watched_.begin() + probe_max}};
+  std::rotate(seen_.watched.begin(), seen_.watched.begin() + probe_max, seen_.watched.end());
+  return act::probe{{seen_.watched.begin(), seen_.watched.begin() + probe_max}};
 }
 
 action claim::cancel() { return stop(errc::cancelled, "cancelled by the caller"); }
@@ -361,19 +366,19 @@ action claim::stop(errc why, std::string text) {
 
 /// The last leave was not answered, and there is no time for another one.
 action claim::end_lingering() {
-  return entry_unknown_ ? outcome_unknown() : finish(outcome_.why, outcome_.text);
+  return entry_.unknown ? outcome_unknown() : finish(outcome_.why, outcome_.text);
 }
 
-time_point claim::next_look() const noexcept {
+time_point claim::poll_due() const noexcept {
   const auto due = notes_.next_due();
-  return due && *due > rested_ ? std::min(next_poll_, *due) : next_poll_;
+  return due && *due > pacing_.rested ? std::min(pacing_.next_poll, *due) : pacing_.next_poll;
 }
 
 time_point claim::wake() const noexcept {
   if (state_ == state::pausing || state_ == state::lingering)
     return std::min(resume_, config_.give_up);
   if (notified_) return time_point::min();
-  return std::min(next_look(), config_.give_up);
+  return std::min(poll_due(), config_.give_up);
 }
 
 bool claim::at_rest() const noexcept {
@@ -383,7 +388,7 @@ bool claim::finished() const noexcept { return state_ == state::finished; }
 
 action claim::finish(errc why, std::string text) {
   HOLDFAST_ASSERT(!finished());
-  check_entry();
+  check();
   state_ = state::finished;
   return act::finish{.why = why, .text = std::move(text)};
 }
@@ -398,20 +403,23 @@ action claim::refused(const queue_view& v) {
   return finish(why, std::move(text));
 }
 
+void claim::own_entry::check() const { HOLDFAST_ASSERT(entered || !(unknown || owed)); }
+
 /// What is said of the entry, and of the takes, agrees with the state.
-void claim::check_entry() const {
-  HOLDFAST_ASSERT(entered_ || !(entry_unknown_ || owes_leave_));
+void claim::check() const {
+  entry_.check();
   HOLDFAST_ASSERT(takes_.empty() || state_ == state::taking);
 }
 
 std::string claim::held_text() const {
-  if (!first_) return held_.empty() ? "held by somebody else" : held_;
-  const owner_info& o = first_->owner;
-  std::string who = "held by " + (o.program.empty() ? "session " + first_->id.str() : o.program);
+  if (!seen_.first) return seen_.held_by.empty() ? "held by somebody else" : seen_.held_by;
+  const owner_info& o = seen_.first->owner;
+  std::string who =
+      "held by " + (o.program.empty() ? "session " + seen_.first->id.str() : o.program);
   who += " (pid " + std::to_string(o.pid) + " on host " + o.host;
   if (!o.instance.empty()) who += ", instance \"" + lock_name(o.instance).printable() + "\"";
   if (!o.label.empty()) who += ", label \"" + lock_name(o.label).printable() + "\"";
-  return who + "), " + std::to_string(ahead_.size()) + " ahead";
+  return who + "), " + std::to_string(seen_.ahead.size()) + " ahead";
 }
 
 }  // namespace holdfast::core

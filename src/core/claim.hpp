@@ -129,21 +129,21 @@ class claim {
   bool at_rest() const noexcept;
   bool finished() const noexcept;
   /// Our entry's order once enqueued, else zero.
-  token order() const noexcept { return mine_; }
+  token order() const noexcept { return entry_.order; }
   /// It rests with its entry in the queue.
   bool queued() const noexcept { return state_ == state::watching; }
   /// True at the end when the leave was not answered, or not sent. The entry may still be there and
   /// would block the name for as long as the session lives, so the driver repeats the same leave
   /// until it is answered or the session is over; the caller need not wait for that.
-  bool owes_leave() const noexcept { return owes_leave_; }
+  bool owes_leave() const noexcept { return entry_.owed; }
   /// It was not sent so far. That need not pause: an engine may have said by itself that its store
   /// does not answer, and an entry that it keeps is gone as soon as it is told.
-  bool leave_unsent() const noexcept { return owes_leave_ && leaves_ == 0; }
+  bool leave_unsent() const noexcept { return entry_.owed && entry_.leaves == 0; }
   /// That leave has to move the gate, for the enqueue's own outcome is unknown.
-  bool owes_gate() const noexcept { return owes_leave_ && entry_unknown_; }
+  bool owes_gate() const noexcept { return entry_.owed && entry_.unknown; }
   /// Live entries ahead at the last look, oldest first, and the session of the oldest.
-  const std::vector<rival>& ahead() const noexcept { return ahead_; }
-  const std::shared_ptr<const session_record>& first() const noexcept { return first_; }
+  const std::vector<rival>& ahead() const noexcept { return seen_.ahead; }
+  const std::shared_ptr<const session_record>& first() const noexcept { return seen_.first; }
   /// Where others have the name at the end: what to keep for the next claim of this host.
   const sightings& notes() const noexcept { return notes_; }
   /// What earlier ones have seen of who is ahead; before the reply that speaks of them is told.
@@ -170,12 +170,45 @@ class claim {
     std::string text{};
   };
 
+  /// What is known of our entry in the store.
+  struct own_entry {
+    token order{};
+    bool entered{};  ///< It is in the store, or may be.
+    bool unknown{};  ///< May be: the enqueue was not answered.
+    bool again{};    ///< Enqueue again once it is gone.
+    bool owed{};     ///< A leave of it.
+    int leaves{};    ///< So many were sent.
+
+    void check() const;
+  };
+
+  /// The queue as the last view showed it, and what came after that view.
+  struct seen_queue {
+    std::vector<rival> ahead{};
+    std::vector<token> targets{};
+    std::vector<rival> watched{};  ///< Those of `ahead` that are in `targets`.
+    std::shared_ptr<const session_record> first{};
+    std::string held_by{};  ///< What the store says of the holder, if it does.
+    std::string blind{};    ///< Why the last read failed; empty: it did not.
+    bool removed{};         ///< Somebody ahead fell since.
+    bool armed{};           ///< A watch was asked for since.
+  };
+
+  /// When a waiter looks by itself.
+  struct polling {
+    time_point next_poll{};
+    duration interval{};   ///< From coming to rest to the next poll.
+    time_point rested{};   ///< When it came to rest; what was due before waits for the poll.
+    time_point read_at{};  ///< No poll reads the store before.
+    int polls{};           ///< Since the last view.
+  };
+
   action enqueue_again();
   action arrive(const queue_view& v, time_point now);
-  void look(const queue_view& v, time_point now);
+  void take_view(const queue_view& v, time_point now);
   action try_later(std::string text, time_point now);
   action poll(time_point now);
-  int polls_until_look() const noexcept;
+  int polls_until_read() const noexcept;
   action stop(errc why, std::string text);
   std::string held_text() const;
   action next_take(time_point now);
@@ -184,44 +217,28 @@ class claim {
   action walk_away();
   action outcome_unknown();
   action end_lingering();
-  time_point next_look() const noexcept;
+  time_point poll_due() const noexcept;
   action grant(const std::shared_ptr<lease>& own, time_point now);
   action give_back();
   action leave(errc why, std::string text);
   action finish(errc why, std::string text);
   action refused(const queue_view& v);
-  void check_entry() const;
+  void check() const;
 
   config config_;
   lease& lease_;
   sightings notes_;
   state state_{state::idle};
-  token mine_{};
-  bool entered_{};        ///< An entry is in the store, or may be.
-  bool entry_unknown_{};  ///< May be: the enqueue was not answered.
-  bool again_{};          ///< Enqueue again once the entry is gone.
-  bool owes_leave_{};
-  bool notified_{};
-  bool removed_{};                   ///< Somebody ahead fell since the last look.
-  bool armed_{};                     ///< A watch was asked for since the last look.
+  own_entry entry_{};
+  seen_queue seen_{};
+  polling pacing_;
   std::optional<reason> pending_{};  ///< A cancel or end that waits for a reply.
   reason outcome_{};                 ///< What to say when the leave is done.
-  std::string held_{};               ///< What the store says of the holder, if it does.
-  std::string blind_{};              ///< Why the last read failed; empty: it did not.
-  std::vector<rival> ahead_{};
-  std::vector<token> targets_{};
-  std::vector<rival> watched_{};  ///< Those of ahead_ that are in targets_.
-  std::shared_ptr<const session_record> first_{};
-  std::vector<act::take> takes_{};  ///< Dead or due rivals not yet taken.
-  time_point next_poll_{};
-  duration pace_;        ///< From coming to rest to the next poll.
-  time_point rested_{};  ///< When it came to rest; what was due before waits for the poll.
+  std::vector<act::take> takes_{};   ///< Dead or due rivals not yet taken.
+  bool notified_{};
   time_point resume_{};  ///< When a pause ends.
   backoff pause_;
   int rounds_{};
-  int leaves_{};
-  int polls_{};           ///< Since the last look.
-  time_point read_at_{};  ///< No poll reads the store before.
 };
 
 }  // namespace holdfast::core
