@@ -2,8 +2,6 @@
 
 #include "core/errc_of.hpp"
 
-#include <string>
-
 namespace holdfast::client {
 
 error failure(const core::reply& r, std::string_view what, std::string_view url) {
@@ -13,6 +11,12 @@ error failure(const core::reply& r, std::string_view what, std::string_view url)
   text.append(r.text.empty() ? error(code).message() : r.text);
   return r.needs_operator ? error::for_operator(code, std::move(text))
                           : error(code, std::move(text));
+}
+
+error over_error(session_state to, const std::string& reason, const session_id& id) {
+  std::string text = "the session " + id.str() + " is " + name_of(to);
+  if (!reason.empty()) text += ": " + reason;
+  return {to == session_state::denied ? errc::denied : errc::lost, text + "; open a new session"};
 }
 
 error forked_error() {

@@ -34,7 +34,7 @@ grant::grant(std::shared_ptr<session_core> owner, lock_name name, holdfast::mode
 
 grant::~grant() {
   if (watched_ != 0) owner_->alarm()->unwatch(watched_);
-  if (listed) owner_->locks().remove(*this);
+  if (place_.listed) owner_->locks().remove(*this);
 }
 
 holdfast::lock grant::make_lock(std::shared_ptr<grant> g) noexcept {
@@ -43,7 +43,7 @@ holdfast::lock grant::make_lock(std::shared_ptr<grant> g) noexcept {
 
 result<fencing_token> grant::fencing_token() const {
   if (forked()) return forked_error();
-  if (token_ == holdfast::token{}) {
+  if (entry_.token == holdfast::token{}) {
     return error(errc::unsupported, owner_->store().url() +
                                         " gives no tokens, so that no storage "
                                         "can refuse a stale holder of " +
@@ -51,7 +51,7 @@ result<fencing_token> grant::fencing_token() const {
   }
   auto store = owner_->store().identity();
   if (!store) return store.error();
-  return holdfast::fencing_token{{std::move(*store), name_}, token_};
+  return holdfast::fencing_token{{std::move(*store), name_}, entry_.token};
 }
 
 /// Both only post: a thread of the engine never owns a grant, whose end may be the engine's own.
@@ -89,9 +89,9 @@ void grant::listen(core::enqueue_request& r) {
 void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::uint64_t request,
                     time_point now) noexcept {
   HOLDFAST_ASSERT(state_.load() == state::acquiring && !own_);
-  token_ = t;
-  request_ = request;
-  since_ = now;
+  entry_.token = t;
+  entry_.request = request;
+  entry_.since = now;
   own_ = std::move(own);
   if (own_) counts_ = own_.get();
   state_.store(state::held, std::memory_order_release);
@@ -99,9 +99,9 @@ void grant::granted(holdfast::token t, std::shared_ptr<core::lease> own, std::ui
 
 void grant::abandoned(holdfast::token order, std::uint64_t request, bool move_gate) noexcept {
   HOLDFAST_ASSERT(state_.load() == state::acquiring && !own_);
-  token_ = order;
-  request_ = request;
-  move_gate_ = move_gate;
+  entry_.token = order;
+  entry_.request = request;
+  entry_.move_gate = move_gate;
   state_.store(state::over, std::memory_order_release);
 }
 
@@ -110,9 +110,9 @@ core::leave_request grant::leaving() const {
   r.name = name_;
   r.id = owner_->id();
   r.inc = owner_->inc();
-  r.request = request_;
-  r.order = token_;
-  r.move_gate = move_gate_;
+  r.request = entry_.request;
+  r.order = entry_.token;
+  r.move_gate = entry_.move_gate;
   return r;
 }
 
@@ -257,7 +257,7 @@ bool grant::may_tell_loss() {
 
 void grant::tell_loss() noexcept {
   HOLDFAST_ASSERT(loss_ != nullptr);
-  owner_->events().emit(event::lost{name_, token_, cause_of(loss_->why), loss_->reason});
+  owner_->events().emit(event::lost{name_, entry_.token, cause_of(loss_->why), loss_->reason});
 }
 
 void grant::announced() {
@@ -311,18 +311,18 @@ core::leave_reply grant::give_back() {
   return reply;
 }
 
-/// Lives until the answer, which is told to `released_` if anybody asked.
+/// Lives until the answer, which is told to `ending_.done` if anybody asked.
 void grant::give_back_unwaited() {
   check_ended();
-  HOLDFAST_ASSERT(!self_);
-  self_ = shared_from_this();
+  HOLDFAST_ASSERT(!ending_.self);
+  ending_.self = shared_from_this();
   owner_->engine().leave(leaving(), [this](const core::leave_reply& reply) {
-    const auto keep = std::move(self_);
+    const auto keep = std::move(ending_.self);
     left(reply);
     auto outcome = told_by(reply);
-    if (!released_) return;
+    if (!ending_.done) return;
     const user_code here;
-    auto done = std::move(released_);
+    auto done = std::move(ending_.done);
     done(std::move(outcome));
   });
 }
@@ -341,7 +341,8 @@ result<void> grant::told_by(const core::leave_reply& r) {
     return failure(r, "release of " + name_.printable(), owner_->store().url());
   }
   auto& events = owner_->events();
-  if (events.wanted()) events.emit(event::released{name_, token_, clock::now() - since_});
+  if (events.wanted())
+    events.emit(event::released{name_, entry_.token, clock::now() - entry_.since});
   return {};
 }
 
@@ -365,7 +366,7 @@ result<void> grant::release() {
 
 void grant::release(completion<void> done) {
   if (auto ended = end_held(); !ended) return done(std::move(ended));
-  released_ = std::move(done);
+  ending_.done = std::move(done);
   give_back_unwaited();
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "client/lock_table.hpp"
 #include "core/engine.hpp"
 #include "io/thread/alarm.hpp"
 
@@ -19,7 +20,6 @@
 
 namespace holdfast::client {
 
-class acquisition;
 class session_core;
 
 /// Whether a call may wait for an engine's answer; a thread of the library never does.
@@ -51,13 +51,8 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
 
   const lock_name& name() const noexcept { return name_; }
   holdfast::mode mode() const noexcept { return mode_; }
-  holdfast::token token() const noexcept { return token_; }
+  holdfast::token token() const noexcept { return entry_.token; }
   result<holdfast::fencing_token> fencing_token() const;
-
-  /// Set while it is acquired, and while the lock table knows it: under the table's mutex.
-  acquisition* taker{};
-  bool listed{};
-  std::uint64_t name_hash{};
 
   /// Has the engine speak to this of what an enqueue gets; what it says of earlier ones is ignored
   /// from then on.
@@ -106,6 +101,18 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   enum class state : std::uint8_t { acquiring, held, lost, over };
   class listener;
 
+  /// What the store has of it; written once, before anybody else can see the lock.
+  struct own_entry {
+    holdfast::token token{};
+    std::uint64_t request{};
+    bool move_gate{};
+    time_point since{};
+  };
+  /// Of a release that nobody waits for; written by the one that ends the lock, before it is sent.
+  struct ending {
+    std::shared_ptr<grant> self{};
+    completion<void> done{};
+  };
   struct loss {
     session_state why{};
     std::string reason;
@@ -131,26 +138,24 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   void give_up_lost(waits may);
   void silence() noexcept;
 
+  friend class lock_table;
+  lock_table::place place_{};
+
   const std::shared_ptr<session_core> owner_;
   const lock_name name_;
   const holdfast::mode mode_;
-  holdfast::token token_{};
-  std::uint64_t request_{};
-  bool move_gate_{};
-  time_point since_{};
+  own_entry entry_{};
   std::shared_ptr<core::lease> own_;
-  core::lease* counts_;  // The session's lease or its own.
+  core::lease* counts_;  ///< The session's lease or its own.
   std::atomic<state> state_{state::acquiring};
-  std::atomic<bool> tells_{};  // on_lost() was called: most locks are never asked.
-  // Of a release that nobody waits for; written by the one that ends the lock, before it is sent.
-  std::shared_ptr<grant> self_;
-  completion<void> released_;
-  mutable std::mutex mutex_;  // Guards what is below; no function of a user's runs under it.
-  std::stop_source stop_{std::nostopstate};  // Made when first asked for.
+  std::atomic<bool> tells_{};  ///< on_lost() was called: most locks are never asked.
+  ending ending_{};
+  mutable std::mutex mutex_;  ///< Guards what is below; no function of a user's runs under it.
+  std::stop_source stop_{std::nostopstate};  ///< Made when first asked for.
   std::function<void(const error&)> told_;
-  std::unique_ptr<const loss> loss_;  // The first that was heard of.
-  bool announced_{};                  // The observer has heard that it was granted.
-  bool loss_waits_{};                 // It is to hear of the loss behind that.
+  std::unique_ptr<const loss> loss_;  ///< The first that was heard of.
+  bool announced_{};                  ///< The observer has heard that it was granted.
+  bool loss_waits_{};                 ///< It is to hear of the loss behind that.
   std::uint64_t attempt_{};
   std::uint64_t watched_{};
 };

@@ -22,30 +22,30 @@ grant* lock_table::find(std::string_view name, std::uint64_t hash) const {
 }
 
 void lock_table::erase(grant& g) noexcept {
-  if (std::exchange(g.listed, false)) names_.erase(g.name_hash, g);
+  if (std::exchange(g.place_.listed, false)) names_.erase(g.place_.hash, g);
 }
 
 lock_table::added lock_table::add(grant& g, acquisition& taker) {
   const std::uint64_t hash = hash_of(g.name().str());
   const std::lock_guard hold(mutex_);
-  HOLDFAST_ASSERT(!g.listed && g.taker == nullptr);
+  HOLDFAST_ASSERT(!g.place_.listed && g.place_.taker == nullptr);
   // Who is told of the end was found already.
   if (ended_) return added::session_is_over;
   if (const grant* const there = find(g.name().str(), hash); there != nullptr) {
-    const bool let_go = there->taker == nullptr && there->is_over();
+    const bool let_go = there->place_.taker == nullptr && there->is_over();
     return let_go ? added::let_go : added::name_is_there;
   }
   names_.insert(hash, g);
-  g.name_hash = hash;
-  g.taker = &taker;
-  g.listed = true;
+  g.place_.hash = hash;
+  g.place_.taker = &taker;
+  g.place_.listed = true;
   return added::yes;
 }
 
 bool lock_table::hold(grant& g) {
   const std::lock_guard hold(mutex_);
-  HOLDFAST_ASSERT(g.listed && g.taker != nullptr);
-  g.taker = nullptr;
+  HOLDFAST_ASSERT(g.place_.listed && g.place_.taker != nullptr);
+  g.place_.taker = nullptr;
   own_leases_ = own_leases_ || g.has_own_lease();
   if (!ended_) return true;
   g.lose_own_lease();
@@ -55,13 +55,13 @@ bool lock_table::hold(grant& g) {
 
 void lock_table::keep(grant& g) noexcept {
   const std::lock_guard hold(mutex_);
-  HOLDFAST_ASSERT(g.listed && g.taker != nullptr);
-  g.taker = nullptr;
+  HOLDFAST_ASSERT(g.place_.listed && g.place_.taker != nullptr);
+  g.place_.taker = nullptr;
 }
 
 void lock_table::remove(grant& g) noexcept {
   const std::lock_guard hold(mutex_);
-  g.taker = nullptr;
+  g.place_.taker = nullptr;
   erase(g);
 }
 
@@ -70,7 +70,7 @@ void lock_table::stop() noexcept {
   ended_ = true;
   if (!own_leases_) return;
   names_.for_each([](grant& g) {
-    if (g.taker == nullptr) g.lose_own_lease();
+    if (g.place_.taker == nullptr) g.lose_own_lease();
   });
 }
 
@@ -78,8 +78,9 @@ lock_table::content lock_table::all() const {
   const std::lock_guard hold(mutex_);
   content all;
   names_.for_each([&](grant& g) {
-    if (g.taker != nullptr) {
-      if (auto taker = g.taker->weak_from_this().lock()) all.pending.push_back(std::move(taker));
+    if (g.place_.taker != nullptr) {
+      if (auto taker = g.place_.taker->weak_from_this().lock())
+        all.pending.push_back(std::move(taker));
     } else if (auto held = g.weak_from_this().lock()) {
       all.held.push_back(std::move(held));
     }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "client/grant.hpp"
 #include "core/flat_table.hpp"
 
 #include <cstdint>
@@ -11,11 +10,20 @@
 
 namespace holdfast::client {
 
+class acquisition;
+class grant;
+
 /// The names that one session acquires or holds, each once.
 ///
 /// Thread safety: every function, from any thread.
 class lock_table {
  public:
+  /// What it notes at a grant, which may be in one table only. Under the mutex.
+  struct place {
+    acquisition* taker{};  ///< Set while it is acquired.
+    bool listed{};
+    std::uint64_t hash{};  ///< Of the name.
+  };
   struct content {
     std::vector<std::shared_ptr<grant>> held;
     std::vector<std::shared_ptr<acquisition>> pending;

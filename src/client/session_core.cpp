@@ -24,12 +24,6 @@ constexpr duration tell_limit = std::chrono::seconds{2};
 
 }  // namespace
 
-error over_error(session_state to, const std::string& reason, const session_id& id) {
-  std::string text = "the session " + id.str() + " is " + name_of(to);
-  if (!reason.empty()) text += ": " + reason;
-  return {to == session_state::denied ? errc::denied : errc::lost, text + "; open a new session"};
-}
-
 session_core::session_core(std::shared_ptr<store_core> store, session_options options, duration ttl)
     : store_(std::move(store)),
       options_(std::move(options)),

@@ -137,7 +137,4 @@ class session_core final : public io::alarm::deadline_holder,
   io::life_lock life_;
 };
 
-/// The error of a session that ended in state `to`.
-error over_error(session_state to, const std::string& reason, const session_id& id);
-
 }  // namespace holdfast::client
