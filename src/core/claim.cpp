@@ -143,6 +143,11 @@ action claim::probed(const std::vector<session_id>& dead, time_point now) {
   return next_take(now);
 }
 
+/// After a probe, and after each take:
+/// - Somebody dead or due is left: take that one, unless the claim has to end anyway.
+/// - No entry of ours is there (a try, or others have another mode): when somebody fell the name
+///   may be free, so ask once more; else say what the first answer said.
+/// - Our entry is there: when somebody fell it may be granted, so confirm; else wait, or leave.
 action claim::next_take(time_point now) {
   if (!pending_ && !takes_.empty()) {
     state_ = state::taking;
@@ -274,6 +279,11 @@ action claim::give_back() {
   return act::leave{.move_gate = entry_.unknown && active.gate_unknown_enqueue};
 }
 
+/// - The entry is gone for certain: enqueue again, if it was given up only because nobody knew
+///   whether it was there, or because its lease had passed. After `gone` there is no session to do
+///   that with, so the claim ends.
+/// - No answer: the leave is owed, and repeated a few times unless the claim has to end.
+/// - A refusal: the leave is owed, and would only be refused once more, so the claim ends.
 action claim::left(const leave_reply& r, time_point now) {
   HOLDFAST_ASSERT(state_ == state::leaving && entry_.entered);
   const bool certain = r.what == status::ok || r.what == status::gone;

@@ -43,6 +43,7 @@ open_reply ledger::open(const open_request& r) {
   if (there != sessions_.end() && there->second.at.denied) {
     return reply_with<open_reply>(status::denied, denial_text(there->second));
   }
+  // One that is there is our own: the answer to its opening was lost.
   if (there == sessions_.end()) {
     session_record record = r.draft;
     record.at = {.inc = next_number(), .beat = 0, .denied = false};
@@ -62,6 +63,7 @@ beat_reply ledger::beat(const beat_request& r) {
   if (record == nullptr) {
     if (active.beat_never_revives)
       return reply_with<beat_reply>(status::gone, no_session_text(r.id));
+    // What the simulator has to find: a session that was taken over comes back.
     record = &sessions_[r.id];
     *record = {.id = r.id, .at = {.inc = r.inc}, .ttl = ttl_default, .gate = 1};
   }
@@ -141,6 +143,7 @@ queue_view ledger::enqueue(const enqueue_request& r) {
   std::vector<entry> entries;
   const auto there = queues_.find(r.name);
   if (there != queues_.end()) entries = live(there->second);
+  // Before the gate: it shuts out what comes late, and this one is there.
   for (const entry& e : entries) {
     if (same_request(e, r.id, r.inc, r.request)) return view(entries, e.order);
   }
@@ -151,6 +154,7 @@ queue_view ledger::enqueue(const enqueue_request& r) {
   }
   if (active.permits_agree && !fits(entries, r.how)) {
     const mode used = entries.front().how;
+    // Nothing is stored: the claim has to see all that are in its way, and take the dead of them.
     entries.push_back({.order = token_max, .owner = r.id, .inc = r.inc, .request = r.request});
     return conflict(view(entries, token_max), used, r.how);
   }
@@ -179,11 +183,13 @@ queue_view ledger::append(const enqueue_request& r, std::vector<entry> entries) 
   }
   const std::uint64_t order = next_number();
   HOLDFAST_ASSERT(order == mine.order.value);
+  // Without the dead, so that a name that is asked for needs no sweep.
   queues_.insert_or_assign(r.name, std::move(entries));
   return v;
 }
 
 leave_reply ledger::leave(const leave_request& r) {
+  // Also when the session is gone: then there is one dead entry less.
   const auto at = queues_.find(r.name);
   if (at != queues_.end()) {
     const auto removed = std::erase_if(at->second, [&](const entry& e) {
@@ -240,6 +246,7 @@ deny_reply ledger::deny(const deny_request& r) {
   reply.already = record.at.denied;
   reply.ttl = record.ttl;
   if (reply.already) return reply;
+  // Part of the version: whoever noted the session before counts its silence anew.
   record.at.denied = true;
   record.denied_by = r.by;
   record.denied_why = r.why;
@@ -266,6 +273,7 @@ glance_reply ledger::glance(const glance_request& r) const {
     const auto at = sessions_.find(id);
     if (at != sessions_.end()) reply.there.push_back(at->second);
   }
+  // In a circle, so that from a random place every record has its chance.
   auto at = sessions_.lower_bound(r.from);
   for (std::size_t n = std::min(r.others, sessions_.size()); n > 0; --n) {
     if (at == sessions_.end()) at = sessions_.begin();

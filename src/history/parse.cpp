@@ -74,6 +74,7 @@ class line_reader {
 
   std::optional<error> about_what() {
     const auto name = cut(rest_, ' ');
+    // "-" stands for no lock, so a lock of that name has its code.
     if (name == "%2d") {
       read_.lock = "-";
     } else if (name != "-") {
@@ -105,6 +106,7 @@ class line_reader {
     if (!returned)
       return damaged("the time of return " + quoted(to) + " is neither - nor a number");
     if (*returned < *invoked) return damaged("it returned before it was called");
+    // In a line, zero means that it never did.
     if (*returned == 0) return damaged("it returned at zero");
     read_.returned = *returned;
     return std::nullopt;
@@ -180,6 +182,8 @@ class line_reader {
     if (!about_a_lock && read_.token.value != 0) {
       return damaged(word + " is not about a lock, and has a token");
     }
+    // A fenced register knows values by their tokens; without a value a write is only a proof
+    // that the lock was held.
     const bool names_a_token =
         what == operation::raise || (what == operation::write && read_.value);
     if (names_a_token && read_.token.value == 0) return damaged(word + " has no token");
@@ -200,6 +204,7 @@ error on_line(std::size_t at, const std::string& what) {
 }  // namespace
 
 result<std::vector<line>> parse(std::string_view text) {
+  // What was cut may still read well, and say something else: a shorter value, an earlier return.
   const bool whole = text.ends_with('\n');
   const auto first = cut(text, '\n');
   if (first != first_line) {
@@ -215,6 +220,7 @@ result<std::vector<line>> parse(std::string_view text) {
     const auto one = cut(text, '\n');
     if (last && !whole) return on_line(at, "it was cut: the end of the line is missing");
     if (one.empty() || one[0] == '#') continue;
+    // The fields are cut off at spaces, so nothing would be seen behind the last one.
     if (one.ends_with(' ')) return on_line(at, "it ends with a space");
     auto l = line_reader(one).read();
     if (!l) return on_line(at, l.error().message());
