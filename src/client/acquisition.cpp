@@ -298,8 +298,8 @@ void acquisition::hint() {
 void acquisition::tell_waiting() {
   const auto& ahead = claim_->ahead();
   if (!session_->events().wanted() || !claim_->queued()) return;
-  if (ahead.size() == waiting().told_ahead) return;
-  waiting().told_ahead = ahead.size();
+  if (ahead.size() == waiting().shown_ahead) return;
+  waiting().shown_ahead = ahead.size();
   event::waiting e{grant_->name(), ahead.size(), {}, {}, clock::now() - began_};
   if (!ahead.empty()) e.since = ahead.front().since;
   if (const auto& first = claim_->first()) e.first = shown(*first, session_->store().opened());

@@ -67,7 +67,7 @@ class acquisition final : public std::enable_shared_from_this<acquisition> {
     /// Once each: a process that is gone may leave a child behind.
     std::set<session_id> hinted{};
     time_point hint_at{time_point::max()};
-    std::optional<std::size_t> told_ahead{};
+    std::optional<std::size_t> shown_ahead{};
     session_id taking{};
   };
   using answer = std::variant<std::monostate, core::queue_view, core::take_reply, core::leave_reply,

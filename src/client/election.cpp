@@ -10,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// A leader that is followed by time alone leaves no trace that wakes who waits for a change.
+/// A leader that is followed by time alone leaves no trace that wakes whoever waits for a change.
 constexpr duration look_every = 1s;
 
 /// A lock that brings no token is kept without its owner, and so without what that published.

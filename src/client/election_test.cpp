@@ -82,12 +82,12 @@ TEST(election, tells_a_leader_that_was_denied_and_leaves_its_place) {
   auto ops = store::open("memory:election4");
   auto led = e.campaign("a", {.ttl = 2s});
   ASSERT_TRUE(led && ops);
-  std::promise<errc> told;
-  led->on_lost([&](const error& why) { told.set_value(why.code()); });
+  std::promise<errc> heard;
+  led->on_lost([&](const error& why) { heard.set_value(why.code()); });
   ASSERT_TRUE(ops->deny(led->session_id(), "me", "test"));
   auto next = e.campaign("b", {.wait = 30s});
   ASSERT_TRUE(next) << next.error().message();
-  auto why = told.get_future();
+  auto why = heard.get_future();
   ASSERT_EQ(why.wait_for(30s), std::future_status::ready);
   EXPECT_EQ(why.get(), errc::denied);
   EXPECT_TRUE(led->lost().stop_requested());

@@ -34,15 +34,15 @@ class replacement {
     if (options_.dry_run) return locks_;
     client::operator_view view(store_);
     if (auto denied = view.deny(id_, options_.by, options_.why); !denied) return denied.error();
-    if (auto told = tell(replacing::denied, nullptr); !told) return told.error();
+    if (auto reported = tell(replacing::denied, nullptr); !reported) return reported.error();
     // Since the denial it gets no lock: what it holds now is all that it can write under.
     if (auto good = look(); !good) return good.error();
     for (const auto& l : locks_) {
       if (auto raised = raise(l); !raised) return raised.error();
-      if (auto told = tell(replacing::raised, &l); !told) return told.error();
+      if (auto reported = tell(replacing::raised, &l); !reported) return reported.error();
     }
     if (auto freed = free(); !freed) return freed.error();
-    if (auto told = tell(replacing::freed, nullptr); !told) return told.error();
+    if (auto reported = tell(replacing::freed, nullptr); !reported) return reported.error();
     return locks_;
   }
 

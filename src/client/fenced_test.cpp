@@ -123,7 +123,7 @@ TEST_F(replace_fenced_test, is_refused_at_a_fence_that_has_not_seen_the_holder) 
   const fencing_token older{held.fencing_token()->from, token{held.token().value - 1}};
   if (older.value.value > 0) {
     ASSERT_TRUE(fence::open(fence_, "x").value().admit(older));
-    EXPECT_EQ(code(replace(s)), errc::invalid_argument) << "a file that saw only who was before";
+    EXPECT_EQ(code(replace(s)), errc::invalid_argument) << "a file that saw only the one before";
   }
   EXPECT_FALSE(is_denied(s));
   EXPECT_FALSE(is_free("x"));

@@ -159,7 +159,7 @@ std::string grant::not_extended(const std::string& cause) const {
   return with_cause(with_cause("its lease was not extended in time", limit), cause);
 }
 
-error grant::told_of(const loss& l) const {
+error grant::loss_error(const loss& l) const {
   return {l.why == session_state::denied ? errc::denied : errc::lost,
           "the lock " + name_.printable() + " is lost: " + l.reason};
 }
@@ -212,15 +212,15 @@ void grant::on_lost(std::function<void(const error&)> f) {
     const std::lock_guard hold(mutex_);
     if (is_over()) return;
     tells_ = true;
-    told_.swap(f);
+    on_lost_.swap(f);
     if (state_.load() == state::lost) {
-      told_.swap(f);
+      on_lost_.swap(f);
       HOLDFAST_ASSERT(loss_ != nullptr);
       over = *loss_;
     }
   }
   if (!over) return watch_lease();
-  if (f) f(told_of(*over));
+  if (f) f(loss_error(*over));
 }
 
 grant::loss grant::remember(session_state why, const std::string& reason) {
@@ -236,16 +236,16 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
   const auto first = remember(why, reason);
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::lost)) return;
-  std::function<void(const error&)> told;
+  std::function<void(const error&)> listening;
   std::stop_source source{std::nostopstate};
   {
     const std::lock_guard hold(mutex_);
-    told = std::exchange(told_, nullptr);
+    listening = std::exchange(on_lost_, nullptr);
     source = stop_;
   }
   const user_code here;
   source.request_stop();
-  if (told) told(told_of(first));
+  if (listening) listening(loss_error(first));
   if (owner_->events().wanted() && may_tell_loss()) tell_loss();
 }
 
@@ -299,7 +299,7 @@ void grant::notice_loss() {
   }
 }
 
-/// Whoever is told that the name is free must not meet a holder whose checks still succeed.
+/// Whoever hears that the name is free must not meet a holder whose checks still succeed.
 void grant::check_ended() const noexcept {
   HOLDFAST_ASSERT(is_over() && (!own_ || own_->is_lost()));
 }
@@ -311,7 +311,7 @@ core::leave_reply grant::give_back() {
   return reply;
 }
 
-/// Lives until the answer, which is told to `ending_.done` if anybody asked.
+/// Lives until the answer, which `ending_.done` gets if anybody asked.
 void grant::give_back_unwaited() {
   check_ended();
   HOLDFAST_ASSERT(!ending_.self);
@@ -319,7 +319,7 @@ void grant::give_back_unwaited() {
   owner_->engine().leave(leaving(), [this](const core::leave_reply& reply) {
     const auto keep = std::move(ending_.self);
     left(reply);
-    auto outcome = told_by(reply);
+    auto outcome = report_release(reply);
     if (!ending_.done) return;
     const user_code here;
     auto done = std::move(ending_.done);
@@ -336,7 +336,7 @@ void grant::left(const core::leave_reply& r) {
   owner_->note(r);
 }
 
-result<void> grant::told_by(const core::leave_reply& r) {
+result<void> grant::report_release(const core::leave_reply& r) {
   if (r.what != core::status::ok) {
     return failure(r, "release of " + name_.printable(), owner_->store().url());
   }
@@ -361,7 +361,7 @@ result<void> grant::end_held() {
 result<void> grant::release() {
   if (io::on_library_thread()) return release_unwaited();
   if (auto ended = end_held(); !ended) return ended;
-  return told_by(give_back());
+  return report_release(give_back());
 }
 
 void grant::release(completion<void> done) {
@@ -391,12 +391,12 @@ void grant::give_up_lost(waits may) {
   give_back();
 }
 
-/// What is told to the observer and by the stop token goes on, and so does a call that has begun.
+/// What the observer and the stop token report goes on, and so does a call that has begun.
 void grant::silence() noexcept {
   if (!tells_.load()) return;
   std::function<void(const error&)> dropped;  // Its captures are destroyed when the mutex is free.
   const std::lock_guard hold(mutex_);
-  dropped.swap(told_);
+  dropped.swap(on_lost_);
 }
 
 void grant::abandon(waits may) noexcept {

@@ -123,7 +123,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   error why_lost() const;
   /// For people: why a lease of its own ended.
   std::string not_extended(const std::string& cause) const;
-  error told_of(const loss& l) const;
+  error loss_error(const loss& l) const;
   loss remember(session_state why, const std::string& reason);
   void lost_by_engine(std::uint64_t attempt, const core::reply& r);
   void shortened();
@@ -134,7 +134,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   core::leave_reply give_back();
   void give_back_unwaited();
   void left(const core::leave_reply& r);
-  result<void> told_by(const core::leave_reply& r);
+  result<void> report_release(const core::leave_reply& r);
   void give_up_lost(waits may);
   void silence() noexcept;
 
@@ -152,7 +152,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   ending ending_{};
   mutable std::mutex mutex_;  ///< Guards what is below; no function of a user's runs under it.
   std::stop_source stop_{std::nostopstate};  ///< Made when first asked for.
-  std::function<void(const error&)> told_;
+  std::function<void(const error&)> on_lost_;
   std::unique_ptr<const loss> loss_;  ///< The first that was heard of.
   bool announced_{};                  ///< The observer has heard that it was granted.
   bool loss_waits_{};                 ///< It is to hear of the loss behind that.

@@ -1,4 +1,5 @@
-// Who serves the wake word of an embedded store while its waiters lend their threads for it.
+// Which thread serves the wake word of an embedded store while its waiters lend their threads for
+// it.
 #include "client/engines_fixture.hpp"
 #include "client/outcome_fixture.hpp"
 #include "client/session_core.hpp"

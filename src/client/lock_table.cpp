@@ -29,7 +29,7 @@ lock_table::added lock_table::add(grant& g, acquisition& taker) {
   const std::uint64_t hash = hash_of(g.name().str());
   const std::lock_guard hold(mutex_);
   HOLDFAST_ASSERT(!g.place_.listed && g.place_.taker == nullptr);
-  // Who is told of the end was found already.
+  // All that hear of the end were found already.
   if (ended_) return added::session_is_over;
   if (const grant* const there = find(g.name().str(), hash); there != nullptr) {
     const bool let_go = there->place_.taker == nullptr && there->is_over();

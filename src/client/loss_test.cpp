@@ -89,14 +89,14 @@ TEST_F(loss, a_beat_that_hangs_does_not_delay_the_signal) {
   auto s = open_session(2s);
   auto held = s.acquire(lock_name("x"));
   ASSERT_TRUE(held);
-  std::atomic<std::int64_t> told{};
+  std::atomic<std::int64_t> reported{};
   held->on_lost([&](const error& e) {
     EXPECT_EQ(e.code(), errc::lost);
-    told = (clock::now() - began).count();
+    reported = (clock::now() - began).count();
   });
-  EXPECT_TRUE(eventually([&] { return told != 0; })) << "the signal waits for the beat";
+  EXPECT_TRUE(eventually([&] { return reported != 0; })) << "the signal waits for the beat";
   EXPECT_TRUE(held->lost().stop_requested());
-  EXPECT_GE(duration{told}, 1900ms);
+  EXPECT_GE(duration{reported}, 1900ms);
   EXPECT_EQ(code(held->check()), errc::lost);
   EXPECT_TRUE(eventually([&] { return s.status().state == session_state::expired; }));
   let_go();
@@ -198,13 +198,13 @@ TEST_F(loss, that_a_release_finds_is_told_while_the_lock_can_be_asked) {
     tells->count_down();
     over->wait();
   });
-  std::string told;
-  held->on_lost([&](const error&) { told = held->name().str(); });
+  std::string reported;
+  held->on_lost([&](const error&) { reported = held->name().str(); });
   tells->wait();
   while (held->check()) {
   }
   EXPECT_EQ(code(std::move(*held).release()), errc::lost);
-  EXPECT_EQ(told, "y");
+  EXPECT_EQ(reported, "y");
   over->count_down();
 }
 
@@ -243,12 +243,12 @@ TEST_F(loss, on_lost_runs_at_once_for_a_lock_that_is_lost_and_never_for_a_releas
   auto first = s.acquire(lock_name("a"));
   auto second = s.acquire(lock_name("b"));
   ASSERT_TRUE(first && second);
-  int told = 0;
-  first->on_lost([&](const error&) { told += 100; });
+  int reported = 0;
+  first->on_lost([&](const error&) { reported += 100; });
   EXPECT_TRUE(std::move(*first).release());
   EXPECT_TRUE(s.close());
-  second->on_lost([&](const error&) { ++told; });
-  EXPECT_EQ(told, 1);
+  second->on_lost([&](const error&) { ++reported; });
+  EXPECT_EQ(reported, 1);
 }
 
 TEST_F(loss, is_not_told_to_a_lock_that_another_one_has_destroyed_or_released_when_told) {
@@ -343,11 +343,11 @@ TEST_F(loss, a_wait_that_ends_with_an_unanswered_read_is_left_at_once) {
   ASSERT_TRUE(held);
   std::stop_source stop;
   engine_->before_failed_confirm = [&] { stop.request_stop(); };
-  std::atomic<errc> told{};
+  std::atomic<errc> reported{};
   b.acquire(lock_name("x"), {.wait = 1h, .stop = stop.get_token()},
-            [&](const result<lock>& l) { told = code(l); });
+            [&](const result<lock>& l) { reported = code(l); });
   EXPECT_TRUE(std::move(*held).release());
-  EXPECT_TRUE(eventually([&] { return told.load() == errc::cancelled; }));
+  EXPECT_TRUE(eventually([&] { return reported.load() == errc::cancelled; }));
   EXPECT_TRUE(b.try_acquire(lock_name("x"))) << "it was told that x is not let go yet";
 }
 
@@ -358,14 +358,14 @@ TEST_F(loss, a_wait_that_is_cancelled_asks_only_once_to_leave) {
   ASSERT_TRUE(held);
   engine_->fail_leaves = 1'000'000;
   std::stop_source stop;
-  std::atomic<errc> told{};
+  std::atomic<errc> reported{};
   std::atomic<int> tried{};
   b.acquire(lock_name("x"), {.wait = 1h, .stop = stop.get_token()}, [&](const result<lock>& l) {
     tried = 1'000'000 - engine_->fail_leaves;
-    told = code(l);
+    reported = code(l);
   });
   stop.request_stop();
-  EXPECT_TRUE(eventually([&] { return told.load() == errc::cancelled; }));
+  EXPECT_TRUE(eventually([&] { return reported.load() == errc::cancelled; }));
   EXPECT_LE(tried, 2);
   engine_->fail_leaves = 0;
   EXPECT_TRUE(std::move(*held).release());
@@ -376,7 +376,7 @@ TEST_F(loss, is_told_while_the_store_hangs_in_the_leave_of_a_wait_that_another_o
   std::latch goes_on(1);
   std::atomic<bool> leaves{};
   std::atomic<errc> ended{};
-  std::atomic<bool> told{};
+  std::atomic<bool> reported{};
   engine_->before_leave = [&] {
     leaves = true;
     goes_on.wait();
@@ -389,13 +389,13 @@ TEST_F(loss, is_told_while_the_store_hangs_in_the_leave_of_a_wait_that_another_o
   auto a = first.acquire(lock_name("a"));
   auto b = second.acquire(lock_name("b"));
   ASSERT_TRUE(held && a && b);
-  b->on_lost([&](const error&) { told = true; });
+  b->on_lost([&](const error&) { reported = true; });
   waiter.acquire(lock_name("x"), {.wait = forever, .stop = a->lost()},
                  [&](const result<lock>& l) { ended = code(l); });
   EXPECT_TRUE(first.close());
   EXPECT_TRUE(eventually([&] { return leaves.load(); }));
   EXPECT_TRUE(second.close());
-  EXPECT_TRUE(told) << "close() waits for that, two seconds at most";
+  EXPECT_TRUE(reported) << "close() waits for that, two seconds at most";
   EXPECT_NE(ended.load(), errc::cancelled);
   goes_on.count_down();
   EXPECT_TRUE(eventually([&] { return ended.load() == errc::cancelled; }));
@@ -428,11 +428,11 @@ TEST_F(loss, a_hundred_thousand_locks_are_told_promptly) {
     held.push_back(std::move(*got));
   }
   // On a machine that is too busy close() does not wait for all of them.
-  const auto told = std::make_shared<std::atomic<int>>();
-  for (auto& l : held) l.on_lost([told](const error&) { ++*told; });
+  const auto reported = std::make_shared<std::atomic<int>>();
+  for (auto& l : held) l.on_lost([reported](const error&) { ++*reported; });
   const auto began = clock::now();
   EXPECT_TRUE(s.close());
-  EXPECT_EQ(*told, locks);
+  EXPECT_EQ(*reported, locks);
   EXPECT_LT(clock::now() - began, 15s);
   EXPECT_EQ(code(held.back().check()), errc::lost);
 }

@@ -20,8 +20,8 @@ namespace holdfast::client {
 namespace {
 
 constexpr duration poll = std::chrono::milliseconds{50};
-/// Who waits for a change leaves so many times as long as a listing took: a tenth of its time, and
-/// of what it asks for at the store, goes into listings, however much there is to list.
+/// Whoever waits for a change leaves so many times as long as a listing took: a tenth of its time,
+/// and of what it asks for at the store, goes into listings, however much there is to list.
 constexpr int rest_times = 9;
 
 std::string who(const core::session_record& r) {
@@ -116,7 +116,7 @@ result<core::session_record> operator_view::find(const session_id& id) {
 /// A session whose record is gone may be known by a lock that it holds.
 result<operator_view::trace> operator_view::trace_of(const session_id& id) {
   const auto record = find(id);
-  // Who cannot be looked for may be denied all the same.
+  // A session that cannot be looked for may be denied all the same.
   if (record || record.error() != errc::invalid_argument) return trace::record;
   const auto all = ask();
   if (!all) return all.error() == errc::unavailable ? record.error() : all.error();
@@ -218,7 +218,7 @@ result<std::vector<finding>> operator_view::diagnose() {
     all.push_back({severity::warning, "life locks",
                    "a session that crashed here is followed only after its ttl: " + none});
   }
-  // Asked only of a store without a fault: the same one would be told twice.
+  // Asked only of a store without a fault: the same one would be shown twice.
   const auto is_fault = [](const finding& f) { return f.severity == severity::fault; };
   if (store_->opened().gives_tokens && std::ranges::none_of(all, is_fault)) {
     if (const auto named = store_->identity(); !named) {

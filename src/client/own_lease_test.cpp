@@ -36,9 +36,9 @@ TEST_F(own_lease, that_passes_is_told_with_what_keeps_the_store_from_extending_i
   auto s = open_session(watcher);
   engine_->own_ttl = 1s;
   auto held = must_acquire(s, "x");
-  std::promise<std::string> told;
-  held.on_lost([&](const error& e) { told.set_value(e.message()); });
-  const auto text = told.get_future().get();
+  std::promise<std::string> reported;
+  held.on_lost([&](const error& e) { reported.set_value(e.message()); });
+  const auto text = reported.get_future().get();
   EXPECT_TRUE(says(text, "not extended in time")) << text;
   EXPECT_TRUE(says(text, "n1:7001: the certificate has expired")) << text;
   EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
@@ -52,9 +52,9 @@ TEST_F(own_lease, that_passes_is_told_with_what_the_last_heartbeat_failed_with) 
   engine_->own_ttl = 3s;
   auto found = must_acquire(s, "y");  // First: it has passed when the other one has.
   auto heard = must_acquire(s, "x");
-  std::promise<std::string> told;
-  heard.on_lost([&](const error& e) { told.set_value(e.message()); });
-  const auto text = told.get_future().get();
+  std::promise<std::string> reported;
+  heard.on_lost([&](const error& e) { reported.set_value(e.message()); });
+  const auto text = reported.get_future().get();
   EXPECT_TRUE(says(text, "not extended in time; too few nodes answer")) << text;
   // Nobody watched this one: the release finds out.
   const auto released = std::move(found).release();
@@ -72,9 +72,9 @@ TEST_F(own_lease, that_passes_while_a_callback_keeps_the_library_s_thread_is_tol
   auto s = open_session(watcher, 1s);
   engine_->own_ttl = 1100ms;
   auto held = must_acquire(s, "x");
-  std::promise<std::string> told;
-  held.on_lost([&](const error& e) { told.set_value(e.message()); });
-  const auto text = told.get_future().get();
+  std::promise<std::string> reported;
+  held.on_lost([&](const error& e) { reported.set_value(e.message()); });
+  const auto text = reported.get_future().get();
   EXPECT_TRUE(says(text, "late to act")) << text;
   EXPECT_TRUE(says(text, "a callback or a local store kept its thread")) << text;
   const auto lost = held.check();
@@ -96,15 +96,15 @@ TEST_F(own_lease, that_passes_takes_its_lock_and_leaves_the_session) {
   engine_->own_ttl = 1s;
   const auto began = clock::now();
   auto held = must_acquire(s, "x");
-  std::atomic<int> told{};
+  std::atomic<int> reported{};
   held.on_lost([&](const error& e) {
     EXPECT_EQ(e.code(), errc::lost);
-    ++told;
+    ++reported;
   });
   const auto token = held.lost();
   EXPECT_TRUE(eventually([&] { return watcher->lost == 1; }));
   EXPECT_LT(clock::now() - began, 20s);
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(reported, 1);
   EXPECT_TRUE(token.stop_requested());
   EXPECT_EQ(watcher->cause, loss_cause::expired);
   EXPECT_FALSE(watcher->last_reason().empty());
@@ -144,7 +144,7 @@ TEST_F(own_lease, that_was_lost_is_left_by_the_destructor_which_tells_nobody) {
   {
     auto held = must_acquire(s, "x");
     ASSERT_TRUE(eventually([&] { return engine_->newest().own->remaining(clock::now()) == 0ms; }));
-    // Dropped by this thread in the same moment: whether it was told before is open.
+    // Dropped by this thread in the same moment: whether it was reported before is open.
   }
   EXPECT_EQ(engine_->leaves, 1);
   EXPECT_EQ(engine_->leaves_of_live, 0);
@@ -155,15 +155,15 @@ TEST_F(own_lease, that_was_lost_is_left_by_the_destructor_which_tells_nobody) {
 TEST_F(own_lease, that_lapsed_unheard_is_not_told_after_the_destructor) {
   engine_->own_ttl = 1h;
   auto s = open_session();
-  std::atomic<int> told{};
+  std::atomic<int> reported{};
   {
     auto held = must_acquire(s, "x");
-    held.on_lost([&](const error&) { ++told; });
-    // Not told to the alarm, which looks in an hour.
+    held.on_lost([&](const error&) { ++reported; });
+    // The alarm does not hear of it, and looks in an hour.
     engine_->newest().own->lose();
   }
   EXPECT_TRUE(s.close());
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(reported, 0);
 }
 
 TEST_F(own_lease, that_the_engine_loses_is_told_with_the_engines_reason) {
@@ -201,15 +201,15 @@ TEST_F(own_lease, that_the_engine_lost_says_so_to_a_lock_that_asks_afterwards) {
 TEST_F(own_lease, of_a_lock_that_is_over_may_be_reported_lost_without_effect) {
   auto s = open_session();
   auto held = must_acquire(s, "x");
-  std::atomic<int> told{};
-  held.on_lost([&](const error&) { ++told; });
+  std::atomic<int> reported{};
+  held.on_lost([&](const error&) { ++reported; });
   const auto old = engine_->newest();
   EXPECT_TRUE(std::move(held).release());
   EXPECT_EQ(engine_->leaves_of_live, 0) << "no check may say ok once the leave is sent";
   auto again = must_acquire(s, "x");
   old.lose(core::status::gone, "late");
   EXPECT_TRUE(s.close());
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(reported, 0);
 }
 
 TEST_F(own_lease, that_passes_after_the_release_is_no_loss) {
@@ -230,11 +230,11 @@ TEST_F(own_lease, of_an_earlier_attempt_says_nothing_about_a_later_one) {
   auto got = s.acquire(lock_name("x"), {.wait = 30s});
   ASSERT_TRUE(got) << got.error().message();
   EXPECT_EQ(engine_->leaves, 1) << "the late grant was given back";
-  std::atomic<int> told{};
-  got->on_lost([&](const error&) { ++told; });
+  std::atomic<int> reported{};
+  got->on_lost([&](const error&) { ++reported; });
   engine_->first->lost(core::reply{core::status::gone, "late"});
   io::alarm::of_process().value()->run([] {}, 1min);
-  EXPECT_EQ(told, 0);
+  EXPECT_EQ(reported, 0);
   EXPECT_TRUE(got->check());
 }
 
@@ -258,7 +258,7 @@ TEST_F(own_lease, that_passes_while_others_are_waited_for_is_not_all_of_them) {
   });
   const auto all = s.acquire_all({lock_name("z"), lock_name("a")}, {.wait = 60s});
   ASSERT_EQ(code(all), errc::lost);
-  // The reason may not have been told yet.
+  // The reason may not be known yet.
   EXPECT_TRUE(says(all.error().message(), "the lock a is lost")) << all.error().message();
   later.join();
   EXPECT_TRUE(b.try_acquire(lock_name("z"))) << "it was not given back";
@@ -347,15 +347,15 @@ TEST_F(own_lease, of_many_locks_is_told_promptly) {
   auto s = open_session();
   std::vector<lock> held;
   held.reserve(locks);
-  std::atomic<int> told{};
+  std::atomic<int> reported{};
   for (int i = 0; i < locks; ++i) {
     held.push_back(must_acquire(s, "n" + std::to_string(i)));
-    held.back().on_lost([&](const error&) { ++told; });
+    held.back().on_lost([&](const error&) { ++reported; });
   }
   const auto all = engine_->all();
   const auto until = clock::now() + 100ms;
   for (const auto& one : all) one.shorten(until);
-  EXPECT_TRUE(eventually([&] { return told == locks; }, 30s)) << told;
+  EXPECT_TRUE(eventually([&] { return reported == locks; }, 30s)) << reported;
   EXPECT_EQ(s.status().state, session_state::attached);
   for (int i = 0; i < locks; i += 997) EXPECT_EQ(code(held[std::size_t(i)].check()), errc::lost);
 }

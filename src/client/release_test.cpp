@@ -164,58 +164,58 @@ TEST_F(release, keeps_nothing_of_what_on_lost_was_given) {
 TEST_F(release, tells_the_callback_when_the_name_is_free) {
   auto l = s().acquire(lock_name("x"));
   ASSERT_TRUE(l);
-  std::latch told(1);
+  std::latch ended(1);
   std::move(*l).release([&](result<void> r) {
     EXPECT_TRUE(r);
-    told.count_down();
+    ended.count_down();
   });
-  told.wait();
+  ended.wait();
   EXPECT_TRUE(s().try_acquire(lock_name("x")));
 }
 
 TEST_F(release, runs_in_the_completion_of_an_acquire) {
-  std::latch told(1);
+  std::latch ended(1);
   s().acquire(lock_name("x"), {}, [&](result<lock> l) {
     std::move(l.value()).release([&](result<void> r) {
       EXPECT_TRUE(r);
-      told.count_down();
+      ended.count_down();
     });
   });
-  told.wait();
+  ended.wait();
 }
 
 TEST_F(release, in_a_completion_waits_for_nothing) {
-  std::latch told(1);
+  std::latch ended(1);
   s().acquire(lock_name("x"), {}, [&](result<lock> l) {
     // The completion of a call that ended at once runs on the caller's thread, which may wait.
     const auto r = std::move(l.value()).release();
     EXPECT_TRUE(r || r.error() == errc::outcome_unknown);
-    told.count_down();
+    ended.count_down();
   });
-  told.wait();
+  ended.wait();
   EXPECT_TRUE(eventually([&] { return s().try_acquire(lock_name("x")).has_value(); }));
 }
 
 TEST_F(release, by_a_destructor_in_a_completion_waits_for_nothing) {
-  std::latch told(1);
+  std::latch ended(1);
   s().acquire(lock_name("x"), {}, [&](result<lock> l) {
     EXPECT_TRUE(l);
-    told.count_down();
+    ended.count_down();
   });
-  told.wait();
+  ended.wait();
   EXPECT_TRUE(eventually([&] { return s().try_acquire(lock_name("x")).has_value(); }));
 }
 
 TEST_F(release, in_a_completion_runs_no_other_completion_inside) {
   auto other = client::session_core::make_session(*client::session_core::open(store_, {}));
   std::atomic<std::thread::id> inside{};
-  std::latch told(2);
+  std::latch ended(2);
   other.acquire(lock_name("x"), {}, [&](result<lock> x) {
     ASSERT_TRUE(x);
     s().acquire(lock_name("x"), {.wait = 30s}, [&](result<lock> next) {
       EXPECT_TRUE(next);
       EXPECT_NE(inside.load(), std::this_thread::get_id());
-      told.count_down();
+      ended.count_down();
     });
     // In a later turn of the loop, when that one waits.
     other.acquire(lock_name("y"), {}, [&, mine = std::move(*x)](result<lock>) mutable {
@@ -223,10 +223,10 @@ TEST_F(release, in_a_completion_runs_no_other_completion_inside) {
       inside = std::this_thread::get_id();
       std::move(mine).release([](result<void>) {});
       inside = std::thread::id();
-      told.count_down();
+      ended.count_down();
     });
   });
-  told.wait();
+  ended.wait();
 }
 
 TEST_F(release, of_several_that_were_to_be_acquired_with_one_that_is_busy_is_one_round_trip) {

@@ -96,7 +96,7 @@ session_core::machine::step session_core::advance(
     const std::lock_guard hold(mutex_);
     s = event(machine_);
     if (s.changed) {
-      // Posted under the mutex, so that changes are told in the order in which they happened.
+      // Posted under the mutex, so that changes are reported as they happened, in order.
       alarm_->post([self = shared_from_this(), c = *s.changed, keeps_record = !s.remove_record,
                     left = lease_.remaining(clock::now())] {
         self->tell(c, left);
@@ -201,7 +201,7 @@ void session_core::passed() noexcept {
 }
 
 void session_core::tick(time_point now) {
-  // Asked only when it may be told, and before our mutex is taken.
+  // Asked only when it may be shown, and before our mutex is taken.
   const bool late = lease_.remaining(now) < ttl_ / 2;
   const std::string trouble = late ? engine().trouble() : std::string();
   advance([&](machine& m) { return m.tick(now, trouble); });
@@ -301,13 +301,13 @@ result<void> session_core::close() {
   return closed;
 }
 
-// The answer, and whom it is told, may need this very thread.
+// The answer, and what it calls, may need this very thread.
 result<void> session_core::close_unwaited(const machine::step& s) {
   if (!s.remove_record) return {};
   const auto closed = answer_at_once<result<void>>([this](auto done) {
     engine().close(closing(), [self = shared_from_this(), done](const core::reply& reply) {
       done(self->settle(reply));
-      // After what was posted to be told.
+      // Behind the reports that were posted.
       self->alarm_->post([self] { self->events_.shut_unwaited(); });
     });
   });

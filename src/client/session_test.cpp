@@ -198,11 +198,11 @@ TEST(session, close_ends_every_lock_and_a_second_close_is_a_success) {
   auto held = s.acquire(lock_name("x"));
   ASSERT_TRUE(held);
   const auto lost = held->lost();
-  std::atomic<int> told{};
-  held->on_lost([&](const error&) { ++told; });
+  std::atomic<int> heard{};
+  held->on_lost([&](const error&) { ++heard; });
   EXPECT_TRUE(s.close());
   EXPECT_TRUE(lost.stop_requested());
-  EXPECT_EQ(told, 1);
+  EXPECT_EQ(heard, 1);
   EXPECT_EQ(code(held->check()), errc::lost);
   EXPECT_EQ(held->remaining(), 0ns);
   EXPECT_EQ(s.status().state, session_state::closed);

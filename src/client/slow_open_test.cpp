@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::code;
 
-/// Says when the record was sent; before that, as often as told, that nobody knows.
+/// Says when the record was sent; before that, as often as asked for, that nobody knows.
 class late_engine final : public testing::wrapped_engine {
  public:
   using wrapped_engine::wrapped_engine;

@@ -11,7 +11,7 @@ namespace holdfast::core {
 #define HOLDFAST_ASSERT_LINE(x) HOLDFAST_ASSERT_TEXT(x)
 
 /// Stays on in release builds: a lock manager that goes on with a broken invariant is worse than
-/// one that stops, because whoever holds a lock is then told so by the end of its lease.
+/// one that stops, because whoever holds a lock then learns it from the end of its lease.
 #define HOLDFAST_ASSERT(condition)                                    \
   ((condition) ? static_cast<void>(0)                                 \
                : ::holdfast::core::fail(                              \

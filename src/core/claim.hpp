@@ -137,7 +137,7 @@ class claim {
   /// until it is answered or the session is over; the caller need not wait for that.
   bool owes_leave() const noexcept { return entry_.owed; }
   /// It was not sent so far. That need not pause: an engine may have said by itself that its store
-  /// does not answer, and an entry that it keeps is gone as soon as it is told.
+  /// does not answer, and an entry that it keeps is gone as soon as the leave is sent.
   bool leave_unsent() const noexcept { return entry_.owed && entry_.leaves == 0; }
   /// That leave has to move the gate, for the enqueue's own outcome is unknown.
   bool owes_gate() const noexcept { return entry_.owed && entry_.unknown; }
@@ -146,7 +146,7 @@ class claim {
   const std::shared_ptr<const session_record>& first() const noexcept { return seen_.first; }
   /// Where others have the name at the end: what to keep for the next claim of this host.
   const sightings& notes() const noexcept { return notes_; }
-  /// What earlier ones have seen of who is ahead; before the reply that speaks of them is told.
+  /// What earlier claims saw of those ahead; before enqueued() gets the reply that names them.
   void recall(const sightings& earlier) {
     for (const auto& [id, sight] : earlier.all()) notes_.recall(id, sight);
   }

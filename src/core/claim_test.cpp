@@ -67,9 +67,9 @@ TEST_F(claim_test, who_hung_in_another_mode_is_told_as_such_until_the_ttl_has_pa
   conflict.text = "it is used as shared";
   waiting.start(t0);
   waiting.enqueued(conflict, t0);
-  const auto told = end(waiting.probed({}, t0));
-  EXPECT_EQ(told.why, errc::mode_conflict);
-  EXPECT_TRUE(told.text.starts_with(conflict.text)) << told.text;
+  const auto refused = end(waiting.probed({}, t0));
+  EXPECT_EQ(refused.why, errc::mode_conflict);
+  EXPECT_TRUE(refused.text.starts_with(conflict.text)) << refused.text;
   const auto due = *waiting.notes().next_due();
   claim later(config(true), own);
   later.recall(waiting.notes());

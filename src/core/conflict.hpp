@@ -7,7 +7,7 @@
 
 namespace holdfast::core {
 
-/// What an arrival is told whose mode does not agree with that of the entries `there`. `seen` is
+/// The answer to an arrival whose mode does not agree with that of the entries `there`. `seen` is
 /// what an exclusive entry behind all would see: that one waits for everybody, whatever the modes.
 inline queue_view conflict(queue_view seen, const mode& there, const mode& asked) {
   seen.what = status::conflicting;

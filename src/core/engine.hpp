@@ -80,7 +80,7 @@ class lock_listener {
   /// leave() was answered, is ignored.
   virtual void lost(const reply& why) = 0;
   /// After lease::shorten(), any number of times: without it check() knows at once that the
-  /// deadline is earlier, but the loss would be told only at the old one.
+  /// deadline is earlier, but the loss would be reported only at the old one.
   virtual void shortened() = 0;
 };
 
@@ -342,6 +342,6 @@ class engine {
 
 /// More live entries of one name than this are refused with `too_many`.
 inline constexpr std::size_t waiters_max = 10'000;
-static_assert(mode::permits_max <= waiters_max, "who holds counts, too");
+static_assert(mode::permits_max <= waiters_max, "holders count, too");
 
 }  // namespace holdfast::core

@@ -129,7 +129,7 @@ queue_view ledger::view(const std::vector<entry>& entries, token mine) const {
     if (!v.first) v.first = std::make_shared<const session_record>(s);
     v.ahead.push_back(rival_of(e, s));
   }
-  // Who waits has somebody to wait for, and is woken when that one goes.
+  // Whoever waits has somebody to wait for, and is woken when that one goes.
   HOLDFAST_ASSERT(!v.ahead.empty() && !v.targets.empty());
   return v;
 }

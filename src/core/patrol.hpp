@@ -12,9 +12,9 @@ namespace holdfast::core {
 /// is gone, or in a container that had a run directory of its own. Pure.
 ///
 /// One round with a heartbeat: a glance at a few records of the store's choice, which are noted,
-/// and at those noted ones whose full wait is over. Who changed meanwhile is alive and is
-/// forgotten; who is still at the version that was noted is taken, by compare. That is the rule of
-/// every waiter, kept by the same sightings: a patrol knows no shorter one.
+/// and at those noted ones whose full wait is over. One that changed meanwhile is alive and is
+/// forgotten; one that is still at the version that was noted is taken, by compare. That is the
+/// rule of every waiter, kept by the same sightings: a patrol knows no shorter one.
 ///
 /// | call     | when                             | what follows                                   |
 /// |----------|----------------------------------|------------------------------------------------|

@@ -1,4 +1,4 @@
-// Which sanitizer a build has: gcc and clang say it in different ways. For who must leave
+// Which sanitizer a build has: gcc and clang say it in different ways. For code that must leave
 // something to it, or cannot afford what it makes slow.
 #pragma once
 

@@ -36,7 +36,7 @@ session_machine::step session_machine::tick(time_point now, const std::string& t
   step s;
   if (now >= next_send()) s = send_beat(now);
   s = next(now, std::move(s));
-  // Who is woken then and finds nothing to do would be woken again at once.
+  // Whoever is woken then and finds nothing to do would be woken again at once.
   HOLDFAST_ASSERT(s.wake > now);
   return s;
 }
@@ -84,7 +84,7 @@ session_machine::step session_machine::close(time_point now) {
 session_machine::step session_machine::expired(time_point now) {
   step s = finish(session_state::expired, silence(now));
   // Safe: nobody acts under this lease any more. A denied session's record stays until its ttl has
-  // run out instead, because its holder was told only now and may still be stopping its work.
+  // run out instead, because its holder learned of it only now and may still be stopping its work.
   s.remove_record = true;
   return s;
 }

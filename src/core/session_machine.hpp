@@ -50,7 +50,7 @@ class session_machine {
   step tick(time_point now, const std::string& trouble = {});
 
   /// The answer of one attempt. `unavailable` and `unknown` only mean that it proves nothing; their
-  /// text is told with the silence when no other trouble is known.
+  /// text is shown with the silence when no other trouble is known.
   step beat_answered(std::uint64_t attempt, const beat_reply& r, time_point now);
 
   /// An operation of the session was answered with gone or denied: the session is over. `text` is

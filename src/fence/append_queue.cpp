@@ -47,7 +47,7 @@ pending_call* append_queue::leave(const call_group& group, const pending_call& o
     for (auto* one = newest; one != last; one = one->older) one->older->newer = one;
     next = last->newer;
   }
-  // A leader that will sync is told last: who was served before it may then stand in line again,
+  // A leader that will sync is woken last: those served before it may then stand in line again,
   // and share its sync.
   const bool slow = next != nullptr && next->needed == survives::power_loss;
   if (next != nullptr && !go_on && !slow) tell(*next, turn::leads);

@@ -55,7 +55,7 @@ class append_queue {
   bool enter(pending_call& mine) noexcept;
   /// True: the caller leads now. False: another leader has done it.
   bool wait(pending_call& mine) const noexcept;
-  /// Who is in line, the leader first; no more records than `bytes_max` and one.
+  /// Those in line, the leader first; no more records than `bytes_max` and one.
   void gather(pending_call& leader, std::size_t bytes_max, call_group& into) noexcept;
   /// All of the group are done; only `own` may be touched afterwards. The first of those behind, if
   /// there are any: with `go_on` the caller goes on to lead them, else that one leads.

@@ -11,8 +11,8 @@
 #include <random>
 #include <thread>
 
-/// Threads that write and read behind one fence, of which some end in the middle: is what they were
-/// told a history of a fenced register?
+/// Threads that write and read behind one fence, of which some end in the middle: is what they
+/// got a history of a fenced register?
 
 namespace holdfast {
 namespace {

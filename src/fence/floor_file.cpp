@@ -269,7 +269,7 @@ result<floor_record> floor_file::update(const step& next) {
   if (!at) return at.error();
   auto wanted = next(at->at.what.kept);
   if (!wanted) {
-    // What refuses has to be on the disk, or a power loss lets in who was refused.
+    // What refuses has to be on the disk, or a power loss lets in what was refused.
     const auto is = at->at.is;
     if (is == copies::state::one_ahead || is == copies::state::one_torn) {
       if (auto done = store(*at, at->at.what); !done) return done.error();

@@ -21,7 +21,7 @@ namespace holdfast::fencing {
 /// A change writes the first copy and syncs it, then the second and syncs that: at every moment one
 /// of them is whole, and two that are equal are on the disk. (Two copies and not a log of records:
 /// a change never moves another resource's data, the file never needs compaction, and a page that
-/// goes bad later is told from one that was torn by a crash, because its copy is still good.)
+/// goes bad later is unlike one that was torn by a crash, because its copy is still good.)
 ///
 /// A sync that fails may have dropped what it should have written while the file still shows it
 /// (fsync(2), errors since Linux 4.13). So it is never tried again: this object answers

@@ -253,11 +253,11 @@ result<void> gate::wait_for_older(held_mutex& hold, const arrival& a,
     if (auto fresh = judge(a); !fresh) return fresh;
     if (*ended) return {};
     if (pause(hold, a, until, options.stop)) continue;
-    const bool told = options.stop.stop_requested();
-    return error(told ? errc::cancelled : errc::timed_out,
+    const bool cancelled = options.stop.stop_requested();
+    return error(cancelled ? errc::cancelled : errc::timed_out,
                  "passes of tokens older than " + number(a.value) + " are still under way" +
-                     (told ? std::string(", and the wait was cancelled")
-                           : " after " + print_duration(options.wait)) +
+                     (cancelled ? std::string(", and the wait was cancelled")
+                                : " after " + print_duration(options.wait)) +
                      "; nothing may be written yet, and older tokens are refused from now on" +
                      holders());
   }

@@ -14,7 +14,7 @@ void fail(std::span<pending_call* const> calls, const error& why) {
   for (auto* one : calls) one->failed = why;
 }
 
-/// What later calls are told after a failure whose own call had an unknown outcome.
+/// What later calls get after a failure whose own call had an unknown outcome.
 error stopped_after(const error& why) {
   return {errc::unavailable,
           "this writer stopped: " + why.message() + "; open the log anew, with the same token"};

@@ -118,10 +118,10 @@ TEST(log_damage, a_bad_record_in_the_segment_that_grows_cannot_be_skipped) {
   ASSERT_TRUE(file->write(bytes_of("x"), 12 + 1 + 12));
   const auto reader = m.must_read();
   EXPECT_EQ(text_of((*reader->next())->bytes), "a");
-  const auto told = reader->next();
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error(), errc::damaged);
-  EXPECT_EQ(told.error().message().find("skip"), std::string::npos) << told.error().message();
+  const auto next = reader->next();
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error(), errc::damaged);
+  EXPECT_EQ(next.error().message().find("skip"), std::string::npos) << next.error().message();
   const auto skipped = reader->skip();
   ASSERT_FALSE(skipped);
   EXPECT_EQ(skipped.error(), errc::damaged);

@@ -70,8 +70,8 @@ result<log_directory> log_directory::open(log_ground on, const std::string* foun
                  d.files().path() + " holds no log; a writer makes one when it opens it");
   }
   if (auto mapped = d.map_epoch(how); !mapped) return mapped.error();
-  // Before the first version: whoever made the log may have ended before it synced the name. Who
-  // may not read what is above was given the directory by somebody else.
+  // Before the first version: whoever made the log may have ended before it synced the name. One
+  // that may not read what is above was given the directory by somebody else.
   if (how != io::opening::read && d.version_hint() == 0) {
     if (const auto synced = d.files().sync_above(); !synced && synced.code != EACCES) {
       return io::file_failure("sync the directory above", d.files().path(), synced.code);

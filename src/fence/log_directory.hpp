@@ -54,7 +54,7 @@ class log_directory {
   bool raise_epoch(log_epoch& seen, log_epoch to) const noexcept {
     return word(0).compare_exchange_strong(seen.word, to.word);
   }
-  /// Nobody may be told of a newer epoch that a power loss could take back.
+  /// Nobody may hear of a newer epoch that a power loss could take back.
   result<void> sync_epoch() const;
 
   /// The newest version that is known to be on the disk; a hint that there is a newer one to read.

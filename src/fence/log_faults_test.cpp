@@ -284,10 +284,10 @@ TEST(log_faults, a_corrupt_record_is_reported_and_the_next_segment_is_served) {
   m.disk().overwrite("segment.1.1.0", content);
   const auto reader = m.must_read();
   EXPECT_EQ(text_of((*reader->next())->bytes), "a");
-  const auto told = reader->next();
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error(), errc::damaged);
-  EXPECT_NE(told.error().message().find("record 2"), std::string::npos);
+  const auto next = reader->next();
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error(), errc::damaged);
+  EXPECT_NE(next.error().message().find("record 2"), std::string::npos);
   EXPECT_EQ(*reader->skip(), 2U);
   EXPECT_EQ((*reader->next())->number.value, 4U);
 }
@@ -313,9 +313,9 @@ TEST(log_faults, a_missing_or_corrupt_inline_file_ends_the_certain_part) {
     EXPECT_NE(refused.error().message().find(newest), std::string::npos);
     const auto reader = m.must_read();
     EXPECT_EQ(text_of((*reader->next())->bytes), "record 1");
-    const auto told = reader->next();
-    ASSERT_FALSE(told);
-    EXPECT_EQ(told.error(), errc::damaged);
+    const auto next = reader->next();
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error(), errc::damaged);
     EXPECT_EQ(reader->skip().error(), errc::damaged);
   }
 }

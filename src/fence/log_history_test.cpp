@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-/// Threads that take a log from each other and read it: is what they were told linearizable? The
+/// Threads that take a log from each other and read it: is what they got linearizable? The
 /// last record of the log is a fenced register.
 
 namespace holdfast {

@@ -84,7 +84,7 @@ class log_owner {
   std::vector<std::byte> batch_;  ///< Grows only: it is written from the begin each time.
   std::optional<error> stopped_;
   bool changing_{};  ///< Whoever throws now leaves it unknown what was done.
-  error broken_;     ///< What later calls are told then; made while there is memory for it.
+  error broken_;     ///< What later calls get then; made while there is memory for it.
 
   static constexpr std::uint32_t first_copy_of_owner = (std::uint32_t{1} << 31) + 1;
 };

@@ -138,7 +138,7 @@ TEST(log_races, a_reader_does_not_miss_what_another_has_read_while_a_seal_is_und
   log_machine m(1);
   const auto old = m.must_open(1);
   ASSERT_TRUE(old->append(bytes_of("a"), survives::kill));
-  // Its writer was not told yet that it is there.
+  // Its writer does not know yet that it is there.
   int code = 0;
   const auto file = m.disk().folder()->open("segment.1.1.0", io::opening::write, code);
   std::vector<std::byte> bytes;

@@ -11,7 +11,7 @@
 
 namespace holdfast::fencing {
 
-/// Whether who takes a log over will write.
+/// Whether the one that takes a log over will write.
 enum class then : std::uint8_t { write, leave_closed };
 
 /// A segment that its writer has open.
@@ -55,7 +55,7 @@ result<own_segment> create_segment(const log_directory& log, const segment_id& i
 result<sealed_segment> copy_segments(const log_directory& log,
                                      const std::vector<sealed_segment>& from, const segment_id& to);
 
-/// "stale_token": who is the newest, on what. Makes the epoch durable first.
+/// "stale_token": which token is the newest, on what. Makes the epoch durable first.
 error replaced(const log_directory& log, log_epoch mine);
 
 }  // namespace holdfast::fencing

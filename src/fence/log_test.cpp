@@ -140,9 +140,9 @@ TEST(fenced_log, discards_whole_segments_and_tells_readers_that_were_behind) {
   const std::string record(2000, 'x');
   for (int i = 0; i < 10; ++i) ASSERT_TRUE(log->append(bytes_of(record), survives::kill));
   EXPECT_EQ(log->discard_before({6})->value, 5U);
-  const auto told = behind->next();
-  ASSERT_FALSE(told);
-  EXPECT_EQ(told.error(), errc::unavailable);
+  const auto next = behind->next();
+  ASSERT_FALSE(next);
+  EXPECT_EQ(next.error(), errc::unavailable);
   EXPECT_EQ(*behind->skip(), 4U);
   EXPECT_EQ((*behind->next())->number.value, 5U);
   EXPECT_EQ(*behind->skip(), 0U);
@@ -205,10 +205,10 @@ TEST(log_reader, without_a_boot_id_takes_no_mark_for_one_of_another_boot) {
     m.hide_boot();
     EXPECT_EQ(m.all(), texts{"a"});
     const auto careful = m.must_read({.durability = survives::power_loss});
-    const auto told = careful->next();
-    ASSERT_FALSE(told);
-    EXPECT_EQ(told.error(), errc::unavailable);
-    EXPECT_NE(told.error().message().find("mark.1.1.0"), std::string::npos);
+    const auto next = careful->next();
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error(), errc::unavailable);
+    EXPECT_NE(next.error().message().find("mark.1.1.0"), std::string::npos);
     // A takeover says how much is on the disk.
     ASSERT_TRUE(m.open(2));
     EXPECT_EQ(text_of((*careful->next())->bytes), "a");
@@ -222,9 +222,9 @@ TEST(log_reader, without_a_boot_id_returns_nothing_that_a_takeover_may_cut) {
   m.hide_boot();
   const auto reader = m.must_read();
   m.disk().before(disk_call::link, [&] {
-    const auto told = reader->next();
-    ASSERT_FALSE(told);
-    EXPECT_EQ(told.error(), errc::unavailable);
+    const auto next = reader->next();
+    ASSERT_FALSE(next);
+    EXPECT_EQ(next.error(), errc::unavailable);
   });
   ASSERT_TRUE(m.open(2));
   EXPECT_EQ(text_of((*reader->next())->bytes), "a");

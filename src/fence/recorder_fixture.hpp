@@ -11,7 +11,7 @@
 
 namespace holdfast::tests {
 
-/// What one thread asked for and was told. All count with one clock.
+/// What one thread asked for and got. All count with one clock.
 class recorder {
  public:
   recorder(std::atomic<std::int64_t>& clock, std::string caller)

@@ -98,15 +98,15 @@ std::optional<shut_out> shut_out_by_refusals(const std::vector<step>& by_call) {
   const passed all(by_call);
   shut_out out;
   for (const floor_reasons& r : floor_reasons_of(by_call)) {
-    const std::int64_t told = r.refused->returned;
+    const std::int64_t refused_at = r.refused->returned;
     const step* lowest = nullptr;
     for (const step* s : {r.exclusive, r.shared}) {
-      if (s == nullptr || !all.in_spite_of(*s, told)) continue;
+      if (s == nullptr || !all.in_spite_of(*s, refused_at)) continue;
       if (lowest == nullptr || s->token < lowest->token) lowest = s;
     }
     if (lowest == nullptr) return std::nullopt;
-    out.below(lowest->token, told);
-    if (lowest->how.is_shared()) out.between(all.shared_after(told), lowest->token);
+    out.below(lowest->token, refused_at);
+    if (lowest->how.is_shared()) out.between(all.shared_after(refused_at), lowest->token);
   }
   return out;
 }
@@ -144,7 +144,7 @@ std::optional<std::vector<step>> without_refusals(const std::vector<step>& by_ca
   for (const step& s : by_call) {
     if (s.what == effect::refused) continue;
     const bool explains = s.what == effect::admitted && !out->has(s) &&
-                          (s.value == not_told ? !seen.empty() : seen.contains(s.value));
+                          (s.value == unrecorded ? !seen.empty() : seen.contains(s.value));
     if (!s.may_be_left_out || explains) rest.push_back(s);
   }
   return rest;

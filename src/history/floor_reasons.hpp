@@ -8,7 +8,7 @@
 namespace holdfast::history {
 
 /// What can have raised the floor above a refused token, of all that was called before the refusal
-/// was told. The lowest of them, for a low floor shuts out the fewest.
+/// returned. The lowest of them, for a low floor shuts out the fewest.
 struct floor_reasons {
   const step* refused{};
   const step* exclusive{};  ///< One that shuts out every lower token; nullptr: there is none.

@@ -8,8 +8,8 @@ namespace holdfast::history {
 
 /// A leased lock: grants, and the proofs that they are held.
 ///
-/// A grant may fall silently at any moment, and nobody is told. Falling right after its last proof
-/// is the best it can do for everybody else, so that is when it falls here.
+/// A grant may fall silently at any moment, and nobody hears of it. Falling right after its last
+/// proof is the best it can do for everybody else, so that is when it falls here.
 class lock_machine final : public machine {
  public:
   /// What the tokens of grants must be like.

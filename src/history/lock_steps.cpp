@@ -40,7 +40,7 @@ class grant_register {
     return known_[number];
   }
 
-  /// The grant under which the line's caller acted; nothing when that cannot be told.
+  /// The grant under which the line's caller acted; nothing when that is not certain.
   std::optional<grant_facts> of(const line& l) {
     if (l.token.value != 0) {
       const auto own = by_both_.find({l.caller, l.token.value});

@@ -40,7 +40,7 @@ bool register_machine::apply(const step& s) {
   if (is_past(s) || (changes && !shuts_nobody_out(s))) return false;
   if (s.what == effect::admitted) {
     const bool fits =
-        s.is_write || s.value == now_.value || s.value == not_told || now_.value == not_told;
+        s.is_write || s.value == now_.value || s.value == unrecorded || now_.value == unrecorded;
     if (!fits) return false;
     if (s.is_write) now_.value = s.value;
   }
@@ -60,7 +60,7 @@ void register_machine::undo() {
 
 bool register_machine::is_harmless(const step& s) const {
   if (s.what == effect::raised) return s.token <= now_.floor;
-  // Where the value is not told, a read fits now and may fit later as well.
+  // Where the value is unrecorded, a read fits now and may fit later as well.
   return !s.is_write && s.token <= (s.how.is_shared() ? now_.newest : now_.floor);
 }
 

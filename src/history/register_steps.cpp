@@ -46,8 +46,8 @@ std::optional<step> perhaps(step s, const line& l) {
 class value_numbers {
  public:
   value_number of(const line& l) {
-    if (!l.value) return l.what == operation::write ? not_told : nothing_written;
-    const auto next = static_cast<value_number>(not_told + 1 + numbers_.size());
+    if (!l.value) return l.what == operation::write ? unrecorded : nothing_written;
+    const auto next = static_cast<value_number>(unrecorded + 1 + numbers_.size());
     return numbers_.emplace(*l.value, next).first->second;
   }
 

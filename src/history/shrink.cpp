@@ -69,7 +69,7 @@ class needs {
       fresh.pop_back();
       if (s.what == effect::refused) keep(raisers_[at]);
       if (s.what != effect::admitted || s.is_write) continue;
-      for (const value_number v : {s.value, not_told}) {
+      for (const value_number v : {s.value, unrecorded}) {
         if (done.insert(v).second) keep(writes_[v]);
       }
     }

@@ -12,7 +12,7 @@ inline constexpr std::int64_t always = std::numeric_limits<std::int64_t>::min();
 inline constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
 inline constexpr std::size_t no_line = std::numeric_limits<std::size_t>::max();
 
-/// What an operation did to the one object it was about, told by its outcome.
+/// What an operation did to the one object it was about, as its outcome shows.
 enum class effect : std::uint8_t {
   // of a lock
   grant,      ///< It was granted.
@@ -22,14 +22,14 @@ enum class effect : std::uint8_t {
   // of fenced storage
   admitted,  ///< A write or a read was let through.
   refused,   ///< It was refused as stale.
-  raised,    ///< Every smaller token is refused from now on; no value was set or told.
+  raised,    ///< Every smaller token is refused from now on; no value was set or read.
 };
 
 /// What a register holds: a number for each value that occurs.
 using value_number = std::uint32_t;
 inline constexpr value_number nothing_written = 0;
 /// Some value, but the history does not say which.
-inline constexpr value_number not_told = 1;
+inline constexpr value_number unrecorded = 1;
 
 /// One operation on one object, as the search sees it: it takes effect at one moment from `invoked`
 /// to `returned`.
