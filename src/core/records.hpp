@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace holdfast::core {
 
@@ -42,9 +43,14 @@ struct session_record {
 };
 
 /// Why a denied session is refused, for its owner.
+inline std::string denial_text(std::string_view by, std::string_view why) {
+  std::string text("an operator (");
+  text.append(by).append(") denied it");
+  if (!why.empty()) text.append(": ").append(why);
+  return text;
+}
 inline std::string denial_text(const session_record& s) {
-  return "an operator (" + s.denied_by + ") denied it" +
-         (s.denied_why.empty() ? "" : ": " + s.denied_why);
+  return denial_text(s.denied_by, s.denied_why);
 }
 
 /// One entry of a lock's queue as an engine stores it. Alive iff its session record is.

@@ -38,11 +38,9 @@ bool says(const reply& r, std::string_view word) noexcept {
 }
 
 std::string denial_text(const reply& r) {
-  std::string_view rest = rest_of(r);
-  core::session_record s;
-  s.denied_by = cut(rest, '\t');
-  s.denied_why = rest;
-  return core::denial_text(s);
+  std::string_view why = rest_of(r);
+  const std::string_view by = cut(why, '\t');
+  return core::denial_text(by, why);
 }
 
 /// No script calls another one: what names this command refused all of it. Another command was

@@ -1,6 +1,7 @@
 #include "engines/redlock/replies.hpp"
 
 #include "core/lease.hpp"
+#include "core/records.hpp"
 #include "core/whole_number.hpp"
 #include "engines/redlock/keys.hpp"
 #include "wire/server_error.hpp"
@@ -454,8 +455,7 @@ std::string denial_text(const reply& r) {
   said.remove_prefix(by.size());
   const auto end = std::min(said.find(": "), said.size());
   const std::string_view why = said.substr(std::min(end + 2, said.size()));
-  std::string text = "an operator (" + std::string(said.substr(0, end)) + ") denied it";
-  if (!why.empty()) text.append(": ").append(why);
+  std::string text = core::denial_text(said.substr(0, end), why);
   // Whoever wrote it may have meant it for a terminal.
   std::ranges::replace_if(
       text, [](char c) { return c >= 0 && (c < ' ' || c == '\x7f'); }, '?');
