@@ -215,11 +215,10 @@ class admission {
   static constexpr bool has_state(standing s) noexcept {
     return s == standing::admitted || s == standing::lagging;
   }
+
+  // ---- admission.cpp ----
   void note_life(node_index i, time_point now);
   step judge(node_index i, time_point now);
-  step judge_without_record(node_index i, time_point now);
-  void settle_without_record(node_index i, time_point now);
-  bool is_kept(node_index i) const;
   std::string misfit(node_index i, time_point now) const;
   void note_absence(step& s, time_point now);
   node_set refused() const noexcept;
@@ -230,45 +229,56 @@ class admission {
   time_point end_of_wait(node_index i, time_point now);
   void wait_from_first_sight(node_index i, time_point now);
   void begin_join(node_index i, time_point ready);
-  std::uint64_t kept_epoch_of(node_index i) const;
-  node_record alone_record(node_index i) const;
-  write mark(node_index i);
-  write durability_of(node_index i) const;
   static server_claims::server server_of(const node_facts& f);
-  step not_written(node_index i, write_reply r, time_point now);
+  void take(node_index i, const rejoin::step& from, step& s, time_point now);
+  void leave(node_index i);
+  void stop_join(node_index i);
+  bool intact(node_index i) const noexcept;
+  bool has_restarted(node_index i) const noexcept;
+  bool only_stepped(node_index i) const noexcept;
+  bool needs_operator(node_index i) const;
+  std::optional<node_record> any_record() const;
+  duration max_ttl_for(node_index i) const;
+  duration longest_max_ttl() const;
+  std::size_t count(standing what) const noexcept;
+  step finish(step s, time_point now);
+
+  // ---- admission_epochs.cpp ----
+  node_record alone_record(node_index i) const;
   time_point alone_after(time_point now) const noexcept;
   bool still_waits(step& s, node_index i, time_point now);
   bool looks_first(step& s, node_index i, time_point now);
   bool has_just_begun(time_point now) const noexcept;
   bool has_tried_all(time_point now) const noexcept;
   void go_on(step& s, time_point now);
-  void take(node_index i, const rejoin::step& from, step& s, time_point now);
-  void leave(node_index i);
-  void stop_join(node_index i);
   void settle_epoch(time_point now);
   void pause_for(std::uint64_t newest, time_point now);
   void catch_up(step& s, time_point now);
   void bring_up(node_index i, step& s, time_point now);
   void meet(step& s, time_point now);
-  bool intact(node_index i) const noexcept;
-  bool has_restarted(node_index i) const noexcept;
-  bool only_stepped(node_index i) const noexcept;
-  bool needs_operator(node_index i) const;
+  std::vector<rejoin::other> others_of(node_index i) const;
+  std::size_t missing_others(node_index i) const;
+  std::uint64_t newest_epoch() const noexcept;
+  void check_standings() const;
+  void check_standing(const node_state& n) const;
+
+  // ---- admission_notes.cpp ----
+  step judge_without_record(node_index i, time_point now);
+  void settle_without_record(node_index i, time_point now);
+  bool is_kept(node_index i) const;
+
+  // ---- admission_verdict.cpp ----
   bool beyond_waiting() const noexcept;
   std::string explain_wait(node_index i, time_point now) const;
   std::string explain_return(node_index i) const;
   std::string explain_unseen(node_index i, const std::string& left) const;
   std::string those_without_vote(time_point now, std::span<const std::string> away) const;
-  std::vector<rejoin::other> others_of(node_index i) const;
-  std::size_t missing_others(node_index i) const;
-  std::optional<node_record> any_record() const;
-  duration max_ttl_for(node_index i) const;
-  duration longest_max_ttl() const;
-  std::uint64_t newest_epoch() const noexcept;
-  std::size_t count(standing what) const noexcept;
-  step finish(step s, time_point now);
-  void check_standings() const;
-  void check_standing(const node_state& n) const;
+
+  // ---- admission_writes.cpp ----
+  std::uint64_t kept_epoch_of(node_index i) const;
+  write mark(node_index i);
+  write durability_of(node_index i) const;
+  step not_written(node_index i, write_reply r, time_point now);
 
   config config_;
   life_notes notes_;

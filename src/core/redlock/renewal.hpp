@@ -190,6 +190,7 @@ class renewal {
     time_point at{};
   };
 
+  // ---- renewal.cpp ----
   std::span<time_point> row(std::uint32_t slot) noexcept;
   std::span<const time_point> row(std::uint32_t slot) const noexcept;
   bool lives(handle h) const noexcept;
@@ -200,14 +201,10 @@ class renewal {
   duration patience() const noexcept;
   batch send(std::uint32_t g, time_point now);
   batch send(std::uint32_t g, sent_batch b, time_point now);
-  node_set lacks(std::uint32_t slot) const;
-  void complete_later(std::uint32_t g, time_point sent);
-  void complete(std::uint32_t g, time_point now, step& s);
   void expire(std::uint32_t g, time_point now, step& s);
   void extended(sent_batch& b, node_index i, const answer& a, time_point now, step& s);
   void confirm(sent_batch& b);
   void missing(const sent_batch& b, node_index i, time_point now, step& s);
-  void reopen(node_index i, step& s);
   void deny_all(step& s);
   bool may_extend(std::uint32_t slot, time_point until, time_point now) const noexcept;
   bool is_promised(std::uint32_t slot) const noexcept;
@@ -215,11 +212,17 @@ class renewal {
   time_point newest(handle h) const;
   void apply(std::uint32_t slot, time_point now, step& s);
   duration period() const noexcept;
-  void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);
   time_point deadline(std::uint32_t slot) const;
   void schedule(std::uint32_t g);
   step finish(step s) const;
   void check_tables() const noexcept;
+
+  // ---- renewal_repairs.cpp ----
+  node_set lacks(std::uint32_t slot) const;
+  void complete_later(std::uint32_t g, time_point sent);
+  void complete(std::uint32_t g, time_point now, step& s);
+  void reopen(node_index i, step& s);
+  void repair_after(const sent_batch& b, std::size_t k, time_point now, step& s);
 
   config config_;
   std::size_t live_{};

@@ -223,19 +223,29 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   };
   using step = core::redlock::admission::step;
 
-  void went_up(node_index i, const io::redis_facts& facts);
-  void went_down(node_index i);
   /// Why a node is looked at: in passing silence says nothing.
   enum class occasion : std::uint8_t { needed, passing };
+  /// Whether a node writes down all that it answers, as far as it tells.
+  enum class syncing : std::uint8_t { no, rewriting, always };
+
+  // ---- cluster.cpp ----
+  void went_up(node_index i, const io::redis_facts& facts);
+  void went_down(node_index i);
+  void put(node_index i, std::string_view bytes, time_point deadline, answer then, bool subscribes);
+  void advance(const std::function<step(core::redlock::admission&)>& event);
+  void carry_out(step s);
+  void refresh();
+  void wake_at(time_point when);
+  void begin_notes();
+  void for_listeners(const std::function<void(link_listener&)>& f);
+
+  // ---- cluster_inquiries.cpp ----
   void look(node_index i);
   void read_again(node_index i, occasion why);
   void examine(node_index i, occasion why);
   void load_scripts(node_index i);
   void script_loaded(node_index i, const script& s, const io::redis_answer& a);
   void reconnect(node_index i);
-  void put(node_index i, std::string_view bytes, time_point deadline, answer then, bool subscribes);
-  /// Whether a node writes down all that it answers, as far as it tells.
-  enum class syncing : std::uint8_t { no, rewriting, always };
   syncing told_config(node_index i, const wire::reply& config);
   void rehearse(node_index i, std::uint64_t connection, syncing how, occasion why);
   void look_now(node_index i, std::uint64_t connection, syncing how, occasion why);
@@ -245,8 +255,6 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   reading<redlock::looked> look_in(const io::redis_answer& a) const;
   void looked_in_vain(node_index i, std::uint64_t connection, const io::redis_answer& a,
                       core::redlock::fault why);
-  void advance(const std::function<step(core::redlock::admission&)>& event);
-  void carry_out(step s);
   void send_seal(const core::redlock::seal& what);
   void send_write(const core::redlock::write& what);
   void heed_write(node_index i, const io::redis_answer& a);
@@ -254,13 +262,11 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void read_clock(node_index i);
   void told_epoch(node_index i, std::uint64_t epoch);
   void read_one_again();
-  void refresh();
-  void wake_at(time_point when);
+
+  // ---- cluster_verdict.cpp ----
   void tell_ready(time_point now);
   bool is_so(readiness how) const;
   void await_idle(time_point limit);
-  void begin_notes();
-  void for_listeners(const std::function<void(link_listener&)>& f);
 
   const settings settings_;
   const std::shared_ptr<io::loop> loop_;

@@ -96,13 +96,14 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   };
   using jobs = std::vector<std::function<void()>>;
   using renewal = core::redlock::renewal;
+  struct tally;
 
+  // ---- keeper.cpp ----
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
                                        core::on<core::queue_view> done);
   void first(const contender::ticket& of, core::reply what) override;
   bool held(const contender::ticket& of, round::result_of& r) override;
   void late(const contender::ticket& of, node_index i) override;
-  void unrecorded(node_set where) override;
   void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) override;
   void later(const contender::ticket& of, core::reply why) override;
   static core::queue_view view_of(const entry& e);
@@ -110,8 +111,10 @@ class keeper final : public contender::listener, public std::enable_shared_from_
                                    std::vector<std::shared_ptr<contender>>& takers, jobs& after);
   placed_key release_of(entry& e);
   void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then);
+  entry* find(const contender::ticket& of) const noexcept;
+  static void run(jobs& all);
 
-  struct tally;
+  // ---- keeper_records.cpp ----
   void open_records(time_point limit, node_set before, core::on<core::open_reply> done);
   void give_up(const core::open_reply& why, node_set asked, const core::on<core::open_reply>& done);
   void open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
@@ -120,6 +123,8 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   std::string record_bytes(node_index i, const ballots& b) const;
   void end_records(std::vector<placed_key> keys, node_set also, core::on<core::reply> done);
 
+  // ---- keeper_renewal.cpp ----
+  void unrecorded(node_set where) override;
   void carry_out(renewal::step s, jobs& after);
   void send_batch(const renewal::batch& b);
   void write_batch(std::string_view nonce, const std::vector<held_key>& locks);
@@ -136,11 +141,9 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   void end_old_beats(time_point now, jobs& after);
   void wake_at(time_point when);
   entry* find(const renewal::handle& h) noexcept;
-  entry* find(const contender::ticket& of) const noexcept;
   void forget(const entry& e) noexcept;
   std::vector<held_key> keys_of(const renewal::batch& b);
   void advance(const std::function<renewal::step(renewal&)>& event);
-  static void run(jobs& all);
 
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<waiters> waiters_;
