@@ -126,11 +126,13 @@ extern const script deny;
 ///
 ///     KEYS  none
 ///     ARGV  cursor ("0" at first), count
-///     reply array [next cursor as text, "0" after the last page; sessions; locks]
+///     reply array [next cursor as text, "0" after the last page; sessions; locks; withheld]
 ///           session: array [id, ms left, array of field, value, ...]
 ///           lock: array [name, value, ms left, counter or 0]. On a node that confirmed the
 ///           holder's token the counter is that token. Also keys of other programs that have a ttl
 ///           and a value of 40 hexadecimal digits: those of holders without tokens look the same.
+///           withheld: the name of a key that this user may not read and that may be a lock, or
+///           empty
 extern const script list;
 
 /// Reads the node record.
