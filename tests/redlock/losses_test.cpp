@@ -184,7 +184,7 @@ TEST_F(redlock_losses, a_hung_majority_is_told_before_the_lease_ends) {
   EXPECT_TRUE(succeeded(fresh.acquire(lock_name("a"), {.wait = 20s})));
 }
 
-struct ear : core::lock_listener {
+struct deaf_listener : core::lock_listener {
   void lost(const core::reply&) override {}
   void shortened() override {}
 };
@@ -210,7 +210,7 @@ struct asker {
   }
   core::enqueue_request request() const {
     auto r = about_the_lock<core::enqueue_request>();
-    r.listener = std::make_shared<ear>();
+    r.listener = std::make_shared<deaf_listener>();
     return r;
   }
   core::queue_view enqueue(const core::enqueue_request& r) const {

@@ -175,8 +175,8 @@ void cluster::close(duration limit) {
   }
   const std::lock_guard hold(mutex_);
   const auto there = std::ranges::count_if(listeners_, [](const auto& l) { return !l.expired(); });
-  // The line of the waiters is one; others are releases that are owed. At the program's end nothing
-  // that is posted runs any more, and it would keep what it captures.
+  // One is `waiters`; others are releases that are owed. At the program's end
+  // nothing that is posted runs any more, and it would keep what it captures.
   if (there < 2 || loop_->over()) return;
   loop_->post(
       [self = shared_from_this()] { self->for_listeners([](link_listener& l) { l.closed(); }); });

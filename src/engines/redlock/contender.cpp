@@ -56,10 +56,10 @@ core::reply hindrance(const round::result_of& r, const core::reply& ended) {
 
 }  // namespace
 
-contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, round::order o,
+contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o,
                      bool waits, std::weak_ptr<listener> told, const ticket& of)
     : cluster_(std::move(c)),
-      waiters_(std::move(l)),
+      waiters_(std::move(w)),
       order_(std::move(o)),
       waits_(waits),
       told_(std::move(told)),
@@ -79,7 +79,7 @@ void contender::start() {
       answered_ = true;
     }
   }
-  // Before it stood in the line nobody could take it out.
+  // Before it stood in the queue nobody could take it out.
   if (gone) return waiters_->leave(order_.name, *this, false);
   if (place == waiters::place::first) return begin_round();
   core::reply queued;

@@ -42,7 +42,7 @@ class contender final : public waiter,
     listener(const listener&) = delete;
     listener& operator=(const listener&) = delete;
     virtual ~listener() = default;
-    /// The first round ended, or it stands in line: `queued`, or what became of it. Once.
+    /// The first round ended, or it stands in the queue: `queued`, or what became of it. Once.
     virtual void first(const ticket& of, core::reply what) = 0;
     /// It was granted; whoever is told takes the key and owns it from now on. At most once, before
     /// first() says `ok`. False when it is not wanted any more: then the key is left.
@@ -52,16 +52,16 @@ class contender final : public waiter,
     /// These nodes have no record of the session. It is to be on its way to them when what is
     /// posted to the loop afterwards runs.
     virtual void unrecorded(node_set where) = 0;
-    /// Once it stands in line, while it waits, what stands in the way: `queued`, and what is known
-    /// of who has it; or `unavailable` and why, when the rounds find too few nodes. The `nth` of
-    /// these may be told behind a later one.
+    /// Once it stands in the queue, while it waits, what stands in the way: `queued`, and what is
+    /// known of who has it; or `unavailable` and why, when the rounds find too few nodes. The `nth`
+    /// of these may be told behind a later one.
     virtual void hindered(const ticket& of, std::uint64_t nth, core::reply by) = 0;
     /// After first() said `queued`: granted, or over for another reason. At most once.
     virtual void later(const ticket& of, core::reply what) = 0;
   };
 
   /// A listener that is gone wants nothing any more.
-  contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, round::order o, bool waits,
+  contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o, bool waits,
             std::weak_ptr<listener> told, const ticket& of);
 
   void start();

@@ -58,7 +58,7 @@ class deaf final : public contender::listener {
 /// On nodes that nobody answers for.
 class redlock_contender : public ::testing::Test {
  protected:
-  /// Who stands in a line and the line keep each other.
+  /// A waiter that stands in a queue and the queue keep each other.
   redlock_contender() { nodes_->start(); }
   ~redlock_contender() override {
     while (!made_.empty()) {

@@ -44,9 +44,9 @@ std::optional<core::reply> objection(const core::enqueue_request& r) {
 
 }  // namespace
 
-keeper::keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, core::session_record draft)
+keeper::keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, core::session_record draft)
     : cluster_(std::move(c)),
-      waiters_(std::move(l)),
+      waiters_(std::move(w)),
       draft_(std::move(draft)),
       timeout_(cluster_->set().timeout_for(draft_.ttl)) {}
 

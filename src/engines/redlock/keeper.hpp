@@ -28,7 +28,7 @@ namespace holdfast::engines::redlock {
 /// the caller, never under a mutex.
 class keeper final : public contender::listener, public std::enable_shared_from_this<keeper> {
  public:
-  keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> l, core::session_record draft);
+  keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, core::session_record draft);
 
   void open(core::on<core::open_reply> done);
   void beat(std::uint64_t attempt, core::on<core::beat_reply> done);

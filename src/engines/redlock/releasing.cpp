@@ -64,28 +64,28 @@ node_set before_the_call(node_set which, node_set calls_at, std::size_t majority
 }  // namespace
 
 releasing::releasing(std::shared_ptr<cluster> c, placed_key key, duration timeout,
-                     std::shared_ptr<waiters> l, const waiters::parting& how)
+                     std::shared_ptr<waiters> w, const waiters::parting& how)
     : cluster_(std::move(c)),
       mutex_(cluster_->loop()),
       machine_(make(key, cluster_->set().timeout_for(key.ttl))),
-      waiters_(std::move(l)),
+      waiters_(std::move(w)),
       how_(how),
       key_(std::move(key)),
       timeout_(timeout) {}
 
-void releasing::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<waiters>& l,
+void releasing::give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<waiters>& w,
                           placed_key key, duration timeout, settled then) {
   const std::string name = key.name;
-  const auto how = l->part(name);
+  const auto how = w->part(name);
   if (!how.seat && c->later().sends_later()) {
-    const auto later = io::make_recycled<releasing>(c, std::move(key), timeout, l, how);
+    const auto later = io::make_recycled<releasing>(c, std::move(key), timeout, w, how);
     return later->start_later(std::move(then));
   }
   const io::one_write together;
-  io::make_recycled<releasing>(c, std::move(key), timeout, l, how)->start(std::move(then));
+  io::make_recycled<releasing>(c, std::move(key), timeout, w, how)->start(std::move(then));
   // What the next one here sends is behind the release on every connection: it need not wait for
   // the answers.
-  l->parted(name, how);
+  w->parted(name, how);
 }
 
 node_set releasing::up() const {
@@ -213,7 +213,7 @@ void releasing::tell(settled done, bool freed) const {
 void releasing::note_others(node_index i, const released& r) const {
   if (!r.deleted || !r.told || !waiters_) return;
   if (r.others) return waiters_->others_wait(key_.name);
-  // Without a line there is nobody whom that concerns.
+  // Without a queue there is nobody whom that concerns.
   if (how_.seat) waiters_->nobody_waits(key_.name, i);
 }
 

@@ -24,13 +24,13 @@ class releasing final : public io::redis_receiver,
   /// `ok`: so many nodes certainly do not have it that others can have a majority.
   using settled = core::on<core::leave_reply>;
 
-  /// `timeout`: how long a node may take for an answer. `l` is told who else waits for it, as far
+  /// `timeout`: how long a node may take for an answer. `w` hears who else waits for it, as far
   /// as the nodes know; null: nobody is called, for the key was never the lock.
   releasing(std::shared_ptr<cluster> c, placed_key key, duration timeout,
-            std::shared_ptr<waiters> l = {}, const waiters::parting& how = {.keeps = true});
+            std::shared_ptr<waiters> w = {}, const waiters::parting& how = {.keeps = true});
 
   /// A lock that was held: those who wait for it are called.
-  static void give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<waiters>& l,
+  static void give_back(const std::shared_ptr<cluster>& c, const std::shared_ptr<waiters>& w,
                         placed_key key, duration timeout, settled then);
 
   /// Sends; `then` runs once: as soon as the lock is free, or after the timeout, but no sooner than

@@ -40,35 +40,35 @@ waiters::waiters(std::shared_ptr<cluster> c) : cluster_(std::move(c)), seat_(ran
 
 void waiters::was_called(const std::string& name, bool granted) {
   const std::lock_guard hold(mutex_);
-  const auto found = lines_.find(name);
-  if (found == lines_.end()) return;
-  line& l = found->second;
-  l.in_vain = granted ? 0 : l.in_vain + 1;
-  if (granted && l.called != time_point{}) l.circle = clock::now() - l.called;
-  if (l.in_vain < in_vain_max) return;
+  const auto found = queues_.find(name);
+  if (found == queues_.end()) return;
+  queue& q = found->second;
+  q.in_vain = granted ? 0 : q.in_vain + 1;
+  if (granted && q.called != time_point{}) q.circle = clock::now() - q.called;
+  if (q.in_vain < in_vain_max) return;
   seat_ = random_seat();
-  l.moves = true;
-  l.in_vain = 0;
+  q.moves = true;
+  q.in_vain = 0;
 }
 
 duration waiters::courtesy(const std::string& name) const {
   const std::lock_guard hold(mutex_);
-  const auto found = lines_.find(name);
-  return found == lines_.end() ? courtesy_limit
-                               : std::max(courtesy_limit, 2 * found->second.circle);
+  const auto found = queues_.find(name);
+  return found == queues_.end() ? courtesy_limit
+                                : std::max(courtesy_limit, 2 * found->second.circle);
 }
 
-// ---- the line ----
+// ---- the queue ----
 
 waiters::place waiters::join(const std::string& name, const std::shared_ptr<waiter>& who) {
   const std::lock_guard hold(mutex_);
-  line& l = lines_[name];
-  l.in_order.push_back(who);
-  if (l.in_order.size() > 1) return place::behind;
-  l.parted = time_point::max();
-  if (l.subscribed.empty()) l.seat = seat_;
-  l.lets_by = l.others == rivals::wait && clock::now() - l.called < courtesy_limit;
-  return l.lets_by ? place::courtesy : place::first;
+  queue& q = queues_[name];
+  q.in_order.push_back(who);
+  if (q.in_order.size() > 1) return place::behind;
+  q.parted = time_point::max();
+  if (q.subscribed.empty()) q.seat = seat_;
+  q.lets_by = q.others == rivals::wait && clock::now() - q.called < courtesy_limit;
+  return q.lets_by ? place::courtesy : place::first;
 }
 
 void waiters::leave(const std::string& name, const waiter& who, bool granted) {
@@ -78,8 +78,8 @@ void waiters::leave(const std::string& name, const waiter& who, bool granted) {
   bool sees = false;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = lines_.find(name);
-    if (found == lines_.end()) return;
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return;
     auto& all = found->second.in_order;
     const auto at = std::ranges::find_if(all, [&](const auto& w) { return w.get() == &who; });
     if (at == all.end()) return;
@@ -90,12 +90,12 @@ void waiters::leave(const std::string& name, const waiter& who, bool granted) {
       sees = found->second.blind.has_value();
       found->second.blind.reset();
     }
-    const bool lingers = granted && !found->second.moves && lines_.size() <= lingering_max &&
+    const bool lingers = granted && !found->second.moves && queues_.size() <= lingering_max &&
                          !found->second.subscribed.empty();
     if (all.empty() && !lingers) {
       silent = found->second.subscribed;
       seat = found->second.seat;
-      lines_.erase(found);
+      queues_.erase(found);
     } else if (was_first && !all.empty()) {
       next = all.front();
     }
@@ -111,17 +111,17 @@ waiters::view waiters::round_ended(const std::string& name, const waiter& who,
   view v;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = lines_.find(name);
-    if (found == lines_.end()) return v;
-    line& l = found->second;
-    if (l.in_order.empty() || l.in_order.front().get() != &who) return v;
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return v;
+    queue& q = found->second;
+    if (q.in_order.empty() || q.in_order.front().get() != &who) return v;
     const bool missed = with.what == core::status::unavailable;
-    missed ? l.visibility.missed(cut_off, now) : l.visibility.reached();
-    v.doubtful = l.visibility.current() == state::doubtful;
-    v.blind = l.visibility.current() == state::blind;
-    v.turned = v.blind != l.blind.has_value();
-    l.blind.reset();
-    if (v.blind) l.blind = with;
+    missed ? q.visibility.missed(cut_off, now) : q.visibility.reached();
+    v.doubtful = q.visibility.current() == state::doubtful;
+    v.blind = q.visibility.current() == state::blind;
+    v.turned = v.blind != q.blind.has_value();
+    q.blind.reset();
+    if (v.blind) q.blind = with;
   }
   if (v.turned) have_all_look_up(name);
   return v;
@@ -131,8 +131,8 @@ void waiters::have_all_look_up(const std::string& name) {
   std::vector<std::shared_ptr<waiter>> all;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = lines_.find(name);
-    if (found == lines_.end()) return;
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return;
     all.assign(found->second.in_order.begin(), found->second.in_order.end());
   }
   for (const auto& w : all) w->look_up();
@@ -140,16 +140,16 @@ void waiters::have_all_look_up(const std::string& name) {
 
 std::optional<core::reply> waiters::blindness(const std::string& name) const {
   const std::lock_guard hold(mutex_);
-  const auto found = lines_.find(name);
-  return found == lines_.end() ? std::nullopt : found->second.blind;
+  const auto found = queues_.find(name);
+  return found == queues_.end() ? std::nullopt : found->second.blind;
 }
 
 bool waiters::tell_first(std::string_view name, wakeup what) {
   std::shared_ptr<waiter> first;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = lines_.find(name);
-    if (found == lines_.end() || found->second.in_order.empty()) return false;
+    const auto found = queues_.find(name);
+    if (found == queues_.end() || found->second.in_order.empty()) return false;
     first = found->second.in_order.front();
   }
   first->turn(what);
@@ -169,25 +169,25 @@ waiters::parting waiters::part(const std::string& name) {
 waiters::parting waiters::part_here(const std::string& name) {
   parting p;
   const std::lock_guard hold(mutex_);
-  const auto found = lines_.find(name);
-  if (found == lines_.end()) return p;
-  line& l = found->second;
-  const bool waits = !l.in_order.empty();
-  p.seat = l.seat;
-  p.listens_at = l.subscribed;
-  p.others = l.others;
+  const auto found = queues_.find(name);
+  if (found == queues_.end()) return p;
+  queue& q = found->second;
+  const bool waits = !q.in_order.empty();
+  p.seat = q.seat;
+  p.listens_at = q.subscribed;
+  p.others = q.others;
   const time_point now = clock::now();
-  if (l.streak == 0) l.streak_began = now;
-  const bool is_alone = l.others == rivals::none && now - l.streak_began < alone_limit;
-  p.keeps = waits && (++l.streak <= streak_max || is_alone);
+  if (q.streak == 0) q.streak_began = now;
+  const bool is_alone = q.others == rivals::none && now - q.streak_began < alone_limit;
+  p.keeps = waits && (++q.streak <= streak_max || is_alone);
   // Counting costs the nodes as much as the release: once before it may go to others.
-  p.counts = !p.keeps || l.streak % streak_max == 0;
-  if (p.counts) l.none = {};
-  l.lets_by = waits && !p.keeps && l.others == rivals::wait;
+  p.counts = !p.keeps || q.streak % streak_max == 0;
+  if (p.counts) q.none = {};
+  q.lets_by = waits && !p.keeps && q.others == rivals::wait;
   if (p.keeps) return p;
-  l.streak = 0;
-  l.called = now;
-  if (!waits) linger(name, l);
+  q.streak = 0;
+  q.called = now;
+  if (!waits) linger(name, q);
   return p;
 }
 
@@ -203,17 +203,17 @@ void waiters::parted(const std::string& name, const parting& how) {
 
 void waiters::forsaken(const std::string& name) {
   const std::lock_guard hold(mutex_);
-  const auto found = lines_.find(name);
-  if (found != lines_.end() && found->second.in_order.empty()) linger(name, found->second);
+  const auto found = queues_.find(name);
+  if (found != queues_.end() && found->second.in_order.empty()) linger(name, found->second);
 }
 
 void waiters::others_wait(const std::string& name) {
   const std::lock_guard hold(mutex_);
-  auto found = lines_.find(name);
-  if (found == lines_.end()) {
+  auto found = queues_.find(name);
+  if (found == queues_.end()) {
     // Whoever comes back for it at once lets them by.
-    if (lines_.size() >= lingering_max) return;
-    found = lines_.try_emplace(name).first;
+    if (queues_.size() >= lingering_max) return;
+    found = queues_.try_emplace(name).first;
     found->second.seat = seat_;
     found->second.called = clock::now();
     found->second.visibility.reached();
@@ -226,15 +226,15 @@ void waiters::nobody_waits(const std::string& name, node_index i) {
   const auto where = listening_node(name);
   {
     const std::lock_guard hold(mutex_);
-    const auto found = lines_.find(name);
-    if (found == lines_.end()) return;
-    line& l = found->second;
-    l.none.add(i);
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return;
+    queue& q = found->second;
+    q.none.add(i);
     // The one where they would listen must be among them.
-    if (!where || !l.none.has(*where)) return;
-    if (l.none.size() < cluster_->majority()) return;
-    l.others = rivals::none;
-    if (!std::exchange(l.lets_by, false)) return;
+    if (!where || !q.none.has(*where)) return;
+    if (q.none.size() < cluster_->majority()) return;
+    q.others = rivals::none;
+    if (!std::exchange(q.lets_by, false)) return;
   }
   tell_first(name, wakeup::heard);
 }
@@ -251,9 +251,9 @@ void waiters::call_next(std::string_view name, node_index i) {
 }
 
 /// Under the mutex: whoever comes back at once need not subscribe again.
-void waiters::linger(const std::string& name, line& l) {
-  l.parted = clock::now();
-  cluster_->loop().at(l.parted + linger_limit, [self = weak_from_this(), name] {
+void waiters::linger(const std::string& name, queue& q) {
+  q.parted = clock::now();
+  cluster_->loop().at(q.parted + linger_limit, [self = weak_from_this(), name] {
     if (const auto s = self.lock()) s->leave_empty(name, clock::now() - linger_limit);
   });
 }
@@ -261,15 +261,15 @@ void waiters::linger(const std::string& name, line& l) {
 /// False: somebody waits, or it was let go later than that.
 bool waiters::leave_empty(std::string_view name, time_point parted) {
   std::string of;
-  line gone;
+  queue gone;
   {
     const std::lock_guard hold(mutex_);
-    const auto found = lines_.find(name);
-    if (found == lines_.end()) return true;
+    const auto found = queues_.find(name);
+    if (found == queues_.end()) return true;
     if (!found->second.in_order.empty() || found->second.parted > parted) return false;
     of = found->first;
     gone = std::move(found->second);
-    lines_.erase(found);
+    queues_.erase(found);
   }
   unsubscribe(of, gone.seat, gone.subscribed);
   return true;
@@ -320,8 +320,8 @@ void waiters::listen_for(const std::string& name) {
   unsigned seat{};
   {
     const std::lock_guard hold(mutex_);
-    const auto found = lines_.find(name);
-    if (found == lines_.end() || found->second.subscribed.has(*where)) return;
+    const auto found = queues_.find(name);
+    if (found == queues_.end() || found->second.subscribed.has(*where)) return;
     found->second.subscribed.add(*where);
     seat = found->second.seat;
   }
@@ -339,12 +339,12 @@ void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
   cluster_->ask(
       i, bytes, limit,
       [self = weak_from_this(), name, i](const io::redis_answer& a) {
-        const auto l = self.lock();
-        // Without an answer it may still come; the end of the line unsubscribes.
-        if (!l || a.what == io::redis_answer::outcome::unknown) return;
+        const auto w = self.lock();
+        // Without an answer it may still come; the end of the queue unsubscribes.
+        if (!w || a.what == io::redis_answer::outcome::unknown) return;
         const bool done = a.reply != nullptr && replies::subscribe(*a.reply) == fault::none;
-        if (!done) l->drop(free_channel(name), i);
-        l->subscribed(name, i, done);
+        if (!done) w->drop(free_channel(name), i);
+        w->subscribed(name, i, done);
       },
       true);
   ask_how_it_looks(name, i);
@@ -352,8 +352,8 @@ void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
 
 void waiters::subscribed(const std::string& name, node_index i, bool done) {
   const std::lock_guard hold(mutex_);
-  const auto found = lines_.find(name);
-  if (found == lines_.end()) return;
+  const auto found = queues_.find(name);
+  if (found == queues_.end()) return;
   if (done && found->second.subscribed.has(i)) found->second.listening.add(i);
   if (!done) found->second.subscribed.remove(i);
 }
@@ -363,17 +363,17 @@ void waiters::ask_how_it_looks(const std::string& name, node_index i) {
   commands::peek(bytes, name);
   cluster_->ask(i, bytes, clock::now() + inquiry_limit,
                 [self = weak_from_this(), name](const io::redis_answer& a) {
-                  const auto l = self.lock();
-                  if (!l) return;
+                  const auto w = self.lock();
+                  if (!w) return;
                   const auto taken = a.reply == nullptr ? std::nullopt : replies::peek(*a.reply);
-                  if (taken) l->tell_first(name, *taken ? wakeup::looks_taken : wakeup::looks_free);
+                  if (taken) w->tell_first(name, *taken ? wakeup::looks_taken : wakeup::looks_free);
                 });
 }
 
 bool waiters::hears(const std::string& name) const {
   const std::lock_guard hold(mutex_);
-  const auto found = lines_.find(name);
-  return found != lines_.end() && !found->second.listening.empty();
+  const auto found = queues_.find(name);
+  return found != queues_.end() && !found->second.listening.empty();
 }
 
 void waiters::unsubscribe(const std::string& name, unsigned seat, node_set where) {
@@ -393,9 +393,9 @@ void waiters::drop(std::string_view channel, node_index i) {
 /// The next connection has no subscriptions.
 void waiters::disconnected(node_index i) {
   const std::lock_guard hold(mutex_);
-  for (auto& [name, l] : lines_) {
-    l.subscribed.remove(i);
-    l.listening.remove(i);
+  for (auto& [name, q] : queues_) {
+    q.subscribed.remove(i);
+    q.listening.remove(i);
   }
 }
 

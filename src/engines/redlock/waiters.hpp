@@ -16,7 +16,7 @@
 
 namespace holdfast::engines::redlock {
 
-/// Who waits for its turn in a line.
+/// One that waits for its turn in a queue.
 class waiter {
  public:
   waiter() = default;
@@ -108,7 +108,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
     bool keeps{};   ///< For the next one of this process: nobody else is called.
     bool counts{};  ///< The nodes say whether others wait.
     rivals others{};
-    std::optional<unsigned> seat{};  ///< Ours; nothing when there is no line here.
+    std::optional<unsigned> seat{};  ///< Ours; nothing when there is no queue here.
     node_set listens_at{};           ///< Where we would hear a call ourselves.
     node_set calls_at{};             ///< Where others hear one, if they do.
   };
@@ -139,14 +139,14 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   template <class T>
   using by_name = std::unordered_map<std::string, T, hash, std::equal_to<>>;
 
-  struct line {
+  struct queue {
     std::list<std::shared_ptr<waiter>> in_order{};  ///< As they came.
     unsigned seat{};
     node_set subscribed{};  ///< Asked for, and not refused.
     node_set listening{};   ///< The node has said so.
     int in_vain{};          ///< How often in a row it was called while somebody else was first.
     bool moves{};           ///< To another seat, when it is empty.
-    /// When a holder of this process let it go while nobody waited. A line that nobody stands in
+    /// When a holder of this process let it go while nobody waited. A queue that nobody stands in
     /// stays until a moment after that.
     time_point parted{time_point::max()};
     time_point streak_began{};
@@ -172,7 +172,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   bool tell_first(std::string_view name, waiter::wakeup what);
   void drop(std::string_view channel, node_index i);
   void call_next(std::string_view name, node_index i);
-  void linger(const std::string& name, line& l);
+  void linger(const std::string& name, queue& q);
   parting part_here(const std::string& name);
   bool leave_empty(std::string_view name, time_point parted);
 
@@ -180,7 +180,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   std::atomic<unsigned> seat_;
 
   mutable std::mutex mutex_;  // Guards what is below; never held while a waiter is told.
-  by_name<line> lines_;
+  by_name<queue> queues_;
 };
 
 }  // namespace holdfast::engines::redlock
