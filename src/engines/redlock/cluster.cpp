@@ -83,6 +83,12 @@ core::status status_of(const error& verdict) noexcept {
   }
 }
 
+core::reply reply_of(const error& verdict) {
+  return {.what = status_of(verdict),
+          .text = verdict.message(),
+          .needs_operator = verdict.needs_operator()};
+}
+
 /// Passes a connection's events on while the cluster lives.
 class cluster::link final : public io::redis_watcher {
  public:

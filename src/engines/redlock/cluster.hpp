@@ -49,6 +49,7 @@ struct ballots {
 
 /// What the engine answers when the cluster's verdict is this error.
 core::status status_of(const error& verdict) noexcept;
+core::reply reply_of(const error& verdict);
 
 /// Told of connections that come and go; on the loop's thread.
 class link_listener {

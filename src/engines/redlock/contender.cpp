@@ -1,6 +1,7 @@
 #include "engines/redlock/contender.hpp"
 
 #include "core/assert.hpp"
+#include "core/replies.hpp"
 #include "engines/redlock/releasing.hpp"
 #include "io/thread/random.hpp"
 #include "io/thread/recycled.hpp"
@@ -20,21 +21,15 @@ constexpr std::string_view held_by_whom = "held by somebody else; ";
 /// For programs that poll: some do every 100 or 200 ms.
 constexpr duration strangers_gap = 10ms;
 
-core::reply reply_for(const round::result_of& r) {
-  core::reply out;
-  out.text = r.why.message();
-  if (r.held) {
-    out.what = status::ok;
-  } else if (r.denied) {
-    out.what = status::denied;
-  } else if (r.refused) {
-    out.what = status::invalid;
-  } else if (r.why.code() == errc::busy) {
-    out.what = status::busy;
-  } else {
-    out.what = status_of(r.why);
-  }
-  return out;
+status status_after(const round::result_of& r) noexcept {
+  if (r.held) return status::ok;
+  if (r.denied) return status::denied;
+  if (r.refused) return status::invalid;
+  return r.why.code() == errc::busy ? status::busy : status_of(r.why);
+}
+
+core::reply reply_after(const round::result_of& r) {
+  return core::reply_with<core::reply>(status_after(r), r.why.message());
 }
 
 /// Nobody can say that a lock is held where too few nodes say so.
@@ -131,7 +126,7 @@ void contender::round_ended(round::result_of& r) {
       waiters_->leave(order_.name, *this, true);
       releasing::give_back(cluster_, waiters_, std::move(r.key), order_.timeout, {});
     }
-    return end(reply_for(r));
+    return end(reply_after(r));
   }
   if (!wanted) {
     if (!was_turn) return;
@@ -139,7 +134,7 @@ void contender::round_ended(round::result_of& r) {
     return waiters_->pass_on(order_.name);
   }
   if (again_when_mended(r)) return;
-  const core::reply reply = reply_for(r);
+  const core::reply reply = reply_after(r);
   bool hopeless = reply.what == status::denied || reply.what == status::invalid ||
                   reply.what == status::damaged;
   {

@@ -1,5 +1,6 @@
 #include "engines/redlock/engine.hpp"
 
+#include "core/replies.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/glance.hpp"
@@ -15,14 +16,8 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
+using core::reply_with;
 using core::status;
-
-template <class Reply>
-Reply gone() {
-  Reply r;
-  r.what = status::gone;
-  return r;
-}
 
 /// What the nodes said to one deny.
 struct denials {
@@ -41,9 +36,7 @@ core::deny_reply conclude(const denials& d, const cluster& c, const session_id& 
     const auto verdict = c.verdict();
     // Who lost its state or is away was not asked; the verdict knows of it.
     if (d.done == 0 && !verdict) {
-      r.what = status_of(verdict.error());
-      r.needs_operator = verdict.error().needs_operator();
-      r.text = verdict.error().message();
+      static_cast<core::reply&>(r) = reply_of(verdict.error());
       return r;
     }
     r.what = d.done == 0 ? status::unavailable : status::unknown;
@@ -105,47 +98,44 @@ void redlock_engine::forget(const session_id& id, const core::reply& why) {
 
 void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
   const auto k = find(r.id);
-  if (!k) return done(gone<core::beat_reply>());
+  if (!k) return done(reply_with<core::beat_reply>(status::gone));
   k->beat(r.attempt, std::move(done));
 }
 
 void redlock_engine::close(const core::close_request& r, core::on<core::reply> done) {
   const auto k = take_out(r.id);
-  if (!k) return done(gone<core::reply>());
+  if (!k) return done(reply_with<core::reply>(status::gone));
   k->close([k, done = std::move(done)](core::reply x) { done(std::move(x)); });
 }
 
 void redlock_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
   const auto k = find(r.id);
-  if (!k) return done(gone<core::queue_view>());
+  if (!k) return done(reply_with<core::queue_view>(status::gone));
   k->enqueue(r, std::move(done));
 }
 
 void redlock_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
   const auto k = find(r.id);
-  if (!k) return done(gone<core::leave_reply>());
+  if (!k) return done(reply_with<core::leave_reply>(status::gone));
   k->leave(r.request, std::move(done));
 }
 
 void redlock_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
   const auto k = find(r.id);
-  if (!k) return done(gone<core::queue_view>());
+  if (!k) return done(reply_with<core::queue_view>(status::gone));
   k->confirm(r.request, std::move(done));
 }
 
 void redlock_engine::take(const core::take_request&, core::on<core::take_reply> done) {
-  core::take_reply r;
-  r.what = status::unsupported;
-  r.text = "redlock cannot break a session: its keys end by themselves, each with its ttl";
-  done(r);
+  done(reply_with<core::take_reply>(
+      status::unsupported,
+      "redlock cannot break a session: its keys end by themselves, each with its ttl"));
 }
 
 void redlock_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
   if (!cluster_->set().tokens) {
-    core::deny_reply no;
-    no.what = status::unsupported;
-    no.text = "with tokens=off the nodes keep no sessions, so none can be denied";
-    return done(no);
+    return done(reply_with<core::deny_reply>(
+        status::unsupported, "with tokens=off the nodes keep no sessions, so none can be denied"));
   }
   cluster_->when_ready(clock::now() + inquiry_limit, [c = cluster_, r, done = std::move(done)] {
     const auto d = std::make_shared<denials>();

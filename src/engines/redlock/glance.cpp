@@ -1,5 +1,6 @@
 #include "engines/redlock/glance.hpp"
 
+#include "core/replies.hpp"
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/node_troubles.hpp"
@@ -104,10 +105,8 @@ class looking : public std::enable_shared_from_this<looking> {
 void glance(const std::shared_ptr<cluster>& c, const core::glance_request& r,
             core::on<core::glance_reply> done) {
   if (!c->set().tokens) {
-    core::glance_reply no;
-    no.what = status::unsupported;
-    no.text = "with tokens=off the nodes keep no sessions";
-    return done(no);
+    return done(core::reply_with<core::glance_reply>(status::unsupported,
+                                                     "with tokens=off the nodes keep no sessions"));
   }
   c->when_ready(clock::now() + inquiry_limit, [c, whom = r.whom, done = std::move(done)]() mutable {
     std::make_shared<looking>(c, std::move(done))->start(whom);

@@ -1,6 +1,7 @@
 #include "engines/redlock/keeper.hpp"
 
 #include "core/assert.hpp"
+#include "core/replies.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/releasing.hpp"
 #include "io/thread/recycled.hpp"
@@ -12,32 +13,23 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
+using core::queue_view;
+using core::reply_with;
 using core::status;
-
-core::reply reply_of(status what, std::string text = {}) {
-  core::reply r;
-  r.what = what;
-  r.text = std::move(text);
-  return r;
-}
-
-core::queue_view view(core::reply r) {
-  core::queue_view v;
-  static_cast<core::reply&>(v) = std::move(r);
-  return v;
-}
 
 /// Why this engine alone cannot do it.
 std::optional<core::reply> objection(const core::enqueue_request& r) {
   if (!r.how.is_exclusive()) {
-    return reply_of(status::unsupported,
-                    "redlock has exclusive locks only: shared mode and permits(n) are unsound over "
-                    "independent masters. local: (one machine), redis://, etcd:// and "
-                    "zookeeper:// stores have them");
+    return reply_with<core::reply>(
+        status::unsupported,
+        "redlock has exclusive locks only: shared mode and permits(n) are unsound over "
+        "independent masters. local: (one machine), redis://, etcd:// and "
+        "zookeeper:// stores have them");
   }
   if (r.name.str().starts_with(reserved_prefix)) {
-    return reply_of(status::invalid, "names that begin with '" + std::string(reserved_prefix) +
-                                         "' are the engine's own; choose another name");
+    return reply_with<core::reply>(status::invalid,
+                                   "names that begin with '" + std::string(reserved_prefix) +
+                                       "' are the engine's own; choose another name");
   }
   return std::nullopt;
 }
@@ -82,13 +74,13 @@ void keeper::run(jobs& all) {
 
 // ---- waiting for a lock ----
 
-void keeper::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
-  if (auto no = objection(r)) return done(view(std::move(*no)));
+void keeper::enqueue(const core::enqueue_request& r, core::on<queue_view> done) {
+  if (auto no = objection(r)) return done(reply_with<queue_view>(std::move(*no)));
   std::shared_ptr<contender> taker;
   {
     const std::lock_guard hold(mutex_);
-    if (denied_) return done(view(reply_of(status::denied)));
-    if (closed_ || !renewal_) return done(view(reply_of(status::gone)));
+    if (denied_) return done(reply_with<queue_view>(status::denied));
+    if (closed_ || !renewal_) return done(reply_with<queue_view>(status::gone));
     taker = add_entry(r, std::move(done));
   }
   taker->start();
@@ -96,7 +88,7 @@ void keeper::enqueue(const core::enqueue_request& r, core::on<core::queue_view> 
 
 /// Under the mutex.
 std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
-                                             core::on<core::queue_view> done) {
+                                             core::on<queue_view> done) {
   const std::uint64_t request = r.request;
   round::order o{.name = r.name.str(),
                  .session = draft_.id,
@@ -121,8 +113,8 @@ keeper::entry* keeper::find(const contender::ticket& of) const noexcept {
 
 /// The answer of the enqueue: granted, waiting, or why neither.
 void keeper::first(const contender::ticket& of, core::reply what) {
-  core::queue_view v;
-  core::on<core::queue_view> done;
+  queue_view v;
+  core::on<queue_view> done;
   {
     const std::lock_guard hold(mutex_);
     entry* const e = find(of);
@@ -132,7 +124,7 @@ void keeper::first(const contender::ticket& of, core::reply what) {
       e->taker.reset();
       v = view_of(*e);
     } else {
-      v = view(std::move(what));
+      v = reply_with<queue_view>(std::move(what));
       if (v.what == status::queued) {
         // What came in between may have ended it, or tells more.
         if (e->is == state::contending && !e->unheard) e->verdict = v;
@@ -207,8 +199,8 @@ void keeper::later(const contender::ticket& of, core::reply why) {
   if (watched) watched->fire();
 }
 
-core::queue_view keeper::view_of(const entry& e) {
-  core::queue_view v;
+queue_view keeper::view_of(const entry& e) {
+  queue_view v;
   switch (e.is) {
     case state::held:
     case state::lost:
@@ -219,21 +211,21 @@ core::queue_view keeper::view_of(const entry& e) {
       break;
     case state::contending:
     case state::over:
-      static_cast<core::reply&>(v) = e.verdict;
+      v = reply_with<queue_view>(e.verdict);
       break;
   }
   return v;
 }
 
-void keeper::confirm(std::uint64_t request, core::on<core::queue_view> done) {
-  core::queue_view v;
+void keeper::confirm(std::uint64_t request, core::on<queue_view> done) {
+  queue_view v;
   {
     const std::lock_guard hold(mutex_);
     const entry* const found = entries_.find(request);
     if (denied_) {
-      v = view(reply_of(status::denied));
+      v = reply_with<queue_view>(status::denied);
     } else if (found == nullptr) {
-      v = view(reply_of(status::gone));
+      v = reply_with<queue_view>(status::gone);
     } else {
       v = view_of(*found);
     }
@@ -257,7 +249,7 @@ void keeper::watch(std::uint64_t request, const std::shared_ptr<io::notice>& who
 
 void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   std::shared_ptr<contender> taker;
-  core::on<core::queue_view> answer;
+  core::on<queue_view> answer;
   std::optional<placed_key> key;
   {
     const std::lock_guard hold(mutex_);
@@ -271,11 +263,9 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
     }
   }
   if (taker) taker->cancel();
-  if (answer) answer(view(reply_of(status::gone)));
+  if (answer) answer(reply_with<queue_view>(status::gone));
   if (!key) {
-    core::leave_reply nothing_there;
-    nothing_there.what = status::ok;
-    return done(nothing_there);
+    return done(reply_with<core::leave_reply>(status::ok));
   }
   give_back(std::move(*key), timeout_, std::move(done));
 }
@@ -299,11 +289,11 @@ void keeper::close(core::on<core::reply> done) {
   {
     const std::lock_guard hold(mutex_);
     again = closed_;
-    keys = take_all(reply_of(status::gone), takers, after);
+    keys = take_all(reply_with<core::reply>(status::gone), takers, after);
   }
   for (const auto& t : takers) t->cancel();
   run(after);
-  if (again) return done(reply_of(status::gone));
+  if (again) return done(reply_with<core::reply>(status::gone));
   end_records(std::move(keys), {}, std::move(done));
 }
 
@@ -332,7 +322,7 @@ std::vector<placed_key> keeper::take_all(const core::reply& why,
     if (e.is == state::held) renewal_->remove(e.handle);
     if (e.is == state::held || e.is == state::lost) keys.push_back(release_of(e));
     if (e.answer) {
-      after.push_back([answer = std::move(e.answer), why] { answer(view(why)); });
+      after.push_back([answer = std::move(e.answer), why] { answer(reply_with<queue_view>(why)); });
     }
   });
   by_slot_.clear();

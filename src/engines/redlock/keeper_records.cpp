@@ -88,9 +88,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
   core::open_reply r;
   r.at.inc = 1;
   if (auto v = cluster_->verdict(); !v) {
-    r.what = status_of(v.error());
-    r.text = v.error().message();
-    r.needs_operator = v.error().needs_operator();
+    static_cast<core::reply&>(r) = reply_of(v.error());
     return give_up(r, before, done);
   }
   const time_point sent = clock::now();

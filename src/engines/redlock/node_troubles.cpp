@@ -21,10 +21,7 @@ void node_troubles::explain(core::reply& into, const cluster& c, std::size_t ans
   into.text = std::to_string(answered) + " of " + std::to_string(c.size()) + " nodes " +
               std::string(did) + ", needed are " + std::to_string(c.majority()) + trouble_ +
               refusal_;
-  if (verdict) return;
-  into.what = status_of(verdict.error());
-  into.text = verdict.error().message();
-  into.needs_operator = verdict.error().needs_operator();
+  if (!verdict) into = reply_of(verdict.error());
 }
 
 }  // namespace holdfast::engines::redlock
