@@ -1,9 +1,10 @@
 // What commands.hpp writes and replies.hpp reads, with a real server between them.
+#include "engines/redlock/cluster.hpp"
 #include "engines/redlock/commands.hpp"
-#include "engines/redlock/facts.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/redis/redis_client_fixture.hpp"
+#include "io/redis/redis_facts.hpp"
 #include "tests/redis_io/server_address.hpp"
 
 #include <utility>
@@ -77,14 +78,14 @@ struct conversation : testing::Test {
 TEST_F(conversation, a_server_that_syncs_every_write_is_durable_and_no_other) {
   const auto config = [&] { return ask([](std::string& out) { commands::persistence(out); }); };
   const io::redis_facts known = client.events->facts();
-  EXPECT_TRUE(facts::check(known));
-  EXPECT_TRUE(facts::of(known).master && facts::of(known).standalone);
-  EXPECT_TRUE(facts::is_durable(known, config()));
+  EXPECT_TRUE(io::check_redis(known, "redlock"));
+  EXPECT_TRUE(facts_of(known).master && facts_of(known).standalone);
+  EXPECT_TRUE(io::keeps_every_write(known, config()));
   of.command({"CONFIG", "SET", "no-appendfsync-on-rewrite", "yes"});
-  EXPECT_FALSE(facts::is_durable(known, config()));
+  EXPECT_FALSE(io::keeps_every_write(known, config()));
   of.command({"CONFIG", "SET", "no-appendfsync-on-rewrite", "no"});
   of.command({"CONFIG", "SET", "appendfsync", "everysec"});
-  EXPECT_FALSE(facts::is_durable(known, config()));
+  EXPECT_FALSE(io::keeps_every_write(known, config()));
 }
 
 TEST_F(conversation, a_node_record_is_written_read_and_sealed) {

@@ -1,10 +1,10 @@
 #include "engines/redlock/cluster.hpp"
 
 #include "core/assert.hpp"
-#include "engines/redlock/facts.hpp"
 #include "engines/redlock/other_list.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/file/state_directory.hpp"
+#include "io/redis/redis_facts.hpp"
 #include "io/thread/latch.hpp"
 #include "io/thread/random.hpp"
 #include "wire/server_error.hpp"
@@ -98,7 +98,7 @@ class cluster::link final : public io::redis_watcher {
     const auto c = of_.lock();
     // Counted before anything can be sent on it.
     if (c) c->members_[index_]->number.fetch_add(1);
-    return facts::check(facts);
+    return io::check_redis(facts, "redlock");
   }
   void up(const io::redis_facts& facts) override {
     if (const auto c = of_.lock()) c->went_up(index_, facts);

@@ -51,6 +51,9 @@ struct ballots {
 core::status status_of(const error& verdict) noexcept;
 core::reply reply_of(const error& verdict);
 
+/// What INFO says about a node. The address, `durable` and the record are not known from it.
+core::redlock::node_facts facts_of(const io::redis_facts& server);
+
 /// Told of connections that come and go; on the loop's thread.
 class link_listener {
  public:

@@ -1,7 +1,7 @@
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/commands.hpp"
-#include "engines/redlock/facts.hpp"
 #include "engines/redlock/replies.hpp"
+#include "io/redis/redis_facts.hpp"
 #include "io/redis/redis_reload.hpp"
 #include "io/thread/random.hpp"
 #include "wire/server_error.hpp"
@@ -26,6 +26,15 @@ constexpr duration clock_poll = 1s;
 constexpr std::string_view any_lock = "any lock";
 
 }  // namespace
+
+core::redlock::node_facts facts_of(const io::redis_facts& server) {
+  core::redlock::node_facts f;
+  f.run_id = io::life_of(server);
+  // A sentinel has no role, and is known by its mode.
+  f.master = server.role == "master" || server.mode == "sentinel";
+  f.standalone = server.mode == "standalone";
+  return f;
+}
 
 void cluster::load_scripts(node_index i) {
   for (const script* s : scripts::all) {
@@ -154,8 +163,8 @@ cluster::syncing cluster::told_config(node_index i, const wire::reply& config) {
   const bool refused = config.is(wire::reply_kind::error);
   members_[i]->config_refusal = refused ? wire::printable(config.text) : "";
   if (!server) return syncing::no;
-  if (facts::is_durable(*server, config)) return syncing::always;
-  return facts::is_rewriting(*server, config) ? syncing::rewriting : syncing::no;
+  if (io::keeps_every_write(*server, config)) return syncing::always;
+  return io::keeps_every_write_but_rewrites(*server, config) ? syncing::rewriting : syncing::no;
 }
 
 void cluster::looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
@@ -174,7 +183,7 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
   core::redlock::node_facts f;
   {
     const std::lock_guard hold(mutex_);
-    f = facts::of(*m.server);
+    f = facts_of(*m.server);
     m.facts_of = connection;
     m.judged = true;
     m.unreadable.clear();
@@ -197,7 +206,7 @@ bool cluster::may_vote_unseen(node_index i, syncing how) const {
   const std::lock_guard hold(mutex_);
   const member& m = *members_[i];
   if (!m.informed || !admission_.voters().has(i)) return false;
-  const auto is = facts::of(*m.server);
+  const auto is = facts_of(*m.server);
   const auto& was = admission_.facts_of(i);
   const bool durable = how == syncing::rewriting ? was.durable : how == syncing::always;
   const bool recorded = !was.record || was.record->durable == durable;
@@ -222,7 +231,7 @@ void cluster::looked_in_vain(node_index i, std::uint64_t connection, const io::r
   bool unfit{};
   {
     const std::lock_guard hold(mutex_);
-    f = facts::of(*m.server);
+    f = facts_of(*m.server);
     // These answer no script that has keys, and are told by what they said of themselves.
     unfit = !f.master || !f.standalone;
     m.judged = true;

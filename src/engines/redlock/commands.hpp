@@ -77,7 +77,7 @@ void renew_plain(std::string& out, duration ttl, std::span<const held_key> locks
 void load(std::string& out, const script& s);
 /// The server's TIME.
 void time(std::string& out);
-/// The settings that facts::is_durable() reads.
+/// The settings that io::keeps_every_write() reads.
 void persistence(std::string& out);
 /// INFO, whole: a server before 7.0 gives one section or all.
 void info(std::string& out);
