@@ -34,8 +34,6 @@ backoff pause::growth() const noexcept {
   return {first, std::max(first, config_.most)};
 }
 
-duration pause::least() const noexcept { return growth_at(failures_, 0); }
-
 duration pause::growth_at(int failures, std::uint64_t random) const noexcept {
   HOLDFAST_ASSERT(failures >= 0 && failures <= failures_max);
   backoff b = growth();

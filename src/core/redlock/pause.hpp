@@ -41,9 +41,6 @@ class pause {
   /// The lock was free or held by us: the next failure starts with the first pause.
   void reset() noexcept { failures_ = 0; }
 
-  /// The lower bound of the next pause.
-  duration least() const noexcept;
-
  private:
   static constexpr int failures_max = 30;
   backoff growth() const noexcept;
