@@ -148,7 +148,11 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
 void cluster::look_now(node_index i, std::uint64_t connection, syncing how, occasion why) {
   std::string bytes;
   // Without records a user needs no right to any key but the locks.
-  settings_.tokens ? commands::look(bytes) : commands::time(bytes);
+  if (settings_.tokens) {
+    commands::look(bytes);
+  } else {
+    commands::time(bytes);
+  }
   const time_point sent = clock::now();
   ask(i, bytes, sent + inquiry_limit,
       [self = weak_from_this(), i, connection, how, sent, why](const io::redis_answer& a) {
@@ -281,7 +285,11 @@ void cluster::read_clock(node_index i) {
     whole = whole && members_[i]->look_refusal.empty();
   }
   std::string bytes;
-  whole ? commands::look(bytes) : commands::time(bytes);
+  if (whole) {
+    commands::look(bytes);
+  } else {
+    commands::time(bytes);
+  }
   const time_point sent = clock::now();
   ask(i, bytes, sent + inquiry_limit,
       [self = weak_from_this(), i, sent, whole](const io::redis_answer& a) {

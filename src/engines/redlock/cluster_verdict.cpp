@@ -147,8 +147,9 @@ void cluster::when_ready(time_point limit, std::function<void()> then, readiness
       });
     }
   }
+  if (ready) return then();
   // A majority may vote already, and no event come that says so again.
-  ready ? then() : tell_ready(clock::now());
+  tell_ready(clock::now());
 }
 
 void cluster::tell_ready(time_point now) {

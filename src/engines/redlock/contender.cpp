@@ -288,7 +288,11 @@ void contender::end(core::reply what) {
   if (waits_) waiters_->leave(order_.name, *this, wanted && what.what == status::ok);
   const auto o = wanted ? told_.lock() : nullptr;
   if (!o) return;
-  first ? o->first(ticket_, std::move(what)) : o->later(ticket_, std::move(what));
+  if (first) {
+    o->first(ticket_, std::move(what));
+  } else {
+    o->later(ticket_, std::move(what));
+  }
 }
 
 void contender::cancel() {

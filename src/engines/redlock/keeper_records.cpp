@@ -77,8 +77,11 @@ void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point 
         for_each(now->voters, [&](node_index i) {
           more = more || !asked->voters.has(i) || asked->nonces[i] != now->nonces[i];
         });
-        more ? self->open_records(time_point::min(), asked->voters, done)
-             : self->give_up(why, asked->voters, done);
+        if (more) {
+          self->open_records(time_point::min(), asked->voters, done);
+        } else {
+          self->give_up(why, asked->voters, done);
+        }
       },
       cluster::readiness::settled);
 }

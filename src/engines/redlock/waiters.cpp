@@ -115,8 +115,11 @@ waiters::view waiters::round_ended(const std::string& name, const waiter& who,
     if (found == queues_.end()) return v;
     queue& q = found->second;
     if (q.in_order.empty() || q.in_order.front().get() != &who) return v;
-    const bool missed = with.what == core::status::unavailable;
-    missed ? q.visibility.missed(cut_off, now) : q.visibility.reached();
+    if (with.what == core::status::unavailable) {
+      q.visibility.missed(cut_off, now);
+    } else {
+      q.visibility.reached();
+    }
     v.doubtful = q.visibility.current() == state::doubtful;
     v.blind = q.visibility.current() == state::blind;
     v.turned = v.blind != q.blind.has_value();
