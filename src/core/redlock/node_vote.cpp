@@ -2,48 +2,66 @@
 
 #include "core/assert.hpp"
 
-#include <array>
-
 namespace holdfast::core::redlock {
 
-namespace {
-
-constexpr std::size_t faults = static_cast<std::size_t>(fault::refused) + 1;
-
-// In the order of the enumeration.
-constexpr std::array<fault_action, faults> actions{{
-    {vote::failed, false, "granted"},
-    {vote::failed, true, "is loading its data"},
-    {vote::failed, false, "cannot write to its disk (MISCONF: make room there)"},
-    {vote::failed, false, "is out of memory (OOM: raise its maxmemory)"},
-    {vote::failed, true, "is a replica, not a master"},
-    {vote::failed, false, "is busy with a script of somebody else (BUSY)"},
-    {vote::failed, true, "does not know our scripts (NOSCRIPT)"},
-    {vote::failed, false, "refuses our user or password"},
-    {vote::failed, false, "does not allow our user this command or key (NOPERM)"},
-    {vote::failed, false, "is a node of a Redis Cluster"},
-    {vote::failed, false,
-     "has too few replicas to accept writes (NOREPLICAS: see its min-replicas-to-write)"},
-    {vote::failed, false, "has other data under this name (WRONGTYPE)"},
-    {vote::failed, false, "accepts no more clients (see its maxclients)"},
-    {vote::failed, true, "is not admitted: it lost its state or has not rejoined"},
-    {vote::failed, true, "is in another epoch"},
-    {vote::failed, false, "does not allow so long a ttl"},
-    {vote::failed, false, "has no record of the session"},
-    {vote::failed, false, "denies the session"},
-    {vote::failed, true, "has set its clock back"},
-    {vote::failed, false, "has no larger token left"},
-    {vote::failed, false, "is not connected"},
-    {vote::failed, false, "does not vote: it is away or lost its state"},
-    {vote::unknown, false, "did not answer in time"},
-    {vote::unknown, true, "closed the connection before it answered"},
-    {vote::unknown, true, "sent an answer that cannot be read"},
-    {vote::failed, false, "refused with an error"},
-}};
-
-}  // namespace
-
-const fault_action& action_on(fault f) noexcept { return actions[static_cast<std::size_t>(f)]; }
+fault_action action_on(fault f) noexcept {
+  switch (f) {
+    case fault::none:
+      return {vote::failed, false, "granted"};
+    case fault::loading:
+      return {vote::failed, true, "is loading its data"};
+    case fault::disk_error:
+      return {vote::failed, false, "cannot write to its disk (MISCONF: make room there)"};
+    case fault::out_of_memory:
+      return {vote::failed, false, "is out of memory (OOM: raise its maxmemory)"};
+    case fault::replica:
+      return {vote::failed, true, "is a replica, not a master"};
+    case fault::busy_script:
+      return {vote::failed, false, "is busy with a script of somebody else (BUSY)"};
+    case fault::script_missing:
+      return {vote::failed, true, "does not know our scripts (NOSCRIPT)"};
+    case fault::credentials:
+      return {vote::failed, false, "refuses our user or password"};
+    case fault::permission:
+      return {vote::failed, false, "does not allow our user this command or key (NOPERM)"};
+    case fault::clustered:
+      return {vote::failed, false, "is a node of a Redis Cluster"};
+    case fault::too_few_replicas:
+      return {vote::failed, false,
+              "has too few replicas to accept writes (NOREPLICAS: see its min-replicas-to-write)"};
+    case fault::wrong_type:
+      return {vote::failed, false, "has other data under this name (WRONGTYPE)"};
+    case fault::too_many_clients:
+      return {vote::failed, false, "accepts no more clients (see its maxclients)"};
+    case fault::not_admitted:
+      return {vote::failed, true, "is not admitted: it lost its state or has not rejoined"};
+    case fault::epoch_moved:
+      return {vote::failed, true, "is in another epoch"};
+    case fault::ttl_too_long:
+      return {vote::failed, false, "does not allow so long a ttl"};
+    case fault::session_missing:
+      return {vote::failed, false, "has no record of the session"};
+    case fault::denied:
+      return {vote::failed, false, "denies the session"};
+    case fault::clock_went_back:
+      return {vote::failed, true, "has set its clock back"};
+    case fault::counter_full:
+      return {vote::failed, false, "has no larger token left"};
+    case fault::unreachable:
+      return {vote::failed, false, "is not connected"};
+    case fault::not_asked:
+      return {vote::failed, false, "does not vote: it is away or lost its state"};
+    case fault::silent:
+      return {vote::unknown, false, "did not answer in time"};
+    case fault::connection_lost:
+      return {vote::unknown, true, "closed the connection before it answered"};
+    case fault::garbled:
+      return {vote::unknown, true, "sent an answer that cannot be read"};
+    case fault::refused:
+      return {vote::failed, false, "refused with an error"};
+  }
+  fail("a fault without words");
+}
 
 node_vote node_vote::granted(std::uint64_t counter) noexcept {
   node_vote v;

@@ -51,7 +51,7 @@ struct fault_action {
   const char* text{};  ///< For messages: "is loading its data".
 };
 
-const fault_action& action_on(fault f) noexcept;
+fault_action action_on(fault f) noexcept;
 
 /// One node's answer to an acquire or a raise.
 struct node_vote {
