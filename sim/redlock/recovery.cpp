@@ -85,7 +85,7 @@ void recovery::write() {
   c.config_hash = "list";
   c.max_ttl = wanted_;
   c.changes_max_ttl = !lost_most_;
-  const auto writes = rl::founding::recover(c, nodes);
+  const auto writes = rl::founding::plan_recover(c, nodes);
   if (most_vote == lost_most_) {
     lost_most_ = false;
     return leave();

@@ -12,7 +12,7 @@ namespace holdfast::core::redlock {
 
 namespace {
 
-using node = founding::node;
+using founding::node;
 
 std::string name_of(const node& n, std::size_t i) {
   return n.facts.address.empty() ? "node " + std::to_string(i + 1) : n.facts.address;
@@ -193,7 +193,7 @@ std::vector<write> writes_for(const founding::config& c, std::span<const node> n
 
 }  // namespace
 
-result<std::vector<write>> founding::init(const config& c, std::span<const node> nodes) {
+result<std::vector<write>> founding::plan_init(const config& c, std::span<const node> nodes) {
   if (const auto fit = all_fit(nodes); !fit) return fit.error();
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (is_of_other_list(c, nodes[i])) {
@@ -214,7 +214,7 @@ result<std::vector<write>> founding::init(const config& c, std::span<const node>
   return writes_for(c, nodes);
 }
 
-result<std::vector<write>> founding::recover(const config& c, std::span<const node> nodes) {
+result<std::vector<write>> founding::plan_recover(const config& c, std::span<const node> nodes) {
   if (const auto fit = all_fit(nodes); !fit) return fit.error();
   if (const auto ours = all_ours(c, nodes); !ours) return ours.error();
   const auto reason = has_a_reason(c, nodes);

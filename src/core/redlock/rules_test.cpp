@@ -210,7 +210,9 @@ bool recover_begins_an_epoch_of_its_own() {
     nodes[i].facts.record->epoch = 0;  // Its loss was named; the counters are of epochs before.
     nodes[i].at = 1'700'000'000s;
   }
-  return founding::recover({.config_hash = "list", .max_ttl = 60s}, nodes)->at(0).record.epoch > 1;
+  return founding::plan_recover({.config_hash = "list", .max_ttl = 60s}, nodes)
+             ->at(0)
+             .record.epoch > 1;
 }
 
 bool a_stepped_clock_puts_the_node_out() {

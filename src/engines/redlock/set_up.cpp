@@ -23,7 +23,7 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
-using core::redlock::founding;
+namespace founding = core::redlock::founding;
 using core::redlock::write_reply;
 using holdfast::redlock::init_options;
 using holdfast::redlock::node_info;
@@ -245,11 +245,11 @@ overview look_over(const std::shared_ptr<cluster>& c) {
 
 result<overview> init(const std::shared_ptr<cluster>& c, const init_options& options) {
   const recover_options same{.max_ttl = options.max_ttl, .accept_unsafe = options.accept_unsafe};
-  return plan_and_write(c, same, "init", &founding::init);
+  return plan_and_write(c, same, "init", &founding::plan_init);
 }
 
 result<overview> recover(const std::shared_ptr<cluster>& c, const recover_options& options) {
-  return plan_and_write(c, options, "recover", &founding::recover);
+  return plan_and_write(c, options, "recover", &founding::plan_recover);
 }
 
 }  // namespace holdfast::engines::redlock
