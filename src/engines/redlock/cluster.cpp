@@ -234,7 +234,7 @@ void cluster::saw_token(std::uint64_t t) noexcept {
 
 std::uint64_t cluster::connection_of(node_index i) const noexcept {
   const member& m = *members_[i];
-  return m.connection->is_up() ? m.number.load() : 0;
+  return m.connection->is_up() ? m.number.load() : no_connection;
 }
 
 bool cluster::may_subscribe(node_index i) const {
@@ -247,11 +247,10 @@ result<std::uint64_t> cluster::send(node_index i, const io::redis_connection::co
   member& m = *members_[i];
   const std::uint64_t before = m.number.load();
   if (auto sent = m.connection->send(c); !sent) return sent.error();
-  return m.number.load() == before ? before : 0;
+  return m.number.load() == before ? before : no_connection;
 }
 
-void cluster::ask(node_index i, std::string_view bytes, time_point deadline, answer then,
-                  bool subscribes) {
+void cluster::ask(node_index i, std::string_view bytes, time_point deadline, answer then, kind of) {
   answer first = [self = weak_from_this(), i, again = std::string(bytes), deadline, then,
                   connection = connection_of(i)](const io::redis_answer& a) {
     const auto c =
@@ -259,18 +258,17 @@ void cluster::ask(node_index i, std::string_view bytes, time_point deadline, ans
     // Behind another connection there may be another process.
     if (!c || connection != c->connection_of(i)) return then(a);
     c->load_again(i);
-    c->put(i, again, deadline, then, false);
+    c->put(i, again, deadline, then, kind::command);
   };
-  put(i, bytes, deadline, std::move(first), subscribes);
+  put(i, bytes, deadline, std::move(first), of);
 }
 
-void cluster::put(node_index i, std::string_view bytes, time_point deadline, answer then,
-                  bool subscribes) {
+void cluster::put(node_index i, std::string_view bytes, time_point deadline, answer then, kind of) {
   io::redis_connection::command c;
   c.bytes = bytes;
   c.deadline = deadline;
   c.receiver = std::make_shared<one_answer>(then);
-  c.subscribes = subscribes;
+  c.subscribes = of == kind::subscription;
   const auto sent = members_[i]->connection->send(c);
   if (sent) return;
   io::redis_answer none;
@@ -354,7 +352,7 @@ void cluster::carry_out(step s) {
   for (const auto& what : s.seals) send_seal(what);
   for (const auto& what : s.writes) send_write(what);
   for_each(s.look, [this](node_index i) {
-    if (connection_of(i) == 0) return;
+    if (!is_connected(i)) return;
     {
       const std::lock_guard hold(mutex_);
       members_[i]->judged = false;
@@ -374,7 +372,7 @@ void cluster::look_again(node_index i) {
   }
   loop_->post([self = weak_from_this(), i] {
     const auto c = self.lock();
-    if (c && c->connection_of(i) != 0) c->look(i);
+    if (c && c->is_connected(i)) c->look(i);
   });
 }
 
@@ -389,7 +387,7 @@ void cluster::refresh() {
   }
   // Scripts compare the nonce, and a write is sent only where the facts came from.
   for_each(fresh->keepers, [&](node_index i) {
-    HOLDFAST_ASSERT(fresh->connections[i] != 0);
+    HOLDFAST_ASSERT(fresh->connections[i] != no_connection);
     HOLDFAST_ASSERT(!settings_.tokens || !fresh->nonces[i].empty());
   });
   const std::lock_guard hold(ballots_mutex_);

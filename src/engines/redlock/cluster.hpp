@@ -33,6 +33,8 @@ using core::redlock::node_set;
 inline constexpr duration ready_limit = std::chrono::milliseconds{2500};
 /// In node timeouts: how long nodes that lost nothing take to come back, alone or in one epoch.
 inline constexpr int return_timeouts = 16;
+/// The number of no connection: theirs are from 1 on.
+inline constexpr std::uint64_t no_connection = 0;
 /// For what is asked of a node outside an attempt: a node that hangs is put out by its silence.
 inline constexpr duration inquiry_limit = std::chrono::seconds{2};
 
@@ -77,6 +79,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
  public:
   /// A node's answer; on the loop's thread.
   using answer = std::function<void(const io::redis_answer&)>;
+  enum class kind : std::uint8_t { command, subscription };
 
   cluster(settings s, std::shared_ptr<io::loop> l);
   cluster(const cluster&) = delete;
@@ -98,20 +101,21 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// For who is told what follows from answers.
   stages& later() noexcept { return stages_; }
 
-  /// The number of the connection that is up, or zero.
+  /// The number of the connection that is up, or no_connection.
   std::uint64_t connection_of(node_index i) const noexcept;
+  bool is_connected(node_index i) const noexcept { return connection_of(i) != no_connection; }
 
   /// Whether a subscription leaves its connection to commands. In RESP2 a node would refuse all
   /// others there, also those of every holder of this process.
   bool may_subscribe(node_index i) const;
 
-  /// Queues one command. The number of the connection that carries it; zero when that cannot be
-  /// told because it was replaced in the same moment. A failure: nothing was sent.
+  /// Queues one command. The number of the connection that carries it; no_connection when it is
+  /// not known, because it was replaced in the same moment. A failure: nothing was sent.
   result<std::uint64_t> send(node_index i, const io::redis_connection::command& c);
   /// The same for one answer; a failure to send is an answer, too, told before this returns. A node
   /// that forgot its scripts gets them, and the command, once more.
   void ask(node_index i, std::string_view bytes, time_point deadline, answer then,
-           bool subscribes = false);
+           kind of = kind::command);
 
   /// A TIME that came with an answer. False when the node does not vote (any more).
   bool told_time(node_index i, core::redlock::server_time at, time_point sent, time_point received);
@@ -235,7 +239,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   // ---- cluster.cpp ----
   void went_up(node_index i, const io::redis_facts& facts);
   void went_down(node_index i);
-  void put(node_index i, std::string_view bytes, time_point deadline, answer then, bool subscribes);
+  void put(node_index i, std::string_view bytes, time_point deadline, answer then, kind of);
   void advance(const std::function<step(core::redlock::admission&)>& event);
   void carry_out(step s);
   void refresh();

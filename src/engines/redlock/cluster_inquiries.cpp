@@ -46,7 +46,7 @@ void cluster::load_scripts(node_index i) {
         [self = weak_from_this(), i, s](const io::redis_answer& a) {
           if (const auto c = self.lock()) c->script_loaded(i, *s, a);
         },
-        false);
+        kind::command);
   }
 }
 
@@ -80,7 +80,7 @@ void cluster::read_again(node_index i, occasion why) {
   ask(i, bytes, clock::now() + inquiry_limit,
       [self = weak_from_this(), i, connection, why](const io::redis_answer& a) {
         const auto c = self.lock();
-        if (!c || connection == 0 || connection != c->connection_of(i)) return;
+        if (!c || connection == no_connection || connection != c->connection_of(i)) return;
         if (a.reply == nullptr && why == occasion::passing) return;
         {
           const std::lock_guard hold(c->mutex_);
@@ -174,7 +174,8 @@ cluster::syncing cluster::told_config(node_index i, const wire::reply& config) {
 void cluster::looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
                      time_point sent, occasion why) {
   member& m = *members_[i];
-  if (connection == 0 || connection != m.number.load() || !m.connection->is_up()) return;
+  if (connection == no_connection || connection != m.number.load() || !m.connection->is_up())
+    return;
   const reading<redlock::looked> read = look_in(a);
   const bool refused = !read && read.why() == fault::permission && why == occasion::passing;
   if (refused && may_vote_unseen(i, how)) {
@@ -269,7 +270,7 @@ void cluster::poll_clocks() {
     const auto c = self.lock();
     if (!c) return;
     for (node_index i = 0; i < c->size(); ++i) {
-      if (c->connection_of(i) != 0) c->read_clock(i);
+      if (c->is_connected(i)) c->read_clock(i);
     }
     c->read_one_again();
     c->poll_clocks();
@@ -333,7 +334,7 @@ void cluster::read_one_again() {
     const std::lock_guard hold(mutex_);
     if (admission_.standing_of(i) != admission::standing::admitted) return;
   }
-  if (connection_of(i) != 0) read_again(i, occasion::passing);
+  if (is_connected(i)) read_again(i, occasion::passing);
 }
 
 /// The server closes the connection behind its answer, and then the name is looked up anew.
@@ -341,7 +342,7 @@ void cluster::reconnect(node_index i) {
   std::string bytes;
   commands::quit(bytes);
   put(
-      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, false);
+      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, kind::command);
 }
 
 void cluster::send_seal(const seal& what) {

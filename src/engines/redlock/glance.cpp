@@ -42,7 +42,7 @@ class looking : public std::enable_shared_from_this<looking> {
     const auto of = std::make_shared<one>();
     gathering::question q;
     for (node_index i = 0; i < cluster_->size(); ++i) {
-      if (cluster_->connection_of(i) != 0) q.to.add(i);
+      if (cluster_->is_connected(i)) q.to.add(i);
     }
     q.limit = inquiry_limit;
     q.bytes = [id](node_index) {

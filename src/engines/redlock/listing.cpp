@@ -38,7 +38,7 @@ void listing::start() {
   began_ = clock::now();
   deadline_ = began_ + patience;
   for (node_index i = 0; i < cluster_->size(); ++i) {
-    if (cluster_->connection_of(i) != 0) pending_.add(i);
+    if (cluster_->is_connected(i)) pending_.add(i);
   }
   const node_set all = pending_;
   if (all.empty()) return done_(put_together());

@@ -19,8 +19,8 @@ namespace {
 using core::redlock::for_each;
 using core::redlock::owed_release;
 
-/// The number of a connection that cannot be told: equal to no other.
-constexpr auto no_connection = std::numeric_limits<std::uint64_t>::max();
+/// The number of a connection that is not known: equal to no other.
+constexpr auto unknown_connection = std::numeric_limits<std::uint64_t>::max();
 
 /// Who releases waits no less than this, unless a majority hangs already: one that is only busy has
 /// done it soon, and who waits for the lock may have it long before.
@@ -91,7 +91,7 @@ void releasing::give_back(const std::shared_ptr<cluster>& c, const std::shared_p
 node_set releasing::up() const {
   node_set s;
   for_each(key_.asked, [&](node_index i) {
-    if (cluster_->connection_of(i) != 0) s.add(i);
+    if (cluster_->is_connected(i)) s.add(i);
   });
   return s;
 }
@@ -136,7 +136,7 @@ void releasing::write_release(std::string& bytes, node_index i) const {
   if (plain) return commands::release(bytes, key_.name, key_.value);
   commands::release(bytes, key_.name, key_.value,
                     {.seat = how_.seat.value_or(0),
-                     .own = how_.listens_at.has(i) && connections_[i] == 0,
+                     .own = how_.listens_at.has(i) && connections_[i] == no_connection,
                      .keep = how_.keeps,
                      .count = how_.counts});
 }
@@ -156,12 +156,12 @@ void releasing::send(step& s, time_point now) {
       c.tag = i;
       const auto sent = cluster_->send(i, c);
       if (sent) {
-        connections_[i] = *sent == 0 ? no_connection : *sent;
+        connections_[i] = *sent == no_connection ? unknown_connection : *sent;
         under_way_.add(i);
         return;
       }
       // A connection that is up takes nothing more for a while.
-      const bool up = cluster_->connection_of(i) != 0;
+      const bool up = cluster_->is_connected(i);
       const step more = up ? machine_.failed(i, now) : machine_.disconnected(i, now);
       s.finished = s.finished || more.finished;
       s.wake = more.wake;

@@ -336,7 +336,7 @@ void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
   commands::subscribe(bytes, free_channel(name));
   const time_point limit = clock::now() + inquiry_limit;
   cluster_->ask(
-      i, bytes, limit, [](const io::redis_answer&) {}, true);
+      i, bytes, limit, [](const io::redis_answer&) {}, cluster::kind::subscription);
   bytes.clear();
   commands::subscribe(bytes, seat_channel(name, seat));
   cluster_->ask(
@@ -349,7 +349,7 @@ void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
         if (!done) w->drop(free_channel(name), i);
         w->subscribed(name, i, done);
       },
-      true);
+      cluster::kind::subscription);
   ask_how_it_looks(name, i);
 }
 
@@ -390,7 +390,8 @@ void waiters::drop(std::string_view channel, node_index i) {
   std::string bytes;
   commands::unsubscribe(bytes, channel);
   cluster_->ask(
-      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {}, true);
+      i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {},
+      cluster::kind::subscription);
 }
 
 /// The next connection has no subscriptions.
