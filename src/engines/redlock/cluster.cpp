@@ -285,9 +285,9 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
   {
     const std::lock_guard hold(mutex_);
     members_[i]->server = facts;
-    members_[i]->refusal.clear();
-    members_[i]->load_refusal.clear();
-    members_[i]->look_refusal.clear();
+    members_[i]->refused.heeded.clear();
+    members_[i]->refused.load.clear();
+    members_[i]->refused.look.clear();
     members_[i]->informed = true;
     members_[i]->asked = clock::now();
     members_[i]->refuses = false;

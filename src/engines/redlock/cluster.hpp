@@ -144,7 +144,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void saw_token(std::uint64_t t) noexcept;
 
   /// Why a node did not do a renewal or a release, and the answer that said so, if any: silent()
-  /// tells it until a better answer or another connection comes.
+  /// has it until a better answer or another connection comes.
   void heed(node_index i, fault why, const wire::reply* r);
 
   /// Why no majority can vote now, or success.
@@ -167,6 +167,15 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void listen(std::weak_ptr<link_listener> who);
   bool is_closed() const noexcept { return closed_; }
 
+  /// For people: what a node refuses, or why it cannot be used. Each is empty when it is not so.
+  struct refusals {
+    std::string load{};        ///< The last SCRIPT LOAD.
+    std::string config{};      ///< To say how it syncs its writes.
+    std::string reload{};      ///< Why what it syncs is not what it reads back.
+    std::string look{};        ///< A voter: to give its state, at the last look in passing.
+    std::string heeded{};      ///< As heed() says.
+    std::string unreadable{};  ///< Why the last look failed.
+  };
   /// For people: what is known of one node.
   struct node_view {
     core::redlock::admission::standing standing{};
@@ -174,13 +183,10 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     bool judged{};  ///< It was looked at, or could not be connected to.
     core::redlock::node_facts facts{};
     std::optional<io::redis_facts> server{};
-    std::string trouble{};           ///< Why it is not connected, or cannot be looked at.
-    std::string load_refusal{};      ///< What it refuses SCRIPT LOAD with.
-    std::string config_refusal{};    ///< What it refuses to tell how it syncs its writes with.
-    std::string reload_objection{};  ///< Why what it syncs is not what it reads back, if so.
-    std::string look_refusal{};      ///< A voter: what it refuses to tell its state with.
+    std::string trouble{};  ///< Why it is not connected, or cannot be looked at.
+    refusals refused{};
   };
-  node_view look_at(node_index i) const;
+  node_view view_of(node_index i) const;
 
   /// Sends a record on the connection that its node's facts came from; `then` on the loop's thread,
   /// with what was said where it was not written, if anything was.
@@ -209,19 +215,14 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     std::atomic<std::int64_t> silent_since{heard};
     std::atomic<std::int64_t> missed_last{};
     std::atomic<bool> loading{};  ///< Scripts are on their way again.
-    std::atomic<bool> refuses{};  ///< As `refusal` says, for who only looks.
+    std::atomic<bool> refuses{};  ///< As `refused.heeded` says, without the mutex.
     // On the loop's thread, under the mutex.
     std::optional<io::redis_facts> server{};
-    std::uint64_t facts_of{};      ///< The connection that the admission's facts come from.
-    bool judged{};                 ///< At least one look or failure to connect.
-    time_point asked{};            ///< When the last look on this connection began.
-    std::string unreadable{};      ///< Why the last look failed; empty when it did not.
-    std::string load_refusal{};    ///< What it said to the last SCRIPT LOAD; empty when it took it.
-    std::string config_refusal{};  ///< The same, for CONFIG GET.
-    std::string reload_objection{};  ///< As in node_view.
-    std::string look_refusal{};      ///< What the last look in passing was refused with, if it was.
-    std::string refusal{};           ///< What heed() was told of; empty when it was nothing.
-    bool informed{};                 ///< It answered the last INFO.
+    std::uint64_t facts_of{};  ///< The connection that the admission's facts come from.
+    bool judged{};             ///< At least one look or failure to connect.
+    time_point asked{};        ///< When the last look on this connection began.
+    refusals refused{};
+    bool informed{};  ///< It answered the last INFO.
   };
   struct waiter {
     time_point limit{};  ///< Sooner than its end while a majority votes.
@@ -260,7 +261,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
               time_point sent, occasion why);
   bool may_vote_unseen(node_index i, syncing how) const;
-  reading<redlock::looked> look_in(const io::redis_answer& a) const;
+  reading<node_reading> look_in(const io::redis_answer& a) const;
   void looked_in_vain(node_index i, std::uint64_t connection, const io::redis_answer& a,
                       core::redlock::fault why);
   void send_seal(const core::redlock::seal& what);

@@ -58,7 +58,7 @@ void cluster::script_loaded(node_index i, const script& s, const io::redis_answe
   const bool refused = replies::text_says_more(why);
   if (why != fault::none && !refused) return;
   const std::lock_guard hold(mutex_);
-  m.load_refusal = refused ? "it refuses SCRIPT LOAD: " + replies::error_text(*a.reply) : "";
+  m.refused.load = refused ? "it refuses SCRIPT LOAD: " + replies::error_text(*a.reply) : "";
 }
 
 /// A thousand answers may ask for them at once: they are sent once.
@@ -116,7 +116,7 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
     if (how != syncing::no && io::redis_reload::is_in_doubt(*m.server)) {
       questions = io::redis_reload::questions(any_lock);
     } else {
-      m.reload_objection.clear();
+      m.refused.reload.clear();
     }
   }
   if (questions.empty()) return look_now(i, connection, how, why);
@@ -138,7 +138,7 @@ void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occa
           const bool reads_back = reload->objection().empty();
           {
             const std::lock_guard hold(c->mutex_);
-            c->members_[i]->reload_objection = reload->objection();
+            c->members_[i]->refused.reload = reload->objection();
           }
           c->look_now(i, connection, reads_back ? how : syncing::no, why);
         });
@@ -165,7 +165,7 @@ cluster::syncing cluster::told_config(node_index i, const wire::reply& config) {
   const std::lock_guard hold(mutex_);
   const auto& server = members_[i]->server;
   const bool refused = config.is(wire::reply_kind::error);
-  members_[i]->config_refusal = refused ? wire::printable(config.text) : "";
+  members_[i]->refused.config = refused ? wire::printable(config.text) : "";
   if (!server) return syncing::no;
   if (io::keeps_every_write(*server, config)) return syncing::always;
   return io::keeps_every_write_but_rewrites(*server, config) ? syncing::rewriting : syncing::no;
@@ -176,11 +176,11 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
   member& m = *members_[i];
   if (connection == no_connection || connection != m.number.load() || !m.connection->is_up())
     return;
-  const reading<redlock::looked> read = look_in(a);
+  const reading<node_reading> read = look_in(a);
   const bool refused = !read && read.why() == fault::permission && why == occasion::passing;
   if (refused && may_vote_unseen(i, how)) {
     const std::lock_guard hold(mutex_);
-    m.look_refusal =
+    m.refused.look =
         addresses_[i] + ": its state cannot be read any more: " + replies::error_text(*a.reply);
     return;
   }
@@ -191,8 +191,8 @@ void cluster::looked(node_index i, std::uint64_t connection, syncing how, const 
     f = facts_of(*m.server);
     m.facts_of = connection;
     m.judged = true;
-    m.unreadable.clear();
-    m.look_refusal.clear();
+    m.refused.unreadable.clear();
+    m.refused.look.clear();
   }
   f.address = addresses_[i];
   f.durable = how == syncing::always;
@@ -219,12 +219,12 @@ bool cluster::may_vote_unseen(node_index i, syncing how) const {
          recorded;
 }
 
-reading<redlock::looked> cluster::look_in(const io::redis_answer& a) const {
+reading<node_reading> cluster::look_in(const io::redis_answer& a) const {
   if (a.reply == nullptr) return fault::silent;
   if (settings_.tokens) return replies::look(*a.reply);
   const auto at = replies::time(*a.reply);
   if (!at) return at.why();
-  return redlock::looked{.time = *at, .record = std::nullopt};
+  return node_reading{.time = *at, .record = std::nullopt};
 }
 
 /// A node whose record cannot be read does not vote; it is asked again while it is connected.
@@ -240,14 +240,14 @@ void cluster::looked_in_vain(node_index i, std::uint64_t connection, const io::r
     // These answer no script that has keys, and are told by what they said of themselves.
     unfit = !f.master || !f.standalone;
     m.judged = true;
-    m.unreadable.clear();
-    m.look_refusal.clear();
+    m.refused.unreadable.clear();
+    m.refused.look.clear();
     if (!unfit) {
-      const bool not_loaded = why == fault::script_missing && !m.load_refusal.empty();
-      m.unreadable = addresses_[i] + ": its state cannot be read: " +
-                     (not_loaded ? m.load_refusal
-                      : refused  ? replies::error_text(*a.reply)
-                                 : core::redlock::action_on(why).text);
+      const bool not_loaded = why == fault::script_missing && !m.refused.load.empty();
+      m.refused.unreadable = addresses_[i] + ": its state cannot be read: " +
+                             (not_loaded ? m.refused.load
+                              : refused  ? replies::error_text(*a.reply)
+                                         : core::redlock::action_on(why).text);
     }
   }
   f.address = addresses_[i];
@@ -283,7 +283,7 @@ void cluster::read_clock(node_index i) {
   bool whole = settings_.tokens;
   {
     const std::lock_guard hold(mutex_);
-    whole = whole && members_[i]->look_refusal.empty();
+    whole = whole && members_[i]->refused.look.empty();
   }
   std::string bytes;
   if (whole) {
@@ -378,7 +378,7 @@ void cluster::heed(node_index i, fault why, const wire::reply* r) {
   }
   const std::lock_guard hold(mutex_);
   m.refuses = !text.empty();
-  m.refusal = std::move(text);
+  m.refused.heeded = std::move(text);
 }
 
 /// Until the next look: who asks why the node does not vote is told what it refused.
@@ -386,7 +386,7 @@ void cluster::heed_write(node_index i, const io::redis_answer& a) {
   if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
   const std::lock_guard hold(mutex_);
   if (admission_.voters().has(i)) return;
-  members_[i]->unreadable =
+  members_[i]->refused.unreadable =
       addresses_[i] + ": its record cannot be written: " + replies::error_text(*a.reply);
 }
 
@@ -416,7 +416,7 @@ void cluster::write_record(const write& what,
   });
 }
 
-cluster::node_view cluster::look_at(node_index i) const {
+cluster::node_view cluster::view_of(node_index i) const {
   const auto trouble = members_[i]->connection->trouble();
   const std::lock_guard hold(mutex_);
   node_view p;
@@ -425,11 +425,8 @@ cluster::node_view cluster::look_at(node_index i) const {
   p.server = members_[i]->server;
   p.judged = members_[i]->judged;
   p.facts = admission_.facts_of(i);
-  p.trouble = trouble ? trouble->message() : members_[i]->unreadable;
-  p.load_refusal = members_[i]->load_refusal;
-  p.config_refusal = members_[i]->config_refusal;
-  p.reload_objection = members_[i]->reload_objection;
-  p.look_refusal = members_[i]->look_refusal;
+  p.trouble = trouble ? trouble->message() : members_[i]->refused.unreadable;
+  p.refused = members_[i]->refused;
   return p;
 }
 

@@ -61,7 +61,7 @@ result<void> cluster::verdict() const {
     if (admission_.standing_of(i) != admission::standing::away) continue;
     const auto why = members_[i]->connection->trouble();
     barred += why && why->needs_operator() ? 1U : 0U;
-    away[i] = why ? why->message() : members_[i]->unreadable;
+    away[i] = why ? why->message() : members_[i]->refused.unreadable;
     if (!away[i].empty()) continue;
     const time_point asked = members_[i]->asked;
     // It may have come up a moment ago, and is asked in the next.
@@ -90,8 +90,8 @@ std::string cluster::silent() const {
     const auto why = members_[i]->connection->trouble();
     const std::lock_guard hold(mutex_);
     const member& m = *members_[i];
-    std::string more = why ? why->message() : m.refusal;
-    if (more.empty()) more = m.unreadable.empty() ? m.look_refusal : m.unreadable;
+    std::string more = why ? why->message() : m.refused.heeded;
+    if (more.empty()) more = m.refused.unreadable.empty() ? m.refused.look : m.refused.unreadable;
     const bool seen = admission_.standing_of(i) != admission::standing::away;
     if (more.empty() && seen && !admission_.keepers().has(i)) {
       more = addresses_[i] + " " + admission_.explain(i, clock::now());

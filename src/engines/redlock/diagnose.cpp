@@ -18,8 +18,8 @@ finding about(const std::string& subject, holdfast::severity severity, std::stri
 
 std::string persistence_text(const cluster::node_view& p) {
   if (p.facts.durable) return "every write is synced";
-  if (!p.config_refusal.empty()) return "whether every write is synced is not told";
-  if (!p.reload_objection.empty()) return "every write is synced, but not read back";
+  if (!p.refused.config.empty()) return "whether every write is synced is not told";
+  if (!p.refused.reload.empty()) return "every write is synced, but not read back";
   if (text_of(*p.server, "aof_enabled") == "1") return "appendonly, not synced at every write";
   return "no appendonly file";
 }
@@ -44,16 +44,16 @@ std::string record_text(const cluster::node_view& p, bool tokens) {
 
 std::string why_not_durable(const cluster::node_view& p) {
   const std::string after = "loses locks when it restarts, and then does not vote for max_ttl; ";
-  if (!p.config_refusal.empty()) {
-    return "counts as one that " + after + "it refuses CONFIG GET: " + p.config_refusal +
+  if (!p.refused.config.empty()) {
+    return "counts as one that " + after + "it refuses CONFIG GET: " + p.refused.config +
            ". Allow +config|get";
   }
-  if (!p.reload_objection.empty()) return "counts as one that " + after + p.reload_objection;
+  if (!p.refused.reload.empty()) return "counts as one that " + after + p.refused.reload;
   return after + "set appendonly yes and appendfsync always to keep both, and attach no replica";
 }
 
 void judge_node(const cluster& c, node_index i, const node_time& t, std::vector<finding>& all) {
-  const auto p = c.look_at(i);
+  const auto p = c.view_of(i);
   const std::string& name = c.addresses()[i];
   if (!p.trouble.empty() || !p.server) {
     all.push_back(about(name, severity::warning, "does not vote: " + p.trouble));
@@ -63,14 +63,14 @@ void judge_node(const cluster& c, node_index i, const node_time& t, std::vector<
   if (const auto unsafe = unsafe_setting(*p.server); !unsafe.empty()) {
     all.push_back(about(name, severity::fault, unsafe));
   }
-  if (!p.load_refusal.empty()) {
+  if (!p.refused.load.empty()) {
     all.push_back(about(name, severity::fault,
-                        p.load_refusal + ". It works with the scripts that somebody else loaded, "
+                        p.refused.load + ". It works with the scripts that somebody else loaded, "
                                          "until it restarts"));
   }
-  if (!p.look_refusal.empty()) {
+  if (!p.refused.look.empty()) {
     all.push_back(
-        about(name, severity::fault, p.look_refusal + ". It votes until it is connected to anew"));
+        about(name, severity::fault, p.refused.look + ". It votes until it is connected to anew"));
   }
   if (!p.facts.durable) {
     all.push_back(about(name, severity::warning, why_not_durable(p)));
@@ -92,7 +92,7 @@ void judge_node(const cluster& c, node_index i, const node_time& t, std::vector<
 void judge_max_ttl(const cluster& c, std::vector<finding>& all) {
   std::vector<std::pair<std::string, duration>> records;
   for (node_index i = 0; i < c.size(); ++i) {
-    const auto p = c.look_at(i);
+    const auto p = c.view_of(i);
     if (!p.facts.record || p.standing == core::redlock::admission::standing::refused) continue;
     records.emplace_back(c.addresses()[i], p.facts.record->max_ttl);
   }

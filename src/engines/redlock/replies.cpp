@@ -374,11 +374,11 @@ reading<page> list(const reply& r) {
   return p;
 }
 
-reading<looked> look(const reply& r) {
+reading<node_reading> look(const reply& r) {
   if (!is_array(r, 1) && !is_array(r, 11)) return fault_in(r);
   const auto at = time_in(r.elements[0]);
   if (!at) return fault::garbled;
-  looked l{.time = *at, .record = std::nullopt};
+  node_reading l{.time = *at, .record = std::nullopt};
   if (r.elements.size() == 1) return l;
   l.record = record_in(r.elements);
   if (!l.record) return fault::garbled;

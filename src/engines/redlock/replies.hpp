@@ -100,7 +100,8 @@ struct page {
   std::string withheld{};  ///< A key that this user may not touch and that may be a lock, if any.
 };
 
-struct looked {
+/// What a look at a node finds.
+struct node_reading {
   server_time time{};
   std::optional<core::redlock::node_record> record{};
 };
@@ -141,7 +142,7 @@ reading<page> list(const wire::reply& r);
 /// A record without its id, nonce, epoch, max_ttl or config_hash is garbled: nothing can be made of
 /// it. One that lacks another field has lost its state: it is given with no run_id, and therefore
 /// is of no process that answers.
-reading<looked> look(const wire::reply& r);
+reading<node_reading> look(const wire::reply& r);
 core::redlock::seal_reply seal(const wire::reply& r);
 core::redlock::write_reply write(const wire::reply& r);
 

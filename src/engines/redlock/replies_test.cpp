@@ -325,7 +325,7 @@ struct stored_record {
   std::string kept_epoch{text("0")};
 };
 
-reading<looked> look_at(const stored_record& r) {
+reading<node_reading> look_at(const stored_record& r) {
   return replies::look(read_one(array(now, r.id, r.nonce, r.epoch, r.run_id, r.floor, r.max_ttl,
                                       r.last_time, r.config_hash, r.durable, r.kept_epoch)));
 }

@@ -36,7 +36,7 @@ std::vector<founding::node> look_for_founding(const std::shared_ptr<cluster>& c,
   const auto times = times_of(c);
   std::vector<founding::node> nodes;
   for (node_index i = 0; i < c->size(); ++i) {
-    const auto p = c->look_at(i);
+    const auto p = c->view_of(i);
     founding::node n;
     n.answered = p.trouble.empty() && p.judged && times[i].at.count() > 0 &&
                  p.standing != core::redlock::admission::standing::away;
@@ -107,7 +107,7 @@ error not_all_written(const cluster& c, const std::string& verb, duration max_tt
 duration kept_max_ttl(const cluster& c) {
   duration kept{};
   for (node_index i = 0; i < c.size(); ++i) {
-    if (const auto p = c.look_at(i); p.facts.record) {
+    if (const auto p = c.view_of(i); p.facts.record) {
       kept = std::max(kept, p.facts.record->max_ttl);
     }
   }
@@ -142,7 +142,7 @@ result<void> may_set(const std::shared_ptr<cluster>& c, const founding::config& 
 }
 
 node_info info_of(const cluster& c, node_index i) {
-  const auto p = c.look_at(i);
+  const auto p = c.view_of(i);
   node_info n;
   n.address = c.addresses()[i];
   n.connected = p.trouble.empty() && p.server.has_value();

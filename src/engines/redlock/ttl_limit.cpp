@@ -11,7 +11,7 @@ namespace holdfast::engines::redlock {
 duration longest_ttl(const cluster& c) {
   std::vector<duration> each;
   for_each(c.now_voting()->voters, [&](node_index i) {
-    if (const auto p = c.look_at(i); p.facts.record) each.push_back(p.facts.record->max_ttl);
+    if (const auto p = c.view_of(i); p.facts.record) each.push_back(p.facts.record->max_ttl);
   });
   if (each.empty()) return {};
   std::ranges::sort(each, std::greater{});
