@@ -1,6 +1,7 @@
 #include "engines/redlock/cluster.hpp"
 
 #include "core/assert.hpp"
+#include "engines/redlock/inspection.hpp"
 #include "engines/redlock/other_list.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/file/state_directory.hpp"
@@ -294,7 +295,7 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
   }
   // The handshake has just read INFO.
   load_scripts(i);
-  examine(i, occasion::needed);
+  std::make_shared<inspection>(*this, i, occasion::needed)->ask_config(*this);
   for_listeners([i](link_listener& l) { l.connected(i); });
 }
 
@@ -358,13 +359,13 @@ void cluster::carry_out(step s) {
       members_[i]->judged = false;
       members_[i]->asked = clock::now();
     }
-    look(i);
+    inspect(i, occasion::needed);
   });
   for_each(s.reconnect, [this](node_index i) { reconnect(i); });
   wake_at(s.wake);
 }
 
-void cluster::look_again(node_index i) {
+void cluster::inspect_again(node_index i) {
   {
     const std::lock_guard hold(mutex_);
     members_[i]->judged = false;
@@ -372,7 +373,7 @@ void cluster::look_again(node_index i) {
   }
   loop_->post([self = weak_from_this(), i] {
     const auto c = self.lock();
-    if (c && c->is_connected(i)) c->look(i);
+    if (c && c->is_connected(i)) c->inspect(i, occasion::needed);
   });
 }
 

@@ -193,7 +193,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void write_record(const core::redlock::write& what,
                     std::function<void(core::redlock::write_reply, const std::string&)> then);
   /// Reads a node's facts again.
-  void look_again(node_index i);
+  void inspect_again(node_index i);
 
   /// What went over the connections to a node.
   io::redis_connection::counters count(node_index i) const {
@@ -207,6 +207,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
  private:
   static constexpr std::int64_t heard = INT64_MAX;
   class link;
+  class inspection;
   struct member {
     std::shared_ptr<link> watcher;
     std::unique_ptr<io::redis_connection> connection;
@@ -234,8 +235,6 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   /// Why a node is looked at: in passing silence says nothing.
   enum class occasion : std::uint8_t { needed, passing };
-  /// Whether a node writes down all that it answers, as far as it tells.
-  enum class syncing : std::uint8_t { no, rewriting, always };
 
   // ---- cluster.cpp ----
   void went_up(node_index i, const io::redis_facts& facts);
@@ -249,28 +248,17 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void for_listeners(const std::function<void(link_listener&)>& f);
 
   // ---- cluster_inquiries.cpp ----
-  void look(node_index i);
-  void read_again(node_index i, occasion why);
-  void examine(node_index i, occasion why);
+  void inspect(node_index i, occasion why);
   void load_scripts(node_index i);
   void script_loaded(node_index i, const script& s, const io::redis_answer& a);
   void reconnect(node_index i);
-  syncing told_config(node_index i, const wire::reply& config);
-  void rehearse(node_index i, std::uint64_t connection, syncing how, occasion why);
-  void look_now(node_index i, std::uint64_t connection, syncing how, occasion why);
-  void looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
-              time_point sent, occasion why);
-  bool may_vote_unseen(node_index i, syncing how) const;
-  reading<node_reading> look_in(const io::redis_answer& a) const;
-  void looked_in_vain(node_index i, std::uint64_t connection, const io::redis_answer& a,
-                      core::redlock::fault why);
   void send_seal(const core::redlock::seal& what);
   void send_write(const core::redlock::write& what);
   void heed_write(node_index i, const io::redis_answer& a);
   void poll_clocks();
-  void read_clock(node_index i);
-  void told_epoch(node_index i, std::uint64_t epoch);
-  void read_one_again();
+  void ask_time(node_index i);
+  void on_epoch(node_index i, std::uint64_t epoch);
+  void inspect_next();
 
   // ---- cluster_verdict.cpp ----
   void tell_ready(time_point now);
@@ -292,7 +280,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::vector<waiter> waiters_;
   std::vector<std::weak_ptr<link_listener>> listeners_;
   std::size_t sweep_at_{16};
-  node_index turn_{};  ///< Of read_one_again(); on the loop's thread.
+  node_index turn_{};  ///< Of inspect_next(); on the loop's thread.
   std::uint64_t timer_{};
   time_point timer_at_{time_point::max()};
   std::atomic<bool> closed_{};

@@ -1,10 +1,7 @@
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/commands.hpp"
+#include "engines/redlock/inspection.hpp"
 #include "engines/redlock/replies.hpp"
-#include "io/redis/redis_facts.hpp"
-#include "io/redis/redis_reload.hpp"
-#include "io/thread/random.hpp"
-#include "wire/server_error.hpp"
 
 #include <utility>
 
@@ -19,22 +16,10 @@ using core::redlock::seal_reply;
 using core::redlock::write;
 using core::redlock::write_reply;
 
-constexpr duration reload_pause = 100ms;
 /// How often the clocks of the nodes are read while nothing else brings their TIME.
 constexpr duration clock_poll = 1s;
-/// Locks may have any name, and so may keys that are written.
-constexpr std::string_view any_lock = "any lock";
 
 }  // namespace
-
-core::redlock::node_facts facts_of(const io::redis_facts& server) {
-  core::redlock::node_facts f;
-  f.run_id = io::life_of(server);
-  // A sentinel has no role, and is known by its mode.
-  f.master = server.role == "master" || server.mode == "sentinel";
-  f.standalone = server.mode == "standalone";
-  return f;
-}
 
 void cluster::load_scripts(node_index i) {
   for (const script* s : scripts::all) {
@@ -66,201 +51,10 @@ void cluster::load_again(node_index i) {
   if (!members_[i]->loading.exchange(true)) load_scripts(i);
 }
 
-void cluster::look(node_index i) {
+void cluster::inspect(node_index i, occasion why) {
   // Each time: one that loads its data refuses the scripts, too.
-  load_scripts(i);
-  read_again(i, occasion::needed);
-}
-
-/// What it said of itself when it was connected to may be over: it may have been a replica since.
-void cluster::read_again(node_index i, occasion why) {
-  const std::uint64_t connection = connection_of(i);
-  std::string bytes;
-  commands::info(bytes);
-  ask(i, bytes, clock::now() + inquiry_limit,
-      [self = weak_from_this(), i, connection, why](const io::redis_answer& a) {
-        const auto c = self.lock();
-        if (!c || connection == no_connection || connection != c->connection_of(i)) return;
-        if (a.reply == nullptr && why == occasion::passing) return;
-        {
-          const std::lock_guard hold(c->mutex_);
-          member& m = *c->members_[i];
-          m.informed = a.reply != nullptr && a.reply->is(wire::reply_kind::text);
-          if (m.informed) io::take_info(*m.server, *a.reply);
-        }
-        c->examine(i, why);
-      });
-}
-
-void cluster::examine(node_index i, occasion why) {
-  const std::uint64_t connection = connection_of(i);
-  std::string bytes;
-  commands::persistence(bytes);
-  ask(i, bytes, clock::now() + inquiry_limit,
-      [self = weak_from_this(), i, connection, why](const io::redis_answer& a) {
-        const auto c = self.lock();
-        if (!c || (a.reply == nullptr && why == occasion::passing)) return;
-        // Silence is not the answer that it syncs nothing.
-        if (a.reply == nullptr) return c->looked(i, connection, syncing::no, a, a.at, why);
-        c->rehearse(i, connection, c->told_config(i, *a.reply), why);
-      });
-}
-
-/// What is synced has to be read back, too.
-void cluster::rehearse(node_index i, std::uint64_t connection, syncing how, occasion why) {
-  const auto reload = std::make_shared<io::redis_reload>();
-  std::vector<std::string> questions;
-  {
-    const std::lock_guard hold(mutex_);
-    member& m = *members_[i];
-    if (how != syncing::no && io::redis_reload::is_in_doubt(*m.server)) {
-      questions = io::redis_reload::questions(any_lock);
-    } else {
-      m.refused.reload.clear();
-    }
-  }
-  if (questions.empty()) return look_now(i, connection, how, why);
-  const auto left = std::make_shared<std::size_t>(questions.size());
-  for (const std::string& question : questions) {
-    ask(i, question, clock::now() + inquiry_limit,
-        [self = weak_from_this(), i, connection, how, why, reload,
-         left](const io::redis_answer& a) {
-          const auto c = self.lock();
-          if (!c || *left == 0) return;
-          if (a.reply == nullptr) {
-            // The first silence is the end of it, whatever comes behind.
-            *left = 0;
-            if (why == occasion::needed) c->looked(i, connection, syncing::no, a, a.at, why);
-            return;
-          }
-          reload->told(*a.reply);
-          if (--*left > 0) return;
-          const bool reads_back = reload->objection().empty();
-          {
-            const std::lock_guard hold(c->mutex_);
-            c->members_[i]->refused.reload = reload->objection();
-          }
-          c->look_now(i, connection, reads_back ? how : syncing::no, why);
-        });
-  }
-}
-
-void cluster::look_now(node_index i, std::uint64_t connection, syncing how, occasion why) {
-  std::string bytes;
-  // Without records a user needs no right to any key but the locks.
-  if (settings_.tokens) {
-    commands::look(bytes);
-  } else {
-    commands::time(bytes);
-  }
-  const time_point sent = clock::now();
-  ask(i, bytes, sent + inquiry_limit,
-      [self = weak_from_this(), i, connection, how, sent, why](const io::redis_answer& a) {
-        if (a.reply == nullptr && why == occasion::passing) return;
-        if (const auto c = self.lock()) c->looked(i, connection, how, a, sent, why);
-      });
-}
-
-cluster::syncing cluster::told_config(node_index i, const wire::reply& config) {
-  const std::lock_guard hold(mutex_);
-  const auto& server = members_[i]->server;
-  const bool refused = config.is(wire::reply_kind::error);
-  members_[i]->refused.config = refused ? wire::printable(config.text) : "";
-  if (!server) return syncing::no;
-  if (io::keeps_every_write(*server, config)) return syncing::always;
-  return io::keeps_every_write_but_rewrites(*server, config) ? syncing::rewriting : syncing::no;
-}
-
-void cluster::looked(node_index i, std::uint64_t connection, syncing how, const io::redis_answer& a,
-                     time_point sent, occasion why) {
-  member& m = *members_[i];
-  if (connection == no_connection || connection != m.number.load() || !m.connection->is_up())
-    return;
-  const reading<node_reading> read = look_in(a);
-  const bool refused = !read && read.why() == fault::permission && why == occasion::passing;
-  if (refused && may_vote_unseen(i, how)) {
-    const std::lock_guard hold(mutex_);
-    m.refused.look =
-        addresses_[i] + ": its state cannot be read any more: " + replies::error_text(*a.reply);
-    return;
-  }
-  if (!read) return looked_in_vain(i, connection, a, read.why());
-  core::redlock::node_facts f;
-  {
-    const std::lock_guard hold(mutex_);
-    f = facts_of(*m.server);
-    m.facts_of = connection;
-    m.judged = true;
-    m.refused.unreadable.clear();
-    m.refused.look.clear();
-  }
-  f.address = addresses_[i];
-  f.durable = how == syncing::always;
-  f.rewriting = how == syncing::rewriting;
-  if (settings_.tokens) f.record = read->record;
-  f.at = read->time;
-  f.asked = sent;
-  const std::string fresh = io::random_session_id().str();
-  advance([&](admission& x) { return x.looked_at(i, f, fresh, a.at); });
-  advance([&](admission& x) { return x.told_time(i, read->time, sent, a.at); });
-}
-
-/// Whether a voter whose record may no longer be read is what it was when it was: the same life of
-/// the same data, as durable as its record says. Whatever else changes there, the scripts compare.
-bool cluster::may_vote_unseen(node_index i, syncing how) const {
-  const std::lock_guard hold(mutex_);
-  const member& m = *members_[i];
-  if (!m.informed || !admission_.voters().has(i)) return false;
-  const auto is = facts_of(*m.server);
-  const auto& was = admission_.facts_of(i);
-  const bool durable = how == syncing::rewriting ? was.durable : how == syncing::always;
-  const bool recorded = !was.record || was.record->durable == durable;
-  return is.master && is.standalone && is.run_id == was.run_id && durable == was.durable &&
-         recorded;
-}
-
-reading<node_reading> cluster::look_in(const io::redis_answer& a) const {
-  if (a.reply == nullptr) return fault::silent;
-  if (settings_.tokens) return replies::look(*a.reply);
-  const auto at = replies::time(*a.reply);
-  if (!at) return at.why();
-  return node_reading{.time = *at, .record = std::nullopt};
-}
-
-/// A node whose record cannot be read does not vote; it is asked again while it is connected.
-void cluster::looked_in_vain(node_index i, std::uint64_t connection, const io::redis_answer& a,
-                             fault why) {
-  member& m = *members_[i];
-  const bool refused = a.reply != nullptr && a.reply->is(wire::reply_kind::error);
-  core::redlock::node_facts f;
-  bool unfit{};
-  {
-    const std::lock_guard hold(mutex_);
-    f = facts_of(*m.server);
-    // These answer no script that has keys, and are told by what they said of themselves.
-    unfit = !f.master || !f.standalone;
-    m.judged = true;
-    m.refused.unreadable.clear();
-    m.refused.look.clear();
-    if (!unfit) {
-      const bool not_loaded = why == fault::script_missing && !m.refused.load.empty();
-      m.refused.unreadable = addresses_[i] + ": its state cannot be read: " +
-                             (not_loaded ? m.refused.load
-                              : refused  ? replies::error_text(*a.reply)
-                                         : core::redlock::action_on(why).text);
-    }
-  }
-  f.address = addresses_[i];
-  // Two states that pass by themselves, and soon.
-  const bool soon = why == fault::loading || why == fault::script_missing;
-  // Behind another connection it is looked at anew.
-  loop_->at(clock::now() + (soon ? reload_pause : inquiry_limit),
-            [self = weak_from_this(), i, connection] {
-              if (const auto c = self.lock(); c && c->connection_of(i) == connection) c->look(i);
-            });
-  advance([&](admission& x) {
-    return unfit ? x.looked_at(i, f, {}, a.at) : x.disconnected(i, clock::now());
-  });
+  if (why == occasion::needed) load_scripts(i);
+  std::make_shared<inspection>(*this, i, why)->ask_info(*this);
 }
 
 /// Every node is read once a clock_poll, so that a step of its clock is found soon also when no
@@ -270,16 +64,16 @@ void cluster::poll_clocks() {
     const auto c = self.lock();
     if (!c) return;
     for (node_index i = 0; i < c->size(); ++i) {
-      if (c->is_connected(i)) c->read_clock(i);
+      if (c->is_connected(i)) c->ask_time(i);
     }
-    c->read_one_again();
+    c->inspect_next();
     c->poll_clocks();
   });
 }
 
 /// A proxy may lead a connection to another server while it lasts: whose clock it is only the
 /// record tells, where there is one that may be read.
-void cluster::read_clock(node_index i) {
+void cluster::ask_time(node_index i) {
   bool whole = settings_.tokens;
   {
     const std::lock_guard hold(mutex_);
@@ -306,7 +100,7 @@ void cluster::read_clock(node_index i) {
         const bool same = read->record && read->record->nonce == c->now_voting()->nonces[i];
         if (!same) return c->doubted(i);
         c->told_time(i, read->time, sent, a.at);
-        c->told_epoch(i, read->record->epoch);
+        c->on_epoch(i, read->record->epoch);
       });
 }
 
@@ -314,7 +108,7 @@ void cluster::read_clock(node_index i) {
 /// back, whose loss it saw earlier and so has waited for long enough: it votes for whoever connects
 /// now, and for this one as well. They are read in passing: who is put out until it answers does
 /// not vote, and then none would.
-void cluster::told_epoch(node_index i, std::uint64_t epoch) {
+void cluster::on_epoch(node_index i, std::uint64_t epoch) {
   {
     const std::lock_guard hold(mutex_);
     const auto is = admission_.standing_of(i);
@@ -322,19 +116,19 @@ void cluster::told_epoch(node_index i, std::uint64_t epoch) {
     const bool counts = is == admission::standing::admitted || is == admission::standing::lagging;
     if (!is_back && !(counts && admission_.facts_of(i).record->epoch != epoch)) return;
   }
-  read_again(i, occasion::passing);
+  inspect(i, occasion::passing);
 }
 
 /// In turn, with each poll one: a node that votes may have been a replica for a moment, or sync its
 /// writes no longer.
-void cluster::read_one_again() {
+void cluster::inspect_next() {
   const node_index i = turn_;
   turn_ = (turn_ + 1) % static_cast<node_index>(size());
   {
     const std::lock_guard hold(mutex_);
     if (admission_.standing_of(i) != admission::standing::admitted) return;
   }
-  if (is_connected(i)) read_again(i, occasion::passing);
+  if (is_connected(i)) inspect(i, occasion::passing);
 }
 
 /// The server closes the connection behind its answer, and then the name is looked up anew.

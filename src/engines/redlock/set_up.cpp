@@ -212,7 +212,7 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const recover
   const bool shortens = config.max_ttl < kept_max_ttl(*c);
   if (auto may = may_set(c, config, verb, shortens); !may) return may.error();
   const auto failed = write_all(c, *writes);
-  for (node_index i = 0; i < c->size(); ++i) c->look_again(i);
+  for (node_index i = 0; i < c->size(); ++i) c->inspect_again(i);
   wait_ready(c);
   if (shortens && failed.empty()) {
     if (auto none = none_came_meanwhile(c, config.max_ttl); !none) return none.error();
