@@ -113,7 +113,7 @@ void roster::doubted(node_index i) {
 }
 
 void roster::told_time(node_index i, server_time at, time_point sent) {
-  serve(admission_.told_time(i, at, sent, of_.local()));
+  serve(admission_.on_time(i, at, sent, of_.local()));
 }
 
 void roster::session_missing(node_index i) {

@@ -264,8 +264,8 @@ admission::step admission::doubted(node_index i, time_point now) {
   return finish(std::move(s), now);
 }
 
-admission::step admission::told_time(node_index i, server_time at, time_point sent,
-                                     time_point received) {
+admission::step admission::on_time(node_index i, server_time at, time_point sent,
+                                   time_point received) {
   node_state& n = nodes_.at(i);
   step s;
   // Its name may lead to another server for a moment: that clock is not the node's.

@@ -130,7 +130,7 @@ class admission {
   step doubted(node_index i, time_point now);
   /// A TIME that came with an answer. Told before the answer reaches its attempt: a grant of a node
   /// that this puts out is not counted.
-  step told_time(node_index i, server_time at, time_point sent, time_point received);
+  step on_time(node_index i, server_time at, time_point sent, time_point received);
   step sealed(const seal& asked, const seal_reply& r, time_point now);
   step written(const write& w, write_reply r, time_point now);
   /// An attempt to keep `asked` has ended, and the user's notes are `there` now, also by others.

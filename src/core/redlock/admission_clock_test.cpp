@@ -10,16 +10,16 @@ namespace {
 TEST(admission_clock, a_clock_step_puts_the_node_out_like_a_restart) {
   store s = a_watched_store();
   EXPECT_EQ(s.a.voters().size(), 3U);
-  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
   EXPECT_EQ(s.facts[0].record->floor, 100U) << "it lost no counters";
   s.come_back(t0 + 1s + 1ms + wait);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
   // The name that this connection had to give is used; the next step still puts it out.
   const time_point t1 = t0 + 100s;
-  s.serve(s.a.told_time(0, clock_before + 3600s + 99s, t1, t1 + 1ms), t1);
+  s.serve(s.a.on_time(0, clock_before + 3600s + 99s, t1, t1 + 1ms), t1);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
-  s.serve(s.a.told_time(0, clock_before, t1 + 1s, t1 + 1s + 1ms), t1 + 1s);
+  s.serve(s.a.on_time(0, clock_before, t1 + 1s, t1 + 1s + 1ms), t1 + 1s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
@@ -27,12 +27,12 @@ TEST(admission_clock, a_clock_step_across_a_restart_is_seen) {
   store s;
   for (auto& f : s.facts) f.durable = f.record->durable = true;
   s.connect_all(t0);
-  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  s.serve(s.a.on_time(0, clock_before, t0, t0 + 1ms), t0);
   s.a.disconnected(0, t0 + 1s);
   s.facts[0].run_id = "run9";
   s.connect(0, t0 + 2s);
   ASSERT_EQ(s.a.voters().size(), 3U) << "its locks are there";
-  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 2s, t0 + 2s + 1ms), t0 + 2s);
+  s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 2s, t0 + 2s + 1ms), t0 + 2s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "and have ended early";
 }
 
@@ -40,7 +40,7 @@ TEST(admission_clock, a_clock_step_is_remembered_until_it_is_recorded) {
   store s = a_watched_store();
   // Somebody's seal comes before the write, which then finds another epoch.
   s.facts[0].record->epoch = 4;
-  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "looked at again, and then recorded";
   EXPECT_EQ(s.writes.size(), 2U);
 }
@@ -49,7 +49,7 @@ TEST(admission_clock, a_clock_step_of_a_node_that_is_away_counts_when_it_is_back
   store s = a_watched_store();
   s.a.doubted(0, t0 + 1s);
   // The answer to an earlier request comes before the node was looked at.
-  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
   s.connect(0, t0 + 1s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
@@ -62,14 +62,14 @@ TEST(admission_clock, the_clock_of_the_server_that_was_under_its_name_before_is_
   s.facts[0] = s.facts[1];
   s.connect(0, t0);
   ASSERT_EQ(s.a.standing_of(0), standing::admitted);
-  s.serve(s.a.told_time(0, clock_before + 50ms, t0, t0 + 1ms), t0);
+  s.serve(s.a.on_time(0, clock_before + 50ms, t0, t0 + 1ms), t0);
   s.a.disconnected(0, t0 + 5s);
   s.facts[0] = own;
   s.connect(0, t0 + 5s);
-  s.serve(s.a.told_time(0, clock_before + 5s, t0 + 5s, t0 + 5s + 1ms), t0 + 5s);
+  s.serve(s.a.on_time(0, clock_before + 5s, t0 + 5s, t0 + 5s + 1ms), t0 + 5s);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "its record is old, and its clock is right";
   EXPECT_TRUE(s.writes.empty());
-  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
+  s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "now it steps";
 }
 
@@ -79,31 +79,31 @@ TEST(admission_clock, a_record_from_before_this_host_was_up_is_no_step) {
   s.facts[0].record->last_time =
       clock_before - std::chrono::duration_cast<server_time>(2 * t0.time_since_epoch());
   // The clocks are read each second, also between connecting and the first look.
-  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  s.serve(s.a.on_time(0, clock_before, t0, t0 + 1ms), t0);
   s.facts[0].run_id = "run9";
   s.connect(0, t0 + 1s);
-  s.serve(s.a.told_time(0, clock_before + 1s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  s.serve(s.a.on_time(0, clock_before + 1s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted) << "it has all that it granted";
 }
 
 TEST(admission_clock, a_clock_that_is_read_before_the_server_was_looked_at_is_not_compared) {
   store s(5);
   s.connect_all(t0);
-  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  s.serve(s.a.on_time(0, clock_before, t0, t0 + 1ms), t0);
   s.a.disconnected(0, t0 + 1s);
   // Its name leads to the server of node 1, and back before that was looked at.
   const server_time other = clock_before + 3600s;
-  s.serve(s.a.told_time(0, other, t0 + 2s, t0 + 2s + 1ms), t0 + 2s);
+  s.serve(s.a.on_time(0, other, t0 + 2s, t0 + 2s + 1ms), t0 + 2s);
   s.a.disconnected(0, t0 + 3s);
   s.connect(0, t0 + 4s);
-  s.serve(s.a.told_time(0, clock_before + 4s, t0 + 4s, t0 + 4s + 1ms), t0 + 4s);
+  s.serve(s.a.on_time(0, clock_before + 4s, t0 + 4s, t0 + 4s + 1ms), t0 + 4s);
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
   EXPECT_TRUE(s.writes.empty());
   // Nor is a step that it made meanwhile missed: it is compared with what was read before.
   s.a.disconnected(0, t0 + 5s);
-  s.serve(s.a.told_time(0, other + 1s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
+  s.serve(s.a.on_time(0, other + 1s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
   s.connect(0, t0 + 6s);
-  s.serve(s.a.told_time(0, other + 1s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
+  s.serve(s.a.on_time(0, other + 1s, t0 + 6s, t0 + 6s + 1ms), t0 + 6s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
@@ -115,9 +115,9 @@ TEST(admission_clock, a_clock_step_that_somebody_else_recorded_is_not_recorded_a
   s.facts[0].record->epoch = 4;
   s.facts[0].record->last_time = clock_before + 3600s + 150s;
   s.connect(0, t0 + 200s);
-  s.serve(s.a.told_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+  s.serve(s.a.on_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
   EXPECT_TRUE(s.writes.empty()) << "a second loss of the same step, perhaps that of a majority";
-  s.serve(s.a.told_time(0, clock_before + 9999s, t0 + 201s, t0 + 201s + 1ms), t0 + 201s);
+  s.serve(s.a.on_time(0, clock_before + 9999s, t0 + 201s, t0 + 201s + 1ms), t0 + 201s);
   EXPECT_EQ(s.writes.size(), 1U) << "the next step is another";
 }
 
@@ -127,7 +127,7 @@ TEST(admission_clock, a_clock_step_after_the_recorded_one_is_seen_at_the_first_l
   s.facts[0].record->nonce = "by another";
   s.facts[0].record->last_time = clock_before + 150s;
   s.connect(0, t0 + 200s);
-  s.serve(s.a.told_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+  s.serve(s.a.on_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
@@ -142,7 +142,7 @@ standing after_a_step(duration longest, duration step, int at) {
       const bool ahead = i == 0 && second == at;
       const auto moved = std::chrono::seconds(second) + (ahead ? step : duration{});
       const auto is = clock_before + std::chrono::duration_cast<server_time>(moved);
-      s.serve(s.a.told_time(i, is, now, now + 500us), now);
+      s.serve(s.a.on_time(i, is, now, now + 500us), now);
     }
   }
   return s.a.standing_of(0);
@@ -163,7 +163,7 @@ TEST(admission_clock, small_steps_within_a_lease_are_seen_also_where_the_url_all
   // 0.2 ms a second above rho: within the margin for some seconds, and not for a minute.
   for (int second = 0; second < 60; ++second) {
     const time_point now = t0 + std::chrono::seconds(second);
-    s.serve(s.a.told_time(0, clock_before + second * 1'010'200us, now, now), now);
+    s.serve(s.a.on_time(0, clock_before + second * 1'010'200us, now, now), now);
   }
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
@@ -173,9 +173,9 @@ TEST(admission_clock, with_tokens_off_a_clock_step_waits) {
   s.connect_all(t0);
   s.tick(t0 + wait);
   const time_point began = t0 + wait;
-  s.a.told_time(0, server_time{0}, began, began + 1ms);
+  s.a.on_time(0, server_time{0}, began, began + 1ms);
   ASSERT_EQ(s.a.voters().size(), 1U);
-  s.a.told_time(0, 3600s, began + 1s, began + 1s);
+  s.a.on_time(0, 3600s, began + 1s, began + 1s);
   EXPECT_TRUE(s.a.voters().empty());
   EXPECT_EQ(s.a.explain(0, began + 2s).find("assume_fresh"), std::string::npos) << "no help here";
   s.connect(0, began + 2s);
@@ -245,8 +245,8 @@ TEST(admission_clock, when_all_clocks_were_set_back_it_says_so_and_what_to_do) {
 
 /// The clock of node `i` is seen to step at `now`.
 void step_clock(store& s, node_index i, time_point now) {
-  s.serve(s.a.told_time(i, clock_before, now - 1ms, now), now);
-  s.serve(s.a.told_time(i, clock_before + 3600s, now, now + 1ms), now);
+  s.serve(s.a.on_time(i, clock_before, now - 1ms, now), now);
+  s.serve(s.a.on_time(i, clock_before + 3600s, now, now + 1ms), now);
 }
 
 TEST(admission_clock, nodes_that_only_stepped_come_back_by_themselves) {
@@ -339,7 +339,7 @@ TEST(admission_clock, a_record_that_another_wrote_while_time_was_read_is_no_step
   store s = a_watched_store();
   for (int k = 1; k <= 10; ++k) {
     const time_point t = t0 + std::chrono::seconds(k);
-    s.serve(s.a.told_time(0, clock_before + std::chrono::seconds(k), t, t + 1ms), t);
+    s.serve(s.a.on_time(0, clock_before + std::chrono::seconds(k), t, t + 1ms), t);
   }
   ASSERT_TRUE(s.writes.empty());
   // An operator's new record, four seconds old; no script ran since.
@@ -347,10 +347,10 @@ TEST(admission_clock, a_record_that_another_wrote_while_time_was_read_is_no_step
   s.facts[0].record->epoch = 4;
   s.facts[0].record->last_time = clock_before + 7s;
   s.connect(0, t0 + 11s);
-  s.serve(s.a.told_time(0, clock_before + 11s, t0 + 11s, t0 + 11s + 1ms), t0 + 11s);
+  s.serve(s.a.on_time(0, clock_before + 11s, t0 + 11s, t0 + 11s + 1ms), t0 + 11s);
   EXPECT_TRUE(s.writes.empty()) << "no clock stepped";
   EXPECT_EQ(s.a.standing_of(0), standing::admitted);
-  s.serve(s.a.told_time(0, clock_before + 3600s, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
+  s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "now one does";
 }
 
@@ -360,7 +360,7 @@ void lead_elsewhere_and_back(store& s, time_point then, time_point back) {
   other.asked = then;
   s.serve(s.a.looked_at(0, other, s.fresh(), then), then);
   ASSERT_EQ(s.a.standing_of(0), standing::refused);
-  s.serve(s.a.told_time(0, clock_before + 1000s, then, then + 1ms), then);
+  s.serve(s.a.on_time(0, clock_before + 1000s, then, then + 1ms), then);
   s.connect(0, back);
 }
 
@@ -368,7 +368,7 @@ TEST(admission_clock, a_name_that_led_to_another_node_for_a_while_is_no_step) {
   store s = a_watched_store();
   for (const node_index i : {0, 1}) s.facts[i].record->last_time = clock_before;
   lead_elsewhere_and_back(s, t0 + 10s, t0 + 15s);
-  s.serve(s.a.told_time(0, clock_before + 15s, t0 + 15s, t0 + 15s + 1ms), t0 + 15s);
+  s.serve(s.a.on_time(0, clock_before + 15s, t0 + 15s, t0 + 15s + 1ms), t0 + 15s);
   EXPECT_TRUE(s.writes.empty());
   EXPECT_TRUE(s.a.voters().has(0));
 }
@@ -378,7 +378,7 @@ TEST(admission_clock, a_step_while_a_name_led_to_another_node_is_seen) {
   // Who did not watch it went on asking it after the step.
   s.facts[0].record->last_time = clock_before + 3600s + 14s;
   lead_elsewhere_and_back(s, t0 + 10s, t0 + 15s);
-  s.serve(s.a.told_time(0, clock_before + 3600s + 15s, t0 + 15s, t0 + 15s + 1ms), t0 + 15s);
+  s.serve(s.a.on_time(0, clock_before + 3600s + 15s, t0 + 15s, t0 + 15s + 1ms), t0 + 15s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
@@ -389,11 +389,11 @@ TEST(admission_clock, the_clock_of_another_server_that_takes_the_place_is_no_ste
   s.facts[0] = healthy(7);
   s.facts[0].record->last_time = clock_before - 1000s;
   s.connect(0, t0 + 10s);
-  s.serve(s.a.told_time(0, clock_before + 500s, t0 + 10s, t0 + 10s + 1ms), t0 + 10s);
+  s.serve(s.a.on_time(0, clock_before + 500s, t0 + 10s, t0 + 10s + 1ms), t0 + 10s);
   EXPECT_TRUE(s.a.voters().has(0));
   s.facts[0] = first;
   s.connect(0, t0 + 100s);
-  s.serve(s.a.told_time(0, clock_before + 100s, t0 + 100s, t0 + 100s + 1ms), t0 + 100s);
+  s.serve(s.a.on_time(0, clock_before + 100s, t0 + 100s, t0 + 100s + 1ms), t0 + 100s);
   EXPECT_TRUE(s.a.voters().has(0));
   EXPECT_TRUE(s.writes.empty());
 }

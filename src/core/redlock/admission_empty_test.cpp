@@ -13,7 +13,7 @@ admission::step found_empty(store& s, node_facts empty, server_time at, time_poi
   empty.asked = then;
   admission::step marks = s.a.looked_at(0, empty, s.fresh(), then);
   EXPECT_EQ(marks.writes.size(), 1U);
-  s.serve(s.a.told_time(0, at, then, then + 1ms), then);
+  s.serve(s.a.on_time(0, at, then, then + 1ms), then);
   return marks;
 }
 
@@ -26,10 +26,10 @@ TEST(admission_empty, the_clock_of_an_empty_server_that_its_name_led_to_is_no_me
     s.facts[0].record->last_time = clock_before + (written ? 5s : 0s);
     if (written) s.facts[0].record->nonce = "by another";
     s.connect(0, t0 + 12s);
-    s.serve(s.a.told_time(0, clock_before + 12s, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
+    s.serve(s.a.on_time(0, clock_before + 12s, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
     EXPECT_TRUE(s.a.voters().has(0)) << written;
     EXPECT_TRUE(s.writes.empty()) << written;
-    s.serve(s.a.told_time(0, clock_before + 99s, t0 + 13s, t0 + 13s + 1ms), t0 + 13s);
+    s.serve(s.a.on_time(0, clock_before + 99s, t0 + 13s, t0 + 13s + 1ms), t0 + 13s);
     EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "now it steps";
   }
 }
@@ -39,7 +39,7 @@ TEST(admission_empty, a_step_while_its_name_led_to_an_empty_server_is_seen) {
   found_empty(s, healthy(7), clock_before + 10s, t0 + 10s);
   s.a.disconnected(0, t0 + 11s);
   s.connect(0, t0 + 12s);
-  s.serve(s.a.told_time(0, clock_before + 42s, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
+  s.serve(s.a.on_time(0, clock_before + 42s, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
@@ -52,13 +52,13 @@ TEST(admission_empty, an_empty_server_is_watched_from_before_its_record_is_writt
       const admission::step marks = found_empty(s, s.facts[0], clock_before + 500s, t0 + 10s);
       // Before the answer to the write comes, or after it; no look follows.
       const server_time stepped = clock_before + 501s + 20ms;
-      if (early) s.serve(s.a.told_time(0, stepped - 1s, t0 + 10s, t0 + 10s + 1ms), t0 + 10s);
+      if (early) s.serve(s.a.on_time(0, stepped - 1s, t0 + 10s, t0 + 10s + 1ms), t0 + 10s);
       s.serve(marks, t0 + 10s + 2ms);
       ASSERT_EQ(s.a.standing_of(0), standing::waiting);
       ASSERT_EQ(s.writes.size(), 1U);
-      s.serve(s.a.told_time(0, stepped, t0 + 11s, t0 + 11s + 1ms), t0 + 11s);
+      s.serve(s.a.on_time(0, stepped, t0 + 11s, t0 + 11s + 1ms), t0 + 11s);
       EXPECT_EQ(s.writes.size(), early ? 1U : 2U) << "nothing was granted before the record";
-      s.serve(s.a.told_time(0, stepped + 1s + 20ms, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
+      s.serve(s.a.on_time(0, stepped + 1s + 20ms, t0 + 12s, t0 + 12s + 1ms), t0 + 12s);
       EXPECT_EQ(s.writes.size(), early ? 2U : 3U) << "each step is seen at the next look";
     }
   }
@@ -80,9 +80,9 @@ TEST(admission_empty, a_step_after_another_wrote_the_record_of_an_empty_server_i
     if (!ours) s.serve(marks, t0 + 110s);
     if (ours) s.connect(0, t0 + 111s);
     ASSERT_EQ(s.a.standing_of(0), standing::admitted);
-    s.serve(s.a.told_time(0, clock_before + 601s, t0 + 111s, t0 + 111s + 1ms), t0 + 111s);
+    s.serve(s.a.on_time(0, clock_before + 601s, t0 + 111s, t0 + 111s + 1ms), t0 + 111s);
     ASSERT_EQ(s.a.standing_of(0), standing::admitted);
-    s.serve(s.a.told_time(0, clock_before + 602s + 20ms, t0 + 112s, t0 + 112s + 1ms), t0 + 112s);
+    s.serve(s.a.on_time(0, clock_before + 602s + 20ms, t0 + 112s, t0 + 112s + 1ms), t0 + 112s);
     EXPECT_EQ(s.a.standing_of(0), standing::waiting);
   }
 }
@@ -97,7 +97,7 @@ TEST(admission_empty, a_step_between_the_record_of_another_and_its_first_look_is
   s.facts[0].record->epoch = 4;
   s.facts[0].record->last_time = clock_before + 501s;
   s.connect(0, t0 + 102s);
-  s.serve(s.a.told_time(0, clock_before + 550s, t0 + 102s, t0 + 102s + 1ms), t0 + 102s);
+  s.serve(s.a.on_time(0, clock_before + 550s, t0 + 102s, t0 + 102s + 1ms), t0 + 102s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 

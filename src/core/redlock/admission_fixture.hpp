@@ -112,7 +112,7 @@ inline constexpr server_time clock_before{1'700'000'000s};
 inline store a_watched_store() {
   store s;
   s.connect_all(t0);
-  s.serve(s.a.told_time(0, clock_before, t0, t0 + 1ms), t0);
+  s.serve(s.a.on_time(0, clock_before, t0, t0 + 1ms), t0);
   return s;
 }
 

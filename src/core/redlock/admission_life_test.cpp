@@ -230,9 +230,9 @@ TEST(admission_life, a_step_that_was_seen_under_the_life_before_is_nothing_to_th
   store s;
   s.connect_all(t0);
   constexpr server_time wall{1'700'000'000s};
-  s.a.told_time(0, wall, t0, t0 + 1ms);
+  s.a.on_time(0, wall, t0, t0 + 1ms);
   s.a.doubted(0, t0 + 1s);
-  s.a.told_time(0, wall + 3600s, t0 + 1s, t0 + 1s + 1ms);
+  s.a.on_time(0, wall + 3600s, t0 + 1s, t0 + 1s + 1ms);
   // Somebody else saw it, too, and the node has waited for it.
   s.facts[0].record->nonce = "theirs";
   s.facts[0].record->last_time = wall + 3601s;

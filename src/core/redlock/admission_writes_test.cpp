@@ -53,8 +53,8 @@ TEST(admission_writes, who_lost_nothing_but_time_stays_who_it_is) {
   store s;
   s.connect_all(t0 - 1s);
   constexpr server_time wall{1'700'000'000s};
-  s.serve(s.a.told_time(0, wall, t0 - 1s, t0 - 1s + 1ms), t0);
-  s.serve(s.a.told_time(0, wall + 3600s, t0, t0 + 1ms), t0);
+  s.serve(s.a.on_time(0, wall, t0 - 1s, t0 - 1s + 1ms), t0);
+  s.serve(s.a.on_time(0, wall + 3600s, t0, t0 + 1ms), t0);
   ASSERT_EQ(s.facts[0].record->epoch, 0U);
   EXPECT_EQ(s.facts[0].record->id, "id0");
 }
@@ -64,13 +64,13 @@ TEST(admission_writes, a_step_that_is_seen_while_a_rejoin_is_written_is_recorded
   for (auto& f : s.facts) f.durable = f.record->durable = true;
   s.connect_all(t0 - 1s);
   constexpr server_time wall{1'700'000'000s};
-  s.a.told_time(0, wall, t0 - 1s, t0 - 1s + 1ms);
+  s.a.on_time(0, wall, t0 - 1s, t0 - 1s + 1ms);
   s.facts[0].run_id = "run9";
   const auto seals = s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals;
   ASSERT_EQ(seals.size(), 2U);
   for (const seal& x : seals) s.keep(s.a.sealed(x, {seal_reply::result::sealed, 100, 0}, t0));
   ASSERT_EQ(s.under_way.size(), 1U) << "the rejoin's";
-  s.keep(s.a.told_time(0, wall + 3600s, t0, t0 + 1ms));
+  s.keep(s.a.on_time(0, wall + 3600s, t0, t0 + 1ms));
   ASSERT_EQ(s.under_way.size(), 2U);
   s.answer_all(t0 + 2ms);
   EXPECT_EQ(s.facts[0].record->epoch, 0U) << "so that nobody counts it";

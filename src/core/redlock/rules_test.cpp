@@ -218,8 +218,8 @@ bool recover_begins_an_epoch_of_its_own() {
 bool a_stepped_clock_puts_the_node_out() {
   admission a = of_three();
   a.looked_at(0, facts(0), "x", t0);
-  a.told_time(0, server_time{0}, t0, t0);
-  a.told_time(0, 3600s, t0 + 1s, t0 + 1s);
+  a.on_time(0, server_time{0}, t0, t0);
+  a.on_time(0, 3600s, t0 + 1s, t0 + 1s);
   return a.voters().empty();
 }
 
@@ -228,13 +228,13 @@ bool a_record_that_another_wrote_is_no_step() {
   node_facts f = facts(0);
   f.asked = t0;
   a.looked_at(0, f, "x", t0);
-  a.told_time(0, 1000s, t0, t0);
-  a.told_time(0, 1010s, t0 + 10s, t0 + 10s);
+  a.on_time(0, 1000s, t0, t0);
+  a.on_time(0, 1010s, t0 + 10s, t0 + 10s);
   f.record->nonce = "by another";
   f.record->last_time = 1007s;
   f.asked = t0 + 11s;
   a.looked_at(0, f, "y", t0 + 11s);
-  return a.told_time(0, 1011s, t0 + 11s, t0 + 11s).writes.empty();
+  return a.on_time(0, 1011s, t0 + 11s, t0 + 11s).writes.empty();
 }
 
 bool the_answer_to_an_earlier_write_is_not_taken_for_a_later_one() {

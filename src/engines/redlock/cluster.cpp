@@ -316,12 +316,12 @@ void cluster::doubted(node_index i) {
   advance([i](admission& a) { return a.doubted(i, clock::now()); });
 }
 
-bool cluster::told_time(node_index i, core::redlock::server_time at, time_point sent,
-                        time_point received) {
+bool cluster::on_time(node_index i, core::redlock::server_time at, time_point sent,
+                      time_point received) {
   step s;
   {
     const std::lock_guard hold(mutex_);
-    s = admission_.told_time(i, at, sent, received);
+    s = admission_.on_time(i, at, sent, received);
     const bool asks = !s.seals.empty() || !s.writes.empty() || !s.look.empty() ||
                       !s.reconnect.empty() || s.wake != time_point::max();
     if (!asks && admission_.voters().has(i) == now_voting()->voters.has(i)) {

@@ -118,7 +118,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
            kind of = kind::command);
 
   /// A TIME that came with an answer. False when the node does not vote (any more).
-  bool told_time(node_index i, core::redlock::server_time at, time_point sent, time_point received);
+  bool on_time(node_index i, core::redlock::server_time at, time_point sent, time_point received);
   /// The node answered that it does not know a script, so that nothing was run: all of them are
   /// ahead of what is sent to it from now on. On the loop's thread.
   void load_again(node_index i);

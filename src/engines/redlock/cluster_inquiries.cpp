@@ -92,14 +92,14 @@ void cluster::ask_time(node_index i) {
         if (!c || a.reply == nullptr) return;
         if (!whole) {
           const auto at = replies::time(*a.reply);
-          if (at) c->told_time(i, *at, sent, a.at);
+          if (at) c->on_time(i, *at, sent, a.at);
           return;
         }
         const auto read = replies::look(*a.reply);
         if (!read) return;
         const bool same = read->record && read->record->nonce == c->now_voting()->nonces[i];
         if (!same) return c->doubted(i);
-        c->told_time(i, read->time, sent, a.at);
+        c->on_time(i, read->time, sent, a.at);
         c->on_epoch(i, read->record->epoch);
       });
 }

@@ -168,7 +168,7 @@ void cluster::inspection::finish(cluster& c, const io::redis_answer& a) {
   f.asked = asked_;
   const std::string fresh = io::random_session_id().str();
   c.advance([&](admission& x) { return x.looked_at(node_, f, fresh, a.at); });
-  c.advance([&](admission& x) { return x.told_time(node_, read->time, asked_, a.at); });
+  c.advance([&](admission& x) { return x.on_time(node_, read->time, asked_, a.at); });
 }
 
 /// Whether a voter whose record may no longer be read is what it was when it was: the same life of

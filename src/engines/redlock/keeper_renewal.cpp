@@ -196,7 +196,7 @@ void keeper::batch_answered(const renewal::batch& b, node_index i, const io::red
     if (core::redlock::action_on(got.why()).look_again) cluster_->doubted(i);
     return;
   }
-  if (got->time) cluster_->told_time(i, *got->time, sent, a.at);
+  if (got->time) cluster_->on_time(i, *got->time, sent, a.at);
   jobs after;
   {
     const std::lock_guard hold(mutex_);
@@ -281,7 +281,7 @@ void keeper::repaired(const renewal::repair& what, const wire::reply* r, time_po
   if (r != nullptr && cluster_->set().tokens) {
     const auto got = replies::repair(*r);
     done = got.vote.what == core::redlock::vote::granted &&
-           (!got.time || cluster_->told_time(what.node, *got.time, sent, at));
+           (!got.time || cluster_->on_time(what.node, *got.time, sent, at));
   } else if (r != nullptr) {
     done = replies::set_plain(*r).what == core::redlock::vote::granted;
   }
