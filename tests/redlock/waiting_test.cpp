@@ -337,12 +337,12 @@ TEST(redlock_waiting, calls_that_reach_nobody_who_answers_stop_nobody) {
 /// Who only waits.
 class waits_only final : public engine::contender::listener {
  public:
-  void first(const engine::contender::ticket&, core::reply) override {}
+  void answered(const engine::contender::ticket&, core::reply) override {}
   bool held(const engine::contender::ticket&, engine::round::result_of&) override { return false; }
   void late(const engine::contender::ticket&, engine::node_index) override {}
   void unrecorded(engine::node_set) override {}
   void hindered(const engine::contender::ticket&, std::uint64_t, core::reply) override {}
-  void later(const engine::contender::ticket&, core::reply) override {}
+  void changed(const engine::contender::ticket&, core::reply) override {}
 };
 
 /// Fault matrix: a waiter is called while most nodes hang in its round, and gives up in it |
@@ -358,8 +358,8 @@ TEST(redlock_waiting, who_is_called_in_its_round_and_gives_up_calls_another) {
   const auto told = std::make_shared<waits_only>();
   const auto one = [&] {
     return std::make_shared<engine::contender>(
-        c, all, engine::round::order{.name = "wanted", .ttl = 60s, .timeout = 20s}, true, told,
-        engine::contender::ticket{1, 1});
+        c, all, engine::round::order{.name = "wanted", .ttl = 60s, .timeout = 20s},
+        engine::contender::wish::wait, told, engine::contender::ticket{1, 1});
   };
   const auto first = one();
   first->start();

@@ -52,11 +52,11 @@ core::reply hindrance(const round::result_of& r, const core::reply& ended) {
 }  // namespace
 
 contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o,
-                     bool waits, std::weak_ptr<listener> told, const ticket& of)
+                     wish what, std::weak_ptr<listener> told, const ticket& of)
     : cluster_(std::move(c)),
       waiters_(std::move(w)),
       order_(std::move(o)),
-      waits_(waits),
+      waits_(what == wish::wait),
       told_(std::move(told)),
       ticket_(of),
       pause_(core::redlock::pause::config{}) {}
@@ -67,7 +67,7 @@ void contender::start() {
   bool gone = false;
   {
     const std::lock_guard hold(mutex_);
-    gone = cancelled_;
+    gone = state_ == state::leaving || state_ == state::over;
     if (!gone && place != waiters::place::first) {
       // The end of a round that its turn has begun meanwhile tells more.
       if (answered_ || state_ == state::in_round) return;
@@ -79,7 +79,7 @@ void contender::start() {
   if (place == waiters::place::first) return begin_round();
   core::reply queued;
   queued.what = status::queued;
-  if (const auto o = told_.lock()) o->first(ticket_, std::move(queued));
+  if (const auto o = told_.lock()) o->answered(ticket_, std::move(queued));
   if (place == waiters::place::courtesy) turn(wakeup::others);
   if (place == waiters::place::behind) look_up();
 }
@@ -88,7 +88,7 @@ void contender::begin_round() {
   std::shared_ptr<round> r;
   {
     const std::lock_guard hold(mutex_);
-    if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
+    if (!may_begin()) return;
     state_ = state::in_round;
     again_ = lets_by_ = false;
     cluster_->loop().cancel(std::exchange(timer_, 0));
@@ -107,13 +107,14 @@ void contender::round_ended(round::result_of& r) {
   bool was_turn = false;
   {
     const std::lock_guard hold(mutex_);
-    HOLDFAST_ASSERT(state_ == state::in_round && round_ != nullptr);
+    HOLDFAST_ASSERT(is_in_round() && round_ != nullptr);
     round_.reset();
     if (r.took) pause_.measured(*r.took);
-    wanted = !cancelled_;
-    const bool turn_came = std::exchange(turn_came_, false);
-    was_turn = std::exchange(turn_, turn_came && wanted) || turn_came;
-    if (std::exchange(called_, false)) {
+    wanted = state_ == state::in_round;
+    const summons next = std::exchange(next_, summons::none);
+    const summons was = std::exchange(summoned_, wanted ? next : summons::none);
+    was_turn = was != summons::none || next != summons::none;
+    if (was == summons::call) {
       // The call came from one node, and the release may still be on its way to others.
       again_ = again_ || (!r.held && !r.there.empty());
       waiters_->was_called(order_.name, r.held);
@@ -158,7 +159,7 @@ bool contender::again_when_mended(const round::result_of& r) {
     const bool records = !(r.unrecorded - recorded_).empty();
     recorded_ = recorded_ | r.unrecorded;
     if (!mends && !records) return false;
-    state_ = state::resting;
+    if (state_ == state::in_round) state_ = state::resting;
   }
   cluster_->loop().post([self = weak_from_this()] {
     const auto c = self.lock();
@@ -191,12 +192,12 @@ void contender::rest(const round::result_of& r, const core::reply& ended) {
   const auto seen = waiters_->round_ended(order_.name, *this, by, cut_off, clock::now());
   {
     const std::lock_guard hold(mutex_);
-    if (cancelled_) return;
+    if (state_ != state::in_round) return;
     state_ = state::resting;
     tell = !std::exchange(answered_, true);
-    if (!seen.doubtful) changed = std::exchange(endless_, r.endless) != r.endless;
+    if (!seen.doubtful) changed = std::exchange(shown_.endless, r.endless) != r.endless;
     changed = changed || seen.blind || seen.turned;
-    if (changed && !tell) nth = ++told_of_;
+    if (changed && !tell) nth = ++shown_.times;
     const std::uint64_t dice = io::random_bits();
     // Whoever got nothing at all met a holder; others may have split the votes with somebody.
     const bool told = r.there.empty() && waiters_->hears(order_.name);
@@ -207,7 +208,7 @@ void contender::rest(const round::result_of& r, const core::reply& ended) {
   }
   const auto o = tell || changed ? told_.lock() : nullptr;
   if (o && tell) {
-    o->first(ticket_, std::move(by));
+    o->answered(ticket_, std::move(by));
   } else if (o) {
     o->hindered(ticket_, nth, std::move(by));
   }
@@ -220,12 +221,12 @@ void contender::look_up() {
   std::uint64_t nth = 0;
   {
     const std::lock_guard hold(mutex_);
-    if (cancelled_ || state_ == state::over) return;
+    if (state_ == state::leaving || state_ == state::over) return;
     // As it is in this moment: of two that turn it in a row the later one may be told first.
     const auto why = waiters_->blindness(order_.name);
-    if (std::exchange(blind_, why.has_value()) == why.has_value()) return;
+    if (std::exchange(shown_.blind, why.has_value()) == why.has_value()) return;
     if (why) by = *why;
-    nth = ++told_of_;
+    nth = ++shown_.times;
   }
   if (const auto o = told_.lock()) o->hindered(ticket_, nth, std::move(by));
 }
@@ -234,15 +235,15 @@ void contender::turn(wakeup what) {
   {
     const std::lock_guard hold(mutex_);
     const bool calls = what == wakeup::freed || what == wakeup::next || what == wakeup::heard;
-    if (state_ == state::in_round) {
+    if (is_in_round()) {
       again_ = again_ || calls;
-      turn_came_ = turn_came_ || what == wakeup::freed || what == wakeup::next;
+      if (what == wakeup::freed || what == wakeup::next) next_ = summons::turn;
     }
-    if (cancelled_ || state_ == state::in_round || state_ == state::over) return;
+    if (!may_begin()) return;
     state_ = state::resting;
     // Another wakeup may come before the round of this one begins.
-    called_ = called_ || what == wakeup::next;
-    turn_ = turn_ || called_ || what == wakeup::freed;
+    if (what == wakeup::next) summoned_ = summons::call;
+    if (what == wakeup::freed && summoned_ == summons::none) summoned_ = summons::turn;
     if (const auto wait = pause_on(what)) begin_after(*wait);
   }
   if (what == wakeup::others && !waiters_->hears(order_.name)) waiters_->listen_for(order_.name);
@@ -281,17 +282,16 @@ void contender::end(core::reply what) {
   bool wanted = false;
   {
     const std::lock_guard hold(mutex_);
-    state_ = state::over;
-    wanted = !cancelled_;
+    wanted = std::exchange(state_, state::over) != state::leaving;
     first = !std::exchange(answered_, true);
   }
   if (waits_) waiters_->leave(order_.name, *this, wanted && what.what == status::ok);
   const auto o = wanted ? told_.lock() : nullptr;
   if (!o) return;
   if (first) {
-    o->first(ticket_, std::move(what));
+    o->answered(ticket_, std::move(what));
   } else {
-    o->later(ticket_, std::move(what));
+    o->changed(ticket_, std::move(what));
   }
 }
 
@@ -300,11 +300,13 @@ void contender::cancel() {
   bool was_turn = false;
   {
     const std::lock_guard hold(mutex_);
-    if (std::exchange(cancelled_, true) || state_ == state::over) return;
+    if (state_ == state::leaving || state_ == state::over) return;
     r = round_;
-    if (state_ != state::in_round) {
+    if (state_ == state::in_round) {
+      state_ = state::leaving;
+    } else {
       state_ = state::over;
-      was_turn = std::exchange(turn_, false);
+      was_turn = std::exchange(summoned_, summons::none) != summons::none;
       cluster_->loop().cancel(std::exchange(timer_, 0));
     }
   }

@@ -22,6 +22,7 @@ namespace holdfast::engines::redlock {
 /// | waiting    | its turn                                                     |
 /// | in a round | held: over; taken: resting (a try: over)                     |
 /// | resting    | the pause ends, or the lock may be free: a round             |
+/// | leaving    | cancelled in a round: its end, of which nobody hears         |
 /// | over       |                                                              |
 ///
 /// Thread safety: every function, from any thread.
@@ -35,6 +36,7 @@ class contender final : public waiter,
     std::uint64_t request{};
     std::uint64_t turn{};
   };
+  enum class wish : std::uint8_t { try_once, wait };
   /// Who is told, about the request of that ticket.
   class listener {
    public:
@@ -43,9 +45,9 @@ class contender final : public waiter,
     listener& operator=(const listener&) = delete;
     virtual ~listener() = default;
     /// The first round ended, or it stands in the queue: `queued`, or what became of it. Once.
-    virtual void first(const ticket& of, core::reply what) = 0;
+    virtual void answered(const ticket& of, core::reply what) = 0;
     /// It was granted; whoever is told takes the key and owns it from now on. At most once, before
-    /// first() says `ok`. False when it is not wanted any more: then the key is left.
+    /// answered() says `ok`. False when it is not wanted any more: then the key is left.
     virtual bool held(const ticket& of, round::result_of& r) = 0;
     /// A grant on one more node, after held().
     virtual void late(const ticket& of, node_index i) = 0;
@@ -56,12 +58,12 @@ class contender final : public waiter,
     /// known of who has it; or `unavailable` and why, when the rounds find too few nodes. The `nth`
     /// of these may be told behind a later one.
     virtual void hindered(const ticket& of, std::uint64_t nth, core::reply by) = 0;
-    /// After first() said `queued`: granted, or over for another reason. At most once.
-    virtual void later(const ticket& of, core::reply what) = 0;
+    /// After answered() said `queued`: granted, or over for another reason. At most once.
+    virtual void changed(const ticket& of, core::reply what) = 0;
   };
 
   /// A listener that is gone wants nothing any more.
-  contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o, bool waits,
+  contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o, wish what,
             std::weak_ptr<listener> told, const ticket& of);
 
   void start();
@@ -73,8 +75,26 @@ class contender final : public waiter,
   void late(node_index i) override;
 
  private:
-  enum class state : std::uint8_t { waiting, in_round, resting, over };
+  enum class state : std::uint8_t { waiting, in_round, resting, leaving, over };
+  /// Why a round is ours, and nobody else's.
+  enum class summons : std::uint8_t {
+    none,
+    turn,  ///< It is our turn in this process.
+    call   ///< The same, because a node called.
+  };
 
+  /// What the listener was shown last of what stands in the way.
+  struct shown_hindrance {
+    bool endless{};         ///< A key without a ttl.
+    bool blind{};           ///< That too few nodes can be asked.
+    std::uint64_t times{};  ///< How often it was shown anything.
+  };
+
+  /// Under the mutex, as the next one: a round may begin.
+  bool may_begin() const noexcept { return state_ == state::waiting || state_ == state::resting; }
+  bool is_in_round() const noexcept {
+    return state_ == state::in_round || state_ == state::leaving;
+  }
   void begin_round();
   bool again_when_mended(const round::result_of& r);
   void rest(const round::result_of& r, const core::reply& ended);
@@ -85,7 +105,7 @@ class contender final : public waiter,
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<waiters> waiters_;
   round::order order_;
-  const bool waits_;
+  const bool waits_;  ///< False: a try.
   const std::weak_ptr<listener> told_;
   const ticket ticket_;
 
@@ -93,18 +113,14 @@ class contender final : public waiter,
   state state_{state::waiting};
   std::shared_ptr<round> round_;
   core::redlock::pause pause_;
-  bool answered_{};   ///< first() was told.
-  bool again_{};      ///< The lock may have become free during the round.
-  bool turn_{};       ///< The round began because it was our turn, and nobody else's.
-  bool turn_came_{};  ///< The same of the next one: our turn came during this one.
-  bool called_{};     ///< By a node.
-  bool lets_by_{};    ///< Others were called: the lock is not for us yet, and be it free.
-  bool cancelled_{};
-  bool endless_{};           ///< It was told of a key without a ttl.
-  bool blind_{};             ///< It was told that too few nodes can be asked.
-  std::uint64_t told_of_{};  ///< How often it was told what stands in the way.
-  bool mended_{};            ///< A round was made again for what was told of nodes by then.
-  node_set recorded_{};      ///< The same, for their record of the session.
+  bool answered_{};     ///< answered() was called.
+  bool again_{};        ///< The lock may have become free during the round.
+  summons summoned_{};  ///< For this round, or the one that is about to begin.
+  summons next_{};      ///< For the one after it: that came during this one.
+  bool lets_by_{};      ///< Others were called: the lock is not for us yet, and be it free.
+  shown_hindrance shown_;
+  bool mended_{};        ///< A round was made again for what was known of nodes by then.
+  node_set recorded_{};  ///< The same, for their record of the session.
   std::uint64_t timer_{};
 };
 

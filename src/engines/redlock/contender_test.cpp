@@ -24,7 +24,7 @@ namespace {
 /// Takes nothing: it was told of the end of its session before.
 class deaf final : public contender::listener {
  public:
-  void first(const contender::ticket&, core::reply) override {}
+  void answered(const contender::ticket&, core::reply) override {}
   bool held(const contender::ticket&, round::result_of&) override { return false; }
   void late(const contender::ticket&, node_index) override {}
   void unrecorded(node_set) override {}
@@ -33,7 +33,7 @@ class deaf final : public contender::listener {
     hindered_[of.request].emplace(nth, std::move(by));
     news_.notify_all();
   }
-  void later(const contender::ticket&, core::reply) override {}
+  void changed(const contender::ticket&, core::reply) override {}
   /// What that request was told of what stands in its way.
   std::vector<core::reply> hindrances(std::uint64_t request) {
     const std::lock_guard hold(mutex_);
@@ -71,7 +71,8 @@ class redlock_contender : public ::testing::Test {
     o.name = "a";
     o.ttl = std::chrono::seconds{5};
     o.timeout = std::chrono::milliseconds{50};
-    made_.push_back(std::make_shared<contender>(nodes_, waiters_, std::move(o), true, told_,
+    made_.push_back(std::make_shared<contender>(nodes_, waiters_, std::move(o),
+                                                contender::wish::wait, told_,
                                                 contender::ticket{made_.size(), 1}));
     return made_.back();
   }

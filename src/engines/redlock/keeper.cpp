@@ -100,8 +100,10 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
   e.name = r.name.str();
   e.answer = std::move(done);
   e.listener = r.listener;
-  e.taker = io::make_recycled<contender>(cluster_, waiters_, std::move(o), !r.leave_if_busy,
-                                         weak_from_this(), contender::ticket{request, e.turn});
+  e.taker = io::make_recycled<contender>(
+      cluster_, waiters_, std::move(o),
+      r.leave_if_busy ? contender::wish::try_once : contender::wish::wait, weak_from_this(),
+      contender::ticket{request, e.turn});
   return e.taker;
 }
 
@@ -112,7 +114,7 @@ keeper::entry* keeper::find(const contender::ticket& of) const noexcept {
 }
 
 /// The answer of the enqueue: granted, waiting, or why neither.
-void keeper::first(const contender::ticket& of, core::reply what) {
+void keeper::answered(const contender::ticket& of, core::reply what) {
   queue_view v;
   core::on<queue_view> done;
   {
@@ -182,7 +184,7 @@ void keeper::hindered(const contender::ticket& of, std::uint64_t nth, core::repl
 }
 
 /// A waiter's end that was not told by the enqueue's answer.
-void keeper::later(const contender::ticket& of, core::reply why) {
+void keeper::changed(const contender::ticket& of, core::reply why) {
   std::shared_ptr<io::notice> watched;
   {
     const std::lock_guard hold(mutex_);

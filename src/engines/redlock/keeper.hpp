@@ -101,11 +101,11 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   // ---- keeper.cpp ----
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
                                        core::on<core::queue_view> done);
-  void first(const contender::ticket& of, core::reply what) override;
+  void answered(const contender::ticket& of, core::reply what) override;
   bool held(const contender::ticket& of, round::result_of& r) override;
   void late(const contender::ticket& of, node_index i) override;
   void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) override;
-  void later(const contender::ticket& of, core::reply why) override;
+  void changed(const contender::ticket& of, core::reply why) override;
   static core::queue_view view_of(const entry& e);
   std::vector<placed_key> take_all(const core::reply& why,
                                    std::vector<std::shared_ptr<contender>>& takers, jobs& after);
