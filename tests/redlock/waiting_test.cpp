@@ -338,7 +338,7 @@ TEST(redlock_waiting, calls_that_reach_nobody_who_answers_stop_nobody) {
 class waits_only final : public engine::contender::listener {
  public:
   void answered(const engine::contender::ticket&, core::reply) override {}
-  bool held(const engine::contender::ticket&, engine::round::result_of&) override { return false; }
+  bool held(const engine::contender::ticket&, engine::round_outcome&) override { return false; }
   void late(const engine::contender::ticket&, engine::node_index) override {}
   void unrecorded(engine::node_set) override {}
   void hindered(const engine::contender::ticket&, std::uint64_t, core::reply) override {}

@@ -21,14 +21,14 @@ constexpr std::string_view held_by_whom = "held by somebody else; ";
 /// For programs that poll: some do every 100 or 200 ms.
 constexpr duration strangers_gap = 10ms;
 
-status status_after(const round::result_of& r) noexcept {
+status status_after(const round_outcome& r) noexcept {
   if (r.held) return status::ok;
   if (r.denied) return status::denied;
   if (r.refused) return status::invalid;
   return r.why.code() == errc::busy ? status::busy : status_of(r.why);
 }
 
-core::reply reply_after(const round::result_of& r) {
+core::reply reply_after(const round_outcome& r) {
   return core::reply_with<core::reply>(status_after(r), r.why.message());
 }
 
@@ -38,7 +38,7 @@ bool is_down(const core::reply& ended) noexcept {
 }
 
 /// What stands in a waiter's way after a round that ended so.
-core::reply hindrance(const round::result_of& r, const core::reply& ended) {
+core::reply hindrance(const round_outcome& r, const core::reply& ended) {
   core::reply by;
   by.what = is_down(ended) ? status::unavailable : status::queued;
   if (is_down(ended)) {
@@ -98,10 +98,10 @@ void contender::begin_round() {
   r->start();
 }
 
-void contender::round_ended(round::result_of& r) {
+void contender::round_ended(round_outcome&& r) {
   cluster_->saw_token(r.newest_token);
-  if (!r.held && !r.key.asked.empty()) {
-    io::make_recycled<releasing>(cluster_, std::move(r.key), order_.timeout)->start({});
+  if (!r.held && r.key) {
+    io::make_recycled<releasing>(cluster_, *std::move(r.key), order_.timeout)->start({});
   }
   bool wanted = false;
   bool was_turn = false;
@@ -125,7 +125,7 @@ void contender::round_ended(round::result_of& r) {
     if (!wanted || !o || !o->held(ticket_, r)) {
       // Not one of those who wait.
       waiters_->leave(order_.name, *this, true);
-      releasing::give_back(cluster_, waiters_, std::move(r.key), order_.timeout, {});
+      releasing::give_back(cluster_, waiters_, *std::move(r.key), order_.timeout, {});
     }
     return end(reply_after(r));
   }
@@ -149,7 +149,7 @@ void contender::round_ended(round::result_of& r) {
 /// Too few granted it in this round, and some that would have had lost the scripts, or had no
 /// record of the session because they were away: they get it ahead of what is sent to them next. Or
 /// another client moved the epoch, which has each of them looked at, and none votes meanwhile.
-bool contender::again_when_mended(const round::result_of& r) {
+bool contender::again_when_mended(const round_outcome& r) {
   if (const auto o = told_.lock(); o && !r.unrecorded.empty()) o->unrecorded(r.unrecorded);
   {
     const std::lock_guard hold(mutex_);
@@ -183,7 +183,7 @@ void contender::begin_after(duration wait) {
   });
 }
 
-void contender::rest(const round::result_of& r, const core::reply& ended) {
+void contender::rest(const round_outcome& r, const core::reply& ended) {
   bool tell = false;
   bool changed = false;
   std::uint64_t nth = 0;

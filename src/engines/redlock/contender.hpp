@@ -46,9 +46,9 @@ class contender final : public waiter,
     virtual ~listener() = default;
     /// The first round ended, or it stands in the queue: `queued`, or what became of it. Once.
     virtual void answered(const ticket& of, core::reply what) = 0;
-    /// It was granted; whoever is told takes the key and owns it from now on. At most once, before
-    /// answered() says `ok`. False when it is not wanted any more: then the key is left.
-    virtual bool held(const ticket& of, round::result_of& r) = 0;
+    /// It was granted; the listener takes the key out and owns it from now on. At most once, before
+    /// answered() says `ok`. False when it is not wanted any more: then the key is left in `r`.
+    virtual bool held(const ticket& of, round_outcome& r) = 0;
     /// A grant on one more node, after held().
     virtual void late(const ticket& of, node_index i) = 0;
     /// These nodes have no record of the session. It is to be on its way to them when what is
@@ -71,7 +71,7 @@ class contender final : public waiter,
   void cancel();
   void turn(wakeup what) override;
   void look_up() override;
-  void round_ended(round::result_of& r) override;
+  void round_ended(round_outcome&& r) override;
   void late(node_index i) override;
 
  private:
@@ -96,8 +96,8 @@ class contender final : public waiter,
     return state_ == state::in_round || state_ == state::leaving;
   }
   void begin_round();
-  bool again_when_mended(const round::result_of& r);
-  void rest(const round::result_of& r, const core::reply& ended);
+  bool again_when_mended(const round_outcome& r);
+  void rest(const round_outcome& r, const core::reply& ended);
   void end(core::reply what);
   std::optional<duration> pause_on(wakeup what);
   void begin_after(duration wait);

@@ -25,7 +25,7 @@ namespace {
 class deaf final : public contender::listener {
  public:
   void answered(const contender::ticket&, core::reply) override {}
-  bool held(const contender::ticket&, round::result_of&) override { return false; }
+  bool held(const contender::ticket&, round_outcome&) override { return false; }
   void late(const contender::ticket&, node_index) override {}
   void unrecorded(node_set) override {}
   void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) override {

@@ -140,14 +140,14 @@ void keeper::answered(const contender::ticket& of, core::reply what) {
 }
 
 /// Takes the key over. False when nobody wants it any more.
-bool keeper::held(const contender::ticket& of, round::result_of& r) {
+bool keeper::held(const contender::ticket& of, round_outcome& r) {
   const std::lock_guard hold(mutex_);
   entry* const found = find(of);
   if (found == nullptr || closed_ || denied_) return false;
-  HOLDFAST_ASSERT(renewal_ && r.held && !r.there.empty());
+  HOLDFAST_ASSERT(renewal_ && r.held && r.key && !r.there.empty());
   HOLDFAST_ASSERT(found->is == state::contending);
   entry& e = *found;
-  e.key = std::move(r.key);
+  e.key = *std::exchange(r.key, std::nullopt);
   e.granted = r.granted;
   e.own = io::make_recycled<core::lease>(r.until);
   e.is = state::held;

@@ -102,7 +102,7 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
                                        core::on<core::queue_view> done);
   void answered(const contender::ticket& of, core::reply what) override;
-  bool held(const contender::ticket& of, round::result_of& r) override;
+  bool held(const contender::ticket& of, round_outcome& r) override;
   void late(const contender::ticket& of, node_index i) override;
   void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) override;
   void changed(const contender::ticket& of, core::reply why) override;

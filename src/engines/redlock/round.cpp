@@ -78,7 +78,7 @@ void round::start() {
 }
 
 void round::ask() {
-  std::optional<result_of> ended;
+  std::optional<round_outcome> ended;
   {
     const std::lock_guard hold(mutex_);
     ballots_ = cluster_->now_voting();
@@ -98,7 +98,7 @@ void round::ask() {
     }
     conclude(s, now, ended);
   }
-  if (ended) finish(*ended);
+  if (ended) finish(*std::move(ended));
 }
 
 void round::ask_all(step& s) {
@@ -172,7 +172,7 @@ void round::note_refusal(node_index i, const node_vote& v, const io::redis_answe
 void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   const node_index i = node_of(tag);
   const bool raises = is_raise(tag);
-  std::optional<result_of> ended;
+  std::optional<round_outcome> ended;
   bool late = false;
   const bool gathers = cluster_->later().gathers();
   bool waits = false;
@@ -207,12 +207,12 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
     cluster_->doubted(i);
   }
   if (late) told_->late(i);
-  if (ended) finish(*ended);
+  if (ended) finish(*std::move(ended));
 }
 
 void round::run() {
   if (std::exchange(asks_later_, false)) return ask();
-  std::optional<result_of> ended;
+  std::optional<round_outcome> ended;
   {
     const std::lock_guard hold(mutex_);
     step s;
@@ -220,7 +220,7 @@ void round::run() {
     s.release = owes_;
     conclude(s, decided_at_, ended);
   }
-  finish(*ended);
+  finish(*std::move(ended));
 }
 
 void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at) {
@@ -247,22 +247,22 @@ void round::cancel() {
   if (mutex_.keeps_out()) {
     return cluster_->loop().post([self = shared_from_this()] { self->cancel(); });
   }
-  std::optional<result_of> ended;
+  std::optional<round_outcome> ended;
   {
     const std::lock_guard hold(mutex_);
     cancelled_ = true;
     if (!attempt_) return;
     conclude(attempt_->cancel(), clock::now(), ended);
   }
-  if (ended) finish(*ended);
+  if (ended) finish(*std::move(ended));
 }
 
 /// Under the mutex: sends what the machine wants, and says how it ended if it did.
-void round::conclude(const step& first, time_point at, std::optional<result_of>& ended) {
+void round::conclude(const step& first, time_point at, std::optional<round_outcome>& ended) {
   step s = first;
   while (!s.decided && !s.raise.empty()) raise(s);
   if (!s.decided) return;
-  result_of& r = ended.emplace();
+  round_outcome& r = ended.emplace();
   r.held = attempt_->current() == attempt::state::held;
   r.granted = attempt_->chosen();
   r.until = attempt_->until();
@@ -271,17 +271,19 @@ void round::conclude(const step& first, time_point at, std::optional<result_of>&
   r.holder_left = attempt_->holder_left();
   r.newest_token = std::max(newest_token_, r.granted.value);
   if (!r.held) note_failure(r);
-  r.key = {.name = std::move(order_.name),
-           .value = std::move(value_),
-           .ttl = order_.ttl,
-           .last_sent = attempt_->sent(),
-           .asked = r.held ? asked_ - taken_ : s.release,
-           .answered = answered_,
-           .connections = attempt_->carriers()};
+  const node_set where = r.held ? asked_ - taken_ : s.release;
+  if (where.empty()) return;
+  r.key = placed_key{.name = std::move(order_.name),
+                     .value = std::move(value_),
+                     .ttl = order_.ttl,
+                     .last_sent = attempt_->sent(),
+                     .asked = where,
+                     .answered = answered_,
+                     .connections = attempt_->carriers()};
 }
 
 /// Under the mutex.
-void round::note_failure(result_of& r) const {
+void round::note_failure(round_outcome& r) const {
   std::size_t denials = 0;
   std::size_t too_long = 0;
   for (node_index i = 0; i < cluster_->size(); ++i) {
@@ -302,12 +304,12 @@ void round::note_failure(result_of& r) const {
   if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);
 }
 
-void round::finish(result_of& r) {
+void round::finish(round_outcome r) {
   if (!r.held && ballots_->voters.size() < cluster_->majority()) {
     r.outdated = true;
     if (auto v = cluster_->verdict(); !v) r.why = v.error();
   }
-  told_->round_ended(r);
+  told_->round_ended(std::move(r));
 }
 
 }  // namespace holdfast::engines::redlock

@@ -32,6 +32,26 @@ struct placed_key {
   time_point late_until{};  ///< One ttl after the last such acquire was sent.
 };
 
+/// How an attempt ended.
+struct round_outcome {
+  bool held{};
+  token granted{};
+  time_point until{};
+  node_set there{};
+  std::optional<duration> took{};  ///< From sending until what decided; if anything was sent.
+  /// Where it may be, to be kept or released by whoever gets this; nothing: nowhere.
+  std::optional<placed_key> key{};
+  error why{errc::busy, "held"};  ///< Unless held; a short text takes no memory.
+  bool denied{};                  ///< A node says that the session is denied.
+  bool refused{};                 ///< It cannot be done as asked: repeating is useless.
+  bool forgot{};                  ///< A node had lost its scripts, which it gets again.
+  bool outdated{};        ///< Too few voted, or a node is in another epoch than those that did.
+  node_set unrecorded{};  ///< They have no record of the session.
+  bool endless{};         ///< What has the name is a key without a ttl.
+  std::optional<duration> holder_left{};
+  std::uint64_t newest_token{};  ///< The largest counter that was seen.
+};
+
 /// One attempt on the wire: it asks the voters at once, feeds the attempt machine with what comes
 /// back, and tells once how it ended.
 ///
@@ -47,32 +67,14 @@ class round final : public io::redis_receiver,
     duration timeout{};
     std::uint64_t hint{};  ///< The largest token that this client has seen.
   };
-  struct result_of {
-    bool held{};
-    token granted{};
-    time_point until{};
-    node_set there{};
-    std::optional<duration> took{};  ///< From sending until what decided; if anything was sent.
-    placed_key key{};
-    error why{errc::busy, "held"};  ///< Unless held; a short text takes no memory.
-    bool denied{};                  ///< A node says that the session is denied.
-    bool refused{};                 ///< It cannot be done as asked: repeating is useless.
-    bool forgot{};                  ///< A node had lost its scripts, which it gets again.
-    bool outdated{};        ///< Too few voted, or a node is in another epoch than those that did.
-    node_set unrecorded{};  ///< They have no record of the session.
-    bool endless{};         ///< What has the name is a key without a ttl.
-    std::optional<duration> holder_left{};
-    std::uint64_t newest_token{};  ///< The largest counter that was seen.
-  };
   class listener {
    public:
     listener() = default;
     listener(const listener&) = delete;
     listener& operator=(const listener&) = delete;
     virtual ~listener() = default;
-    /// Once, on the loop's thread or on the caller of start() or cancel(); not under a mutex. What
-    /// is in the result may be taken.
-    virtual void round_ended(result_of& r) = 0;
+    /// Once, on the loop's thread or on the caller of start() or cancel(); not under a mutex.
+    virtual void round_ended(round_outcome&& r) = 0;
     /// A grant that came after the round was held.
     virtual void late(node_index i) = 0;
   };
@@ -95,9 +97,9 @@ class round final : public io::redis_receiver,
   void raise(step& s);
   void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
   core::redlock::node_vote read(bool raises, node_index i, const io::redis_answer& a);
-  void conclude(const step& s, time_point at, std::optional<result_of>& ended);
-  void note_failure(result_of& r) const;
-  void finish(result_of& r);
+  void conclude(const step& s, time_point at, std::optional<round_outcome>& ended);
+  void note_failure(round_outcome& r) const;
+  void finish(round_outcome r);
 
   const std::shared_ptr<cluster> cluster_;
 
@@ -120,7 +122,7 @@ class round final : public io::redis_receiver,
   std::string denial_;           ///< Who denied the session and why, for people.
   std::string refusal_;          ///< What the first node said that refused the command or its user.
 
-  order order_;  ///< Its name goes to the result, as the value does.
+  order order_;  ///< Its name goes to the outcome, as the value does.
   std::string value_;
   const std::shared_ptr<listener> told_;
 };
