@@ -96,7 +96,7 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   };
   using jobs = std::vector<std::function<void()>>;
   using renewal = core::redlock::renewal;
-  struct tally;
+  struct opening;
 
   // ---- keeper.cpp ----
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
@@ -119,7 +119,11 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   void give_up(const core::open_reply& why, node_set asked, const core::on<core::open_reply>& done);
   void open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
                   core::open_reply why, core::on<core::open_reply> done);
-  void not_recorded(const tally& t, core::open_reply& r) const;
+  void begin(opening& o);
+  void ask_for_records(std::shared_ptr<opening> o);
+  static bool note_record(opening& o, cluster& c, node_index i, const io::redis_answer& a);
+  void end_opening(const std::shared_ptr<opening>& o);
+  void not_recorded(opening& o) const;
   std::string record_bytes(node_index i, const ballots& b) const;
   void end_records(std::vector<placed_key> keys, node_set also, core::on<core::reply> done);
 

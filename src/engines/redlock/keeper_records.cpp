@@ -27,12 +27,17 @@ std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().co
 
 }  // namespace
 
-/// What became of one question to all nodes.
-struct keeper::tally {
-  node_set done{};
+/// One question to all nodes that vote, to write the session's record, and what became of it.
+struct keeper::opening {
+  core::open_reply reply{};  ///< So far; `sent` is when the question was.
+  time_point limit{};        ///< Until then others may be asked.
+  node_set before{};         ///< They were asked already, and may have the record.
+  std::shared_ptr<const ballots> ballot{};
+  core::on<core::open_reply> done{};
+  node_set recorded{};
   node_set denied{};
-  node_set refused{};
-  std::string text{};
+  node_set refused{};  ///< The ttl is too long for them.
+  std::string text{};  ///< What all others said.
 };
 
 /// The session's record on one node; a node that lost it gets it again from the same bytes.
@@ -86,60 +91,77 @@ void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point 
       cluster::readiness::settled);
 }
 
-/// `before`: who was asked already, and may have the record.
+/// `before`: those that were asked already, and may have the record.
 void keeper::open_records(time_point limit, node_set before, core::on<core::open_reply> done) {
-  core::open_reply r;
-  r.at.inc = 1;
+  auto o = std::make_shared<opening>();
+  o->reply.at.inc = 1;
   if (auto v = cluster_->verdict(); !v) {
-    static_cast<core::reply&>(r) = reply_of(v.error());
-    return give_up(r, before, done);
+    static_cast<core::reply&>(o->reply) = reply_of(v.error());
+    return give_up(o->reply, before, done);
   }
-  const time_point sent = clock::now();
-  r.sent = sent;
-  const auto begin = [self = shared_from_this(), sent] {
-    const std::lock_guard hold(self->mutex_);
+  o->reply.sent = clock::now();
+  o->limit = limit;
+  o->before = before;
+  o->done = std::move(done);
+  if (!cluster_->set().tokens) return begin(*o);
+  ask_for_records(std::move(o));
+}
+
+/// The session is open: from now on it is renewed.
+void keeper::begin(opening& o) {
+  {
+    const std::lock_guard hold(mutex_);
     // Another one would forget all locks of the first.
-    HOLDFAST_ASSERT(!self->renewal_);
+    HOLDFAST_ASSERT(!renewal_);
     // The session's own beats come first; this one is for locks that those do not reach.
-    self->renewal_.emplace(renewal::config{.nodes = self->cluster_->size(),
-                                           .ttl = self->draft_.ttl,
-                                           .period = self->draft_.ttl / 3 + self->draft_.ttl / 12},
-                           sent);
-    self->wake_at(self->renewal_->wake());
-  };
-  if (!cluster_->set().tokens) {
-    begin();
-    r.what = status::ok;
-    return done(r);
+    renewal_.emplace(renewal::config{.nodes = cluster_->size(),
+                                     .ttl = draft_.ttl,
+                                     .period = draft_.ttl / 3 + draft_.ttl / 12},
+                     *o.reply.sent);
+    wake_at(renewal_->wake());
   }
-  const auto t = std::make_shared<tally>();
-  const auto b = cluster_->now_voting();
+  o.reply.what = status::ok;
+  // Late answers keep the question, and not what waited for it.
+  std::exchange(o.done, {})(std::move(o.reply));
+}
+
+void keeper::ask_for_records(std::shared_ptr<opening> o) {
+  o->ballot = cluster_->now_voting();
   gathering::question q;
-  q.to = b->voters;
+  q.to = o->ballot->voters;
   q.limit = std::max(timeout_, core::redlock::resend_after(draft_.ttl));
-  q.bytes = [self = shared_from_this(), b](node_index i) { return self->record_bytes(i, *b); };
-  q.each = [t, c = cluster_](node_index i, const io::redis_answer& a) {
-    const auto f = a.reply == nullptr ? fault::silent : replies::open(*a.reply);
-    if (f == fault::none) t->done.add(i);
-    if (f == fault::denied) t->denied.add(i);
-    if (f == fault::ttl_too_long) t->refused.add(i);
-    if (f == fault::none) return t->done.size() >= c->majority();
-    t->text += "; " + c->addresses()[i] + " " + core::redlock::action_on(f).text;
-    if (replies::text_says_more(f)) t->text += ": " + replies::error_text(*a.reply);
-    if (core::redlock::action_on(f).look_again && a.reply != nullptr) c->doubted(i);
-    return false;
+  q.bytes = [self = shared_from_this(), b = o->ballot](node_index i) {
+    return self->record_bytes(i, *b);
   };
-  q.done = [self = shared_from_this(), t, asked = b, before, limit, begin, done, r]() mutable {
-    if (t->done.size() >= self->cluster_->majority()) {
-      begin();
-      r.what = status::ok;
-      return done(r);
-    }
-    self->not_recorded(*t, r);
-    if (r.what != status::unavailable) return self->give_up(r, asked->voters | before, done);
-    self->open_later(asked, limit, std::move(r), std::move(done));
+  q.each = [o, c = cluster_](node_index i, const io::redis_answer& a) {
+    return note_record(*o, *c, i, a);
   };
+  q.done = [self = shared_from_this(), o] { self->end_opening(o); };
   gathering::ask(cluster_, std::move(q));
+}
+
+/// One node's answer. True: no further one is needed.
+bool keeper::note_record(opening& o, cluster& c, node_index i, const io::redis_answer& a) {
+  const auto f = a.reply == nullptr ? fault::silent : replies::open(*a.reply);
+  if (f == fault::none) {
+    o.recorded.add(i);
+    return o.recorded.size() >= c.majority();
+  }
+  if (f == fault::denied) o.denied.add(i);
+  if (f == fault::ttl_too_long) o.refused.add(i);
+  o.text += "; " + c.addresses()[i] + " " + core::redlock::action_on(f).text;
+  if (replies::text_says_more(f)) o.text += ": " + replies::error_text(*a.reply);
+  if (core::redlock::action_on(f).look_again && a.reply != nullptr) c.doubted(i);
+  return false;
+}
+
+void keeper::end_opening(const std::shared_ptr<opening>& o) {
+  if (o->recorded.size() >= cluster_->majority()) return begin(*o);
+  not_recorded(*o);
+  if (o->reply.what != status::unavailable) {
+    return give_up(o->reply, o->ballot->voters | o->before, std::exchange(o->done, {}));
+  }
+  open_later(o->ballot, o->limit, std::move(o->reply), std::move(o->done));
 }
 
 /// What fewer than a majority recorded would be listed as a session for its ttl. Who was asked may
@@ -151,17 +173,18 @@ void keeper::give_up(const core::open_reply& why, node_set asked,
 }
 
 /// Why too few nodes have the session's record.
-void keeper::not_recorded(const tally& t, core::open_reply& r) const {
+void keeper::not_recorded(opening& o) const {
   const std::size_t blocking = core::redlock::deny_count(cluster_->size());
   const bool fits_too_few =
-      t.refused.size() >= blocking ||
-      (!t.refused.empty() && t.done.size() + t.refused.size() >= cluster_->majority());
-  r.what = t.denied.size() >= blocking ? status::denied
+      o.refused.size() >= blocking ||
+      (!o.refused.empty() && o.recorded.size() + o.refused.size() >= cluster_->majority());
+  core::open_reply& r = o.reply;
+  r.what = o.denied.size() >= blocking ? status::denied
            : fits_too_few              ? status::invalid
                                        : status::unavailable;
-  r.text = "the session was recorded by " + std::to_string(t.done.size()) + " of " +
+  r.text = "the session was recorded by " + std::to_string(o.recorded.size()) + " of " +
            std::to_string(cluster_->size()) + " nodes, needed are " +
-           std::to_string(cluster_->majority()) + t.text;
+           std::to_string(cluster_->majority()) + o.text;
   if (r.what != status::invalid) return;
   r.ttl_limit = longest_ttl(*cluster_);
   r.text = ttl_too_long(draft_.ttl, r.ttl_limit);
