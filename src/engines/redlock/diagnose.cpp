@@ -1,6 +1,7 @@
 #include "engines/redlock/diagnose.hpp"
 
 #include "engines/redlock/look_at_nodes.hpp"
+#include "engines/redlock/max_ttl.hpp"
 
 #include <holdfast/duration.hpp>
 

@@ -5,8 +5,8 @@
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/glance.hpp"
 #include "engines/redlock/listing.hpp"
+#include "engines/redlock/max_ttl.hpp"
 #include "engines/redlock/replies.hpp"
-#include "engines/redlock/ttl_limit.hpp"
 #include "io/thread/armed_notice.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "engines/redlock/commands.hpp"
 #include "engines/redlock/gathering.hpp"
 #include "engines/redlock/keeper.hpp"
+#include "engines/redlock/max_ttl.hpp"
 #include "engines/redlock/replies.hpp"
-#include "engines/redlock/ttl_limit.hpp"
 
 #include <algorithm>
 #include <array>

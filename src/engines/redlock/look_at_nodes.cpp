@@ -75,12 +75,4 @@ std::string unsafe_setting(const io::redis_facts& server) {
          "): a held lock can vanish. Set maxmemory-policy noeviction";
 }
 
-std::string other_max_ttl(const settings& s, duration recorded, const std::string& where) {
-  if (!s.max_ttl_given || s.max_ttl == recorded) return {};
-  return "the URL's max_ttl is " + print_duration(s.max_ttl) + ", that of " + where + " " +
-         print_duration(recorded) +
-         ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
-         "same";
-}
-
 }  // namespace holdfast::engines::redlock

@@ -38,7 +38,4 @@ std::string text_of(const io::redis_facts& server, const char* key);
 /// Why the server may drop keys that have not ended; empty when it does not.
 std::string unsafe_setting(const io::redis_facts& server);
 
-/// What to do about a URL with another max_ttl than the nodes; empty when it has none.
-std::string other_max_ttl(const settings& s, duration recorded, const std::string& where);
-
 }  // namespace holdfast::engines::redlock

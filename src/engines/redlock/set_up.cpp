@@ -2,9 +2,8 @@
 
 #include "core/lease.hpp"
 #include "core/redlock/founding.hpp"
-#include "engines/redlock/long_sessions.hpp"
 #include "engines/redlock/look_at_nodes.hpp"
-#include "engines/redlock/ttl_limit.hpp"
+#include "engines/redlock/max_ttl.hpp"
 #include "io/thread/latch.hpp"
 #include "io/thread/random.hpp"
 
@@ -103,44 +102,6 @@ error not_all_written(const cluster& c, const std::string& verb, duration max_tt
   return {errc::outcome_unknown, std::move(text)};
 }
 
-/// The longest that a node's record says; zero: there is none.
-duration kept_max_ttl(const cluster& c) {
-  duration kept{};
-  for (node_index i = 0; i < c.size(); ++i) {
-    if (const auto p = c.view_of(i); p.facts.record) {
-      kept = std::max(kept, p.facts.record->max_ttl);
-    }
-  }
-  return kept;
-}
-
-/// What was asked for, which nothing but zero leaves out, else what the nodes still have, else the
-/// default.
-duration max_ttl_of(duration asked, const cluster& c) {
-  if (asked != duration::zero()) return asked;
-  const duration kept = kept_max_ttl(c);
-  return kept > duration::zero() ? kept : c.set().max_ttl;
-}
-
-/// A ttl that is named is never shortened; empty when it fits.
-std::string ttl_above(const settings& s, duration max_ttl) {
-  if (!s.ttl || *s.ttl <= max_ttl) return {};
-  return "the URL's ttl is " + print_duration(*s.ttl) + ", above the max_ttl of " +
-         print_duration(max_ttl) + ": no session can be opened with this URL";
-}
-
-/// What has to be so before `max_ttl` is written.
-result<void> may_set(const std::shared_ptr<cluster>& c, const founding::config& config,
-                     std::string_view verb, bool shortens) {
-  // For recover it is no reason to leave a store as it is: others may have another URL.
-  if (const auto misfit = ttl_above(c->set(), config.max_ttl); verb == "init" && !misfit.empty()) {
-    return error(errc::invalid_argument, misfit + ". Take a shorter ttl in it, or --max-ttl " +
-                                             print_duration(*c->set().ttl) +
-                                             " or more; nothing was written");
-  }
-  return shortens ? long_sessions_ended(c, config.max_ttl) : result<void>();
-}
-
 node_info info_of(const cluster& c, node_index i) {
   const auto p = c.view_of(i);
   node_info n;
@@ -178,6 +139,26 @@ overview overview_of(const std::shared_ptr<cluster>& c) {
   return all;
 }
 
+overview nothing_to_write(const std::shared_ptr<cluster>& c, duration max_ttl) {
+  overview all = overview_of(c);
+  if (all.trouble) return all;
+  all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
+  if (const auto misfit = ttl_above(c->set(), max_ttl); !misfit.empty()) {
+    all.advice += ". But " + misfit;
+  }
+  return all;
+}
+
+/// Of what may be said of the URL that which weighs most.
+overview all_written(const std::shared_ptr<cluster>& c, duration max_ttl) {
+  overview all = overview_of(c);
+  if (all.trouble) return all;
+  all.advice = ttl_above(c->set(), max_ttl);
+  if (all.advice.empty()) all.advice = other_max_ttl(c->set(), max_ttl, "the nodes' records");
+  if (all.advice.empty()) all.advice = c->set().even_nodes();
+  return all;
+}
+
 result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const recover_options& options,
                                 const char* verb,
                                 result<std::vector<core::redlock::write>> (*plan)(
@@ -200,34 +181,20 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const recover
   }
   const auto writes = plan(config, nodes);
   if (!writes) return writes.error();
-  if (writes->empty()) {
-    overview all = overview_of(c);
-    if (all.trouble) return all;
-    all.advice = "all nodes vote: there is nothing to recover, and nothing was written";
-    const auto misfit = ttl_above(c->set(), config.max_ttl);
-    if (!misfit.empty()) all.advice += ". But " + misfit;
-    return all;
-  }
+  if (writes->empty()) return nothing_to_write(c, config.max_ttl);
   // No session has a longer ttl than the nodes allowed.
   const bool shortens = config.max_ttl < kept_max_ttl(*c);
-  if (auto may = may_set(c, config, verb, shortens); !may) return may.error();
+  if (auto may = may_set_max_ttl(c, config.max_ttl, verb, shortens); !may) return may.error();
   const auto failed = write_all(c, *writes);
   for (node_index i = 0; i < c->size(); ++i) c->inspect_again(i);
   wait_ready(c);
-  if (shortens && failed.empty()) {
+  if (!failed.empty()) {
+    return not_all_written(*c, verb, config.max_ttl, writes->size(), failed);
+  }
+  if (shortens) {
     if (auto none = none_came_meanwhile(c, config.max_ttl); !none) return none.error();
   }
-  if (failed.empty()) {
-    overview all = overview_of(c);
-    if (all.trouble) return all;
-    all.advice = ttl_above(c->set(), config.max_ttl);
-    if (all.advice.empty()) {
-      all.advice = other_max_ttl(c->set(), config.max_ttl, "the nodes' records");
-    }
-    if (all.advice.empty()) all.advice = c->set().even_nodes();
-    return all;
-  }
-  return not_all_written(*c, verb, config.max_ttl, writes->size(), failed);
+  return all_written(c, config.max_ttl);
 }
 
 }  // namespace

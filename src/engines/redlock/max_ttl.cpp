@@ -1,4 +1,4 @@
-#include "engines/redlock/long_sessions.hpp"
+#include "engines/redlock/max_ttl.hpp"
 
 #include "engines/redlock/listing.hpp"
 #include "io/thread/latch.hpp"
@@ -7,8 +7,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
+#include <functional>
 #include <utility>
+#include <vector>
 
 namespace holdfast::engines::redlock {
 
@@ -53,6 +54,66 @@ std::string too_early(const long_sessions& s, duration max_ttl, const std::strin
 }
 
 }  // namespace
+
+duration longest_ttl(const cluster& c) {
+  std::vector<duration> each;
+  for_each(c.now_voting()->voters, [&](node_index i) {
+    if (const auto p = c.view_of(i); p.facts.record) each.push_back(p.facts.record->max_ttl);
+  });
+  if (each.empty()) return {};
+  std::ranges::sort(each, std::greater{});
+  return each[std::min(each.size(), c.majority()) - 1];
+}
+
+std::string ttl_too_long(duration ttl, duration most) {
+  return "the ttl is " + print_duration(ttl) +
+         "; max_ttl in the records of this store's nodes is " + print_duration(most) +
+         ". Take a shorter ttl, or stop all holders and raise it: holdfast redlock recover " +
+         "--max-ttl " + print_duration(ttl) + ", see docs/redlock.md";
+}
+
+duration kept_max_ttl(const cluster& c) {
+  duration kept{};
+  for (node_index i = 0; i < c.size(); ++i) {
+    if (const auto p = c.view_of(i); p.facts.record) {
+      kept = std::max(kept, p.facts.record->max_ttl);
+    }
+  }
+  return kept;
+}
+
+duration max_ttl_of(duration asked, const cluster& c) {
+  if (asked != duration::zero()) return asked;
+  const duration kept = kept_max_ttl(c);
+  return kept > duration::zero() ? kept : c.set().max_ttl;
+}
+
+std::string ttl_above(const settings& s, duration max_ttl) {
+  if (!s.ttl || *s.ttl <= max_ttl) return {};
+  return "the URL's ttl is " + print_duration(*s.ttl) + ", above the max_ttl of " +
+         print_duration(max_ttl) + ": no session can be opened with this URL";
+}
+
+std::string other_max_ttl(const settings& s, duration recorded, const std::string& where) {
+  if (!s.max_ttl_given || s.max_ttl == recorded) return {};
+  return "the URL's max_ttl is " + print_duration(s.max_ttl) + ", that of " + where + " " +
+         print_duration(recorded) +
+         ": the records decide, the URL only forbids its clients a longer ttl. Let both say the "
+         "same";
+}
+
+// ---- before and after another one is written ----
+
+result<void> may_set_max_ttl(const std::shared_ptr<cluster>& c, duration max_ttl,
+                             std::string_view verb, bool shortens) {
+  // For recover it is no reason to leave a store as it is: others may have another URL.
+  if (const auto misfit = ttl_above(c->set(), max_ttl); verb == "init" && !misfit.empty()) {
+    return error(errc::invalid_argument, misfit + ". Take a shorter ttl in it, or --max-ttl " +
+                                             print_duration(*c->set().ttl) +
+                                             " or more; nothing was written");
+  }
+  return shortens ? long_sessions_ended(c, max_ttl) : result<void>();
+}
 
 result<void> long_sessions_ended(const std::shared_ptr<cluster>& c, duration max_ttl) {
   const auto found = look_for_long_sessions(c, max_ttl);
