@@ -210,7 +210,7 @@ TEST_F(conversation, a_release_is_heard) {
   EXPECT_EQ(replies::peek(look()), true);
   const auto released =
       replies::release(ask([](std::string& out) { commands::release(out, "a", value); }));
-  EXPECT_TRUE(released->told);
+  EXPECT_TRUE(released->counted);
   EXPECT_TRUE(released->others) << "we did not say that it is ourselves";
   const auto heard = client.events->wait_pushes(1);
   EXPECT_EQ(replies::freed(heard.at(0))->name, "a");

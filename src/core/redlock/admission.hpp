@@ -128,7 +128,7 @@ class admission {
   step disconnected(node_index i, time_point now);
   /// A script answered not_admitted, script_missing or epoch_moved.
   step doubted(node_index i, time_point now);
-  /// A TIME that came with an answer. Told before the answer reaches its attempt: a grant of a node
+  /// A TIME that came with an answer, before the answer reaches its attempt: a grant of a node
   /// that this puts out is not counted.
   step on_time(node_index i, server_time at, time_point sent, time_point received);
   step sealed(const seal& asked, const seal_reply& r, time_point now);
@@ -195,7 +195,7 @@ class admission {
     time_point last_look_at{};              ///< drawn: then.
     bool lacks_others{};                    ///< Too few can be sealed for it.
     unsigned returns{};                     ///< So many of those looks found it lost still.
-    time_point look_at{time_point::max()};  ///< When it is read again, untold.
+    time_point look_at{time_point::max()};  ///< When it is read again by itself.
     unsigned refusals{};                    ///< In a row.
     std::optional<rejoin> join{};
 
@@ -284,7 +284,7 @@ class admission {
   life_notes notes_;
   time_point began_{time_point::max()};  ///< When a node was looked at for the first time.
   bool served_{};       ///< A majority voted once: what was taken then may be held.
-  life_notes asked_{};  ///< tokens off: what kept() was told last.
+  life_notes asked_{};  ///< tokens off: what kept() got last.
   life_notes there_;
   server_claims server_claims_;
   std::vector<node_state> nodes_;

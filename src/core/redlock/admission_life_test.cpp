@@ -113,7 +113,7 @@ TEST(admission_life, a_rewrite_of_its_file_says_nothing_new_of_a_node) {
   EXPECT_TRUE(s.a.facts_of(1).durable) << "its record says so of this process";
   EXPECT_FALSE(s.a.facts_of(2).durable);
   EXPECT_TRUE(s.writes.empty());
-  // Whether another process has read all that was answered is not told while it rewrites.
+  // Whether another process has read all that was answered is not known while it rewrites.
   s.facts[0].run_id = "run9";
   s.connect(0, t0 + 2s);
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);

@@ -193,7 +193,8 @@ TEST(admission_return, one_that_lags_is_brought_up_by_what_the_others_say_now) {
   node_set asked;
   while (asked.empty() && now < t0 + 5s) asked = s.a.tick(now += 10ms).look;
   ASSERT_EQ(asked, node_set::all(3));
-  for (int k = 0; k < 20; ++k) EXPECT_TRUE(s.a.tick(now += 10ms).seals.empty()) << "not told yet";
+  for (int k = 0; k < 20; ++k)
+    EXPECT_TRUE(s.a.tick(now += 10ms).seals.empty()) << "not heard of yet";
   // Another client was first.
   for (auto& f : s.facts) f.record->epoch = 4;
   s.connect_all(now);

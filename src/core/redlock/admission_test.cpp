@@ -481,7 +481,7 @@ TEST(admission, a_majority_that_recover_brought_back_is_seen_by_who_stayed_conne
     s.connect(i, t0);
   }
   EXPECT_EQ(s.facts[0].record->epoch, 0U) << "its loss is named";
-  // What `recover` writes nobody is told.
+  // Of what `recover` writes nobody is notified.
   for (node_index i = 0; i < 3; ++i) {
     s.facts[i].record->nonce = "recovered" + std::to_string(i);
     s.facts[i].record->epoch = 1'000'000;

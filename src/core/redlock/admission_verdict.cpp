@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-/// What people are told: why a node does not vote, and what brings a majority back.
+/// What people read: why a node does not vote, and what brings a majority back.
 
 namespace holdfast::core::redlock {
 

@@ -74,11 +74,11 @@ class attempt {
   /// Once, before any answer: decides at once when `asked` is no majority.
   step start(time_point now);
   /// `by` carries the acquire of node `i`, which was judged on the connection `judged`; before its
-  /// answer is told. Without this no grant of the node counts.
+  /// answer comes. Without this no grant of the node counts.
   void carried(node_index i, std::uint64_t judged, std::uint64_t by);
   /// The answer of the acquire, whatever became of it. At most one per node counts.
   step answered(node_index i, const node_vote& v, time_point now);
-  /// What an answer of the acquire is worth, also one that comes after answered() was told of none.
+  /// What an answer of the acquire is worth, also one that comes after answered() got none.
   node_vote counted(node_index i, const node_vote& v) const noexcept;
   /// `by` carries a raise to `to`. On another connection than the acquire's the key may be one that
   /// was restored: then it is not done there, whatever the answer says.
@@ -103,7 +103,7 @@ class attempt {
   /// Why it failed, node by node; meaningful when failed. `subject` is how the message begins
   /// (`lock "nightly"`), `addresses` has one entry per node.
   holdfast::error failure(std::string_view subject, std::span<const std::string> addresses) const;
-  /// The longest that a node said the holder's key has to live; nothing when none told.
+  /// The longest that a node said the holder's key has to live; nothing when none did.
   std::optional<duration> holder_left() const noexcept;
   /// A node that has a key in the way says that it has no ttl; endless_key is what is said then.
   bool meets_endless() const noexcept;

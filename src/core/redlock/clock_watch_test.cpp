@@ -78,9 +78,9 @@ bool is_seen(duration step, duration since, duration look) {
 TEST(clock_watch, a_step_is_seen_at_the_next_look_however_long_it_was_watched_before) {
   for (const duration look : {duration(33ms), duration(1s)}) {
     // rho of the time since the last look, the margin, and what the answers were under way.
-    const duration told = look / rho_divisor + margin + 2ms;
+    const duration off = look / rho_divisor + margin + 2ms;
     for (const duration since : {2s, 8s, 9s, 59s, 600s, 3601s}) {
-      EXPECT_TRUE(is_seen(told, since, look)) << print_duration(since);
+      EXPECT_TRUE(is_seen(off, since, look)) << print_duration(since);
     }
     EXPECT_FALSE(is_seen(look / rho_divisor + margin - 1ms, 60s, look)) << "that may be drift";
   }

@@ -59,7 +59,7 @@ struct node_vote {
   fault why{fault::none};
   std::uint64_t counter{};         ///< granted, with tokens: the value the node gave.
   std::uint64_t epoch{};           ///< epoch_moved: what the node has.
-  duration left{duration::max()};  ///< taken: how long the other's key has to live, if told.
+  duration left{duration::max()};  ///< taken: how long the other's key has to live, if known.
   bool endless{};                  ///< taken: its key has no ttl, and no Redlock client makes one.
 
   static node_vote granted(std::uint64_t counter = 0) noexcept;

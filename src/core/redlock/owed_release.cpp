@@ -14,7 +14,7 @@ owed_release::owed_release(config c, node_set to, time_point last_sent)
 }
 
 owed_release::step owed_release::start(node_set up, time_point now) {
-  HOLDFAST_ASSERT(up_.empty() && under_way_.empty() && !told_);
+  HOLDFAST_ASSERT(up_.empty() && under_way_.empty() && !reported_);
   up_ = up;
   return next(owed_ & up_, now);
 }
@@ -62,7 +62,7 @@ owed_release::step owed_release::next(node_set send, time_point now) {
   step s;
   over_ = over_ || now >= until_;
   if (owed_.empty() || over_) {
-    s.finished = !std::exchange(told_, true);
+    s.finished = !std::exchange(reported_, true);
     return s;
   }
   under_way_ = under_way_ | send;
@@ -74,7 +74,7 @@ owed_release::step owed_release::next(node_set send, time_point now) {
     resend_ = now + pause_.next(splitmix(config_.seed));
   }
   s.wake = std::min(until_, resend_);
-  HOLDFAST_ASSERT(!told_ && result() == outcome::pending);
+  HOLDFAST_ASSERT(!reported_ && result() == outcome::pending);
   return s;
 }
 

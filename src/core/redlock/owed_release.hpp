@@ -62,7 +62,7 @@ class owed_release {
   step tick(time_point now);
 
   node_set owed() const noexcept { return owed_; }
-  /// Those that it was told are connected.
+  /// Those that are connected, as far as it knows.
   node_set up() const noexcept { return up_; }
   time_point until() const noexcept { return until_; }
   outcome result() const noexcept;
@@ -73,7 +73,7 @@ class owed_release {
   node_set owed_;  ///< Not settled.
   node_set under_way_;
   node_set up_;
-  bool told_{};
+  bool reported_{};  ///< That it is finished.
   bool over_{};
   time_point until_;
   time_point resend_{time_point::max()};

@@ -21,7 +21,7 @@ duration spread(duration least, std::uint64_t random) noexcept {
 
 pause::pause(config c) noexcept : config_(c), round_(c.round) {
   HOLDFAST_ASSERT(c.round > duration::zero() && c.most > duration::zero());
-  HOLDFAST_ASSERT(c.told > duration::zero());
+  HOLDFAST_ASSERT(c.poll_while_notified > duration::zero());
 }
 
 void pause::measured(duration took) noexcept {
@@ -57,8 +57,9 @@ duration pause::next(std::uint64_t random, std::optional<duration> holder_left) 
   return cut(d, random, holder_left);
 }
 
-duration pause::next_when_told(std::uint64_t random, std::optional<duration> holder_left) noexcept {
-  const duration d = std::max(next(random), spread(config_.told, random));
+duration pause::next_while_notified(std::uint64_t random,
+                                    std::optional<duration> holder_left) noexcept {
+  const duration d = std::max(next(random), spread(config_.poll_while_notified, random));
   return cut(d, random, holder_left);
 }
 

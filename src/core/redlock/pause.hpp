@@ -12,7 +12,7 @@ namespace holdfast::core::redlock {
 /// Two contenders that split the votes of a round must not split the next: the pause is random, and
 /// its lower bound is several times the measured round, so that one of them has a round to itself
 /// (redis.io, Distributed Locks with Redis, "Retry on Failure"). It doubles with each failure up to
-/// a limit. When a node told how long the holder's key lives, the poll is no later than that plus
+/// a limit. When a node says how long the holder's key lives, the poll is no later than that plus
 /// one lower bound of jitter: a notification is only a hint.
 ///
 /// Thread safety: none; one owner.
@@ -21,8 +21,8 @@ class pause {
   struct config {
     duration round{std::chrono::milliseconds{1}};  ///< Assumed until one was measured.
     duration most{std::chrono::seconds{1}};
-    /// Between looks while the nodes tell of releases: for what nobody tells.
-    duration told{std::chrono::milliseconds{25}};
+    /// Between looks while the nodes notify of releases: for those of which nobody does.
+    duration poll_while_notified{std::chrono::milliseconds{25}};
   };
 
   explicit pause(config c) noexcept;
@@ -33,9 +33,10 @@ class pause {
   duration next(std::uint64_t random, std::optional<duration> holder_left = {}) noexcept;
   /// The pause after a first failure, without one.
   duration first(std::uint64_t random) const noexcept { return growth_at(0, random); }
-  /// next() while the nodes tell of releases, as far as they know of them: other programs tell
+  /// next() while the nodes notify of releases, as far as they know of them: other programs notify
   /// nobody, and a message may be lost.
-  duration next_when_told(std::uint64_t random, std::optional<duration> holder_left = {}) noexcept;
+  duration next_while_notified(std::uint64_t random,
+                               std::optional<duration> holder_left = {}) noexcept;
   /// After a notification: a short random step back, so that the waiters do not all ask at once.
   duration after_notification(std::uint64_t random) const noexcept;
   /// The lock was free or held by us: the next failure starts with the first pause.

@@ -67,19 +67,19 @@ TEST(pause, polls_no_later_than_the_holders_key_lives) {
   EXPECT_GE(p.next(3, duration::max() - 1ns), 5s) << "whatever a node says";
 }
 
-TEST(pause, is_longer_while_the_nodes_tell_of_releases) {
+TEST(pause, is_longer_while_the_nodes_notify_of_releases) {
   std::uint64_t seed = 7;
   for (int i = 0; i < 1000; ++i) {
-    pause p({.round = 1ms, .most = 1s, .told = 30ms});
-    const duration d = p.next_when_told(splitmix(seed));
+    pause p({.round = 1ms, .most = 1s, .poll_while_notified = 30ms});
+    const duration d = p.next_while_notified(splitmix(seed));
     ASSERT_GE(d, 30ms);
     ASSERT_LE(d, 60ms);
   }
-  pause p({.round = 1ms, .most = 1s, .told = 30ms});
-  EXPECT_LE(p.next_when_told(3, 5ms), 5ms + 8ms) << "no later than the holder's key lives";
-  for (int i = 0; i < 20; ++i) p.next_when_told(0);
-  EXPECT_GE(p.next_when_told(0), 500ms) << "it grows like the other one";
-  EXPECT_LE(p.next_when_told(~0ULL), 1s);
+  pause p({.round = 1ms, .most = 1s, .poll_while_notified = 30ms});
+  EXPECT_LE(p.next_while_notified(3, 5ms), 5ms + 8ms) << "no later than the holder's key lives";
+  for (int i = 0; i < 20; ++i) p.next_while_notified(0);
+  EXPECT_GE(p.next_while_notified(0), 500ms) << "it grows like the other one";
+  EXPECT_LE(p.next_while_notified(~0ULL), 1s);
 }
 
 TEST(pause, the_first_one_can_be_had_without_a_failure) {

@@ -67,7 +67,7 @@ class renewal {
     duration ttl{};
     duration period{};  ///< From one sending to the next; zero: ttl/3.
   };
-  /// One lock here; a stale one is told apart from its slot's next user.
+  /// One lock here; a stale one differs from its slot's next user.
   struct handle {
     std::uint32_t slot{};
     std::uint32_t generation{};

@@ -123,7 +123,7 @@ TEST(renewal, an_error_or_silence_keeps_what_was_proven_until_it_ends) {
     EXPECT_EQ(s.send.size(), 1U);
     EXPECT_TRUE(s.lost.empty());
   }
-  EXPECT_EQ(x.r.wake(), t0 + usable(ttl)) << "the end is told in time";
+  EXPECT_EQ(x.r.wake(), t0 + usable(ttl)) << "the end is reported in time";
   const auto s = x.r.tick(t0 + usable(ttl));
   ASSERT_EQ(s.lost.size(), 1U);
   EXPECT_EQ(s.lost[0].lock, h);

@@ -343,7 +343,7 @@ void cluster::advance(const std::function<step(admission&)>& event) {
     notes_->keep(admission_.notes());
   }
   carry_out(std::move(s));
-  // Whoever is told may call anything, and the caller here may hold a mutex.
+  // Whoever hears of it may call anything, and the caller here may hold a mutex.
   loop_->post([self = weak_from_this()] {
     if (const auto c = self.lock()) c->tell_ready(clock::now());
   });

@@ -56,7 +56,7 @@ core::reply reply_of(const error& verdict);
 /// What INFO says about a node. The address, `durable` and the record are not known from it.
 core::redlock::node_facts facts_of(const io::redis_facts& server);
 
-/// Told of connections that come and go; on the loop's thread.
+/// Hears of connections that come and go; on the loop's thread.
 class link_listener {
  public:
   link_listener() = default;
@@ -98,7 +98,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
 
   std::shared_ptr<const ballots> now_voting() const;
 
-  /// For who is told what follows from answers.
+  /// For what follows from answers.
   stages& later() noexcept { return stages_; }
 
   /// The number of the connection that is up, or no_connection.
@@ -112,8 +112,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// Queues one command. The number of the connection that carries it; no_connection when it is
   /// not known, because it was replaced in the same moment. A failure: nothing was sent.
   result<std::uint64_t> send(node_index i, const io::redis_connection::command& c);
-  /// The same for one answer; a failure to send is an answer, too, told before this returns. A node
-  /// that forgot its scripts gets them, and the command, once more.
+  /// The same for one answer; a failure to send is an answer, too, given before this returns. A
+  /// node that forgot its scripts gets them, and the command, once more.
   void ask(node_index i, std::string_view bytes, time_point deadline, answer then,
            kind of = kind::command);
 
@@ -163,7 +163,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void when_ready(time_point limit, std::function<void()> then,
                   readiness how = readiness::majority);
 
-  /// `who` is told until it is gone.
+  /// `who` hears of them until it is gone.
   void listen(std::weak_ptr<link_listener> who);
   bool is_closed() const noexcept { return closed_; }
 

@@ -175,7 +175,7 @@ void cluster::heed(node_index i, fault why, const wire::reply* r) {
   m.refused.heeded = std::move(text);
 }
 
-/// Until the next look: who asks why the node does not vote is told what it refused.
+/// Until the next look: whoever asks why the node does not vote hears what it refused.
 void cluster::heed_write(node_index i, const io::redis_answer& a) {
   if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
   const std::lock_guard hold(mutex_);

@@ -52,12 +52,12 @@ core::reply hindrance(const round_outcome& r, const core::reply& ended) {
 }  // namespace
 
 contender::contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o,
-                     wish what, std::weak_ptr<listener> told, const ticket& of)
+                     wish what, std::weak_ptr<listener> l, const ticket& of)
     : cluster_(std::move(c)),
       waiters_(std::move(w)),
       order_(std::move(o)),
       waits_(what == wish::wait),
-      told_(std::move(told)),
+      listener_(std::move(l)),
       ticket_(of),
       pause_(core::redlock::pause::config{}) {}
 
@@ -79,7 +79,7 @@ void contender::start() {
   if (place == waiters::place::first) return begin_round();
   core::reply queued;
   queued.what = status::queued;
-  if (const auto o = told_.lock()) o->answered(ticket_, std::move(queued));
+  if (const auto l = listener_.lock()) l->answered(ticket_, std::move(queued));
   if (place == waiters::place::courtesy) turn(wakeup::others);
   if (place == waiters::place::behind) look_up();
 }
@@ -121,8 +121,8 @@ void contender::round_ended(round_outcome&& r) {
     }
   }
   if (r.held) {
-    const auto o = told_.lock();
-    if (!wanted || !o || !o->held(ticket_, r)) {
+    const auto l = listener_.lock();
+    if (!wanted || !l || !l->held(ticket_, r)) {
       // Not one of those who wait.
       waiters_->leave(order_.name, *this, true);
       releasing::give_back(cluster_, waiters_, *std::move(r.key), order_.timeout, {});
@@ -150,7 +150,7 @@ void contender::round_ended(round_outcome&& r) {
 /// record of the session because they were away: they get it ahead of what is sent to them next. Or
 /// another client moved the epoch, which has each of them looked at, and none votes meanwhile.
 bool contender::again_when_mended(const round_outcome& r) {
-  if (const auto o = told_.lock(); o && !r.unrecorded.empty()) o->unrecorded(r.unrecorded);
+  if (const auto l = listener_.lock(); l && !r.unrecorded.empty()) l->unrecorded(r.unrecorded);
   {
     const std::lock_guard hold(mutex_);
     const bool unasked = (r.forgot || r.outdated) && r.why.code() == errc::unavailable;
@@ -172,7 +172,7 @@ bool contender::again_when_mended(const round_outcome& r) {
 }
 
 void contender::late(node_index i) {
-  if (const auto o = told_.lock()) o->late(ticket_, i);
+  if (const auto l = listener_.lock()) l->late(ticket_, i);
 }
 
 /// Under the mutex.
@@ -200,17 +200,17 @@ void contender::rest(const round_outcome& r, const core::reply& ended) {
     if (changed && !tell) nth = ++shown_.times;
     const std::uint64_t dice = io::random_bits();
     // Whoever got nothing at all met a holder; others may have split the votes with somebody.
-    const bool told = r.there.empty() && waiters_->hears(order_.name);
+    const bool notified = r.there.empty() && waiters_->hears(order_.name);
     begin_after(again_          ? pause_.after_notification(dice)
                 : seen.doubtful ? pause_.first(dice)
-                : told          ? pause_.next_when_told(dice, r.holder_left)
+                : notified      ? pause_.next_while_notified(dice, r.holder_left)
                                 : pause_.next(dice, r.holder_left));
   }
-  const auto o = tell || changed ? told_.lock() : nullptr;
-  if (o && tell) {
-    o->answered(ticket_, std::move(by));
-  } else if (o) {
-    o->hindered(ticket_, nth, std::move(by));
+  const auto l = tell || changed ? listener_.lock() : nullptr;
+  if (l && tell) {
+    l->answered(ticket_, std::move(by));
+  } else if (l) {
+    l->hindered(ticket_, nth, std::move(by));
   }
   waiters_->listen_for(order_.name);
 }
@@ -222,13 +222,14 @@ void contender::look_up() {
   {
     const std::lock_guard hold(mutex_);
     if (state_ == state::leaving || state_ == state::over) return;
-    // As it is in this moment: of two that turn it in a row the later one may be told first.
+    // As it is in this moment: of two that turn it in a row the listener may hear of the later one
+    // first.
     const auto why = waiters_->blindness(order_.name);
     if (std::exchange(shown_.blind, why.has_value()) == why.has_value()) return;
     if (why) by = *why;
     nth = ++shown_.times;
   }
-  if (const auto o = told_.lock()) o->hindered(ticket_, nth, std::move(by));
+  if (const auto l = listener_.lock()) l->hindered(ticket_, nth, std::move(by));
 }
 
 void contender::turn(wakeup what) {
@@ -255,17 +256,17 @@ std::optional<duration> contender::pause_on(wakeup what) {
   const std::uint64_t dice = io::random_bits();
   switch (what) {
     case wakeup::held:
-      // Told when it is let go; a poll is for what nobody tells.
+      // It hears when that lets it go; a poll is for what nobody notifies of.
       return held_here_poll;
     case wakeup::others:
       lets_by_ = true;
-      return std::min(pause_.next_when_told(dice), waiters_->courtesy(order_.name));
+      return std::min(pause_.next_while_notified(dice), waiters_->courtesy(order_.name));
     case wakeup::strangers:
       return strangers_gap;
     case wakeup::heard:
       return pause_.after_notification(dice);
     case wakeup::looks_taken:
-      return pause_.next_when_told(dice);
+      return pause_.next_while_notified(dice);
     case wakeup::looks_free:
       // Somebody may have been called, whose request is under way.
       return lets_by_ ? std::nullopt : std::optional(pause_.first(dice));
@@ -286,12 +287,12 @@ void contender::end(core::reply what) {
     first = !std::exchange(answered_, true);
   }
   if (waits_) waiters_->leave(order_.name, *this, wanted && what.what == status::ok);
-  const auto o = wanted ? told_.lock() : nullptr;
-  if (!o) return;
+  const auto l = wanted ? listener_.lock() : nullptr;
+  if (!l) return;
   if (first) {
-    o->answered(ticket_, std::move(what));
+    l->answered(ticket_, std::move(what));
   } else {
-    o->changed(ticket_, std::move(what));
+    l->changed(ticket_, std::move(what));
   }
 }
 

@@ -37,7 +37,7 @@ class contender final : public waiter,
     std::uint64_t turn{};
   };
   enum class wish : std::uint8_t { try_once, wait };
-  /// Who is told, about the request of that ticket.
+  /// Hears of the request of that ticket.
   class listener {
    public:
     listener() = default;
@@ -56,7 +56,7 @@ class contender final : public waiter,
     virtual void unrecorded(node_set where) = 0;
     /// Once it stands in the queue, while it waits, what stands in the way: `queued`, and what is
     /// known of who has it; or `unavailable` and why, when the rounds find too few nodes. The `nth`
-    /// of these may be told behind a later one.
+    /// of these may come behind a later one.
     virtual void hindered(const ticket& of, std::uint64_t nth, core::reply by) = 0;
     /// After answered() said `queued`: granted, or over for another reason. At most once.
     virtual void changed(const ticket& of, core::reply what) = 0;
@@ -64,10 +64,10 @@ class contender final : public waiter,
 
   /// A listener that is gone wants nothing any more.
   contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o, wish what,
-            std::weak_ptr<listener> told, const ticket& of);
+            std::weak_ptr<listener> l, const ticket& of);
 
   void start();
-  /// Its listener does not want it any more; nothing is told afterwards.
+  /// Its listener does not want it any more; it hears of nothing afterwards.
   void cancel();
   void turn(wakeup what) override;
   void look_up() override;
@@ -106,7 +106,7 @@ class contender final : public waiter,
   const std::shared_ptr<waiters> waiters_;
   round::order order_;
   const bool waits_;  ///< False: a try.
-  const std::weak_ptr<listener> told_;
+  const std::weak_ptr<listener> listener_;
   const ticket ticket_;
 
   std::mutex mutex_;  // Guards what is below; never held while anything is called back.

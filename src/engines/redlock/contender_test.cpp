@@ -21,7 +21,7 @@
 namespace holdfast::engines::redlock {
 namespace {
 
-/// Takes nothing: it was told of the end of its session before.
+/// Takes nothing: it has heard of the end of its session before.
 class deaf final : public contender::listener {
  public:
   void answered(const contender::ticket&, core::reply) override {}
@@ -34,18 +34,18 @@ class deaf final : public contender::listener {
     news_.notify_all();
   }
   void changed(const contender::ticket&, core::reply) override {}
-  /// What that request was told of what stands in its way.
+  /// What that request heard of what stands in its way.
   std::vector<core::reply> hindrances(std::uint64_t request) {
     const std::lock_guard hold(mutex_);
     std::vector<core::reply> all;
     for (const auto& [nth, by] : hindered_[request]) all.push_back(by);
     return all;
   }
-  /// The first of it, when it is told.
+  /// The first of it, when it comes.
   core::reply first_hindrance(std::uint64_t request) {
     std::unique_lock hold(mutex_);
-    const auto told = [&] { return !hindered_[request].empty(); };
-    if (!news_.wait_for(hold, std::chrono::seconds{20}, told)) return {.what = core::status::ok};
+    const auto heard = [&] { return !hindered_[request].empty(); };
+    if (!news_.wait_for(hold, std::chrono::seconds{20}, heard)) return {.what = core::status::ok};
     return hindered_[request].begin()->second;
   }
 
@@ -72,7 +72,7 @@ class redlock_contender : public ::testing::Test {
     o.ttl = std::chrono::seconds{5};
     o.timeout = std::chrono::milliseconds{50};
     made_.push_back(std::make_shared<contender>(nodes_, waiters_, std::move(o),
-                                                contender::wish::wait, told_,
+                                                contender::wish::wait, listener_,
                                                 contender::ticket{made_.size(), 1}));
     return made_.back();
   }
@@ -91,7 +91,7 @@ class redlock_contender : public ::testing::Test {
       *read_settings(*core::store_url::parse("redlock://127.0.0.1:1,127.0.0.1:2,127.0.0.1:3")),
       loop_)};
   std::shared_ptr<waiters> waiters_{std::make_shared<waiters>(nodes_)};
-  std::shared_ptr<deaf> told_{std::make_shared<deaf>()};
+  std::shared_ptr<deaf> listener_{std::make_shared<deaf>()};
   std::vector<std::shared_ptr<contender>> made_;
 };
 
@@ -118,14 +118,14 @@ TEST_F(redlock_contender, all_who_wait_are_told_that_too_few_nodes_can_be_asked)
   ASSERT_EQ(waiters_->join("a", before), waiters::place::first);
   waiting()->start();
   waiting()->start();
-  EXPECT_TRUE(told_->hindrances(1).empty()) << "nobody asked yet";
+  EXPECT_TRUE(listener_->hindrances(1).empty()) << "nobody asked yet";
   waiters_->leave("a", *before, false);
-  const auto asked = told_->first_hindrance(1);
+  const auto asked = listener_->first_hindrance(1);
   EXPECT_EQ(asked.what, core::status::unavailable);
   EXPECT_NE(asked.text.find("needed are 2"), std::string::npos) << asked.text;
-  EXPECT_EQ(told_->first_hindrance(2).what, core::status::unavailable) << "who is behind it";
+  EXPECT_EQ(listener_->first_hindrance(2).what, core::status::unavailable) << "who is behind it";
   waiting()->start();
-  EXPECT_EQ(told_->first_hindrance(3).what, core::status::unavailable) << "who comes later";
+  EXPECT_EQ(listener_->first_hindrance(3).what, core::status::unavailable) << "who comes later";
 }
 
 TEST_F(redlock_contender, who_is_behind_hears_that_enough_nodes_can_be_asked_again) {
@@ -134,12 +134,12 @@ TEST_F(redlock_contender, who_is_behind_hears_that_enough_nodes_can_be_asked_aga
   waiting()->start();
   for (int i = 0; i < 2; ++i) ended_blind(*before, true, clock::now());
   ended(*before);
-  const auto all = told_->hindrances(1);
+  const auto all = listener_->hindrances(1);
   ASSERT_EQ(all.size(), 2U) << "once each";
   EXPECT_EQ(all[0].text, "why");
   EXPECT_EQ(all[1].what, core::status::queued);
   waiting()->start();
-  EXPECT_TRUE(told_->hindrances(2).empty());
+  EXPECT_TRUE(listener_->hindrances(2).empty());
 }
 
 TEST_F(redlock_contender, nobody_is_told_of_rounds_that_fail_on_nodes_that_are_there) {
@@ -149,14 +149,14 @@ TEST_F(redlock_contender, nobody_is_told_of_rounds_that_fail_on_nodes_that_are_t
   ended(*before);
   const auto began = clock::now();
   for (int i = 0; i < 100; ++i) ended_blind(*before, false, began);
-  EXPECT_TRUE(told_->hindrances(1).empty()) << "one moment may take many rounds";
+  EXPECT_TRUE(listener_->hindrances(1).empty()) << "one moment may take many rounds";
   waiting()->start();
-  EXPECT_TRUE(told_->hindrances(2).empty());
+  EXPECT_TRUE(listener_->hindrances(2).empty());
   ended_blind(*before, false, began + core::redlock::visibility::time);
-  EXPECT_EQ(told_->hindrances(1).size(), 1U);
-  EXPECT_EQ(told_->hindrances(2).size(), 1U);
+  EXPECT_EQ(listener_->hindrances(1).size(), 1U);
+  EXPECT_EQ(listener_->hindrances(2).size(), 1U);
   ended(*before);
-  EXPECT_EQ(told_->hindrances(1).back().what, core::status::queued);
+  EXPECT_EQ(listener_->hindrances(1).back().what, core::status::queued);
 }
 
 TEST_F(redlock_contender, who_comes_while_that_turns_is_told_what_is_so_in_the_end) {
@@ -178,7 +178,7 @@ TEST_F(redlock_contender, who_comes_while_that_turns_is_told_what_is_so_in_the_e
     comes = i;
     who->start();
     while (turned < i) std::this_thread::yield();
-    const auto all = told_->hindrances(i);
+    const auto all = listener_->hindrances(i);
     EXPECT_TRUE(all.empty() || all.back().what == core::status::queued) << "and for ever, of " << i;
     who->cancel();
   }
@@ -192,7 +192,7 @@ TEST_F(redlock_contender, who_was_behind_hears_of_a_grant_that_enough_nodes_are_
   ended_blind(*before, true, clock::now());
   waiters_->leave("a", *before, true);
   for (const std::uint64_t i : {1U, 2U}) {
-    const auto all = told_->hindrances(i);
+    const auto all = listener_->hindrances(i);
     ASSERT_GE(all.size(), 2U);
     EXPECT_EQ(all[1].what, core::status::queued);
   }

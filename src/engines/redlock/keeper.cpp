@@ -183,7 +183,7 @@ void keeper::hindered(const contender::ticket& of, std::uint64_t nth, core::repl
   if (watched) watched->fire();
 }
 
-/// A waiter's end that was not told by the enqueue's answer.
+/// A waiter's end that the enqueue's answer did not give.
 void keeper::changed(const contender::ticket& of, core::reply why) {
   std::shared_ptr<io::notice> watched;
   {

@@ -56,12 +56,12 @@ class keeper final : public contender::listener, public std::enable_shared_from_
     std::string name{};
     state is{state::contending};
     std::shared_ptr<contender> taker{};
-    core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is told.
+    core::on<core::queue_view> answer{};  ///< Of the enqueue, until it is given.
     /// over, contending: what confirm says.
     core::reply verdict{.what = core::status::queued};
     bool used_up{};             ///< lost: in its last extension.
     bool unheard{};             ///< It is newer than what was confirmed.
-    std::uint64_t hindrance{};  ///< The last one that its contender told.
+    std::uint64_t hindrance{};  ///< The last one of its contender.
     core::redlock::renewal::handle handle{};
     placed_key key{};  ///< Begins with what a renewal reads, as does the handle before it.
     token granted{};

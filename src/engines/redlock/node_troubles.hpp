@@ -17,7 +17,7 @@ class node_troubles {
   void note(const cluster& c, node_index i, core::redlock::fault why, const io::redis_answer& a);
 
   /// `did`: what `answered` nodes did, which were too few. Where there is a better reason it is
-  /// told instead: what `verdict` says of the store.
+  /// given instead: what `verdict` says of the store.
   void explain(core::reply& into, const cluster& c, std::size_t answered, std::string_view did,
                const result<void>& verdict) const;
 

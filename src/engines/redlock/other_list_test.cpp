@@ -19,12 +19,12 @@ TEST(other_list, is_the_same_in_any_order_and_in_no_other_spelling) {
 
 TEST(other_list, what_people_mostly_change_is_told) {
   const auto ours = list({"127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"});
-  const auto told = [&](const std::vector<io::node_address>& theirs) {
+  const auto difference = [&](const std::vector<io::node_address>& theirs) {
     return difference_of_list(hash_of_list(theirs, 2), ours, 2);
   };
-  EXPECT_EQ(told(list({"127.0.0.1:3", "127.0.0.1:1"})), "which lacks 127.0.0.1:2");
-  EXPECT_EQ(told(list({"127.0.0.1:2"})), "which lacks 127.0.0.1:1 and 127.0.0.1:3");
-  EXPECT_EQ(told(list({"localhost:1", "localhost:2", "localhost:3"})),
+  EXPECT_EQ(difference(list({"127.0.0.1:3", "127.0.0.1:1"})), "which lacks 127.0.0.1:2");
+  EXPECT_EQ(difference(list({"127.0.0.1:2"})), "which lacks 127.0.0.1:1 and 127.0.0.1:3");
+  EXPECT_EQ(difference(list({"localhost:1", "localhost:2", "localhost:3"})),
             "which says localhost where this one says 127.0.0.1");
 }
 

@@ -183,7 +183,7 @@ void releasing::conclude(step s) {
   if (idle.empty()) return;
   const bool away = !(idle - (up() & machine_.up())).empty();
   if (!std::exchange(listens_, true)) cluster_->listen(weak_from_this());
-  // Who came up before that has told nobody here.
+  // Of those that came up before that nobody here has heard.
   const node_set came = (idle & up()) - machine_.up();
   if (!came.empty()) return conclude(machine_.connected(came.first(), clock::now()));
   const time_point next = then_ ? std::min(s.wake, patience_) : s.wake;
@@ -194,10 +194,10 @@ bool releasing::is_free() const {
   return cluster_->size() - machine_.owed().size() >= cluster_->majority();
 }
 
-/// Under the mutex, as the next one: somebody is to be told that it is free.
+/// Under the mutex, as the next one: somebody is to hear that it is free.
 bool releasing::is_settled() const { return then_ && (over_ || is_free()); }
 
-/// Whom to tell, outside the mutex.
+/// Whom to answer, outside the mutex.
 releasing::settled releasing::take_settled() {
   if (!is_settled()) return {};
   return std::exchange(then_, {});
@@ -211,7 +211,7 @@ void releasing::tell(settled done, bool freed) const {
 }
 
 void releasing::note_others(node_index i, const released& r) const {
-  if (!r.deleted || !r.told || !waiters_) return;
+  if (!r.deleted || !r.counted || !waiters_) return;
   if (r.others) return waiters_->others_wait(key_.name);
   // Without a queue there is nobody whom that concerns.
   if (how_.seat) waiters_->nobody_waits(key_.name, i);

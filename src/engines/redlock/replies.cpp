@@ -300,7 +300,7 @@ timed_vote repair(const reply& r) {
 reading<released> release(const reply& r) {
   const auto done = number_in(r, 0, 3);
   if (!done) return fault_in(r);
-  return released{.deleted = *done != 0, .told = *done != 2, .others = *done == 3};
+  return released{.deleted = *done != 0, .counted = *done != 2, .others = *done == 3};
 }
 
 reading<renewed> renew(const reply& r, std::size_t locks) {

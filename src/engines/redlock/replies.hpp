@@ -44,23 +44,23 @@ class [[nodiscard]] reading {
   fault why_{fault::none};
 };
 
-/// A vote, and the server's TIME where it told it.
+/// A vote, and the server's TIME where it gave it.
 struct timed_vote {
   core::redlock::node_vote vote{};
   std::optional<server_time> time{};
 };
 
 struct released {
-  bool deleted{};   ///< It was there with our value, and is gone. False: it was not.
-  bool told{true};  ///< False: nothing is known of those who wait.
-  bool others{};    ///< Other clients wait for it, and hear of releases at this node.
+  bool deleted{};      ///< It was there with our value, and is gone. False: it was not.
+  bool counted{true};  ///< Those that wait there. False: nothing is known of them.
+  bool others{};       ///< Other clients wait for it, and hear of releases at this node.
 };
 
 /// A message about a release.
 struct news {
   std::string_view channel{};
   std::string_view name{};
-  bool calls{};  ///< This client alone: it is its turn. False: everybody who waits was told.
+  bool calls{};  ///< This client alone: it is its turn. False: all that wait were notified.
 };
 
 struct renewed {

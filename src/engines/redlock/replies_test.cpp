@@ -188,12 +188,12 @@ TEST(replies, raise_and_repair_are_done_or_not_ours) {
 
 TEST(replies, release_tells_what_was_there_and_who_heard_of_it) {
   EXPECT_TRUE(replies::release(read_one(integer("1")))->deleted);
-  EXPECT_TRUE(replies::release(read_one(integer("1")))->told);
+  EXPECT_TRUE(replies::release(read_one(integer("1")))->counted);
   EXPECT_TRUE(replies::release(read_one(integer("2")))->deleted);
-  EXPECT_FALSE(replies::release(read_one(integer("2")))->told);
+  EXPECT_FALSE(replies::release(read_one(integer("2")))->counted);
   EXPECT_FALSE(replies::release(read_one(integer("1")))->others);
   EXPECT_TRUE(replies::release(read_one(integer("3")))->others);
-  EXPECT_TRUE(replies::release(read_one(integer("3")))->told);
+  EXPECT_TRUE(replies::release(read_one(integer("3")))->counted);
   EXPECT_FALSE(replies::release(read_one(integer("0")))->deleted);
   EXPECT_EQ(replies::release(read_one(failure("MISCONF x"))).why(), fault::disk_error);
   for (const char* odd : {":4\r\n", ":-1\r\n", "+OK\r\n", "_\r\n", "*0\r\n"}) {
@@ -477,15 +477,15 @@ TEST(replies, messages_of_a_channel_name_the_lock) {
 }
 
 TEST(replies, a_denial_is_told_with_who_and_why_and_nothing_for_a_terminal) {
-  const auto told = [](const std::string& line) {
+  const auto denial = [](const std::string& line) {
     return replies::denial_text(read_one(failure(line)));
   };
-  EXPECT_EQ(told("HFDENIED by ann: it hangs"), "an operator (ann) denied it: it hangs");
-  EXPECT_EQ(told("HFDENIED by ann: "), "an operator (ann) denied it");
-  EXPECT_EQ(told("HFDENIED"), "an operator denied it");
-  EXPECT_EQ(told("HFDENIED by a\x1b[2J: b"), "an operator (a?[2J) denied it: b");
-  EXPECT_EQ(told("OOM"), "an operator denied it");
-  EXPECT_LT(told("HFDENIED by a: " + std::string(5000, 'x')).size(), 400U);
+  EXPECT_EQ(denial("HFDENIED by ann: it hangs"), "an operator (ann) denied it: it hangs");
+  EXPECT_EQ(denial("HFDENIED by ann: "), "an operator (ann) denied it");
+  EXPECT_EQ(denial("HFDENIED"), "an operator denied it");
+  EXPECT_EQ(denial("HFDENIED by a\x1b[2J: b"), "an operator (a?[2J) denied it: b");
+  EXPECT_EQ(denial("OOM"), "an operator denied it");
+  EXPECT_LT(denial("HFDENIED by a: " + std::string(5000, 'x')).size(), 400U);
 }
 
 }  // namespace

@@ -52,16 +52,16 @@ std::string fresh_value(const session_id& session, bool tokens) {
 
 }  // namespace
 
-round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<listener> told)
+round::round(std::shared_ptr<cluster> c, order o, std::shared_ptr<listener> l)
     : cluster_(std::move(c)),
       mutex_(cluster_->loop()),
       order_(std::move(o)),
       value_(fresh_value(order_.session, cluster_->set().tokens)),
-      told_(std::move(told)) {}
+      listener_(std::move(l)) {}
 
 /// Its listener has waited since it was sent.
 void round::fetch() const noexcept {
-  const auto at = reinterpret_cast<std::uintptr_t>(told_.get());
+  const auto at = reinterpret_cast<std::uintptr_t>(listener_.get());
   io::prefetch(at - io::cache_line_bytes, 5 * io::cache_line_bytes);
 }
 
@@ -206,7 +206,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (core::redlock::action_on(v.why).look_again && a.what == io::redis_answer::outcome::reply) {
     cluster_->doubted(i);
   }
-  if (late) told_->late(i);
+  if (late) listener_->late(i);
   if (ended) finish(*std::move(ended));
 }
 
@@ -240,7 +240,7 @@ void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at
     late = attempt_->current() == attempt::state::held && v.what == vote::granted &&
            at < attempt_->until();
   }
-  if (late) told_->late(i);
+  if (late) listener_->late(i);
 }
 
 void round::cancel() {
@@ -309,7 +309,7 @@ void round::finish(round_outcome r) {
     r.outdated = true;
     if (auto v = cluster_->verdict(); !v) r.why = v.error();
   }
-  told_->round_ended(std::move(r));
+  listener_->round_ended(std::move(r));
 }
 
 }  // namespace holdfast::engines::redlock

@@ -79,7 +79,7 @@ class round final : public io::redis_receiver,
     virtual void late(node_index i) = 0;
   };
 
-  round(std::shared_ptr<cluster> c, order o, std::shared_ptr<listener> told);
+  round(std::shared_ptr<cluster> c, order o, std::shared_ptr<listener> l);
 
   void start();
   void cancel();
@@ -117,14 +117,14 @@ class round final : public io::redis_receiver,
   std::shared_ptr<const ballots> ballots_;
   time_point deadline_{};
   time_point raise_deadline_{};  ///< Of the last raise.
-  time_point decided_at_{};      ///< Until its listener is told, as the next one.
+  time_point decided_at_{};      ///< Until its listener hears of it, as the next one.
   node_set owes_{};              ///< Where it is to be released.
   std::string denial_;           ///< Who denied the session and why, for people.
   std::string refusal_;          ///< What the first node said that refused the command or its user.
 
   order order_;  ///< Its name goes to the outcome, as the value does.
   std::string value_;
-  const std::shared_ptr<listener> told_;
+  const std::shared_ptr<listener> listener_;
 };
 
 }  // namespace holdfast::engines::redlock

@@ -72,12 +72,12 @@ extern const script repair;
 ///
 ///     KEYS  lock
 ///     ARGV  value, and all of these or none: seat, own (1: this client itself hears that seat
-///           here), keep (1: nobody is told, for this client takes the lock again; 2: the same, and
-///           nobody is counted). An empty value: nothing is deleted, and the next one is called if
-///           the lock is free
+///           here), keep (1: nobody is notified, for this client takes the lock again; 2: the same,
+///           and nobody is counted). An empty value: nothing is deleted, and the next one is called
+///           if the lock is free
 ///     reply 1 deleted, and no other client waits here; 2 deleted, but not counted, or the user may
-///           not count them (all were told) or not publish; 0 not ours, or not there; 3 deleted,
-///           and others wait
+///           not count them (all were notified) or not publish; 0 not ours, or not there; 3
+///           deleted, and others wait
 extern const script release;
 
 /// Extends up to 100 locks of a session, and its record, to `ttl` from now on.

@@ -10,7 +10,7 @@ namespace holdfast::engines::redlock {
 
 /// With which token each lock was shown. A node that lost its state gets a lock back with a counter
 /// that may be above the lock's token, and once most have, no node shows which it was: what was
-/// told first stays, so that no leader seems to begin a new term because a node restarted.
+/// shown first stays, so that no leader seems to begin a new term because a node restarted.
 ///
 /// Thread safety: every function, from any thread.
 class shown_tokens {

@@ -45,7 +45,7 @@ void stages::send() {
   run(stage::send);
   auto& more = waiting(stage::send);
   if (more.empty()) return holds_back_.store(false, std::memory_order_release);
-  // Who cannot send is told at once, and may ask again and again: others come in between.
+  // One that cannot send fails at once, and may ask again and again: others come in between.
   if (std::exchange(goes_on_, true)) return;
   loop_.post([this, alive = more.front()] {
     goes_on_ = false;

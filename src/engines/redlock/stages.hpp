@@ -15,8 +15,8 @@ namespace holdfast::engines::redlock {
 
 /// In this order, so that whoever released a lock hears of it before the next one has it.
 enum class stage : std::uint8_t {
-  lock_is_free,  ///< Whoever released it is told, and may acquire.
-  round_ended,   ///< Its owner is told, and may release.
+  lock_is_free,  ///< Whoever released it hears of it, and may acquire.
+  round_ended,   ///< Its owner hears of it, and may release.
   send,          ///< What those asked for is sent, in the order in which they asked.
 };
 

@@ -136,7 +136,7 @@ TEST_F(redlock_stages, hold_others_back_until_all_is_sent) {
 TEST_F(redlock_stages, gather_nothing_while_they_are_run) {
   bool gathers = true;
   among_answers([&] { add(stage::lock_is_free, "a", [&] { gathers = all_.gathers(); }); });
-  // So that whoever fails at once, again and again, is told as without stages.
+  // So that whoever fails at once, again and again, hears of it as without stages.
   EXPECT_FALSE(gathers);
 }
 
@@ -152,17 +152,17 @@ TEST_F(redlock_stages, gather_on_the_loop_and_among_answers_only) {
   });
   over.wait();
   io::latch asked;
-  io::latch told;
+  io::latch seen;
   loop_->post([&] {
     all_.begin();
     within = all_.gathers();
     asked.open();
-    told.wait();
+    seen.wait();
     all_.end();
   });
   asked.wait();
   elsewhere = all_.gathers();
-  told.open();
+  seen.open();
   EXPECT_FALSE(before);
   EXPECT_TRUE(within);
   EXPECT_FALSE(elsewhere);

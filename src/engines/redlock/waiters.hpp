@@ -42,7 +42,7 @@ class waiter {
 
 /// The waiters of this process for each lock, in the order in which they came. Only the first one
 /// contends with other processes, so that a hundred waiters cost the nodes no more than one; it is
-/// told when the lock may be free: by a release of this process, or by a message of the nodes.
+/// notified when the lock may be free: by a release of this process, or by a message of the nodes.
 ///
 /// A release calls one process and not all of them: each sits on a seat of the lock (keys.hpp), and
 /// the seats are called in a circle. So sixteen processes that want one lock ask for it once each
@@ -86,7 +86,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   std::optional<core::reply> blindness(const std::string& name) const;
 
   /// From now on messages are listened to at the name's listening_node(), so that a release wakes
-  /// one client once; another one when that does not answer any more. The first waiter is told how
+  /// one client once; another one when that does not answer any more. The first waiter hears how
   /// the lock looks there: a release before that was not heard.
   void listen_for(const std::string& name);
   /// Whether a node tells us of releases.
@@ -179,7 +179,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   const std::shared_ptr<cluster> cluster_;
   std::atomic<unsigned> seat_;
 
-  mutable std::mutex mutex_;  // Guards what is below; never held while a waiter is told.
+  mutable std::mutex mutex_;  // Guards what is below; never held while a waiter is called.
   by_name<queue> queues_;
 };
 
