@@ -79,6 +79,10 @@ attempt::step attempt::tick(time_point now) { return decide(now); }
 
 attempt::step attempt::cancel() { return decided() ? rest() : fail(errc::cancelled); }
 
+/// Our value may be on more nodes than are confirmed: those that answered after T was chosen, with
+/// a counter that is at most T. Such a node is countable, and becomes confirmed at once where its
+/// counter is T, else by a raise. One with a larger counter is not countable: T would not be above
+/// what it has given. When too few are, T is chosen anew; it was not used yet.
 attempt::step attempt::decide(time_point now) {
   if (decided()) return rest();
   const std::size_t enough = needed();

@@ -261,7 +261,9 @@ void keeper::send_repair(const renewal::repair& r, jobs& after) {
     return;
   }
   // It may come late like an acquire. So may one that was sent before, on another connection, and
-  // never answered: then no release is known to be behind both, whatever the answers say.
+  // never answered: then no release is known to be behind both, whatever the answers say. `twice`
+  // keeps the release going at this node until the older one cannot come any more; without it "it
+  // is deleted" would end it, and the older one set a key that nobody releases.
   const bool is_first =
       !e->key.asked.has(i) || e->key.answered.has(i) || e->key.connections[i] == *put;
   if (!is_first) {

@@ -169,6 +169,10 @@ void round::note_refusal(node_index i, const node_vote& v, const io::redis_answe
   refusal_ = cluster_->addresses()[i] + " said: " + replies::error_text(*a.reply);
 }
 
+/// While the loop reads what has come from several nodes, the end of a round waits for the stage in
+/// which rounds end: all answers of that moment are noted first, those of other rounds too, and
+/// what follows from them goes out together. The decision itself is made here and stays; only what
+/// is done about it comes later, from run().
 void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   const node_index i = node_of(tag);
   const bool raises = is_raise(tag);
@@ -258,6 +262,10 @@ void round::cancel() {
 }
 
 /// Under the mutex: sends what the machine wants, and says how it ended if it did.
+///
+/// A raise that cannot be sent is answered at once, and so is one that another connection than its
+/// acquire's carries. Either may have the machine choose a larger token and want other raises, or
+/// end it: hence again, until it wants nothing more.
 void round::conclude(const step& first, time_point at, std::optional<round_outcome>& ended) {
   step s = first;
   while (!s.decided && !s.raise.empty()) raise(s);

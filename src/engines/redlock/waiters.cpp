@@ -71,6 +71,10 @@ waiters::place waiters::join(const std::string& name, const std::shared_ptr<wait
   return q.lets_by ? place::courtesy : place::first;
 }
 
+/// Three things follow. A queue that nobody stands in any more ends and unsubscribes; but not right
+/// after a grant, for its process comes back for the lock, or releases it, and would subscribe
+/// again. A grant ends the blindness of all that still wait. And where the first one left, the next
+/// is first: it asks at once, except behind a grant, when it rests until the lock is let go.
 void waiters::leave(const std::string& name, const waiter& who, bool granted) {
   std::shared_ptr<waiter> next;
   node_set silent;
