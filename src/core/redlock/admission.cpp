@@ -65,16 +65,16 @@ admission::step admission::looked_at(node_index i, const node_facts& f, const st
   const bool durable = f.durable || (f.rewriting && knows_as_durable(i, f));
   n.facts = f;
   n.facts.durable = durable;
-  if (n.last == node_state::last_look::asked) n.last = node_state::last_look::done;
+  if (n.wait.last == waiting::last_look::asked) n.wait.last = waiting::last_look::done;
   n.fresh = fresh;
   n.look_at = time_point::max();
   looking_.remove(i);
   stop_join(i);
-  n.why = misfit(i, now);
-  n.known = n.why.empty();
-  if (!n.why.empty()) {
+  n.refused.why = misfit(i, now);
+  n.known = n.refused.why.empty();
+  if (!n.refused.why.empty()) {
     n.is = standing::refused;
-    n.last = node_state::last_look::none;
+    n.wait.last = waiting::last_look::none;
     return finish({}, now);
   }
   note_life(i, now);
@@ -167,9 +167,9 @@ admission::step admission::judge(node_index i, time_point now) {
     wait_from_first_sight(i, now);
   } else if (record && record->epoch > 0 && record->durable && n.facts.durable) {
     n.is = standing::joining;
-    n.ready = time_point::min();
-    n.alone_at = alone_after(now);
-    begin_join(i, n.ready);
+    n.wait.ready = time_point::min();
+    n.wait.alone_at = alone_after(now);
+    begin_join(i, n.wait.ready);
   } else {
     s.writes.push_back(mark(i));
   }
@@ -178,8 +178,8 @@ admission::step admission::judge(node_index i, time_point now) {
 
 void admission::admit(node_index i) {
   nodes_[i].is = standing::admitted;
-  nodes_[i].refusals = 0;
-  nodes_[i].returns = 0;
+  nodes_[i].under_way.refusals = 0;
+  nodes_[i].wait.returns = 0;
   nodes_[i].join.reset();
 }
 
@@ -189,7 +189,7 @@ void admission::admit_in_time(node_index i, time_point now) {
   const duration behind = time_behind(n.facts);
   if (behind <= margin) return;
   n.is = standing::behind;
-  n.ready = now + behind;
+  n.wait.ready = now + behind;
   n.look_at = now + std::min(behind, behind_pause);
 }
 
@@ -209,12 +209,12 @@ time_point admission::end_of_wait(node_index i, time_point now) {
 void admission::wait_from_first_sight(node_index i, time_point now) {
   node_state& n = nodes_[i];
   n.is = standing::waiting;
-  const bool is_last = n.last == node_state::last_look::done;
-  if (active.wait_by_seen_later || !is_last) n.ready = end_of_wait(i, now);
+  const bool is_last = n.wait.last == waiting::last_look::done;
+  if (active.wait_by_seen_later || !is_last) n.wait.ready = end_of_wait(i, now);
   // No look is newer than this one, and a program that runs for a moment has no time for another.
-  if (now >= n.ready) n.last = node_state::last_look::done;
-  n.alone_at = only_stepped(i) ? std::max(alone_after(now), n.ready) : time_point::max();
-  begin_join(i, n.ready);
+  if (now >= n.wait.ready) n.wait.last = waiting::last_look::done;
+  n.wait.alone_at = only_stepped(i) ? std::max(alone_after(now), n.wait.ready) : time_point::max();
+  begin_join(i, n.wait.ready);
 }
 
 void admission::begin_join(node_index i, time_point ready) {
@@ -244,8 +244,8 @@ void admission::leave(node_index i) {
   // Perhaps of another store: nothing that it says holds here, also not while it is away.
   if (nodes_.at(i).is == standing::refused) nodes_[i].facts.record.reset();
   nodes_[i].is = standing::away;
-  nodes_[i].catch_up = time_point::max();
-  nodes_[i].last = node_state::last_look::none;
+  nodes_[i].lag.catch_up = time_point::max();
+  nodes_[i].wait.last = waiting::last_look::none;
   meeting_.remove(i);
   looking_.remove(i);
   stop_join(i);
@@ -253,7 +253,7 @@ void admission::leave(node_index i) {
 
 void admission::stop_join(node_index i) {
   nodes_[i].join.reset();
-  nodes_[i].adopting = false;
+  nodes_[i].under_way.adopting = false;
   if (joining_ == i) joining_.reset();
 }
 
@@ -279,7 +279,7 @@ admission::step admission::on_time(node_index i, server_time at, time_point sent
   if (v == clock_watch::verdict::steady || !active.step_like_restart) return s;
   if (n.is == standing::marking) return s;
   if (!config_.tokens) {
-    n.ready = n.out_until = wait_over(received, config_.max_ttl);
+    n.wait.ready = n.out_until = wait_over(received, config_.max_ttl);
     if (n.is != standing::away) n.is = standing::waiting;
     return finish(std::move(s), received);
   }
@@ -319,7 +319,7 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
   s.seals.insert(s.seals.end(), from.seals.begin(), from.seals.end());
   if (from.record) {
     s.writes.push_back(*from.record);
-    n.writing = from.record->record;
+    n.under_way.writing = from.record->record;
   }
   s.wake = std::min(s.wake, from.wake);
   const auto is = n.join->current();
@@ -327,7 +327,7 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
     HOLDFAST_ASSERT(!joining_ || joining_ == i);
     joining_ = i;
     if (n.is == standing::waiting) n.is = standing::joining;
-    n.last = node_state::last_look::none;
+    n.wait.last = waiting::last_look::none;
   } else if (joining_ == i) {
     joining_.reset();
   }
@@ -348,7 +348,7 @@ void admission::take(node_index i, const rejoin::step& from, step& s, time_point
 admission::step admission::tick(time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    const bool over = !config_.tokens && n.is == standing::waiting && now >= n.ready;
+    const bool over = !config_.tokens && n.is == standing::waiting && now >= n.wait.ready;
     if (over && is_kept(i)) n.is = standing::admitted;
   }
   return finish({}, now);
@@ -363,13 +363,13 @@ admission::step admission::finish(step s, time_point now) {
   served_ = served_ || voters().size() >= majority(config_.nodes);
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
-    if (n.join && !n.adopting && n.alone_at != time_point::max()) {
-      const time_point then = has_tried_all(now) ? n.alone_at : began_ + first_tries;
+    if (n.join && !n.under_way.adopting && n.wait.alone_at != time_point::max()) {
+      const time_point then = has_tried_all(now) ? n.wait.alone_at : began_ + first_tries;
       if (then > now) s.wake = std::min(s.wake, then);
     }
     // When that is over and its note is not kept, kept() is what tells.
-    const bool waits = !config_.tokens && n.is == standing::waiting && n.ready > now;
-    if (waits) s.wake = std::min(s.wake, n.ready);
+    const bool waits = !config_.tokens && n.is == standing::waiting && n.wait.ready > now;
+    if (waits) s.wake = std::min(s.wake, n.wait.ready);
     if (n.look_at == time_point::max() && needs_operator(i)) n.look_at = now + lost_pause;
     if (now >= n.look_at) s.look.add(i);
     if (now >= n.look_at) n.look_at = time_point::max();
@@ -385,14 +385,14 @@ void admission::note_absence(step& s, time_point now) {
     const bool refused = n.is == standing::refused;
     if (refused || n.is == standing::away) server_claims_.leave(i, now);
     if (!refused) {
-      n.reconnect = time_point::max();
-    } else if (n.reconnect == time_point::max()) {
-      n.reconnect = now + refused_pause;
-    } else if (now >= n.reconnect) {
+      n.refused.reconnect = time_point::max();
+    } else if (n.refused.reconnect == time_point::max()) {
+      n.refused.reconnect = now + refused_pause;
+    } else if (now >= n.refused.reconnect) {
       s.reconnect.add(i);
-      n.reconnect = now + refused_pause;
+      n.refused.reconnect = now + refused_pause;
     }
-    s.wake = std::min(s.wake, n.reconnect);
+    s.wake = std::min(s.wake, n.refused.reconnect);
   }
 }
 
@@ -470,7 +470,7 @@ duration admission::longest_max_ttl() const {
 
 bool admission::is_returning(node_index i, time_point now) const noexcept {
   const node_state& n = nodes_[i];
-  return n.is == standing::waiting && n.join && only_stepped(i) && now >= n.ready;
+  return n.is == standing::waiting && n.join && only_stepped(i) && now >= n.wait.ready;
 }
 
 /// Its loss is named, and too few others kept their state. More may come, or `recover` writes.

@@ -168,6 +168,29 @@ class admission {
   bool is_catching_up(node_index i) const noexcept;
 
  private:
+  /// What only some standings need of a node, by standing.
+  struct refusal {
+    std::string why{};                        ///< What is wrong with it.
+    time_point reconnect{time_point::max()};  ///< When it is connected to anew.
+  };
+  struct waiting {
+    time_point ready{};     ///< Until then; also of one that is behind.
+    time_point alone_at{};  ///< Nothing was lost: from then on others need not be sealed.
+    /// The look before it is brought back.
+    enum class last_look : std::uint8_t { none, drawn, asked, done } last{last_look::none};
+    time_point last_look_at{};  ///< drawn: then.
+    bool lacks_others{};        ///< Too few can be sealed for it.
+    unsigned returns{};         ///< So many of those looks found it lost still.
+  };
+  struct lagging {
+    time_point catch_up{time_point::max()};  ///< When it is looked at, then brought up.
+    bool looked_again{};
+  };
+  struct write_under_way {
+    std::optional<node_record> writing{};  ///< What was sent last, of what changes its standing.
+    bool adopting{};                       ///< It is of its run_id alone.
+    unsigned refusals{};                   ///< In a row.
+  };
   struct node_state {
     standing is{standing::away};
     node_facts facts{};
@@ -179,24 +202,14 @@ class admission {
     bool known{};         ///< It was looked at since it was connected to, and not refused.
     bool tried{};         ///< It was looked at once, or a connection to it ended.
     std::string fresh{};  ///< A nonce to name the next loss with.
-    std::string why{};    ///< refused: what is wrong with it.
-    time_point reconnect{time_point::max()};  ///< refused: when it is connected to anew.
-    time_point ready{};                       ///< waiting, behind: until then.
     time_point out_until{time_point::min()};  ///< tokens off: after a step of its clock.
     std::string assumed{};  ///< tokens off: the first process there, which may be assumed fresh.
-    time_point alone_at{};  ///< Nothing was lost: from then on others need not be sealed.
     bool stepped{};         ///< Its clock did, and that is not recorded there yet.
-    bool adopting{};        ///< A write of its run_id alone is under way.
-    std::optional<node_record> writing{};    ///< What was sent last, of what changes its standing.
-    time_point catch_up{time_point::max()};  ///< lagging: when it is looked at, then brought up.
-    bool looked_again{};
-    /// waiting: the look before it is brought back.
-    enum class last_look : std::uint8_t { none, drawn, asked, done } last{last_look::none};
-    time_point last_look_at{};              ///< drawn: then.
-    bool lacks_others{};                    ///< Too few can be sealed for it.
-    unsigned returns{};                     ///< So many of those looks found it lost still.
     time_point look_at{time_point::max()};  ///< When it is read again by itself.
-    unsigned refusals{};                    ///< In a row.
+    refusal refused{};
+    waiting wait{};
+    lagging lag{};
+    write_under_way under_way{};
     std::optional<rejoin> join{};
 
     /// Others were sealed for it, or are being, and it is not written yet.
@@ -206,8 +219,8 @@ class admission {
     }
     /// Somebody else may be about to bring it up.
     void leave_behind_until(time_point then) noexcept {
-      catch_up = then;
-      looked_again = false;
+      lag.catch_up = then;
+      lag.looked_again = false;
     }
   };
 

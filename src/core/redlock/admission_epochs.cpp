@@ -33,9 +33,9 @@ node_record admission::alone_record(node_index i) const {
 bool admission::still_waits(step& s, node_index i, time_point now) {
   node_state& n = nodes_[i];
   if (n.is != standing::waiting || !active.wait_then_seal) return false;
-  if (active.wait_by_seen_later) n.ready = std::max(n.ready, end_of_wait(i, now));
-  if (now >= n.ready) return false;
-  s.wake = std::min(s.wake, n.ready);
+  if (active.wait_by_seen_later) n.wait.ready = std::max(n.wait.ready, end_of_wait(i, now));
+  if (now >= n.wait.ready) return false;
+  s.wake = std::min(s.wake, n.wait.ready);
   return true;
 }
 
@@ -43,21 +43,22 @@ bool admission::still_waits(step& s, node_index i, time_point now) {
 /// others behind, and that again.
 bool admission::looks_first(step& s, node_index i, time_point now) {
   node_state& n = nodes_[i];
-  using last_look = node_state::last_look;
+  using last_look = waiting::last_look;
   if (n.is != standing::waiting || !active.wait_then_seal) return false;
-  if (n.last == last_look::none) {
-    const auto longer = 1U << std::min(n.returns, 3U);
+  if (n.wait.last == last_look::none) {
+    const auto longer = 1U << std::min(n.wait.returns, 3U);
     const auto most = static_cast<std::uint64_t>((return_first * longer * config_.timeout).count());
-    n.last = last_look::drawn;
-    n.last_look_at = now + duration(static_cast<std::int64_t>(splitmix(config_.seed) % (most + 1)));
+    n.wait.last = last_look::drawn;
+    n.wait.last_look_at =
+        now + duration(static_cast<std::int64_t>(splitmix(config_.seed) % (most + 1)));
   }
-  if (n.last == last_look::drawn && now >= n.last_look_at) {
-    n.last = last_look::asked;
-    ++n.returns;
+  if (n.wait.last == last_look::drawn && now >= n.wait.last_look_at) {
+    n.wait.last = last_look::asked;
+    ++n.wait.returns;
     s.look.add(i);
   }
-  if (n.last == last_look::drawn) s.wake = std::min(s.wake, n.last_look_at);
-  return n.last != last_look::done;
+  if (n.wait.last == last_look::drawn) s.wake = std::min(s.wake, n.wait.last_look_at);
+  return n.wait.last != last_look::done;
 }
 
 /// Others that come later come to all clients, of which none may then bring a node back at once. To
@@ -75,24 +76,25 @@ void admission::go_on(step& s, time_point now) {
   for (node_index i = 0; i < config_.nodes; ++i) {
     node_state& n = nodes_[i];
     const bool others_first = joining_ ? joining_ != i : !meeting_.empty();
-    if (!n.join || n.adopting || others_first) continue;
+    if (!n.join || n.under_way.adopting || others_first) continue;
     if (still_waits(s, i, now)) continue;
     // Else what `recover` gave a majority would be worn away by losses, one after the other.
     const bool lost = n.is == standing::waiting;
     if (lost && active.rejoin_with_longest) n.join->allow(longest_max_ttl());
     const auto others = others_of(i);
     const bool enough = others.size() >= seal_count(config_.nodes);
-    if (enough && n.alone_at != time_point::max()) n.alone_at = std::max(alone_after(now), n.ready);
+    if (enough && n.wait.alone_at != time_point::max())
+      n.wait.alone_at = std::max(alone_after(now), n.wait.ready);
     // While others are being sealed for it, two of its records would be under way at once.
-    if (!enough && now >= n.alone_at && has_tried_all(now) && !n.is_sealing()) {
-      n.adopting = true;
-      n.writing = alone_record(i);
+    if (!enough && now >= n.wait.alone_at && has_tried_all(now) && !n.is_sealing()) {
+      n.under_way.adopting = true;
+      n.under_way.writing = alone_record(i);
       const node_record& seen = *n.facts.record;
-      s.writes.push_back({i, seen.nonce, seen.epoch, *n.writing});
+      s.writes.push_back({i, seen.nonce, seen.epoch, *n.under_way.writing});
       continue;
     }
-    const bool others_come = std::exchange(n.lacks_others, !enough);
-    if ((!enough || others_come) && !has_just_begun(now)) n.last = node_state::last_look::none;
+    const bool others_come = std::exchange(n.wait.lacks_others, !enough);
+    if ((!enough || others_come) && !has_just_begun(now)) n.wait.last = waiting::last_look::none;
     if (enough && looks_first(s, i, now)) continue;
     take(i, n.join->tick(others, now), s, now);
   }
@@ -111,8 +113,8 @@ void admission::pause_for(std::uint64_t newest, time_point now) {
   // Whoever moved it brings them up, unless it is gone by now.
   const time_point then = now + std::min(catch_up_pause_, catch_up_long);
   for (node_state& n : nodes_) {
-    if (n.join || n.catch_up == time_point::max()) continue;
-    n.leave_behind_until(std::max(n.catch_up, then));
+    if (n.join || n.lag.catch_up == time_point::max()) continue;
+    n.leave_behind_until(std::max(n.lag.catch_up, then));
   }
 }
 
@@ -129,9 +131,9 @@ void admission::settle_epoch(time_point now) {
     const bool behind = n.facts.record->epoch < newest;
     n.is = behind ? standing::lagging : standing::admitted;
     if (!behind) stop_join(i);
-    if (!behind) n.catch_up = time_point::max();
+    if (!behind) n.lag.catch_up = time_point::max();
     // Each seal of ours puts others behind.
-    if (behind && !n.join && n.catch_up == time_point::max()) {
+    if (behind && !n.join && n.lag.catch_up == time_point::max()) {
       n.leave_behind_until(now + catch_up_pause_);
     }
   }
@@ -153,14 +155,14 @@ void admission::catch_up(step& s, time_point now) {
     }
     if (n.join) continue;
     const time_point known =
-        looking_.empty() ? n.catch_up : n.catch_up + seal_limit(config_.timeout);
-    if (n.looked_again && now >= known) {
+        looking_.empty() ? n.lag.catch_up : n.lag.catch_up + seal_limit(config_.timeout);
+    if (n.lag.looked_again && now >= known) {
       bring_up(i, s, now);
-    } else if (n.looked_again) {
+    } else if (n.lag.looked_again) {
       s.wake = std::min(s.wake, known);
-    } else if (now >= n.catch_up) {
-      n.looked_again = true;
-      n.catch_up = now + config_.timeout;
+    } else if (now >= n.lag.catch_up) {
+      n.lag.looked_again = true;
+      n.lag.catch_up = now + config_.timeout;
       looking_ = {};
       for (node_index other = 0; other < config_.nodes; ++other) {
         if (has_state(nodes_[other].is)) looking_.add(other);
@@ -168,13 +170,13 @@ void admission::catch_up(step& s, time_point now) {
       s.look = s.look | looking_;
     }
     // When it is past, more nodes have to come: that tells itself.
-    if (!n.join && n.catch_up > now) s.wake = std::min(s.wake, n.catch_up);
+    if (!n.join && n.lag.catch_up > now) s.wake = std::min(s.wake, n.lag.catch_up);
   }
 }
 
 void admission::bring_up(node_index i, step& s, time_point now) {
   if (missing_others(i) == 0) {
-    nodes_[i].alone_at = time_point::max();
+    nodes_[i].wait.alone_at = time_point::max();
     return begin_join(i, time_point::min());
   }
   if (may_meet() && !joining_ && meeting_.empty()) meet(s, now);
@@ -209,7 +211,7 @@ void admission::meet(step& s, time_point now) {
     s.seals.push_back({i, i, n.facts.record->nonce, newest, 0});
     meeting_.add(i);
     n.leave_behind_until(now + catch_up_pause_);
-    s.wake = std::min(s.wake, n.catch_up);
+    s.wake = std::min(s.wake, n.lag.catch_up);
   }
 }
 
@@ -258,7 +260,7 @@ void admission::check_standing(const node_state& n) const {
       HOLDFAST_ASSERT(!n.join && has_record);
       break;
     case standing::marking:
-      HOLDFAST_ASSERT(!n.join && record && n.writing);
+      HOLDFAST_ASSERT(!n.join && record && n.under_way.writing);
       break;
     case standing::waiting:
       HOLDFAST_ASSERT(!config_.tokens || (n.join && record));
@@ -276,12 +278,12 @@ void admission::check_standing(const node_state& n) const {
       HOLDFAST_ASSERT(!n.join && !record);
       break;
     case standing::refused:
-      HOLDFAST_ASSERT(!n.join && !n.known && !n.why.empty());
+      HOLDFAST_ASSERT(!n.join && !n.known && !n.refused.why.empty());
       break;
   }
   // Epoch zero is that of a node whose loss was named: no script there grants.
   HOLDFAST_ASSERT(!config_.tokens || !has_state(n.is) || record->epoch > 0);
-  HOLDFAST_ASSERT(!n.adopting || (n.join && n.writing));
+  HOLDFAST_ASSERT(!n.under_way.adopting || (n.join && n.under_way.writing));
   // Whose clock is kept apart was not recorded since: it neither votes nor waits to.
   const bool may_be_apart = n.is == standing::away || n.is == standing::marking ||
                             n.is == standing::blank || n.is == standing::refused;

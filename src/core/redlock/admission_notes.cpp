@@ -22,8 +22,9 @@ void admission::settle_without_record(node_index i, time_point now) {
   const bool assumed = config_.assume_fresh && n.assumed == n.facts.run_id;
   const bool known = assumed || !active.refuse_lost_state;
   const time_point since = notes_.note(n.facts.run_id, now);
-  n.ready = std::max(n.out_until, known ? time_point::min() : wait_over(since, config_.max_ttl));
-  n.is = now >= n.ready && is_kept(i) ? standing::admitted : standing::waiting;
+  n.wait.ready =
+      std::max(n.out_until, known ? time_point::min() : wait_over(since, config_.max_ttl));
+  n.is = now >= n.wait.ready && is_kept(i) ? standing::admitted : standing::waiting;
 }
 
 /// Whether the next process will not take what follows the server for one that has all that was

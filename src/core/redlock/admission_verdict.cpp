@@ -53,32 +53,32 @@ std::string admission::explain(node_index i, time_point now) const {
       return "lost its state; that is being recorded there";
     case standing::waiting:
       if (beyond_waiting()) return "lost its state";
-      if (!config_.tokens && now >= n.ready) return not_kept;
-      return now < n.ready ? explain_wait(i, now) : explain_return(i);
+      if (!config_.tokens && now >= n.wait.ready) return not_kept;
+      return now < n.wait.ready ? explain_wait(i, now) : explain_return(i);
     case standing::joining:
     case standing::lagging:
       return explain_return(i);
     case standing::behind:
-      return "has its clock " + left_until(n.ready, now) +
+      return "has its clock " + left_until(n.wait.ready, now) +
              " behind the newest time that it recorded, and grants nothing until it is there again";
     case standing::blank:
       return "has no node record";
     case standing::refused:
-      return n.why;
+      return n.refused.why;
   }
   return {};
 }
 
 std::string admission::explain_wait(node_index i, time_point now) const {
   const node_state& n = nodes_[i];
-  const std::string left = left_until(n.ready, now);
+  const std::string left = left_until(n.wait.ready, now);
   if (only_stepped(i)) return "had its clock set and does not vote for " + left + " more";
   if (config_.tokens) {
     const std::string text = "lost its state and does not vote for " + left + " more";
     const std::size_t missing = missing_others(i);
     return missing == 0 ? text : text + ", nor before " + more_nodes(missing);
   }
-  if (n.out_until >= n.ready) return "had its clock set; it votes in " + left;
+  if (n.out_until >= n.wait.ready) return "had its clock set; it votes in " + left;
   return explain_unseen(i, left);
 }
 
@@ -106,8 +106,8 @@ std::string admission::explain_return(node_index i) const {
   const node_state& n = nodes_[i];
   const std::size_t missing = missing_others(i);
   // A node that lost nothing and finds too few others soon votes with what it has.
-  const bool alone = n.join && n.alone_at != time_point::max();
-  if (missing == 0 || n.adopting || alone || may_meet()) {
+  const bool alone = n.join && n.wait.alone_at != time_point::max();
+  if (missing == 0 || n.under_way.adopting || alone || may_meet()) {
     const std::size_t lacked = n.join ? n.join->lacked() : 0;
     if (lacked == 0) return "is being brought back";
     return "is being brought back, and was not yet, for of the other nodes " +

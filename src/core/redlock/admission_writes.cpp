@@ -53,9 +53,9 @@ write admission::mark(node_index i) {
   w.record.run_id = n.facts.run_id;
   w.record.durable = n.facts.durable;
   w.record.epoch = active.refuse_lost_state ? 0 : newest_epoch();
-  n.writing = w.record;
+  n.under_way.writing = w.record;
   n.facts.record = w.record;
-  n.last = node_state::last_look::none;
+  n.wait.last = waiting::last_look::none;
   n.fresh.clear();
   return w;
 }
@@ -73,8 +73,9 @@ admission::step admission::written(const write& w, write_reply r, time_point now
   const node_index i = w.node;
   node_state& n = nodes_.at(i);
   // The answer to one that another has followed says nothing of that.
-  if (active.answer_of_its_write && n.writing != w.record) return finish(std::move(s), now);
-  n.writing.reset();
+  if (active.answer_of_its_write && n.under_way.writing != w.record)
+    return finish(std::move(s), now);
+  n.under_way.writing.reset();
   if (n.is == standing::marking) {
     if (r != write_reply::written) return not_written(i, r, now);
     n.life = n.facts.record->nonce;
@@ -89,7 +90,7 @@ admission::step admission::written(const write& w, write_reply r, time_point now
     } else {
       wait_from_first_sight(i, now);
     }
-  } else if (n.adopting) {
+  } else if (n.under_way.adopting) {
     if (r != write_reply::written) return not_written(i, r, now);
     n.facts.record = alone_record(i);
     stop_join(i);
@@ -106,9 +107,9 @@ admission::step admission::not_written(node_index i, write_reply r, time_point n
   node_state& n = nodes_[i];
   if (r == write_reply::changed) return doubted(i, now);
   leave(i);
-  const duration pause = refusals_first * (1U << std::min(n.refusals, doublings));
+  const duration pause = refusals_first * (1U << std::min(n.under_way.refusals, doublings));
   n.look_at = now + std::min(pause, refusals_most);
-  ++n.refusals;
+  ++n.under_way.refusals;
   return finish({}, now);
 }
 
