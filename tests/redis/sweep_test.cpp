@@ -38,6 +38,31 @@ TEST_F(sweep, no_call_removes_more_than_a_hundred) {
   EXPECT_GE(s.calls("evalsha"), 10);
 }
 
+/// What five thousand sessions leave, each with one lock, when no call has swept yet: without their
+/// records, listed as ended, and their entries in the queues.
+constexpr const char* leave_ended = R"lua(
+  for i = 1, 5000 do
+    local id = string.format('%032x', i)
+    local member = i .. ':' .. id .. ':1:1:x:0:'
+    redis.call('HSET', ARGV[1] .. 'held:' .. id .. ':1', '1:n' .. i, member)
+    redis.call('ZADD', ARGV[1] .. 'x:n' .. i, i, member)
+    redis.call('RPUSH', ARGV[1] .. 'ended', id .. ':1')
+  end)lua";
+
+TEST_F(sweep, a_long_list_of_ended_sessions_is_read_by_one_command) {
+  server s;
+  const auto o = open(url(s));
+  member other(ask(o));
+  const auto record = s.command({"KEYS", "holdfast:*:session:*"}).elements.at(0).text;
+  s.command({"EVAL", leave_ended, "0", record.substr(0, record.find("session:"))});
+  s.command({"CONFIG", "RESETSTAT"});
+  EXPECT_EQ(other.attempt("n5000").what, status::ok) << "its holder is listed";
+  const auto queues = [&] { return s.command({"KEYS", "holdfast:*:x:*"}).elements.size(); };
+  EXPECT_TRUE(process::eventually([&] { return queues() == 1; })) << queues();
+  EXPECT_LE(s.calls("lindex") + s.calls("lrange"), 5000 + 200)
+      << "the first one once for each session, and all of them once";
+}
+
 TEST_F(sweep, waiters_of_every_one_of_them_are_woken) {
   server s;
   const auto o = open(url(s));

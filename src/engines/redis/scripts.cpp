@@ -13,10 +13,10 @@ constexpr string_view beats[]{"hmget", "hdel", "hincrby", "exists"};
 constexpr string_view queues[]{"hmget",   "hget",   "hset",          "hincrby", "hdel",
                                "hexists", "hscan",  "zadd",          "zrem",    "zcard",
                                "zcount",  "zrange", "zrangebyscore", "hgetall", "exists",
-                               "lindex",  "lpop",   "rpush",         "publish"};
-constexpr string_view buries[]{"hmget", "hget",   "hset",   "hdel",          "hexists", "hscan",
-                               "zrem",  "zcount", "zrange", "zrangebyscore", "exists",  "lindex",
-                               "lpop",  "rpush",  "del",    "srem",          "publish"};
+                               "lindex",  "lrange", "lpop",          "rpush",   "publish"};
+constexpr string_view buries[]{"hmget",  "hget",   "hset",   "hdel",          "hexists", "hscan",
+                               "zrem",   "zcount", "zrange", "zrangebyscore", "exists",  "lindex",
+                               "lrange", "lpop",   "rpush",  "del",           "srem",    "publish"};
 constexpr string_view lists[]{"hmget", "hgetall", "hlen", "scard", "smembers", "sscan", "srem"};
 constexpr string_view glances[]{"hmget", "hgetall", "srandmember", "srem"};
 constexpr string_view looks[]{"hmget"};

@@ -52,11 +52,9 @@ local ended_sessions
 local function has_ended(e)
   if not ended_sessions then
     ended_sessions = {}
-    local i, job = 0, run('LINDEX', P .. 'ended', 0)
-    while job do
-      ended_sessions[job] = true
-      i = i + 1
-      job = run('LINDEX', P .. 'ended', digits(i))
+    local jobs = run('LRANGE', P .. 'ended', 0, -1)
+    for i = 1, #jobs do
+      ended_sessions[jobs[i]] = true
     end
   end
   return ended_sessions[e.id .. ':' .. e.inc]
