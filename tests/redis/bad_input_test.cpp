@@ -53,7 +53,7 @@ TEST_F(bad_input, a_user_that_may_only_read) {
                      "user reader on >secret ~* &* +@read +@connection +@scripting +info +time\n"});
   const auto r = await(open("redis://reader:secret@" + s.address()), status::unavailable);
   expect(r, "its record cannot be written");
-  expect(r, "(allow +hdel: docs/redis.md, \"Access\")");
+  expect(r, "(allow +unlink: docs/redis.md, \"Access\")");
 }
 
 TEST_F(bad_input, a_user_that_may_not_use_its_keys) {

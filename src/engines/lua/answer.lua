@@ -40,6 +40,9 @@ local function run(...)
   return reply
 end
 
+-- 2^53 - 1: above it a Lua number leaves out integers.
+local LARGEST = 9007199254740991
+
 -- Of an integer below 2^63: '%.0f' gives the same and takes much longer.
 local function digits(number)
   return string.format('%d', number)

@@ -9,18 +9,19 @@ namespace {
 using std::string_view;
 
 constexpr string_view opens[]{"hmget", "hget", "hincrby", "hset", "sadd"};
-constexpr string_view beats[]{"hmget", "hdel", "hincrby", "exists"};
-constexpr string_view queues[]{"hmget",   "hget",   "hset",          "hincrby", "hdel",
-                               "hexists", "hscan",  "zadd",          "zrem",    "zcard",
-                               "zcount",  "zrange", "zrangebyscore", "hgetall", "exists",
-                               "lindex",  "lrange", "lpop",          "rpush",   "publish"};
-constexpr string_view buries[]{"hmget",  "hget",   "hset",   "hdel",          "hexists", "hscan",
-                               "zrem",   "zcount", "zrange", "zrangebyscore", "exists",  "lindex",
-                               "lrange", "lpop",   "rpush",  "del",           "srem",    "publish"};
+constexpr string_view beats[]{"hmget", "unlink", "hincrby", "exists"};
+constexpr string_view queues[]{"hmget",         "hget",    "hset",   "hincrby", "hdel",   "hexists",
+                               "hscan",         "zadd",    "zrem",   "zcard",   "zcount", "zrange",
+                               "zrangebyscore", "hgetall", "exists", "unlink",  "lindex", "lrange",
+                               "lpop",          "rpush",   "publish"};
+constexpr string_view buries[]{"hmget",  "hget",   "hset",   "hdel",   "hexists",
+                               "hscan",  "zrem",   "zcount", "zrange", "zrangebyscore",
+                               "exists", "lindex", "lrange", "lpop",   "rpush",
+                               "del",    "unlink", "srem",   "publish"};
 constexpr string_view lists[]{"hmget", "hgetall", "hlen", "scard", "smembers", "sscan", "srem"};
 constexpr string_view glances[]{"hmget", "hgetall", "srandmember", "srem"};
 constexpr string_view looks[]{"hmget"};
-constexpr string_view writes[]{"hmget", "time", "hdel", "hset"};
+constexpr string_view writes[]{"hmget", "time", "unlink", "hset"};
 constexpr string_view cleans[]{"hmget", "scan", "unlink", "hset", "hdel"};
 
 }  // namespace

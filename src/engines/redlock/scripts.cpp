@@ -18,8 +18,8 @@ constexpr string_view closes[]{"hget", "del"};
 constexpr string_view denies[]{"hmget", "hset", "pexpire"};
 constexpr string_view lists[]{"scan", "hgetall", "strlen", "get", "pttl"};
 constexpr string_view looks[]{"time", "exists", "hmget"};
-constexpr string_view seals[]{"hmget", "del", "hset"};
-constexpr string_view writes[]{"hmget", "exists", "time", "del", "hset"};
+constexpr string_view seals[]{"hmget", "unlink", "hset"};
+constexpr string_view writes[]{"hmget", "exists", "time", "unlink", "hset"};
 
 }  // namespace
 

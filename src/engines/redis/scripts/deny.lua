@@ -12,8 +12,7 @@ return answer(function()
   if there[2] ~= '0' then
     return {1, there[3], run('EXISTS', P .. 'ended')}
   end
-  -- As in bury(): then a server that is out of memory allows the rest.
-  run('HDEL', session_key(id), '')
+  allow_when_full(session_key(id))
   -- It is never told that it holds any more: those behind its waiting entries need not wait. Named
   -- before it is denied, for who is denied already is not named again.
   if run('EXISTS', entries_key('waiting', id, there[1])) == 1 then

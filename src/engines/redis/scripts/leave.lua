@@ -12,8 +12,8 @@ return answer(function()
   end
   local gate = there[2]
   if ARGV[6] == '1' then
-    -- As in remove(), which may have had nothing to do: also when the server is out of memory.
-    run('HDEL', session_key(id), '')
+    -- remove() may have had nothing to do.
+    allow_when_full(session_key(id))
     gate = digits(run('HINCRBY', session_key(id), 'gate', 1))
   end
   return {gate, flag(sweep())}

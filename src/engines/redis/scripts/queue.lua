@@ -24,7 +24,7 @@ local function field_of(request, name)
   return request .. ':' .. name
 end
 
--- Seen of a session that has no record; no beat gets as far.
+-- Seen of a session that has no record; no beat gets as far. LARGEST, ready made.
 local NO_BEAT = '9007199254740991'
 
 local known_sessions = {}
@@ -127,9 +127,8 @@ end
 local function give(name, e)
   local field = field_of(e.request, name)
   local held, waiting = entries_key('held', e.id, e.inc), entries_key('waiting', e.id, e.inc)
-  -- Nothing is deleted by this, but then a server that is out of memory allows the rest: an entry
-  -- that is there and cannot be given would be in the way of all behind it.
-  run('HDEL', held, '')
+  -- An entry that is there and cannot be given would be in the way of all behind it.
+  allow_when_full(held)
   run('HSET', held, field, e.member)
   run('HDEL', waiting, field)
 end

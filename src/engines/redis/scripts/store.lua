@@ -33,7 +33,7 @@ end
 -- The next order or incarnation: one counter, so that both grow over every name and every end.
 local function next_number()
   local number = run('HINCRBY', 'holdfast:store', 'floor', 1)
-  if not (number <= 9007199254740991) then
+  if not (number <= LARGEST) then
     refuse('HFCOUNTER the tokens of this store are used up')
   end
   return digits(number)

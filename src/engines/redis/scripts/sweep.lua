@@ -143,10 +143,9 @@ local function sweep()
 end
 
 -- Deletes a session's record, which ends all its entries at once. True when some are left to sweep.
--- What names the work is written first: a refusal later undoes nothing. Before it something is
--- deleted, though there is nothing, for then a server that is out of memory allows the rest.
+-- What names the work is written first: a refusal later undoes nothing.
 local function bury(id, inc)
-  run('HDEL', session_key(id), '')
+  allow_when_full(session_key(id))
   if run('EXISTS', entries_key('waiting', id, inc), entries_key('held', id, inc)) > 0 then
     run('RPUSH', P .. 'ended', id .. ':' .. inc)
   end

@@ -8,10 +8,8 @@ return answer(function()
     end
   end
   -- What was given out and lost was below the clock: nobody takes a million tokens a second.
-  local time = run('TIME')
-  local floor = math.max(tonumber(there[5]) or 0, tonumber(ARGV[10]), time[1] * 1000000 + time[2])
-  -- A server that is out of memory allows the HSET when something was deleted before it.
-  run('HDEL', 'holdfast:store', '')
+  local floor = math.max(tonumber(there[5]) or 0, tonumber(ARGV[10]), clock())
+  allow_when_full('holdfast:store')
   -- A cursor counts for one process only: cleaning begins anew.
   run('HSET', 'holdfast:store', 'format', '1', 'nonce', ARGV[5], 'run_id', ARGV[6],
       'admitted', ARGV[7], 'floor', digits(floor), 'max_ttl', ARGV[8], 'durable', ARGV[9],

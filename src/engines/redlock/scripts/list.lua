@@ -50,8 +50,8 @@ local function lock_of(key)
   end
   local cached = read('GET', 'holdfast:token:' .. key)
   local token = tonumber(cached and string.match(cached, '^%d+:(%d+)$')) or 0
-  -- 2^53 - 1: what is above it no script here has written.
-  return {key, value, left, token <= 9007199254740991 and token or 0}
+  -- What is above it no script here has written.
+  return {key, value, left, token <= LARGEST and token or 0}
 end
 
 return answer(function()

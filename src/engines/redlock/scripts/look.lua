@@ -1,7 +1,6 @@
 -- KEYS node
 return answer(function()
-  local time = run('TIME')
-  local now = time[1] * 1000000 + time[2]
+  local now = clock()
   if run('EXISTS', KEYS[1]) == 0 then
     return {now}
   end

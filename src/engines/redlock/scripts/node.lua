@@ -1,7 +1,5 @@
 -- Begins every script that reads the node record.
 
--- 2^53 - 1: above it a Lua number leaves out integers.
-local LARGEST = 9007199254740991
 -- How far, in microseconds, TIME may fall behind: the margin of every deadline.
 local MARGIN = 2000
 
@@ -49,11 +47,10 @@ local function allowed_ttl(node, text)
   end
 end
 
--- TIME in microseconds. A clock that went back means that it was, or is, wrong: what was granted
--- meanwhile did not live as long as promised.
+-- A clock that went back means that it was, or is, wrong: what was granted meanwhile did not live
+-- as long as promised.
 local function time_of(node)
-  local time = run('TIME')
-  local now = time[1] * 1000000 + time[2]
+  local now = clock()
   if not (now + MARGIN >= node.last_time) then
     refuse('HFCLOCK ' .. digits(node.last_time - now) .. ' us: so far TIME went back')
   end

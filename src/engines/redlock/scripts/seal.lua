@@ -6,8 +6,7 @@ return answer(function()
   if not (epoch and epoch > tonumber(node.epoch) and epoch <= LARGEST) then
     refuse('HFEPOCH ' .. node.epoch .. ' is not below ' .. ARGV[2])
   end
-  -- Nothing is deleted by this, but then a node that is out of memory allows the HSET.
-  run('DEL', KEYS[1] .. ':none')
+  allow_when_full(KEYS[1])
   run('HSET', KEYS[1], 'epoch', digits(epoch))
   return node.floor
 end)

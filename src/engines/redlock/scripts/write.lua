@@ -14,15 +14,13 @@ return answer(function()
   if not (floor >= 0 and floor <= LARGEST) then
     refuse('HFCOUNTER ' .. digits(floor) .. ' is not from 0 to 2^53 - 1')
   end
-  local time = run('TIME')
-  local now = time[1] * 1000000 + time[2]
+  local now = clock()
   -- Nothing began anew: a clock that went back is still behind.
   if ARGV[4] == seen[1] and ARGV[5] == seen[2] then
     now = math.max(now, tonumber(seen[4]) or 0)
   end
-  -- Nothing is deleted by this, but then a node that is out of memory allows the HSET: it votes on
-  -- by what it has.
-  run('DEL', KEYS[1] .. ':none')
+  -- It votes on by what it has.
+  allow_when_full(KEYS[1])
   run('HSET', KEYS[1], 'id', ARGV[3], 'nonce', ARGV[4], 'epoch', ARGV[5], 'run_id', ARGV[6],
       'floor', digits(floor), 'max_ttl', ARGV[8],
       'last_time', digits(now),
