@@ -25,7 +25,7 @@ inline constexpr std::string_view damaged{"HFDAMAGED"};  ///< Not what holdfast 
 
 /// What this engine asks of a Redis 6.0 or later, the same over RESP2 and RESP3: each script is one
 /// step, and all arguments are in ARGV, for the keys follow from what the step finds. The order of
-/// the arguments is on the first line of each file in `scripts/`.
+/// the arguments is in the first lines of each file in `scripts/`.
 ///
 /// Numbers that may need more than 32 bits are texts of decimal digits in both directions. `left`
 /// is 1 while entries of ended sessions are still to be swept: whoever sees it sends `sweep_more`.

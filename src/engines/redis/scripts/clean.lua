@@ -1,9 +1,9 @@
--- ARGV nonce
 -- Deletes keys of earlier lives of the data, a page at a time. Nobody reads them. The record says
 -- how far it is, so that whoever comes next goes on.
 return answer(function()
+  local life = ARGV[1]
   local there = run('HMGET', 'holdfast:store', 'nonce', 'uncleaned')
-  if there[1] ~= ARGV[1] or not there[2] then
+  if there[1] ~= life or not there[2] then
     return 0
   end
   local page = run('SCAN', there[2], 'MATCH', 'holdfast:*', 'COUNT', '200')
@@ -11,7 +11,7 @@ return answer(function()
   allow_when_full('holdfast:store')
   for _, key in ipairs(page[2]) do
     local nonce = string.match(key, '^holdfast:(%x+):')
-    if nonce and #nonce == 16 and nonce ~= ARGV[1] then
+    if nonce and #nonce == 16 and nonce ~= life then
       run('UNLINK', key)
     end
   end

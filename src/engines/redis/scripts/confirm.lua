@@ -1,11 +1,10 @@
--- ARGV nonce, session, inc, order (0: not known), request, name
 return answer(function()
-  admitted(ARGV[1])
-  local id, inc, name = ARGV[2], ARGV[3], ARGV[6]
+  local nonce, id, inc, order, request, name = unpack(ARGV)  -- order 0: not known
+  admitted(nonce)
   usable_session(id, inc)
-  local e, is_told = find_own(id, inc, ARGV[4], ARGV[5], name)
+  local e, holds = find_own(id, inc, order, request, name)
   if not e then
     refuse('HFGONE the entry is not there')
   end
-  return answer_for(name, e, is_told, sweep())
+  return answer_for(name, e, holds, sweep())
 end)

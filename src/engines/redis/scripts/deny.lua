@@ -1,7 +1,6 @@
--- ARGV nonce, session, by, why
 return answer(function()
-  admitted(ARGV[1])
-  local id = ARGV[2]
+  local nonce, id, by, why = unpack(ARGV)
+  admitted(nonce)
   local there = run('HMGET', session_key(id), 'inc', 'denied', 'ttl')
   if not there[1] then
     refuse('HFGONE session ' .. id .. ' is not there')
@@ -18,7 +17,7 @@ return answer(function()
   if run('EXISTS', entries_key('waiting', id, there[1])) == 1 then
     run('RPUSH', P .. 'ended', id .. ':' .. there[1])
   end
-  run('HSET', session_key(id), 'denied', '1', 'denied_by', ARGV[3], 'denied_why', ARGV[4])
+  run('HSET', session_key(id), 'denied', '1', 'denied_by', by, 'denied_why', why)
   known_sessions[id] = nil
   return {0, there[3], flag(sweep())}
 end)

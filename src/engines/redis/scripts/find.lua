@@ -1,9 +1,9 @@
 -- Begins every script that looks for an entry by its order or by its request.
 
 local function find_own(id, inc, order, request, name)
-  local e, is_told = own_entry(id, inc, request, name)
+  local e, holds = own_entry(id, inc, request, name)
   if order == '0' or (e and e.order == order) then
-    return e, is_told
+    return e, holds
   end
   for _, kind in ipairs({'x', 'r', 'p'}) do
     local found = run('ZRANGEBYSCORE', queue_key(kind, name), order, order)[1]

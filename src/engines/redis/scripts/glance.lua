@@ -1,7 +1,7 @@
--- ARGV nonce, whole (1 or 0), others, session...
 return answer(function()
-  admitted(ARGV[1])
-  local whole, found = ARGV[2] == '1', {}
+  local nonce, is_whole, others = unpack(ARGV, 1, 3)  -- behind them the sessions
+  admitted(nonce)
+  local whole, found = is_whole == '1', {}
   local function add(id)
     if whole then
       local record = run('HGETALL', session_key(id))
@@ -19,11 +19,11 @@ return answer(function()
   for i = 4, #ARGV do
     add(ARGV[i])
   end
-  if ARGV[3] ~= '0' then
-    local ids = run('SRANDMEMBER', P .. 'sessions', ARGV[3])
+  if others ~= '0' then
+    local ids = run('SRANDMEMBER', P .. 'sessions', others)
     for i = 1, #ids do
       if not add(ids[i]) then
-        -- A refused command left its name. Who may only read is not told of it.
+        -- A refused command left its name. A user that may only read is not bothered.
         redis.pcall('SREM', P .. 'sessions', ids[i])
       end
     end

@@ -1,8 +1,7 @@
--- ARGV nonce, session, inc, order (0: not known), request, move (1 or 0), name
 return answer(function()
-  admitted(ARGV[1])
-  local id, inc, name = ARGV[2], ARGV[3], ARGV[7]
-  local e = find_own(id, inc, ARGV[4], ARGV[5], name)
+  local nonce, id, inc, order, request, move, name = unpack(ARGV)  -- order 0: not known
+  admitted(nonce)
+  local e = find_own(id, inc, order, request, name)
   if e then
     remove(name, e)
   end
@@ -11,7 +10,7 @@ return answer(function()
     return {'0', flag(sweep())}
   end
   local gate = there[2]
-  if ARGV[6] == '1' then
+  if move == '1' then
     -- remove() may have had nothing to do.
     allow_when_full(session_key(id))
     gate = digits(run('HINCRBY', session_key(id), 'gate', 1))

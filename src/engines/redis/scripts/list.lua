@@ -1,15 +1,15 @@
--- ARGV nonce, sessions_max, entries_max, entries_limit, bytes_limit, cursor, session...
 -- With a cursor its page of sessions ('': the first one, or all if they fit), else those named. A
 -- page ends behind the session with which it has entries_max entries, and names what is left of it.
 return answer(function()
-  admitted(ARGV[1])
+  local nonce, sessions_max, entries_max, entries_limit, bytes_limit, from = unpack(ARGV, 1, 6)
+  admitted(nonce)
   local ids, cursor = {unpack(ARGV, 7)}, '0'
   if #ids == 0 then
     local key = P .. 'sessions'
-    if ARGV[6] == '' and run('SCARD', key) <= tonumber(ARGV[2]) then
+    if from == '' and run('SCARD', key) <= tonumber(sessions_max) then
       ids = run('SMEMBERS', key)
     else
-      local page = run('SSCAN', key, ARGV[6] == '' and '0' or ARGV[6], 'COUNT', ARGV[2])
+      local page = run('SSCAN', key, from == '' and '0' or from, 'COUNT', sessions_max)
       cursor, ids = page[1], page[2]
     end
   end
@@ -18,8 +18,8 @@ return answer(function()
     for i = 1, #values do
       bytes = bytes + #values[i]
     end
-    if bytes > tonumber(ARGV[5]) then
-      refuse('HFLARGE more than ' .. ARGV[5] .. ' bytes of')
+    if bytes > tonumber(bytes_limit) then
+      refuse('HFLARGE more than ' .. bytes_limit .. ' bytes of')
     end
   end
   local function add(id, inc, denied)
@@ -30,10 +30,10 @@ return answer(function()
     for _, key in ipairs(kinds) do
       size = size + run('HLEN', key)
     end
-    if size > tonumber(ARGV[4]) then
-      refuse('HFLARGE more than ' .. ARGV[4])
+    if size > tonumber(entries_limit) then
+      refuse('HFLARGE more than ' .. entries_limit)
     end
-    if count > 0 and count + size > tonumber(ARGV[3]) then
+    if count > 0 and count + size > tonumber(entries_max) then
       rest[#rest + 1] = id
       return
     end
@@ -54,7 +54,7 @@ return answer(function()
     if there[1] then
       add(ids[i], there[1], there[2])
     else
-      -- A refused command left its name. Who may only read is not told of it.
+      -- A refused command left its name. A user that may only read is not bothered.
       redis.pcall('SREM', P .. 'sessions', ids[i])
     end
   end

@@ -1,7 +1,6 @@
--- ARGV nonce, session, ttl, (field, value)...
 return answer(function()
-  admitted(ARGV[1])
-  local id = ARGV[2]
+  local nonce, id, ttl = unpack(ARGV, 1, 3)  -- behind them a field and a value in turns
+  admitted(nonce)
   local key = session_key(id)
   local there = run('HMGET', key, 'inc', 'beat', 'denied', 'gate', 'denied_by', 'denied_why')
   if there[1] then
@@ -11,13 +10,13 @@ return answer(function()
     return {there[1], there[2], there[4]}
   end
   local most = tonumber(run('HGET', 'holdfast:store', 'max_ttl'))
-  if not (most and tonumber(ARGV[3]) <= most) then
+  if not (most and tonumber(ttl) <= most) then
     refuse('HFTTL ' .. digits(most or 0))
   end
   local inc = next_number()
   -- Listed first: a name without a record is passed over, a record that no list names stays.
   run('SADD', P .. 'sessions', id)
-  run('HSET', key, 'inc', inc, 'beat', '0', 'denied', '0', 'gate', '1', 'ttl', ARGV[3],
+  run('HSET', key, 'inc', inc, 'beat', '0', 'denied', '0', 'gate', '1', 'ttl', ttl,
       unpack(ARGV, 4))
   return {inc, '0', '1'}
 end)

@@ -1,18 +1,19 @@
--- ARGV nonce, run_id, admitted and max_ttl as they were seen (empty: there is no record),
---      nonce, run_id, admitted, max_ttl, durable, known, inherited, database
 return answer(function()
+  -- The first four as they were seen (empty: there is no record).
+  local was_nonce, was_run_id, was_admitted, was_max_ttl, nonce, run_id, is_admitted, max_ttl,
+      durable, known, inherited, database = unpack(ARGV)
   local there = run('HMGET', 'holdfast:store', 'nonce', 'run_id', 'admitted', 'max_ttl', 'floor')
-  for i = 1, 4 do
-    if (there[i] or '') ~= ARGV[i] then
+  for i, was in ipairs({was_nonce, was_run_id, was_admitted, was_max_ttl}) do
+    if (there[i] or '') ~= was then
       return 0
     end
   end
   -- What was given out and lost was below the clock: nobody takes a million tokens a second.
-  local floor = math.max(tonumber(there[5]) or 0, tonumber(ARGV[10]), clock())
+  local floor = math.max(tonumber(there[5]) or 0, tonumber(known), clock())
   allow_when_full('holdfast:store')
   -- A cursor counts for one process only: cleaning begins anew.
-  run('HSET', 'holdfast:store', 'format', '1', 'nonce', ARGV[5], 'run_id', ARGV[6],
-      'admitted', ARGV[7], 'floor', digits(floor), 'max_ttl', ARGV[8], 'durable', ARGV[9],
-      'uncleaned', '0', 'inherited', ARGV[11], 'database', ARGV[12])
+  run('HSET', 'holdfast:store', 'format', '1', 'nonce', nonce, 'run_id', run_id,
+      'admitted', is_admitted, 'floor', digits(floor), 'max_ttl', max_ttl, 'durable', durable,
+      'uncleaned', '0', 'inherited', inherited, 'database', database)
   return 1
 end)
