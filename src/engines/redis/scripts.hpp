@@ -37,7 +37,8 @@ inline constexpr std::string_view damaged{"HFDAMAGED"};  ///< Not what holdfast 
 /// | close      | [left]                                                                       |
 /// | enqueue    | [1, order, left] granted; [2, order, left, entries, sessions, record] queued |
 /// |            | the same with 3: busy, and no entry was left                                 |
-/// | confirm    | the same without 3                                                           |
+/// |            | the same with 4: another mode is there, and no entry was left                |
+/// | confirm    | the same without 3 and 4                                                     |
 /// | leave      | [gate or 0 without a session, left]                                          |
 /// | take       | [1, left]; [0, inc, beat, denied]: changed                                   |
 /// | deny       | [1 if it was denied before, ttl, left]                                       |
