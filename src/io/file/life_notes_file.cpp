@@ -30,7 +30,7 @@ constexpr std::size_t bytes_max = 64 * 1024;
 constexpr duration lock_limit = std::chrono::seconds{10};
 
 std::string name_of(const std::string& url) {
-  return "first-sights-" + core::hexadecimal(core::fnv1a(url));
+  return "life-notes-" + core::hexadecimal(core::fnv1a(url));
 }
 
 /// Else a few would fill the file.
@@ -56,7 +56,7 @@ life_notes_file::life_notes_file(std::string directory, std::string url)
     : directory_(std::move(directory)), name_(name_of(url)) {
   const std::string boot = boot_clock();
   if (boot.empty()) return;  // Whose clock the times are of cannot be told.
-  head_ = "holdfast-first-sights 1\n" + url + '\n' + boot + '\n';
+  head_ = "holdfast-life-notes 1\n" + url + '\n' + boot + '\n';
 }
 
 life_notes life_notes_file::read() const {
