@@ -19,7 +19,7 @@ namespace holdfast::engines::etcd {
 /// version, which cluster it belongs to.
 ///
 /// Thread safety: the loop's thread only.
-class member final : public io::grpc_watcher, public std::enable_shared_from_this<member> {
+class member final : public io::grpc_listener, public std::enable_shared_from_this<member> {
  public:
   class listener {
    public:

@@ -35,8 +35,8 @@ namespace holdfast::engines::redis {
 inline constexpr std::string_view store_key{"holdfast:store"};
 
 /// Followed by the client's id: one channel for each client, whatever it waits for. A message is
-/// `ORDER`, of the waiting entry that should look again, or `ORDER+PREFIX`, which gives it the lock:
-/// PREFIX is `holdfast:NONCE:`, of the life of the data in which it was given.
+/// `ORDER`, of the waiting entry that should look again, or `ORDER+PREFIX`, which gives it the
+/// lock: PREFIX is `holdfast:NONCE:`, of the life of the data in which it was given.
 inline constexpr std::string_view wake_prefix{"holdfast:wake:"};
 
 }  // namespace holdfast::engines::redis

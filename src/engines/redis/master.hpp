@@ -98,7 +98,7 @@ class master final : public std::enable_shared_from_this<master> {
 
  private:
   class link;
-  class ear;
+  class listener;
   struct inquiry;
   struct pending {
     time_point limit{};
@@ -138,7 +138,7 @@ class master final : public std::enable_shared_from_this<master> {
   const std::string client_;
   const std::shared_ptr<mailbox> box_;
   std::shared_ptr<link> link_;
-  std::shared_ptr<ear> ear_;
+  std::shared_ptr<listener> listener_;
   std::unique_ptr<io::redis_connection> connection_;
   std::unique_ptr<io::redis_connection> second_;  ///< RESP2 only: a subscriber can ask nothing.
   const std::shared_ptr<knowledge> kept_;

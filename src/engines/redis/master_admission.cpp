@@ -73,7 +73,7 @@ admission admission_for(const settings& s, const knowledge& kept) {
 }  // namespace
 
 /// Passes the connection's events on while the master lives.
-class master::link final : public io::redis_watcher {
+class master::link final : public io::redis_listener {
  public:
   explicit link(std::weak_ptr<master> of) : of_(std::move(of)) {}
 
@@ -104,9 +104,9 @@ class master::link final : public io::redis_watcher {
 };
 
 /// The same for the connection that only listens.
-class master::ear final : public io::redis_watcher {
+class master::listener final : public io::redis_listener {
  public:
-  explicit ear(std::weak_ptr<master> of) : of_(std::move(of)) {}
+  explicit listener(std::weak_ptr<master> of) : of_(std::move(of)) {}
   void up(const io::redis_facts&) override {
     if (const auto m = of_.lock()) m->subscribe();
   }
@@ -214,8 +214,8 @@ void master::load_scripts() {
 /// RESP2: a connection that has subscribed can ask nothing else.
 void master::listen_apart() {
   if (second_) return;
-  ear_ = std::make_shared<ear>(weak_from_this());
-  second_ = io::redis_connection::start(loop_, options_for(settings_), ear_);
+  listener_ = std::make_shared<listener>(weak_from_this());
+  second_ = io::redis_connection::start(loop_, options_for(settings_), listener_);
 }
 
 void master::subscribe() {

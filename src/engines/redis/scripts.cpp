@@ -14,10 +14,10 @@ constexpr string_view queues[]{"hmget",         "hget",    "hset",   "hincrby", 
                                "hscan",         "zadd",    "zrem",   "zcard",   "zcount", "zrange",
                                "zrangebyscore", "hgetall", "exists", "unlink",  "lindex", "lrange",
                                "lpop",          "rpush",   "publish"};
-constexpr string_view buries[]{"hmget",  "hget",   "hset",   "hdel",   "hexists",
-                               "hscan",  "zrem",   "zcount", "zrange", "zrangebyscore",
-                               "exists", "lindex", "lrange", "lpop",   "rpush",
-                               "del",    "unlink", "srem",   "publish"};
+constexpr string_view ends[]{"hmget",  "hget",   "hset",   "hdel",   "hexists",
+                             "hscan",  "zrem",   "zcount", "zrange", "zrangebyscore",
+                             "exists", "lindex", "lrange", "lpop",   "rpush",
+                             "del",    "unlink", "srem",   "publish"};
 constexpr string_view lists[]{"hmget", "hgetall", "hlen", "scard", "smembers", "sscan", "srem"};
 constexpr string_view glances[]{"hmget", "hgetall", "srandmember", "srem"};
 constexpr string_view looks[]{"hmget"};
@@ -28,13 +28,13 @@ constexpr string_view cleans[]{"hmget", "scan", "unlink", "hset", "hdel"};
 
 constexpr script open{"open", open_text, open_sha1, opens};
 constexpr script beat{"beat", beat_text, beat_sha1, beats};
-constexpr script close{"close", close_text, close_sha1, buries};
+constexpr script close{"close", close_text, close_sha1, ends};
 constexpr script enqueue{"enqueue", enqueue_text, enqueue_sha1, queues};
 constexpr script confirm{"confirm", confirm_text, confirm_sha1, queues};
 constexpr script leave{"leave", leave_text, leave_sha1, queues};
-constexpr script take{"take", take_text, take_sha1, buries};
-constexpr script deny{"deny", deny_text, deny_sha1, buries};
-constexpr script sweep_more{"sweep_more", sweep_more_text, sweep_more_sha1, buries};
+constexpr script take{"take", take_text, take_sha1, ends};
+constexpr script deny{"deny", deny_text, deny_sha1, ends};
+constexpr script sweep_more{"sweep_more", sweep_more_text, sweep_more_sha1, ends};
 constexpr script list{"list", list_text, list_sha1, lists};
 constexpr script glance{"glance", glance_text, glance_sha1, glances};
 constexpr script look{"look", look_text, look_sha1, looks};

@@ -91,7 +91,7 @@ core::reply reply_of(const error& verdict) {
 }
 
 /// Passes a connection's events on while the cluster lives.
-class cluster::link final : public io::redis_watcher {
+class cluster::link final : public io::redis_listener {
  public:
   link(std::weak_ptr<cluster> of, node_index i) : of_(std::move(of)), index_(i) {}
 

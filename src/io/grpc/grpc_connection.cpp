@@ -32,10 +32,10 @@ class grpc_connection::state final : public stream::listener,
                                      public http2_session::listener,
                                      public std::enable_shared_from_this<state> {
  public:
-  state(const std::shared_ptr<loop>& l, grpc_options o, std::weak_ptr<grpc_watcher> watcher)
+  state(const std::shared_ptr<loop>& l, grpc_options o, std::weak_ptr<grpc_listener> listener)
       : loop_(l),
         options_(std::move(o)),
-        watcher_(std::move(watcher)),
+        listener_(std::move(listener)),
         pause_(options_.pause_first, options_.pause_most),
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
@@ -129,7 +129,7 @@ class grpc_connection::state final : public stream::listener,
 
   void names_hang(const std::string& why) override {
     why_down_ = named(error(errc::timed_out, why));
-    if (const auto w = watcher_.lock()) w->down(why_down_);
+    if (const auto w = listener_.lock()) w->down(why_down_);
   }
 
   void late() override {
@@ -307,7 +307,7 @@ class grpc_connection::state final : public stream::listener,
   void come_up() {
     is_up_ = true;
     ++connects_;
-    if (const auto w = watcher_.lock()) w->up();
+    if (const auto w = listener_.lock()) w->up();
   }
 
   bool has_gone() const noexcept { return goes_away_ && session_ && calls_.empty(); }
@@ -342,7 +342,7 @@ class grpc_connection::state final : public stream::listener,
       session_->reset(number);
       c->done({.what = kind::unknown, .status = 0, .message = {}, .text = text});
     }
-    if (const auto w = watcher_.lock()) w->down(why_down_);
+    if (const auto w = listener_.lock()) w->down(why_down_);
   }
 
   // ---- time ----
@@ -414,7 +414,7 @@ class grpc_connection::state final : public stream::listener,
                .message = {},
                .text = text});
     }
-    if (const auto w = watcher_.lock()) w->down(why_down_);
+    if (const auto w = listener_.lock()) w->down(why_down_);
     const auto l = loop_.lock();
     if (!l || closed_) return;
     l->at(clock::now() + pause_.next(random_bits()), [self = weak_from_this()] {
@@ -424,7 +424,7 @@ class grpc_connection::state final : public stream::listener,
 
   const std::weak_ptr<loop> loop_;
   const grpc_options options_;
-  const std::weak_ptr<grpc_watcher> watcher_;
+  const std::weak_ptr<grpc_listener> listener_;
   const std::string authority_{options_.address.is_unix() ? "localhost" : options_.address.text()};
   const std::shared_ptr<stream::counters> io_count_{std::make_shared<stream::counters>()};
   core::backoff pause_;
@@ -455,8 +455,8 @@ class grpc_connection::state final : public stream::listener,
 
 std::unique_ptr<grpc_connection> grpc_connection::start(std::shared_ptr<loop> l,
                                                         grpc_options options,
-                                                        std::weak_ptr<grpc_watcher> watcher) {
-  auto s = std::make_shared<state>(l, std::move(options), std::move(watcher));
+                                                        std::weak_ptr<grpc_listener> listener) {
+  auto s = std::make_shared<state>(l, std::move(options), std::move(listener));
   l->post([s] { s->begin(); });
   return std::unique_ptr<grpc_connection>(new grpc_connection(std::move(l), std::move(s)));
 }

@@ -34,12 +34,12 @@ struct grpc_outcome {
 };
 
 /// Who is told of the state of a connection. On the loop's thread.
-class grpc_watcher {
+class grpc_listener {
  public:
-  grpc_watcher() = default;
-  grpc_watcher(const grpc_watcher&) = delete;
-  grpc_watcher& operator=(const grpc_watcher&) = delete;
-  virtual ~grpc_watcher() = default;
+  grpc_listener() = default;
+  grpc_listener(const grpc_listener&) = delete;
+  grpc_listener& operator=(const grpc_listener&) = delete;
+  virtual ~grpc_listener() = default;
   virtual void up() {}
   /// After up(), after each try that failed, and while names are not found out; `timed_out`: nobody
   /// answered to that.
@@ -83,9 +83,9 @@ class grpc_connection {
     std::uint64_t connects{};
   };
 
-  /// Starts to connect. The watcher may be null.
+  /// Starts to connect. The listener may be null.
   static std::unique_ptr<grpc_connection> start(std::shared_ptr<loop> l, grpc_options options,
-                                                std::weak_ptr<grpc_watcher> watcher);
+                                                std::weak_ptr<grpc_listener> listener);
   grpc_connection(const grpc_connection&) = delete;
   grpc_connection& operator=(const grpc_connection&) = delete;
   ~grpc_connection();

@@ -31,7 +31,7 @@ struct told {
   std::string text;
 };
 
-class events final : public grpc_watcher {
+class events final : public grpc_listener {
  public:
   void up() override {
     change([this] { ++ups_; });

@@ -84,7 +84,7 @@ class told_answers final : public redis_receiver {
 };
 
 /// Keeps the events of a connection, and refuses what it is told to refuse.
-class told_events final : public redis_watcher {
+class told_events final : public redis_listener {
  public:
   result<void> check(const redis_facts& f) override {
     const std::lock_guard hold(mutex_);

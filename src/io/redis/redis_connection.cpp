@@ -34,10 +34,10 @@ constexpr std::size_t outbox_bytes = stream::worth_sending;
 class redis_connection::state final : public stream::listener,
                                       public std::enable_shared_from_this<state> {
  public:
-  state(const std::shared_ptr<loop>& l, redis_options o, std::weak_ptr<redis_watcher> watcher)
+  state(const std::shared_ptr<loop>& l, redis_options o, std::weak_ptr<redis_listener> listener)
       : loop_(l),
         options_(std::move(o)),
-        watcher_(std::move(watcher)),
+        listener_(std::move(listener)),
         pause_(options_.pause_first, options_.pause_most),
         pause_after_up_(options_.pause_first, options_.pause_after_up_most),
         no_answer_(named(error(errc::unavailable, "no answer before the deadline"))),
@@ -131,7 +131,7 @@ class redis_connection::state final : public stream::listener,
   void names_hang(const std::string& text) override {
     const error why = named(error(errc::unavailable, text));
     if (const std::lock_guard hold(mutex_); phase_ == phase::down) why_down_ = why;
-    if (const auto w = watcher_.lock()) w->down(why);
+    if (const auto w = listener_.lock()) w->down(why);
   }
 
   void late() override {
@@ -147,7 +147,7 @@ class redis_connection::state final : public stream::listener,
     const auto now = clock::now();
     silent_since_ = time_point::max();
     reader_->received(count);
-    const auto w = watcher_.lock();
+    const auto w = listener_.lock();
     if (w) w->answers_begin();
     while (current_) {
       const wire::reply* r = reader_->next();
@@ -277,7 +277,7 @@ class redis_connection::state final : public stream::listener,
         is_push ? !(confirms_subscription(r) && is_owed() && requests_.front().subscribes)
                 : is_subscribed_ && is_message(r);
     if (answers_nothing) {
-      if (const auto w = watcher_.lock()) w->pushed(r);
+      if (const auto w = listener_.lock()) w->pushed(r);
       return;
     }
     if (!is_owed()) {
@@ -312,7 +312,7 @@ class redis_connection::state final : public stream::listener,
       current_->flush();
     }
     if (!handshake_->done()) return;
-    const auto w = watcher_.lock();
+    const auto w = listener_.lock();
     if (w) {
       if (auto accepted = w->check(handshake_->facts()); !accepted) return lose(accepted.error());
     }
@@ -376,7 +376,7 @@ class redis_connection::state final : public stream::listener,
     }
     silent_since_ = time_point::max();
     tell_all(old->handed(), why);
-    const auto w = watcher_.lock();
+    const auto w = listener_.lock();
     if (w) w->down(why);
     if (ends_when_idle_) return end();
     begin_after_pause();
@@ -438,7 +438,7 @@ class redis_connection::state final : public stream::listener,
 
   const std::weak_ptr<loop> loop_;
   const redis_options options_;
-  const std::weak_ptr<redis_watcher> watcher_;
+  const std::weak_ptr<redis_listener> listener_;
   const std::shared_ptr<stream::counters> io_count_{std::make_shared<stream::counters>()};
 
   // The loop's thread only.
@@ -474,8 +474,8 @@ class redis_connection::state final : public stream::listener,
 
 std::unique_ptr<redis_connection> redis_connection::start(std::shared_ptr<loop> l,
                                                           redis_options options,
-                                                          std::weak_ptr<redis_watcher> watcher) {
-  auto s = std::make_shared<state>(l, std::move(options), std::move(watcher));
+                                                          std::weak_ptr<redis_listener> listener) {
+  auto s = std::make_shared<state>(l, std::move(options), std::move(listener));
   l->post([s] { s->begin(); });
   return std::unique_ptr<redis_connection>(new redis_connection(std::move(l), std::move(s)));
 }

@@ -22,12 +22,12 @@ class loop;
 
 /// Who is told of the state of a connection and of what nobody asked for. Always on the loop's
 /// thread, never under a mutex.
-class redis_watcher {
+class redis_listener {
  public:
-  redis_watcher() = default;
-  redis_watcher(const redis_watcher&) = delete;
-  redis_watcher& operator=(const redis_watcher&) = delete;
-  virtual ~redis_watcher() = default;
+  redis_listener() = default;
+  redis_listener(const redis_listener&) = delete;
+  redis_listener& operator=(const redis_listener&) = delete;
+  virtual ~redis_listener() = default;
   /// Before the connection is used for anything else: a failure refuses this server, and it is
   /// asked again after a pause, for it may have been replaced.
   virtual result<void> check(const redis_facts& /*facts*/) { return {}; }
@@ -77,7 +77,7 @@ class redis_connection {
     std::shared_ptr<redis_receiver> receiver{};
     std::uint64_t tag{};
     /// SUBSCRIBE or UNSUBSCRIBE of one channel: RESP3 answers it by a push, which is given to the
-    /// receiver and not to the watcher.
+    /// receiver and not to the listener.
     bool subscribes{};
     /// Releases: commands that are no release get half of the limits, so that a release finds room
     /// behind whatever it releases.
@@ -93,9 +93,9 @@ class redis_connection {
     std::size_t queued_bytes{};
   };
 
-  /// Starts to connect. The watcher may be null.
+  /// Starts to connect. The listener may be null.
   static std::unique_ptr<redis_connection> start(std::shared_ptr<loop> l, redis_options options,
-                                                 std::weak_ptr<redis_watcher> watcher);
+                                                 std::weak_ptr<redis_listener> listener);
   redis_connection(const redis_connection&) = delete;
   redis_connection& operator=(const redis_connection&) = delete;
   /// close() without waiting.

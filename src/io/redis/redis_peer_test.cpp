@@ -329,7 +329,7 @@ TEST(redis_peer, a_name_without_an_address_is_told) {
 }
 
 /// Says on which thread a connection came up.
-class up_on_thread final : public redis_watcher {
+class up_on_thread final : public redis_listener {
  public:
   void up(const redis_facts&) override {
     thread = std::this_thread::get_id();

@@ -4,5 +4,5 @@ return answer(function()
   if run('HGET', session_key(id), 'inc') ~= inc then
     refuse('HFGONE session ' .. id .. ' is not there')
   end
-  return {flag(bury(id, inc))}
+  return {flag(end_session(id, inc))}
 end)

@@ -29,7 +29,7 @@ local NO_BEAT = '9007199254740991'
 
 local known_sessions = {}
 
--- What a rival's observer must note: inc, beat, denied, ttl, device, inode, pid; or false.
+-- What a successor must note: inc, beat, denied, ttl, device, inode, pid; or false.
 local function session_of(id)
   local known = known_sessions[id]
   if known == nil then

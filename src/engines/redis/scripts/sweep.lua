@@ -144,7 +144,7 @@ end
 
 -- Deletes a session's record, which ends all its entries at once. True when some are left to sweep.
 -- What names the work is written first: a refusal later undoes nothing.
-local function bury(id, inc)
+local function end_session(id, inc)
   allow_when_full(session_key(id))
   if run('EXISTS', entries_key('waiting', id, inc), entries_key('held', id, inc)) > 0 then
     run('RPUSH', P .. 'ended', id .. ':' .. inc)

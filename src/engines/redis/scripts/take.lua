@@ -8,5 +8,5 @@ return answer(function()
   if there[1] and (there[1] ~= inc or there[2] ~= beat or there[3] ~= denied) then
     return {0, there[1], there[2], there[3]}
   end
-  return {1, flag(bury(id, inc))}
+  return {1, flag(end_session(id, inc))}
 end)
