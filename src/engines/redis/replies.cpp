@@ -1,5 +1,6 @@
 #include "engines/redis/replies.hpp"
 
+#include "core/cut.hpp"
 #include "core/queue.hpp"
 #include "core/replies.hpp"
 #include "core/whole_number.hpp"
@@ -21,6 +22,7 @@ namespace holdfast::engines::redis::replies {
 namespace {
 
 using namespace parts;
+using core::cut;
 using core::status;
 using wire::reply;
 using wire::reply_kind;

@@ -1,3 +1,4 @@
+#include "core/cut.hpp"
 #include "core/whole_number.hpp"
 #include "engines/redis/replies.hpp"
 #include "engines/redis/reply_parts.hpp"
@@ -10,6 +11,7 @@
 namespace holdfast::engines::redis::replies {
 
 using namespace parts;
+using core::cut;
 using core::status;
 using wire::reply;
 using wire::reply_kind;

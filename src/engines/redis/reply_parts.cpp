@@ -1,13 +1,14 @@
 #include "engines/redis/reply_parts.hpp"
 
+#include "core/cut.hpp"
 #include "core/lease.hpp"
 #include "core/whole_number.hpp"
 
-#include <algorithm>
 #include <chrono>
 
 namespace holdfast::engines::redis::replies::parts {
 
+using core::cut;
 using wire::reply;
 using wire::reply_kind;
 
@@ -16,13 +17,6 @@ namespace {
 wall_time wall_of(std::int64_t count) { return wall_time{std::chrono::microseconds{count}}; }
 
 }  // namespace
-
-std::string_view cut(std::string_view& rest, char at) noexcept {
-  const auto end = std::min(rest.find(at), rest.size());
-  const auto part = rest.substr(0, end);
-  rest.remove_prefix(std::min(end + 1, rest.size()));
-  return part;
-}
 
 std::optional<std::uint64_t> number_of(const reply& r) noexcept {
   return r.is(reply_kind::text) ? core::whole_number<std::uint64_t>(r.text) : std::nullopt;

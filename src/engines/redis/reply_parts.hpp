@@ -34,7 +34,4 @@ std::optional<core::entry> entry_of(const wire::reply& r);
 /// All fields of a session's hash, in the flat array that HGETALL gives.
 std::optional<core::session_record> record_of(const session_id& id, const wire::reply& all);
 
-/// What is before the first `at`, and cuts both off `rest`.
-std::string_view cut(std::string_view& rest, char at) noexcept;
-
 }  // namespace holdfast::engines::redis::replies::parts
