@@ -44,9 +44,7 @@ result<duration> bounded(const core::store_url& url, const std::string& key, dur
   if (!given) return given.error();
   const auto value = given->value_or(otherwise);
   if (value >= core::ttl_min && value <= most) return value;
-  return error(errc::invalid_argument, "the URL's " + key + " is " + print_duration(value) +
-                                           "; it must be from " + print_duration(core::ttl_min) +
-                                           " to " + print_duration(most));
+  return core::not_within("the URL's " + key, value, core::ttl_min, most);
 }
 
 bool is_port(std::string_view text) noexcept {

@@ -258,6 +258,18 @@ result<std::optional<duration>> store_url::time(const std::string& key) const {
   return std::optional<duration>(*value);
 }
 
+result<std::optional<duration>> store_url::time_within(const std::string& key, duration least,
+                                                       duration most) const {
+  auto value = time(key);
+  if (!value || !*value || (**value >= least && **value <= most)) return value;
+  return not_within("the URL's " + key, **value, least, most);
+}
+
+error not_within(const std::string& what, duration value, duration least, duration most) {
+  return {errc::invalid_argument, what + " is " + print_duration(value) + "; it must be from " +
+                                      print_duration(least) + " to " + print_duration(most)};
+}
+
 result<void> store_url::only(const std::vector<std::string>& known) const {
   for (const auto& [key, value] : query) {
     if (std::find(known.begin(), known.end(), key) != known.end()) continue;

@@ -34,8 +34,14 @@ struct store_url {
   std::string value(const std::string& key) const;
   /// A query value as a duration ("30s", "500ms"); nothing when the key is absent.
   result<std::optional<duration>> time(const std::string& key) const;
+  /// The same, and `invalid_argument` when it is not from `least` to `most`.
+  result<std::optional<duration>> time_within(const std::string& key, duration least,
+                                              duration most) const;
   /// `invalid_argument` naming the first key that is not among `known`, and those that are.
   result<void> only(const std::vector<std::string>& known) const;
 };
+
+/// `invalid_argument`: "WHAT is 1ms; it must be from 100ms to 1h".
+error not_within(const std::string& what, duration value, duration least, duration most);
 
 }  // namespace holdfast::core

@@ -5,8 +5,6 @@
 #include "io/net/tls_url.hpp"
 #include "io/redis/redis_url.hpp"
 
-#include <holdfast/duration.hpp>
-
 #include <chrono>
 #include <utility>
 
@@ -36,21 +34,13 @@ result<io::node_address> node_of(const core::store_url& url) {
 }
 
 result<void> read_times(const core::store_url& url, settings& s) {
-  const auto max_ttl = url.time("max_ttl");
+  const auto max_ttl = url.time_within("max_ttl", core::ttl_min, core::ttl_max);
   if (!max_ttl) return max_ttl.error();
   s.max_ttl = max_ttl->value_or(max_ttl_default);
   s.max_ttl_given = max_ttl->has_value();
-  if (s.max_ttl < core::ttl_min || s.max_ttl > core::ttl_max) {
-    return invalid("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
-                   print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));
-  }
-  const auto timeout = url.time("node_timeout");
+  const auto timeout = url.time_within("node_timeout", timeout_least, timeout_most);
   if (!timeout) return timeout.error();
   s.node_timeout = timeout->value_or(timeout_default);
-  if (s.node_timeout < timeout_least || s.node_timeout > timeout_most) {
-    return invalid("the URL's node_timeout is " + print_duration(s.node_timeout) +
-                   "; it must be from 1ms to 10s");
-  }
   return {};
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/lease.hpp"
 #include "core/redlock/founding.hpp"
+#include "core/store_url.hpp"
 #include "engines/redlock/look_at_nodes.hpp"
 #include "engines/redlock/max_ttl.hpp"
 #include "io/thread/latch.hpp"
@@ -175,9 +176,7 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const recover
   config.changes_max_ttl = options.max_ttl > duration::zero();
   config.other_list = options.other_list;
   if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
-    return error(errc::invalid_argument, "max_ttl is " + print_duration(config.max_ttl) +
-                                             "; it must be from " + print_duration(core::ttl_min) +
-                                             " to " + print_duration(core::ttl_max));
+    return core::not_within("max_ttl", config.max_ttl, core::ttl_min, core::ttl_max);
   }
   const auto writes = plan(config, nodes);
   if (!writes) return writes.error();

@@ -6,8 +6,6 @@
 #include "io/net/tls_url.hpp"
 #include "io/redis/redis_url.hpp"
 
-#include <holdfast/duration.hpp>
-
 #include <algorithm>
 
 namespace holdfast::engines::redlock {
@@ -21,7 +19,8 @@ using core::invalid;
 constexpr duration max_ttl_default = 60s;
 constexpr duration timeout_least = 5ms;
 constexpr duration timeout_most = 50ms;
-constexpr duration timeout_limit = 10s;
+constexpr duration given_timeout_least = 1ms;
+constexpr duration given_timeout_most = 10s;
 
 result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
   if (url.hosts.empty()) {
@@ -52,24 +51,16 @@ result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
 
 /// Times that the URL gives, within what they may be.
 result<void> read_times(const core::store_url& url, settings& s) {
-  const auto max_ttl = url.time("max_ttl");
+  const auto max_ttl = url.time_within("max_ttl", core::ttl_min, core::ttl_max);
   if (!max_ttl) return max_ttl.error();
   s.max_ttl = max_ttl->value_or(max_ttl_default);
   s.max_ttl_given = max_ttl->has_value();
-  if (s.max_ttl < core::ttl_min || s.max_ttl > core::ttl_max) {
-    return invalid("the URL's max_ttl is " + print_duration(s.max_ttl) + "; it must be from " +
-                   print_duration(core::ttl_min) + " to " + print_duration(core::ttl_max));
-  }
   const auto ttl = url.time("ttl");
   if (!ttl) return ttl.error();
   s.ttl = *ttl;
-  const auto timeout = url.time("node_timeout");
+  const auto timeout = url.time_within("node_timeout", given_timeout_least, given_timeout_most);
   if (!timeout) return timeout.error();
   s.node_timeout = *timeout;
-  if (s.node_timeout && (*s.node_timeout < 1ms || *s.node_timeout > timeout_limit)) {
-    return invalid("the URL's node_timeout is " + print_duration(*s.node_timeout) +
-                   "; it must be from 1ms to 10s");
-  }
   return {};
 }
 

@@ -3,8 +3,6 @@
 #include "core/invalid.hpp"
 #include "io/file/password_file.hpp"
 
-#include <holdfast/duration.hpp>
-
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -50,12 +48,9 @@ result<std::vector<node_address>> addresses_of(const core::store_url& url,
 }
 
 result<duration> timeout_of(const core::store_url& url) {
-  const auto given = url.time("node_timeout");
+  const auto given = url.time_within("node_timeout", timeout_least, timeout_most);
   if (!given) return given.error();
-  const duration timeout = given->value_or(timeout_default);
-  if (timeout >= timeout_least && timeout <= timeout_most) return timeout;
-  return invalid("the URL's node_timeout is " + print_duration(timeout) + "; it must be from " +
-                 print_duration(timeout_least) + " to " + print_duration(timeout_most));
+  return given->value_or(timeout_default);
 }
 
 }  // namespace
