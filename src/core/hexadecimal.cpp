@@ -40,4 +40,15 @@ void append_hexadecimal(std::string& to, std::uint64_t value, std::size_t least)
   to.append(digits.data() + most - count, count);
 }
 
+void append_byte(std::string& to, std::uint8_t byte) {
+  to.append(digits_of_bytes[byte].data(), digits_of_bytes[byte].size());
+}
+
+std::optional<std::uint8_t> digit_value(char digit) noexcept {
+  if (digit >= '0' && digit <= '9') return static_cast<std::uint8_t>(digit - '0');
+  if (digit >= 'a' && digit <= 'f') return static_cast<std::uint8_t>(digit - 'a' + 10);
+  if (digit >= 'A' && digit <= 'F') return static_cast<std::uint8_t>(digit - 'A' + 10);
+  return std::nullopt;
+}
+
 }  // namespace holdfast::core

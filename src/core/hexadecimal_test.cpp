@@ -22,6 +22,21 @@ TEST(hexadecimal, is_appended) {
   EXPECT_EQ(text, "0x00beef");
 }
 
+TEST(hexadecimal, a_byte_always_has_two_digits) {
+  std::string text;
+  for (const int byte : {0, 0x0a, 0xf0, 0xff}) append_byte(text, static_cast<std::uint8_t>(byte));
+  EXPECT_EQ(text, "000af0ff");
+}
+
+TEST(hexadecimal, digits_of_either_case_have_a_value_and_nothing_else_has) {
+  for (int c = 0; c < 256; ++c) {
+    const auto at = std::string_view("0123456789abcdefABCDEF").find(static_cast<char>(c));
+    const auto value = digit_value(static_cast<char>(c));
+    ASSERT_EQ(value.has_value(), at != std::string_view::npos) << c;
+    EXPECT_EQ(value.value_or(0), value ? (at < 16 ? at : at - 6) : 0U) << c;
+  }
+}
+
 /// Values of the authors' own test suite (isthe.com/chongo/src/fnv/test_fnv.c).
 TEST(fnv1a, is_the_published_function) {
   static_assert(fnv1a("") == 0xcbf29ce484222325U);

@@ -1,3 +1,5 @@
+#include "core/hexadecimal.hpp"
+
 #include <holdfast/lock_name.hpp>
 
 #include <cstdint>
@@ -7,10 +9,10 @@ namespace holdfast {
 
 namespace {
 
-constexpr char digits[] = "0123456789abcdef";
-
 std::string hex(unsigned char byte) {
-  return std::string("\\x") + digits[byte >> 4] + digits[byte & 15];
+  std::string text = "\\x";
+  core::append_byte(text, byte);
+  return text;
 }
 
 bool is_control(unsigned char byte) noexcept { return byte < 0x20 || byte == 0x7f; }

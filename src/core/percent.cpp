@@ -1,12 +1,13 @@
 #include "core/percent.hpp"
 
+#include "core/hexadecimal.hpp"
+
+#include <algorithm>
 #include <optional>
 
 namespace holdfast::core {
 
 namespace {
-
-constexpr std::string_view digits = "0123456789abcdef";
 
 bool escaped(char c, std::string_view also) noexcept {
   return c < '!' || c > '~' || c == '%' || also.find(c) != std::string_view::npos;
@@ -14,11 +15,12 @@ bool escaped(char c, std::string_view also) noexcept {
 
 // Lower case alone, so that no text has two forms.
 std::optional<char> byte_of(std::string_view two) noexcept {
-  if (two.size() != 2) return std::nullopt;
-  const auto high = digits.find(two[0]);
-  const auto low = digits.find(two[1]);
-  if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
-  return static_cast<char>(high << 4 | low);
+  const bool upper = std::ranges::any_of(two, [](char c) { return c >= 'A' && c <= 'F'; });
+  if (two.size() != 2 || upper) return std::nullopt;
+  const auto high = digit_value(two[0]);
+  const auto low = digit_value(two[1]);
+  if (!high || !low) return std::nullopt;
+  return static_cast<char>(*high << 4 | *low);
 }
 
 error at(std::size_t byte, const std::string& what) {
@@ -33,10 +35,8 @@ void percent_escape(std::string& out, std::string_view text, std::string_view al
       out += c;
       continue;
     }
-    const auto byte = static_cast<unsigned char>(c);
     out += '%';
-    out += digits[byte >> 4];
-    out += digits[byte & 15];
+    append_byte(out, static_cast<std::uint8_t>(c));
   }
 }
 

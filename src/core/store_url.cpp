@@ -1,5 +1,7 @@
 #include "core/store_url.hpp"
 
+#include "core/hexadecimal.hpp"
+
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
@@ -12,20 +14,15 @@ namespace holdfast::core {
 namespace {
 
 constexpr std::size_t text_max = 4096;
-constexpr char upper_digits[] = "0123456789ABCDEF";
+constexpr char upper_digits[] = "0123456789ABCDEF";  // As RFC 3986 recommends.
 
 /// Never repeats the text: it may hold a password.
 error bad(std::size_t at, const std::string& why) {
   return error(errc::invalid_argument, "store URL, byte " + std::to_string(at) + ": " + why);
 }
 
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
+/// Of either case, and of what need not be escaped: people write these, where percent.hpp reads
+/// what holdfast wrote.
 result<std::string> decoded(std::string_view text, std::size_t at) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -33,10 +30,11 @@ result<std::string> decoded(std::string_view text, std::size_t at) {
       out += text[i];
       continue;
     }
-    const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return bad(at + i, "% needs two hexadecimal digits");
-    const int byte = high * 16 + low;
+    const bool has_two = i + 2 < text.size();
+    const auto high = has_two ? digit_value(text[i + 1]) : std::nullopt;
+    const auto low = has_two ? digit_value(text[i + 2]) : std::nullopt;
+    if (!high || !low) return bad(at + i, "% needs two hexadecimal digits");
+    const int byte = *high * 16 + *low;
     if (byte < 0x20 || byte == 0x7f) return bad(at + i, "a control character");
     out += static_cast<char>(byte);
     i += 2;

@@ -1,6 +1,7 @@
 #include "wire/resp_reader.hpp"
 
 #include "core/assert.hpp"
+#include "core/hexadecimal.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -27,10 +28,9 @@ constexpr std::size_t elements_ahead_max = 16;
 
 // A byte as people can read it, whatever it is.
 [[gnu::cold]] std::string shown(char c) {
-  constexpr char hex[] = "0123456789abcdef";
-  const auto byte = static_cast<unsigned char>(c);
-  const std::string code = {'0', 'x', hex[byte >> 4U], hex[byte & 15U]};
-  if (byte <= ' ' || byte > '~') return code;
+  std::string code = "0x";
+  core::append_byte(code, static_cast<std::uint8_t>(c));
+  if (c <= ' ' || c > '~') return code;
   return std::string("'") + c + "' (" + code + ")";
 }
 

@@ -1,5 +1,6 @@
 #include "engines/zookeeper/escaping.hpp"
 
+#include "core/hexadecimal.hpp"
 #include "core/whole_number.hpp"
 
 #include <cstdint>
@@ -7,8 +8,6 @@
 namespace holdfast::engines::zookeeper {
 
 namespace {
-
-constexpr std::string_view hex_digits = "0123456789abcdef";
 
 bool is_plain(std::uint8_t byte, bool first, escape_for where) {
   if (byte == '%' || byte < 0x20 || byte == 0x7f) return false;
@@ -27,8 +26,7 @@ std::string escaped(std::string_view text, escape_for where) {
       out += c;
     } else {
       out += '%';
-      out += hex_digits[byte >> 4U];
-      out += hex_digits[byte & 15U];
+      core::append_byte(out, byte);
     }
   }
   return out;
