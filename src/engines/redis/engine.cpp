@@ -2,6 +2,7 @@
 
 #include "core/conflict.hpp"
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "engines/redis/commands.hpp"
 #include "engines/redis/listing.hpp"
 #include "engines/redis/replies.hpp"
@@ -39,11 +40,7 @@ void redis_engine::ask(master::maker make, bool may_write, Read read, core::on<R
   master_->run(std::move(make), may_write,
                [m = std::weak_ptr<master>(master_), read = std::move(read),
                 done = std::move(done)](const master::answer& a) {
-                 if (a.reply == nullptr) {
-                   R none;
-                   static_cast<core::reply&>(none) = a.failure;
-                   return done(std::move(none));
-                 }
+                 if (a.reply == nullptr) return done(core::reply_with<R>(a.failure));
                  auto got = read(*a.reply);
                  const auto server = m.lock();
                  if (got.left && server) server->sweep();
@@ -54,11 +51,7 @@ void redis_engine::ask(master::maker make, bool may_write, Read read, core::on<R
 template <class Read>
 void redis_engine::ask_who_is_ahead(master::maker make, Read read,
                                     core::on<core::queue_view> done) {
-  auto give_up = [m = master_, done] {
-    core::queue_view none;
-    static_cast<core::reply&>(none) = m->not_asked();
-    done(std::move(none));
-  };
+  auto give_up = [m = master_, done] { done(core::reply_with<core::queue_view>(m->not_asked())); };
   auto ask_it = [this, make = std::move(make), read = std::move(read), done = std::move(done)] {
     ask<core::queue_view>(make, writes, read, [w = window_, done](core::queue_view v) {
       if (v.what == status::unavailable) {

@@ -1,6 +1,7 @@
 #include "engines/redis/listing.hpp"
 
 #include "core/fnv1a.hpp"
+#include "core/replies.hpp"
 #include "engines/redis/commands.hpp"
 
 #include <algorithm>
@@ -116,10 +117,6 @@ void listing::took(const master::answer& a) {
   done_(picture_.shown());
 }
 
-void listing::refuse(const core::reply& why) {
-  core::listing none;
-  static_cast<core::reply&>(none) = why;
-  done_(std::move(none));
-}
+void listing::refuse(const core::reply& why) { done_(core::reply_with<core::listing>(why)); }
 
 }  // namespace holdfast::engines::redis

@@ -113,7 +113,7 @@ namespace {
 template <class R>
 read<R> refused(const reply& r) {
   read<R> no;
-  static_cast<core::reply&>(no.reply) = refusal_of(r);
+  no.reply = core::reply_with<R>(refusal_of(r));
   return no;
 }
 

@@ -1,4 +1,5 @@
 #include "core/cut.hpp"
+#include "core/replies.hpp"
 #include "core/whole_number.hpp"
 #include "engines/redis/replies.hpp"
 #include "engines/redis/reply_parts.hpp"
@@ -122,8 +123,7 @@ read<core::glance_reply> glance(const reply& r) {
     v.reply.what = status::ok;
     return v;
   }
-  v.reply.there.clear();
-  static_cast<core::reply&>(v.reply) = refusal_of(r, r);
+  v.reply = core::reply_with<core::glance_reply>(refusal_of(r, r));
   return v;
 }
 
