@@ -110,7 +110,8 @@ void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
   revision_ = reply.head.revision;
   asked_.clear();
   sessions_ = {};
-  may_wait() ? enter() : look_at_sessions();
+  if (may_wait()) return enter();
+  look_at_sessions();
 }
 
 // Nobody has to be looked at before it.
@@ -185,7 +186,8 @@ void enqueuing::decide(const session_table& sessions) {
     return refuse(damaged, "the key " + sessions.damage() + " is not a session record of holdfast");
   }
   store_->sweep(entries_.dead_keys(sessions));
-  entered_ ? decide_entered(sessions) : decide_absent(sessions);
+  if (entered_) return decide_entered(sessions);
+  decide_absent(sessions);
 }
 
 void enqueuing::decide_entered(const session_table& sessions) {

@@ -17,8 +17,7 @@ namespace {
 using core::status;
 using nonce = std::string_view;
 
-constexpr bool reads = false;
-constexpr bool writes = true;
+using enum master::copies;
 
 /// What a view says about an entry of this client.
 void note_view(master& m, const core::queue_view& v, const session_id& id) {
@@ -36,8 +35,8 @@ redis_engine::~redis_engine() {
 }
 
 template <class R, class Read>
-void redis_engine::ask(master::maker make, bool may_write, Read read, core::on<R> done) {
-  master_->run(std::move(make), may_write,
+void redis_engine::ask(master::maker make, master::copies its, Read read, core::on<R> done) {
+  master_->run(std::move(make), its,
                [m = std::weak_ptr<master>(master_), read = std::move(read),
                 done = std::move(done)](const master::answer& a) {
                  if (a.reply == nullptr) return done(core::reply_with<R>(a.failure));
@@ -53,7 +52,7 @@ void redis_engine::ask_who_is_ahead(master::maker make, Read read,
                                     core::on<core::queue_view> done) {
   auto give_up = [m = master_, done] { done(core::reply_with<core::queue_view>(m->not_asked())); };
   auto ask_it = [this, make = std::move(make), read = std::move(read), done = std::move(done)] {
-    ask<core::queue_view>(make, writes, read, [w = window_, done](core::queue_view v) {
+    ask<core::queue_view>(make, awaited, read, [w = window_, done](core::queue_view v) {
       if (v.what == status::unavailable) {
         w->refused();
       } else if (v.what == status::unknown) {
@@ -69,7 +68,7 @@ void redis_engine::ask_who_is_ahead(master::maker make, Read read,
 
 void redis_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
   master_->box()->forget_all_of(r.draft.id);
-  ask<core::open_reply>([d = r.draft](nonce n) { return commands::open(n, d); }, writes,
+  ask<core::open_reply>([d = r.draft](nonce n) { return commands::open(n, d); }, awaited,
                         [m = master_](const wire::reply& w) {
                           auto got = replies::open(w);
                           m->saw_token(got.reply.at.inc);
@@ -80,14 +79,14 @@ void redis_engine::open(const core::open_request& r, core::on<core::open_reply> 
 
 void redis_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {
   ask<core::beat_reply>(
-      [r](nonce n) { return commands::beat(n, r.id, r.inc); }, writes,
+      [r](nonce n) { return commands::beat(n, r.id, r.inc); }, awaited,
       [attempt = r.attempt](const wire::reply& w) { return replies::beat(w, attempt); },
       std::move(done));
 }
 
 void redis_engine::close(const core::close_request& r, core::on<core::reply> done) {
   master_->box()->forget_all_of(r.id);
-  ask<core::reply>([r](nonce n) { return commands::close(n, r.id, r.inc); }, writes,
+  ask<core::reply>([r](nonce n) { return commands::close(n, r.id, r.inc); }, awaited,
                    [](const wire::reply& w) { return replies::close(w); }, std::move(done));
 }
 
@@ -127,17 +126,17 @@ void redis_engine::confirm(const core::confirm_request& r, core::on<core::queue_
 
 void redis_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
   if (r.order.value != 0) master_->box()->forget(r.order);
-  ask<core::leave_reply>([r](nonce n) { return commands::leave(n, r); }, writes,
+  ask<core::leave_reply>([r](nonce n) { return commands::leave(n, r); }, awaited,
                          [](const wire::reply& w) { return replies::leave(w); }, std::move(done));
 }
 
 void redis_engine::take(const core::take_request& r, core::on<core::take_reply> done) {
-  ask<core::take_reply>([r](nonce n) { return commands::take(n, r); }, writes,
+  ask<core::take_reply>([r](nonce n) { return commands::take(n, r); }, awaited,
                         [](const wire::reply& w) { return replies::take(w); }, std::move(done));
 }
 
 void redis_engine::deny(const core::deny_request& r, core::on<core::deny_reply> done) {
-  ask<core::deny_reply>([r](nonce n) { return commands::deny(n, r); }, writes,
+  ask<core::deny_reply>([r](nonce n) { return commands::deny(n, r); }, awaited,
                         [](const wire::reply& w) { return replies::deny(w); }, std::move(done));
 }
 
@@ -159,7 +158,7 @@ void redis_engine::list(core::on<core::listing> done) {
 }
 
 void redis_engine::glance(const core::glance_request& r, core::on<core::glance_reply> done) {
-  ask<core::glance_reply>([r](nonce n) { return commands::glance(n, r); }, reads,
+  ask<core::glance_reply>([r](nonce n) { return commands::glance(n, r); }, not_awaited,
                           [](const wire::reply& w) { return replies::glance(w); }, std::move(done));
 }
 

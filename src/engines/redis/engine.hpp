@@ -47,7 +47,7 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
 
  private:
   template <class R, class Read>
-  void ask(master::maker make, bool may_write, Read read, core::on<R> done);
+  void ask(master::maker make, master::copies its, Read read, core::on<R> done);
 
   template <class Read>
   void ask_who_is_ahead(master::maker make, Read read, core::on<core::queue_view> done);

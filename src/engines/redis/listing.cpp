@@ -96,7 +96,7 @@ void listing::ask() {
         self->life_ = life;
         return commands::list(life, bounds, self->cursor_, self->rest_);
       },
-      false, [self](const master::answer& a) { self->took(a); });
+      master::copies::not_awaited, [self](const master::answer& a) { self->took(a); });
 }
 
 void listing::took(const master::answer& a) {

@@ -34,7 +34,7 @@ class one_answer final : public io::redis_receiver {
 struct master::job {
   maker make{};
   std::uint64_t connection{};  ///< On which the life was read that it was made for.
-  bool writes{};
+  bool awaits_replicas{};
   bool loaded_again{};
   on_answer then{};
   std::optional<wire::reply> kept{};  ///< Until the replicas have it, too.
@@ -71,10 +71,11 @@ core::reply master::not_asked() const {
               ": what was sent before this had no answer, so this was not sent"};
 }
 
-void master::run(maker make, bool writes, on_answer then) {
+void master::run(maker make, copies its, on_answer then) {
   const auto j = std::make_shared<job>();
   j->make = std::move(make);
-  j->writes = writes && settings_.with_replicas == settings::replication::awaited;
+  j->awaits_replicas =
+      its == copies::awaited && settings_.with_replicas == settings::replication::awaited;
   j->then = std::move(then);
   when_judged([self = shared_from_this(), j] { self->send(j); });
 }
@@ -100,7 +101,7 @@ void master::send(const std::shared_ptr<job>& j) {
     no.failure = {status::unavailable, sent.error().message()};
     return j->then(no);
   }
-  if (j->writes) await_replicas(j);
+  if (j->awaits_replicas) await_replicas(j);
 }
 
 /// WAIT follows its script on the same connection, so that both are one round trip.
@@ -139,7 +140,7 @@ void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
     load_scripts();
     const auto again = std::make_shared<job>();
     again->make = j->make;
-    again->writes = j->writes;
+    again->awaits_replicas = j->awaits_replicas;
     again->loaded_again = true;
     again->then = j->then;
     return send(again);
@@ -152,7 +153,7 @@ void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
                                        ": its connection was replaced before it was sent"};
     return j->then(no);
   }
-  if (!j->writes || !done) {
+  if (!j->awaits_replicas || !done) {
     return j->then({.reply = a.reply, .failure = {}});
   }
   j->kept = *a.reply;
@@ -168,7 +169,7 @@ bool master::is_connection(std::uint64_t number) const {
 
 void master::sweep() {
   if (sweeping_.exchange(true)) return;
-  run([](std::string_view nonce) { return commands::sweep_more(nonce); }, false,
+  run([](std::string_view nonce) { return commands::sweep_more(nonce); }, copies::not_awaited,
       [self = shared_from_this()](const answer& a) {
         self->sweeping_ = false;
         const auto left = a.reply != nullptr ? replies::sweep_more(*a.reply) : std::nullopt;

@@ -39,6 +39,9 @@ class master final : public std::enable_shared_from_this<master> {
     core::reply failure{};
   };
   using on_answer = std::function<void(const answer&)>;
+  /// Whether a script counts only when as many replicas have it as the URL asks for. What changes
+  /// nothing that anybody was promised need not be copied.
+  enum class copies : std::uint8_t { not_awaited, awaited };
   /// A plain command's answer; null when there was none.
   using on_reply = std::function<void(const wire::reply*)>;
 
@@ -53,9 +56,8 @@ class master final : public std::enable_shared_from_this<master> {
   void start();
 
   /// Sends the script once it is known whether the server may be used, which is waited for a short
-  /// while. Never sends it twice, unless the server said that it does not have it. `writes`: it
-  /// counts only when as many replicas have it as the URL asks for.
-  void run(maker make, bool writes, on_answer then);
+  /// while. Never sends it twice, unless the server said that it does not have it.
+  void run(maker make, copies its, on_answer then);
   /// Sends a command that needs no life of the data, if it is connected.
   void ask(const std::string& bytes, on_reply then);
   /// Removes what ended sessions left behind, a hundred entries at a time.

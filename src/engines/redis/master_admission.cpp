@@ -183,7 +183,11 @@ void master::went_up(const io::redis_facts& facts) {
     judged_ = false;
   }
   load_scripts();
-  facts.protocol == 3 ? subscribe() : listen_apart();
+  if (facts.protocol == 3) {
+    subscribe();
+  } else {
+    listen_apart();
+  }
   inspect();
 }
 
@@ -264,8 +268,10 @@ void master::inspect() {
   const bool is_default = user.empty() || user == "default";
   if (!is_default && io::redis_reload::is_in_doubt(q->server)) {
     for (const auto& question : io::redis_reload::questions(store_key)) {
-      ask(question,
-          [q](const wire::reply* r) { r == nullptr ? q->reload.not_told() : q->reload.told(*r); });
+      ask(question, [q](const wire::reply* r) {
+        if (r == nullptr) return q->reload.not_told();
+        q->reload.told(*r);
+      });
     }
   }
   ask(commands::role(), [q](const wire::reply* r) {

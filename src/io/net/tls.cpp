@@ -52,11 +52,14 @@ bool use_key(SSL_CTX* context, const std::string& path) {
   return used;
 }
 
-int file_error(SSL_CTX* context, const tls_options& o) {
-  if (o.certificate_file.empty()) return 0;
-  if (SSL_CTX_use_certificate_chain_file(context, o.certificate_file.c_str()) != 1) return 1;
-  if (!use_key(context, o.key_file)) return 2;
-  return 0;
+/// The client's certificate and key, if there are any.
+result<void> use_files(SSL_CTX* context, const tls_options& o) {
+  if (o.certificate_file.empty()) return {};
+  if (SSL_CTX_use_certificate_chain_file(context, o.certificate_file.c_str()) != 1) {
+    return bad_file("certificate", o.certificate_file);
+  }
+  if (!use_key(context, o.key_file)) return bad_file("key", o.key_file);
+  return {};
 }
 
 }  // namespace
@@ -84,22 +87,17 @@ result<std::shared_ptr<const tls_context>> tls_context::make(const tls_options& 
   if (!o.protocol.empty()) {
     HOLDFAST_ASSERT(o.protocol.size() < 256);
     const std::string list = static_cast<char>(o.protocol.size()) + o.protocol;
-    HOLDFAST_ASSERT(SSL_CTX_set_alpn_protos(context,
-                                            reinterpret_cast<const unsigned char*>(list.data()),
-                                            static_cast<unsigned>(list.size())) == 0);
+    const bool failed =
+        SSL_CTX_set_alpn_protos(context, reinterpret_cast<const unsigned char*>(list.data()),
+                                static_cast<unsigned>(list.size())) != 0;
+    HOLDFAST_ASSERT(!failed);
   }
   const bool trusts = o.ca_file.empty()
                           ? SSL_CTX_set_default_verify_paths(context) == 1
                           : SSL_CTX_load_verify_locations(context, o.ca_file.c_str(), nullptr) == 1;
   if (!trusts) return bad_file("CA file", o.ca_file);
-  switch (file_error(context, o)) {
-    case 1:
-      return bad_file("certificate", o.certificate_file);
-    case 2:
-      return bad_file("key", o.key_file);
-    default:
-      return made;
-  }
+  if (auto used = use_files(context, o); !used) return used.error();
+  return made;
 }
 
 tls_context::~tls_context() { SSL_CTX_free(context_); }
@@ -120,7 +118,8 @@ tls_session::tls_session(std::shared_ptr<const tls_context> context, const std::
   if (!is_number) SSL_set_tlsext_host_name(ssl_, host.c_str());
   if (!is_number && by_name) {
     X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    HOLDFAST_ASSERT(SSL_set1_host(ssl_, host.c_str()) == 1);
+    const bool set = SSL_set1_host(ssl_, host.c_str()) == 1;
+    HOLDFAST_ASSERT(set);
   }
   if (is_number && !by_name) X509_VERIFY_PARAM_set1_ip(wanted, nullptr, 0);
   ERR_clear_error();
