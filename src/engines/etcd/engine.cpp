@@ -93,6 +93,7 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
         }
         const auto there = session_in(*s, r);
         if (!there.damage().empty()) return done(damaged<core::open_reply>(there.damage()));
+        // An earlier attempt made it whose answer was lost: ids do not come twice.
         if (const auto* own = there.find(draft.id)) {
           if (own->at.denied) {
             return done(reply_with<core::open_reply>(status::denied, core::denial_text(*own)));
@@ -101,6 +102,7 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
           reply.gate = own->gate;
           return done(std::move(reply));
         }
+        // Neither there nor made: the epoch that the transaction compares was another.
         if (tries == 0) {
           return done(reply_with<core::open_reply>(status::unavailable, "its epoch changes"));
         }
@@ -154,6 +156,7 @@ void etcd_engine::beat(const core::beat_request& r, core::on<core::beat_reply> d
 
 void etcd_engine::close(const core::close_request& r, core::on<core::reply> done) {
   loop().run([s = store_, r, done = std::move(done)] {
+    // They go with the record in one step, as far as they fit into a transaction.
     const auto entries = s->keys_of(r.id);
     s->servers().txn(requests::close(s->keys(), r.id, r.inc, entries), repeat::never,
                      [s, r, entries, done](const txn_result& t) {
@@ -202,6 +205,7 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
                          return done(reply_with<core::take_reply>(t.what, t.text));
                        }
                        if (t.reply->succeeded) {
+                         // Which entries another client's session had is not known here.
                          s->sweep_some();
                          return done(reply_with<core::take_reply>(status::ok));
                        }

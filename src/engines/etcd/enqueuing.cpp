@@ -81,6 +81,7 @@ void enqueuing::took(const txn_result& r) {
   if (r.what != status::ok) return not_made(r);
   if (!r.reply->succeeded) return took_refused(*r.reply);
   mine_ = order_in(r.reply->head.revision);
+  // What is not counted was made only where the queue was empty.
   if (!requests::counted(request_)) return grant(mine_);
   if (r.reply->ops.size() != 2) return refuse(status::unknown, unreadable_text);
   const std::uint64_t room = std::min<std::uint64_t>(
@@ -102,6 +103,7 @@ void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
   const auto& epoch = reply.ops[1].range.all;
   if (epoch.size() != 1 || epoch[0].mod != servers.epoch().mod) {
     if (++rounds_ > rounds_max) return refuse(status::unavailable, "its cluster epoch changes");
+    // Nothing was made: the cluster's epoch is read anew before the next attempt is sent.
     servers.doubt_epoch();
     return start();
   }
@@ -124,6 +126,7 @@ bool enqueuing::may_wait() const {
 void enqueuing::enter() {
   if (++rounds_ > rounds_max) return refuse(status::unavailable, overtaken_text());
   asked_ = entries_.owners();
+  // Our own too, or its entry would not be found among the live ones.
   const auto own = std::ranges::lower_bound(asked_, request_.id);
   if (own == asked_.end() || *own != request_.id) asked_.insert(own, request_.id);
   if (asked_.size() > requests::sessions_max) asked_.resize(requests::sessions_max);
@@ -164,6 +167,7 @@ void enqueuing::look_again() {
 }
 
 void enqueuing::look_at_sessions() {
+  // Those of newcomers, and those that did not fit into the transaction.
   std::vector<session_id> missing;
   std::ranges::set_difference(entries_.owners(), asked_, std::back_inserter(missing));
   store_->read_sessions(std::move(missing), revision_,
@@ -197,6 +201,7 @@ void enqueuing::decide_entered(const session_table& sessions) {
       !std::ranges::any_of(live, [&](const core::entry& e) { return e.order == mine_; })) {
     return refuse(status::unknown, "the entry is not where it was made");
   }
+  // How many there are was not known when it was made.
   if (live.size() > core::waiters_max) return undo();
   answer(view_of(live, sessions, mine_));
 }

@@ -30,6 +30,7 @@ void note_view(master& m, const core::queue_view& v, const session_id& id) {
 }  // namespace
 
 redis_engine::~redis_engine() {
+  // What waits for its turn is asked now: a later answer would let it in, and this is gone then.
   window_->flush();
   master_->close(master_->set().node_timeout);
 }
@@ -41,6 +42,7 @@ void redis_engine::ask(master::maker make, master::copies its, Read read, core::
                 done = std::move(done)](const master::answer& a) {
                  if (a.reply == nullptr) return done(core::reply_with<R>(a.failure));
                  auto got = read(*a.reply);
+                 // The answer may come while the engine ends; the next client sweeps then.
                  const auto server = m.lock();
                  if (got.left && server) server->sweep();
                  done(std::move(got.reply));
@@ -91,6 +93,7 @@ void redis_engine::close(const core::close_request& r, core::on<core::reply> don
 }
 
 void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_view> done) {
+  // Kept until the question may be asked; nothing here calls its listener.
   core::enqueue_request plain = r;
   plain.listener = nullptr;
   ask_who_is_ahead(
@@ -108,6 +111,7 @@ void redis_engine::enqueue(const core::enqueue_request& r, core::on<core::queue_
 }
 
 void redis_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {
+  // A message gave the lock, and is the answer: the script that gave it has written it down.
   if (master_->box()->take_grant(r.order, r.id)) {
     core::queue_view v;
     v.what = status::ok;

@@ -129,6 +129,9 @@ void master::copied(const job& j, std::int64_t have) const {
   j.then(few);
 }
 
+/// The script's answer. With replicas to wait for, that of WAIT is the other half: whichever comes
+/// second gives the outcome. A refusal is the outcome already, and leaves `half_done` as it is, so
+/// that WAIT, which follows all the same, is taken for the first half and says nothing.
 void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
   if (a.reply == nullptr) {
     answer no;
@@ -157,6 +160,7 @@ void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
     return j->then({.reply = a.reply, .failure = {}});
   }
   j->kept = *a.reply;
+  // WAIT was there before: it could not be sent.
   if (j->half_done.exchange(true)) copied(*j, 0);
 }
 

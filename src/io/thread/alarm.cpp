@@ -31,6 +31,7 @@ result<std::shared_ptr<alarm>> alarm::of_process() {
   auto thread = start_thread("holdfast-alarm", [raw = made.get()] { raw->loop(); });
   if (!thread) return thread.error();
   made->thread_ = std::move(*thread);
+  // Kept for as long as the process lives: a session that is opened later finds it running.
   held.one = made;
   stop_at_exit(made);
   return made;
@@ -77,6 +78,7 @@ bool alarm::post(job j) {
   const std::lock_guard hold(mutex_);
   if (stopping_) return false;
   jobs_.push_back(std::move(j));
+  // Behind a first one the timer rings already, and wake_at() leaves it so.
   if (jobs_.size() == 1) timer_.arm(time_point{});
   return true;
 }
@@ -98,6 +100,7 @@ void alarm::run(job j, duration limit) {
     meet->done.notify_one();
   });
   if (!posted) return (*shared)();
+  // What the job uses is shared: the thread may get to it after this has given up.
   std::unique_lock hold(meet->mutex);
   meet->done.wait_for(hold, limit, [&] { return meet->finished; });
 }
@@ -131,6 +134,8 @@ alarm::looked alarm::take_due(time_point now) {
   for (std::size_t n = 0; n < batch; ++n) {
     if (order_.empty() || order_.begin()->first > now) break;
     const auto id = order_.begin()->second;
+    // One that is due is in entries_ alone until tell() has looked at it again, and moved(), which
+    // finds no place of it here, leaves it to that.
     order_.erase(order_.begin());
     const auto found = entries_.find(id);
     auto what = found->second.what.lock();
@@ -138,6 +143,7 @@ alarm::looked alarm::take_due(time_point now) {
     if (moved == time_point::max()) {
       entries_.erase(found);
     } else {
+      // A deadline that grew says so to nobody: it is found here, when the old one has come.
       found->second.when = moved;
       if (moved > now) order_.insert({moved, id});
     }
@@ -179,8 +185,10 @@ void alarm::loop() noexcept {
       if (stopping_ && jobs_.empty()) return;
       jobs.swap(jobs_);
       now = take_due(clock::now());
+      // Before anything is called: what is posted meanwhile sets it anew.
       timer_.arm(next_look());
     }
+    // Losses first: a job may take its time.
     tell(now);
     for (auto& j : jobs) j();
     now = {};
