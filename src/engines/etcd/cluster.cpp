@@ -267,7 +267,7 @@ void cluster::tell_trouble(const std::string& text) {
   if (told_trouble_ != text) told_trouble_ = text;
 }
 
-std::string cluster::told_trouble() const {
+std::string cluster::trouble_text() const {
   const std::lock_guard hold(mutex_);
   return told_trouble_;
 }

@@ -52,7 +52,7 @@ struct known_epoch {
 /// is sent before the epoch record is known to be of the cluster that answers, and to no server
 /// whose own record is of another store.
 ///
-/// Thread safety: the loop's thread only, except start(), close(), set(), told_trouble() and
+/// Thread safety: the loop's thread only, except start(), close(), set(), trouble_text() and
 /// identity().
 class cluster final : public member::listener, public std::enable_shared_from_this<cluster> {
  public:
@@ -89,7 +89,7 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   /// Why no server is ready.
   std::string troubles() const;
   /// What the last transaction failed of; empty when it did not.
-  std::string told_trouble() const;
+  std::string trouble_text() const;
 
   void came_up(std::size_t index) override;
   void went_down(std::size_t index) override;

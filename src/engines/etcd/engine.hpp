@@ -33,7 +33,7 @@ class etcd_engine final : public core::engine {
   void deny(const core::deny_request& r, core::on<core::deny_reply> done) override;
   std::unique_ptr<core::watch_handle> watch(const core::watch_request& r,
                                             std::function<void()> notify) override;
-  std::string trouble() const override { return servers()->told_trouble(); }
+  std::string trouble() const override { return servers()->trouble_text(); }
   bool lend(core::parking& until) override;
   void list(core::on<core::listing> done) override;
   void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;

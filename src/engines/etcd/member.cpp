@@ -31,8 +31,8 @@ bool is_supported(std::string_view version) noexcept {
   return major > 3 || (major == 3 && minor >= 4);
 }
 
-member::member(std::size_t index, const settings& set, std::weak_ptr<listener> told)
-    : index_(index), set_(set), listener_(std::move(told)) {}
+member::member(std::size_t index, const settings& set, std::weak_ptr<listener> its_listener)
+    : index_(index), set_(set), listener_(std::move(its_listener)) {}
 
 void member::start(const std::shared_ptr<io::loop>& l) {
   loop_ = l;
@@ -158,7 +158,7 @@ void member::took_status(const io::grpc_outcome& o) {
   cluster_ = status->head.cluster;
   ready_ = true;
   ++logins_;
-  if (const auto told = listener_.lock()) told->came_up(index_);
+  if (const auto l = listener_.lock()) l->came_up(index_);
 }
 
 }  // namespace holdfast::engines::etcd

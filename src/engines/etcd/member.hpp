@@ -33,7 +33,7 @@ class member final : public io::grpc_listener, public std::enable_shared_from_th
     virtual void failed() = 0;
   };
 
-  member(std::size_t index, const settings& set, std::weak_ptr<listener> told);
+  member(std::size_t index, const settings& set, std::weak_ptr<listener> its_listener);
   void start(const std::shared_ptr<io::loop>& l);
   void close();
 

@@ -25,7 +25,7 @@ namespace holdfast::engines::redis {
 /// |------------------|--------|-----------------------------------------------------------------|
 /// | session:ID       | hash   | one session: inc, beat, denied, gate, ttl, who and where it is   |
 /// | sessions         | set    | the ids of all                                                  |
-/// | held:ID:INC      | hash   | `REQUEST:NAME` -> entry, of those that were told that they hold |
+/// | held:ID:INC      | hash   | `REQUEST:NAME` -> entry, whose owner knows that it holds        |
 /// | waiting:ID:INC   | hash   | the same, of all others                                         |
 /// | x:NAME           | zset   | exclusive entries by order; r: shared, p: permits               |
 /// | ended            | list   | `ID:INC` of sessions whose entries are still to be removed; one |

@@ -41,7 +41,7 @@ void mailbox::forget(token order) {
   const auto found = entries_.find(order.value);
   if (found == entries_.end()) return;
   found->second.expected = found->second.given = false;
-  if (found->second.told.empty()) entries_.erase(found);
+  if (found->second.watchers.empty()) entries_.erase(found);
 }
 
 void mailbox::forget_all_of(const session_id& owner) {
@@ -50,11 +50,11 @@ void mailbox::forget_all_of(const session_id& owner) {
     if (w.owner == owner) w.expected = w.given = false;
   }
   std::erase_if(entries_,
-                [](const auto& e) { return !e.second.expected && e.second.told.empty(); });
+                [](const auto& e) { return !e.second.expected && e.second.watchers.empty(); });
 }
 
 void mailbox::ring(token order, bool holds) {
-  notices told;
+  notices due;
   {
     const std::lock_guard hold(mutex_);
     const auto found = entries_.find(order.value);
@@ -63,11 +63,11 @@ void mailbox::ring(token order, bool holds) {
       early_.push_back(order.value);
       return;
     }
-    told = found->second.told;
+    due = found->second.watchers;
     found->second.rung = true;
     if (holds) found->second.given = true;
   }
-  fire(told);
+  fire(due);
 }
 
 bool mailbox::take_grant(token order, const session_id& owner) {
@@ -78,16 +78,16 @@ bool mailbox::take_grant(token order, const session_id& owner) {
 }
 
 void mailbox::ring_all() {
-  notices told;
+  notices due;
   {
     const std::lock_guard hold(mutex_);
     for (auto& [order, w] : entries_) {
-      told.insert(told.end(), w.told.begin(), w.told.end());
+      due.insert(due.end(), w.watchers.begin(), w.watchers.end());
       w.rung = true;
       w.given = false;
     }
   }
-  fire(told);
+  fire(due);
 }
 
 void mailbox::fire(const notices& all) {
@@ -102,7 +102,7 @@ std::unique_ptr<core::watch_handle> mailbox::watch(token order, std::function<vo
     waiting& w = entries_[order.value];
     // Of an entry that nobody saw here anything may have happened before.
     missed = std::exchange(w.rung, false) || !w.expected;
-    w.told.push_back(n);
+    w.watchers.push_back(n);
   }
   if (missed) {
     loop_->post([n] { n->fire(); });
@@ -114,8 +114,8 @@ void mailbox::disarm(token order, const std::shared_ptr<io::notice>& n) {
   const std::lock_guard hold(mutex_);
   const auto found = entries_.find(order.value);
   if (found == entries_.end()) return;
-  std::erase(found->second.told, n);
-  if (found->second.told.empty() && !found->second.expected) entries_.erase(found);
+  std::erase(found->second.watchers, n);
+  if (found->second.watchers.empty() && !found->second.expected) entries_.erase(found);
 }
 
 }  // namespace holdfast::engines::redis

@@ -13,7 +13,7 @@
 
 namespace holdfast::engines::redis {
 
-/// The waiting entries of this client, and who is to be told when one of them should look again.
+/// The waiting entries of this client, and what is notified when one of them should look again.
 ///
 /// An entry is known here from the moment its view has come: what is said about it before anybody
 /// watches is kept, so that nothing between the view and the watch is missed.
@@ -47,9 +47,9 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
   struct waiting {
     session_id owner{};
     bool expected{};
-    bool rung{};  ///< Since the last view, whoever was told: a watch may belong to an older one.
+    bool rung{};  ///< Since the last view, also if it was notified: a watch may be an older one.
     bool given{};
-    notices told{};
+    notices watchers{};
   };
 
   void disarm(token order, const std::shared_ptr<io::notice>& n);

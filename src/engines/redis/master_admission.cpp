@@ -31,7 +31,7 @@ constexpr duration silence_least = 1s;
 constexpr duration silence_most = 10s;
 /// How long who ends waits for the notes to be written, which the next program goes by.
 constexpr duration notes_limit = 2s;
-/// How long a wait is not told of while the notes are written, and how often that is looked at.
+/// How long a wait is not reported while the notes are written, and how often that is looked at.
 constexpr duration trouble_limit = 500ms;
 constexpr duration trouble_pause = 5ms;
 
@@ -153,7 +153,7 @@ void master::start() {
   notes_ = std::make_shared<io::life_notes_writer>(
       notes_for(settings_), admission_.notes(), loop_,
       [](const core::redlock::life_notes&, const core::redlock::life_notes&) {});
-  // On the loop's thread, so that nothing is told of the connection before it can be used.
+  // On the loop's thread, so that no event of the connection comes before it can be used.
   const auto begun = std::make_shared<io::latch>();
   loop_->post([this, begun] {
     connection_ = io::redis_connection::start(loop_, options_for(settings_), link_);
@@ -269,8 +269,8 @@ void master::inspect() {
   if (!is_default && io::redis_reload::is_in_doubt(q->server)) {
     for (const auto& question : io::redis_reload::questions(store_key)) {
       ask(question, [q](const wire::reply* r) {
-        if (r == nullptr) return q->reload.not_told();
-        q->reload.told(*r);
+        if (r == nullptr) return q->reload.not_answered();
+        q->reload.answered(*r);
       });
     }
   }
@@ -363,7 +363,7 @@ void master::conclude(admission::verdict v) {
   inspect_later(look_when_well);
 }
 
-/// Who is told of a wait is told as well that it begins anew for the next program.
+/// What says that there is a wait also says whether it begins anew for the next program.
 void master::wait_out(const admission::wait& w) {
   if (notes_->is_busy() && clock::now() < notes_until_) {
     loop_->at(clock::now() + trouble_pause, [weak = weak_from_this(), w] {

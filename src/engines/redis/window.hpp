@@ -29,7 +29,7 @@ class window {
   /// One had no answer in time: few again, and those that wait are given up. Each would wait for
   /// all before it to have no answer either.
   void unanswered();
-  /// One could not be asked. Nor can those that wait, so all of them are told.
+  /// One could not be asked. Nor can those that wait, so all of them are refused.
   void refused();
   /// Asks everything.
   void flush();

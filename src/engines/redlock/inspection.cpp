@@ -116,7 +116,7 @@ void cluster::inspection::take_reload(cluster& c, const io::redis_answer& a) {
     reload_left_ = 0;
     return finish(c, a);
   }
-  reload_.told(*a.reply);
+  reload_.answered(*a.reply);
   if (--reload_left_ > 0) return;
   if (!reload_.objection().empty()) syncs_ = syncing::no;
   {

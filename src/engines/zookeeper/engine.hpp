@@ -38,7 +38,7 @@ class zookeeper_engine final : public core::engine {
                                             std::function<void()> notify) override;
   void list(core::on<core::listing> done) override;
   void glance(const core::glance_request& r, core::on<core::glance_reply> done) override;
-  std::string trouble() const override { return servers()->told_trouble(); }
+  std::string trouble() const override { return servers()->trouble_text(); }
 
  private:
   io::loop& loop() const noexcept { return *servers()->shared_loop(); }

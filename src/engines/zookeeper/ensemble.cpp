@@ -136,7 +136,7 @@ std::string ensemble::trouble() const {
   return names.empty() ? text : text + "; " + names;
 }
 
-std::string ensemble::told_trouble() const {
+std::string ensemble::trouble_text() const {
   const std::lock_guard hold(mutex_);
   return told_trouble_;
 }

@@ -38,7 +38,7 @@ enum class repeat : std::uint8_t {
 /// itself connected proves nothing, only an answer does.
 ///
 /// Thread safety: the loop's thread only, except start(), close(), set(), where() and
-/// told_trouble().
+/// trouble_text().
 class ensemble final : public io::zookeeper_connection::listener,
                        public std::enable_shared_from_this<ensemble> {
  public:
@@ -76,7 +76,7 @@ class ensemble final : public io::zookeeper_connection::listener,
 
   /// Why no server is ready, or else what the last batch failed of, for people; empty when it did
   /// not. From any thread.
-  std::string told_trouble() const;
+  std::string trouble_text() const;
   std::string server() const { return connection_ ? connection_->server() : std::string(); }
   std::uint64_t batches() const noexcept { return batches_; }
 

@@ -17,8 +17,8 @@ constexpr duration patience = std::chrono::seconds{1};
 }  // namespace
 
 name_book::name_book(std::vector<io::node_address> servers, const std::shared_ptr<io::loop>& l,
-                     on_found told)
-    : loop_(l), told_(std::move(told)) {
+                     on_found then)
+    : loop_(l), then_(std::move(then)) {
   for (auto& s : servers) entries_.push_back({.server = std::move(s)});
 }
 
@@ -46,7 +46,7 @@ void name_book::took(std::size_t number, const result<std::vector<io::socket_add
   e.waits = false;
   e.trouble = found ? std::string() : found.error().message();
   if (found) e.last = *found;
-  if (!gathers_) return told_(false);
+  if (!gathers_) return then_(false);
   if (!waits()) tell();
 }
 
@@ -55,7 +55,7 @@ void name_book::tell() {
   for (auto& e : entries_) {
     if (e.waits) e.trouble = io::no_address_yet(e.server, patience);
   }
-  told_(!waits());
+  then_(!waits());
 }
 
 std::vector<io::socket_address> name_book::addresses() const {

@@ -26,7 +26,7 @@ class name_book : public std::enable_shared_from_this<name_book> {
   using on_found = std::function<void(bool complete)>;
 
   name_book(std::vector<io::node_address> servers, const std::shared_ptr<io::loop>& l,
-            on_found told);
+            on_found then);
 
   /// Asks for all names. Tells when all are answered or a second is over, and again for each
   /// answer that comes later. Nothing new begins before the first of these.
@@ -50,7 +50,7 @@ class name_book : public std::enable_shared_from_this<name_book> {
   void tell();
 
   const std::weak_ptr<io::loop> loop_;
-  const on_found told_;
+  const on_found then_;
   std::vector<entry> entries_;
   bool gathers_{};
   std::uint64_t round_{};

@@ -9,8 +9,8 @@
 namespace holdfast::io {
 
 life_notes_writer::life_notes_writer(life_notes_file file, life_notes read,
-                                     const std::shared_ptr<loop>& l, listener told)
-    : file_(std::move(file)), loop_(l), told_(std::move(told)), wanted_(std::move(read)) {}
+                                     const std::shared_ptr<loop>& l, listener then)
+    : file_(std::move(file)), loop_(l), then_(std::move(then)), wanted_(std::move(read)) {}
 
 void life_notes_writer::keep(const life_notes& notes) {
   {
@@ -78,7 +78,7 @@ void life_notes_writer::ended(const life_notes& asked, life_notes_file::outcome 
 
 void life_notes_writer::tell(const life_notes& asked, const life_notes& there) {
   // Who sees that nothing is to come knows what came, and on whatever thread that is.
-  told_(asked, there);
+  then_(asked, there);
   const std::lock_guard hold(mutex_);
   --untold_;
 }

@@ -31,7 +31,7 @@ class life_notes_writer : public std::enable_shared_from_this<life_notes_writer>
 
   /// `read`: what the file has.
   life_notes_writer(life_notes_file file, life_notes read, const std::shared_ptr<loop>& l,
-                    listener told);
+                    listener then);
 
   /// Writes the notes soon, unless they are those that were asked for last.
   void keep(const life_notes& notes);
@@ -54,7 +54,7 @@ class life_notes_writer : public std::enable_shared_from_this<life_notes_writer>
 
   const life_notes_file file_;
   const std::weak_ptr<loop> loop_;
-  const listener told_;
+  const listener then_;
 
   mutable std::mutex mutex_;  // Never held while anything is written or called.
   std::condition_variable done_;

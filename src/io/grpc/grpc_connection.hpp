@@ -33,7 +33,7 @@ struct grpc_outcome {
   bool succeeded() const noexcept { return what == kind::answered && status == 0; }
 };
 
-/// Who is told of the state of a connection. On the loop's thread.
+/// Hears of the state of a connection. On the loop's thread.
 class grpc_listener {
  public:
   grpc_listener() = default;
@@ -65,7 +65,7 @@ struct grpc_options {
 /// connects by itself, and again after it was lost, with growing pauses; while it is down nothing
 /// is queued.
 ///
-/// Every outcome is told exactly once, never inside the call that asked for it.
+/// Every outcome is given exactly once, never inside the call that asked for it.
 ///
 /// Thread safety: the loop's thread only, except start(), close() and the destructor.
 class grpc_connection {
@@ -104,7 +104,7 @@ class grpc_connection {
   void cancel(std::uint64_t stream);
   counters count() const;
 
-  /// Ends it; calls under way are told so, on the loop's thread.
+  /// Ends it; calls under way hear of it, on the loop's thread.
   void close();
 
  private:

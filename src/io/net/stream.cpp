@@ -40,11 +40,11 @@ error broken(int number) {
 class stream::state final : public one_write::writer,
                             public std::enable_shared_from_this<stream::state> {
  public:
-  state(asio::io_context& context, target to, std::weak_ptr<listener> told,
+  state(asio::io_context& context, target to, std::weak_ptr<listener> its_listener,
         std::shared_ptr<counters> count)
       : context_(context),
         to_(std::move(to)),
-        listener_(std::move(told)),
+        listener_(std::move(its_listener)),
         counters_(std::move(count)) {}
 
   void start(std::weak_ptr<loop> post_to) {
@@ -420,9 +420,10 @@ class stream::state final : public one_write::writer,
 stream::stream(std::shared_ptr<state> s) noexcept : state_(std::move(s)) {}
 
 std::shared_ptr<stream> stream::make(const std::shared_ptr<loop>& l, target to,
-                                     std::weak_ptr<listener> told,
+                                     std::weak_ptr<listener> its_listener,
                                      std::shared_ptr<counters> count) {
-  auto s = std::make_shared<state>(l->context(), std::move(to), std::move(told), std::move(count));
+  auto s = std::make_shared<state>(l->context(), std::move(to), std::move(its_listener),
+                                   std::move(count));
   return std::shared_ptr<stream>(new stream(std::move(s)));
 }
 

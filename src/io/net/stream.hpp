@@ -43,7 +43,7 @@ class stream {
   /// Some hundred commands: work for the server until the turn is over. Redis reads 16 KiB at once.
   static constexpr std::size_t worth_sending = 24 * 1024;
 
-  /// Who is told, always on the loop's thread.
+  /// Hears of the events, always on the loop's thread.
   class listener {
    public:
     listener() = default;
@@ -73,7 +73,7 @@ class stream {
 
   /// The loop must outlive every call.
   static std::shared_ptr<stream> make(const std::shared_ptr<loop>& l, target to,
-                                      std::weak_ptr<listener> told,
+                                      std::weak_ptr<listener> its_listener,
                                       std::shared_ptr<counters> count);
   stream(const stream&) = delete;
   stream& operator=(const stream&) = delete;

@@ -20,7 +20,7 @@ namespace holdfast::io {
 
 class loop;
 
-/// Who is told of the state of a connection and of what nobody asked for. Always on the loop's
+/// Hears of the state of a connection and of what nobody asked for. Always on the loop's
 /// thread, never under a mutex.
 class redis_listener {
  public:
@@ -34,7 +34,7 @@ class redis_listener {
   virtual void up(const redis_facts& /*facts*/) {}
   /// After up(), after each try that failed, and while the name's address is not found out.
   virtual void down(const error& /*why*/) {}
-  /// Around the answers that came together and are told one after the other.
+  /// Around the answers that came together and are given one after the other.
   virtual void answers_begin() {}
   virtual void answers_end() {}
   /// A push of RESP3, or a message of a channel in RESP2.
@@ -101,8 +101,8 @@ class redis_connection {
   /// close() without waiting.
   ~redis_connection();
 
-  /// Queues a command; its receiver is told the outcome, perhaps before this returns. A failure
-  /// means that nothing was sent and that the receiver is told nothing.
+  /// Queues a command; its receiver gets the outcome, perhaps before this returns. A failure
+  /// means that nothing was sent and that the receiver gets nothing.
   /// Memory that ends here ends the process: a command of which only a part was kept would give all
   /// later answers to the wrong commands, and so locks to who has none.
   /// Errors: `unavailable`: down, closed, or too much is waiting already.

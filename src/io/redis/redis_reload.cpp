@@ -38,11 +38,11 @@ std::vector<std::string> redis_reload::questions(std::string_view key) {
   return all;
 }
 
-void redis_reload::not_told() {
+void redis_reload::not_answered() {
   if (objection_.empty()) objection_ = "it did not answer ACL DRYRUN";
 }
 
-void redis_reload::told(const wire::reply& answer) {
+void redis_reload::answered(const wire::reply& answer) {
   if (answer.is_ok() || !objection_.empty()) return;
   if (answer.is(wire::reply_kind::text)) {
     objection_ =

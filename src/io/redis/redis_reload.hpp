@@ -29,9 +29,9 @@ class redis_reload {
   static std::vector<std::string> questions(std::string_view key);
 
   /// One of the answers. Every one has to be OK.
-  void told(const wire::reply& answer);
+  void answered(const wire::reply& answer);
   /// One of them did not come.
-  void not_told();
+  void not_answered();
 
   /// What it said instead, and what to do; empty while every answer was OK.
   const std::string& objection() const noexcept { return objection_; }

@@ -39,19 +39,19 @@ TEST(redis_reload, asks_for_the_key_that_is_given) {
 TEST(redis_reload, objects_to_anything_but_ok) {
   const auto ok = answer(wire::reply_kind::status, "OK");
   redis_reload all;
-  all.told(ok);
+  all.answered(ok);
   EXPECT_EQ(all.objection(), "");
-  all.told(answer(wire::reply_kind::text, "no permissions to run the 'hset' command"));
-  all.told(ok);
+  all.answered(answer(wire::reply_kind::text, "no permissions to run the 'hset' command"));
+  all.answered(ok);
   EXPECT_THAT(all.objection(), HasSubstr("'no permissions to run the 'hset' command'"));
   EXPECT_THAT(all.objection(), HasSubstr("ACL SETUSER default ~* &* +@all"));
 
   redis_reload refused;
-  refused.told(answer(wire::reply_kind::error, "NOPERM no 'acl|dryrun'"));
+  refused.answered(answer(wire::reply_kind::error, "NOPERM no 'acl|dryrun'"));
   EXPECT_THAT(refused.objection(), HasSubstr("Allow +acl|dryrun"));
 
   redis_reload silent;
-  silent.not_told();
+  silent.not_answered();
   EXPECT_NE(silent.objection(), "");
 }
 

@@ -50,7 +50,7 @@ struct redis_request {
   time_point deadline{};
   std::uint64_t place{};  ///< Of its first byte in the stream.
   bool subscribes{};      ///< Answered by a push in RESP3.
-  bool expired{};         ///< Its deadline has passed, and the receiver was told.
+  bool expired{};         ///< Its deadline has passed, and the receiver was notified.
   std::uint8_t line{};    ///< Due no earlier than those before it there; set by redis_requests.
 };
 

@@ -107,11 +107,11 @@ unique_fd ended_socket() {
 
 class zookeeper_connection::driver : public std::enable_shared_from_this<driver> {
  public:
-  driver(std::shared_ptr<loop> l, options o, std::weak_ptr<listener> told)
+  driver(std::shared_ptr<loop> l, options o, std::weak_ptr<listener> its_listener)
       : loop_(std::move(l)),
         options_(std::move(o)),
         servers_(1 + static_cast<std::size_t>(std::ranges::count(options_.servers, ','))),
-        told_(std::move(told)) {
+        listener_(std::move(its_listener)) {
     ++drivers;
   }
   ~driver();
@@ -153,7 +153,7 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
   const options options_;
   const std::size_t servers_;
   const std::uint64_t generation_{process_generation()};
-  std::weak_ptr<listener> told_;
+  std::weak_ptr<listener> listener_;
   zhandle_t* handle_{};
   int fd_{-1};  ///< The library's; only ours to touch while inode_ says that it is the same.
   ino_t inode_{};
@@ -203,7 +203,7 @@ void zookeeper_connection::driver::start() {
   }
   if (handle_ == nullptr) {
     trouble_ = "the client library refuses the servers " + options_.servers;
-    if (const auto o = told_.lock()) o->ended();
+    if (const auto o = listener_.lock()) o->ended();
     return;
   }
   // It would resolve them again, with blocking calls, whenever it is asked what to wait for.
@@ -220,7 +220,7 @@ void zookeeper_connection::driver::on_event(zhandle_t*, int type, int, const cha
                                             void* self) {
   auto& d = *static_cast<driver*>(self);
   if (type == ZOO_SESSION_EVENT || d.silent_) return;
-  if (const auto o = d.told_.lock()) o->node_changed(path);
+  if (const auto o = d.listener_.lock()) o->node_changed(path);
 }
 
 void zookeeper_connection::driver::send(const zoo_request& r, on_reply done) {
@@ -381,14 +381,14 @@ void zookeeper_connection::driver::note_state() {
     trouble_ = "the server refuses the login; is scheme digest enabled, and required logins given?";
   }
   const bool was = std::exchange(connected_, now);
-  const auto o = told_.lock();
+  const auto o = listener_.lock();
   if (!o) return;
   if (was && !now) o->disconnected();
   if (!was && now) o->connected();
-  // Who was told may have closed this.
+  // The listener may have closed this.
   if (handle_ == nullptr) return;
   if (is_unrecoverable(handle_) != 0) {
-    told_.reset();
+    listener_.reset();
     return o->ended();
   }
   if (now) absent_ = 0;
@@ -412,7 +412,7 @@ void zookeeper_connection::driver::hang_up() {
 }
 
 void zookeeper_connection::driver::close() {
-  told_.reset();
+  listener_.reset();
   closing_ = true;
   if (!inside_) finish();
 }
@@ -446,8 +446,8 @@ void zookeeper_connection::driver::free_handle() {
 // ---- the connection ----
 
 zookeeper_connection::zookeeper_connection(std::shared_ptr<loop> l, options o,
-                                           std::weak_ptr<listener> told)
-    : driver_(std::make_shared<driver>(std::move(l), std::move(o), std::move(told))) {}
+                                           std::weak_ptr<listener> its_listener)
+    : driver_(std::make_shared<driver>(std::move(l), std::move(o), std::move(its_listener))) {}
 
 zookeeper_connection::~zookeeper_connection() = default;
 

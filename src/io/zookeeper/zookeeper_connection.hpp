@@ -117,7 +117,7 @@ class zookeeper_connection : public std::enable_shared_from_this<zookeeper_conne
     duration timeout{};     ///< After this much silence another server is tried.
   };
 
-  zookeeper_connection(std::shared_ptr<loop> l, options o, std::weak_ptr<listener> told);
+  zookeeper_connection(std::shared_ptr<loop> l, options o, std::weak_ptr<listener> its_listener);
   zookeeper_connection(const zookeeper_connection&) = delete;
   zookeeper_connection& operator=(const zookeeper_connection&) = delete;
   ~zookeeper_connection();

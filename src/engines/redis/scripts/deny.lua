@@ -12,8 +12,8 @@ return answer(function()
     return {1, there[3], run('EXISTS', P .. 'ended')}
   end
   allow_when_full(session_key(id))
-  -- It is never told that it holds any more: those behind its waiting entries need not wait. Named
-  -- before it is denied, for who is denied already is not named again.
+  -- It never learns any more that it holds: those behind its waiting entries need not wait. Named
+  -- before it is denied, for one that is denied already is not named again.
   if run('EXISTS', entries_key('waiting', id, there[1])) == 1 then
     run('RPUSH', P .. 'ended', id .. ':' .. there[1])
   end

@@ -60,8 +60,8 @@ local function has_ended(e)
   return ended_sessions[e.id .. ':' .. e.inc]
 end
 
--- Its session has not ended; and a denied one was told that it holds, for it will not be told any
--- more.
+-- Its session has not ended; and that of a denied one knows that it holds, for it will not learn
+-- that any more.
 local function is_live(name, e)
   local s = session_of(e.id)
   if not s then
@@ -122,7 +122,7 @@ local function count_entries(name, before, unswept)
   return count
 end
 
--- Its owner is told that it holds. From now on the entry counts until the session ends, also when
+-- Its owner learns that it holds. From now on the entry counts until the session ends, also when
 -- the session is denied.
 local function give(name, e)
   local field = field_of(e.request, name)

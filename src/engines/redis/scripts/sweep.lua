@@ -82,9 +82,9 @@ local function remove(name, e)
   wake_watchers(name, e)
 end
 
--- Removes up to `room` entries of one session and says how many. `told`: the hash of entries that
+-- Removes up to `room` entries of one session and says how many. `held`: the hash of entries that
 -- stay in their queues.
-local function strip(key, room, told)
+local function strip(key, room, held)
   local found, cursor = {}, '0'
   repeat
     local page = run('HSCAN', key, cursor, 'COUNT', digits(room))
@@ -97,7 +97,7 @@ local function strip(key, room, told)
   until cursor == '0' or #found >= room
   for i = 1, #found do
     local field, member = found[i][1], found[i][2]
-    if told and run('HEXISTS', told, field) == 1 then
+    if held and run('HEXISTS', held, field) == 1 then
       run('HDEL', key, field)
     else
       remove(string.match(field, '^%d+:(.*)$'), entry_of(member))
