@@ -1,7 +1,7 @@
-#include "bench/callers.hpp"
 #include "bench/etcd/bare_etcd.hpp"
 #include "bench/etcd/rows.hpp"
 #include "bench/measure.hpp"
+#include "bench/our_callers.hpp"
 #include "bench/usage.hpp"
 #include "io/thread/latch.hpp"
 

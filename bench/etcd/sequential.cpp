@@ -1,7 +1,7 @@
 #include "bench/etcd/bare_etcd.hpp"
 #include "bench/etcd/etcd_store.hpp"
 #include "bench/etcd/rows.hpp"
-#include "bench/one_caller.hpp"
+#include "bench/our_callers.hpp"
 #include "io/thread/latch.hpp"
 
 #include <holdfast/session.hpp>

@@ -1,5 +1,4 @@
-#include "bench/callers.hpp"
-#include "bench/one_caller.hpp"
+#include "bench/our_callers.hpp"
 #include "bench/redis/bare_master.hpp"
 #include "bench/redis/cost.hpp"
 #include "bench/redis/redis_store.hpp"

@@ -1,4 +1,4 @@
-#include "bench/callers.hpp"
+#include "bench/our_callers.hpp"
 #include "bench/redis/cost.hpp"
 #include "bench/redlock/bare_redlock.hpp"
 #include "bench/redlock/redlock_store.hpp"

@@ -1,4 +1,4 @@
-#include "bench/one_caller.hpp"
+#include "bench/our_callers.hpp"
 #include "bench/redlock/bare_redlock.hpp"
 #include "bench/redlock/delay_proxy.hpp"
 #include "bench/redlock/rows.hpp"

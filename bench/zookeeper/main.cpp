@@ -1,10 +1,9 @@
 // What zookeeper:// is held to, beside the bare flight on the same server in the same run. Both
 // sides take turns; a line shows medians, and the median of the ratios.
 
-#include "bench/callers.hpp"
 #include "bench/figures.hpp"
 #include "bench/many_sessions.hpp"
-#include "bench/one_caller.hpp"
+#include "bench/our_callers.hpp"
 #include "bench/zookeeper/bare_zookeeper.hpp"
 #include "bench/zookeeper/zookeeper_store.hpp"
 #include "tests/zookeeper/server.hpp"
