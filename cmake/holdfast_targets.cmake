@@ -5,8 +5,8 @@ function(holdfast_configure target)
     CXX_EXTENSIONS OFF CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   target_compile_options(${target} PRIVATE
     -Wall -Wextra -Wpedantic -Wconversion
-    # A local may have the name of a member or of another file's function: gcc tells neither, and so
-    # warns of the same where files are compiled as one. Clang has no form that lets the functions.
+    # -Wshadow=local: a local may hide a member or a function, but not another local. Clang has no
+    # such form, and its -Wshadow finds functions of other files where files are compiled as one.
     $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>
     $<$<AND:$<NOT:$<CXX_COMPILER_ID:GNU>>,$<NOT:$<BOOL:${CMAKE_UNITY_BUILD}>>>:-Wshadow>
     # False alarms of gcc 12, inside Asio and for vectors that it inlines; ASan finds the true ones.

@@ -3,21 +3,21 @@
 #include "core/rounds_fixture.hpp"
 #include "core/sanitizer.hpp"
 #include "core/store_url.hpp"
-#if defined(HOLDFAST_WITH_ETCD)
+#if defined(HOLDFAST_ENGINE_ETCD)
 #include "engines/etcd/open.hpp"
 #include "tests/etcd/server.hpp"
 #endif
-#if defined(HOLDFAST_WITH_LOCAL)
+#if defined(HOLDFAST_ENGINE_LOCAL)
 #include "engines/local/open.hpp"
 #endif
-#if defined(HOLDFAST_WITH_MEMORY)
+#if defined(HOLDFAST_ENGINE_MEMORY)
 #include "engines/memory/open.hpp"
 #endif
-#if defined(HOLDFAST_WITH_REDIS)
+#if defined(HOLDFAST_ENGINE_REDIS)
 #include "engines/redis/open.hpp"
 #include "tests/redis_server/server.hpp"
 #endif
-#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#if defined(HOLDFAST_ENGINE_ZOOKEEPER)
 #include "engines/zookeeper/open.hpp"
 #include "tests/zookeeper/server.hpp"
 #endif
@@ -37,7 +37,7 @@ namespace holdfast::conformance {
 
 using namespace core;
 
-#if defined(HOLDFAST_WITH_ETCD)
+#if defined(HOLDFAST_ENGINE_ETCD)
 namespace {
 
 // One cluster for all tests of this process; each test has a prefix of its own. Nobody is to be
@@ -51,7 +51,7 @@ std::string etcd_url(const std::string& directory) {
 }  // namespace
 #endif
 
-#if defined(HOLDFAST_WITH_REDIS)
+#if defined(HOLDFAST_ENGINE_REDIS)
 namespace {
 
 /// One server for all tests of a program, and a database of it for each directory.
@@ -69,7 +69,7 @@ std::string redis_url(const std::string& directory) {
 }  // namespace
 #endif
 
-#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#if defined(HOLDFAST_ENGINE_ZOOKEEPER)
 namespace {
 
 // One ensemble for all tests of this process; each test has a root of its own.
@@ -86,25 +86,25 @@ std::string zookeeper_url(const std::string& directory) {
 
 std::vector<engine_kind> built_engines() {
   std::vector<engine_kind> all;
-#if defined(HOLDFAST_WITH_MEMORY)
+#if defined(HOLDFAST_ENGINE_MEMORY)
   all.push_back({"memory",
                  [](const std::string& d) { return "memory:" + d.substr(d.rfind('/') + 1); },
                  [](const store_url& u) { return engines::memory::open_memory(u); }});
 #endif
-#if defined(HOLDFAST_WITH_LOCAL)
+#if defined(HOLDFAST_ENGINE_LOCAL)
   all.push_back({"local", [](const std::string& d) { return "local:" + d + "/store"; },
                  [](const store_url& u) { return engines::local::open_local(u); }});
 #endif
-#if defined(HOLDFAST_WITH_ETCD)
+#if defined(HOLDFAST_ENGINE_ETCD)
   const auto open_etcd = [](const store_url& u) { return engines::etcd::open_etcd(u); };
   all.push_back({"etcd", etcd_url<1>, open_etcd, false, 1});
   all.push_back({"etcd_cluster", etcd_url<3>, open_etcd, false, 3});
 #endif
-#if defined(HOLDFAST_WITH_REDIS)
+#if defined(HOLDFAST_ENGINE_REDIS)
   all.push_back(
       {"redis", redis_url, [](const store_url& u) { return engines::redis::open_redis(u); }, true});
 #endif
-#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#if defined(HOLDFAST_ENGINE_ZOOKEEPER)
   const auto open_zookeeper = [](const store_url& u) {
     return engines::zookeeper::open_zookeeper(u);
   };

@@ -1,12 +1,12 @@
 #include "tests/process/served_store.hpp"
 
-#if defined(HOLDFAST_WITH_ETCD)
+#if defined(HOLDFAST_ENGINE_ETCD)
 #include "tests/etcd/server.hpp"
 #endif
-#if defined(HOLDFAST_WITH_REDIS) || defined(HOLDFAST_WITH_REDLOCK)
+#if defined(HOLDFAST_ENGINE_REDIS) || defined(HOLDFAST_ENGINE_REDLOCK)
 #include "tests/redis_server/server.hpp"
 #endif
-#if defined(HOLDFAST_WITH_REDLOCK)
+#if defined(HOLDFAST_ENGINE_REDLOCK)
 #include "tests/process/child.hpp"
 
 #include <holdfast/redlock.hpp>
@@ -14,7 +14,7 @@
 #include <array>
 #include <stdexcept>
 #endif
-#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#if defined(HOLDFAST_ENGINE_ZOOKEEPER)
 #include "tests/zookeeper/server.hpp"
 #endif
 
@@ -22,7 +22,7 @@ namespace holdfast::process {
 
 namespace {
 
-#if defined(HOLDFAST_WITH_ETCD)
+#if defined(HOLDFAST_ENGINE_ETCD)
 class etcd_store final : public served_store {
  public:
   std::string url() const override { return server_.url() + "?node_timeout=500ms"; }
@@ -33,7 +33,7 @@ class etcd_store final : public served_store {
 };
 #endif
 
-#if defined(HOLDFAST_WITH_LOCAL)
+#if defined(HOLDFAST_ENGINE_LOCAL)
 class local_store final : public served_store {
  public:
   explicit local_store(const std::string& directory) : url_("local:" + directory + "/store") {}
@@ -44,7 +44,7 @@ class local_store final : public served_store {
 };
 #endif
 
-#if defined(HOLDFAST_WITH_REDIS)
+#if defined(HOLDFAST_ENGINE_REDIS)
 class redis_store final : public served_store {
  public:
   std::string url() const override {
@@ -57,7 +57,7 @@ class redis_store final : public served_store {
 };
 #endif
 
-#if defined(HOLDFAST_WITH_REDLOCK)
+#if defined(HOLDFAST_ENGINE_REDLOCK)
 class redlock_store final : public served_store {
  public:
   redlock_store() {
@@ -81,7 +81,7 @@ class redlock_store final : public served_store {
 };
 #endif
 
-#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#if defined(HOLDFAST_ENGINE_ZOOKEEPER)
 class zookeeper_store final : public served_store {
  public:
   std::string url() const override { return servers_.url() + "?node_timeout=500ms"; }
@@ -101,7 +101,7 @@ std::unique_ptr<served_store> make(const std::string&) {
 
 std::vector<store_kind> local_stores() {
   std::vector<store_kind> all;
-#if defined(HOLDFAST_WITH_LOCAL)
+#if defined(HOLDFAST_ENGINE_LOCAL)
   all.push_back({"local", [](const std::string& directory) -> std::unique_ptr<served_store> {
                    return std::make_unique<local_store>(directory);
                  }});
@@ -111,13 +111,13 @@ std::vector<store_kind> local_stores() {
 
 std::vector<store_kind> all_stores() {
   std::vector<store_kind> all = local_stores();
-#if defined(HOLDFAST_WITH_ETCD)
+#if defined(HOLDFAST_ENGINE_ETCD)
   all.push_back({"etcd", make<etcd_store>, std::chrono::seconds{1}});
 #endif
-#if defined(HOLDFAST_WITH_REDIS)
+#if defined(HOLDFAST_ENGINE_REDIS)
   all.push_back({"redis", make<redis_store>});
 #endif
-#if defined(HOLDFAST_WITH_ZOOKEEPER)
+#if defined(HOLDFAST_ENGINE_ZOOKEEPER)
   all.push_back({"zookeeper", make<zookeeper_store>, std::chrono::seconds{1}});
 #endif
   return all;
@@ -125,7 +125,7 @@ std::vector<store_kind> all_stores() {
 
 std::vector<store_kind> all_stores_and_redlock() {
   std::vector<store_kind> all = all_stores();
-#if defined(HOLDFAST_WITH_REDLOCK)
+#if defined(HOLDFAST_ENGINE_REDLOCK)
   all.push_back({"redlock", make<redlock_store>, std::chrono::seconds{1}});
 #endif
   return all;
