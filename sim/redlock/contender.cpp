@@ -20,7 +20,7 @@ rl::node_vote vote_of(const node::answer& a) {
 
 }  // namespace
 
-struct contender::debt {
+struct contender::releasing {
   rl::owed_release machine;
   std::uint64_t value;
   time_point tick{time_point::max()};
@@ -234,51 +234,51 @@ oracle::holder contender::as_holder() const {
 void contender::release(node_set to) {
   const scenario& s = of_.of().setup;
   rl::owed_release::config c{of_.ttl(), s.node_timeout, of_.of().fresh()};
-  auto d = std::make_shared<debt>(debt{rl::owed_release(c, to, last_sent_), value_});
+  auto r = std::make_shared<releasing>(releasing{rl::owed_release(c, to, last_sent_), value_});
   node_set up;
   rl::for_each(to, [&](node_index i) {
-    d->machine.trace_of(i, {carried_[i], settled_.has(i)});
+    r->machine.trace_of(i, {carried_[i], settled_.has(i)});
     if (of_.up(i)) up.add(i);
   });
-  debts_.push_back(d);
-  pay(d, d->machine.start(up, of_.local()));
+  releasing_.push_back(r);
+  follow(r, r->machine.start(up, of_.local()));
 }
 
 void contender::connected(node_index i) {
-  const auto all = debts_;
-  for (const auto& d : all) pay(d, d->machine.connected(i, of_.local()));
+  const auto all = releasing_;
+  for (const auto& r : all) follow(r, r->machine.connected(i, of_.local()));
 }
 
 void contender::disconnected(node_index i) {
-  const auto all = debts_;
-  for (const auto& d : all) pay(d, d->machine.disconnected(i, of_.local()));
+  const auto all = releasing_;
+  for (const auto& r : all) follow(r, r->machine.disconnected(i, of_.local()));
 }
 
-void contender::pay(const std::shared_ptr<debt>& d, const rl::owed_release::step& s) {
-  if (s.finished) std::erase(debts_, d);
+void contender::follow(const std::shared_ptr<releasing>& r, const rl::owed_release::step& s) {
+  if (s.finished) std::erase(releasing_, r);
   rl::for_each(s.send, [&](node_index i) {
     of_.ask(
         i, of_.of().setup.node_timeout,
-        [lock = lock_, value = d->value, loads = d->unloaded.has(i)](world::host& h) {
+        [lock = lock_, value = r->value, loads = r->unloaded.has(i)](world::host& h) {
           if (loads) h.server.load_scripts();
           return h.server.release(lock, value);
         },
-        [this, d, i](const node::answer* a, std::uint64_t connection) {
+        [this, r, i](const node::answer* a, std::uint64_t connection) {
           const time_point now = of_.local();
-          if (a == nullptr) return pay(d, d->machine.failed(i, now));
+          if (a == nullptr) return follow(r, r->machine.failed(i, now));
           if (a->refused == fault::script_missing) {
-            d->unloaded.add(i);
-            return pay(d, d->machine.refused(i, now));
+            r->unloaded.add(i);
+            return follow(r, r->machine.refused(i, now));
           }
-          pay(d, d->machine.answered(i, a->number > 0, connection, now));
+          follow(r, r->machine.answered(i, a->number > 0, connection, now));
         });
   });
-  if (s.wake >= d->tick) return;
-  d->tick = s.wake;
-  of_.at_local(s.wake, [this, d, when = s.wake] {
-    if (d->tick != when) return;
-    d->tick = time_point::max();
-    pay(d, d->machine.tick(of_.local()));
+  if (s.wake >= r->tick) return;
+  r->tick = s.wake;
+  of_.at_local(s.wake, [this, r, when = s.wake] {
+    if (r->tick != when) return;
+    r->tick = time_point::max();
+    follow(r, r->machine.tick(of_.local()));
   });
 }
 

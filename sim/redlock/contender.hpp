@@ -52,10 +52,11 @@ class contender {
   const oracle::beginning& began() const noexcept { return began_; }
   void connected(node_index i);
   void disconnected(node_index i);
-  std::size_t debts() const noexcept { return debts_.size(); }
+  /// How many releases have not reached every node that may have the lock.
+  std::size_t releases_owed() const noexcept { return releasing_.size(); }
 
  private:
-  struct debt;
+  struct releasing;
   using step = core::redlock::attempt::step;
   /// Who votes, and on which connections that was found out: what all requests are made from.
   struct ballots {
@@ -75,7 +76,7 @@ class contender {
   void hold();
   void give_up();
   void release(node_set to);
-  void pay(const std::shared_ptr<debt>& d, const core::redlock::owed_release::step& s);
+  void follow(const std::shared_ptr<releasing>& r, const core::redlock::owed_release::step& s);
   void wake_at(time_point when);
 
   client& of_;
@@ -98,7 +99,7 @@ class contender {
   node_set there_{};    ///< They last said that the lock is there.
   std::array<std::uint64_t, core::redlock::nodes_max> carried_{};  ///< By this connection.
   time_point wake_{time_point::max()};
-  std::vector<std::shared_ptr<debt>> debts_{};
+  std::vector<std::shared_ptr<releasing>> releasing_{};
 };
 
 }  // namespace holdfast::sim::redlock

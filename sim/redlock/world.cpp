@@ -238,7 +238,7 @@ void world::drain() {
   }
   for (const auto& c : clients_) {
     for (const auto& k : c->contenders()) {
-      if (k->debts() > 0) judge.violated("a release is still owed long after the end");
+      if (k->releases_owed() > 0) judge.violated("a release is still owed long after the end");
     }
   }
 }
