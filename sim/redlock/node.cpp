@@ -287,8 +287,6 @@ void node::forget_counter(lock_index lock) {
   if (lock < data_.counters.size()) data_.counters[lock] = {};
 }
 
-void node::put_foreign(lock_index lock) { grown(data_.locks, lock) = {UINT64_MAX, data::no_end}; }
-
 std::uint64_t node::value_of(lock_index lock) const noexcept {
   if (lock >= data_.locks.size()) return 0;
   const data::key& k = data_.locks[lock];

@@ -105,7 +105,6 @@ class node {
   void flush() { data_ = {}; }
   void remove(lock_index lock);
   void forget_counter(lock_index lock);
-  void put_foreign(lock_index lock);
 
   /// What the lock has now; zero when it is free.
   std::uint64_t value_of(lock_index lock) const noexcept;

@@ -335,7 +335,9 @@ std::string twins::change_simulated(const operation& o) {
       simulated_.remove(o.lock);
       break;
     case kind::put_foreign:
-      simulated_.put_foreign(o.lock);
+      if (o.lock >= stored.locks.size()) stored.locks.resize(o.lock + 1);
+      stored.locks[o.lock] = {UINT64_MAX, sim::redlock::node::data::no_end};
+      simulated_.restore(std::move(stored));
       break;
     case kind::set_clock_back:
       if (stored.record) stored.record->last_time = server_time{4'000'000'000'000'000};
