@@ -50,4 +50,20 @@ std::optional<command_line> parse(int argc, char** argv) {
   return r;
 }
 
+std::string usage_of(std::string_view program) {
+  const std::string first = "usage: " + std::string(program) + " ";
+  return first + "[--seed N | --seeds FROM..TO] [--scenario NAME] [--remove RULE]\n" +
+         std::string(first.size(), ' ') +
+         "[--seconds S] [--trace] [--list]\n"
+         "One seed is one run. A violation is printed with the command that replays it; exit code "
+         "1.\n";
+}
+
+std::string replayed_with(const command_line& r) {
+  std::string text = " --scenario " + std::string(r.scenario);
+  if (!r.removed.empty()) text += " --remove " + std::string(r.removed);
+  if (r.seconds > 0) text += " --seconds " + std::to_string(r.seconds);
+  return text + " --trace\n";
+}
+
 }  // namespace holdfast::sim

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace holdfast::sim {
@@ -18,5 +19,9 @@ struct command_line {
 
 /// Nothing when it cannot be understood. The texts are those of `argv`.
 std::optional<command_line> parse(int argc, char** argv);
+/// Of the program of that name.
+std::string usage_of(std::string_view program);
+/// What follows the seed in the command that runs one of its runs again.
+std::string replayed_with(const command_line& r);
 
 }  // namespace holdfast::sim

@@ -1,4 +1,7 @@
 #include "sim/campaign.hpp"
+#include "sim/scenario.hpp"
+#include "sim/thoroughness.hpp"
+#include "sim/world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +15,9 @@ class declared : public testing::TestWithParam<std::string_view> {};
 TEST_P(declared, faults_break_no_promise) {
   const auto s = find_scenario(GetParam());
   ASSERT_TRUE(s);
-  const campaign c = run_seeds(*s, 1, 60 * thoroughness());
-  std::cout << s->name << ": " << c.seeds << " seeds, " << c.steps << " steps, " << c.grants
-            << " grants\n";
-  EXPECT_FALSE(c.found) << c.last_events << c.found->what << "\nreplay: sim --seed " << c.seed
+  const auto c = run_seeds<world>(*s, 1, 60 * thoroughness());
+  std::cout << s->name << ": " << c.seeds << " seeds, " << c.counts() << '\n';
+  EXPECT_FALSE(c.found) << c.last_events << *c.found << "\nreplay: sim --seed " << c.seed
                         << " --scenario " << s->name << " --trace";
   EXPECT_GT(c.grants, c.seeds * 10) << "a run in which nobody is granted anything proves nothing";
 }
@@ -33,7 +35,7 @@ INSTANTIATE_TEST_SUITE_P(scenarios, declared, testing::ValuesIn(all_declared()),
 
 TEST(drift, beyond_the_declared_one_is_seen_to_break_exclusion) {
   // From the first seed that shows it on, so that instrumented builds find it soon.
-  const campaign c = run_seeds(*find_scenario("drift_beyond"), 141, 500);
+  const auto c = run_seeds<world>(*find_scenario("drift_beyond"), 141, 500);
   std::cout << "drift_beyond: seen after " << c.seeds << " seeds, " << c.steps << " steps\n";
   ASSERT_TRUE(c.found) << "a check that cannot fail proves nothing";
 }

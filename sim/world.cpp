@@ -50,7 +50,9 @@ outcome world::run() {
   const moment end = judge_.judged_from() + 2 * judge_.longest_wait();
   while (!context_.found && context_.time.step(end)) {
   }
-  return {.found = context_.found,
+  std::optional<std::string> found;
+  if (context_.found) found = print_moment(context_.found->when) + ": " + context_.found->what;
+  return {.found = std::move(found),
           .steps = context_.time.steps(),
           .grants = judge_.grants(),
           .digest = context_.log.digest(),

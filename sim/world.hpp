@@ -2,6 +2,7 @@
 
 #include "sim/context.hpp"
 #include "sim/oracle.hpp"
+#include "sim/outcome.hpp"
 #include "sim/process.hpp"
 #include "sim/store.hpp"
 
@@ -9,15 +10,6 @@
 #include <vector>
 
 namespace holdfast::sim {
-
-/// What one run was.
-struct outcome {
-  std::optional<violation> found;
-  std::uint64_t steps{};
-  std::uint64_t grants{};
-  std::uint64_t digest{};
-  std::string last_events;
-};
 
 /// One run: everything that follows from one scenario and one seed.
 class world {

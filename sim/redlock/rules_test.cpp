@@ -1,5 +1,7 @@
-#include "sim/redlock/campaign.hpp"
+#include "sim/campaign.hpp"
 #include "sim/redlock/rule_switches.hpp"
+#include "sim/redlock/scenario.hpp"
+#include "sim/redlock/world.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,17 +23,17 @@ TEST_P(redlock_rule, is_missed_when_it_is_removed) {
   auto s = find_scenario(rule.scenario);
   ASSERT_TRUE(s);
   s->judges_records = rule.by == rule_switch::seen::in_records;
-  campaign broken;
+  campaign<outcome> broken;
   {
     const without_rule removed(rule);
-    broken = run_seeds(*s, 1, enough);
+    broken = run_seeds<world>(*s, 1, enough);
   }
   ASSERT_TRUE(broken.found) << "no violation in " << broken.seeds << " seeds, " << broken.steps
                             << " steps without " << rule.name;
   std::cout << "without " << rule.name << ": seed " << broken.seed << ", " << broken.steps
             << " steps: " << *broken.found << '\n';
   const without_rule besides(rule, without_rule::what::only_besides);
-  const campaign whole = run_seeds(*s, 1, broken.seeds);
+  const auto whole = run_seeds<world>(*s, 1, broken.seeds);
   EXPECT_FALSE(whole.found) << "with the rule, seed " << whole.seed << ": " << *whole.found;
 }
 

@@ -1,5 +1,7 @@
 #include "sim/campaign.hpp"
-#include "sim/redlock/campaign.hpp"
+#include "sim/redlock/scenario.hpp"
+#include "sim/redlock/world.hpp"
+#include "sim/thoroughness.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,10 +17,8 @@ class redlock_scenario : public testing::TestWithParam<std::string_view> {};
 TEST_P(redlock_scenario, breaks_no_promise) {
   const auto s = find_scenario(GetParam());
   ASSERT_TRUE(s);
-  const campaign c = run_seeds(*s, 1, 100 * thoroughness());
-  std::cout << s->name << ": " << c.seeds << " seeds, " << c.steps << " steps, " << c.grants
-            << " grants, " << c.grants_under_faults << " of them under faults, " << c.rejoins
-            << " rejoins\n";
+  const auto c = run_seeds<world>(*s, 1, 100 * thoroughness());
+  std::cout << s->name << ": " << c.seeds << " seeds, " << c.counts() << '\n';
   EXPECT_FALSE(c.found) << c.last_events << *c.found << "\nreplay: sim_redlock --seed " << c.seed
                         << " --scenario " << s->name << " --trace";
   EXPECT_GT(s->grants_least, 0U);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "sim/host.hpp"
+#include "sim/outcome.hpp"
 #include "sim/random.hpp"
 #include "sim/redlock/node.hpp"
 #include "sim/redlock/notes.hpp"
@@ -26,14 +27,19 @@ class recovery;
 /// In ppm: two clocks differ by less than rho then.
 constexpr int rate_error = 4000;
 
-struct outcome {
-  std::uint64_t steps{};
-  std::uint64_t grants{};
+struct outcome : sim::outcome {
   std::uint64_t grants_under_faults{};  ///< Until the last fault: then everybody is granted one.
   std::uint64_t rejoins{};
-  std::uint64_t digest{};
-  std::optional<std::string> found;
-  std::string last_events;
+
+  void add(outcome o) {
+    grants_under_faults += o.grants_under_faults;
+    rejoins += o.rejoins;
+    sim::outcome::add(std::move(o));
+  }
+  std::string counts() const {
+    return sim::outcome::counts() + ", " + std::to_string(grants_under_faults) +
+           " of them under faults, " + std::to_string(rejoins) + " rejoins";
+  }
 };
 
 /// One run from one seed: nodes, clients and faults, in true time.
@@ -42,6 +48,7 @@ class world {
   world(const scenario& s, std::uint64_t seed);
   ~world();
   outcome run();
+  void print_all() noexcept { events.print_all(); }
 
   /// One server and what happens to it.
   struct host {

@@ -1,5 +1,6 @@
 #include "sim/host.hpp"
 #include "sim/random.hpp"
+#include "sim/schedule.hpp"
 
 #include <gtest/gtest.h>
 
