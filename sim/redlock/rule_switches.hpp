@@ -17,12 +17,12 @@ struct rule_switch {
   /// What is seen without it: a broken promise, or records that are wrong or without a reason.
   enum class seen : bool { broken, in_records };
   std::string_view name;
+  std::string_view scenario;
   bool core::redlock::rules::*machine{};
   bool script_rules::*script{};
-  std::string_view scenario;
+  bool core::rules::*lease{};  ///< It is one of every engine's leases.
   std::span<bool core::redlock::rules::*const> also{};
   seen by{seen::broken};
-  bool core::rules::*lease{};  ///< It is one of every engine's leases.
 };
 
 std::span<const rule_switch> rule_switches();
