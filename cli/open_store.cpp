@@ -8,7 +8,7 @@ namespace holdfast::cli {
 
 namespace {
 
-std::variant<store, int> open_named(const settings& s, const report& out) {
+or_exit<store> open_named(const settings& s, const report& out) {
   if (const auto code = refuse_memory(s, out)) return *code;
   auto opened = store::open(store_url(s), missing::refuse);
   if (!opened) return fail_to_open(s, opened.error(), {key::store}, out);
@@ -23,7 +23,7 @@ void warn_of_gaps(const std::string& url, const snapshot& all, const report& out
            ": locks may be held that are not shown: " + all.lacks);
 }
 
-std::variant<store, int> open_store(const common_options& given, const report& out) {
+or_exit<store> open_store(const common_options& given, const report& out) {
   settings s;
   if (const auto code = load_settings(s, given, out)) return *code;
   return open_named(s, out);
@@ -41,27 +41,22 @@ result<snapshot> watched_store::list() {
   return now;
 }
 
-std::variant<watched_store, int> open_to_watch(const common_options& given, const report& out) {
+or_exit<watched_store> open_to_watch(const common_options& given, const report& out) {
   settings s;
   if (const auto code = load_settings(s, given, out)) return *code;
   auto opened = open_named(s, out);
-  if (const int* code = std::get_if<int>(&opened)) return *code;
-  return watched_store(std::move(std::get<store>(opened)), store_url(s));
+  if (!opened) return opened.code();
+  return watched_store(*std::move(opened), store_url(s));
 }
 
-std::variant<picture, int> picture_of(store& st, const report& out) {
+or_exit<picture> picture_of(store& st, const report& out) {
   auto all = st.list();
   if (!all) return fail_in(st.url(), all.error(), out);
   warn_of_gaps(st.url(), *all, out);
   return picture{st.url(), std::move(*all)};
 }
 
-std::variant<picture, int> picture_for(const target& t, store& st, const report& out) {
-  if (!t.session.empty()) return picture{st.url(), {}};
-  return picture_of(st, out);
-}
-
-std::variant<picture, int> look_at_store(const common_options& given, const report& out) {
+or_exit<picture> look_at_store(const common_options& given, const report& out) {
   settings s;
   if (const auto code = load_settings(s, given, out)) return *code;
   if (is_default_store(store_url(s))) {
@@ -69,13 +64,13 @@ std::variant<picture, int> look_at_store(const common_options& given, const repo
     if (seen && !seen->there) return picture{seen->url, {}};
   }
   auto opened = open_named(s, out);
-  if (const int* code = std::get_if<int>(&opened)) return *code;
-  return picture_of(std::get<store>(opened), out);
+  if (!opened) return opened.code();
+  return picture_of(*opened, out);
 }
 
-std::vector<session_id> sessions_of(const target& t, const picture& in, const report& out,
-                                    int& code) {
-  if (!t.session.empty()) return {*session_id::parse(t.session)};
+or_exit<std::vector<session_id>> sessions_of(const target& t, const picture& in,
+                                             const report& out) {
+  if (!t.session.empty()) return std::vector{*session_id::parse(t.session)};
   const snapshot& all = in.all;
   const std::string where = "store " + harmless(in.url);
   std::vector<session_id> found;
@@ -84,17 +79,15 @@ std::vector<session_id> sessions_of(const target& t, const picture& in, const re
       if (e.granted) found.push_back(e.session);
     }
   }
-  if (found.empty()) {
-    const auto id = session_id::parse(t.name);
-    const bool meant = id && find_session(all, *id) != nullptr;
-    const bool may_hide = !all.lacks.empty();
-    code = out.fail(exit_code::usage,
-                    (may_hide ? "nobody is seen to hold \"" : "nobody holds \"") +
-                        lock_name(t.name).printable() + "\" in " + where +
-                        (may_hide ? ", and not all locks are seen: " + all.lacks : "") +
-                        (meant ? "; for the session of that id write --session " + id->str() : ""));
-  }
-  return found;
+  if (!found.empty()) return found;
+  const auto id = session_id::parse(t.name);
+  const bool meant = id && find_session(all, *id) != nullptr;
+  const bool may_hide = !all.lacks.empty();
+  return out.fail(exit_code::usage,
+                  (may_hide ? "nobody is seen to hold \"" : "nobody holds \"") +
+                      lock_name(t.name).printable() + "\" in " + where +
+                      (may_hide ? ", and not all locks are seen: " + all.lacks : "") +
+                      (meant ? "; for the session of that id write --session " + id->str() : ""));
 }
 
 }  // namespace holdfast::cli

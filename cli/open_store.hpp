@@ -1,6 +1,7 @@
 #pragma once
 
 #include "cli/command_line.hpp"
+#include "cli/or_exit.hpp"
 #include "cli/report.hpp"
 
 #include <holdfast/store.hpp>
@@ -8,14 +9,13 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 namespace holdfast::cli {
 
 /// Reads the settings and opens the store, which has to be there, or gives the exit code after a
 /// sentence.
-std::variant<store, int> open_store(const common_options& given, const report& out);
+or_exit<store> open_store(const common_options& given, const report& out);
 
 /// A store that is looked at again and again. A local one is opened anew where a look fails: files
 /// that were removed or replaced answer nobody who has them open.
@@ -35,7 +35,7 @@ class watched_store {
 };
 
 /// The same as open_store(), for who goes on looking.
-std::variant<watched_store, int> open_to_watch(const common_options& given, const report& out);
+or_exit<watched_store> open_to_watch(const common_options& given, const report& out);
 
 /// Says that `all` may not be all, where that is known.
 void warn_of_gaps(const std::string& url, const snapshot& all, const report& out);
@@ -47,18 +47,12 @@ struct picture {
 };
 
 /// What an opened store has, or the exit code after a sentence. Warns of gaps.
-std::variant<picture, int> picture_of(store& st, const report& out);
-
-/// What sessions_of() has to have seen for `t`: of a session that is named by its id, nothing. So
-/// one of a store that is too large to be looked through can be ended, too.
-std::variant<picture, int> picture_for(const target& t, store& st, const report& out);
+or_exit<picture> picture_of(store& st, const report& out);
 
 /// Opened and looked at: the usual store of a machine that has never used it is an empty one.
-std::variant<picture, int> look_at_store(const common_options& given, const report& out);
+or_exit<picture> look_at_store(const common_options& given, const report& out);
 
-/// The sessions that `t` means: the one, or every holder of the lock. Empty after a sentence, for
-/// which `code` is the exit code.
-std::vector<session_id> sessions_of(const target& t, const picture& in, const report& out,
-                                    int& code);
+/// The sessions that `t` means: the one, or every holder of the lock, at least one.
+or_exit<std::vector<session_id>> sessions_of(const target& t, const picture& in, const report& out);
 
 }  // namespace holdfast::cli

@@ -9,7 +9,9 @@
 
 #include <fmt/core.h>
 
-#include <variant>
+#include <optional>
+#include <string>
+#include <utility>
 
 namespace holdfast::cli {
 
@@ -33,10 +35,10 @@ std::string line_of(replacing step, const fenced_lock* l, const std::string& id)
 }
 
 /// What this run says and writes down of the one session that it replaces.
-class told {
+class account {
  public:
-  told(const std::string& store, const session_id& id, const std::string& fence,
-       const replace_options& how)
+  account(const std::string& store, const session_id& id, const std::string& fence,
+          const replace_options& how)
       : head_{{"store", store},
               {"session", id.str()},
               {"fence", fence},
@@ -116,21 +118,19 @@ int replace_holder::run(const common_options& common, const target& which, const
   settings s;
   if (const auto code = load_settings(s, common, out)) return *code;
   auto seen = look_at_store(common, out);
-  if (const int* code = std::get_if<int>(&seen)) return *code;
-  const picture& p = std::get<picture>(seen);
-  int code = 0;
-  const auto sessions = sessions_of(which, p, out, code);
-  if (sessions.size() != 1) {
-    return code != 0 ? code
-                     : out.fail(exit_code::usage,
-                                "more than one session holds it; with "
-                                "--raise-fence name one: --session ID");
+  if (!seen) return seen.code();
+  const picture& p = *seen;
+  const auto sessions = sessions_of(which, p, out);
+  if (!sessions) return sessions.code();
+  if (sessions->size() != 1) {
+    return out.fail(exit_code::usage,
+                    "more than one session holds it; with --raise-fence name one: --session ID");
   }
-  const session_id id = sessions.front();
+  const session_id id = sessions->front();
   if (find_session(p.all, id) == nullptr) {
     return out.fail(exit_code::usage, "no session " + id.str() + " in " + harmless(p.url));
   }
-  told say(p.url, id, fence, how);
+  account say(p.url, id, fence, how);
   auto opened = log_at(audit, dry_run);
   if (!opened) return out.fail(opened.error(), "deny --raise-fence: nothing was done");
   std::optional<audit_log>& log = *opened;

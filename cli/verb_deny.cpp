@@ -1,5 +1,4 @@
-#include "cli/json_output.hpp"
-#include "cli/open_store.hpp"
+#include "cli/end_sessions.hpp"
 #include "cli/replace_holder.hpp"
 #include "cli/verbs.hpp"
 
@@ -23,7 +22,7 @@ std::string operator_name() {
   return (user + "@" + host.data()).substr(0, 256);
 }
 
-std::string told(const session_id& id, const denial& done) {
+std::string text_of(const session_id& id, const denial& done) {
   return fmt::format("session {} of {} {}; what it holds is free within {}\n", id.str(),
                      done.owner.host.empty() ? "?" : who(done.owner),
                      done.already ? "had been denied before, nothing was changed" : "is denied",
@@ -63,30 +62,16 @@ int verb_deny(const std::vector<std::string>& after_verb) {
   if (const auto code = replace.check(out)) return *code;
   if (!replace.fence.empty()) return replace.run(common, which, operator_name(), why, out);
 
-  auto opened = open_store(common, out);
-  if (const int* code = std::get_if<int>(&opened)) return *code;
-  store& st = std::get<store>(opened);
-  const auto looked = picture_for(which, st, out);
-  if (const int* failed = std::get_if<int>(&looked)) return *failed;
-  const picture& seen = std::get<picture>(looked);
-  int code = 0;
-  auto json = json_head(st.url());
-  json["denied"] = nlohmann::ordered_json::array();
-  std::string text;
-  for (const session_id& id : sessions_of(which, seen, out, code)) {
-    const auto done = st.deny(id, operator_name(), why);
+  const auto end = [&](store& from, const session_id& id,
+                       const snapshot&) -> or_exit<ended_session> {
+    const auto done = from.deny(id, operator_name(), why);
     if (!done) {
       const error& e = done.error();
-      code = out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));
-      continue;
+      return out.fail(to_int(exit_for(e.code())), name_of(e.code()), harmless(e.message()));
     }
-    text += told(id, *done);
-    json["denied"].push_back(json_of(id, *done));
-  }
-  // What was done is said also when another session could not be denied.
-  if (code != 0 && text.empty()) return code;
-  const int printed = print(common.json ? json_line(json) : text, out);
-  return code != 0 ? code : printed;
+    return ended_session{text_of(id, *done), json_of(id, *done)};
+  };
+  return end_sessions(which, common, "denied", end, out);
 }
 
 }  // namespace holdfast::cli

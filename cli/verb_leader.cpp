@@ -139,12 +139,12 @@ int verb_leader(const std::vector<std::string>& after_verb) {
   }
   if (!watch) {
     const auto seen = look_at_store(common, out);
-    if (const int* code = std::get_if<int>(&seen)) return *code;
-    return print_once(std::get<picture>(seen), which, out);
+    if (!seen) return seen.code();
+    return print_once(*seen, which, out);
   }
   auto opened = open_to_watch(common, out);
-  if (const int* code = std::get_if<int>(&opened)) return *code;
-  return follow(std::get<watched_store>(opened), which, out);
+  if (!opened) return opened.code();
+  return follow(*opened, which, out);
 }
 
 }  // namespace holdfast::cli

@@ -69,8 +69,8 @@ int verb_ls(const std::vector<std::string>& after_verb) {
   const report out = common.speaker();
 
   const auto seen = look_at_store(common, out);
-  if (const int* code = std::get_if<int>(&seen)) return *code;
-  const auto& [url, all] = std::get<picture>(seen);
+  if (!seen) return seen.code();
+  const auto& [url, all] = *seen;
   if (names) {
     std::string text;
     for (const lock_info& l : all.locks) text += l.name.str() + "\n";

@@ -80,8 +80,8 @@ int verb_show(const std::vector<std::string>& after_verb) {
   if (const auto code = which.check(out)) return *code;
 
   const auto seen = look_at_store(common, out);
-  if (const int* code = std::get_if<int>(&seen)) return *code;
-  const auto& [url, all] = std::get<picture>(seen);
+  if (!seen) return seen.code();
+  const auto& [url, all] = *seen;
   if (!which.session.empty()) {
     return show_session(url, all, *session_id::parse(which.session), out);
   }

@@ -1,6 +1,7 @@
 #include "cli/arguments.hpp"
 #include "cli/command_line.hpp"
 #include "cli/json_output.hpp"
+#include "cli/or_exit.hpp"
 #include "cli/verbs.hpp"
 
 #include <holdfast/history.hpp>
@@ -17,7 +18,6 @@
 #include <iostream>
 #include <iterator>
 #include <sstream>
-#include <variant>
 
 namespace holdfast::cli {
 
@@ -43,7 +43,7 @@ const char* word_of(verdict v) {
 }
 
 /// The lines, or the exit code after a sentence about what is wrong.
-std::variant<std::vector<line>, int> read(const std::string& path, const report& out) {
+or_exit<std::vector<line>> read(const std::string& path, const report& out) {
   std::string text;
   if (path == "-") {
     text.assign(std::istreambuf_iterator<char>(std::cin), {});
@@ -225,9 +225,8 @@ int verb_verify(const std::vector<std::string>& after_verb) {
   history::judge_options options;
   if (const int failed = read_options(model_word, memory, options, out); failed != 0) return failed;
   const auto lines = read(path, out);
-  if (const int* code = std::get_if<int>(&lines)) return *code;
-  const auto& all = std::get<std::vector<line>>(lines);
-  return tell(history::judge(all, options), all, out);
+  if (!lines) return lines.code();
+  return tell(history::judge(*lines, options), *lines, out);
 }
 
 }  // namespace holdfast::cli

@@ -106,8 +106,8 @@ int verb_watch(const std::vector<std::string>& after_verb) {
   if (const auto code = parse(app, {after_verb, std::nullopt})) return *code;
   const report out = common.speaker();
   auto opened = open_to_watch(common, out);
-  if (const int* code = std::get_if<int>(&opened)) return *code;
-  return follow(std::get<watched_store>(opened), common.json, out);
+  if (!opened) return opened.code();
+  return follow(*opened, common.json, out);
 }
 
 }  // namespace holdfast::cli

@@ -84,11 +84,11 @@ int wrapper::open_and_run() {
   waiting_line line(printable_, harmless(without_password(options_.store)), out_);
   events_ = std::make_shared<run_events>(line);
   auto opened = open_in_time();
-  if (const int* code = std::get_if<int>(&opened)) {
+  if (!opened) {
     events_->detach();
-    return *code;
+    return opened.code();
   }
-  auto& [st, s] = std::get<opening>(opened);
+  auto& [st, s] = *opened;
   const int code = run_in(st, s, line);
   const std::string url = s.url();
   if (const auto closed = s.close(); !closed && code == 0) {
@@ -115,11 +115,11 @@ int wrapper::run_in(store& st, session& s, waiting_line& line) {
   }
   const std::stop_callback on_loss(s.lost(), [events = events_] { events->wake(); });
   auto got = wait_for_lock(st, s, line);
-  if (const int* code = std::get_if<int>(&got)) return *code;
-  return run_under(s, std::move(std::get<lock>(got)));
+  if (!got) return got.code();
+  return run_under(s, *std::move(got));
 }
 
-std::variant<lock, int> wrapper::wait_for_lock(store& st, session& s, waiting_line& line) {
+or_exit<lock> wrapper::wait_for_lock(store& st, session& s, waiting_line& line) {
   std::stop_source cancel;
   s.acquire(lock_name(options_.name),
             {.mode = options_.how, .wait = wait_left_, .stop = cancel.get_token()},

@@ -3,6 +3,7 @@
 #include "cli/command_line.hpp"
 #include "cli/descriptor.hpp"
 #include "cli/guardian_link.hpp"
+#include "cli/or_exit.hpp"
 #include "cli/report.hpp"
 #include "cli/run_options.hpp"
 #include "cli/settings.hpp"
@@ -47,12 +48,12 @@ class wrapper {
   };
 
   int open_and_run();
-  std::variant<opening, int> open_in_time();
+  or_exit<opening> open_in_time();
   bool may_open_again() const;
   std::variant<opening, not_opened> open_once();
   std::optional<fault> fault_of_needs(const store& st) const;
   int run_in(store& st, session& s, waiting_line& line);
-  std::variant<lock, int> wait_for_lock(store& st, session& s, waiting_line& line);
+  or_exit<lock> wait_for_lock(store& st, session& s, waiting_line& line);
   std::optional<int> end_of_wait(store* st, waiting_line* line);
   bool waits_for_itself(store& st);
   std::optional<bool> only_own_runs_hold(store& st);

@@ -24,7 +24,7 @@ constexpr duration open_pause_least = 100ms;
 
 /// Who asked for a wait gets it for a store that does not answer yet, too, and is told once. The
 /// last attempt begins when the wait is over.
-std::variant<opening, int> wrapper::open_in_time() {
+or_exit<opening> wrapper::open_in_time() {
   const time_point began = clock::now();
   const auto left = [&] {
     if (options_.wait == forever) return forever;
