@@ -89,7 +89,7 @@ TEST(ttl_advice, survives_the_silence_that_it_is_for_and_is_not_far_from_the_lea
 }
 
 // What docs/etcd.md and docs/zookeeper.md tell of servers with their usual settings.
-TEST(ttl_advice, of_the_usual_servers) {
+TEST(ttl_advice, is_what_the_documentation_says_of_the_usual_servers) {
   const early_stop run = [](duration ttl) { return a_quarter(ttl) + ttl / 50; };
   EXPECT_EQ(smallest_ttl(4668ms, 4ms), 9400ms);
   EXPECT_EQ(smallest_ttl(4668ms, 4ms, run), 15s);

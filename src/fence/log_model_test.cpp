@@ -21,11 +21,11 @@ void play(bool crashes, std::uint64_t from, int count) {
   }
 }
 
-TEST(log_model, random_calls_of_writers_that_replace_each_other) {
+TEST(log_model, holds_for_random_calls_of_writers_that_replace_each_other) {
   play(false, 1, core::shortened(core::rounds(2'000, 500'000)));
 }
 
-TEST(log_model, random_calls_with_power_losses_between_them) {
+TEST(log_model, holds_for_random_calls_with_power_losses_between_them) {
   play(true, 1'000'000'000, core::shortened(core::rounds(2'000, 500'000)));
 }
 

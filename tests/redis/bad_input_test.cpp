@@ -14,7 +14,7 @@ class bad_input : public store_test {
   }
 };
 
-TEST_F(bad_input, a_server_that_is_not_there) {
+TEST_F(bad_input, a_server_that_is_not_there_is_named) {
   const auto began = std::chrono::steady_clock::now();
   const auto r = await(open("redis://127.0.0.1:1"), status::unavailable);
   expect(r, "127.0.0.1:1");
@@ -22,7 +22,7 @@ TEST_F(bad_input, a_server_that_is_not_there) {
   EXPECT_LT(std::chrono::steady_clock::now() - began, 30s);
 }
 
-TEST_F(bad_input, a_password_that_is_missing_or_wrong) {
+TEST_F(bad_input, a_password_that_is_missing_or_wrong_is_refused) {
   server s({.settings = {"--requirepass", "secret"}});
   expect(await(open(url(s)), status::unavailable), "password_file=");
   const std::string wrong = "redis://:other@" + s.address();
@@ -40,7 +40,7 @@ TEST_F(bad_input, a_password_that_is_right_again_is_found) {
   await(o, status::ok);
 }
 
-TEST_F(bad_input, a_port_that_does_not_speak_tls) {
+TEST_F(bad_input, a_port_that_does_not_speak_tls_is_refused) {
   server s;
   const auto r =
       await(open("redis+tls://" + s.address() + "?node_timeout=500ms"), status::unavailable);
@@ -48,7 +48,7 @@ TEST_F(bad_input, a_port_that_does_not_speak_tls) {
   expect(r, "TLS");
 }
 
-TEST_F(bad_input, a_user_that_may_only_read) {
+TEST_F(bad_input, a_user_that_may_only_read_is_refused) {
   server s({.users = "user default on nopass ~* &* +@all\n"
                      "user reader on >secret ~* &* +@read +@connection +@scripting +info +time\n"});
   const auto r = await(open("redis://reader:secret@" + s.address()), status::unavailable);
@@ -56,28 +56,28 @@ TEST_F(bad_input, a_user_that_may_only_read) {
   expect(r, "(allow +unlink: docs/redis.md, \"Access\")");
 }
 
-TEST_F(bad_input, a_user_that_may_not_use_its_keys) {
+TEST_F(bad_input, a_user_that_may_not_use_its_keys_is_refused) {
   server s({.users = "user default on nopass ~* &* +@all\n"
                      "user other on >secret ~other:* &* +@all\n"});
   const auto r = await(open("redis://other:secret@" + s.address()), status::unavailable);
   expect(r, " on the key (allow this key by a ~PATTERN: docs/redis.md, \"Access\")");
 }
 
-TEST_F(bad_input, a_record_of_a_newer_format) {
+TEST_F(bad_input, a_record_of_a_newer_format_is_refused) {
   server s;
   await(open(url(s)), status::ok);
   s.command({"HSET", "holdfast:store", "format", "2"});
   expect(await(open(url(s, "&node_timeout=900ms")), status::unsupported), "format 2");
 }
 
-TEST_F(bad_input, foreign_data_under_the_store_s_key) {
+TEST_F(bad_input, foreign_data_under_the_store_s_key_is_left_alone) {
   server s;
   s.command({"SET", "holdfast:store", "mine"});
   expect(await(open(url(s)), status::unavailable), "WRONGTYPE");
   EXPECT_EQ(s.command({"GET", "holdfast:store"}).text, "mine") << "it was not touched";
 }
 
-TEST_F(bad_input, foreign_data_in_a_queue) {
+TEST_F(bad_input, foreign_data_in_a_queue_is_damage) {
   server s;
   const auto o = open(url(s));
   member m(ask(o)), other(ask(o));
@@ -90,7 +90,7 @@ TEST_F(bad_input, foreign_data_in_a_queue) {
   EXPECT_EQ(other.enqueue("a").what, status::damaged);
 }
 
-TEST_F(bad_input, a_session_record_with_a_ttl_that_none_may_have) {
+TEST_F(bad_input, a_session_record_with_a_ttl_that_none_may_have_is_damage) {
   server s;
   const auto o = open(url(s));
   member holder(ask(o)), waiter(ask(o)), other(ask(o));
@@ -117,7 +117,7 @@ TEST_F(bad_input, a_session_record_with_a_ttl_that_none_may_have) {
   EXPECT_EQ(after.locks[0].entries.size(), 2U) << "who was refused left no entry";
 }
 
-TEST_F(bad_input, a_ttl_above_that_of_the_store) {
+TEST_F(bad_input, a_ttl_above_that_of_the_store_is_refused) {
   max_ttl = "2s";
   server s;
   const auto o = open(url(s));
@@ -127,7 +127,7 @@ TEST_F(bad_input, a_ttl_above_that_of_the_store) {
   expect(r, "2s");
 }
 
-TEST_F(bad_input, another_max_ttl_than_that_of_the_store) {
+TEST_F(bad_input, another_max_ttl_than_that_of_the_store_is_refused) {
   max_ttl = "2s";
   server s;
   await(open(url(s)), status::ok);
@@ -135,7 +135,7 @@ TEST_F(bad_input, another_max_ttl_than_that_of_the_store) {
   expect(await(open(url(s)), status::invalid), "that of the store 2s");
 }
 
-TEST_F(bad_input, a_server_of_redis_cluster) {
+TEST_F(bad_input, a_server_of_redis_cluster_is_refused) {
   server s({.settings = {"--cluster-enabled", "yes"}});
   expect(await(open(url(s)), status::unavailable), "cluster");
 }

@@ -36,7 +36,7 @@ INSTANTIATE_TEST_SUITE_P(faults, passing, testing::ValuesIn(redis_tests::faults:
 /// Faults that take state away. Leases of a second are waited out.
 class losses : public contested {};
 
-TEST_F(losses, killed_and_restarted_empty) {
+TEST_F(losses, of_all_that_a_killed_server_had_break_no_promise) {
   server s;
   contest c(founded(s));
   for (int round = 0; round < 3; ++round) {

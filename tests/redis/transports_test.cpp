@@ -27,12 +27,12 @@ class transports : public contested {
   tests::temporary_directory files_;
 };
 
-TEST_F(transports, a_unix_socket) {
+TEST_F(transports, a_unix_socket_carries_a_contended_lock) {
   server s({.unix_socket = true});
   contend("redis://unix:" + s.socket_path() + fresh());
 }
 
-TEST_F(transports, tls_with_a_certificate_of_the_client) {
+TEST_F(transports, tls_carries_a_contended_lock_and_asks_for_a_certificate) {
   const io::certificate ca({.directory = files_.path(), .name = "ca"});
   const io::certificate own({.directory = files_.path(),
                              .name = "server",
@@ -53,7 +53,7 @@ TEST_F(transports, tls_with_a_certificate_of_the_client) {
   EXPECT_NE(stranger.error().message().find("localhost"), std::string::npos);
 }
 
-TEST_F(transports, a_user_whose_password_is_in_a_file) {
+TEST_F(transports, a_user_whose_password_is_in_a_file_contends_for_a_lock) {
   server s({.users = "user default off\nuser worker on >secret ~holdfast:* &* +@all\n"});
   const std::string file = files_.path() + "/password";
   std::ofstream(file) << "secret\n";
@@ -64,7 +64,7 @@ TEST_F(transports, a_user_whose_password_is_in_a_file) {
   EXPECT_EQ(nobody.error().code(), errc::unavailable) << nobody.error().message();
 }
 
-TEST_F(transports, a_password_that_is_replaced_while_a_lock_is_held) {
+TEST_F(transports, a_password_may_be_replaced_while_a_lock_is_held) {
   server s({.users = "user default off\nuser worker on >old ~holdfast:* &* +@all\n"
                      "user root on >root ~* &* +@all\n"});
   const std::string file = files_.path() + "/password";
@@ -83,7 +83,7 @@ TEST_F(transports, a_password_that_is_replaced_while_a_lock_is_held) {
   EXPECT_TRUE(std::move(*held).release());
 }
 
-TEST_F(transports, a_certificate_of_the_client_that_is_renewed_while_a_lock_is_held) {
+TEST_F(transports, a_certificate_of_the_client_may_be_renewed_while_a_lock_is_held) {
   const io::certificate ca({.directory = files_.path(), .name = "ca"});
   const io::certificate own(
       {.directory = files_.path(), .name = "server", .alternative = "IP:127.0.0.1", .issuer = &ca});
@@ -116,7 +116,7 @@ TEST_F(transports, a_certificate_of_the_client_that_is_renewed_while_a_lock_is_h
 }
 
 // By a firewall that forgets it, say.
-TEST_F(transports, a_connection_that_is_lost_without_a_word_while_a_lock_is_held) {
+TEST_F(transports, a_connection_may_be_lost_without_a_word_while_a_lock_is_held) {
   server s;
   process::proxy way(s.port());
   auto holder =

@@ -30,25 +30,25 @@ class zookeeper_bad_input : public testing::Test {
   }
 };
 
-TEST_F(zookeeper_bad_input, a_server_that_is_not_there) {
+TEST_F(zookeeper_bad_input, a_server_that_is_not_there_is_named) {
   client c("zookeeper://127.0.0.1:1/t?node_timeout=500ms");
   const auto r = c.await(status::unavailable);
   expect(r, "127.0.0.1:1");
   expect(r, "refuses the connection");
 }
 
-TEST_F(zookeeper_bad_input, a_name_without_an_address) {
+TEST_F(zookeeper_bad_input, a_name_without_an_address_is_named) {
   client c("zookeeper://nobody.invalid/t?node_timeout=500ms");
   expect(c.await(status::unavailable), "nobody.invalid");
 }
 
-TEST_F(zookeeper_bad_input, a_redis_behind_the_url) {
+TEST_F(zookeeper_bad_input, a_redis_behind_the_url_is_refused) {
   redis_tests::server redis;
   client c("zookeeper://" + redis.address() + "/t?node_timeout=500ms");
   expect(c.await(status::unavailable), "ZooKeeper");
 }
 
-TEST_F(zookeeper_bad_input, a_user_that_is_missing_or_wrong) {
+TEST_F(zookeeper_bad_input, a_user_that_is_missing_or_wrong_is_refused) {
   const auto r = root();
   tests::temporary_directory directory;
   std::ofstream(directory.path() + "/password") << "secret\n";
@@ -103,7 +103,7 @@ TEST_F(zookeeper_bad_input, a_beat_that_is_refused_is_told_as_the_trouble) {
   EXPECT_EQ(c.engine->trouble(), "");
 }
 
-TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format) {
+TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format_is_refused) {
   for (const std::string data : {"mine", "", "holdfast-store 2\n"}) {
     const auto r = root();
     client other(url(root()));
@@ -137,7 +137,7 @@ TEST_F(zookeeper_bad_input, a_store_that_was_removed_is_made_again) {
   c.await(status::ok);
 }
 
-TEST_F(zookeeper_bad_input, foreign_nodes_in_a_queue_and_among_the_sessions) {
+TEST_F(zookeeper_bad_input, foreign_nodes_in_a_queue_and_among_the_sessions_are_damage) {
   client c(url(root()));
   auto m = c.join();
   auto other = c.join();

@@ -155,7 +155,7 @@ TEST(replies, a_brief_session_has_the_place_of_its_life_lock) {
   EXPECT_EQ(without.reply.what, status::unknown);
 }
 
-TEST(replies, refusals_of_the_scripts) {
+TEST(replies, a_refusal_of_a_script_has_its_status_and_its_reason) {
   const auto what = [](const std::string& t) { return replies::view(failure(t)).reply.what; };
   EXPECT_EQ(what("HFGONE x"), status::gone);
   EXPECT_EQ(what("HFNOTADMITTED x"), status::unavailable);
