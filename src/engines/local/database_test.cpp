@@ -2,7 +2,7 @@
 #include "engines/local/keys.hpp"
 #include "engines/local/store_fixture.hpp"
 #include "engines/local/tables.hpp"
-#include "tests/own_mounts.hpp"
+#include "tests/own_namespaces.hpp"
 
 #include <sys/stat.h>
 #include <sys/syscall.h>

@@ -3,7 +3,7 @@
 #include "io/file/file_lock.hpp"
 #include "io/file/file_system.hpp"
 #include "io/file/folder.hpp"
-#include "tests/own_mounts.hpp"
+#include "tests/own_namespaces.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>

@@ -1,7 +1,6 @@
 #include "io/file/life_notes_file.hpp"
 #include "tests/grouping_locale.hpp"
-#include "tests/own_mounts.hpp"
-#include "tests/own_time.hpp"
+#include "tests/own_namespaces.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>

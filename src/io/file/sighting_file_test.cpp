@@ -3,8 +3,7 @@
 #include "io/file/file_lock.hpp"
 #include "io/thread/random.hpp"
 #include "tests/grouping_locale.hpp"
-#include "tests/own_mounts.hpp"
-#include "tests/own_time.hpp"
+#include "tests/own_namespaces.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,6 +1,6 @@
 #include "io/process/life.hpp"
 
-#include "tests/own_mounts.hpp"
+#include "tests/own_namespaces.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <fcntl.h>

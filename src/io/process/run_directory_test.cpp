@@ -1,6 +1,6 @@
 #include "io/process/run_directory.hpp"
 
-#include "tests/own_mounts.hpp"
+#include "tests/own_namespaces.hpp"
 #include "tests/temporary_directory.hpp"
 
 #include <gtest/gtest.h>
