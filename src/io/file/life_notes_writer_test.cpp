@@ -16,6 +16,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
 namespace holdfast::io {
@@ -131,6 +132,13 @@ TEST_F(life_notes_writers, may_be_gone_before_the_disk_answers) {
   w.reset();
   loop_turns();
   disk = unique_fd();
+  // The thread that waits for the disk writes what it was given all the same.
+  const life_notes_file file(directory_.path(), "redlock://a");
+  const auto end = clock::now() + 20s;
+  while (!file.read().all().contains("life") && clock::now() < end) {
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_TRUE(file.read().all().contains("life"));
 }
 
 TEST_F(life_notes_writers, tell_why_nothing_is_kept_and_what_is_there) {

@@ -60,11 +60,13 @@ TEST(loop, may_lose_its_last_owner_on_its_own_thread) {
   auto l = *loop::start();
   std::latch done(1);
   auto* raw = l.get();
+  const std::weak_ptr<loop> there = l;
   raw->post([&done, owner = std::move(l)]() mutable {
     owner.reset();
     done.count_down();
   });
   done.wait();
+  EXPECT_TRUE(there.expired());
 }
 
 TEST(loop, says_that_it_cannot_start_where_descriptors_run_out) {
