@@ -4,6 +4,7 @@
 #include "engines/zookeeper/ensemble.hpp"
 #include "engines/zookeeper/settings.hpp"
 #include "io/thread/loop.hpp"
+#include "tests/engine/client.hpp"
 #include "tests/engine/conformance.hpp"
 #include "tests/process/child.hpp"
 #include "tests/zookeeper/server.hpp"
@@ -30,7 +31,7 @@ using engines::zookeeper::zoo_request;
 
 /// One client of an ensemble: an engine of its own, with its connection. All are on one loop, as
 /// the library wants it.
-struct client {
+struct client final : conformance::client {
   explicit client(const std::string& url) : loop(shared_loop()) {
     auto set = engines::zookeeper::read_settings(core::store_url::parse(url).value());
     servers = std::make_shared<engines::zookeeper::ensemble>(std::move(set.value()), loop);
@@ -38,8 +39,6 @@ struct client {
     engine = std::make_shared<engines::zookeeper::zookeeper_engine>(servers);
   }
 
-  asker ask() const { return asker(engine); }
-  member join(duration ttl = 30s) const { return member(ask(), ttl); }
   core::open_reply open() const {
     return ask().open(conformance::draft_of(conformance::fresh_id()));
   }
@@ -52,26 +51,6 @@ struct client {
     });
     EXPECT_EQ(last.what, wanted) << last.text;
     return last;
-  }
-  /// Once more until it is known that it was done; nothing but that is expected.
-  member eventually_join(duration ttl = 30s) const {
-    for (int i = 0; i < 100; ++i) {
-      try {
-        return join(ttl);
-      } catch (const std::runtime_error&) {
-        continue;
-      }
-    }
-    throw std::runtime_error("no session could be opened");
-  }
-
-  /// Runs on the loop and waits.
-  template <class Task>
-  auto on_loop(Task task) const {
-    std::promise<decltype(task())> promised;
-    auto got = promised.get_future();
-    loop->post([&] { promised.set_value(task()); });
-    return got.get();
   }
   /// Requests as they are, below the store's root.
   batch_result send(std::vector<zoo_request> requests) const {
@@ -106,6 +85,10 @@ struct client {
   std::shared_ptr<io::loop> loop;
   std::shared_ptr<engines::zookeeper::ensemble> servers;
   std::shared_ptr<engines::zookeeper::zookeeper_engine> engine;
+
+ private:
+  std::shared_ptr<core::engine> any_engine() const override { return engine; }
+  io::loop& own_loop() const override { return *loop; }
 };
 
 }  // namespace holdfast::zookeeper_tests
