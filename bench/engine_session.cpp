@@ -77,14 +77,14 @@ void engine_session::enqueue(const std::string& name) {
   last_ = name;
 }
 
-void engine_session::watch(std::function<void()> told) {
+void engine_session::watch(std::function<void()> notify) {
   core::watch_request r;
   r.name = lock_name(last_);
   r.mine = seen_.mine;
   r.targets = seen_.targets;
   r.id = id_;
   r.request = requests_;
-  watch_ = engine_.watch(r, std::move(told));
+  watch_ = engine_.watch(r, std::move(notify));
 }
 
 bool engine_session::confirm() {

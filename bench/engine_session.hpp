@@ -20,8 +20,8 @@ class engine_session {
   void hold(std::size_t count);
   /// Holds the name or begins to wait for it.
   void enqueue(const std::string& name);
-  /// Calls `told` when who is ahead in the last one's queue may have gone.
-  void watch(std::function<void()> told);
+  /// Calls `notify` when one that is ahead in the last one's queue may have gone.
+  void watch(std::function<void()> notify);
   /// Whether the last one is granted by now.
   bool confirm();
   /// Gives the last one back.

@@ -75,10 +75,10 @@ double hand_over_p50(session& first, session& second, double seconds) {
   std::optional<lock> held = hold(*holder, "handed");
   for (const double end = now_us() + seconds * 1e6; now_us() < end;) {
     std::optional<lock> got;
-    double told = 0;
+    double noticed = 0;
     io::latch done;
     next->acquire(lock_name("handed"), {.wait = 60s}, [&](result<lock> l) {
-      told = now_us();
+      noticed = now_us();
       if (l) got.emplace(std::move(*l));
       done.open();
     });
@@ -89,7 +89,7 @@ double hand_over_p50(session& first, session& second, double seconds) {
     done.wait();
     released.wait();
     if (!got) throw std::runtime_error("a waiter got nothing");
-    took.push_back(told - begin);
+    took.push_back(noticed - begin);
     held.emplace(std::move(*got));
     std::swap(holder, next);
   }
@@ -97,21 +97,22 @@ double hand_over_p50(session& first, session& second, double seconds) {
 }
 
 herd measure_herd(core::engine& e, const call_count& inside, std::size_t waiters) {
-  std::atomic<int> told{};
+  std::atomic<int> notified{};
   std::vector<std::unique_ptr<engine_session>> all;
   for (std::size_t i = 0; i <= waiters; ++i) {
     all.push_back(std::make_unique<engine_session>(e));
     all.back()->enqueue("wanted");
-    if (i > 0) all.back()->watch([&told] { ++told; });
+    if (i > 0) all.back()->watch([&notified] { ++notified; });
   }
   inside.settle();
-  told = 0;
+  notified = 0;
   const auto before = inside.calls();
   all[0]->leave();
-  if (!process::eventually([&] { return told > 0; })) throw std::runtime_error("nobody was told");
+  if (!process::eventually([&] { return notified > 0; }))
+    throw std::runtime_error("nobody was notified");
   if (!all[1]->confirm()) throw std::runtime_error("the first waiter does not hold it");
   inside.settle();
-  return {static_cast<double>(inside.calls() - before), static_cast<double>(told)};
+  return {static_cast<double>(inside.calls() - before), static_cast<double>(notified)};
 }
 
 double calls_while_holding(const std::string& url, std::size_t count, const counted& inside) {

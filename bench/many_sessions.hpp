@@ -29,7 +29,7 @@ double hand_over_p50(session& first, session& second, double seconds);
 /// What one release and the grant that follows cost when so many wait for the lock.
 struct herd {
   double calls{};  ///< Of all clients together, the release and the winner's last look included.
-  double woken{};  ///< How many waiters were told to look.
+  double woken{};  ///< How many waiters were notified.
 };
 herd measure_herd(core::engine& e, const call_count& inside, std::size_t waiters);
 

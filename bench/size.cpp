@@ -18,8 +18,9 @@ std::pair<double, double> size_of(const std::string& command) {
   FILE* out = ::popen(command.c_str(), "r");
   int libraries = 0;
   long resident = 0;
-  const bool told = out != nullptr && std::fscanf(out, "%d %ld", &libraries, &resident) == 2;
-  if (out == nullptr || ::pclose(out) != 0 || !told) throw std::runtime_error(command + " failed");
+  const bool counted = out != nullptr && std::fscanf(out, "%d %ld", &libraries, &resident) == 2;
+  if (out == nullptr || ::pclose(out) != 0 || !counted)
+    throw std::runtime_error(command + " failed");
   return {libraries, static_cast<double>(resident) / 1024};
 }
 

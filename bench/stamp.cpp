@@ -2,7 +2,7 @@
 
 #include <ctime>
 
-/// Writes the moment it started into the page, then waits until it is told to end.
+/// Writes the moment it started into the page, then waits until it is to end.
 int main(int argc, char** argv) {
   if (argc != 2) return 2;
   timespec t{};

@@ -15,8 +15,8 @@ namespace holdfast::cli {
 /// pipe does too, while somebody reads it.
 class audit_log {
  public:
-  /// Where it is unless told otherwise: /var/log/holdfast-audit.log for root, else
-  /// $XDG_STATE_HOME/holdfast-audit.log (~/.local/state); empty for who has no home.
+  /// Where it is unless --audit says otherwise: /var/log/holdfast-audit.log for root, else
+  /// $XDG_STATE_HOME/holdfast-audit.log (~/.local/state); empty for a user without a home.
   static std::string usual_path();
 
   /// What is done about directories above it that are not there.

@@ -61,7 +61,7 @@ std::vector<change> changes_between(const snapshot& before, const snapshot& afte
   };
   for (const auto& [k, e] : old_entries) {
     if (new_entries.contains(k)) continue;
-    // Who waits may be out of the queue by the look that shows the denial.
+    // A waiter may be out of the queue by the look that shows the denial.
     add_denial(k, e);
     found.push_back(
         {e.granted ? change::kind::released : change::kind::gone, lock_name(std::get<0>(k)), e});

@@ -32,12 +32,12 @@ struct guardian_setup {
 /// | event                          | what it does                                                |
 /// |--------------------------------|-------------------------------------------------------------|
 /// | start                          | runs the command in its own process group                   |
-/// | start, and term_at has passed  | runs nothing, tells ETIME and ends                          |
+/// | start, and term_at has passed  | reports ETIME, runs nothing and ends                        |
 /// | term_at of the page has passed | SIGTERM to everything below it, once; SIGKILL at kill_at    |
 /// | kill_at has passed in any case | SIGKILL to everything below it, again until nothing is left |
 /// | the wrapper is gone            | the same, at once                                           |
 /// | the command ended, others live | SIGTERM to them, SIGKILL after the grace                    |
-/// | nothing is left                | tells the wrapper and ends                                  |
+/// | nothing is left                | reports to the wrapper, ends                                |
 ///
 /// It is the subreaper of the command's descendants, so neither setsid nor a double fork gets one
 /// away, and it holds the session's life lock for as long as any of them lives. It never

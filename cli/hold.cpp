@@ -182,7 +182,7 @@ std::optional<int> read_options(const typed& t, run_options& into, const report&
 /// Before the store is asked, whose refusal would not tell which setting is wrong.
 std::optional<int> check_texts(const settings& s, held_as what, const report& out) {
   for (const key which : {key::label, key::instance}) {
-    // Who is elected has its value in place of the label.
+    // A leader has its value in place of the label.
     if (which == key::label && what != held_as::lock) continue;
     if (const auto f = fault_of_text(s, which)) return out.fail(f->code, f->name, f->text);
   }

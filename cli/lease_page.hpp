@@ -63,7 +63,7 @@ class lease_memory {
   lease_page* page_;
 };
 
-/// When the command is told to stop, and when it is stopped, for a lease that ends at
+/// When the command is asked to stop, and when it is stopped, for a lease that ends at
 /// `valid_until`.
 struct deadlines {
   time_point term_at;

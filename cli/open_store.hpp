@@ -34,7 +34,7 @@ class watched_store {
   std::optional<store> store_;
 };
 
-/// The same as open_store(), for who goes on looking.
+/// The same as open_store(), for verbs that go on looking.
 or_exit<watched_store> open_to_watch(const common_options& given, const report& out);
 
 /// Says that `all` may not be all, where that is known.

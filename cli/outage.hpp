@@ -16,7 +16,7 @@ namespace holdfast::cli {
 std::optional<int> pause_while_read(duration length, const report& out);
 
 /// A watched store that does not answer for a while. Whoever watches it wants to see what comes
-/// after that, too, so it is told once and waited out.
+/// after that, too, so it is said once and waited out.
 class outage {
  public:
   outage(std::string url, const report& out) : url_(std::move(url)), out_(out) {}

@@ -262,7 +262,7 @@ void send_signal(const process_ref& to, int signal) noexcept {
 
 void signal_descendants(std::initializer_list<int> signals) {
   // A child that ends while a list is read can hide the one behind it. Both looks come before the
-  // first signal: what a process starts on that is no longer told.
+  // first signal: what a process starts on that gets no other.
   std::vector<process_ref> all = below(::getpid(), {});
   const std::set<process_ref> seen(all.begin(), all.end());
   for (const process_ref& one : below(::getpid(), {})) {

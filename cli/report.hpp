@@ -45,7 +45,7 @@ class report {
 };
 
 /// Whether standard error takes a line at once. A terminal that was stopped (Ctrl-S) and a full
-/// pipe do not, and who has got a lock meanwhile would hold it and run nothing.
+/// pipe do not, and a program that has got a lock meanwhile would hold it and run nothing.
 bool takes_a_line();
 
 /// `text` with each `holdfast redlock ACTION` in it as it has to be typed where the store was named
@@ -55,8 +55,8 @@ std::string with_store(const std::string& text, const std::string& store_option)
 
 /// Writes to standard output; 69 when that fails (a full disk), said to `out`, else 0.
 int print(const std::string& text, const report& out = report());
-/// For who has nothing to write for a while: ends the program as a write would when nobody reads
-/// standard output any more. Nothing where somebody does.
+/// For a program that has nothing to write for a while: ends the program as a write would when
+/// nobody reads standard output any more. Nothing where somebody does.
 std::optional<int> end_unless_read(const report& out);
 
 /// Bytes that could move a terminal's cursor or colour, as `\xHH`. UTF-8 text stays.

@@ -39,8 +39,8 @@ void run_events::on(const event::waiting& e) noexcept {
     const std::lock_guard hold(mutex_);
     if (line_ != nullptr) line_->heard(e);
     waits_for_own_run_ = e.first && is_own_run(e.first->id);
-    told_of_nobody_ = !e.first;
-    ++times_told_;
+    names_nobody_ = !e.first;
+    ++times_notified_;
   }
   wake();
 }
@@ -78,16 +78,16 @@ bool run_events::waits_for_own_run() {
 
 bool run_events::may_wait_for_own_run() {
   const std::lock_guard hold(mutex_);
-  return told_of_nobody_ && !own_runs_.empty();
+  return names_nobody_ && !own_runs_.empty();
 }
 
 bool run_events::is_own_run(const session_id& id) const {
   return std::ranges::find(own_runs_, id) != own_runs_.end();
 }
 
-std::uint64_t run_events::times_told() {
+std::uint64_t run_events::times_notified() {
   const std::lock_guard hold(mutex_);
-  return times_told_;
+  return times_notified_;
 }
 
 void run_events::wake() noexcept {

@@ -34,12 +34,12 @@ class run_events final : public observer {
   /// The oldest one in the way is a `run` below which this one was started, and which waits for us
   /// to end.
   bool waits_for_own_run();
-  /// There are such runs, and the store does not tell who is in the way.
+  /// There are such runs, and the store does not say who is in the way.
   bool may_wait_for_own_run();
   /// True for the session of a `run` below which this one was started.
   bool is_own_run(const session_id& id) const;
-  /// How often we were told who is in the way: while it is the same, nothing has changed there.
-  std::uint64_t times_told();
+  /// How often the store said who is in the way: while it is the same, nothing has changed there.
+  std::uint64_t times_notified();
   /// Their sessions, the innermost first, separated by spaces.
   std::string own_runs() const;
 
@@ -56,8 +56,8 @@ class run_events final : public observer {
   std::optional<result<lock>> acquired_;
   std::vector<session_id> own_runs_;
   bool waits_for_own_run_{};
-  bool told_of_nobody_{};
-  std::uint64_t times_told_{};
+  bool names_nobody_{};
+  std::uint64_t times_notified_{};
   std::string why_lost_;
 };
 

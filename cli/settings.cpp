@@ -30,7 +30,7 @@ std::string user_file() {
   return home.empty() ? "" : home + "/.config/holdfast/config.toml";
 }
 
-/// Who takes another store than the others of the machine excludes nobody.
+/// A user of another store than the others of the machine excludes nobody.
 config_fault machine_file_hidden(const std::string& why) {
   return {why +
           ", and with it which store this machine uses; let everybody search the directories "

@@ -18,7 +18,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-/// Until the guardian would kill this command; zero once it has been told that the lease is over.
+/// Until the guardian would kill this command; zero once it has heard that the lease is over.
 duration left_of(const lease_page& page) {
   if (page.now.load(std::memory_order_acquire) != lease_page::stage::held) return duration::zero();
   const time_point end(duration(page.kill_at.load(std::memory_order_acquire)));

@@ -40,7 +40,7 @@ struct diagnosis {
   std::optional<duration> ttl{};  ///< What a run gets, where that was asked.
 };
 
-/// What every run refuses; the store's own fault is told first.
+/// What every run refuses; the store's own fault comes first.
 void add_fault(diagnosis& d, const char* subject, const fault& f) {
   d.found.push_back({severity::fault, subject, f.text});
   if (d.code == 0) d.code = f.code;

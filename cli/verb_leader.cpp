@@ -20,7 +20,7 @@ nlohmann::ordered_json described(const leader& l) {
   return json;
 }
 
-/// Who leads, as far as can be seen.
+/// The leader, as far as it can be seen.
 struct sight {
   std::optional<leader> who;
   std::string lacks;  ///< Of the snapshot: why there may be a leader that is not in it.
@@ -113,7 +113,7 @@ int follow(watched_store& st, const lock_name& name, const report& out) {
       if (const int code = print_now(st.url(), name, seen, out); code != 0) return code;
       shown = std::move(seen);
     }
-    // Not until the store tells a change: on some a session that ends leaves no trace.
+    // Not until the store shows a change: on some a session that ends leaves no trace.
     if (const auto end = pause_while_read(all->rest, out)) return *end;
   }
 }

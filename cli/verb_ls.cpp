@@ -10,14 +10,14 @@ namespace holdfast::cli {
 
 namespace {
 
-/// `told`: the store keeps who waits.
-std::string locks_text(const snapshot& all, bool told) {
+/// `shows_waiters`: the store keeps what waits.
+std::string locks_text(const snapshot& all, bool shows_waiters) {
   std::vector<std::vector<std::string>> rows{
       {"NAME", "MODE", "TOKEN", "HOLDER", "ASKED", "WAITERS"}};
   for (const lock_info& l : all.locks) {
     const auto waiting = std::count_if(l.entries.begin(), l.entries.end(),
                                        [](const entry_info& e) { return !e.granted; });
-    const std::string waiters = told ? std::to_string(waiting) : "?";
+    const std::string waiters = shows_waiters ? std::to_string(waiting) : "?";
     bool first = true;
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;

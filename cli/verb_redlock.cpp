@@ -153,7 +153,7 @@ bool must_ask(const typed& t) { return t.action == "recover" && !t.yes; }
 bool can_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
 
 /// What `recover` says where it would write nothing, from a look: who could be asked nothing gets
-/// that. Nothing where it would write, refuse, or cannot be told.
+/// that. Nothing where it would write, refuse, or cannot be found out.
 std::optional<overview> nothing_to_recover(const std::string& url, duration max_ttl) {
   auto seen = redlock::status(url);
   if (!seen || !seen->tokens || seen->nodes.empty()) return std::nullopt;

@@ -83,8 +83,8 @@ void waiting_line::draw() {
     const std::size_t width = terminal_width() - 1;
     put("\r" + cut(label + text(*now, width - label.size()), width) + "\x1b[K");
     drawn_ = true;
-  } else if (now->ahead != ahead_told_) {
-    ahead_told_ = now->ahead;
+  } else if (now->ahead != ahead_said_) {
+    ahead_said_ = now->ahead;
     out_.note(text(*now, std::string::npos));
   }
 }

@@ -10,7 +10,7 @@
 
 namespace holdfast::cli {
 
-/// One line on a terminal that tells who is in the way, redrawn in place while we wait in its
+/// One line on a terminal that says who is in the way, redrawn in place while we wait in its
 /// foreground; without a terminal, with --verbose, one line each time the place in the queue
 /// changes.
 ///
@@ -33,7 +33,7 @@ class waiting_line {
   const report& out_;
   bool on_terminal_;
   bool drawn_{};
-  std::optional<std::size_t> ahead_told_;
+  std::optional<std::size_t> ahead_said_;
   time_point started_{clock::now()};
   std::mutex mutex_;
   std::optional<event::waiting> latest_;

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// Between two looks through a store that does not tell who is in the way: each is work for it.
+/// Between two looks through a store that does not say who is in the way: each is work for it.
 constexpr duration look_pause = 30s;
 
 /// What a message about a store says behind its URL, without numbers: how long something lasts is
@@ -98,7 +98,7 @@ int wrapper::open_and_run() {
   return code;
 }
 
-/// What keeps a lock from being released mostly keeps its session from being closed, and was told.
+/// What keeps a lock from being released mostly keeps its session from being closed, and was said.
 void wrapper::tell_unclosed(const std::string& url, const std::string& why) {
   if (!unreleased_.empty() && reason_in(why, url) == reason_in(unreleased_, url)) {
     out_.warn("the session was not closed in the store either, for the same reason");
@@ -177,10 +177,10 @@ bool wrapper::waits_for_itself(store& st) {
   if (!events_->waits_for_own_run()) return false;
   if (!options_.how.is_permits() || options_.how.limit() == 1) return true;
   // Of several permits somebody else may have one, and give it back.
-  const auto told = events_->times_told();
-  if (told == looked_after_) return false;
+  const auto notified = events_->times_notified();
+  if (notified == looked_after_) return false;
   const auto own = only_own_runs_hold(st);
-  if (own) looked_after_ = told;
+  if (own) looked_after_ = notified;
   return own.value_or(false);
 }
 
@@ -323,10 +323,10 @@ int wrapper::run_under(session& s, lock held) {
 
 std::optional<message> wrapper::supervise(const lock& held) {
   const duration step = std::clamp(ttl_ / 8, duration(10ms), duration(1s));
-  bool told{};
+  bool ending{};
   while (!ended_) {
-    if (!publish(held) && !told) {
-      told = true;
+    if (!publish(held) && !ending) {
+      ending = true;
       guardian_->end_now();
     }
     // A guardian that hangs is no guardian: half of the safety distance is left for us.

@@ -83,7 +83,7 @@ class wrapper {
   const settings& settings_;
   const report& out_;
   std::string printable_;
-  std::string unreleased_{};  ///< Why the lock was not released in the store, if that was told.
+  std::string unreleased_{};  ///< Why the lock was not released in the store, if that was said.
   start_state signals_;
   descriptor signal_fd_;
   terminal terminal_;
@@ -94,8 +94,8 @@ class wrapper {
   duration wait_left_{};  ///< For the lock, after what the store's opening took of it.
   pid_t command_{};
   int start_errno_{};
-  time_point look_again_{};       ///< Where the store does not tell: at the holders, not before.
-  std::uint64_t looked_after_{};  ///< How often we had been told when the holders were looked at.
+  time_point look_again_{};       ///< Where the store does not say: at the holders, not before.
+  std::uint64_t looked_after_{};  ///< What times_notified() was when the holders were looked at.
   bool overdue_{};                ///< The guardian let the lease end.
   std::optional<message> ended_;
 };

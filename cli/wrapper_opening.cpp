@@ -22,7 +22,7 @@ constexpr duration open_pause_least = 100ms;
 
 }  // namespace
 
-/// Who asked for a wait gets it for a store that does not answer yet, too, and is told once. The
+/// A wait that was asked for is also for a store that does not answer yet, which is said once. The
 /// last attempt begins when the wait is over.
 or_exit<opening> wrapper::open_in_time() {
   const time_point began = clock::now();
@@ -31,7 +31,7 @@ or_exit<opening> wrapper::open_in_time() {
     return std::max(options_.wait - (clock::now() - began), duration::zero());
   };
   wait_left_ = options_.wait;
-  for (bool told = false;; told = true) {
+  for (bool said = false;; said = true) {
     auto opened = open_once();
     if (auto* good = std::get_if<opening>(&opened)) return std::move(*good);
     if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
@@ -41,10 +41,10 @@ or_exit<opening> wrapper::open_in_time() {
       const bool may_wait = failed.passes && !failed.needs_operator && options_.wait == forever &&
                             !settings_[key::wait].given() && scheme_of(options_.store) != "local";
       std::string more = may_wait ? "; --wait DURATION goes on trying" : "";
-      if (told) more = "; tried for " + rounded(clock::now() - began);
+      if (said) more = "; tried for " + rounded(clock::now() - began);
       return out_.fail(failed.why.code, failed.why.name, failed.why.text + more);
     }
-    if (!told) {
+    if (!said) {
       const std::string most = options_.wait == forever ? "" : " for " + rounded(options_.wait);
       out_.warn(failed.why.text + "; trying again" + most);
     }

@@ -50,7 +50,7 @@ struct scenario {
   duration cut_most{std::chrono::seconds{5}};
   duration deny_every{std::chrono::seconds{30}};
   duration close_every{std::chrono::seconds{20}};
-  int death_hint{500'000};  ///< A same-host waiter is told at once that a process ended.
+  int death_hint{500'000};  ///< A same-host waiter hears at once that a process ended.
 
   int tries{300'000};
   int bounded{200'000};

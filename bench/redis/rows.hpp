@@ -15,7 +15,8 @@ figures measure_herd(const redis_servers& s, const effort& e);
 figures measure_sizes(const redis_servers& s, const effort& e);
 figures measure_synced(const redis_servers& s, const effort& e);
 
-/// The store on the one server. The first use is told, for nothing is held when it begins.
+/// The store on the one server. The URL says that it is the first use, for nothing is held when it
+/// begins.
 inline std::string url_of(const redis_servers& s) {
   return "redis://127.0.0.1:" + std::to_string(s.ports().front()) +
          "?assume_fresh=yes&node_timeout=2s";

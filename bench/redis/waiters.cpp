@@ -113,7 +113,7 @@ class herd {
       s.acquire(lock_name("wanted"), {.wait = 10min}, [this](result<lock> l) { granted(l); });
     }
     while (look.ask(0, bytes) != there) std::this_thread::sleep_for(10ms);
-    // For the last of them to be told.
+    // For the last of them to hear of it.
     std::this_thread::sleep_for(1s);
   }
 

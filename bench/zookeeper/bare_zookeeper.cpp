@@ -160,7 +160,7 @@ std::vector<double> bare_zookeeper::run_deliveries(double seconds) {
     make(watched);
     bool armed = false;
     bool removed = false;
-    bool told = false;
+    bool fired = false;
     const auto set = [](int code, const Stat*, const void* data) {
       need(code, "exists");
       *static_cast<bool*>(const_cast<void*>(data)) = true;
@@ -170,7 +170,7 @@ std::vector<double> bare_zookeeper::run_deliveries(double seconds) {
              [](zhandle_t*, int type, int, const char*, void* data) {
                if (type == ZOO_DELETED_EVENT) *static_cast<bool*>(data) = true;
              },
-             &told, set, &armed),
+             &fired, set, &armed),
          "watch");
     await(armed);
     settle();
@@ -183,7 +183,7 @@ std::vector<double> bare_zookeeper::run_deliveries(double seconds) {
              },
              &removed),
          "delete");
-    await(told);
+    await(fired);
     took.push_back(now_us() - began);
     await(removed);
   }

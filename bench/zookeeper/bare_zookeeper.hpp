@@ -24,7 +24,7 @@ class bare_zookeeper {
   std::vector<double> run_one(double seconds);
   /// As many callers as there are names: how often one of them acquired and released.
   std::uint64_t run_all(double seconds);
-  /// How long it takes from the removal of a watched node until the watch tells, in microseconds.
+  /// How long it takes from the removal of a watched node until its watch fires, in microseconds.
   std::vector<double> run_deliveries(double seconds);
 
  private:

@@ -58,7 +58,8 @@ class contender {
  private:
   struct releasing;
   using step = core::redlock::attempt::step;
-  /// Who votes, and on which connections that was found out: what all requests are made from.
+  /// Which nodes vote, and on which connections that was found out: what all requests are made
+  /// from.
   struct ballots {
     node_set voters{};
     core::redlock::per_node<node::ballot> with{};

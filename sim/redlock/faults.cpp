@@ -193,7 +193,8 @@ void world::restart_durable() {
   end_life(i);
 }
 
-/// One that syncs keeps what it has; who does not may come back with anything that it had since.
+/// One that syncs keeps what it has; one that does not may come back with anything that it had
+/// since.
 void world::change_persistence() {
   const rl::node_index i = any_node();
   host& h = at(i);

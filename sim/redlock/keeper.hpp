@@ -9,7 +9,7 @@ namespace holdfast::sim::redlock {
 class client;
 class contender;
 
-/// Drives one client's renewal: sends batches, repairs and openings, and tells contenders what they
+/// Drives one client's renewal: sends batches, repairs and openings, and gives contenders what they
 /// lost.
 class keeper {
  public:

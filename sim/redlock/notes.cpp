@@ -56,8 +56,8 @@ void note_writer::reach_disk(const std::shared_ptr<const life_notes>& asked) {
   const disk is = !fails ? disk::works : w.disk_dice.chance(700'000) ? disk::full : disk::read_only;
   const life_notes there = file_.keep(*asked, is, of_.local());
   if (of_.is_dead()) return;
-  told_ = std::max(told_, w.time.now() + w.disk_dice.between(100us, way_most));
-  of_.post(told_, [this, asked, there] { of_.nodes().kept(*asked, there); });
+  answered_ = std::max(answered_, w.time.now() + w.disk_dice.between(100us, way_most));
+  of_.post(answered_, [this, asked, there] { of_.nodes().kept(*asked, there); });
   if (fails) {
     of_.post(w.time.now() + again_after, [this] {
       pending_ = true;

@@ -42,7 +42,7 @@ class note_writer {
   life_notes wanted_;
   bool pending_{};
   bool writing_{};
-  moment told_{};  ///< Of one attempt after the other.
+  moment answered_{};  ///< Of one attempt after the other.
 };
 
 }  // namespace holdfast::sim::redlock

@@ -77,8 +77,8 @@ struct scenario {
   bool gaps_end{};
   /// What a client held that died is somebody else's within two ttls.
   bool frees{};
-  /// Why records are written, and who goes by which, is judged, too. Not where a rule is removed
-  /// that keeps a promise: what breaks that is what has to be found.
+  /// Why records are written, and which client goes by which, is judged, too. Not where a rule is
+  /// removed that keeps a promise: what breaks that is what has to be found.
   bool judges_records{true};
 };
 

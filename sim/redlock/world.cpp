@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr int freed_in_ttls = 2;        ///< The second is for the pauses of who tries.
+constexpr int freed_in_ttls = 2;        ///< The second is for the pauses of a client that tries.
 constexpr duration turn_limit = 60s;    ///< After the last fault, for everybody's next grant.
 constexpr unsigned rewrites_most = 20;  ///< Each client may do the same once.
 
@@ -178,7 +178,7 @@ void world::watch_what_is_left(const client& c) {
     if (!k->valid()) continue;
     time.at(time.now() + freed_in_ttls * setup.ttl,
             [this, lock = k->lock(), then = time.now(), deaths = deaths_] {
-              // Who died since may have left keys, too.
+              // A client that died since may have left keys, too.
               if (deaths_ == deaths && !closing_) judge.died(lock, then);
             });
   }
