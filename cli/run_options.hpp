@@ -24,6 +24,10 @@ struct run_options {
   std::string instance{};
   std::string path{};                  ///< The command's file.
   std::vector<std::string> command{};  ///< Its argv.
+
+  /// Whether older tokens are refused there: others may hold a shared lock, too, and no token of
+  /// theirs is to be.
+  bool is_fenced() const noexcept { return !fenced.empty() && how.is_exclusive(); }
 };
 
 }  // namespace holdfast::cli

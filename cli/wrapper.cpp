@@ -7,13 +7,11 @@
 #include <holdfast/fence.hpp>
 
 #include <fmt/core.h>
-#include <poll.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -24,9 +22,6 @@ namespace holdfast::cli {
 using namespace std::chrono_literals;
 
 namespace {
-
-/// Between two looks through a store that does not say who is in the way: each is work for it.
-constexpr duration look_pause = 30s;
 
 /// What a message about a store says behind its URL, without numbers: how long something lasts is
 /// another one a moment later.
@@ -83,7 +78,9 @@ int wrapper::run() {
 int wrapper::open_and_run() {
   waiting_line line(printable_, harmless(without_password(options_.store)), out_);
   events_ = std::make_shared<run_events>(line);
-  auto opened = open_in_time();
+  awake_.emplace(*events_, signal_fd_.get(), *guardian_);
+  seeker_.emplace(options_, settings_, out_, *guardian_, events_, *awake_);
+  auto opened = seeker_->open();
   if (!opened) {
     events_->detach();
     return opened.code();
@@ -114,112 +111,9 @@ int wrapper::run_in(store& st, session& s, waiting_line& line) {
     return out_.fail(f->code, f->name, f->text);
   }
   const std::stop_callback on_loss(s.lost(), [events = events_] { events->wake(); });
-  auto got = wait_for_lock(st, s, line);
+  auto got = seeker_->wait(st, s, line);
   if (!got) return got.code();
   return run_under(s, *std::move(got));
-}
-
-or_exit<lock> wrapper::wait_for_lock(store& st, session& s, waiting_line& line) {
-  std::stop_source cancel;
-  s.acquire(lock_name(options_.name),
-            {.mode = options_.how, .wait = wait_left_, .stop = cancel.get_token()},
-            [events = events_](result<lock> r) { events->acquired(std::move(r)); });
-  std::optional<int> ended;
-  std::optional<result<lock>> answer;
-  while (!(answer = events_->take_acquired())) {
-    if (ended) {
-      // What is left is the answer to the cancellation. Nobody reads the signals any more: those
-      // that came behind the one that ended the wait would wake us again and again.
-      poll_for(1s, awake_for::events);
-      continue;
-    }
-    line.draw();
-    poll_for(1s);
-    ended = end_of_wait(&st, &line);
-    if (ended) cancel.request_stop();
-  }
-  line.erase();
-  // A signal that came with the grant is left in the descriptor and goes to the command.
-  if (ended) return *ended;
-  if (!*answer) return not_granted(s, with_advice(answer->error()));
-  return std::move(**answer);
-}
-
-/// `st` and `line`: none while the store is opened.
-std::optional<int> wrapper::end_of_wait(store* st, waiting_line* line) {
-  while (const auto n = next_signal()) {
-    if (*n == SIGTSTP) stop_own_group();
-    if (ends_wait(*n)) return exit_of_signal(*n);
-  }
-  guardian_->look_at_others();
-  const bool for_itself = st != nullptr && waits_for_itself(*st);
-  if (!for_itself && !guardian_->is_gone()) return std::nullopt;
-  if (line != nullptr) line->erase();  // What is said now would stand behind it.
-  if (for_itself) {
-    return refused(
-        error(errc::busy, "acquire " + printable_ +
-                              ": it is held by a run that this command stands in, which would "
-                              "wait for itself"));
-  }
-  return out_.fail(exit_code::unavailable,
-                   fmt::format("lock \"{}\": the guardian was killed before the command started; "
-                               "nothing was run",
-                               printable_));
-}
-
-/// Whether no more than a `run` that waits for our end could make room for us.
-bool wrapper::waits_for_itself(store& st) {
-  if (events_->may_wait_for_own_run()) {
-    if (clock::now() < look_again_) return false;
-    look_again_ = clock::now() + look_pause;
-    return only_own_runs_hold(st).value_or(false);
-  }
-  if (!events_->waits_for_own_run()) return false;
-  if (!options_.how.is_permits() || options_.how.limit() == 1) return true;
-  // Of several permits somebody else may have one, and give it back.
-  const auto notified = events_->times_notified();
-  if (notified == looked_after_) return false;
-  const auto own = only_own_runs_hold(st);
-  if (own) looked_after_ = notified;
-  return own.value_or(false);
-}
-
-/// Empty when the store cannot be looked through.
-std::optional<bool> wrapper::only_own_runs_hold(store& st) {
-  const auto all = st.list();
-  if (!all) return std::nullopt;
-  const auto there = std::ranges::find(all->locks, lock_name(options_.name), &lock_info::name);
-  return there != all->locks.end() &&
-         std::ranges::all_of(there->entries, [this](const entry_info& e) {
-           return !e.granted || events_->is_own_run(e.session);
-         });
-}
-
-/// Redlock nodes do not say to whom they granted a lock: that takes a look at all they keep.
-error wrapper::with_advice(const error& e) const {
-  const bool taken = exit_for(e.code()) == exit_code::not_obtained;
-  // A name that cannot be shown as it is cannot be typed either.
-  if (!taken || !is_redlock(options_.store) || printable_ != options_.name) return e;
-  std::vector<std::string> look{"holdfast", "show", options_.name};
-  if (settings_[key::store].from == origin::option) {
-    look.insert(look.end(), {"--store", without_password(options_.store)});
-  }
-  return error(e.code(), e.message() + "; who has it: " + shell_line(look));
-}
-
-/// Nothing was run yet, so a lease that was lost is no more than a store that cannot be used.
-int wrapper::not_granted(session& s, const error& e) {
-  if (e != errc::lost) return refused(e);
-  const std::string reason = s.status().reason;
-  return refused(
-      error(errc::unavailable, fmt::format("lock \"{}\": not obtained, and nothing was run: {}",
-                                           printable_, reason.empty() ? e.message() : reason)));
-}
-
-int wrapper::refused(const error& e) {
-  const exit_code code = exit_for(e.code());
-  const int number = code == exit_code::not_obtained ? options_.conflict_exit : to_int(code);
-  return out_.fail(number, name_of(e.code()), harmless(e.message()));
 }
 
 bool wrapper::publish(const lock& held) {
@@ -237,7 +131,7 @@ bool wrapper::lease_fits(const lock& held) {
     const time_point term = guardian_->kill_at() - grace_;
     if (term > clock::now()) return true;
     // Signals are left for the command: one that is there would wake us again and again.
-    poll_for(std::max(ttl_ / 50, duration(1ms)), awake_for::events);
+    awake_->wait(std::max(ttl_ / 50, duration(1ms)), wake_ups::from::events);
   }
   return false;
 }
@@ -259,15 +153,10 @@ std::vector<std::string> wrapper::environment(const session& s, const lock& held
           "HOLDFAST_STORE=" + url};
 }
 
-/// Others may hold a shared lock too, and no token of theirs is to be refused.
-bool wrapper::is_fenced() const noexcept {
-  return !options_.fenced.empty() && options_.how.is_exclusive();
-}
-
 /// The fence knows the holder before the command writes: older ones are refused from then on, and
 /// whoever raises the floor for this holder can see that it is the right fence.
 result<void> wrapper::admit_at_fence(const lock& held) const {
-  if (!is_fenced()) return {};
+  if (!options_.is_fenced()) return {};
   const auto token = held.fencing_token();
   if (!token) return token.error();
   auto f = fence::open(options_.fenced, options_.name);
@@ -286,13 +175,14 @@ void wrapper::warn_of_no_fencing_token(const lock& held) const {
 }
 
 int wrapper::run_under(session& s, lock held) {
-  if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
-  if (auto admitted = admit_at_fence(held); !admitted) return not_granted(s, admitted.error());
+  if (!lease_fits(held)) return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
+  if (auto admitted = admit_at_fence(held); !admitted)
+    return seeker_->not_granted(s, admitted.error());
   out_.note(fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(),
                         token_text(held.token())));
   warn_of_no_fencing_token(held);
   // The fence and what was said may have taken long.
-  if (!lease_fits(held)) return not_granted(s, error(errc::lost, "the lease has passed"));
+  if (!lease_fits(held)) return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
   const std::string id = s.id().str();
   lease_page& page = guardian_->page();
   std::memcpy(page.session, id.c_str(), std::min(id.size() + 1, sizeof page.session));
@@ -310,7 +200,8 @@ int wrapper::run_under(session& s, lock held) {
   // What will not die may still write: the lock is kept for as long as heartbeats keep it.
   while (!all_gone && held.check()) all_gone = guardian_->kill_everything(1s);
   ends_first.done();
-  if (start_errno_ == ETIME) return not_granted(s, error(errc::lost, "the lease has passed"));
+  if (start_errno_ == ETIME)
+    return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
   if (start_errno_ != 0) {
     return out_.fail(exit_code::unavailable,
                      fmt::format("{}: cannot be started: {}; nothing was run", options_.path,
@@ -331,7 +222,7 @@ std::optional<message> wrapper::supervise(const lock& held) {
     }
     // A guardian that hangs is no guardian: half of the safety distance is left for us.
     const time_point overdue_at = guardian_->kill_at() + kill_distance(ttl_) / 2;
-    poll_for(std::clamp(overdue_at - clock::now(), duration(1ms), step));
+    awake_->wait(std::clamp(overdue_at - clock::now(), duration(1ms), step));
     forward_signals();
     while (!ended_) {
       received r = guardian_->receive();
@@ -380,24 +271,9 @@ void wrapper::on_stopped(int signal) {
 }
 
 void wrapper::forward_signals() {
-  while (const auto n = next_signal()) {
+  while (const auto n = awake_->next_signal()) {
     if (*n != SIGCHLD) guardian_->forward(*n);
   }
-}
-
-std::optional<int> wrapper::next_signal() {
-  signalfd_siginfo info{};
-  if (::read(signal_fd_.get(), &info, sizeof info) != sizeof info) return std::nullopt;
-  return static_cast<int>(info.ssi_signo);
-}
-
-void wrapper::poll_for(duration limit, awake_for what) {
-  std::array<pollfd, 3> watched{{{events_->fd(), POLLIN, 0},
-                                 {signal_fd_.get(), POLLIN, 0},
-                                 {guardian_->socket(), POLLIN, 0}}};
-  const auto ms = static_cast<int>(std::max<std::int64_t>(limit / 1ms, 1));
-  ::poll(watched.data(), what == awake_for::events ? 1 : watched.size(), ms);
-  events_->drain();
 }
 
 int wrapper::guardian_died(const std::string& how) {
