@@ -25,8 +25,8 @@ std::string bytes_of(const Parts&... parts) {
   return out;
 }
 
-/// Keeps what it is told, for one waiting thread.
-class told_answers final : public redis_receiver {
+/// Keeps what comes, for one waiting thread.
+class kept_answers final : public redis_receiver {
  public:
   struct answer {
     redis_answer::outcome what{};
@@ -83,8 +83,8 @@ class told_answers final : public redis_receiver {
   std::vector<std::uint64_t> order_;
 };
 
-/// Keeps the events of a connection, and refuses what it is told to refuse.
-class told_events final : public redis_listener {
+/// Keeps the events of a connection, and refuses what it is to refuse.
+class kept_events final : public redis_listener {
  public:
   result<void> check(const redis_facts& f) override {
     const std::lock_guard hold(mutex_);
@@ -160,7 +160,7 @@ struct redis_client {
                              .is_release = is_release});
   }
   /// Sends, and waits for the answer.
-  told_answers::answer ask(std::uint64_t tag, const std::string& bytes) {
+  kept_answers::answer ask(std::uint64_t tag, const std::string& bytes) {
     const auto sent = send(tag, bytes);
     if (!sent) return {.what = redis_answer::outcome::not_sent, .why = sent.error().message()};
     return answers->wait(tag);
@@ -183,8 +183,8 @@ struct redis_client {
 
   redis_options options;
   std::shared_ptr<loop> l{*loop::start()};
-  std::shared_ptr<told_answers> answers{std::make_shared<told_answers>()};
-  std::shared_ptr<told_events> events{std::make_shared<told_events>()};
+  std::shared_ptr<kept_answers> answers{std::make_shared<kept_answers>()};
+  std::shared_ptr<kept_events> events{std::make_shared<kept_events>()};
   std::unique_ptr<redis_connection> connection;
 };
 

@@ -354,7 +354,7 @@ void answer_pings(const peer::client& c, int) {
 TEST(redis_peer, is_sent_to_by_a_caller_on_whose_thread_the_connection_came_up) {
   peer server(answer_pings);
   const auto l = *loop::start();
-  const auto answers = std::make_shared<told_answers>();
+  const auto answers = std::make_shared<kept_answers>();
   std::unique_ptr<redis_connection> connection;
   // On a busy machine the loop's own thread may be quicker.
   bool came_here = false;
