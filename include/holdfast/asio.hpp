@@ -3,7 +3,7 @@
 /// \file
 /// Completion tokens of standalone Asio (1.22 or newer) over the callback form of a session.
 ///
-/// This is the only public header that includes Asio, and it has no logic of its own, so the
+/// This is the only public header that includes Asio, and it knows nothing of locks, so the
 /// library need not be built with the same Asio. <holdfast/session.hpp> does not include it.
 
 #include <holdfast/completion.hpp>
@@ -12,11 +12,16 @@
 #include <asio/associated_cancellation_slot.hpp>
 #include <asio/associated_executor.hpp>
 #include <asio/async_result.hpp>
+#include <asio/execution/context_as.hpp>
+#include <asio/execution_context.hpp>
 #include <asio/executor_work_guard.hpp>
 #include <asio/post.hpp>
+#include <asio/query.hpp>
 
-#include <atomic>
+#include <list>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <stop_token>
 #include <utility>
 
@@ -46,37 +51,147 @@ class cancellation {
   std::stop_callback<stopper> forward_;
 };
 
+/// An operation that has begun and whose handler has not run.
+class asio_operation {
+ public:
+  asio_operation() = default;
+  asio_operation(const asio_operation&) = delete;
+  asio_operation& operator=(const asio_operation&) = delete;
+  virtual ~asio_operation() = default;
+  /// Its context ends: destroys the handler without running it, and ends the wait.
+  virtual void drop() = 0;
+
+ private:
+  friend class asio_operations;
+  std::list<std::shared_ptr<asio_operation>>::iterator place_{};
+};
+
+/// The operations of one execution context: they are its own until their handlers run.
+///
+/// A handler, and whatever its coroutine owns, belongs to the context. When that ends no later
+/// answer may touch either, and the end waits for the thread that is posting an answer.
+class asio_operations {
+ public:
+  /// False: the context has ended.
+  bool add(const std::shared_ptr<asio_operation>& o) {
+    const std::lock_guard hold(mutex_);
+    if (over_) return false;
+    o->place_ = under_way_.insert(under_way_.end(), o);
+    return true;
+  }
+  /// True: its handler is the caller's.
+  bool take(const asio_operation& o) {
+    const std::lock_guard hold(mutex_);
+    if (over_) return false;
+    under_way_.erase(o.place_);
+    return true;
+  }
+  /// Runs `f`, which posts to the context, unless that has ended.
+  template <class F>
+  void unless_over(F f) {
+    const std::lock_guard hold(mutex_);
+    if (!over_) f();
+  }
+  void end() {
+    std::list<std::shared_ptr<asio_operation>> dropped;
+    {
+      const std::lock_guard hold(mutex_);
+      over_ = true;
+      dropped.swap(under_way_);
+    }
+    // What a handler owns may be a session, whose end answers operations.
+    for (const auto& o : dropped) o->drop();
+  }
+
+ private:
+  std::mutex mutex_;
+  bool over_{};
+  std::list<std::shared_ptr<asio_operation>> under_way_;
+};
+
+/// Brings the end of an execution context to its operations.
+class asio_service final : public ::asio::execution_context::service {
+ public:
+  using key_type = asio_service;
+  static inline ::asio::execution_context::id id;
+
+  explicit asio_service(::asio::execution_context& of) : service(of) {}
+  const std::shared_ptr<asio_operations>& operations() const { return operations_; }
+
+ private:
+  void shutdown() noexcept override { operations_->end(); }
+
+  const std::shared_ptr<asio_operations> operations_ = std::make_shared<asio_operations>();
+};
+
+/// Those of the executor's context; new ones, which never end, where it has none of Asio's.
+template <class Executor>
+std::shared_ptr<asio_operations> operations_of(const Executor& executor) {
+  using context = ::asio::execution::context_as_t<::asio::execution_context&>;
+  if constexpr (::asio::can_query<const Executor&, context>::value) {
+    return ::asio::use_service<asio_service>(::asio::query(executor, context())).operations();
+  } else {
+    return std::make_shared<asio_operations>();
+  }
+}
+
 /// Runs an Asio handler on its own executor and keeps that executor busy until then.
 ///
 /// Posted and never dispatched: an operation may complete inside the call that begins it, and a
 /// coroutine that is resumed there uses more stack with every further operation.
-///
-/// The handler may stop the context, which may be destroyed then. So it waits until the thread that
-/// posted it has left the executor; that thread waits for nothing in there.
 template <class T, class Handler>
-completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
-  struct operation {
+class asio_operation_for final
+    : public asio_operation,
+      public std::enable_shared_from_this<asio_operation_for<T, Handler>> {
+ public:
+  asio_operation_for(Handler handler, std::shared_ptr<cancellation> stop)
+      : operations_(operations_of(::asio::get_associated_executor(handler))),
+        stop_(std::move(stop)) {
+    auto work = ::asio::make_work_guard(handler);
+    own_.emplace(content{std::move(handler), std::move(work), std::nullopt});
+  }
+
+  void begin() {
+    if (!operations_->add(this->shared_from_this())) drop();
+  }
+  void answer(result<T> r) {
+    operations_->unless_over([&] {
+      own_->outcome.emplace(std::move(r));
+      ::asio::post(own_->work.get_executor(), [self = this->shared_from_this()] { self->run(); });
+    });
+  }
+  void drop() override {
+    if (stop_) stop_->source()->request_stop();
+    own_.reset();
+  }
+
+ private:
+  struct content {
     Handler handler;
     decltype(::asio::make_work_guard(std::declval<const Handler&>())) work;
-    std::shared_ptr<cancellation> stop;
+    std::optional<result<T>> outcome;
   };
-  auto work = ::asio::make_work_guard(handler);
-  auto op =
-      std::make_unique<operation>(operation{std::move(handler), std::move(work), std::move(stop)});
-  return [op = std::move(op)](result<T> r) mutable {
-    const auto posted = std::make_shared<std::atomic_flag>();
-    {
-      const auto executor = op->work.get_executor();
-      ::asio::post(executor, [op = std::move(op), posted, r = std::move(r)]() mutable {
-        posted->wait(false);
-        auto slot = ::asio::get_associated_cancellation_slot(op->handler);
-        if (slot.is_connected()) slot.clear();
-        std::move(op->handler)(std::move(r));
-      });
-    }
-    posted->test_and_set();
-    posted->notify_one();
-  };
+
+  void run() {
+    if (!operations_->take(*this)) return;
+    // The thread that brought the answer may let go of the operation later, and the context too.
+    auto own = std::exchange(own_, std::nullopt);
+    auto slot = ::asio::get_associated_cancellation_slot(own->handler);
+    if (slot.is_connected()) slot.clear();
+    std::move(own->handler)(std::move(*own->outcome));
+  }
+
+  const std::shared_ptr<asio_operations> operations_;
+  const std::shared_ptr<cancellation> stop_;
+  std::optional<content> own_;
+};
+
+template <class T, class Handler>
+completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
+  const auto op =
+      std::make_shared<asio_operation_for<T, Handler>>(std::move(handler), std::move(stop));
+  op->begin();
+  return [op](result<T> r) { op->answer(std::move(r)); };
 }
 
 }  // namespace detail
@@ -96,8 +211,10 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// while another process is stopped inside the store.
 ///
 /// Lifetime: `s` must live until the operation has begun; closing or destroying it later
-/// completes the operation with `errc::lost`. The executor's context must live until the handler
-/// has run, since a later answer is posted to it.
+/// completes the operation with `errc::lost`. A context of Asio's that is destroyed with the
+/// operation under way destroys the handler without running it, as for Asio's own operations: the
+/// wait ends, and a lock that is granted then is given back. An executor that cannot be asked for
+/// its `asio::execution_context` must work until the handler has run.
 ///
 /// Errors: as session::acquire, in the result.
 ///
