@@ -163,6 +163,9 @@ void session_driver::rested() {
   if (usable() || !machine_ || reopening_) return;
   if (!std::ranges::all_of(workers_, [](const auto& w) { return w->resting(); })) return;
   reopening_ = true;
+  // One that was denied leaves a record, which its owner removes when nobody works any more.
+  if (machine_->state() == session_state::denied) apply(machine_->close(process_.now()));
+  if (!process_.alive()) return;
   process_.post(context_.time.now() + context_.dice.between(1ms, 500ms), process_.guarded(epoch_),
                 [this] { open_new(); });
 }

@@ -256,6 +256,28 @@ TEST(session, a_denied_session_loses_its_locks_and_stays_denied) {
   EXPECT_TRUE(b.acquire(lock_name("x"), {.wait = 30s}));
 }
 
+TEST(session, that_was_denied_frees_its_locks_when_it_is_closed) {
+  const auto url = fresh_url();
+  auto ops = store::open(url);
+  auto b = must_open(url);
+  for (const bool destroyed : {false, true}) {
+    auto s = std::make_optional(must_open(url, {.ttl = 1h}));
+    auto held = s->acquire(lock_name("x"));
+    ASSERT_TRUE(held && ops->deny(s->id(), "me", "test"));
+    // Instead of the next heartbeat.
+    EXPECT_EQ(code(s->acquire(lock_name("y"))), errc::denied);
+    EXPECT_EQ(code(b.try_acquire(lock_name("x"))), errc::busy) << "its holder may still work";
+    if (destroyed) {
+      s.reset();
+    } else {
+      EXPECT_TRUE(s->close());
+      EXPECT_EQ(s->status().state, session_state::denied);
+      EXPECT_TRUE(s->close());
+    }
+    EXPECT_EQ(code(b.try_acquire(lock_name("x"))), errc{});
+  }
+}
+
 TEST(session, acquire_all_takes_all_or_none) {
   const auto url = fresh_url();
   auto a = must_open(url);

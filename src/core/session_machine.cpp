@@ -6,6 +6,7 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace holdfast::core {
 
@@ -63,6 +64,7 @@ session_machine::step session_machine::beat_answered(std::uint64_t attempt, cons
 session_machine::step session_machine::ended_by_engine(status what, const std::string& text) {
   if (is_final()) return {};
   if (what == status::denied) {
+    keeps_record_ = true;
     return finish(session_state::denied, text.empty() ? "an operator denied it" : text);
   }
   HOLDFAST_ASSERT(what == status::gone);
@@ -72,6 +74,12 @@ session_machine::step session_machine::ended_by_engine(status what, const std::s
 }
 
 session_machine::step session_machine::close(time_point now) {
+  if (std::exchange(keeps_record_, false)) {
+    // Its owner says that nobody acts under it any more, as when it closes one that is attached.
+    step s;
+    s.remove_record = true;
+    return s;
+  }
   if (is_final()) return {};
   // A process that was stopped closes what it had lost before: its log has to say so.
   lease_.expire(now);
@@ -83,8 +91,9 @@ session_machine::step session_machine::close(time_point now) {
 
 session_machine::step session_machine::expired(time_point now) {
   step s = finish(session_state::expired, silence(now));
-  // Safe: nobody acts under this lease any more. A denied session's record stays until its ttl has
-  // run out instead, because its holder learned of it only now and may still be stopping its work.
+  // Safe: nobody acts under this lease any more. A denied session's record stays until it is closed
+  // or its ttl has run out, because its holder learned of it only now and may still be stopping its
+  // work.
   s.remove_record = true;
   return s;
 }

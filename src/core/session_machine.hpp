@@ -58,6 +58,7 @@ class session_machine {
   step ended_by_engine(status what, const std::string& text = {});
 
   /// The owner closes. Loses the lease before anything is sent; one that had ended before, expired.
+  /// One that was denied removes the record that it has left, once.
   step close(time_point now);
 
   session_state state() const noexcept { return state_; }
@@ -98,6 +99,7 @@ class session_machine {
   session_state state_{session_state::attached};
   std::string reason_;
   std::string trouble_;
+  bool keeps_record_{};  ///< It was denied, and not closed since.
   std::string refusal_;  ///< What the newest answer failed with.
   std::uint64_t attempts_{};
   std::uint64_t proven_{};  ///< The newest attempt that was acknowledged.

@@ -155,14 +155,18 @@ TEST_F(session_machine_test, a_lease_that_another_thread_found_over_ends_it_with
   EXPECT_TRUE(s.remove_record);
 }
 
-TEST_F(session_machine_test, a_denial_ends_it_and_leaves_the_record) {
+TEST_F(session_machine_test, a_denial_ends_it_and_leaves_the_record_until_it_is_closed) {
   m.opened(t0, t0);
   beat_reply r;
   r.what = status::denied;
   const auto s = m.beat_answered(1, r, t0 + 10s);
   EXPECT_EQ(s.changed->to, session_state::denied);
   EXPECT_FALSE(s.remove_record);
-  EXPECT_FALSE(m.close(t0 + 11s).changed);
+  const auto closed = m.close(t0 + 11s);
+  EXPECT_FALSE(closed.changed);
+  EXPECT_TRUE(closed.remove_record);
+  EXPECT_EQ(m.state(), session_state::denied);
+  EXPECT_FALSE(m.close(t0 + 12s).remove_record);
 }
 
 TEST_F(session_machine_test, what_is_closed_behind_its_deadline_has_expired) {
