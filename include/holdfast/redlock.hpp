@@ -20,7 +20,7 @@
 /// can tell what was granted, and a person decides by recover().
 ///
 /// On a thread of the library, which must not wait, each function is refused with
-/// `invalid_argument`.
+/// `would_block`.
 namespace holdfast::redlock {
 
 /// One node, as this client sees it.
