@@ -119,6 +119,9 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
   lock lock_;
 };
 
+template <>
+inline constexpr bool detail::has_to_be_kept<leadership> = true;
+
 /// An election among all that campaign for the same name in the same store.
 ///
 /// The election `a` is the lock `a`: candidates wait in its queue, in each engine's own order,

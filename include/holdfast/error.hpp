@@ -88,6 +88,12 @@ namespace detail {
 [[noreturn]] HOLDFAST_EXPORT void bad_access(const char* what) noexcept;
 }  // namespace detail
 
+namespace detail {
+/// Whether what a T stands for ends with the object, as a lock does: true beside each such type.
+template <class T>
+inline constexpr bool has_to_be_kept = false;
+}  // namespace detail
+
 /// A value, or the reason why there is none. The names are those of std::expected (C++23). That
 /// is not used, so that the library's types do not change with the language standard of its user.
 ///
@@ -110,7 +116,13 @@ class [[nodiscard]] result {
 
   /// Whether it is a value; the same as the conversion to bool.
   bool has_value() const noexcept { return state_.index() == 0; }
-  explicit operator bool() const noexcept { return has_value(); }
+  explicit operator bool() const& noexcept { return has_value(); }
+  explicit operator bool() const&& noexcept requires(!detail::has_to_be_kept<T>) {
+    return has_value();
+  }
+  /// `if (s.try_acquire(n)) { ... }` would hold nothing inside the braces, for the lock ends with
+  /// the condition. Write `if (auto l = s.try_acquire(n); l) { ... }`.
+  explicit operator bool() const&& requires(detail::has_to_be_kept<T>) = delete;
 
   /// The failure. Valid as long as this object.
   const holdfast::error& error() const noexcept {

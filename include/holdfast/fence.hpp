@@ -113,6 +113,9 @@ class [[nodiscard]] HOLDFAST_EXPORT pass {
   holdfast::token value_{};
 };
 
+template <>
+inline constexpr bool detail::has_to_be_kept<pass> = true;
+
 /// The gate at a storage: it admits writes with the newest token and refuses older ones, so that
 /// a holder that was paused for longer than its lease cannot overwrite the work of its successor.
 ///

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <vector>
 
 namespace holdfast {
 
@@ -136,5 +137,10 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
 
   std::shared_ptr<client::grant> grant_;
 };
+
+template <>
+inline constexpr bool detail::has_to_be_kept<lock> = true;
+template <>
+inline constexpr bool detail::has_to_be_kept<std::vector<lock>> = true;  // session::acquire_all
 
 }  // namespace holdfast

@@ -157,7 +157,7 @@ TEST_F(local, waits_that_are_shorter_than_the_ttl_take_over_a_holder_that_hangs)
   hung.send(SIGSTOP);
   bool got = false;
   for (int i = 0; i < 20 && !got; ++i) {
-    got = open(url_)->acquire(lock_name("x"), {.wait = 300ms}) ? true : false;
+    got = open(url_)->acquire(lock_name("x"), {.wait = 300ms}).has_value();
   }
   EXPECT_TRUE(got) << "each began to count anew";
 }

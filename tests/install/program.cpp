@@ -16,7 +16,8 @@ int main(int argc, char** argv) {
     return session.error() == holdfast::errc::unsupported ? 3 : 1;
   }
   auto lock = session->try_acquire(holdfast::lock_name("installed"));
-  if (!lock || !lock->check() || session->try_acquire(holdfast::lock_name("installed"))) return 1;
+  if (!lock || !lock->check() || session->try_acquire(holdfast::lock_name("installed")).has_value())
+    return 1;
   std::printf("%s: token %llu\n", holdfast::version(),
               static_cast<unsigned long long>(lock->token().value));
   return std::move(*lock).release() && session->close() ? 0 : 1;

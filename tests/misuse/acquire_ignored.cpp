@@ -5,6 +5,6 @@ void work(holdfast::session& s, holdfast::lock_name name) {
 #if defined(MISUSE)
   s.acquire(std::move(name));
 #else
-  if (!s.acquire(std::move(name))) return;
+  if (!s.acquire(std::move(name)).has_value()) return;
 #endif
 }

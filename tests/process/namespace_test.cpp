@@ -70,9 +70,9 @@ TEST_P(namespaces, a_crash_in_one_is_seen_in_the_other_by_the_life_lock) {
   auto other = as_pid_one([&] {
     auto s = join(at(), 1h);
     // Our pids are both 1: whoever judges by pid would take the other for itself.
-    if (s.try_acquire(lock_name("x"))) return 3;
+    if (s.try_acquire(lock_name("x")).has_value()) return 3;
     shared().slots[1] = 1;
-    return s.acquire(lock_name("x"), {.wait = 60s}) ? 0 : 4;
+    return s.acquire(lock_name("x"), {.wait = 60s}).has_value() ? 0 : 4;
   });
   ASSERT_TRUE(eventually([&] { return shared().slots[1] == 1; }));
   std::this_thread::sleep_for(20ms);

@@ -96,7 +96,7 @@ TEST_P(stopped_in_the_files, killing_while_the_store_is_being_made_leaves_it_usa
   for (int i = 0; i < rounds(30, 300); ++i) {
     auto opener = child::fork([&] {
       auto s = join(at(), 1h);
-      return s.try_acquire(lock_name("x")) ? 0 : 1;
+      return s.try_acquire(lock_name("x")).has_value() ? 0 : 1;
     });
     std::this_thread::sleep_for(random_time(4ms));
     opener.end();

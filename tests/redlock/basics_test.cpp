@@ -323,7 +323,7 @@ TEST_F(redlock_basics, a_key_of_another_program_is_busy_on_a_majority_only) {
 TEST_F(redlock_basics, a_key_of_another_type_is_never_overwritten) {
   session s = nodes.open();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"HSET", "a", "field", "1"});
-  EXPECT_FALSE(s.try_acquire(lock_name("a")));
+  EXPECT_FALSE(s.try_acquire(lock_name("a")).has_value());
   EXPECT_EQ(nodes[0].command({"HGET", "a", "field"}).text, "1");
   EXPECT_TRUE(nodes.comes_to("a", 3));
 }
