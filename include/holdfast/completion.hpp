@@ -38,7 +38,7 @@ class completion {
 
   /// Runs it with `r`. It is empty before the callee runs, so the callee may assign to it.
   void operator()(result<T> r) {
-    if (!call_) detail::bad_access("an empty completion");
+    if (!call_) detail::bad_access("an empty completion was called");
     std::exchange(call_, nullptr)->run(std::move(r));
   }
 

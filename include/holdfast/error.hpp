@@ -86,6 +86,8 @@ namespace detail {
 [[noreturn]] HOLDFAST_EXPORT void throw_error(const error& e);
 /// Ends the program and prints `what`: the caller used a value that is not there.
 [[noreturn]] HOLDFAST_EXPORT void bad_access(const char* what) noexcept;
+/// The same for the value of a result that has `e` instead, whose message it prints too.
+[[noreturn]] HOLDFAST_EXPORT void no_value(const error& e) noexcept;
 }  // namespace detail
 
 namespace detail {
@@ -126,7 +128,7 @@ class [[nodiscard]] result {
 
   /// The failure. Valid as long as this object.
   const holdfast::error& error() const noexcept {
-    if (has_value()) detail::bad_access("result::error() of a success");
+    if (has_value()) detail::bad_access("the error of a result that succeeded was used");
     return *std::get_if<1>(&state_);
   }
 
@@ -147,11 +149,11 @@ class [[nodiscard]] result {
 
  private:
   const T& get() const noexcept {
-    if (!has_value()) detail::bad_access("the value of a failed result");
+    if (!has_value()) detail::no_value(*std::get_if<1>(&state_));
     return *std::get_if<0>(&state_);
   }
   T& get() noexcept {
-    if (!has_value()) detail::bad_access("the value of a failed result");
+    if (!has_value()) detail::no_value(*std::get_if<1>(&state_));
     return *std::get_if<0>(&state_);
   }
   T& checked() {
@@ -177,7 +179,7 @@ class [[nodiscard]] result<void> {
 
   /// The failure. Valid as long as this object.
   const holdfast::error& error() const noexcept {
-    if (has_value()) detail::bad_access("result::error() of a success");
+    if (has_value()) detail::bad_access("the error of a result that succeeded was used");
     return *std::get_if<1>(&failure_);
   }
 

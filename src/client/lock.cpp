@@ -57,7 +57,7 @@ result<void> lock::release() && {
 
 void lock::release(completion<void> done) && {
   held(grant_);
-  if (!done) detail::bad_access("an empty completion");
+  if (!done) detail::bad_access("an empty completion was given to release()");
   auto own = grant_;
   own->release(std::move(done));
   drop(own, client::waits::no);

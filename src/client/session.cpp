@@ -38,7 +38,7 @@ result<void> check_options(const lock_name& name, const acquire_options& o) {
 }
 
 client::session_core& held(const std::shared_ptr<client::session_core>& core) noexcept {
-  if (!core) detail::bad_access("a session that was moved from");
+  if (!core) detail::bad_access("a session that was moved from was used");
   return *core;
 }
 
@@ -130,7 +130,7 @@ result<lock> session::try_acquire(lock_name name, holdfast::mode mode) {
 }
 
 void session::acquire(lock_name name, acquire_options options, completion<lock> done) {
-  if (!done) detail::bad_access("an empty completion");
+  if (!done) detail::bad_access("an empty completion was given to acquire()");
   const auto begun = begin(core_, std::move(name), std::move(options), done);
   if (!begun) done(begun.error());
 }

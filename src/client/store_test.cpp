@@ -12,6 +12,7 @@
 #include <chrono>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 namespace holdfast {
 namespace {
@@ -200,11 +201,20 @@ TEST(session, a_release_that_would_tell_nobody_stops_the_program_also_while_it_i
   EXPECT_DEATH(std::move(*held).release(completion<void>{}), "an empty completion");
 }
 
+TEST(result, whose_missing_value_is_used_stops_the_program_and_tells_the_failure) {
+  auto s = open("foo:");
+  ASSERT_FALSE(s);
+  EXPECT_DEATH((void)s->url(), "unknown store URL scheme 'foo'");
+  EXPECT_DEATH((void)*std::as_const(s), "invalid_argument: unknown store URL scheme");
+  auto good = open("memory:used");
+  EXPECT_DEATH((void)good.error(), "a result that succeeded");
+}
+
 TEST(session, one_that_was_moved_from_stops_the_program_with_a_sentence) {
   auto s = open("memory:moved_from");
   ASSERT_TRUE(s);
   session other(std::move(*s));
-  EXPECT_DEATH((void)s->id(), "moved from");
+  EXPECT_DEATH((void)s->id(), "a session that was moved from was used");
   EXPECT_DEATH((void)s->acquire(lock_name("x")), "moved from");
 }
 

@@ -113,6 +113,12 @@ void throw_error(const error& e) {
 
 void bad_access(const char* what) noexcept { core::fail(what); }
 
+void no_value(const error& e) noexcept {
+  const std::string text = "the value of a failed result was used; it failed with " +
+                           std::string(name_of(e.code())) + ": " + e.message();
+  core::fail(text.c_str());
+}
+
 }  // namespace detail
 
 }  // namespace holdfast

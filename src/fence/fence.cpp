@@ -33,7 +33,9 @@ pass::~pass() {
   if (at_) at_->close(id_);
 }
 
-fencing::gate& pass::held() const noexcept { return used(at_, "a pass that was moved from"); }
+fencing::gate& pass::held() const noexcept {
+  return used(at_, "a pass that was moved from was used");
+}
 token pass::token() const noexcept { return value_; }
 bool pass::valid() const noexcept { return held().valid(id_); }
 void pass::end_commit() noexcept { held().end_commit(id_); }
@@ -61,23 +63,27 @@ result<fence> fence::open(std::string_view url, std::string resource, older_pass
 }
 
 result<pass> fence::enter(const fencing_token& t, holdfast::mode mode, enter_options options) {
-  return used(at_, "a fence that was moved from").enter(t, mode, options);
+  return used(at_, "a fence that was moved from was used").enter(t, mode, options);
 }
 result<void> fence::admit(const fencing_token& t, holdfast::mode mode) {
-  auto& at = used(at_, "a fence that was moved from");
+  auto& at = used(at_, "a fence that was moved from was used");
   if (at.admits_at_once(t, mode)) return {};
   return at.admit(t, mode);
 }
 result<void> fence::raise(holdfast::token to, enter_options options) {
-  return used(at_, "a fence that was moved from").raise(to, std::nullopt, options);
+  return used(at_, "a fence that was moved from was used").raise(to, std::nullopt, options);
 }
 result<void> fence::raise(const fencing_token& to, enter_options options) {
-  return used(at_, "a fence that was moved from").raise(to.value, to.from, options);
+  return used(at_, "a fence that was moved from was used").raise(to.value, to.from, options);
 }
-token fence::floor() const noexcept { return used(at_, "a fence that was moved from").floor(); }
-token fence::newest() const noexcept { return used(at_, "a fence that was moved from").newest(); }
+token fence::floor() const noexcept {
+  return used(at_, "a fence that was moved from was used").floor();
+}
+token fence::newest() const noexcept {
+  return used(at_, "a fence that was moved from was used").newest();
+}
 std::optional<token_source> fence::source() const {
-  return used(at_, "a fence that was moved from").source();
+  return used(at_, "a fence that was moved from was used").source();
 }
 
 }  // namespace holdfast
