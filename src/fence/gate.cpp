@@ -48,10 +48,10 @@ bool same(const std::string& a, const std::string& b) noexcept {
 std::string number(token t) { return std::to_string(t.value); }
 
 error other_source(const token_source& bound, const token_source& given) {
-  return {errc::invalid_argument, "a token of " + given.printable() + " came to the fence of " +
-                                      bound.printable() +
-                                      ": tokens of different locks or stores cannot be compared; "
-                                      "give each its own fence"};
+  return {errc::invalid_argument,
+          "a token of " + given.printable() + " came to the fence of " + bound.printable() +
+              ": tokens of different locks or stores cannot be compared; "
+              "give each its own fence (in a floor file: another resource)"};
 }
 
 error of_another_process() {
