@@ -151,8 +151,8 @@ class HOLDFAST_EXPORT election {
   /// The store's URL without secrets, in the form in which equal stores are equal.
   const std::string& url() const noexcept { return store_.url(); }
 
-  /// Campaigns with `value` (at most value_max bytes; may be empty), and blocks until elected,
-  /// for at most `options.wait`.
+  /// Campaigns with `value` (at most value_max bytes without control characters; may be empty),
+  /// and blocks until elected, for at most `options.wait`.
   ///
   /// Errors:
   /// - `busy`: the wait is zero and another candidate leads.

@@ -68,6 +68,13 @@ result<leadership> election::campaign(std::string value, campaign_options option
                                              std::to_string(value.size()) + " bytes; at most " +
                                              std::to_string(value_max) + " are allowed");
   }
+  const bool shows =
+      std::ranges::none_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+  if (!shows) {
+    return error(errc::invalid_argument,
+                 "the value to publish may not hold control characters: programs that print it, "
+                 "one leader to a line, could not be read back");
+  }
   // Else it would wait for whoever holds it, in vain.
   if (!store_.gives_tokens()) return no_tokens(name_, store_.url());
   auto own = store_.open_session({.ttl = options.ttl,

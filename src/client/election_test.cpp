@@ -132,6 +132,10 @@ TEST(election, refuses_what_it_cannot_publish_or_call_by_name) {
   ASSERT_EQ(code(refused), errc::invalid_argument);
   EXPECT_NE(refused.error().message().find("257"), std::string::npos);
   EXPECT_EQ(code(e.campaign("", {.wait = -1ns})), errc::invalid_argument);
+  for (const char* value : {"a\nb", "\t", "\x7f"}) {
+    EXPECT_EQ(code(e.campaign(value)), errc::invalid_argument);
+  }
+  EXPECT_EQ(code(e.campaign("h\xc3\xb4te", {.wait = 0ns})), errc{});
 }
 
 TEST(election, shows_nobody_where_the_leader_s_processes_are_gone) {
