@@ -62,7 +62,8 @@ struct acquire_options {
   duration wait{};
 
   /// When stop is requested the wait ends as if its time were up, with `cancelled`: nothing is
-  /// held.
+  /// held. If the store does not answer a request that is under way then, the result may be
+  /// `outcome_unknown` instead, after the time that session::acquire says.
   std::stop_token stop{};
 };
 
