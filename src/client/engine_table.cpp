@@ -64,7 +64,7 @@ std::string built_in() {
   std::string text;
   for (const auto& r : rows) {
     if (r.open == nullptr) continue;
-    text.append(text.empty() ? "" : ", ").append(r.scheme).append(":");
+    text.append(text.empty() ? "'" : ", '").append(r.scheme).append(":'");
   }
   return text.empty() ? "none" : text;
 }
@@ -77,8 +77,9 @@ result<row> row_of(const std::string& scheme) {
     return error(errc::unsupported,
                  "the engine '" + scheme + "' is not part of this build; built in: " + built_in());
   }
-  return error(errc::invalid_argument,
-               "unknown store URL scheme '" + scheme + "'; built in: " + built_in());
+  const std::string with_tls = scheme == "rediss" ? ", which is written 'redis+tls:'" : "";
+  return error(errc::invalid_argument, "unknown store URL scheme '" + scheme + "'" + with_tls +
+                                           "; built in: " + built_in());
 }
 
 core::store_url for_engine(core::store_url url, const row& r) {

@@ -168,9 +168,11 @@ TEST(session, an_unknown_scheme_is_named_and_so_are_those_built_in) {
   for (const char* url : {"nosuch://host", "nosuch://", "nosuch://h?ttl=5", "NoSuch+tls:%"}) {
     const auto unknown = open(url);
     ASSERT_EQ(code(unknown), errc::invalid_argument);
-    EXPECT_NE(unknown.error().message().find("'nosuch'; built in: "), std::string::npos) << url;
+    EXPECT_NE(unknown.error().message().find("'nosuch'; built in: '"), std::string::npos) << url;
     EXPECT_NE(unknown.error().message().find("memory:"), std::string::npos);
   }
+  // As other clients of Redis write it.
+  EXPECT_NE(open("rediss://host").error().message().find("'redis+tls:'"), std::string::npos);
 }
 
 TEST(session, modes_are_respected) {
