@@ -30,6 +30,16 @@ bool has(std::string_view text, std::string_view part) {
 
 bool is_full(std::string_view text) { return has(text, "database space exceeded"); }
 
+/// So many commands behind its cluster that it takes no more for now.
+bool lags(std::string_view text) { return has(text, "too many requests"); }
+
+/// By this server alone, for its lag, its flags or its version, and before anything is done:
+/// etcdserver/v3_server.go, api/v3rpc/key.go and interceptor.go.
+bool is_refused_by_one(unsigned code, std::string_view text) {
+  return code == unimplemented || lags(text) || has(text, "request is too large") ||
+         has(text, "too many operations") || has(text, "not supported for learner");
+}
+
 }  // namespace
 
 std::string advice(unsigned code, std::string_view text, const settings& set) {
@@ -46,7 +56,7 @@ std::string advice(unsigned code, std::string_view text, const settings& set) {
     return "; authentication is enabled: name a user, etcd://USER@host?password_file=";
   }
   if (code == unimplemented) return "; is it etcd, 3.4 or later?";
-  if (has(text, "too many requests")) return "; it is overloaded";
+  if (lags(text)) return "; it is overloaded";
   if (has(text, "request timed out") || has(text, "no leader")) return "; has it a leader?";
   return {};
 }
@@ -223,10 +233,18 @@ void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::g
     if (e->outstanding == 0) send(e);
     return;
   }
-  const auto verdict = judge(o.status, o.text);
+  const bool by_one = is_refused_by_one(o.status, o.text);
+  const auto verdict = by_one ? status::unavailable : judge(o.status, o.text);
   auto text = std::string(o.text) + advice(o.status, o.text, set_);
+  if (by_one) {
+    move_from(index);
+    // One that lags catches up. What all refuse for another reason they refuse for good.
+    if (++e->refused < members_.size() || lags(o.text)) {
+      return again_or(e, e->unknown ? status::unknown : status::unavailable, std::move(text));
+    }
+  }
   if (verdict == status::unavailable) {
-    // What one server refuses is refused by all, except by one that is overloaded.
+    // All servers refuse it.
     if (e->outstanding > 0) return;
     return finish(e, {.what = e->unknown ? status::unknown : verdict,
                       .text = std::move(text),

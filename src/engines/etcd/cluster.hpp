@@ -48,9 +48,9 @@ struct known_epoch {
 
 /// The servers of one cluster, and which of them is asked.
 ///
-/// Calls go to one preferred server; after a silence or a loss the next one is preferred. Nothing
-/// is sent before the epoch record is known to be of the cluster that answers, and to no server
-/// whose own record is of another store.
+/// Calls go to one preferred server; after a silence, a loss or a refusal of its own the next one
+/// is preferred. Nothing is sent before the epoch record is known to be of the cluster that
+/// answers, and to no server whose own record is of another store.
 ///
 /// Thread safety: the loop's thread only, except start(), close(), set(), trouble_text() and
 /// identity().

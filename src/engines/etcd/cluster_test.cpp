@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -81,6 +82,10 @@ class line {
     answer_next(token_reply());
     answer_next(status_reply());
   }
+  /// Every request, until the client leaves.
+  void fail_all(const char* status, const char* text) {
+    for (auto stream = request(); stream > 0; stream = request()) fail(stream, status, text);
+  }
   bool has_taken_all() { return in_.answers_ping(); }
   void wait_for_the_end() {
     while (!client_.read().empty()) {
@@ -119,6 +124,15 @@ core::status outcome_of_the_second(io::loop& loop, const std::shared_ptr<cluster
   auto ended = ends->get_future();
   loop.post([servers, ends] {
     servers->txn({}, repeat::never, [](const txn_result&) {});
+    servers->txn({}, repeat::never, [ends](const txn_result& r) { ends->set_value(r.what); });
+  });
+  return ended.wait_for(20s) == std::future_status::ready ? ended.get() : core::status::unknown;
+}
+
+core::status outcome_of_one(io::loop& loop, const std::shared_ptr<cluster>& servers) {
+  const auto ends = std::make_shared<std::promise<core::status>>();
+  auto ended = ends->get_future();
+  loop.post([servers, ends] {
     servers->txn({}, repeat::never, [ends](const txn_result& r) { ends->set_value(r.what); });
   });
   return ended.wait_for(20s) == std::future_status::ready ? ended.get() : core::status::unknown;
@@ -214,6 +228,96 @@ TEST(etcd_cluster_epoch, a_question_of_an_earlier_login_that_fails_refuses_no_re
 
 TEST(etcd_cluster_epoch, another_server_is_asked_when_one_that_is_not_in_use_fails) {
   expect_that_the_other_one_tells_the_epoch(false);
+}
+
+/// What becomes of a transaction that the server which is asked first takes like this, beside one
+/// that answers.
+core::status outcome_beside_another(const std::function<void(line&)>& take) {
+  gate known;
+  gate both_ready;
+  gate first_left;
+  gate other_left;
+  io::peer first([&](const io::peer::client& c, int) {
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.has_taken_all();
+    known.open();
+    take(l);
+    l.wait_for_the_end();
+    first_left.open();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    EXPECT_TRUE(known.wait());
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.has_taken_all();
+    both_ready.open();
+    if (const auto stream = l.request(); stream > 0) l.answer(stream, txn_reply(ours));
+    l.wait_for_the_end();
+    other_left.open();
+  });
+  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
+  const auto servers = cluster_of({first.address(), other.address()}, loop);
+  servers->start();
+  EXPECT_TRUE(both_ready.wait());
+  const auto got = outcome_of_one(*loop, servers);
+  servers->close();
+  EXPECT_TRUE(first_left.wait() && other_left.wait());
+  return got;
+}
+
+TEST(etcd_cluster_refusal, what_one_server_refuses_by_itself_another_is_asked) {
+  const std::pair<const char*, const char*> refusals[]{
+      {"8", "etcdserver: too many requests"},
+      {"3", "etcdserver: request is too large"},
+      {"3", "etcdserver: too many operations in txn request"},
+      {"12", "unknown service etcdserverpb.KV"},
+      {"14", "etcdserver: rpc not supported for learner"}};
+  for (const auto& [status, text] : refusals) {
+    EXPECT_EQ(outcome_beside_another([&](line& l) { l.fail_all(status, text); }), core::status::ok)
+        << text;
+  }
+}
+
+/// The same of a server that is alone.
+core::status outcome_of_one_server(const std::function<void(line&)>& take) {
+  gate known;
+  gate left;
+  io::peer server([&](const io::peer::client& c, int) {
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.has_taken_all();
+    known.open();
+    take(l);
+    l.wait_for_the_end();
+    left.open();
+  });
+  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
+  const auto servers = cluster_of({server.address()}, loop);
+  servers->start();
+  EXPECT_TRUE(known.wait());
+  const auto got = outcome_of_one(*loop, servers);
+  servers->close();
+  EXPECT_TRUE(left.wait());
+  return got;
+}
+
+TEST(etcd_cluster_refusal, a_server_that_lags_is_asked_again_and_one_that_refuses_for_good_is_not) {
+  const auto after_two = [](const char* status, const char* text) {
+    return outcome_of_one_server([=](line& l) {
+      for (int i = 0; i < 2; ++i) {
+        const auto stream = l.request();
+        if (stream < 0) return;
+        l.fail(stream, status, text);
+      }
+      if (const auto stream = l.request(); stream > 0) l.answer(stream, txn_reply(ours));
+    });
+  };
+  EXPECT_EQ(after_two("8", "etcdserver: too many requests"), core::status::ok);
+  EXPECT_EQ(after_two("3", "etcdserver: request is too large"), core::status::unavailable);
 }
 
 }  // namespace
