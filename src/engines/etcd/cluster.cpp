@@ -194,7 +194,8 @@ void cluster::hedge_later(const exchange_ptr& e, std::size_t index) {
 void cluster::took(const exchange_ptr& e, std::size_t index, std::int64_t after,
                    const io::grpc_outcome& o) {
   --e->outstanding;
-  if (o.what == kind::unknown) move_from(index);
+  // One that is in use and takes no calls is of no more use than one that is silent.
+  if (o.what != kind::answered) move_from(index);
   if (e->finished) return;
   if (o.succeeded()) {
     const auto distrust = [&](const char* why) {

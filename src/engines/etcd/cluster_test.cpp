@@ -86,6 +86,10 @@ class line {
   void fail_all(const char* status, const char* text) {
     for (auto stream = request(); stream > 0; stream = request()) fail(stream, status, text);
   }
+  /// The same, before any is looked at (RFC 9113 section 8.7).
+  void refuse_all() {
+    for (auto stream = request(); stream > 0; stream = request()) client_.write(reset(7, stream));
+  }
   bool has_taken_all() { return in_.answers_ping(); }
   void wait_for_the_end() {
     while (!client_.read().empty()) {
@@ -279,6 +283,10 @@ TEST(etcd_cluster_refusal, what_one_server_refuses_by_itself_another_is_asked) {
     EXPECT_EQ(outcome_beside_another([&](line& l) { l.fail_all(status, text); }), core::status::ok)
         << text;
   }
+}
+
+TEST(etcd_cluster_refusal, a_server_that_takes_no_calls_is_left_for_another) {
+  EXPECT_EQ(outcome_beside_another([](line& l) { l.refuse_all(); }), core::status::ok);
 }
 
 /// The same of a server that is alone.

@@ -2,6 +2,7 @@
 
 #include "core/backoff.hpp"
 #include "io/grpc/grpc_call.hpp"
+#include "io/grpc/grpc_silence.hpp"
 #include "io/grpc/grpc_trouble.hpp"
 #include "io/grpc/http2_session.hpp"
 #include "io/net/stream.hpp"
@@ -37,6 +38,7 @@ class grpc_connection::state final : public stream::listener,
         options_(std::move(o)),
         listener_(std::move(listener)),
         pause_(options_.pause_first, options_.pause_most),
+        silence_(options_.silence_max),
         why_down_(named(error(errc::unavailable, "not connected yet"))) {}
 
   // ---- calls ----
@@ -140,7 +142,7 @@ class grpc_connection::state final : public stream::listener,
   std::span<char> space() override { return room_; }
 
   void received(std::size_t count) override {
-    silent_since_ = time_point::max();
+    silence_.heard();
     if (!session_) return;
     // Kept alive, for what is told below may end this connection.
     const auto self = shared_from_this();
@@ -148,6 +150,7 @@ class grpc_connection::state final : public stream::listener,
     deliver();
     drain();
     if (has_gone()) return lose(error(errc::unavailable, why_leaves_));
+    if (const auto why = silence_.why_leave()) return lose(*why);
     pump();
     const auto over = session_ ? session_->over() : std::nullopt;
     if (over) lose(unreadable_http2(*over, greeted_));
@@ -211,6 +214,8 @@ class grpc_connection::state final : public stream::listener,
     if (c == nullptr) return;
     if (c->text.empty()) c->text = why;
     if (c->status) pause_.reset();
+    if (c->status) silence_.answered();
+    if (refused) silence_.refused();
     ended_.push_back({forget(number), refused});
   }
 
@@ -349,9 +354,7 @@ class grpc_connection::state final : public stream::listener,
 
   void arm() {
     auto when = due_.empty() ? time_point::max() : due_.begin()->first;
-    if (silent_since_ != time_point::max()) {
-      when = std::min(when, silent_since_ + options_.silence_max);
-    }
+    when = std::min(when, silence_.due());
     if (when >= timer_at_) return;
     const auto l = loop_.lock();
     if (!l) return;
@@ -369,9 +372,9 @@ class grpc_connection::state final : public stream::listener,
     while (!due_.empty() && due_.begin()->first <= now) {
       const auto number = due_.begin()->second;
       late.push_back(forget(number));
+      silence_.late(late.back()->place < current_->handed());
       session_->reset(number);
     }
-    if (!late.empty()) silent_since_ = std::min(silent_since_, now);
     pump();
     const std::string text = name() + "no answer before the deadline";
     for (const auto& c : late) {
@@ -382,10 +385,7 @@ class grpc_connection::state final : public stream::listener,
                .message = {},
                .text = text});
     }
-    if (current_ && silent_since_ != time_point::max() &&
-        now - silent_since_ >= options_.silence_max) {
-      return lose(fell_silent(options_.silence_max));
-    }
+    if (const auto why = silence_.why_leave()) return lose(*why);
     // The last call may have ended by its deadline, without a byte.
     if (has_gone()) return lose(error(errc::unavailable, why_leaves_));
     arm();
@@ -402,7 +402,7 @@ class grpc_connection::state final : public stream::listener,
     is_up_ = greeted_ = goes_away_ = drains_ = false;
     why_leaves_ = going_away;
     why_down_ = named(plain);
-    silent_since_ = time_point::max();
+    silence_ = grpc_silence(options_.silence_max);
     due_.clear();
     ids_.clear();
     appended_ = 0;
@@ -428,6 +428,7 @@ class grpc_connection::state final : public stream::listener,
   const std::string authority_{options_.address.is_unix() ? "localhost" : options_.address.text()};
   const std::shared_ptr<stream::counters> io_count_{std::make_shared<stream::counters>()};
   core::backoff pause_;
+  grpc_silence silence_;
   unsigned attempt_{0};
   std::shared_ptr<stream> current_;
   std::unique_ptr<http2_session> session_;
@@ -441,7 +442,6 @@ class grpc_connection::state final : public stream::listener,
   std::uint64_t last_call_{0};
   std::uint64_t calls_made_{0};
   std::uint64_t connects_{0};
-  time_point silent_since_{time_point::max()};
   time_point timer_at_{time_point::max()};
   std::uint64_t timer_{0};
   bool is_up_{};

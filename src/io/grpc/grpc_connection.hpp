@@ -51,7 +51,7 @@ struct grpc_options {
   std::string kind{"server"};         ///< What messages call it.
   std::shared_ptr<tls_source> tls{};  ///< Null: plain text. There is no falling back to it.
   duration connect_limit{std::chrono::seconds{2}};  ///< From its addresses to its settings.
-  duration silence_max{std::chrono::seconds{5}};    ///< Without any byte while answers are due.
+  duration silence_max{std::chrono::seconds{5}};    ///< While answers are due; see grpc_silence.
   /// Between tries to connect. It grows until a call was answered: who greets may serve nobody.
   duration pause_first{std::chrono::milliseconds{20}};
   duration pause_most{std::chrono::seconds{2}};

@@ -12,6 +12,7 @@
 #include <functional>
 #include <future>
 #include <mutex>
+#include <thread>
 #include <vector>
 
 /// What a server may do to a gRPC client.
@@ -364,6 +365,45 @@ TEST(grpc_peer, a_call_that_was_not_begun_at_its_deadline_was_not_sent) {
   client c(p.server.address());
   ASSERT_TRUE(c.happened->wait_up());
   EXPECT_EQ(c.call(50ms).what, kind::not_sent);
+}
+
+/// A peer that treats its first connection like this, and answers all calls on the next one.
+void expect_that_the_next_connection_answers(
+    const std::function<void(const peer::client&, reader&)>& treat) {
+  peer server([&](const peer::client& c, int connection) {
+    reader in(c);
+    if (connection == 0) return treat(c, in);
+    c.write(settings());
+    for (auto stream = in.request(); stream > 0; stream = in.request()) {
+      c.write(head(stream) + message("answer", stream) + trailers("0", stream));
+    }
+  });
+  client c(server.address());
+  ASSERT_TRUE(c.happened->wait_up());
+  auto last = c.call(100ms);
+  EXPECT_EQ(last.what, kind::not_sent) << last.text;
+  // As many as a stream of one byte can number.
+  for (int i = 0; i < 60 && last.what != kind::answered; ++i) {
+    std::this_thread::sleep_for(20ms);
+    last = c.call(100ms);
+  }
+  EXPECT_EQ(last.message, "answer") << last.text;
+  EXPECT_NE(c.happened->wait_down().find("taken no call for 300 ms"), std::string::npos)
+      << c.happened->wait_down();
+}
+
+TEST(grpc_peer, that_begins_no_call_is_left_though_it_is_not_silent) {
+  expect_that_the_next_connection_answers([](const peer::client& c, reader& in) {
+    c.write(no_streams());
+    while (in.answers_ping()) std::this_thread::sleep_for(20ms);
+  });
+}
+
+TEST(grpc_peer, that_refuses_every_call_is_left) {
+  expect_that_the_next_connection_answers([](const peer::client& c, reader& in) {
+    c.write(settings());
+    for (auto stream = in.request(); stream > 0; stream = in.request()) c.write(reset(7, stream));
+  });
 }
 
 TEST(grpc_peer, that_hangs_up_leaves_the_outcome_unknown_and_later_calls_unsent) {

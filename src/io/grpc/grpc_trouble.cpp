@@ -44,4 +44,9 @@ error fell_silent(duration after) {
                                       " while answers were due; it hangs, or the network lost it");
 }
 
+error takes_no_calls(duration after) {
+  return error(errc::unavailable, "it has taken no call for " + in_ms(after) +
+                                      ", though it is there; has it, or a proxy, a limit?");
+}
+
 }  // namespace holdfast::io

@@ -17,5 +17,7 @@ error unreadable_http2(const std::string& why, bool greeted);
 error never_ready(duration after, bool encrypted);
 /// It sent nothing while answers were due.
 error fell_silent(duration after);
+/// It says something, and begins no call.
+error takes_no_calls(duration after);
 
 }  // namespace holdfast::io
