@@ -201,7 +201,7 @@ TEST(etcd_access, urls_that_cannot_be_meant_are_refused_before_anything_is_opene
   for (const char* bad :
        {"etcd://", "etcd://a,a", "etcd://a?nonsense=1", "etcd://a?node_timeout=1ms",
         "etcd://a?ca=/x", "etcd://user@a", "etcd://a?ttl=3s", "etcd://a?password_file=relative",
-        "etcd+tls://a?verify=maybe", "etcd+tls://a?ca=/nonexistent"}) {
+        "etcd+tls://a?verify=maybe", "etcd+tls://a?ca=/nonexistent", "etcd+tls://unix:/run/e"}) {
     const auto opened = open(bad);
     ASSERT_FALSE(opened) << bad;
     EXPECT_EQ(opened.error(), errc::invalid_argument) << bad << ": " << opened.error().message();

@@ -59,6 +59,7 @@ TEST(settings, what_cannot_be_is_refused_by_name) {
   refused("redis://h?tokens=off", "tokens");
   refused("redis://h/x", "database");
   refused("redis://h?ca=/x", "redis+tls://");
+  refused("redis+tls://unix:/run/redis.sock", "give verify=ca");
   refused("redis://u@h", "password_file");
 }
 

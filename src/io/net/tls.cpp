@@ -114,6 +114,8 @@ tls_session::tls_session(std::shared_ptr<const tls_context> context, const std::
   X509_VERIFY_PARAM* wanted = SSL_get0_param(ssl_);
   const bool is_number = X509_VERIFY_PARAM_set1_ip_asc(wanted, host.c_str()) == 1;
   const bool by_name = context_->verify_ == verification::name_and_ca;
+  // OpenSSL would take no name for any name.
+  HOLDFAST_ASSERT(!by_name || !host.empty());
   // RFC 6066 section 3: a literal address is not asked for by SNI.
   if (!is_number) SSL_set_tlsext_host_name(ssl_, host.c_str());
   if (!is_number && by_name) {

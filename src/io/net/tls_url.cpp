@@ -2,6 +2,7 @@
 
 #include "core/invalid.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::io {
@@ -33,6 +34,13 @@ result<std::shared_ptr<tls_source>> tls_of(const core::store_url& url, std::stri
     options.verify = verification::none;
   } else if (!verify.empty() && verify != "full") {
     return invalid("the URL's verify is '" + verify + "'; it must be full, ca or none");
+  }
+  const auto socket = std::ranges::find_if(
+      url.hosts, [](const std::string& host) { return host.starts_with("unix:"); });
+  if (options.verify == verification::name_and_ca && socket != url.hosts.end()) {
+    return invalid("the URL has TLS and the server " + *socket +
+                   ": a socket has no name that a certificate could be compared with; give "
+                   "verify=ca, and ca= with the CA of that server (or verify=none)");
   }
   return tls_source::make(std::move(options));
 }

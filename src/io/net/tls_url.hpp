@@ -11,7 +11,8 @@
 namespace holdfast::io {
 
 /// The URL's `ca`, `cert`, `key` and `verify`, read; null without +tls. `protocol` is what the
-/// connection is for, by ALPN; empty: it is not said.
+/// connection is for, by ALPN; empty: it is not said. A unix socket has no name: with one the name
+/// cannot be asked for.
 /// Errors: `invalid_argument`.
 result<std::shared_ptr<tls_source>> tls_of(const core::store_url& url, std::string protocol = {});
 
