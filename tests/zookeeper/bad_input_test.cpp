@@ -62,6 +62,21 @@ TEST_F(zookeeper_bad_input, a_user_that_is_missing_or_wrong_is_refused) {
   EXPECT_EQ(owner.open().what, status::ok);
 }
 
+// Also by whoever is connected already: a connection keeps the login that it began with.
+TEST_F(zookeeper_bad_input, a_password_that_was_put_right_is_used_while_the_store_is_open) {
+  const tests::temporary_directory directory;
+  const auto file = directory.path() + "/password";
+  const auto at = one().addresses() + "/" + root() + "?node_timeout=20s";
+  client owner("zookeeper://me:right@" + at);
+  owner.await(status::ok);
+  std::ofstream(file) << "wrong\n";
+  client kept("zookeeper://me@" + at + "&password_file=" + file);
+  expect(kept.await(status::unavailable), "user 'me'");
+  EXPECT_EQ(kept.open().what, status::unavailable);
+  std::ofstream(file) << "right\n";
+  kept.await(status::ok);
+}
+
 // As an operator who keeps the nodes above to himself.
 TEST_F(zookeeper_bad_input, a_user_who_was_given_one_node_needs_no_rights_above_it) {
   const auto above = "/" + root();

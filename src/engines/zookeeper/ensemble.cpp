@@ -2,7 +2,6 @@
 
 #include "core/assert.hpp"
 #include "engines/zookeeper/codec.hpp"
-#include "io/file/password_file.hpp"
 #include "io/thread/random.hpp"
 
 #include <netdb.h>
@@ -100,7 +99,7 @@ struct ensemble::batch {
 };
 
 ensemble::ensemble(settings s, std::shared_ptr<io::loop> l)
-    : set_(std::move(s)), where_(set_.root), loop_(std::move(l)) {}
+    : set_(std::move(s)), login_(set_), where_(set_.root), loop_(std::move(l)) {}
 
 void ensemble::start() {
   loop_->post([self = shared_from_this()] {
@@ -195,13 +194,10 @@ void ensemble::connect(const std::string& servers) {
   connection_ = std::make_shared<io::zookeeper_connection>(
       loop_,
       io::zookeeper_connection::options{
-          .servers = servers,
-          .login = set_.user.empty()
-                       ? std::string()
-                       : set_.user + ":" + io::password_again(set_.password_file, set_.password),
-          .timeout = set_.node_timeout},
+          .servers = servers, .login = login_.take(), .timeout = set_.node_timeout},
       weak_from_this());
   live_ = true;
+  logs_in_again_ = false;
   lost_at_ = clock::now();
   connection_->start();
 }
@@ -213,6 +209,15 @@ void ensemble::give_connection_up() {
   connection_->hang_up();
   connection_->close();
   if (const auto l = listener_.lock()) l->watches_lost();
+}
+
+// By another connection, for each keeps its login; but later: this one may be telling its answer.
+void ensemble::log_in_again() {
+  if (std::exchange(logs_in_again_, true)) return;
+  loop_->post([weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (self && !self->closed_ && self->logs_in_again_) self->ended();
+  });
 }
 
 void ensemble::reconnect_later() {
@@ -278,7 +283,8 @@ void ensemble::prepare() {
 void ensemble::took_store(const batch_result& l, std::size_t tried) {
   preparing_ = false;
   if (l.what != status::ok) {
-    if (connection_ && connection_->connected()) refuse_all(status::unavailable, l.text);
+    const bool may_answer = connection_ && connection_->connected() && !logs_in_again_;
+    if (may_answer) refuse_all(status::unavailable, l.text);
     return;
   }
   const auto& sessions = l.replies[l.replies.size() - 2];
@@ -386,7 +392,9 @@ void ensemble::answered(const batch_ptr& b) {
   }
   b->may_be_done = unknown || wrote;
   const bool untouched = !b->may_be_done;
-  const bool may = (b->how == repeat::always || untouched) && passes(bad->code) && ready_;
+  if (bad->code == zoo_code::not_allowed && login_.was_replaced()) log_in_again();
+  const bool may_pass = passes(bad->code) || logs_in_again_;
+  const bool may = (b->how == repeat::always || untouched) && may_pass && ready_;
   if (!closed_ && may && clock::now() + pause_between_tries < b->deadline) return wait(b);
   std::string text = refusal_text(bad->code, set_);
   if (passes(bad->code) && !trouble().empty()) text += "; " + trouble();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/engine.hpp"
+#include "engines/zookeeper/login_source.hpp"
 #include "engines/zookeeper/name_book.hpp"
 #include "engines/zookeeper/paths.hpp"
 #include "engines/zookeeper/requests.hpp"
@@ -97,6 +98,7 @@ class ensemble final : public io::zookeeper_connection::listener,
   void found_names(bool complete);
   void connect(const std::string& servers);
   void give_connection_up();
+  void log_in_again();
   void reconnect_later();
   void renew_when_names_may_have_changed();
   void prepare();
@@ -117,6 +119,7 @@ class ensemble final : public io::zookeeper_connection::listener,
   void look_at_silence();
 
   const settings set_;
+  login_source login_;
   const paths where_;
   const std::shared_ptr<io::loop> loop_;
   std::weak_ptr<listener> listener_;
@@ -141,6 +144,7 @@ class ensemble final : public io::zookeeper_connection::listener,
   bool nudged_{};  ///< A question is under way that is there to be one.
   bool live_{};    ///< The connection was not given up.
   bool reconnects_{};
+  bool logs_in_again_{};  ///< The connection is about to be given up for one with another login.
   bool closed_{};
 };
 
