@@ -32,7 +32,8 @@ class server {
   server& operator=(const server&) = delete;
   ~server();
 
-  std::string address() const { return "127.0.0.1:" + std::to_string(port_.number()); }
+  int port() const { return port_.number(); }
+  std::string address() const { return "127.0.0.1:" + std::to_string(port()); }
   pid_t pid() const { return process_.pid(); }
 
   void launch();

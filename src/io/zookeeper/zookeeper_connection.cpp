@@ -27,6 +27,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration pause_after_failure = 20ms;
+// What a server says first is how long its greeting is.
+constexpr int greeting_size = 4;
 // As many replies are taken before others on the loop have their turn.
 constexpr int replies_at_once = 512;
 
@@ -144,6 +146,7 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
   void wake_at(time_point when);
   void log_in();
   bool greeted_wrongly();
+  void wait_for(int bytes) const noexcept;
   void note_state();
   void note_trouble();
   void finish();
@@ -313,7 +316,15 @@ void zookeeper_connection::driver::adopt(int fd) {
   // Debian's build of the library leaves its sockets open across exec.
   ::fcntl(fd, F_SETFD, FD_CLOEXEC);
   const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (copy >= 0) watched_ = std::make_unique<stream>(loop_->context(), copy);
+  if (copy < 0) return;
+  watched_ = std::make_unique<stream>(loop_->context(), copy);
+  // The library must not take the first bytes of a greeting before they can be looked at.
+  wait_for(greeting_size);
+}
+
+// Fewer bytes than that are no reason to read, but for the end.
+void zookeeper_connection::driver::wait_for(int bytes) const noexcept {
+  ::setsockopt(watched_->native_handle(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
 }
 
 void zookeeper_connection::driver::await(stream::wait_type what, int event, bool& waiting) {
@@ -352,11 +363,13 @@ void zookeeper_connection::driver::log_in() {
 // The library would take any 41 bytes for a server's greeting, and trust all that follows.
 bool zookeeper_connection::driver::greeted_wrongly() {
   if (!watched_) return false;
-  std::uint32_t words[2] = {};
-  const auto got = ::recv(watched_->native_handle(), words, sizeof words, MSG_PEEK | MSG_DONTWAIT);
-  if (got < static_cast<ssize_t>(sizeof words[0])) return false;
-  const auto size = ntohl(words[0]);
+  std::uint32_t word = 0;
+  static_assert(sizeof word == greeting_size);
+  const auto got = ::recv(watched_->native_handle(), &word, sizeof word, MSG_PEEK | MSG_DONTWAIT);
+  if (got < static_cast<ssize_t>(sizeof word)) return false;
+  const auto size = ntohl(word);
   greeted_ = true;
+  wait_for(1);
   misled_ = size != 36 && size != 37;  // Without and with a byte for read-only servers.
   if (!misled_) return false;
   trouble_ = server() + " answers what is not ZooKeeper's protocol; is the port right?";
