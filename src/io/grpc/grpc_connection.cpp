@@ -154,6 +154,7 @@ class grpc_connection::state final : public stream::listener,
     pump();
     const auto over = session_ ? session_->over() : std::nullopt;
     if (over) lose(unreadable_http2(*over, greeted_));
+    if (current_ && current_->backlog() > 2 * options_.queued_bytes_max) lose(reads_nothing());
   }
 
   void lost(const error& why) override { lose(greeted_ ? why : gone_unheard(why, is_encrypted())); }

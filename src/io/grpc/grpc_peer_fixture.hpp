@@ -65,6 +65,16 @@ class reader {
     client_.write(ping());
     return until([](char type, char flags) { return type == 6 && (flags & 1) != 0; }) != none;
   }
+  /// How many requests have come that were not asked for.
+  int requests_before_ping() {
+    client_.write(ping());
+    int count = 0;
+    until([&count](char type, char flags) {
+      if (type == 0 && (flags & end_stream) != 0) ++count;
+      return type == 6 && (flags & 1) != 0;
+    });
+    return count;
+  }
 
  private:
   static constexpr char none = -1;

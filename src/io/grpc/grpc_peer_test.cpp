@@ -66,7 +66,7 @@ class events final : public grpc_listener {
 class client {
  public:
   explicit client(const node_address& a, duration silence_max = 300ms, std::int32_t first = 1,
-                  duration connect_limit = 2s)
+                  duration connect_limit = 2s, std::size_t queued_bytes_max = 8 * 1024 * 1024)
       : loop_(std::move(loop::start().value())) {
     grpc_options o;
     o.address = a;
@@ -74,6 +74,7 @@ class client {
     o.connect_limit = connect_limit;
     o.message_max = 1000;
     o.first_stream = first;
+    o.queued_bytes_max = queued_bytes_max;
     line_ = grpc_connection::start(loop_, std::move(o), happened);
   }
 
@@ -404,6 +405,24 @@ TEST(grpc_peer, that_refuses_every_call_is_left) {
     c.write(settings());
     for (auto stream = in.request(); stream > 0; stream = in.request()) c.write(reset(7, stream));
   });
+}
+
+// Slowly enough that nghttp2 does not take it for a flood: 1000 in what is read at once.
+TEST(grpc_peer, that_asks_and_does_not_read_is_left) {
+  const std::string nothing = frame(0x7f, 0, 0, std::string(40, '\0'));
+  std::string some;
+  for (int i = 0; i < 1000; ++i) some += ping() + nothing;
+  std::atomic<bool> left{false};
+  peer server([&](const peer::client& c, int connection) {
+    c.take_little();
+    c.write(settings());
+    // Beyond what the kernels keep.
+    for (int i = 0; connection == 0 && i < 2000 && !left; ++i) c.write(some);
+  });
+  client c(server.address(), 60s, 1, 2s, 64 * 1024);
+  EXPECT_NE(c.happened->wait_down().find("does not take the answers"), std::string::npos)
+      << c.happened->wait_down();
+  left = true;
 }
 
 TEST(grpc_peer, that_hangs_up_leaves_the_outcome_unknown_and_later_calls_unsent) {

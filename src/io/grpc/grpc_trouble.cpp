@@ -49,4 +49,8 @@ error takes_no_calls(duration after) {
                                       ", though it is there; has it, or a proxy, a limit?");
 }
 
+error reads_nothing() {
+  return error(errc::unavailable, "it asks and does not take the answers; it hangs");
+}
+
 }  // namespace holdfast::io

@@ -19,5 +19,7 @@ error never_ready(duration after, bool encrypted);
 error fell_silent(duration after);
 /// It says something, and begins no call.
 error takes_no_calls(duration after);
+/// It wants answers of HTTP/2 itself, to PING say, which are in no call, and does not take them.
+error reads_nothing();
 
 }  // namespace holdfast::io
