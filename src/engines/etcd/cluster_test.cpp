@@ -10,6 +10,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -91,6 +92,8 @@ class line {
     for (auto stream = request(); stream > 0; stream = request()) client_.write(reset(7, stream));
   }
   bool has_taken_all() { return in_.answers_ping(); }
+  /// Requests that came and are not answered.
+  int count_requests() { return in_.requests_before_ping(); }
   void wait_for_the_end() {
     while (!client_.read().empty()) {
     }
@@ -283,6 +286,35 @@ TEST(etcd_cluster_refusal, what_one_server_refuses_by_itself_another_is_asked) {
     EXPECT_EQ(outcome_beside_another([&](line& l) { l.fail_all(status, text); }), core::status::ok)
         << text;
   }
+}
+
+// The one that follows a refusal is due while the next connection's takes its time.
+TEST(etcd_member, has_one_login_under_way_at_a_time) {
+  gate known;
+  gate left;
+  io::peer server([&](const io::peer::client& c, int connection) {
+    line l(c);
+    const auto login = l.request();
+    if (connection == 0) {
+      l.fail(login, "14", "etcdserver: request timed out");
+      l.has_taken_all();
+      return;
+    }
+    std::this_thread::sleep_for(1500ms);
+    EXPECT_EQ(l.count_requests(), 0);
+    l.answer(login, token_reply());
+    l.answer_next(status_reply());
+    l.answer_next(epoch_reply());
+    known.open();
+    l.wait_for_the_end();
+    left.open();
+  });
+  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
+  const auto servers = cluster_of({server.address()}, loop);
+  servers->start();
+  EXPECT_TRUE(known.wait());
+  servers->close();
+  EXPECT_TRUE(left.wait());
 }
 
 TEST(etcd_cluster_refusal, a_server_that_takes_no_calls_is_left_for_another) {

@@ -74,6 +74,7 @@ std::uint64_t member::open_stream(std::string_view path, std::string_view first,
 void member::up() {
   connected_ = true;
   failed_at_.reset();
+  if (loop_) loop_->cancel(timer_);
   log_in();
 }
 
@@ -114,7 +115,9 @@ void member::log_in_again() {
   log_in();
 }
 
+// One at a time: a second one would take the first one's token away, and calls go without.
 void member::log_in() {
+  if (std::exchange(logging_in_, true)) return;
   if (set_.user.empty()) return ask_version();
   token_.clear();
   const auto message = wire::etcd::encode_authenticate(
@@ -122,7 +125,9 @@ void member::log_in() {
   call(wire::etcd::authenticate_path, message, clock::now() + set_.node_timeout,
        [self = weak_from_this()](const io::grpc_outcome& o) {
          const auto m = self.lock();
-         if (!m || !m->connected_) return;
+         if (!m) return;
+         m->logging_in_ = false;
+         if (!m->connected_) return;
          const auto token = o.succeeded() ? wire::etcd::decode_authenticate(o.message)
                                           : std::optional<std::string_view>();
          if (!token) {
@@ -134,6 +139,7 @@ void member::log_in() {
                             "; check user and password, and that authentication is enabled");
          }
          m->token_ = *token;
+         m->logging_in_ = true;
          m->ask_version();
        });
 }
@@ -142,7 +148,9 @@ void member::ask_version() {
   call(wire::etcd::status_path, {}, clock::now() + set_.node_timeout,
        [self = weak_from_this()](const io::grpc_outcome& o) {
          const auto m = self.lock();
-         if (m && m->connected_) m->took_status(o);
+         if (!m) return;
+         m->logging_in_ = false;
+         if (m->connected_) m->took_status(o);
        });
 }
 

@@ -99,6 +99,7 @@ class member final : public io::grpc_listener, public std::enable_shared_from_th
   std::optional<time_point> failed_at_;
   std::uint64_t timer_{};
   bool connected_{};
+  bool logging_in_{};  ///< Or asking for the version.
   bool ready_{};
   bool proven_{};
   bool foreign_{};
