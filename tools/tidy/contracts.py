@@ -1,4 +1,4 @@
-"""Promises that hold between files: every source is built, every error is told and tested."""
+"""Promises that hold between files: all is built and run, every error is told and tested."""
 
 import re
 from pathlib import PurePosixPath
@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from source import Fault
 
 ERRORS = "include/holdfast/error.hpp"
+SUITES = "cli/CMakeLists.txt"
 _BUILT = ("src/", "sim/", "cli/", "tests/", "bench/", "examples/", "fuzz/")
 
 
@@ -24,6 +25,17 @@ def check_listed(sources):
                 break
         else:
             yield Fault(source.path, 1, "cmake", "no CMakeLists.txt above it names this file")
+
+
+def check_suites(sources):
+    """Every suite of the program is named in the CMake file that registers them."""
+    listed = next((s.text for s in sources if s.path == SUITES), "")
+    named = re.search(r"foreach\(suite\s([^)]*)\)", listed)
+    names = named.group(1).split() if named else []
+    for source in sources:
+        path = PurePosixPath(source.path)
+        if path.suffix == ".bats" and path.stem not in names:
+            yield Fault(source.path, 1, "cmake", f"{SUITES} does not register this suite")
 
 
 def _values(text):
@@ -60,6 +72,7 @@ def check_errors(sources):
 
 def check(sources):
     yield from check_listed(sources)
+    yield from check_suites(sources)
     yield from check_errors(sources)
 
 

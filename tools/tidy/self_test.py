@@ -200,6 +200,14 @@ class Contracts(unittest.TestCase):
         self.assertEqual(rules(check, source, other), ["cmake"])
         self.assertEqual(rules(check, source), ["cmake"])
 
+    def test_every_suite_of_the_program_runs(self):
+        suite = ("tests/cli/verify.bats", "")
+        listed = (contracts.SUITES, "foreach(suite run\n  verify)\n")
+        other = (contracts.SUITES, "verb_verify.cpp\nforeach(suite run verify_more)\n")
+        self.assertEqual(rules(contracts.check_suites, suite, listed), [])
+        self.assertEqual(rules(contracts.check_suites, suite, other), ["cmake"])
+        self.assertEqual(rules(contracts.check_suites, suite), ["cmake"])
+
     def test_the_comment_share_counts_lines(self):
         self.assertEqual(contracts.comment_share("/// a\n\nint x;  // b\n// c\n"), (2, 1))
 
