@@ -1,5 +1,7 @@
 #include "engines/zookeeper/codec.hpp"
 
+#include "core/lease.hpp"
+
 #include <gtest/gtest.h>
 
 namespace holdfast::engines::zookeeper {
@@ -74,7 +76,16 @@ TEST(zookeeper_codec, a_ttl_that_no_session_has_is_refused) {
 
 TEST(zookeeper_codec, every_cut_of_a_record_is_refused_or_read_without_harm) {
   const std::string good = encode(some_record());
-  for (std::size_t size = 0; size < good.size(); ++size) decode_session(good.substr(0, size));
+  int refused = 0;
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    const auto back = decode_session(good.substr(0, size));
+    refused += !back;
+    if (!back) continue;
+    EXPECT_GE(back->ttl, core::ttl_min) << size;
+    EXPECT_LE(back->ttl, some_record().ttl) << size;
+    EXPECT_TRUE(some_record().owner.host.starts_with(back->owner.host)) << size;
+  }
+  EXPECT_GT(refused, 0);
 }
 
 TEST(zookeeper_codec, an_entry_tells_since_when) {

@@ -387,5 +387,18 @@ TEST(redis_peer, is_sent_to_by_a_caller_on_whose_thread_the_connection_came_up) 
   answers->wait_for_count(count);
 }
 
+TEST(redis_peer, lets_a_connection_be_destroyed_in_every_state) {
+  peer server(answer_pings);
+  for (int i = 0; i < 50; ++i) {
+    redis_client client(server.address());
+    if (i % 2 == 0) std::this_thread::sleep_for(std::chrono::microseconds{50 * i});
+    const bool sent = i % 3 == 0 && client.send(1, bytes_of("PING"));
+    if (i % 5 == 0) client.events->wait_up();
+    client.connection.reset();
+    // Whichever way it went, its receiver is not left waiting.
+    if (sent) client.answers->wait(1);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::io

@@ -156,7 +156,7 @@ TEST(turn, many_callers_at_a_time_are_all_served) {
 TEST(turn, a_loop_ends_while_its_turn_rests_or_is_long_over) {
   for (int i = 0; i < 50; ++i) {
     const auto l = *loop::start();
-    (void)comes_to_run(*l);
+    EXPECT_TRUE(comes_to_run(*l));
     if (i % 2 == 0) std::this_thread::sleep_for(2ms);
   }
 }
