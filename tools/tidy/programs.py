@@ -27,17 +27,24 @@ def _compile(compiler, root, headers, extra):
     return "" if done.returncode == 0 else done.stderr
 
 
-def check_headers(root, compiler):
-    """Every public header alone, twice in one unit; all but asio.hpp without exceptions too."""
+def check_headers(root, compiler, together=False):
+    """Every public header alone, twice in one unit; all but asio.hpp without exceptions too.
+
+    `together`: all in one unit instead, without exceptions, and in the other order with them: a
+    fraction of the time. What an earlier one brings then hides that a later one lacks it.
+    """
     headers = _public_headers(root)
     bare = [header for header in headers if header.name != "asio.hpp"]
     without = ["-fno-exceptions", "-fno-rtti"]
-    jobs = [(header, []) for header in headers]
     with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        # Together they take a fraction of the time; one by one they say which of them it is.
-        together = pool.submit(_compile, compiler, root, bare, without)
+        all_bare = pool.submit(_compile, compiler, root, bare, without)
+        jobs = [(header, []) for header in headers]
+        if together:
+            backwards = _compile(compiler, root, headers[::-1], [])
+            jobs = jobs if backwards else []
         complaints = list(pool.map(lambda job: _compile(compiler, root, [job[0]], job[1]), jobs))
-        if together.result():
+        # One by one they say which of them it is.
+        if all_bare.result():
             more = [(header, without) for header in bare]
             complaints += pool.map(lambda job: _compile(compiler, root, [job[0]], job[1]), more)
             jobs += more
@@ -46,6 +53,9 @@ def check_headers(root, compiler):
             path = f"include/holdfast/{header.name}"
             where = " with " + " ".join(extra) if extra else ""
             yield Fault(path, 1, "alone", f"does not compile alone{where}:\n{complaint}")
+    if not any(complaints) and (all_bare.result() or (together and backwards)):
+        both = all_bare.result() or backwards
+        yield Fault("include/holdfast", 1, "alone", f"do not compile together:\n{both}")
 
 
 def check_format(root, sources, formatter):

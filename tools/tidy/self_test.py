@@ -249,6 +249,19 @@ class Programs(unittest.TestCase):
         paths = {fault.path.rsplit("/", 1)[1] for fault in faults}
         self.assertEqual(paths, {"bad.hpp", "once.hpp", "throws.hpp"})
 
+    def test_headers_together_are_refused_for_what_each_is_refused_for(self):
+        def paths():
+            faults = programs.check_headers(self.root, "g++", together=True)
+            return {fault.path for fault in faults}
+
+        self.write("include/holdfast/good.hpp", "#pragma once\nstruct good {};\n")
+        self.assertEqual(paths(), set())
+        # In one order the other comes first and has what this one lacks.
+        self.write("include/holdfast/later.hpp", "#pragma once\ngood f();\n")
+        self.assertEqual(paths(), {"include/holdfast/later.hpp"})
+        self.write("include/holdfast/later.hpp", "#pragma once\nstruct good {};\n")
+        self.assertEqual(paths(), {"include/holdfast"})
+
     @unittest.skipUnless(shutil.which("clang-format-14"), "clang-format-14 is not installed")
     def test_a_badly_formatted_file_is_refused(self):
         self.write(".clang-format", "BasedOnStyle: Google\n")

@@ -2,7 +2,7 @@
 """The rules of CONTRIBUTING.md that a program can check, each fault as path:line: [rule] text.
 
     tidy.py sources [ROOT]                     text, layers, limits, contracts, quotes
-    tidy.py headers [ROOT] --compiler g++      each public header compiles alone
+    tidy.py headers [ROOT] --compiler g++      each public header compiles alone; --together: all do
     tidy.py format  [ROOT] --formatter NAME    clang-format has nothing to say
 
 Exit code: 0 without a fault, 1 with some, 2 when it could not look.
@@ -43,12 +43,13 @@ def main(arguments):
     parser.add_argument("what", choices=("sources", "headers", "format"))
     parser.add_argument("root", nargs="?", default=Path(__file__).resolve().parents[2])
     parser.add_argument("--compiler", default="g++")
+    parser.add_argument("--together", action="store_true")
     parser.add_argument("--formatter", default="clang-format-14")
     chosen = parser.parse_args(arguments)
 
     sources = read_tree(chosen.root)
     if chosen.what == "headers":
-        faults = programs.check_headers(chosen.root, chosen.compiler)
+        faults = programs.check_headers(chosen.root, chosen.compiler, chosen.together)
     elif chosen.what == "format":
         faults = programs.check_format(chosen.root, sources, chosen.formatter)
     else:
