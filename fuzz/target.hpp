@@ -22,6 +22,18 @@ class bytes {
   const std::uint8_t* end_;
 };
 
+using run_input = int (*)(const std::uint8_t* data, std::size_t size);
+
+/// Makes a target known to replay.cpp.
+struct replayed {
+  replayed(const char* name, run_input run);
+};
+
+#if defined(HOLDFAST_REPLAYED_AS)
+// The build gives the function above another name in each target, so that one program has them all.
+static const replayed this_target(HOLDFAST_REPLAYED_AS, LLVMFuzzerTestOneInput);
+#endif
+
 [[noreturn]] inline void broken(const char* what) {
   std::fprintf(stderr, "broken: %s\n", what);
   __builtin_trap();
