@@ -62,14 +62,17 @@ complete_in_bash() {
 }
 
 @test "every option that the completions offer is one, and every one is offered" {
+  local zsh man
+  zsh=$(<"$completions/zsh/_holdfast")
+  man=$(<"$manual")
   for verb in run elect leader ls show watch check deny break fence redlock verify doctor \
     version; do
     "$HOLDFAST" "$verb" --help | grep -E '^ +-' | grep -oE -- '--[a-z][a-z-]+' | sort -u >has
     complete_in_bash "$verb" x - | grep -oE -- '--[a-z][a-z-]+' | sort -u >offered
     diff has offered || { echo "bash: $verb"; return 1; }
     while read -r option; do
-      grep -Fq -- "$option" "$completions/zsh/_holdfast" || { echo "zsh: $option"; return 1; }
-      grep -Fq -- "${option//-/\\-}" "$manual" || { echo "man page: $option"; return 1; }
+      [[ $zsh == *"$option"* ]] || { echo "zsh: $option"; return 1; }
+      [[ $man == *"${option//-/\\-}"* ]] || { echo "man page: $option"; return 1; }
     done <has
     grep -Eq "^ +([a-z]+ \| )*$verb( \| [a-z]+)*\)" "$completions/zsh/_holdfast" ||
       { echo "zsh: $verb"; return 1; }
