@@ -1,6 +1,6 @@
 # Compiles CASE twice: without MISUSE it must compile, with it the compiler must refuse it with a
-# message that matches the file's first line ("// expect: REGEX"), and not for another reason. PARSED
-# is what parse.cmake wrote.
+# message that matches the file's first line ("// expect: REGEX"), and not for another reason.
+# PARSED is what parse.cmake wrote.
 include(${CMAKE_CURRENT_LIST_DIR}/compile.cmake)
 file(STRINGS ${CASE} first LIMIT_COUNT 1)
 if(NOT first MATCHES "^// expect: (.+)$")
