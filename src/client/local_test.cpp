@@ -1,9 +1,12 @@
+#include <holdfast/fence.hpp>
+#include <holdfast/fenced_log.hpp>
 #include <holdfast/session.hpp>
 #include <holdfast/store.hpp>
 
 #include "client/outcome_fixture.hpp"
 #include "core/sanitizer.hpp"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +19,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -232,6 +236,37 @@ TEST_F(local, a_closed_session_leaves_no_life_file) {
     EXPECT_EQ(s->life_descriptor(), -1);
   }
   EXPECT_TRUE(std::filesystem::is_empty(directory_ + "/store/life"));
+}
+
+/// What a program that this process starts has open, too.
+std::set<std::string> inheritable() {
+  std::set<std::string> all;
+  std::error_code gone;
+  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd", gone)) {
+    const int flags = ::fcntl(std::stoi(one.path().filename().string()), F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) {
+      all.insert(one.path().filename().string() + " " +
+                 std::filesystem::read_symlink(one.path(), gone).string());
+    }
+  }
+  return all;
+}
+
+TEST_F(local, nothing_that_it_opens_is_for_a_program_that_is_started) {
+  const auto before = inheritable();
+  for (const std::string& url : {url_, std::string("memory:descriptors")}) {
+    auto s = open(url).value();
+    const auto held = s.acquire(lock_name("x")).value();
+    auto waiting = open(url).value();
+    waiting.acquire(lock_name("x"), {.wait = 1h}, [](const result<lock>&) {});
+    EXPECT_TRUE(store::open(url).value().list());
+    auto gate = fence::open("file:" + directory_ + "/fence", url).value();
+    EXPECT_TRUE(gate.enter(held.fencing_token().value()));
+    auto log = fenced_log::open(directory_ + "/log" + std::to_string(url.size()),
+                                held.fencing_token().value());
+    EXPECT_TRUE(log) << log.error().message();
+    EXPECT_EQ(inheritable(), before) << url;
+  }
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "io/file/file_system.hpp"
 #include "io/file/files.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -29,6 +30,14 @@ constexpr std::uint64_t writes_between_counts = 16;
 
 error damage(const std::string& path, const std::string& why) {
   return {errc::damaged, damage_text(path, why)};
+}
+
+// LMDB opens its file so that every program that this process starts has it, too, for writing.
+int close_on_exec(MDB_env* env) {
+  int fd = -1;
+  const int rc = ::mdb_env_get_fd(env, &fd);
+  if (rc != 0) return rc;
+  return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? 0 : errno;
 }
 
 // Sets how keys compare; once per environment.
@@ -79,6 +88,7 @@ result<database::environment_ptr> database::opened(int fd, const std::string& pa
   rc = ::mdb_env_set_mapsize(env, size);
   constexpr unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD | MDB_NOMEMINIT;
   if (rc == 0) rc = ::mdb_env_open(env, name.c_str(), flags, 0600);
+  if (rc == 0) rc = close_on_exec(env);
   if (is_damage(rc)) return damage(path, ::mdb_strerror(rc));
   if (rc != 0) {
     const std::string need =
