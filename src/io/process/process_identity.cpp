@@ -24,9 +24,12 @@ namespace holdfast::io {
 
 namespace {
 
+// Of /proc/self mostly nothing is left after the end of main()'s thread, to which it leads; so the
+// calling thread is asked.
+
 std::string own_program() {
   std::array<char, PATH_MAX> path{};
-  const auto size = ::readlink("/proc/self/exe", path.data(), path.size());
+  const auto size = ::readlink("/proc/thread-self/exe", path.data(), path.size());
   if (size <= 0) return {};
   const std::string text(path.data(), static_cast<std::size_t>(size));
   return text.substr(text.rfind('/') + 1);
@@ -39,7 +42,8 @@ std::string own_host() {
 }
 
 // Field 22 of proc(5)'s /proc/PID/stat, in clock ticks since boot; the second field is a name in
-// parentheses that may hold anything.
+// parentheses that may hold anything. Each thread has a start of its own; that of the first one is
+// told also after its end.
 std::optional<std::int64_t> own_start_ticks() {
   std::ifstream file("/proc/self/stat");
   std::string line;
@@ -74,9 +78,14 @@ std::string bytes_of_program() {
   return at == 0 ? std::string() : std::string(reinterpret_cast<const char*>(at), 16);
 }
 
-// time_namespaces(7): "boottime", and the seconds and nanoseconds by which the clock is ahead.
+// time_namespaces(7): "boottime", and the seconds and nanoseconds by which the clock is ahead. The
+// file is not below thread-self, but that of a thread is found by its number, as /proc counts.
 std::string boot_offset() {
-  std::ifstream file("/proc/self/timens_offsets");
+  std::array<char, PATH_MAX> path{};
+  const auto size = ::readlink("/proc/thread-self", path.data(), path.size());
+  if (size <= 0) return {};
+  const std::string link(path.data(), static_cast<std::size_t>(size));
+  std::ifstream file("/proc/" + link.substr(link.rfind('/') + 1) + "/timens_offsets");
   std::string clock;
   std::string seconds;
   std::string rest;
@@ -115,7 +124,7 @@ std::uint64_t process_number() {
 
 std::uint64_t pid_namespace() noexcept {
   struct stat s {};
-  return ::stat("/proc/self/ns/pid", &s) == 0 ? s.st_ino : 0;
+  return ::stat("/proc/thread-self/ns/pid", &s) == 0 ? s.st_ino : 0;
 }
 
 bool is_running(std::int64_t pid) noexcept {
@@ -134,12 +143,13 @@ std::string boot_clock() {
   if (boot.empty()) return {};
   struct stat own {};
   struct stat next {};
-  if (::stat("/proc/self/ns/time", &own) != 0) {
-    return errno == ENOENT ? boot + " 0" : std::string();  // A kernel without them.
+  if (::stat("/proc/thread-self/ns/time", &own) != 0) {
+    // A kernel without them, if it has others.
+    return errno == ENOENT && pid_namespace() != 0 ? boot + " 0" : std::string();
   }
   // The offsets that can be read are those of the namespace of the children, mostly the same.
   const bool is_same =
-      ::stat("/proc/self/ns/time_for_children", &next) == 0 && next.st_ino == own.st_ino;
+      ::stat("/proc/thread-self/ns/time_for_children", &next) == 0 && next.st_ino == own.st_ino;
   const std::string shift = is_same ? boot_offset() : std::string();
   return shift.empty() ? shift : boot + ' ' + std::to_string(own.st_ino) + ' ' + shift;
 }

@@ -1,5 +1,7 @@
 #include "io/process/process_identity.hpp"
 
+#include "tests/ended_main.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -37,6 +39,24 @@ TEST(process_identity, is_read_again_when_no_descriptor_was_free) {
     ::setrlimit(RLIMIT_NOFILE, &before);
     return poor.empty() && process_identity().boot_id == boot;
   }));
+}
+
+// Or a process whose main() has ended would take its clock for one of a kernel that has no time
+// namespaces, and so for everybody's.
+TEST(process_identity, is_the_same_after_the_end_of_main) {
+  EXPECT_EQ(tests::after_the_end_of_main([pids = pid_namespace(), clock = boot_clock()] {
+              if (pid_namespace() != pids) return 2;
+              if (boot_clock() != clock) return 3;
+              return process_identity().program.empty() ? 4 : 0;
+            }),
+            0);
+}
+
+TEST(process_number, is_the_same_after_the_end_of_main) {
+  std::uint64_t ours = 0;
+  EXPECT_EQ(tests::after_the_end_of_main([&] { return process_number() == ours ? 0 : 1; },
+                                         [&] { ours = process_number(); }),
+            0);
 }
 
 }  // namespace
