@@ -83,8 +83,9 @@ result<database::environment_ptr> database::opened(int fd, const std::string& pa
   int rc = ::mdb_env_create(&env);
   if (rc != 0) return io::file_failure("open", path, rc);
   environment_ptr made(env);
-  // By its descriptor: nobody can put another file in its place between the check and the use.
-  const std::string name = "/proc/self/fd/" + std::to_string(fd);
+  // By its descriptor: nobody can put another file in its place between the check and the use. The
+  // calling thread's: /proc/self leads to the first one, which may have ended or have others.
+  const std::string name = "/proc/thread-self/fd/" + std::to_string(fd);
   rc = ::mdb_env_set_mapsize(env, size);
   constexpr unsigned flags = MDB_NOSUBDIR | MDB_NOLOCK | MDB_NOSYNC | MDB_NORDAHEAD | MDB_NOMEMINIT;
   if (rc == 0) rc = ::mdb_env_open(env, name.c_str(), flags, 0600);

@@ -1,5 +1,6 @@
 #include "engines/local/directory.hpp"
 #include "engines/local/store_fixture.hpp"
+#include "tests/ended_main.hpp"
 
 #include <grp.h>
 #include <sched.h>
@@ -142,6 +143,15 @@ TEST_F(local_open, what_one_open_wrote_the_other_sees_and_the_last_one_closes) {
   ASSERT_EQ(one.open().what, core::status::ok);
   a.reset();
   EXPECT_EQ(caller(b.engine, 2).list().sessions.size(), 1U);
+}
+
+TEST_F(local_open, a_process_whose_main_has_ended_opens_it) {
+  EXPECT_EQ(tests::after_the_end_of_main([this] {
+              const auto o = open_at(path());
+              if (!o) std::fprintf(stderr, "%s\n", o.error().message().c_str());
+              return o && caller(o->engine, 1).open().what == core::status::ok ? 0 : 1;
+            }),
+            0);
 }
 
 TEST_F(local_open, refuses_a_symbolic_link_in_place_of_the_directory) {

@@ -110,7 +110,8 @@ result<unique_fd> open_directory(const std::string& path) {
 }
 
 result<std::string> path_of(int fd) {
-  const std::string link = "/proc/self/fd/" + std::to_string(fd);
+  // Of the calling thread: /proc/self leads to the first one, which may have ended.
+  const std::string link = "/proc/thread-self/fd/" + std::to_string(fd);
   std::string path(4096, '\0');
   const ssize_t size = ::readlink(link.c_str(), path.data(), path.size());
   if (size < 0) return file_failure("read", link, errno, "/proc has to be mounted");
