@@ -32,10 +32,13 @@ std::string name_of(const std::string& url) {
   return "sightings-" + core::hexadecimal(core::fnv1a(url));
 }
 
+// What the notes of all clocks on one store begin with.
+std::string common_header(const std::string& url) { return "holdfast-sightings 1\n" + url + '\n'; }
+
 std::string header(const std::string& url) {
   const std::string boot = boot_clock();
   if (boot.empty()) return {};  // Whose clock the times are of cannot be told.
-  return "holdfast-sightings 1\n" + url + '\n' + boot + '\n';
+  return common_header(url) + boot + '\n';
 }
 
 // Only a plain file of our own: somebody else's notes could make us take over too early.
@@ -79,6 +82,22 @@ void make_directory(const std::string& path) {
   ::mkdir(path.c_str(), 0700);
 }
 
+// Nobody reads them any more.
+void remove_those_of_other_boots(const std::string& directory, const std::string& url) {
+  const auto opened = open_directory(directory);
+  const auto names = opened ? names_in(opened->get(), directory) : opened.error();
+  const std::string boot = boot_id();
+  if (!names || boot.empty()) return;
+  for (const auto& name : *names) {
+    if (!name.starts_with(name_of(url))) continue;
+    const auto path = path_in(directory, name);
+    const auto text = contents(path);
+    const bool is_other =
+        text.starts_with(common_header(url)) && !text.starts_with(common_header(url) + boot + ' ');
+    if (is_other) ::unlink(path.c_str());
+  }
+}
+
 /// One process at a time reads the notes and writes them, or what another wrote in between would
 /// be lost. The lock is on a file of its own: the notes are another file after each writing.
 class writers_turn {
@@ -103,7 +122,8 @@ class writers_turn {
 sighting_file::sighting_file(const std::string& directory, std::string url, duration turn_limit)
     : directory_(directory),
       url_(std::move(url)),
-      path_(directory + "/" + name_of(url_)),
+      // A file for each time namespace: they cannot read each other's times.
+      path_(directory + "/" + name_of(url_) + "-" + core::hexadecimal(core::fnv1a(boot_clock()))),
       turn_limit_(turn_limit) {}
 
 sighting_file::sights sighting_file::read() const {
@@ -125,6 +145,7 @@ sighting_file::sights sighting_file::read() const {
 core::sightings sighting_file::merge(const core::sightings& notes) const {
   make_directory(directory_);
   const writers_turn ours(directory_, name_of(url_) + ".lock", turn_limit_);
+  if (::access(path_.c_str(), F_OK) != 0) remove_those_of_other_boots(directory_, url_);
   sights all = read();
   for (const auto& [id, sight] : notes.all()) {
     const auto [at, added] = all.try_emplace(id, sight);
@@ -141,19 +162,20 @@ core::sightings sighting_file::merge(const core::sightings& notes) const {
 
 bool sighting_file::write(const core::sightings& notes) const {
   std::string bytes = header(url_);
+  if (bytes.empty()) return false;  // Others can tell theirs, and may have notes there.
   for (const auto& [id, s] : notes.all()) {
     bytes += id.str() + ' ' + std::to_string(s.at.inc) + ' ' + std::to_string(s.at.beat);
     bytes += s.at.denied ? " 1 " : " 0 ";
     bytes += std::to_string(s.ttl.count()) + ' ';
     bytes += std::to_string(s.since.time_since_epoch().count()) + '\n';
   }
-  const auto fresh = path_ + "." + random_session_id().str();
-  const int fd = ::open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+  const auto draft = path_ + "." + random_session_id().str();
+  const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   const bool whole = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
   ::close(fd);
-  if (whole && ::rename(fresh.c_str(), path_.c_str()) == 0) return true;
-  ::unlink(fresh.c_str());
+  if (whole && ::rename(draft.c_str(), path_.c_str()) == 0) return true;
+  ::unlink(draft.c_str());
   return false;
 }
 

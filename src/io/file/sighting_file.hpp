@@ -17,7 +17,8 @@ namespace holdfast::io {
 /// next process on the same boot and in the same time namespace, and is ignored anywhere else.
 ///
 /// The file is private (0600 in a 0700 directory), replaced as a whole, bounded, and best effort: a
-/// missing, foreign or damaged one is no notes, which only makes a takeover later.
+/// missing, foreign or damaged one is no notes, which only makes a takeover later. Each time
+/// namespace has its own; those of earlier boots are removed when one is made.
 ///
 /// Thread safety: none; one owner. Processes may use one file at once: each adds to what the others
 /// wrote, unless one of them is stopped amid its turn.
