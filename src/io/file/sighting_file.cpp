@@ -109,10 +109,13 @@ class writers_turn {
     if (!file) return;
     file_ = std::move(*file);
     const auto got = lock_byte(file_.get(), 0, share::alone, limit);
-    if (got && *got) held_ = locked_byte(file_.get(), 0);
+    has_it_ = got && *got;
+    if (has_it_) held_ = locked_byte(file_.get(), 0);
   }
+  bool has_it() const noexcept { return has_it_; }
 
  private:
+  bool has_it_{};
   unique_fd file_;
   locked_byte held_;  // Given back before the file is closed.
 };
@@ -156,11 +159,14 @@ core::sightings sighting_file::merge(const core::sightings& notes) const {
   core::sightings kept;
   for (const auto& [id, sight] : all) kept.recall(id, sight);
   kept.bound(sights_max, clock::now());
-  write(kept);
+  // In our turn nobody else has the draft open, and one that a killed writer left is written over.
+  const std::string draft = path_ + ".new";
+  if (ours.has_it()) ::unlink(draft.c_str());
+  write(kept, ours.has_it() ? draft : path_ + "." + random_session_id().str());
   return kept;
 }
 
-bool sighting_file::write(const core::sightings& notes) const {
+bool sighting_file::write(const core::sightings& notes, const std::string& draft) const {
   std::string bytes = header(url_);
   if (bytes.empty()) return false;  // Others can tell theirs, and may have notes there.
   for (const auto& [id, s] : notes.all()) {
@@ -169,7 +175,6 @@ bool sighting_file::write(const core::sightings& notes) const {
     bytes += std::to_string(s.ttl.count()) + ' ';
     bytes += std::to_string(s.since.time_since_epoch().count()) + '\n';
   }
-  const auto draft = path_ + "." + random_session_id().str();
   const int fd = ::open(draft.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return false;
   const bool whole = ::write(fd, bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());

@@ -43,7 +43,8 @@ class sighting_file {
   const std::string& path() const noexcept { return path_; }
 
  private:
-  bool write(const core::sightings& notes) const;
+  /// `draft`: the name that the file has until it is whole.
+  bool write(const core::sightings& notes, const std::string& draft) const;
 
   std::string directory_;
   std::string url_;

@@ -104,17 +104,19 @@ TEST_F(sighting_file_test, processes_of_two_time_namespaces_leave_each_others_no
   EXPECT_TRUE(file().read().contains(id_));
 }
 
-TEST_F(sighting_file_test, nothing_of_earlier_boots_is_left) {
+TEST_F(sighting_file_test, nothing_of_earlier_boots_or_of_killed_writers_is_left) {
   file().merge({});
   auto old = text(file().path());
   old.replace(old.find('\n', old.find('\n') + 1) + 1, 4, "zzzz");
   const std::string before = file().path() + "0";
   put(before, old);
+  put(file().path() + ".new", "half");
   put(directory_ + "/deep/notes/another", old);
   std::filesystem::remove(file().path());
   file().merge({});
   EXPECT_TRUE(std::filesystem::exists(file().path()));
   EXPECT_FALSE(std::filesystem::exists(before));
+  EXPECT_FALSE(std::filesystem::exists(file().path() + ".new"));
   EXPECT_TRUE(std::filesystem::exists(directory_ + "/deep/notes/another"));
 }
 
