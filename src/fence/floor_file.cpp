@@ -300,9 +300,13 @@ result<void> floor_file::write_page(std::uint64_t number, const stored_record& r
   return synced(file_->sync(), path_);
 }
 
-result<bool> floor_file::others_ended(sharing arriving, kinds keep) {
+result<bool> floor_file::others_ended(token t, sharing how, kinds keep) {
   HOLDFAST_ASSERT(index_.has_value());
-  return locks_.others_ended(*index_, arriving, keep);
+  return locks_.others_ended(*index_, t, how, keep);
+}
+
+void floor_file::settled(token t) noexcept {
+  if (index_) locks_.settled(*index_, t);
 }
 
 void floor_file::ended(sharing how) noexcept {

@@ -43,7 +43,8 @@ class floor_file final : public floor_keeper {
 
   result<floor_record> read() override;
   result<floor_record> update(const step& next) override;
-  result<bool> others_ended(sharing arriving, kinds keep) override;
+  result<bool> others_ended(token t, sharing how, kinds keep) override;
+  void settled(token t) noexcept override;
   void ended(sharing how) noexcept override;
   std::string where() const override { return path_; }
 

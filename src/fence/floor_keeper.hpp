@@ -39,13 +39,16 @@ class floor_keeper {
   /// After a failure the record may be the old one or the next.
   virtual result<floor_record> update(const step& next) = 0;
 
-  /// Whether no other process has a pass that is in the way of one of this kind. When true, this
-  /// process is now seen to have passes of the kinds in `keep`.
+  /// Whether no other process has a pass that is in the way of one of this token and kind. When
+  /// true, this process is now seen to have passes of the kinds in `keep`.
   struct kinds {
     bool exclusive{};
     bool shared{};
   };
-  virtual result<bool> others_ended(sharing arriving, kinds keep) = 0;
+  virtual result<bool> others_ended(token t, sharing how, kinds keep) = 0;
+  /// An exclusive `t` was the newest when no older pass was left, and so there will be none: others
+  /// that arrive with it need not wait.
+  virtual void settled(token t) noexcept = 0;
   /// This process has no pass of that kind any more.
   virtual void ended(sharing how) noexcept = 0;
   /// For people: the file that processes with passes have open; empty: there is none.

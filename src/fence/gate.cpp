@@ -213,13 +213,17 @@ result<bool> gate::older_ended(const arrival& a) {
   if (!keeper_) return true;
   const bool exclusive = a.how == sharing::exclusive;
   auto ended =
-      keeper_->others_ended(a.how, {.exclusive = exclusive || passes_.count(sharing::exclusive) > 0,
-                                    .shared = !exclusive || passes_.count(sharing::shared) > 0});
+      keeper_->others_ended(a.value, a.how,
+                            {.exclusive = exclusive || passes_.count(sharing::exclusive) > 0,
+                             .shared = !exclusive || passes_.count(sharing::shared) > 0});
   if (!ended || !*ended) return ended;
   // Only now a newer one would wait for us: it may have been admitted before.
   const auto kept = keeper_->read();
   if (kept) learn(kept->now);
-  if (kept && judge(a)) return true;
+  if (kept && judge(a)) {
+    if (exclusive) keeper_->settled(a.value);
+    return true;
+  }
   if (passes_.count(a.how) == 0) keeper_->ended(a.how);
   return kept ? result<bool>(false) : kept.error();
 }

@@ -256,6 +256,46 @@ TEST_F(floor_of_processes, shared_passes_are_together_and_keep_an_exclusive_one_
   EXPECT_TRUE(f.enter(numbered(3), mode::exclusive(), {5s, {}}));
 }
 
+TEST_F(floor_of_processes, processes_with_one_token_have_passes_at_once) {
+  auto older = opened();
+  auto old = older.enter(numbered(1));
+  ASSERT_TRUE(old);
+  auto one = opened();
+  auto two = opened();
+  EXPECT_EQ(code(one.admit(numbered(2))), errc::busy);
+  EXPECT_EQ(code(two.admit(numbered(2))), errc::busy) << "nobody has been admitted with it";
+  old = errc::busy;
+
+  auto first = std::make_optional(one.enter(numbered(2)));
+  ASSERT_TRUE(*first);
+  holder other(url_, 2, mode::exclusive());
+  EXPECT_TRUE(other.entered());
+  EXPECT_TRUE(two.admit(numbered(2)));
+  auto foreign = fence::open(url_, "another resource").value();
+  EXPECT_TRUE(foreign.enter(numbered(2), mode::exclusive(), at_once));
+
+  auto newer = opened();
+  EXPECT_EQ(code(newer.admit(numbered(3))), errc::busy);
+  EXPECT_EQ(code(two.admit(numbered(2))), errc::stale_token);
+  first.reset();
+  EXPECT_EQ(code(newer.admit(numbered(3))), errc::busy) << "the other process writes";
+  other.leave();
+  EXPECT_TRUE(newer.enter(numbered(3), mode::exclusive(), at_once));
+}
+
+// What it knows of a token that it was admitted with says nothing about the next one.
+TEST_F(floor_of_processes, a_token_that_was_admitted_elsewhere_lets_no_newer_one_pass) {
+  holder first(url_, 1, mode::exclusive());
+  ASSERT_TRUE(first.entered());
+  auto f = opened();
+  ASSERT_TRUE(f.admit(numbered(1)));
+  EXPECT_EQ(code(f.admit(numbered(2))), errc::busy);
+  EXPECT_EQ(code(opened().admit(numbered(2))), errc::busy);
+  EXPECT_EQ(code(opened().admit(numbered(1))), errc::stale_token);
+  first.kill();
+  EXPECT_TRUE(f.admit(numbered(2)));
+}
+
 // The holder of an exclusive pass is seen by others until its last one has ended.
 TEST_F(floor_of_processes, a_failed_arrival_leaves_the_passes_of_its_own_process_seen) {
   auto f = opened();

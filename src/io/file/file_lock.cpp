@@ -51,6 +51,11 @@ void unlock_byte(int fd, std::int64_t byte) noexcept {
   (void)::fcntl(fd, F_OFD_SETLK, &lock);
 }
 
+bool is_held_together(int fd, std::int64_t byte) noexcept {
+  struct flock lock = one_byte(F_WRLCK, byte);
+  return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_RDLCK;
+}
+
 bool is_unlocked(int fd) noexcept {
   struct flock lock = one_byte(F_WRLCK, 0);
   lock.l_len = 0;

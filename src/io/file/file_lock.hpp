@@ -23,6 +23,10 @@ result<bool> lock_byte(int fd, std::int64_t byte, share how, duration limit);
 
 void unlock_byte(int fd, std::int64_t byte) noexcept;
 
+/// True when another description holds the byte together with whoever wants to. False when it
+/// cannot be told.
+bool is_held_together(int fd, std::int64_t byte) noexcept;
+
 /// A byte that was locked, given back at the end: closing the descriptor would not do it while a
 /// forked child has it too. Not to be destroyed in that child: the lock is its parent's.
 class locked_byte {
