@@ -111,7 +111,9 @@ result<std::size_t> log_owner::compact_now() {
   std::vector<segment_id> copies;
   const auto give_up = [&](const error& why) {
     for (const auto& one : copies) remove_segment(log_, one);
-    return why;
+    // Then it may have failed because the newer writer has removed what was to be merged.
+    if (log_.epoch() != mine_) stop(replaced(log_, mine_));
+    return stopped_ ? *stopped_ : why;
   };
   for (auto at = version_.sealed.begin(); at != version_.sealed.end();) {
     auto end = at;

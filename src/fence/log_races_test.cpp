@@ -187,6 +187,19 @@ TEST(log_races, a_segment_that_goes_before_the_look_at_it_is_told_as_discarded) 
   EXPECT_TRUE(*reader->next());
 }
 
+TEST(log_races, a_merge_whose_segments_a_newer_writer_discards_is_stale) {
+  log_machine m(1);
+  for (std::uint64_t t = 1; t <= 3; ++t) {
+    ASSERT_TRUE(m.must_open(t)->append(bytes_of("a"), survives::kill));
+  }
+  const auto old = m.must_open(4);
+  m.disk().before(disk_call::open, [&] { ASSERT_TRUE(m.must_open(5)->discard_before({4})); });
+  const auto merged = old->compact();
+  ASSERT_FALSE(merged);
+  EXPECT_EQ(merged.error(), errc::stale_token) << merged.error().message();
+  EXPECT_EQ(old->append(bytes_of("late"), survives::kill).error(), errc::stale_token);
+}
+
 TEST(log_races, a_refusal_outlives_a_power_loss) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     log_machine m(seed);
