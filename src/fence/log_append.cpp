@@ -149,8 +149,13 @@ result<void> log_owner::reserve(std::uint64_t bytes) {
   // More at a time as the segment grows: each reservation is a call that appends pay for.
   const std::uint64_t grown =
       std::clamp(reserved_, options_.reserve_bytes, 16 * options_.reserve_bytes);
-  const std::uint64_t ahead = std::max(bytes - reserved_, grown);
-  if (auto got = reserve_in(segment_, reserved_, ahead + spare_bytes(version_)); !got) return got;
+  const std::uint64_t spare = spare_bytes(version_);
+  std::uint64_t ahead = std::max(bytes - reserved_, grown);
+  if (!reserve_in(segment_, reserved_, ahead + spare)) {
+    // A disk that is nearly full, or a quota, may have room for this record.
+    ahead = bytes - reserved_;
+    if (auto got = reserve_in(segment_, reserved_, ahead + spare); !got) return got;
+  }
   reserved_ += ahead;
   return {};
 }

@@ -84,6 +84,13 @@ TEST(log_room, a_log_is_opened_where_nothing_more_can_be_reserved) {
   EXPECT_LT(m.disk().used_bytes(), used + 2 * record.size());
 }
 
+TEST(log_room, a_record_that_fits_is_taken_where_more_cannot_be_reserved) {
+  log_machine m(1);
+  const auto log = m.must_open(1, {.reserve_bytes = 1 << 20});
+  m.disk().limit_bytes(m.disk().used_bytes() + 20'000);
+  EXPECT_GE(append_all(*log, 0), 15U);
+}
+
 /// Whoever made it was ended in between, as a log without a version tells.
 TEST(log_room, the_name_of_a_directory_is_synced_by_who_opens_a_log_first) {
   log_machine m(1);
