@@ -169,8 +169,8 @@ result<void> log_owner::reserve_spare(const own_segment& in, std::uint64_t from,
 
 result<void> log_owner::reserve_in(const own_segment& in, std::uint64_t from,
                                    std::uint64_t bytes) const {
-  const auto got = in.file->reserve(from, bytes);
-  if (got || got.code == EOPNOTSUPP || got.code == EINTR) return {};
+  const auto got = io::reserve_fully(*in.file, from, bytes);
+  if (got || got.code == EOPNOTSUPP) return {};
   return io::file_failure("reserve space for", log_.files().at(segment_name(in.id)), got.code,
                           "free some space; the record was not written");
 }

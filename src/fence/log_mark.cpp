@@ -18,7 +18,7 @@ result<log_mark> log_mark::create(io::folder& files, const segment_id& of, std::
     return io::file_failure("set the size of", files.at(name), sized.code);
   }
   // Real blocks: a store into a mapped hole of a full disk is SIGBUS; see io::overwrite_in_place().
-  const auto reserved = made.file_->reserve(0, page);
+  const auto reserved = io::reserve_fully(*made.file_, 0, page);
   if (!reserved && reserved.code != EOPNOTSUPP) {
     return io::file_failure("reserve space for", files.at(name), reserved.code);
   }

@@ -91,6 +91,23 @@ TEST(log_room, a_record_that_fits_is_taken_where_more_cannot_be_reserved) {
   EXPECT_GE(append_all(*log, 0), 15U);
 }
 
+TEST(log_room, a_reservation_that_a_signal_interrupts_is_made_again) {
+  log_machine m(1);
+  const auto interrupted = [&] {
+    m.disk().fail_all(disk_call::reserve, EINTR);
+    m.disk().before(disk_call::reserve, [&] {
+      m.disk().before(disk_call::reserve, [&] { m.disk().fail_all(disk_call::reserve, 0); });
+    });
+  };
+  interrupted();
+  const auto log = m.must_open(1, small);
+  ASSERT_TRUE(log);
+  interrupted();
+  const auto used = m.disk().used_bytes();
+  ASSERT_TRUE(log->append(bytes_of(record), survives::kill));
+  EXPECT_GE(m.disk().used_bytes(), used + small.reserve_bytes);
+}
+
 /// Whoever made it was ended in between, as a log without a version tells.
 TEST(log_room, the_name_of_a_directory_is_synced_by_who_opens_a_log_first) {
   log_machine m(1);

@@ -33,4 +33,10 @@ result<void> write_fully(folder_file& file, std::span<const std::byte> from, std
   return {};
 }
 
+answer reserve_fully(folder_file& file, std::uint64_t offset, std::uint64_t size) {
+  answer got = file.reserve(offset, size);
+  while (got.code == EINTR) got = file.reserve(offset, size);
+  return got;
+}
+
 }  // namespace holdfast::io

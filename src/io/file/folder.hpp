@@ -96,5 +96,7 @@ result<std::size_t> read_fully(folder_file& file, std::span<std::byte> into, std
 /// Writes all of it, also after short counts. After a failure any part may have been written.
 result<void> write_fully(folder_file& file, std::span<const std::byte> from, std::uint64_t offset,
                          std::string_view path);
+/// Asks again when a signal has interrupted it.
+answer reserve_fully(folder_file& file, std::uint64_t offset, std::uint64_t size);
 
 }  // namespace holdfast::io
