@@ -138,6 +138,13 @@ result<std::string> path_to(int fd, const std::string& asked) {
   return same ? std::move(*real) : asked;
 }
 
+/// Who may not read what is above was given the directory by somebody else.
+result<void> sync_above(const io::place& where) {
+  const io::unique_fd above(::openat(where.directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if ((!above && errno == EACCES) || (above && ::fsync(above.get()) == 0)) return {};
+  return io::file_failure("sync the directory above", where.path, errno);
+}
+
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
 
 bool is_in(gid_t group) {
@@ -330,6 +337,8 @@ result<void> directory::check_format(bool may_create) {
   if (*found) return {};
   if (what_ == missing::refuse) return no_store(where_.path);
   if (!may_create) return {};
+  // Whoever made the directory may have ended before its name was on the disk.
+  if (auto done = sync_above(where_); !done) return done;
   return io::replace_text(where_, file::format, format_text(), file_mode());
 }
 
