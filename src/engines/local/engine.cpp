@@ -56,7 +56,8 @@ bool refused_if_cut_off(R& reply, const environment& store) {
   if (!store.is_cut_off()) return false;
   refuse(reply, core::status::unavailable,
          "the files of the store " + store.place().where().path +
-             " were removed or replaced while it was open; open it anew");
+             " were removed or replaced while it was open; end all sessions, locks and stores "
+             "of this process that use it, and then open it anew");
   return true;
 }
 
