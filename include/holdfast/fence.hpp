@@ -203,8 +203,9 @@ class HOLDFAST_EXPORT fence {
   /// newest token it is a few loads and one comparison.
   ///
   /// Errors: as enter(), without `timed_out` and `cancelled`; `busy` while older passes are under
-  /// way, and older tokens are refused from then on. At a floor file also `busy` when two processes
-  /// are the first with one token at the same moment: ask again.
+  /// way, and older tokens are refused from then on. At a floor file also `busy` when processes
+  /// come with one token at the same moment, while none that it has admitted has the file open: ask
+  /// again.
   result<void> admit(const fencing_token& t, holdfast::mode mode = holdfast::mode::exclusive());
 
   /// Refuses every token below `to` from now on, and returns when passes of older ones have
