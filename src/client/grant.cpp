@@ -338,10 +338,7 @@ void grant::left(const core::leave_reply& r) {
 
 result<void> grant::report_release(const core::leave_reply& r) {
   if (r.what != core::status::ok) {
-    const auto failed = failure(r, "release of " + name_.printable(), owner_->store().url());
-    const bool ends = r.what == core::status::unavailable || r.what == core::status::unknown;
-    return ends ? failed.reworded(failed.message() + "; it ends with the session at the latest")
-                : failed;
+    return failure(r, "release of " + name_.printable(), owner_->store().url());
   }
   auto& events = owner_->events();
   if (events.wanted())

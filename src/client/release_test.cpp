@@ -136,9 +136,7 @@ TEST_F(release, without_an_answer_leaves_a_lock_whose_checks_say_lost) {
     auto l = mine.acquire(lock_name("x"), {.wait = 30s}).value();
     engine_->leaves_unanswered = true;
     if (waited) {
-      const auto released = std::move(l).release();
-      ASSERT_EQ(code(released), errc::outcome_unknown);
-      EXPECT_NE(released.error().message().find("it ends with the session"), std::string::npos);
+      EXPECT_EQ(code(std::move(l).release()), errc::outcome_unknown);
     } else {
       std::move(l).release([](result<void> r) { EXPECT_EQ(code(r), errc::outcome_unknown); });
     }
