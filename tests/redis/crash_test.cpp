@@ -24,6 +24,11 @@ class crash : public store_test {
  protected:
   static session join(const std::string& url, duration ttl) {
     auto opened = holdfast::open(url, {.ttl = ttl});
+    // A disk that is busy may take longer than a node timeout for the sync of one write.
+    process::eventually([&] {
+      if (!opened) opened = holdfast::open(url, {.ttl = ttl});
+      return opened.has_value();
+    });
     if (!opened) throw std::runtime_error(opened.error().message());
     return std::move(*opened);
   }
