@@ -1,5 +1,7 @@
 #include <holdfast/election.hpp>
 
+#include "core/control_character.hpp"
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -68,9 +70,7 @@ result<leadership> election::campaign(std::string value, campaign_options option
                                              std::to_string(value.size()) + " bytes; at most " +
                                              std::to_string(value_max) + " are allowed");
   }
-  const bool shows =
-      std::ranges::none_of(value, [](unsigned char c) { return c < 0x20 || c == 0x7F; });
-  if (!shows) {
+  if (std::ranges::any_of(value, core::is_control)) {
     return error(errc::invalid_argument,
                  "the value to publish may not hold control characters: programs that print it, "
                  "one leader to a line, could not be read back");

@@ -1,5 +1,6 @@
 #include <holdfast/fencing_token.hpp>
 
+#include "core/control_character.hpp"
 #include "core/percent.hpp"
 #include "core/whole_number.hpp"
 
@@ -54,8 +55,7 @@ result<void> store_identity::check() const {
     return error(errc::invalid_argument, "a store identity has " + std::to_string(text_.size()) +
                                              " bytes; it needs 1 to " + std::to_string(bytes_max));
   }
-  const auto control = std::ranges::find_if(
-      text_, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  const auto control = std::ranges::find_if(text_, core::is_control);
   if (control == text_.end()) return {};
   return error(errc::invalid_argument, "store identity \"" + printable() + "\": byte " +
                                            std::to_string(control - text_.begin()) +

@@ -1,3 +1,4 @@
+#include "core/control_character.hpp"
 #include "core/hexadecimal.hpp"
 
 #include <holdfast/lock_name.hpp>
@@ -14,8 +15,6 @@ std::string hex(unsigned char byte) {
   core::append_byte(text, byte);
   return text;
 }
-
-bool is_control(unsigned char byte) noexcept { return byte < 0x20 || byte == 0x7f; }
 
 struct code_point {
   std::uint32_t value{};
@@ -60,7 +59,7 @@ result<void> lock_name::check() const {
   }
   for (std::size_t i = 0; i < text_.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text_[i]);
-    if (!is_control(byte)) continue;
+    if (!core::is_control(byte)) continue;
     return error(errc::invalid_argument, "lock name \"" + printable() + "\": byte " +
                                              std::to_string(i) + " is the control character " +
                                              hex(byte) + "; names have none");
@@ -74,7 +73,7 @@ std::string lock_name::printable() const {
   for (std::size_t i = 0; i < text_.size();) {
     const auto byte = static_cast<unsigned char>(text_[i]);
     if (byte < 0x80) {
-      const bool plain = !is_control(byte) && byte != '"' && byte != '\'' && byte != '\\';
+      const bool plain = !core::is_control(byte) && byte != '"' && byte != '\'' && byte != '\\';
       if (plain) {
         out += text_[i];
       } else {

@@ -1,5 +1,6 @@
 #include "core/store_url.hpp"
 
+#include "core/control_character.hpp"
 #include "core/hexadecimal.hpp"
 
 #include <holdfast/duration.hpp>
@@ -34,8 +35,8 @@ result<std::string> decoded(std::string_view text, std::size_t at) {
     const auto high = has_two ? digit_value(text[i + 1]) : std::nullopt;
     const auto low = has_two ? digit_value(text[i + 2]) : std::nullopt;
     if (!high || !low) return bad(at + i, "% needs two hexadecimal digits");
-    const int byte = *high * 16 + *low;
-    if (byte < 0x20 || byte == 0x7f) return bad(at + i, "a control character");
+    const auto byte = static_cast<unsigned char>(*high * 16 + *low);
+    if (is_control(byte)) return bad(at + i, "a control character");
     out += static_cast<char>(byte);
     i += 2;
   }
@@ -81,7 +82,7 @@ result<std::size_t> scheme_end(store_url& url, std::string_view text) {
   if (text.size() > text_max) return bad(text_max, "longer than 4096 bytes");
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7f) return bad(i, "a control character");
+    if (is_control(byte)) return bad(i, "a control character");
   }
   const std::size_t colon = text.find(':');
   if (colon == std::string_view::npos) {

@@ -1,5 +1,7 @@
 #include "wire/grpc_frame.hpp"
 
+#include "core/control_character.hpp"
+#include "core/hexadecimal.hpp"
 #include "core/whole_number.hpp"
 
 namespace holdfast::wire {
@@ -7,13 +9,6 @@ namespace holdfast::wire {
 namespace {
 
 constexpr std::size_t prefix_bytes = 5;
-
-int hex_value(char c) noexcept {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 }  // namespace
 
@@ -60,13 +55,14 @@ std::string grpc_text(std::string_view header, std::size_t most) {
   std::string text;
   for (std::size_t i = 0; i < header.size() && text.size() < most; ++i) {
     char c = header[i];
-    if (c == '%' && i + 2 < header.size() && hex_value(header[i + 1]) >= 0 &&
-        hex_value(header[i + 2]) >= 0) {
-      c = static_cast<char>(hex_value(header[i + 1]) * 16 + hex_value(header[i + 2]));
+    const bool has_two = c == '%' && i + 2 < header.size();
+    const auto high = has_two ? core::digit_value(header[i + 1]) : std::nullopt;
+    const auto low = has_two ? core::digit_value(header[i + 2]) : std::nullopt;
+    if (high && low) {
+      c = static_cast<char>(*high * 16 + *low);
       i += 2;
     }
-    const auto byte = static_cast<std::uint8_t>(c);
-    text += byte < 0x20 || byte == 0x7f ? '?' : c;
+    text += core::is_control(static_cast<unsigned char>(c)) ? '?' : c;
   }
   return text;
 }
