@@ -9,6 +9,8 @@ namespace holdfast {
 
 namespace {
 
+constexpr char moved_from[] = "a fence that was moved from was used";
+
 fencing::gate& used(const std::shared_ptr<fencing::gate>& at, const char* what) noexcept {
   if (!at) detail::bad_access(what);
   return *at;
@@ -63,27 +65,21 @@ result<fence> fence::open(std::string_view url, std::string resource, older_pass
 }
 
 result<pass> fence::enter(const fencing_token& t, holdfast::mode mode, enter_options options) {
-  return used(at_, "a fence that was moved from was used").enter(t, mode, options);
+  return used(at_, moved_from).enter(t, mode, options);
 }
 result<void> fence::admit(const fencing_token& t, holdfast::mode mode) {
-  auto& at = used(at_, "a fence that was moved from was used");
+  auto& at = used(at_, moved_from);
   if (at.admits_at_once(t, mode)) return {};
   return at.admit(t, mode);
 }
 result<void> fence::raise(holdfast::token to, enter_options options) {
-  return used(at_, "a fence that was moved from was used").raise(to, std::nullopt, options);
+  return used(at_, moved_from).raise(to, std::nullopt, options);
 }
 result<void> fence::raise(const fencing_token& to, enter_options options) {
-  return used(at_, "a fence that was moved from was used").raise(to.value, to.from, options);
+  return used(at_, moved_from).raise(to.value, to.from, options);
 }
-token fence::floor() const noexcept {
-  return used(at_, "a fence that was moved from was used").floor();
-}
-token fence::newest() const noexcept {
-  return used(at_, "a fence that was moved from was used").newest();
-}
-std::optional<token_source> fence::source() const {
-  return used(at_, "a fence that was moved from was used").source();
-}
+token fence::floor() const noexcept { return used(at_, moved_from).floor(); }
+token fence::newest() const noexcept { return used(at_, moved_from).newest(); }
+std::optional<token_source> fence::source() const { return used(at_, moved_from).source(); }
 
 }  // namespace holdfast

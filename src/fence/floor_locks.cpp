@@ -52,7 +52,7 @@ void floor_locks::settle(std::int64_t byte, bool& held, bool keep) const noexcep
 result<bool> floor_locks::others_ended(std::uint64_t resource, token t, sharing how,
                                        floor_keeper::kinds keep) {
   if (!file_) return true;
-  if (how == sharing::exclusive && resource < told &&
+  if (how == sharing::exclusive && resource < settled_resources &&
       io::is_held_together(file_.get(), settled_byte(resource, t))) {
     // Somebody is alone there only for a moment, and then sees us.
     auto seen = io::try_lock_byte(file_.get(), byte_of(resource, how), io::share::together);
@@ -81,7 +81,7 @@ result<bool> floor_locks::none_of_both(std::uint64_t resource, sharing how,
 }
 
 void floor_locks::settled(std::uint64_t resource, token t) noexcept {
-  if (!file_ || resource >= told || t <= settled_) return;
+  if (!file_ || resource >= settled_resources || t <= settled_) return;
   if (settled_.value != 0) io::unlock_byte(file_.get(), settled_byte(resource, settled_));
   static_cast<void>(io::try_lock_byte(file_.get(), settled_byte(resource, t), io::share::together));
   settled_ = t;

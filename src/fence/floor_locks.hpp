@@ -24,14 +24,14 @@ namespace holdfast::fencing {
 /// |                  | of i is, or will be, older than t |                                      |
 ///
 /// Without the last one a process could not tell an older pass from one of its own token. Only the
-/// first `told` resources have room for it: an arrival at another one waits for both.
+/// first `settled_resources` resources have room for it: an arrival at another one waits for both.
 ///
 /// Thread safety: none, and one object for each fence: two of them exclude each other like two
 /// processes. All calls of one object are about one resource.
 class floor_locks {
  public:
   static constexpr std::int64_t first = std::int64_t{1} << 60;
-  static constexpr std::uint64_t told = 512;
+  static constexpr std::uint64_t settled_resources = 512;
 
   floor_locks() = default;
   floor_locks(io::unique_fd file, std::string path) noexcept
