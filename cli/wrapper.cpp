@@ -176,8 +176,9 @@ void wrapper::warn_of_no_fencing_token(const lock& held) const {
 
 int wrapper::run_under(session& s, lock held) {
   if (!lease_fits(held)) return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
-  if (auto admitted = admit_at_fence(held); !admitted)
+  if (auto admitted = admit_at_fence(held); !admitted) {
     return seeker_->not_granted(s, admitted.error());
+  }
   out_.note(fmt::format("lock \"{}\" in {}: granted, token {}", printable_, s.url(),
                         token_text(held.token())));
   warn_of_no_fencing_token(held);
@@ -200,8 +201,9 @@ int wrapper::run_under(session& s, lock held) {
   // What will not die may still write: the lock is kept for as long as heartbeats keep it.
   while (!all_gone && held.check()) all_gone = guardian_->kill_everything(1s);
   ends_first.done();
-  if (start_errno_ == ETIME)
+  if (start_errno_ == ETIME) {
     return seeker_->not_granted(s, error(errc::lost, "the lease has passed"));
+  }
   if (start_errno_ != 0) {
     return out_.fail(exit_code::unavailable,
                      fmt::format("{}: cannot be started: {}; nothing was run", options_.path,
