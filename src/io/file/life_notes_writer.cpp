@@ -14,7 +14,7 @@ life_notes_writer::life_notes_writer(life_notes_file file, life_notes read,
 
 void life_notes_writer::keep(const life_notes& notes) {
   {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (notes == wanted_) return;
     wanted_ = notes;
     if (!is_to_begin()) return;
@@ -22,7 +22,6 @@ void life_notes_writer::keep(const life_notes& notes) {
   begin();
 }
 
-/// Under the mutex. False: the thread that writes will see that there is more.
 bool life_notes_writer::is_to_begin() {
   pending_ = true;
   return !std::exchange(writing_, true);
@@ -33,7 +32,7 @@ void life_notes_writer::begin() {
   auto thread = start_thread("holdfast-notes", [self = shared_from_this()] { self->write(); });
   if (thread) return thread->detach();
   {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     writing_ = pending_ = false;
     trouble_ = thread.error().message();
     done_.notify_all();
@@ -46,7 +45,7 @@ void life_notes_writer::write() {
   for (;;) {
     life_notes asked;
     {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       if (!pending_) {
         writing_ = false;
         done_.notify_all();
@@ -63,7 +62,7 @@ void life_notes_writer::write() {
 void life_notes_writer::ended(const life_notes& asked, life_notes_file::outcome result) {
   const bool again = !result.trouble.empty() && file_.has_place();
   {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     trouble_ = std::move(result.trouble);
   }
   const auto l = loop_.lock();
@@ -79,7 +78,7 @@ void life_notes_writer::ended(const life_notes& asked, life_notes_file::outcome 
 void life_notes_writer::tell(const life_notes& asked, const life_notes& there) {
   // Who sees that nothing is to come knows what came, and on whatever thread that is.
   then_(asked, there);
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   --untold_;
 }
 
@@ -90,7 +89,7 @@ void life_notes_writer::try_again() {
     const auto self = weak.lock();
     if (!self) return;
     {
-      const std::lock_guard hold(self->mutex_);
+      const held_mutex hold(self->mutex_);
       if (!self->is_to_begin()) return;
     }
     self->begin();
@@ -98,19 +97,21 @@ void life_notes_writer::try_again() {
 }
 
 bool life_notes_writer::is_busy() const {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   return pending_ || untold_ > 0;
 }
 
 std::string life_notes_writer::trouble() const {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   return trouble_;
 }
 
 void life_notes_writer::wait(duration limit) {
   if (on_library_thread()) return;
-  std::unique_lock hold(mutex_);
-  done_.wait_for(hold, limit, [this] { return !writing_; });
+  const auto until = std::chrono::steady_clock::now() + limit;
+  const held_mutex hold(mutex_);
+  while (writing_ && done_.wait_until(mutex_, until)) {
+  }
 }
 
 }  // namespace holdfast::io

@@ -2,13 +2,12 @@
 
 #include "core/redlock/life_notes.hpp"
 #include "io/file/life_notes_file.hpp"
+#include "io/thread/condition.hpp"
 
 #include <holdfast/clock.hpp>
 
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace holdfast::io {
@@ -45,24 +44,25 @@ class life_notes_writer : public std::enable_shared_from_this<life_notes_writer>
   void wait(duration limit);
 
  private:
-  bool is_to_begin();
+  /// False: the thread that writes will see that there is more.
+  bool is_to_begin() HOLDFAST_REQUIRES(mutex_);
   void begin();
   void write();
-  void ended(const life_notes& asked, life_notes_file::outcome result);
-  void tell(const life_notes& asked, const life_notes& there);
+  void ended(const life_notes& asked, life_notes_file::outcome result) HOLDFAST_EXCLUDES(mutex_);
+  void tell(const life_notes& asked, const life_notes& there) HOLDFAST_EXCLUDES(mutex_);
   void try_again();
 
   const life_notes_file file_;
   const std::weak_ptr<loop> loop_;
   const listener then_;
 
-  mutable std::mutex mutex_;  // Never held while anything is written or called.
-  std::condition_variable done_;
-  life_notes wanted_;
-  bool pending_{};  ///< `wanted_` is not what is being written.
-  bool writing_{};
-  unsigned untold_{};
-  std::string trouble_{};
+  mutable mutex mutex_;  // Never held while anything is written or called.
+  condition done_;
+  life_notes wanted_ HOLDFAST_GUARDED_BY(mutex_);
+  bool pending_ HOLDFAST_GUARDED_BY(mutex_){};  ///< `wanted_` is not what is being written.
+  bool writing_ HOLDFAST_GUARDED_BY(mutex_){};
+  unsigned untold_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::string trouble_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::io

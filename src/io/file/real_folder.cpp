@@ -2,13 +2,13 @@
 #include "io/file/files.hpp"
 #include "io/file/folder.hpp"
 #include "io/file/unique_fd.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::io {
@@ -40,7 +40,7 @@ class real_file final : public folder_file {
     return {s.st_size, 0};
   }
   std::byte* map(std::size_t size, int& code) override {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (mapped_.data != nullptr && mapped_.size >= size) return mapped_.data;
     const int rights = writable_ ? PROT_READ | PROT_WRITE : PROT_READ;
     void* data = ::mmap(nullptr, size, rights, MAP_SHARED, fd_.get(), 0);
@@ -70,8 +70,8 @@ class real_file final : public folder_file {
 
   unique_fd fd_;
   bool writable_;
-  std::mutex mutex_;
-  mapping mapped_;
+  mutex mutex_;
+  mapping mapped_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 class real_folder final : public folder {

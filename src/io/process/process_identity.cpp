@@ -4,6 +4,7 @@
 #include "core/fnv1a.hpp"
 #include "core/whole_number.hpp"
 #include "io/process/per_process.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <signal.h>
 #include <sys/auxv.h>
@@ -16,7 +17,6 @@
 #include <cerrno>
 #include <climits>
 #include <fstream>
-#include <mutex>
 #include <optional>
 #include <string_view>
 
@@ -66,8 +66,8 @@ wall_time own_start() {
 }
 
 struct cache {
-  std::mutex mutex;
-  std::optional<owner_info> own;
+  io::mutex mutex;
+  std::optional<owner_info> own HOLDFAST_GUARDED_BY(mutex);
 };
 
 constinit per_process<cache> caches;
@@ -99,7 +99,7 @@ std::string boot_offset() {
 
 owner_info process_identity() {
   auto& kept = caches.get();
-  const std::lock_guard hold(kept.mutex);
+  const held_mutex hold(kept.mutex);
   // Without a boot id /proc could not be read, and perhaps only now: no descriptor was free.
   if (!kept.own || kept.own->boot_id.empty()) {
     kept.own = owner_info{.host = own_host(),

@@ -2,12 +2,12 @@
 
 #include "io/process/per_process.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/error.hpp>
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -32,7 +32,7 @@ class running_stores {
   result<std::shared_ptr<Engine>> get(const std::string& url, const std::string& password,
                                       Make make) {
     registry& r = registry_.get();
-    const std::lock_guard hold(r.mutex);
+    const held_mutex hold(r.mutex);
     std::erase_if(r.stores, [](const auto& e) { return e.second.expired(); });
     auto& kept = r.stores[{url, password}];
     if (auto running = kept.lock()) return running;
@@ -50,9 +50,10 @@ class running_stores {
 
  private:
   struct registry {
-    std::mutex mutex;
-    std::map<std::pair<std::string, std::string>, std::weak_ptr<Engine>> stores;
-    std::weak_ptr<loop> shared;
+    io::mutex mutex;
+    std::map<std::pair<std::string, std::string>, std::weak_ptr<Engine>> stores
+        HOLDFAST_GUARDED_BY(mutex);
+    std::weak_ptr<loop> shared HOLDFAST_GUARDED_BY(mutex);
   };
 
   const loops how_;

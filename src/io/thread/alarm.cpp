@@ -2,8 +2,8 @@
 
 #include "io/process/per_process.hpp"
 #include "io/thread/background.hpp"
+#include "io/thread/condition.hpp"
 
-#include <condition_variable>
 #include <utility>
 
 namespace holdfast::io {
@@ -11,8 +11,8 @@ namespace holdfast::io {
 namespace {
 
 struct holder {
-  std::mutex mutex;
-  std::shared_ptr<alarm> one;
+  io::mutex mutex;
+  std::shared_ptr<alarm> one HOLDFAST_GUARDED_BY(mutex);
 };
 
 constinit per_process<holder> alarms;
@@ -23,7 +23,7 @@ constexpr std::size_t batch = 1'000;
 
 result<std::shared_ptr<alarm>> alarm::of_process() {
   auto& held = alarms.get();
-  const std::lock_guard hold(held.mutex);
+  const held_mutex hold(held.mutex);
   if (held.one) return held.one;
   auto timer = boot_timer::make();
   if (!timer) return timer.error();
@@ -40,7 +40,7 @@ result<std::shared_ptr<alarm>> alarm::of_process() {
 alarm::~alarm() { stop(); }
 
 std::uint64_t alarm::watch(std::weak_ptr<deadline_holder> what, time_point deadline) {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   const bool first = order_.empty() || deadline < order_.begin()->first;
   const auto id = ++last_id_;
   order_.insert({deadline, id});
@@ -50,7 +50,7 @@ std::uint64_t alarm::watch(std::weak_ptr<deadline_holder> what, time_point deadl
 }
 
 void alarm::unwatch(std::uint64_t id) noexcept {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return;
   order_.erase({found->second.when, id});
@@ -59,7 +59,7 @@ void alarm::unwatch(std::uint64_t id) noexcept {
 
 void alarm::moved(std::uint64_t id) noexcept {
   std::shared_ptr<deadline_holder> what;  // Let go when the mutex is free, as in `looked`.
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   const auto found = entries_.find(id);
   if (found == entries_.end()) return;
   auto& [weak, when] = found->second;
@@ -75,7 +75,7 @@ void alarm::moved(std::uint64_t id) noexcept {
 }
 
 bool alarm::post(job j) {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   if (stopping_) return false;
   jobs_.push_back(std::move(j));
   // Behind a first one the timer rings already, and wake_at() leaves it so.
@@ -86,28 +86,30 @@ bool alarm::post(job j) {
 void alarm::run(job j, duration limit) {
   if (std::this_thread::get_id() == thread_.get_id()) return j();
   struct rendezvous {
-    std::mutex mutex;
-    std::condition_variable done;
-    bool finished{};
+    io::mutex mutex;
+    condition done;
+    bool finished HOLDFAST_GUARDED_BY(mutex){};
   };
   const auto meet = std::make_shared<rendezvous>();
   const auto shared = std::make_shared<job>(std::move(j));
   const bool posted = post([meet, shared] {
     (*shared)();
     *shared = nullptr;  // What it holds is let go by the caller, who may wait for threads.
-    const std::lock_guard hold(meet->mutex);
+    const held_mutex hold(meet->mutex);
     meet->finished = true;
     meet->done.notify_one();
   });
   if (!posted) return (*shared)();
   // What the job uses is shared: the thread may get to it after this has given up.
-  std::unique_lock hold(meet->mutex);
-  meet->done.wait_for(hold, limit, [&] { return meet->finished; });
+  const auto until = std::chrono::steady_clock::now() + limit;
+  const held_mutex hold(meet->mutex);
+  while (!meet->finished && meet->done.wait_until(meet->mutex, until)) {
+  }
 }
 
 void alarm::stop() noexcept {
   {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     stopping_ = true;
     timer_.arm(time_point{});
   }
@@ -161,7 +163,7 @@ alarm::looked alarm::take_due(time_point now) {
 void alarm::tell(const looked& those) noexcept {
   if (those.due.empty()) return;
   for (const auto& [id, one] : those.due) one->passed();
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   for (const auto& [id, one] : those.due) {
     const auto found = entries_.find(id);
     if (found == entries_.end()) continue;
@@ -181,7 +183,7 @@ void alarm::loop() noexcept {
     std::vector<job> jobs;
     looked now;
     {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       if (stopping_ && jobs_.empty()) return;
       jobs.swap(jobs_);
       now = take_due(clock::now());

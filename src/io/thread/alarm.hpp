@@ -2,6 +2,7 @@
 
 #include "io/thread/at_exit.hpp"
 #include "io/thread/boot_timer.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -10,7 +11,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <thread>
@@ -73,18 +73,19 @@ class alarm final : public stoppable {
 
   explicit alarm(boot_timer timer) : timer_(std::move(timer)) {}
   void loop() noexcept;
-  looked take_due(time_point now);  ///< At most `batch` of them: the mutex is not held for long.
-  void tell(const looked& those) noexcept;
-  time_point next_look() const noexcept;
-  void wake_at(time_point when) noexcept;
+  /// At most `batch` of them: the mutex is not held for long.
+  looked take_due(time_point now) HOLDFAST_REQUIRES(mutex_);
+  void tell(const looked& those) noexcept HOLDFAST_EXCLUDES(mutex_);
+  time_point next_look() const noexcept HOLDFAST_REQUIRES(mutex_);
+  void wake_at(time_point when) noexcept HOLDFAST_REQUIRES(mutex_);
 
   boot_timer timer_;
-  std::mutex mutex_;
-  bool stopping_{};
-  std::uint64_t last_id_{};
-  std::map<std::uint64_t, entry> entries_;
-  std::set<std::pair<time_point, std::uint64_t>> order_;
-  std::vector<job> jobs_;
+  mutex mutex_;
+  bool stopping_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::uint64_t last_id_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::map<std::uint64_t, entry> entries_ HOLDFAST_GUARDED_BY(mutex_);
+  std::set<std::pair<time_point, std::uint64_t>> order_ HOLDFAST_GUARDED_BY(mutex_);
+  std::vector<job> jobs_ HOLDFAST_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

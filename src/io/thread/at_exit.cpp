@@ -1,8 +1,8 @@
 #include "io/thread/at_exit.hpp"
 
 #include "io/process/per_process.hpp"
+#include "io/thread/mutex.hpp"
 
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -11,8 +11,8 @@ namespace holdfast::io {
 namespace {
 
 struct exit_list {
-  std::mutex mutex;
-  std::vector<std::weak_ptr<stoppable>> members;
+  io::mutex mutex;
+  std::vector<std::weak_ptr<stoppable>> members HOLDFAST_GUARDED_BY(mutex);
 };
 
 constinit per_process<exit_list> lists;
@@ -22,7 +22,7 @@ struct at_end {
     auto& list = lists.get();
     std::vector<std::weak_ptr<stoppable>> members;
     {
-      const std::lock_guard hold(list.mutex);
+      const held_mutex hold(list.mutex);
       members.swap(list.members);
     }
     for (auto it = members.rbegin(); it != members.rend(); ++it) {
@@ -36,7 +36,7 @@ struct at_end {
 void stop_at_exit(std::weak_ptr<stoppable> what) {
   static const at_end runs_at_exit;
   auto& list = lists.get();
-  const std::lock_guard hold(list.mutex);
+  const held_mutex hold(list.mutex);
   std::erase_if(list.members, [](const auto& w) { return w.expired(); });
   list.members.push_back(std::move(what));
 }

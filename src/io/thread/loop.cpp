@@ -5,6 +5,7 @@
 #include "io/thread/at_exit.hpp"
 #include "io/thread/background.hpp"
 #include "io/thread/boot_timer.hpp"
+#include "io/thread/condition.hpp"
 #include "io/thread/turn.hpp"
 
 #include <asio/executor_work_guard.hpp>
@@ -18,9 +19,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -59,7 +58,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
     await_timer();
     auto thread = start_thread("holdfast-loop", [this] {
       turn_.run_own();
-      const std::lock_guard hold(end_mutex_);
+      const held_mutex hold(end_mutex_);
       finished_ = true;
       ended_.notify_all();
     });
@@ -73,8 +72,10 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   void stop() noexcept override {
     if (!on_thread()) {
       wind_down(last_turns);
-      std::unique_lock hold(end_mutex_);
-      ended_.wait_for(hold, last_moment, [this] { return finished_.load(); });
+      const auto until = std::chrono::steady_clock::now() + last_moment;
+      const held_mutex hold(end_mutex_);
+      while (!finished_ && ended_.wait_until(end_mutex_, until)) {
+      }
     }
     end();
   }
@@ -82,7 +83,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   void end() noexcept {
     halt();
     if (on_thread()) return;
-    const std::lock_guard hold(join_mutex_);  // The program's end may end it at the same time.
+    const held_mutex hold(join_mutex_);  // The program's end may end it at the same time.
     if (thread_.joinable()) thread_.join();
   }
 
@@ -104,7 +105,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   asio::io_context& context() noexcept { return context_; }
 
   std::uint64_t at(time_point when, task t) {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     const bool first = timers_.empty() || when < timers_.begin()->first.first;
     const auto id = ++last_id_;
     timers_.emplace(key{when, id}, std::move(t));
@@ -116,7 +117,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   void cancel(std::uint64_t id) noexcept {
     if (id == 0) return;
     task dropped;  // Its captures are destroyed when the mutex is free.
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     const auto found = when_.find(id);
     if (found == when_.end()) return;
     dropped.swap(timers_.find({found->second, id})->second);
@@ -168,7 +169,7 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
 
   std::vector<task> take_due() {
     std::vector<task> due;
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     const auto now = clock::now();
     while (!timers_.empty() && timers_.begin()->first.first <= now) {
       due.push_back(std::move(timers_.begin()->second));
@@ -187,14 +188,14 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
   asio::posix::stream_descriptor fired_;
   std::map<std::uint64_t, asio::posix::stream_descriptor> readings_;  // The loop's thread only.
   std::atomic<std::uint64_t> last_reading_{};
-  std::mutex mutex_;
-  std::uint64_t last_id_{};
-  std::map<key, task> timers_;
-  std::map<std::uint64_t, time_point> when_;
-  std::mutex join_mutex_;
+  mutex mutex_;
+  std::uint64_t last_id_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::map<key, task> timers_ HOLDFAST_GUARDED_BY(mutex_);
+  std::map<std::uint64_t, time_point> when_ HOLDFAST_GUARDED_BY(mutex_);
+  mutex join_mutex_;
   std::thread thread_;
-  std::mutex end_mutex_;
-  std::condition_variable ended_;
+  mutex end_mutex_;
+  condition ended_;
   std::atomic<bool> finished_{};
   std::atomic<bool> over_{};
 };
@@ -203,20 +204,20 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
 // joined by the next start of a loop, or when the program ends.
 struct loop::left_over {
   void add(std::shared_ptr<state> s) {
-    const std::lock_guard hold(mutex);
+    const held_mutex hold(mutex);
     states.push_back(std::move(s));
   }
   void reap() {
     std::vector<std::shared_ptr<state>> ended;
-    const std::lock_guard hold(mutex);
+    const held_mutex hold(mutex);
     std::erase_if(states, [&](auto& s) {
       if (!s->finished()) return false;
       ended.push_back(std::move(s));
       return true;
     });
   }
-  std::mutex mutex;
-  std::vector<std::shared_ptr<state>> states;
+  io::mutex mutex;
+  std::vector<std::shared_ptr<state>> states HOLDFAST_GUARDED_BY(mutex);
 };
 
 constinit per_process<loop::left_over> loop::left_overs;

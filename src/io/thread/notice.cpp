@@ -22,7 +22,7 @@ int depth_of(const notice* n) noexcept {
 
 void notice::fire() {
   {
-    const std::lock_guard guard(mutex_);
+    const held_mutex guard(mutex_);
     if (disarmed_) return;
     ++running_;
   }
@@ -30,16 +30,16 @@ void notice::fire() {
   innermost = &here;
   notify_();
   innermost = here.outer;
-  const std::lock_guard guard(mutex_);
+  const held_mutex guard(mutex_);
   --running_;
   idle_.notify_all();
 }
 
 void notice::disarm() {
   const int mine = depth_of(this);
-  std::unique_lock guard(mutex_);
+  const held_mutex guard(mutex_);
   disarmed_ = true;
-  idle_.wait(guard, [&] { return running_ == mine; });
+  while (running_ != mine) idle_.wait(mutex_);
 }
 
 }  // namespace holdfast::io

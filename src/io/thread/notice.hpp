@@ -1,8 +1,8 @@
 #pragma once
 
-#include <condition_variable>
+#include "io/thread/condition.hpp"
+
 #include <functional>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::io {
@@ -16,18 +16,18 @@ class notice {
   explicit notice(std::function<void()> notify) : notify_(std::move(notify)) {}
 
   /// Calls the function unless disarmed. The caller holds no mutex.
-  void fire();
+  void fire() HOLDFAST_EXCLUDES(mutex_);
 
   /// After this, the function is not running and will not run, but for the one this call is made
   /// from.
-  void disarm();
+  void disarm() HOLDFAST_EXCLUDES(mutex_);
 
  private:
   const std::function<void()> notify_;
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  int running_{};
-  bool disarmed_{};
+  mutex mutex_;
+  condition idle_;
+  int running_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool disarmed_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::io

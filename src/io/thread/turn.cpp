@@ -19,9 +19,9 @@ constexpr int calls_alone = 8;
 }  // namespace
 
 void turn::run_own() noexcept {
-  std::unique_lock hold(mutex_);
+  held_mutex hold(mutex_);
   while (!context_.stopped()) {
-    if (!may_begin(hold)) continue;
+    if (!may_begin()) continue;
     own_ = true;
     recalled_ = false;
     seen_ = lends_;
@@ -37,23 +37,27 @@ void turn::run_own() noexcept {
 }
 
 /// False: look again, for something has changed, or a rest is over.
-bool turn::may_begin(std::unique_lock<std::mutex>& hold) {
+bool turn::may_begin() {
   if (wanted_ || lent_) {
     const auto of = lends_;
-    changed_.wait_for(hold, rest_time,
-                      [this] { return context_.stopped() || (recalled_ && !wanted_ && !lent_); });
+    const auto rested = std::chrono::steady_clock::now() + rest_time;
+    while (!context_.stopped() && (!recalled_ || wanted_ || lent_) &&
+           changed_.wait_until(mutex_, rested)) {
+    }
     // Short turns follow each other unwatched; at the end of a long one the own thread is woken.
     if (lent_ && lends_ == of) {
       asleep_ = true;
-      changed_.wait(hold, [this] { return !lent_ || context_.stopped(); });
+      while (lent_ && !context_.stopped()) changed_.wait(mutex_);
       asleep_ = false;
     }
     return false;
   }
   if (recalled_ || lends_ == seen_) return true;
   seen_ = lends_;
-  changed_.wait_for(hold, rest_time,
-                    [this] { return context_.stopped() || recalled_ || wanted_ || lent_; });
+  const auto rested = std::chrono::steady_clock::now() + rest_time;
+  while (!context_.stopped() && !recalled_ && !wanted_ && !lent_ &&
+         changed_.wait_until(mutex_, rested)) {
+  }
   return false;
 }
 
@@ -74,13 +78,13 @@ void turn::lend(core::parking& until) noexcept {
 }
 
 bool turn::begin_lent() noexcept {
-  std::unique_lock hold(mutex_);
+  const held_mutex hold(mutex_);
   if (context_.stopped()) return false;
   if (own_) {
     if (++alone_ < calls_alone) return false;
     wanted_ = true;
     asio::post(context_, [] {});
-    changed_.wait(hold, [this] { return !own_; });
+    while (own_) changed_.wait(mutex_);
     wanted_ = false;
   }
   lent_ = true;
@@ -90,7 +94,7 @@ bool turn::begin_lent() noexcept {
 }
 
 void turn::end_lent() noexcept {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   running_here = nullptr;
   lent_ = false;
   if (blocked_ > 1) recalled_ = true;
@@ -98,7 +102,7 @@ void turn::end_lent() noexcept {
 }
 
 void turn::recall() noexcept {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   alone_ = 0;
   if (own_) return;
   recalled_ = true;
@@ -111,7 +115,7 @@ void turn::opened() noexcept {
 }
 
 void turn::stopped() noexcept {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   changed_.notify_all();
 }
 

@@ -1,14 +1,13 @@
 #pragma once
 
 #include "core/parking.hpp"
+#include "io/thread/condition.hpp"
 #include "io/thread/running_here.hpp"
 
 #include <asio/io_context.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 
 namespace holdfast::io {
 
@@ -31,7 +30,7 @@ class turn final : public core::parking::place {
   /// The own thread's whole life; returns when the context has been stopped.
   void run_own() noexcept;
   /// Waits until `until` opens. Not on a thread of the library.
-  void lend(core::parking& until) noexcept;
+  void lend(core::parking& until) noexcept HOLDFAST_EXCLUDES(mutex_);
   /// After the context has been stopped.
   void stopped() noexcept;
   /// A word that a lent turn waits for has opened.
@@ -43,21 +42,21 @@ class turn final : public core::parking::place {
   bool begin_lent() noexcept;
   void end_lent() noexcept;
   void recall() noexcept;
-  bool may_begin(std::unique_lock<std::mutex>& hold);
+  bool may_begin() HOLDFAST_REQUIRES(mutex_);
 
   asio::io_context& context_;
   std::atomic<int> blocked_{};  ///< Callers inside lend().
   std::atomic<bool> wanted_{};  ///< A caller waits for the own thread to give its turn up.
 
-  std::mutex mutex_;  // Guards what is below.
-  std::condition_variable changed_;
-  bool own_{};
-  bool lent_{};
-  bool recalled_{};  ///< The own thread need not rest.
-  bool asleep_{};    ///< The own thread waits for the end of a turn.
-  int alone_{};      ///< Calls of a lone caller since a second one blocked.
-  std::uint64_t lends_{};
-  std::uint64_t seen_{};  ///< Of `lends_`, by the own thread.
+  mutex mutex_;
+  condition changed_;
+  bool own_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool lent_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool recalled_ HOLDFAST_GUARDED_BY(mutex_){};  ///< The own thread need not rest.
+  bool asleep_ HOLDFAST_GUARDED_BY(mutex_){};    ///< The own thread waits for the end of a turn.
+  int alone_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Calls of a lone caller since a second one blocked.
+  std::uint64_t lends_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::uint64_t seen_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Of `lends_`, by the own thread.
 };
 
 }  // namespace holdfast::io

@@ -2,8 +2,7 @@
 
 #include "core/assert.hpp"
 #include "io/thread/loop.hpp"
-
-#include <mutex>
+#include "io/thread/mutex.hpp"
 
 namespace holdfast::io {
 
@@ -14,10 +13,10 @@ namespace holdfast::io {
 /// | made                | lock()               | who may come                               |
 /// |---------------------|----------------------|--------------------------------------------|
 /// | on a turn of `of`   | nothing              | turns of `of`; others post to it           |
-/// | elsewhere           | as std::mutex        | every thread                               |
+/// | elsewhere           | as io::mutex         | every thread                               |
 ///
 /// Thread safety: as the table says.
-class turn_mutex {
+class HOLDFAST_MUTEX turn_mutex {
  public:
   explicit turn_mutex(loop& of) noexcept : loop_(of), confined_(of.on_thread()) {}
   turn_mutex(const turn_mutex&) = delete;
@@ -27,18 +26,20 @@ class turn_mutex {
   /// Whether the calling thread may not lock it: it posts to the loop what it wants.
   bool keeps_out() const noexcept { return confined_ && !loop_.on_thread(); }
 
-  void lock() {
+  void lock() HOLDFAST_ACQUIRE() {
     if (!confined_) return mutex_.lock();
     HOLDFAST_ASSERT(loop_.on_thread());
   }
-  void unlock() {
+  void unlock() HOLDFAST_RELEASE() {
     if (!confined_) mutex_.unlock();
   }
+  /// As of a mutex.
+  void held_by_caller() const noexcept HOLDFAST_ASSERTED() {}
 
  private:
   loop& loop_;
   const bool confined_;
-  std::mutex mutex_;
+  mutex mutex_;
 };
 
 }  // namespace holdfast::io
