@@ -282,12 +282,12 @@ void cluster::finish(const exchange_ptr& e, txn_result r) {
 }
 
 void cluster::tell_trouble(const std::string& text) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (told_trouble_ != text) told_trouble_ = text;
 }
 
 std::string cluster::trouble_text() const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return told_trouble_;
 }
 

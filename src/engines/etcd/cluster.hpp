@@ -7,6 +7,7 @@
 #include "engines/etcd/member.hpp"
 #include "engines/etcd/settings.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 #include "wire/etcd_replies.hpp"
 #include "wire/etcd_requests.hpp"
 
@@ -14,7 +15,6 @@
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -148,16 +148,16 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   /// The newest one that was told. Whatever is asked later is linearizable: an older one in an
   /// answer to that shows that the history was set back, under the same id of the cluster.
   std::int64_t revision_{};
-  mutable std::mutex identity_mutex_;  // Guards the next one.
-  core::store_id identity_{};
+  mutable io::mutex identity_mutex_;
+  core::store_id identity_ HOLDFAST_GUARDED_BY(identity_mutex_){};
   bool was_up_{};  ///< Some server, some time.
   bool was_asked_{};
   bool epoch_known_{};
   bool epoch_asked_{};
   std::uint64_t epoch_questions_{};  ///< Older ones may be open, too.
   bool closed_{};
-  mutable std::mutex mutex_;
-  std::string told_trouble_;  ///< Under the mutex.
+  mutable io::mutex mutex_;
+  std::string told_trouble_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 /// What a gRPC status that is no success says about a transaction.

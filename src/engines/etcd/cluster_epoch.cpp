@@ -103,7 +103,7 @@ void cluster::went_down(std::size_t index) {
 }
 
 core::store_id cluster::identity() const {
-  const std::lock_guard hold(identity_mutex_);
+  const io::held_mutex hold(identity_mutex_);
   return identity_;
 }
 
@@ -225,7 +225,7 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
   revision_ = is_as_before ? std::max(revision_, reply->head.revision) : reply->head.revision;
   newest_ = *value;
   {
-    const std::lock_guard hold(identity_mutex_);
+    const io::held_mutex hold(identity_mutex_);
     identity_ = value->store;
   }
   epoch_asked_ = false;

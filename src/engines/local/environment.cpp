@@ -5,11 +5,11 @@
 #include "io/process/fork_mark.hpp"
 #include "io/process/per_process.hpp"
 #include "io/process/process_identity.hpp"
+#include "io/thread/condition.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <new>
@@ -26,10 +26,10 @@ using file_id = std::pair<std::uint64_t, std::uint64_t>;
 // being opened is listed by its id alone: whoever closes another store needs the mutex, and must
 // not wait until a process that stands still lets this one in.
 struct registry {
-  std::mutex mutex;
-  std::condition_variable changed;
-  std::map<file_id, std::weak_ptr<environment>> open;
-  std::set<file_id> opening;
+  io::mutex mutex;
+  io::condition changed;
+  std::map<file_id, std::weak_ptr<environment>> open HOLDFAST_GUARDED_BY(mutex);
+  std::set<file_id> opening HOLDFAST_GUARDED_BY(mutex);
 };
 
 constinit io::per_process<registry> stores;
@@ -42,13 +42,13 @@ class opening_turn {
 
   // Takes it, or waits for who has it or closes the store: then the path may lead elsewhere.
   opening_turn(registry& all, const file_id& id) : all_(all), id_(id) {
-    std::unique_lock lock(all_.mutex);
+    const io::held_mutex lock(all_.mutex);
     const auto at = all_.open.find(id_);
     if (at != all_.open.end()) there_ = at->second.lock();
     if (there_) {
       state_ = state::open;
     } else if (at != all_.open.end() || all_.opening.contains(id_)) {
-      all_.changed.wait(lock);
+      all_.changed.wait(all_.mutex);
     } else {
       all_.opening.insert(id_);
       state_ = state::mine;
@@ -58,7 +58,7 @@ class opening_turn {
   opening_turn& operator=(const opening_turn&) = delete;
   ~opening_turn() {
     if (state_ != state::mine) return;
-    const std::lock_guard lock(all_.mutex);
+    const io::held_mutex lock(all_.mutex);
     all_.opening.erase(id_);
     all_.changed.notify_all();
   }
@@ -68,14 +68,14 @@ class opening_turn {
   // The path led to another store than it did before, or to none; false when that one is taken.
   bool move_to(const file_id& id) {
     if (id == id_) return true;
-    const std::lock_guard lock(all_.mutex);
+    const io::held_mutex lock(all_.mutex);
     if (all_.open.contains(id) || !all_.opening.insert(id).second) return false;
     all_.opening.erase(std::exchange(id_, id));
     all_.changed.notify_all();
     return true;
   }
   void publish(const std::shared_ptr<environment>& made) {
-    const std::lock_guard lock(all_.mutex);
+    const io::held_mutex lock(all_.mutex);
     all_.open[id_] = made;
   }
 
@@ -301,7 +301,7 @@ void environment::destroy(environment* dead) noexcept {
   registry& all = stores.get();
   const file_id id = id_of(dead->directory_);
   delete dead;
-  const std::lock_guard lock(all.mutex);
+  const io::held_mutex lock(all.mutex);
   all.open.erase(id);
   all.changed.notify_all();
 }

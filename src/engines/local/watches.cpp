@@ -30,7 +30,7 @@ std::unique_ptr<core::watch_handle> watches::arm(const std::shared_ptr<environme
                                                  std::function<void()> notify) {
   std::uint64_t id = 0;
   {
-    const std::lock_guard lock(mutex_);
+    const io::held_mutex lock(mutex_);
     id = ++last_id_;
     if (!waiter_) waiter_ = started(store);
     // Without a thread nobody calls it: who waits looks by itself, and its next watch tries again.
@@ -58,7 +58,7 @@ std::shared_ptr<io::word_waiter> watches::started(const std::shared_ptr<environm
 void watches::look(environment& store) {
   std::vector<std::pair<std::uint64_t, core::watch_request>> all;
   {
-    const std::lock_guard lock(mutex_);
+    const io::held_mutex lock(mutex_);
     for (const auto& [id, one] : armed_) {
       if (!one.fired) all.emplace_back(id, one.what);
     }
@@ -81,7 +81,7 @@ void watches::look(environment& store) {
 void watches::call(std::uint64_t id) {
   std::function<void()> notify;
   {
-    const std::lock_guard lock(mutex_);
+    const io::held_mutex lock(mutex_);
     const auto at = armed_.find(id);
     // Two threads look while one takes the other's place.
     if (at == armed_.end() || std::exchange(at->second.fired, true)) return;
@@ -90,36 +90,36 @@ void watches::call(std::uint64_t id) {
   }
   notify();
   notify = nullptr;  // What it captured may end a session: not under the mutex.
-  const std::lock_guard lock(mutex_);
+  const io::held_mutex lock(mutex_);
   running_.erase(id);
   idle_.notify_all();
 }
 
 void watches::disarm(std::uint64_t id) noexcept {
   std::function<void()> ended;
-  std::unique_lock lock(mutex_);
+  const io::held_mutex lock(mutex_);
   const auto at = armed_.find(id);
   if (at != armed_.end()) {
     ended = std::move(at->second.notify);
     armed_.erase(at);
   }
-  idle_.wait(lock, [&] {
+  for (;;) {
     const auto runs = running_.find(id);
-    return runs == running_.end() || runs->second == std::this_thread::get_id();
-  });
-  lock.unlock();
+    if (runs == running_.end() || runs->second == std::this_thread::get_id()) return;
+    idle_.wait(mutex_);
+  }
 }
 
 bool watches::lend(const std::shared_ptr<environment>& store, core::parking& until) {
   std::shared_ptr<io::word_waiter> waiter;
   {
-    const std::lock_guard lock(mutex_);
+    const io::held_mutex lock(mutex_);
     waiter = waiter_;
   }
   // The word is in the store's memory.
   const auto keep = store;
   return waiter && waiter->lend(until, [this] {
-    const std::lock_guard lock(mutex_);
+    const io::held_mutex lock(mutex_);
     return !armed_.empty();
   });
 }
@@ -127,7 +127,7 @@ bool watches::lend(const std::shared_ptr<environment>& store, core::parking& unt
 void watches::stop() noexcept {
   std::shared_ptr<io::word_waiter> waiter;
   {
-    const std::lock_guard lock(mutex_);
+    const io::held_mutex lock(mutex_);
     waiter = std::move(waiter_);
   }
 }

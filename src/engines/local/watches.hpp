@@ -2,13 +2,12 @@
 
 #include "core/engine.hpp"
 #include "io/process/word_waiter.hpp"
+#include "io/thread/condition.hpp"
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -46,19 +45,20 @@ class watches : public std::enable_shared_from_this<watches> {
   };
 
   /// Null when this process may have no more threads.
-  std::shared_ptr<io::word_waiter> started(const std::shared_ptr<environment>& store);
-  void look(environment& store);
-  void call(std::uint64_t id);
-  void disarm(std::uint64_t id) noexcept;
+  std::shared_ptr<io::word_waiter> started(const std::shared_ptr<environment>& store)
+      HOLDFAST_REQUIRES(mutex_);
+  void look(environment& store) HOLDFAST_EXCLUDES(mutex_);
+  void call(std::uint64_t id) HOLDFAST_EXCLUDES(mutex_);
+  void disarm(std::uint64_t id) noexcept HOLDFAST_EXCLUDES(mutex_);
 
   io::wake_word& word_;
-  std::mutex mutex_;
-  std::condition_variable idle_;
-  std::map<std::uint64_t, armed> armed_;
-  std::uint64_t last_id_{};
+  io::mutex mutex_;
+  io::condition idle_;
+  std::map<std::uint64_t, armed> armed_ HOLDFAST_GUARDED_BY(mutex_);
+  std::uint64_t last_id_ HOLDFAST_GUARDED_BY(mutex_){};
   /// The watches whose notify is being called, and the threads that do.
-  std::map<std::uint64_t, std::thread::id> running_;
-  std::shared_ptr<io::word_waiter> waiter_;
+  std::map<std::uint64_t, std::thread::id> running_ HOLDFAST_GUARDED_BY(mutex_);
+  std::shared_ptr<io::word_waiter> waiter_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::local

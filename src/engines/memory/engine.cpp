@@ -22,7 +22,7 @@ class armed final : public core::watch_handle {
 
 template <class Reply, class Step>
 void memory_engine::run(const core::on<Reply>& done, Step step) {
-  std::unique_lock guard(mutex_);
+  io::held_mutex guard(mutex_);
   Reply reply = step(ledger_);
   const watchers hit = hit_by_last_step();
   guard.unlock();
@@ -33,13 +33,15 @@ void memory_engine::run(const core::on<Reply>& done, Step step) {
 memory_engine::watchers memory_engine::hit_by_last_step() {
   watchers hit;
   if (std::exchange(looked_at_, ledger_.revision()) == ledger_.revision()) return hit;
-  std::copy_if(armed_.begin(), armed_.end(), std::back_inserter(hit),
-               [this](const auto& w) { return w->hit(ledger_); });
+  std::copy_if(armed_.begin(), armed_.end(), std::back_inserter(hit), [this](const auto& w) {
+    mutex_.held_by_caller();
+    return w->hit(ledger_);
+  });
   return hit;
 }
 
 void memory_engine::forget(const std::shared_ptr<watcher>& w) {
-  const std::lock_guard guard(mutex_);
+  const io::held_mutex guard(mutex_);
   std::erase(armed_, w);
 }
 
@@ -96,7 +98,7 @@ void memory_engine::glance(const core::glance_request& r, core::on<core::glance_
 std::unique_ptr<core::watch_handle> memory_engine::watch(const core::watch_request& r,
                                                          std::function<void()> notify) {
   auto w = std::make_shared<watcher>(r, std::move(notify));
-  const std::lock_guard guard(mutex_);
+  const io::held_mutex guard(mutex_);
   armed_.push_back(w);
   if (w->hit(ledger_)) fire_later(w);
   return std::make_unique<armed>(weak_from_this(), std::move(w));

@@ -4,10 +4,10 @@
 #include "core/store_id.hpp"
 #include "engines/memory/watcher.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 #include "io/thread/random.hpp"
 
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace holdfast::engines::memory {
@@ -44,17 +44,18 @@ class memory_engine final : public core::engine,
 
   /// One atomic step, its reply, then whoever watched what the step removed.
   template <class Reply, class Step>
-  void run(const core::on<Reply>& done, Step step);
-  watchers hit_by_last_step();
-  void forget(const std::shared_ptr<watcher>& w);
-  void fire_later(std::shared_ptr<watcher> w);
+  void run(const core::on<Reply>& done, Step step) HOLDFAST_EXCLUDES(mutex_);
+  watchers hit_by_last_step() HOLDFAST_REQUIRES(mutex_);
+  void forget(const std::shared_ptr<watcher>& w) HOLDFAST_EXCLUDES(mutex_);
+  void fire_later(std::shared_ptr<watcher> w) HOLDFAST_REQUIRES(mutex_);
 
   const core::store_id identity_{io::random_session_id()};
-  std::mutex mutex_;
-  core::ledger ledger_;
-  std::uint64_t looked_at_{};  ///< The ledger's revision when watches were looked at last.
-  watchers armed_;
-  std::shared_ptr<io::loop> loop_;
+  io::mutex mutex_;
+  core::ledger ledger_ HOLDFAST_GUARDED_BY(mutex_);
+  /// The ledger's revision when watches were looked at last.
+  std::uint64_t looked_at_ HOLDFAST_GUARDED_BY(mutex_){};
+  watchers armed_ HOLDFAST_GUARDED_BY(mutex_);
+  std::shared_ptr<io::loop> loop_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::memory

@@ -2,9 +2,9 @@
 
 #include "engines/memory/engine.hpp"
 #include "io/process/per_process.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <map>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::memory {
@@ -15,7 +15,7 @@ namespace {
 class registry {
  public:
   std::shared_ptr<memory_engine> get(const std::string& name) {
-    const std::lock_guard guard(mutex_);
+    const io::held_mutex guard(mutex_);
     std::erase_if(stores_, [](const auto& s) { return s.second.expired(); });
     if (auto found = stores_[name].lock()) return found;
     auto fresh = std::make_shared<memory_engine>();
@@ -24,8 +24,8 @@ class registry {
   }
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::weak_ptr<memory_engine>> stores_;
+  io::mutex mutex_;
+  std::map<std::string, std::weak_ptr<memory_engine>> stores_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 constinit io::per_process<registry> stores;

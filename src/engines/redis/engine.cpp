@@ -146,7 +146,7 @@ void redis_engine::deny(const core::deny_request& r, core::on<core::deny_reply> 
 
 /// The server keeps no number that every change moves: it would cost every beat a second write.
 std::uint64_t redis_engine::revision_of(std::uint64_t picture) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (revision_ == 0 || picture != picture_) ++revision_;
   picture_ = picture;
   return revision_;

@@ -3,10 +3,10 @@
 #include "core/engine.hpp"
 #include "engines/redis/master.hpp"
 #include "engines/redis/window.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace holdfast::engines::redis {
@@ -56,9 +56,10 @@ class redis_engine final : public core::engine, public std::enable_shared_from_t
 
   const std::shared_ptr<master> master_;
   const std::shared_ptr<window> window_{std::make_shared<window>()};
-  std::mutex mutex_;
-  std::uint64_t picture_{};   ///< The fingerprint of the last listing.
-  std::uint64_t revision_{};  ///< Grows when a listing differs from the one before.
+  io::mutex mutex_;
+  std::uint64_t picture_ HOLDFAST_GUARDED_BY(mutex_){};  ///< The fingerprint of the last listing.
+  /// Grows when a listing differs from the one before.
+  std::uint64_t revision_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::engines::redis

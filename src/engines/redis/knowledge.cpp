@@ -18,7 +18,7 @@ void knowledge::saw_store(bool was_used, duration max_ttl) noexcept {
 }
 
 std::shared_ptr<knowledge> known_stores::of(const std::string& url, const std::string& password) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   forget_some();
   auto& e = stores_[core::fnv1a(url + '\n' + password)];
   if (!e.what) e.what = std::make_shared<knowledge>();
@@ -38,7 +38,7 @@ void known_stores::forget_some() {
 }
 
 std::size_t known_stores::size() const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return stores_.size();
 }
 

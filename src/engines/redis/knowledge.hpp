@@ -1,5 +1,7 @@
 #pragma once
 
+#include "io/thread/mutex.hpp"
+
 #include <holdfast/clock.hpp>
 
 #include <atomic>
@@ -7,7 +9,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace holdfast::engines::redis {
@@ -51,11 +52,11 @@ class known_stores {
     std::shared_ptr<knowledge> what{};
     std::uint64_t opened{};  ///< By its turn.
   };
-  void forget_some();
+  void forget_some() HOLDFAST_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  std::uint64_t turn_{};
-  std::map<std::uint64_t, entry> stores_;
+  mutable io::mutex mutex_;
+  std::uint64_t turn_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::map<std::uint64_t, entry> stores_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::redis

@@ -28,7 +28,7 @@ class mailbox::armed final : public core::watch_handle {
 };
 
 void mailbox::expect(token order, const session_id& owner, bool in_order) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   waiting& w = entries_[order.value];
   w.owner = owner;
   w.expected = true;
@@ -37,7 +37,7 @@ void mailbox::expect(token order, const session_id& owner, bool in_order) {
 }
 
 void mailbox::forget(token order) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = entries_.find(order.value);
   if (found == entries_.end()) return;
   found->second.expected = found->second.given = false;
@@ -45,7 +45,7 @@ void mailbox::forget(token order) {
 }
 
 void mailbox::forget_all_of(const session_id& owner) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   for (auto& [order, w] : entries_) {
     if (w.owner == owner) w.expected = w.given = false;
   }
@@ -56,7 +56,7 @@ void mailbox::forget_all_of(const session_id& owner) {
 void mailbox::ring(token order, bool holds) {
   notices due;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = entries_.find(order.value);
     if (found == entries_.end()) {
       if (early_.size() == early_max) early_.pop_front();
@@ -71,7 +71,7 @@ void mailbox::ring(token order, bool holds) {
 }
 
 bool mailbox::take_grant(token order, const session_id& owner) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = entries_.find(order.value);
   return found != entries_.end() && found->second.owner == owner &&
          std::exchange(found->second.given, false);
@@ -80,7 +80,7 @@ bool mailbox::take_grant(token order, const session_id& owner) {
 void mailbox::ring_all() {
   notices due;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     for (auto& [order, w] : entries_) {
       due.insert(due.end(), w.watchers.begin(), w.watchers.end());
       w.rung = true;
@@ -98,7 +98,7 @@ std::unique_ptr<core::watch_handle> mailbox::watch(token order, std::function<vo
   auto n = std::make_shared<io::notice>(std::move(notify));
   bool missed = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     waiting& w = entries_[order.value];
     // Of an entry that nobody saw here anything may have happened before.
     missed = std::exchange(w.rung, false) || !w.expected;
@@ -111,7 +111,7 @@ std::unique_ptr<core::watch_handle> mailbox::watch(token order, std::function<vo
 }
 
 void mailbox::disarm(token order, const std::shared_ptr<io::notice>& n) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = entries_.find(order.value);
   if (found == entries_.end()) return;
   std::erase(found->second.watchers, n);

@@ -2,12 +2,12 @@
 
 #include "core/engine.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 #include "io/thread/notice.hpp"
 
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -56,10 +56,10 @@ class mailbox final : public std::enable_shared_from_this<mailbox> {
   static void fire(const notices& all);
 
   const std::shared_ptr<io::loop> loop_;
-  std::mutex mutex_;
-  std::unordered_map<std::uint64_t, waiting> entries_;
+  io::mutex mutex_;
+  std::unordered_map<std::uint64_t, waiting> entries_ HOLDFAST_GUARDED_BY(mutex_);
   /// Orders that were rung before their view came, which a connection of their own makes possible.
-  std::deque<std::uint64_t> early_;
+  std::deque<std::uint64_t> early_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::redis

@@ -84,7 +84,7 @@ void master::send(const std::shared_ptr<job>& j) {
   answer no;
   std::string nonce;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     nonce = nonce_;
     no.failure = why_;
     j->connection = connects_;
@@ -167,7 +167,7 @@ void master::finish(const std::shared_ptr<job>& j, const io::redis_answer& a) {
 /// The one that is up. Behind another one there may be a server with a copy of the data, which may
 /// lack what was granted last, and which was not judged yet.
 bool master::is_connection(std::uint64_t number) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return number == connects_;
 }
 
@@ -183,7 +183,7 @@ void master::sweep() {
 
 void master::when_judged(std::function<void()> then) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (!judged_ && !closed_) {
       const time_point limit = clock::now() + patience;
       waiters_.push_back({limit, std::move(then)});
@@ -199,7 +199,7 @@ void master::when_judged(std::function<void()> then) {
 void master::tell_waiters(bool all) {
   std::vector<pending> due;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const time_point now = clock::now();
     const auto first = std::stable_partition(
         waiters_.begin(), waiters_.end(), [&](const pending& p) { return !all && p.limit > now; });
@@ -210,7 +210,7 @@ void master::tell_waiters(bool all) {
 }
 
 std::string master::trouble() const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return nonce_.empty() ? why_.text : std::string();
 }
 
@@ -218,7 +218,7 @@ master::picture master::look() {
   const auto judged = std::make_shared<io::latch>();
   when_judged([judged] { judged->open(); });
   judged->wait();
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   picture p;
   p.server = server_;
   p.trouble = nonce_.empty() ? why_.text : std::string();

@@ -8,6 +8,7 @@
 #include "io/file/life_notes_writer.hpp"
 #include "io/redis/redis_connection.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -108,7 +108,7 @@ class master final : public std::enable_shared_from_this<master> {
   };
   struct job;
 
-  void went_up(const io::redis_facts& facts);
+  void went_up(const io::redis_facts& facts) HOLDFAST_EXCLUDES(mutex_);
   void went_down(const error& why);
   void heard(const wire::reply& push);
   bool is_this_life(std::string_view prefix);
@@ -116,21 +116,21 @@ class master final : public std::enable_shared_from_this<master> {
   void subscribe();
   void listen_apart();
   void inspect();
-  void inspected(const inquiry& q);
+  void inspected(const inquiry& q) HOLDFAST_EXCLUDES(mutex_);
   void conclude(admission::verdict v);
   void wait_out(const admission::wait& w);
   void send_write(const admission::write& w);
   void clean(const std::string& nonce);
   std::optional<error> unfit(const inquiry& q) const;
   static bool is_durable(const inquiry& q);
-  void settle(std::string nonce, core::reply why);
-  void inspect_later(duration pause);
-  void when_judged(std::function<void()> then);
-  void tell_waiters(bool all);
-  void send(const std::shared_ptr<job>& j);
+  void settle(std::string nonce, core::reply why) HOLDFAST_EXCLUDES(mutex_);
+  void inspect_later(duration pause) HOLDFAST_EXCLUDES(mutex_);
+  void when_judged(std::function<void()> then) HOLDFAST_EXCLUDES(mutex_);
+  void tell_waiters(bool all) HOLDFAST_EXCLUDES(mutex_);
+  void send(const std::shared_ptr<job>& j) HOLDFAST_EXCLUDES(mutex_);
   void await_replicas(const std::shared_ptr<job>& j);
   void copied(const job& j, std::int64_t have) const;
-  void finish(const std::shared_ptr<job>& j, const io::redis_answer& a);
+  void finish(const std::shared_ptr<job>& j, const io::redis_answer& a) HOLDFAST_EXCLUDES(mutex_);
   bool is_connection(std::uint64_t number) const;
   core::reply no_answer(const io::redis_answer& a) const;
   static core::status status_of(errc code) noexcept;
@@ -154,19 +154,21 @@ class master final : public std::enable_shared_from_this<master> {
   int writes_in_a_row_{};
   bool cleaning_{};
 
-  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
-  std::optional<io::redis_facts> server_{};
-  std::uint64_t connects_{};  ///< Names the connection that an inquiry was made on.
-  bool judged_{};
-  bool closed_{};
-  bool durable_{};
-  std::string reload_objection_{};
-  std::size_t replicas_{};
-  duration max_ttl_{};
-  std::string nonce_{};  ///< Empty: it may not be used, and why_ says why.
-  core::reply why_{};
-  std::uint64_t timer_{};
-  std::vector<pending> waiters_{};
+  mutable io::mutex mutex_;  // Never held while anything is called.
+  std::optional<io::redis_facts> server_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// Names the connection that an inquiry was made on.
+  std::uint64_t connects_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool judged_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool closed_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool durable_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::string reload_objection_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::size_t replicas_ HOLDFAST_GUARDED_BY(mutex_){};
+  duration max_ttl_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// Empty: it may not be used, and why_ says why.
+  std::string nonce_ HOLDFAST_GUARDED_BY(mutex_){};
+  core::reply why_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::vector<pending> waiters_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::engines::redis

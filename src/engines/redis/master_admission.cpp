@@ -164,7 +164,7 @@ void master::start() {
 
 void master::close(duration limit) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     closed_ = true;
     loop_->cancel(timer_);
   }
@@ -177,7 +177,7 @@ void master::close(duration limit) {
 
 void master::went_up(const io::redis_facts& facts) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     server_ = facts;
     ++connects_;
     judged_ = false;
@@ -196,7 +196,7 @@ void master::went_down(const error& why) {
 }
 
 bool master::is_this_life(std::string_view prefix) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return !nonce_.empty() && prefix == "holdfast:" + nonce_ + ":";
 }
 
@@ -248,7 +248,7 @@ void master::inspect() {
   const auto q = std::make_shared<inquiry>();
   bool was_judged{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (!server_) return;
     was_judged = judged_;
     q->server = *server_;
@@ -313,7 +313,7 @@ std::optional<error> master::unfit(const inquiry& q) const {
 
 void master::inspected(const inquiry& q) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (q.connection != connects_ || closed_) return;
     durable_ = is_durable(q);
     reload_objection_ = q.synced ? q.reload.objection() : "";
@@ -405,7 +405,7 @@ void master::clean(const std::string& nonce) {
 void master::settle(std::string nonce, core::reply why) {
   bool another = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     another = nonce_ != nonce;
     nonce_ = std::move(nonce);
     why_ = std::move(why);
@@ -417,7 +417,7 @@ void master::settle(std::string nonce, core::reply why) {
 }
 
 void master::inspect_later(duration pause) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (closed_) return;
   loop_->cancel(timer_);
   timer_ = loop_->at(clock::now() + pause, [weak = weak_from_this()] {

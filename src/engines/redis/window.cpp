@@ -18,7 +18,7 @@ constexpr std::size_t listed_most = 40'000;
 
 void window::enter(question q) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (!waiting_.empty() || under_way_ >= room_) return waiting_.push_back(std::move(q));
     ++under_way_;
   }
@@ -28,7 +28,7 @@ void window::enter(question q) {
 void window::answered(std::size_t listed) {
   std::size_t room{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     HOLDFAST_ASSERT(under_way_ > 0);
     listed_ = std::max(listed, listed_ - listed_ / 8);
     const std::size_t most = std::clamp(listed_most / (listed_ + 1), std::size_t{1}, room_most);
@@ -41,7 +41,7 @@ void window::answered(std::size_t listed) {
 void window::unanswered() {
   std::deque<question> all;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     HOLDFAST_ASSERT(under_way_ > 0);
     room_ = room_at_first;
     --under_way_;
@@ -52,7 +52,7 @@ void window::unanswered() {
 
 void window::refused() {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     HOLDFAST_ASSERT(under_way_ > 0);
     room_ = room_at_first;
     --under_way_;
@@ -63,7 +63,7 @@ void window::refused() {
 void window::let_in(std::size_t room) {
   std::vector<question> next;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     while (!waiting_.empty() && under_way_ < room) {
       next.push_back(std::move(waiting_.front()));
       waiting_.pop_front();
@@ -76,7 +76,7 @@ void window::let_in(std::size_t room) {
 void window::flush() {
   std::deque<question> all;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     all.swap(waiting_);
     under_way_ += all.size();
   }

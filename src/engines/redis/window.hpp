@@ -1,9 +1,10 @@
 #pragma once
 
+#include "io/thread/mutex.hpp"
+
 #include <cstddef>
 #include <deque>
 #include <functional>
-#include <mutex>
 
 namespace holdfast::engines::redis {
 
@@ -23,27 +24,27 @@ class window {
   };
 
   /// Asks it on this thread, or later, on the thread of an answer.
-  void enter(question q);
+  void enter(question q) HOLDFAST_EXCLUDES(mutex_);
   /// One was answered, and listed so many.
-  void answered(std::size_t listed);
+  void answered(std::size_t listed) HOLDFAST_EXCLUDES(mutex_);
   /// One had no answer in time: few again, and those that wait are given up. Each would wait for
   /// all before it to have no answer either.
-  void unanswered();
+  void unanswered() HOLDFAST_EXCLUDES(mutex_);
   /// One could not be asked. Nor can those that wait, so all of them are refused.
-  void refused();
+  void refused() HOLDFAST_EXCLUDES(mutex_);
   /// Asks everything.
-  void flush();
+  void flush() HOLDFAST_EXCLUDES(mutex_);
 
  private:
-  void let_in(std::size_t room);
+  void let_in(std::size_t room) HOLDFAST_EXCLUDES(mutex_);
 
   static constexpr std::size_t room_at_first = 8;
 
-  std::mutex mutex_;
-  std::size_t room_{room_at_first};
-  std::size_t under_way_{};
-  std::size_t listed_{};  ///< About the longest list of late.
-  std::deque<question> waiting_;
+  io::mutex mutex_;
+  std::size_t room_ HOLDFAST_GUARDED_BY(mutex_){room_at_first};
+  std::size_t under_way_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::size_t listed_ HOLDFAST_GUARDED_BY(mutex_){};  ///< About the longest list of late.
+  std::deque<question> waiting_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::redis

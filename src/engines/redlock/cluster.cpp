@@ -136,6 +136,7 @@ cluster::~cluster() = default;
 
 void cluster::begin_notes() {
   using core::redlock::life_notes;
+  const io::held_mutex hold(mutex_);
   notes_ = std::make_shared<io::life_notes_writer>(
       file_for(settings_), admission_.notes(), loop_,
       [self = weak_from_this()](const life_notes& asked, const life_notes& there) {
@@ -174,13 +175,13 @@ void cluster::close(duration limit) {
   const time_point end = clock::now() + limit;
   notes_->wait(notes_limit);
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     closed_ = true;
   }
   for (const auto& m : members_) {
     m->connection->close(std::max(duration::zero(), end - clock::now()));
   }
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto there = std::ranges::count_if(listeners_, [](const auto& l) { return !l.expired(); });
   // One is `waiters`; others are releases that are owed. At the program's end
   // nothing that is posted runs any more, and it would keep what it captures.
@@ -190,7 +191,7 @@ void cluster::close(duration limit) {
 }
 
 std::shared_ptr<const ballots> cluster::now_voting() const {
-  const std::lock_guard hold(ballots_mutex_);
+  const io::held_mutex hold(ballots_mutex_);
   return ballots_;
 }
 
@@ -239,7 +240,7 @@ std::uint64_t cluster::connection_of(node_index i) const noexcept {
 }
 
 bool cluster::may_subscribe(node_index i) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto& server = members_[i]->server;
   return server && server->protocol == 3;
 }
@@ -284,7 +285,7 @@ void cluster::put(node_index i, std::string_view bytes, time_point deadline, ans
 void cluster::went_up(node_index i, const io::redis_facts& facts) {
   answered(i);
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     members_[i]->server = facts;
     members_[i]->refused.heeded.clear();
     members_[i]->refused.load.clear();
@@ -301,7 +302,7 @@ void cluster::went_up(node_index i, const io::redis_facts& facts) {
 
 void cluster::went_down(node_index i) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     members_[i]->judged = true;
     members_[i]->asked = {};
   }
@@ -320,7 +321,7 @@ bool cluster::on_time(node_index i, core::redlock::server_time at, time_point se
                       time_point received) {
   step s;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     s = admission_.on_time(i, at, sent, received);
     const bool asks = !s.seals.empty() || !s.writes.empty() || !s.look.empty() ||
                       !s.reconnect.empty() || s.wake != time_point::max();
@@ -337,7 +338,7 @@ bool cluster::on_time(node_index i, core::redlock::server_time at, time_point se
 void cluster::advance(const std::function<step(admission&)>& event) {
   step s;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     s = event(admission_);
     refresh();
     notes_->keep(admission_.notes());
@@ -355,7 +356,7 @@ void cluster::carry_out(step s) {
   for_each(s.look, [this](node_index i) {
     if (!is_connected(i)) return;
     {
-      const std::lock_guard hold(mutex_);
+      const io::held_mutex hold(mutex_);
       members_[i]->judged = false;
       members_[i]->asked = clock::now();
     }
@@ -367,7 +368,7 @@ void cluster::carry_out(step s) {
 
 void cluster::inspect_again(node_index i) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     members_[i]->judged = false;
     members_[i]->asked = clock::now();
   }
@@ -391,12 +392,12 @@ void cluster::refresh() {
     HOLDFAST_ASSERT(fresh->connections[i] != no_connection);
     HOLDFAST_ASSERT(!settings_.tokens || !fresh->nonces[i].empty());
   });
-  const std::lock_guard hold(ballots_mutex_);
+  const io::held_mutex hold(ballots_mutex_);
   ballots_ = std::move(fresh);
 }
 
 void cluster::wake_at(time_point when) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (when >= timer_at_) return;
   loop_->cancel(timer_);
   timer_at_ = when;
@@ -404,7 +405,7 @@ void cluster::wake_at(time_point when) {
     const auto c = self.lock();
     if (!c) return;
     {
-      const std::lock_guard hold_again(c->mutex_);
+      const io::held_mutex hold_again(c->mutex_);
       c->timer_at_ = time_point::max();
     }
     c->advance([](admission& a) { return a.tick(clock::now()); });
@@ -412,7 +413,7 @@ void cluster::wake_at(time_point when) {
 }
 
 void cluster::listen(std::weak_ptr<link_listener> who) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   // Those that are gone are removed together, when they may be most of all.
   if (listeners_.size() >= sweep_at_) {
     std::erase_if(listeners_, [](const auto& l) { return l.expired(); });
@@ -424,7 +425,7 @@ void cluster::listen(std::weak_ptr<link_listener> who) {
 void cluster::for_listeners(const std::function<void(link_listener&)>& f) {
   std::vector<std::weak_ptr<link_listener>> all;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     all = listeners_;
   }
   for (const auto& weak : all) {

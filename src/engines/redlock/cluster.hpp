@@ -9,6 +9,7 @@
 #include "io/file/life_notes_writer.hpp"
 #include "io/redis/redis_connection.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
@@ -18,7 +19,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -237,15 +237,16 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   enum class occasion : std::uint8_t { needed, passing };
 
   // ---- cluster.cpp ----
-  void went_up(node_index i, const io::redis_facts& facts);
-  void went_down(node_index i);
+  void went_up(node_index i, const io::redis_facts& facts) HOLDFAST_EXCLUDES(mutex_);
+  void went_down(node_index i) HOLDFAST_EXCLUDES(mutex_);
   void put(node_index i, std::string_view bytes, time_point deadline, answer then, kind of);
-  void advance(const std::function<step(core::redlock::admission&)>& event);
-  void carry_out(step s);
-  void refresh();
-  void wake_at(time_point when);
+  void advance(const std::function<step(core::redlock::admission&)>& event)
+      HOLDFAST_EXCLUDES(mutex_);
+  void carry_out(step s) HOLDFAST_EXCLUDES(mutex_);
+  void refresh() HOLDFAST_REQUIRES(mutex_);
+  void wake_at(time_point when) HOLDFAST_EXCLUDES(mutex_);
   void begin_notes();
-  void for_listeners(const std::function<void(link_listener&)>& f);
+  void for_listeners(const std::function<void(link_listener&)>& f) HOLDFAST_EXCLUDES(mutex_);
 
   // ---- cluster_inquiries.cpp ----
   void inspect(node_index i, occasion why);
@@ -261,8 +262,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void inspect_next();
 
   // ---- cluster_verdict.cpp ----
-  void tell_ready(time_point now);
-  bool is_so(readiness how) const;
+  void tell_ready(time_point now) HOLDFAST_EXCLUDES(mutex_);
+  bool is_so(readiness how) const HOLDFAST_REQUIRES(mutex_);
   void await_idle(time_point limit);
 
   const settings settings_;
@@ -272,17 +273,17 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   std::shared_ptr<io::life_notes_writer> notes_;
   std::atomic<std::uint64_t> newest_token_{};
   stages stages_;
-  mutable std::mutex ballots_mutex_;
-  std::shared_ptr<const ballots> ballots_;
+  mutable io::mutex ballots_mutex_;
+  std::shared_ptr<const ballots> ballots_ HOLDFAST_GUARDED_BY(ballots_mutex_);
 
-  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called.
-  core::redlock::admission admission_;
-  std::vector<waiter> waiters_;
-  std::vector<std::weak_ptr<link_listener>> listeners_;
-  std::size_t sweep_at_{16};
+  mutable io::mutex mutex_;  // Never held while anything is called.
+  core::redlock::admission admission_ HOLDFAST_GUARDED_BY(mutex_);
+  std::vector<waiter> waiters_ HOLDFAST_GUARDED_BY(mutex_);
+  std::vector<std::weak_ptr<link_listener>> listeners_ HOLDFAST_GUARDED_BY(mutex_);
+  std::size_t sweep_at_ HOLDFAST_GUARDED_BY(mutex_){16};
   node_index turn_{};  ///< Of inspect_next(); on the loop's thread.
-  std::uint64_t timer_{};
-  time_point timer_at_{time_point::max()};
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
+  time_point timer_at_ HOLDFAST_GUARDED_BY(mutex_){time_point::max()};
   std::atomic<bool> closed_{};
 };
 

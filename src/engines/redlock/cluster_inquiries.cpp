@@ -42,7 +42,7 @@ void cluster::script_loaded(node_index i, const script& s, const io::redis_answe
   const fault why = a.reply == nullptr ? fault::silent : replies::load(*a.reply, s);
   const bool refused = replies::text_says_more(why);
   if (why != fault::none && !refused) return;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   m.refused.load = refused ? "it refuses SCRIPT LOAD: " + replies::error_text(*a.reply) : "";
 }
 
@@ -76,7 +76,7 @@ void cluster::poll_clocks() {
 void cluster::ask_time(node_index i) {
   bool whole = settings_.tokens;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     whole = whole && members_[i]->refused.look.empty();
   }
   std::string bytes;
@@ -110,7 +110,7 @@ void cluster::ask_time(node_index i) {
 /// not vote, and then none would.
 void cluster::on_epoch(node_index i, std::uint64_t epoch) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto is = admission_.standing_of(i);
     const bool is_back = is == admission::standing::waiting && epoch > 0;
     const bool counts = is == admission::standing::admitted || is == admission::standing::lagging;
@@ -125,7 +125,7 @@ void cluster::inspect_next() {
   const node_index i = turn_;
   turn_ = (turn_ + 1) % static_cast<node_index>(size());
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (admission_.standing_of(i) != admission::standing::admitted) return;
   }
   if (is_connected(i)) inspect(i, occasion::passing);
@@ -170,7 +170,7 @@ void cluster::heed(node_index i, fault why, const wire::reply* r) {
     text = addresses_[i] + (says_more ? " said: " + replies::error_text(*r)
                                       : std::string(" ") + core::redlock::action_on(why).text);
   }
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   m.refuses = !text.empty();
   m.refused.heeded = std::move(text);
 }
@@ -178,7 +178,7 @@ void cluster::heed(node_index i, fault why, const wire::reply* r) {
 /// Until the next look: whoever asks why the node does not vote hears what it refused.
 void cluster::heed_write(node_index i, const io::redis_answer& a) {
   if (a.reply == nullptr || !a.reply->is(wire::reply_kind::error)) return;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (admission_.voters().has(i)) return;
   members_[i]->refused.unreadable =
       addresses_[i] + ": its record cannot be written: " + replies::error_text(*a.reply);
@@ -192,7 +192,7 @@ void cluster::write_record(const write& what,
     if (!c) return;
     std::uint64_t facts_of{};
     {
-      const std::lock_guard hold(c->mutex_);
+      const io::held_mutex hold(c->mutex_);
       facts_of = c->members_[what.node]->facts_of;
     }
     if (facts_of != c->connection_of(what.node)) {
@@ -212,7 +212,7 @@ void cluster::write_record(const write& what,
 
 cluster::node_view cluster::view_of(node_index i) const {
   const auto trouble = members_[i]->connection->trouble();
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   node_view p;
   p.standing = admission_.standing_of(i);
   p.explanation = admission_.explain(i, clock::now());

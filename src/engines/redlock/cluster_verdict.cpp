@@ -52,7 +52,7 @@ constexpr const char* if_not_told =
 }  // namespace
 
 result<void> cluster::verdict() const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const time_point now = clock::now();
   std::vector<std::string> away(size());
   bool pending = false;
@@ -88,7 +88,7 @@ std::string cluster::silent() const {
   std::vector<std::string> said(size());
   for (node_index i = 0; i < size(); ++i) {
     const auto why = members_[i]->connection->trouble();
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const member& m = *members_[i];
     std::string more = why ? why->message() : m.refused.heeded;
     if (more.empty()) more = m.refused.unreadable.empty() ? m.refused.look : m.refused.unreadable;
@@ -106,7 +106,7 @@ std::string cluster::silent() const {
   return text;
 }
 
-/// Under the mutex. That enough vote for a majority is for tell_ready().
+/// That enough vote for a majority is for tell_ready().
 bool cluster::is_so(readiness how) const {
   if (closed_) return true;
   if (how == readiness::idle) return !admission_.busy();
@@ -138,7 +138,7 @@ void cluster::await_idle(time_point limit) {
 void cluster::when_ready(time_point limit, std::function<void()> then, readiness how) {
   bool ready{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     ready = is_so(how);
     if (!ready) {
       waiters_.push_back({limit, std::move(then), how, limit});
@@ -155,7 +155,7 @@ void cluster::when_ready(time_point limit, std::function<void()> then, readiness
 void cluster::tell_ready(time_point now) {
   std::vector<waiter> due;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const bool enough = admission_.voters().size() >= majority();
     for (waiter& w : waiters_) {
       if (w.how != readiness::majority) continue;
@@ -168,8 +168,10 @@ void cluster::tell_ready(time_point now) {
       });
     }
     const auto first =
-        std::stable_partition(waiters_.begin(), waiters_.end(),
-                              [&](const waiter& w) { return w.limit > now && !is_so(w.how); });
+        std::stable_partition(waiters_.begin(), waiters_.end(), [&](const waiter& w) {
+          mutex_.held_by_caller();
+          return w.limit > now && !is_so(w.how);
+        });
     due.assign(std::make_move_iterator(first), std::make_move_iterator(waiters_.end()));
     waiters_.erase(first, waiters_.end());
   }

@@ -66,7 +66,7 @@ void contender::start() {
   const auto place = waiters_->join(order_.name, shared_from_this());
   bool gone = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     gone = state_ == state::leaving || state_ == state::over;
     if (!gone && place != waiters::place::first) {
       // The end of a round that its turn has begun meanwhile tells more.
@@ -87,7 +87,7 @@ void contender::start() {
 void contender::begin_round() {
   std::shared_ptr<round> r;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (!may_begin()) return;
     state_ = state::in_round;
     again_ = lets_by_ = false;
@@ -106,7 +106,7 @@ void contender::round_ended(round_outcome&& r) {
   bool wanted = false;
   bool was_turn = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     HOLDFAST_ASSERT(is_in_round() && round_ != nullptr);
     round_.reset();
     if (r.took) pause_.measured(*r.took);
@@ -139,7 +139,7 @@ void contender::round_ended(round_outcome&& r) {
   bool hopeless = reply.what == status::denied || reply.what == status::invalid ||
                   reply.what == status::damaged;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     hopeless = hopeless || (!answered_ && is_down(reply));
   }
   if (!waits_ || hopeless) return end(reply);
@@ -152,7 +152,7 @@ void contender::round_ended(round_outcome&& r) {
 bool contender::again_when_mended(const round_outcome& r) {
   if (const auto l = listener_.lock(); l && !r.unrecorded.empty()) l->unrecorded(r.unrecorded);
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const bool unasked = (r.forgot || r.outdated) && r.why.code() == errc::unavailable;
     const bool mends = unasked && !std::exchange(mended_, true);
     // A round ends with the first node that is one too many; others may follow in the next.
@@ -175,7 +175,6 @@ void contender::late(node_index i) {
   if (const auto l = listener_.lock()) l->late(ticket_, i);
 }
 
-/// Under the mutex.
 void contender::begin_after(duration wait) {
   cluster_->loop().cancel(std::exchange(timer_, 0));
   timer_ = cluster_->loop().at(clock::now() + wait, [self = weak_from_this()] {
@@ -191,7 +190,7 @@ void contender::rest(const round_outcome& r, const core::reply& ended) {
   const bool cut_off = ended.what == status::not_initialised || !cluster_->majority_is_connected();
   const auto seen = waiters_->round_ended(order_.name, *this, by, cut_off, clock::now());
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (state_ != state::in_round) return;
     state_ = state::resting;
     tell = !std::exchange(answered_, true);
@@ -220,7 +219,7 @@ void contender::look_up() {
   core::reply by{.what = status::queued};
   std::uint64_t nth = 0;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (state_ == state::leaving || state_ == state::over) return;
     // As it is in this moment: of two that turn it in a row the listener may hear of the later one
     // first.
@@ -234,7 +233,7 @@ void contender::look_up() {
 
 void contender::turn(wakeup what) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const bool calls = what == wakeup::freed || what == wakeup::next || what == wakeup::heard;
     if (is_in_round()) {
       again_ = again_ || calls;
@@ -251,7 +250,7 @@ void contender::turn(wakeup what) {
   if (what == wakeup::first || what == wakeup::freed || what == wakeup::next) begin_round();
 }
 
-/// Under the mutex. Nothing: it acts at once, or goes on resting.
+/// Nothing: it acts at once, or goes on resting.
 std::optional<duration> contender::pause_on(wakeup what) {
   const std::uint64_t dice = io::random_bits();
   switch (what) {
@@ -282,7 +281,7 @@ void contender::end(core::reply what) {
   bool first = false;
   bool wanted = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     wanted = std::exchange(state_, state::over) != state::leaving;
     first = !std::exchange(answered_, true);
   }
@@ -300,7 +299,7 @@ void contender::cancel() {
   std::shared_ptr<round> r;
   bool was_turn = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (state_ == state::leaving || state_ == state::over) return;
     r = round_;
     if (state_ == state::in_round) {

@@ -5,10 +5,10 @@
 #include "engines/redlock/cluster.hpp"
 #include "engines/redlock/round.hpp"
 #include "engines/redlock/waiters.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 namespace holdfast::engines::redlock {
@@ -90,17 +90,18 @@ class contender final : public waiter,
     std::uint64_t times{};  ///< How often it was shown anything.
   };
 
-  /// Under the mutex, as the next one: a round may begin.
-  bool may_begin() const noexcept { return state_ == state::waiting || state_ == state::resting; }
-  bool is_in_round() const noexcept {
+  bool may_begin() const noexcept HOLDFAST_REQUIRES(mutex_) {
+    return state_ == state::waiting || state_ == state::resting;
+  }
+  bool is_in_round() const noexcept HOLDFAST_REQUIRES(mutex_) {
     return state_ == state::in_round || state_ == state::leaving;
   }
-  void begin_round();
+  void begin_round() HOLDFAST_EXCLUDES(mutex_);
   bool again_when_mended(const round_outcome& r);
-  void rest(const round_outcome& r, const core::reply& ended);
-  void end(core::reply what);
-  std::optional<duration> pause_on(wakeup what);
-  void begin_after(duration wait);
+  void rest(const round_outcome& r, const core::reply& ended) HOLDFAST_EXCLUDES(mutex_);
+  void end(core::reply what) HOLDFAST_EXCLUDES(mutex_);
+  std::optional<duration> pause_on(wakeup what) HOLDFAST_REQUIRES(mutex_);
+  void begin_after(duration wait) HOLDFAST_REQUIRES(mutex_);
 
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<waiters> waiters_;
@@ -109,19 +110,23 @@ class contender final : public waiter,
   const std::weak_ptr<listener> listener_;
   const ticket ticket_;
 
-  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
-  state state_{state::waiting};
-  std::shared_ptr<round> round_;
-  core::redlock::pause pause_;
-  bool answered_{};     ///< answered() was called.
-  bool again_{};        ///< The lock may have become free during the round.
-  summons summoned_{};  ///< For this round, or the one that is about to begin.
-  summons next_{};      ///< For the one after it: that came during this one.
-  bool lets_by_{};      ///< Others were called: the lock is not for us yet, and be it free.
-  shown_hindrance shown_;
-  bool mended_{};        ///< A round was made again for what was known of nodes by then.
-  node_set recorded_{};  ///< The same, for their record of the session.
-  std::uint64_t timer_{};
+  io::mutex mutex_;  // Never held while anything is called back.
+  state state_ HOLDFAST_GUARDED_BY(mutex_){state::waiting};
+  std::shared_ptr<round> round_ HOLDFAST_GUARDED_BY(mutex_);
+  core::redlock::pause pause_ HOLDFAST_GUARDED_BY(mutex_);
+  bool answered_ HOLDFAST_GUARDED_BY(mutex_){};  ///< answered() was called.
+  bool again_ HOLDFAST_GUARDED_BY(mutex_){};  ///< The lock may have become free during the round.
+  /// For this round, or the one that is about to begin.
+  summons summoned_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// For the one after it: that came during this one.
+  summons next_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// Others were called: the lock is not for us yet, and be it free.
+  bool lets_by_ HOLDFAST_GUARDED_BY(mutex_){};
+  shown_hindrance shown_ HOLDFAST_GUARDED_BY(mutex_);
+  /// A round was made again for what was known of nodes by then.
+  bool mended_ HOLDFAST_GUARDED_BY(mutex_){};
+  node_set recorded_ HOLDFAST_GUARDED_BY(mutex_){};  ///< The same, for their record of the session.
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::engines::redlock

@@ -68,7 +68,7 @@ redlock_engine::~redlock_engine() {
 }
 
 std::shared_ptr<keeper> redlock_engine::find(const session_id& id) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = sessions_.find(id);
   return found == sessions_.end() ? nullptr : found->second;
 }
@@ -76,7 +76,7 @@ std::shared_ptr<keeper> redlock_engine::find(const session_id& id) const {
 void redlock_engine::open(const core::open_request& r, core::on<core::open_reply> done) {
   const auto k = std::make_shared<keeper>(cluster_, waiters_, r.draft);
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     sessions_[r.draft.id] = k;
   }
   // An engine that is gone has no sessions to forget.
@@ -87,7 +87,7 @@ void redlock_engine::open(const core::open_request& r, core::on<core::open_reply
 }
 
 std::shared_ptr<keeper> redlock_engine::take_out(const session_id& id) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = sessions_.extract(id);
   return found ? found.mapped() : nullptr;
 }

@@ -6,12 +6,12 @@
 #include "engines/redlock/settings.hpp"
 #include "engines/redlock/shown_tokens.hpp"
 #include "engines/redlock/waiters.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/store.hpp>
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace holdfast::engines::redlock {
@@ -53,8 +53,8 @@ class redlock_engine final : public core::engine,
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<waiters> waiters_;
   const std::shared_ptr<shown_tokens> shown_;
-  mutable std::mutex mutex_;
-  std::map<session_id, std::shared_ptr<keeper>> sessions_;
+  mutable io::mutex mutex_;
+  std::map<session_id, std::shared_ptr<keeper>> sessions_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::redlock

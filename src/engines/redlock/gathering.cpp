@@ -20,7 +20,7 @@ void gathering::ask(std::shared_ptr<cluster> c, question q) {
 void gathering::answered(node_index i, const io::redis_answer& a) {
   std::function<void()> done;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     HOLDFAST_ASSERT(pending_.has(i));
     pending_.remove(i);
     if (over_) return;

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "engines/redlock/cluster.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace holdfast::engines::redlock {
@@ -32,10 +32,10 @@ class gathering final {
  private:
   void answered(node_index i, const io::redis_answer& a);
 
-  std::mutex mutex_;
-  question question_;
-  node_set pending_;
-  bool over_{};
+  io::mutex mutex_;
+  question question_ HOLDFAST_GUARDED_BY(mutex_);
+  node_set pending_ HOLDFAST_GUARDED_BY(mutex_);
+  bool over_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::engines::redlock

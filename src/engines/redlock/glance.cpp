@@ -6,8 +6,8 @@
 #include "engines/redlock/node_troubles.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/session_records.hpp"
+#include "io/thread/mutex.hpp"
 
-#include <mutex>
 #include <string>
 #include <utility>
 
@@ -26,8 +26,11 @@ class looking : public std::enable_shared_from_this<looking> {
   }
 
   void start(const std::vector<session_id>& whom) {
-    left_ = whom.size();
-    if (left_ == 0) return finish();
+    {
+      const io::held_mutex hold(mutex_);
+      left_ = whom.size();
+    }
+    if (whom.empty()) return finish();
     for (const session_id& id : whom) ask(id);
   }
 
@@ -73,7 +76,7 @@ class looking : public std::enable_shared_from_this<looking> {
 
   void answered(const one& of) {
     {
-      const std::lock_guard hold(mutex_);
+      const io::held_mutex hold(mutex_);
       bool is_known = false;
       for (const auto& [id, record] : of.seen) {
         // A denial alone has no ttl of its own.
@@ -90,14 +93,21 @@ class looking : public std::enable_shared_from_this<looking> {
     finish();
   }
 
-  void finish() { done_(std::move(reply_)); }
+  void finish() {
+    core::glance_reply all;
+    {
+      const io::held_mutex hold(mutex_);
+      all = std::move(reply_);
+    }
+    done_(std::move(all));
+  }
 
   const std::shared_ptr<cluster> cluster_;
   const node_set keepers_{cluster_->now_voting()->keepers};
   const core::on<core::glance_reply> done_;
-  std::mutex mutex_;  // Guards what is below.
-  core::glance_reply reply_{};
-  std::size_t left_{};
+  io::mutex mutex_;
+  core::glance_reply reply_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::size_t left_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace

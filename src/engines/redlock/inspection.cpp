@@ -61,7 +61,7 @@ void cluster::inspection::ask_info(cluster& c) {
 void cluster::inspection::take_info(cluster& c, const io::redis_answer& a) {
   if (connection_ == no_connection || connection_ != c.connection_of(node_)) return;
   {
-    const std::lock_guard hold(c.mutex_);
+    const io::held_mutex hold(c.mutex_);
     member& m = *c.members_[node_];
     m.informed = a.reply != nullptr && a.reply->is(wire::reply_kind::text);
     if (m.informed) io::take_info(*m.server, *a.reply);
@@ -79,7 +79,7 @@ void cluster::inspection::take_config(cluster& c, const io::redis_answer& a) {
   // Silence is not the answer that it syncs nothing.
   if (a.reply == nullptr) return finish(c, a);
   {
-    const std::lock_guard hold(c.mutex_);
+    const io::held_mutex hold(c.mutex_);
     const auto& server = c.members_[node_]->server;
     const bool refused = a.reply->is(wire::reply_kind::error);
     c.members_[node_]->refused.config = refused ? wire::printable(a.reply->text) : "";
@@ -96,7 +96,7 @@ void cluster::inspection::take_config(cluster& c, const io::redis_answer& a) {
 void cluster::inspection::ask_reload(cluster& c) {
   std::vector<std::string> questions;
   {
-    const std::lock_guard hold(c.mutex_);
+    const io::held_mutex hold(c.mutex_);
     member& m = *c.members_[node_];
     if (syncs_ != syncing::no && io::redis_reload::is_in_doubt(*m.server)) {
       questions = io::redis_reload::questions(any_lock);
@@ -120,7 +120,7 @@ void cluster::inspection::take_reload(cluster& c, const io::redis_answer& a) {
   if (--reload_left_ > 0) return;
   if (!reload_.objection().empty()) syncs_ = syncing::no;
   {
-    const std::lock_guard hold(c.mutex_);
+    const io::held_mutex hold(c.mutex_);
     c.members_[node_]->refused.reload = reload_.objection();
   }
   ask_record(c);
@@ -145,7 +145,7 @@ void cluster::inspection::finish(cluster& c, const io::redis_answer& a) {
   const reading<node_reading> read = reading_of(a, c.settings_.tokens);
   const bool refused = !read && read.why() == fault::permission && why_ == occasion::passing;
   if (refused && may_vote_unseen(c)) {
-    const std::lock_guard hold(c.mutex_);
+    const io::held_mutex hold(c.mutex_);
     m.refused.look = c.addresses_[node_] +
                      ": its state cannot be read any more: " + replies::error_text(*a.reply);
     return;
@@ -153,7 +153,7 @@ void cluster::inspection::finish(cluster& c, const io::redis_answer& a) {
   if (!read) return finish_in_vain(c, a, read.why());
   core::redlock::node_facts f;
   {
-    const std::lock_guard hold(c.mutex_);
+    const io::held_mutex hold(c.mutex_);
     f = facts_of(*m.server);
     m.facts_of = connection_;
     m.judged = true;
@@ -174,7 +174,7 @@ void cluster::inspection::finish(cluster& c, const io::redis_answer& a) {
 /// Whether a voter whose record may no longer be read is what it was when it was: the same life of
 /// the same data, as durable as its record says. Whatever else changes there, the scripts compare.
 bool cluster::inspection::may_vote_unseen(const cluster& c) const {
-  const std::lock_guard hold(c.mutex_);
+  const io::held_mutex hold(c.mutex_);
   const member& m = *c.members_[node_];
   if (!m.informed || !c.admission_.voters().has(node_)) return false;
   const auto is = facts_of(*m.server);
@@ -192,7 +192,7 @@ void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, 
   core::redlock::node_facts f;
   bool unfit{};
   {
-    const std::lock_guard hold(c.mutex_);
+    const io::held_mutex hold(c.mutex_);
     f = facts_of(*m.server);
     // These answer no script that has keys, and are known by what they said of themselves.
     unfit = !f.master || !f.standalone;

@@ -78,7 +78,7 @@ void keeper::enqueue(const core::enqueue_request& r, core::on<queue_view> done) 
   if (auto no = objection(r)) return done(reply_with<queue_view>(std::move(*no)));
   std::shared_ptr<contender> taker;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (denied_) return done(reply_with<queue_view>(status::denied));
     if (closed_ || !renewal_) return done(reply_with<queue_view>(status::gone));
     taker = add_entry(r, std::move(done));
@@ -86,7 +86,6 @@ void keeper::enqueue(const core::enqueue_request& r, core::on<queue_view> done) 
   taker->start();
 }
 
-/// Under the mutex.
 std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
                                              core::on<queue_view> done) {
   const std::uint64_t request = r.request;
@@ -107,7 +106,7 @@ std::shared_ptr<contender> keeper::add_entry(const core::enqueue_request& r,
   return e.taker;
 }
 
-/// Under the mutex. Null: its request was left, whoever has the number now.
+/// Null: its request was left, whoever has the number now.
 keeper::entry* keeper::find(const contender::ticket& of) const noexcept {
   entry* const e = entries_.find(of.request);
   return e != nullptr && e->turn == of.turn ? e : nullptr;
@@ -118,7 +117,7 @@ void keeper::answered(const contender::ticket& of, core::reply what) {
   queue_view v;
   core::on<queue_view> done;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     entry* const e = find(of);
     if (e == nullptr) return;
     done = std::exchange(e->answer, {});
@@ -141,7 +140,7 @@ void keeper::answered(const contender::ticket& of, core::reply what) {
 
 /// Takes the key over. False when nobody wants it any more.
 bool keeper::held(const contender::ticket& of, round_outcome& r) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   entry* const found = find(of);
   if (found == nullptr || closed_ || denied_) return false;
   HOLDFAST_ASSERT(renewal_ && r.held && r.key && !r.there.empty());
@@ -159,7 +158,7 @@ bool keeper::held(const contender::ticket& of, round_outcome& r) {
 }
 
 void keeper::late(const contender::ticket& of, node_index i) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   entry* const found = find(of);
   if (found == nullptr || found->is != state::held) return;
   entry& e = *found;
@@ -170,7 +169,7 @@ void keeper::late(const contender::ticket& of, node_index i) {
 void keeper::hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) {
   std::shared_ptr<io::notice> watched;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     entry* const found = find(of);
     if (found == nullptr || found->is != state::contending || found->hindrance > nth) return;
     found->hindrance = nth;
@@ -187,7 +186,7 @@ void keeper::hindered(const contender::ticket& of, std::uint64_t nth, core::repl
 void keeper::changed(const contender::ticket& of, core::reply why) {
   std::shared_ptr<io::notice> watched;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     entry* const found = find(of);
     if (found == nullptr) return;
     entry& e = *found;
@@ -222,7 +221,7 @@ queue_view keeper::view_of(const entry& e) {
 void keeper::confirm(std::uint64_t request, core::on<queue_view> done) {
   queue_view v;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const entry* const found = entries_.find(request);
     if (denied_) {
       v = reply_with<queue_view>(status::denied);
@@ -236,7 +235,7 @@ void keeper::confirm(std::uint64_t request, core::on<queue_view> done) {
 }
 
 void keeper::watch(std::uint64_t request, const std::shared_ptr<io::notice>& who) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   entry* const found = entries_.find(request);
   if (found == nullptr) return;
   found->watched = who;
@@ -254,7 +253,7 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   core::on<queue_view> answer;
   std::optional<placed_key> key;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (entry* const e = entries_.find(request); e != nullptr) {
       taker = std::move(e->taker);
       answer = std::move(e->answer);
@@ -272,7 +271,7 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   give_back(std::move(*key), timeout_, std::move(done));
 }
 
-/// Under the mutex: every extension that was sent may still come, up to one ttl later.
+/// Every extension that was sent may still come, up to one ttl later.
 placed_key keeper::release_of(entry& e) {
   placed_key key = std::move(e.key);
   key.last_sent = std::max(key.last_sent, last_renewal_);
@@ -289,7 +288,7 @@ void keeper::close(core::on<core::reply> done) {
   jobs after;
   bool again = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     again = closed_;
     keys = take_all(reply_with<core::reply>(status::gone), takers, after);
   }
@@ -304,7 +303,7 @@ void keeper::drop(const core::reply& why) {
   std::vector<placed_key> keys;
   jobs after;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     keys = take_all(why, takers, after);
   }
   for (const auto& t : takers) t->cancel();
@@ -312,7 +311,7 @@ void keeper::drop(const core::reply& why) {
   run(after);
 }
 
-/// Under the mutex: nothing is left here. Whoever waits is to be cancelled; the keys are those of
+/// Nothing is left here. Whoever waits is to be cancelled; the keys are those of
 /// locks that are, or were, held.
 std::vector<placed_key> keeper::take_all(const core::reply& why,
                                          std::vector<std::shared_ptr<contender>>& takers,
@@ -320,6 +319,7 @@ std::vector<placed_key> keeper::take_all(const core::reply& why,
   std::vector<placed_key> keys;
   closed_ = true;
   entries_.for_each([&](entry& e) {
+    mutex_.held_by_caller();
     if (e.taker) takers.push_back(std::move(e.taker));
     if (e.is == state::held) renewal_->remove(e.handle);
     if (e.is == state::held || e.is == state::lost) keys.push_back(release_of(e));

@@ -9,13 +9,13 @@
 #include "engines/redlock/contender.hpp"
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/waiters.hpp"
+#include "io/thread/mutex.hpp"
 #include "io/thread/notice.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,18 +100,21 @@ class keeper final : public contender::listener, public std::enable_shared_from_
 
   // ---- keeper.cpp ----
   std::shared_ptr<contender> add_entry(const core::enqueue_request& r,
-                                       core::on<core::queue_view> done);
-  void answered(const contender::ticket& of, core::reply what) override;
-  bool held(const contender::ticket& of, round_outcome& r) override;
-  void late(const contender::ticket& of, node_index i) override;
-  void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by) override;
-  void changed(const contender::ticket& of, core::reply why) override;
+                                       core::on<core::queue_view> done) HOLDFAST_REQUIRES(mutex_);
+  void answered(const contender::ticket& of, core::reply what) HOLDFAST_EXCLUDES(mutex_) override;
+  bool held(const contender::ticket& of, round_outcome& r) HOLDFAST_EXCLUDES(mutex_) override;
+  void late(const contender::ticket& of, node_index i) HOLDFAST_EXCLUDES(mutex_) override;
+  void hindered(const contender::ticket& of, std::uint64_t nth, core::reply by)
+      HOLDFAST_EXCLUDES(mutex_) override;
+  void changed(const contender::ticket& of, core::reply why) HOLDFAST_EXCLUDES(mutex_) override;
   static core::queue_view view_of(const entry& e);
   std::vector<placed_key> take_all(const core::reply& why,
-                                   std::vector<std::shared_ptr<contender>>& takers, jobs& after);
-  placed_key release_of(entry& e);
-  void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then);
-  entry* find(const contender::ticket& of) const noexcept;
+                                   std::vector<std::shared_ptr<contender>>& takers, jobs& after)
+      HOLDFAST_REQUIRES(mutex_);
+  placed_key release_of(entry& e) HOLDFAST_REQUIRES(mutex_);
+  void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then)
+      HOLDFAST_EXCLUDES(mutex_);
+  entry* find(const contender::ticket& of) const noexcept HOLDFAST_REQUIRES(mutex_);
   static void run(jobs& all);
 
   // ---- keeper_records.cpp ----
@@ -128,47 +131,51 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   void end_records(std::vector<placed_key> keys, node_set also, core::on<core::reply> done);
 
   // ---- keeper_renewal.cpp ----
-  void unrecorded(node_set where) override;
-  void carry_out(renewal::step s, jobs& after);
-  void send_batch(const renewal::batch& b);
-  void write_batch(std::string_view nonce, const std::vector<held_key>& locks);
-  void send_repair(const renewal::repair& r, jobs& after);
-  void reopen(node_index i, bool again, jobs& after);
-  void recorded(node_index i, const wire::reply* r, bool again);
+  void unrecorded(node_set where) HOLDFAST_EXCLUDES(mutex_) override;
+  void carry_out(renewal::step s, jobs& after) HOLDFAST_REQUIRES(mutex_);
+  void send_batch(const renewal::batch& b) HOLDFAST_REQUIRES(mutex_);
+  void write_batch(std::string_view nonce, const std::vector<held_key>& locks)
+      HOLDFAST_REQUIRES(mutex_);
+  void send_repair(const renewal::repair& r, jobs& after) HOLDFAST_REQUIRES(mutex_);
+  void reopen(node_index i, bool again, jobs& after) HOLDFAST_REQUIRES(mutex_);
+  void recorded(node_index i, const wire::reply* r, bool again) HOLDFAST_EXCLUDES(mutex_);
   void batch_answered(const renewal::batch& b, node_index i, const io::redis_answer& a,
-                      time_point sent);
-  void repaired(const renewal::repair& what, const wire::reply* r, time_point sent, time_point at);
+                      time_point sent) HOLDFAST_EXCLUDES(mutex_);
+  void repaired(const renewal::repair& what, const wire::reply* r, time_point sent, time_point at)
+      HOLDFAST_EXCLUDES(mutex_);
   reading<renewed> read_batch(const renewal::batch& b, const wire::reply& r) const;
-  void lose(const renewal::loss& l, const std::string& away, jobs& after);
-  void settle_beats(jobs& after);
-  void end_beats(core::status what, const std::string& text, jobs& after);
-  void end_old_beats(time_point now, jobs& after);
-  void wake_at(time_point when);
-  entry* find(const renewal::handle& h) noexcept;
-  void forget(const entry& e) noexcept;
-  std::vector<held_key> keys_of(const renewal::batch& b);
-  void advance(const std::function<renewal::step(renewal&)>& event);
+  void lose(const renewal::loss& l, const std::string& away, jobs& after) HOLDFAST_REQUIRES(mutex_);
+  void settle_beats(jobs& after) HOLDFAST_REQUIRES(mutex_);
+  void end_beats(core::status what, const std::string& text, jobs& after) HOLDFAST_REQUIRES(mutex_);
+  void end_old_beats(time_point now, jobs& after) HOLDFAST_REQUIRES(mutex_);
+  void wake_at(time_point when) HOLDFAST_REQUIRES(mutex_);
+  entry* find(const renewal::handle& h) noexcept HOLDFAST_REQUIRES(mutex_);
+  void forget(const entry& e) noexcept HOLDFAST_REQUIRES(mutex_);
+  std::vector<held_key> keys_of(const renewal::batch& b) HOLDFAST_REQUIRES(mutex_);
+  void advance(const std::function<renewal::step(renewal&)>& event) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<waiters> waiters_;
   const core::session_record draft_;
   const duration timeout_;
 
-  mutable std::mutex mutex_;  // Guards what is below; never held while anything is called back.
-  std::optional<renewal> renewal_;
-  entry_table entries_;
-  std::uint64_t turns_{};        ///< How many entries there were.
-  std::vector<entry*> by_slot_;  ///< Of each slot of the renewal; null where it was erased.
-  std::vector<waiting_beat> beats_;
-  bool denied_{};
-  bool closed_{};
-  std::string denied_text_{};
-  time_point last_renewal_{};
-  std::string batch_{};     ///< What is sent; its memory is used again for the next one.
-  std::size_t nonce_at_{};  ///< In batch_, and how long it is.
-  std::size_t nonce_size_{};
-  time_point timer_at_{time_point::max()};
-  std::uint64_t timer_{};
+  mutable io::mutex mutex_;  // Never held while anything is called back.
+  std::optional<renewal> renewal_ HOLDFAST_GUARDED_BY(mutex_);
+  entry_table entries_ HOLDFAST_GUARDED_BY(mutex_);
+  std::uint64_t turns_ HOLDFAST_GUARDED_BY(mutex_){};  ///< How many entries there were.
+  /// Of each slot of the renewal; null where it was erased.
+  std::vector<entry*> by_slot_ HOLDFAST_GUARDED_BY(mutex_);
+  std::vector<waiting_beat> beats_ HOLDFAST_GUARDED_BY(mutex_);
+  bool denied_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool closed_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::string denied_text_ HOLDFAST_GUARDED_BY(mutex_){};
+  time_point last_renewal_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// What is sent; its memory is used again for the next one.
+  std::string batch_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::size_t nonce_at_ HOLDFAST_GUARDED_BY(mutex_){};  ///< In batch_, and how long it is.
+  std::size_t nonce_size_ HOLDFAST_GUARDED_BY(mutex_){};
+  time_point timer_at_ HOLDFAST_GUARDED_BY(mutex_){time_point::max()};
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::engines::redlock

@@ -110,7 +110,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
 /// The session is open: from now on it is renewed.
 void keeper::begin(opening& o) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     // Another one would forget all locks of the first.
     HOLDFAST_ASSERT(!renewal_);
     // The session's own beats come first; this one is for locks that those do not reach.

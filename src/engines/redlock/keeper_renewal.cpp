@@ -52,7 +52,7 @@ class keeper::batch_receiver final : public io::redis_receiver {
 void keeper::beat(std::uint64_t attempt, core::on<core::beat_reply> done) {
   jobs after;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     core::beat_reply r;
     r.what = denied_ ? status::denied : status::gone;
     if (denied_ || closed_ || !renewal_) {
@@ -67,12 +67,15 @@ void keeper::beat(std::uint64_t attempt, core::on<core::beat_reply> done) {
   run(after);
 }
 
-/// Under the mutex: the renewal machine heard something.
+/// The renewal machine heard something.
 void keeper::carry_out(renewal::step s, jobs& after) {
   HOLDFAST_ASSERT(renewal_.has_value());
   for (const auto& b : s.send) send_batch(b);
   for (const auto& r : s.repairs) send_repair(r, after);
-  for_each(s.reopen, [&](node_index i) { reopen(i, false, after); });
+  for_each(s.reopen, [&](node_index i) {
+    mutex_.held_by_caller();
+    reopen(i, false, after);
+  });
   for (const auto& h : s.shortened) {
     if (const entry* e = find(h); e != nullptr && e->listener) {
       after.push_back([who = e->listener] { who->shortened(); });
@@ -102,7 +105,7 @@ void keeper::forget(const entry& e) noexcept {
 }
 
 bool keeper::is_used_up(std::uint64_t request) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const entry* e = entries_.find(request);
   if (e == nullptr) return false;
   return e->used_up || (e->is == state::held && renewal_->is_used_up(e->handle));
@@ -165,7 +168,7 @@ void keeper::write_batch(std::string_view nonce, const std::vector<held_key>& lo
   }
 }
 
-/// Under the mutex: one script of up to a hundred keys to every node that may extend.
+/// One script of up to a hundred keys to every node that may extend.
 void keeper::send_batch(const renewal::batch& b) {
   const time_point now = clock::now();
   last_renewal_ = now;
@@ -176,6 +179,7 @@ void keeper::send_batch(const renewal::batch& b) {
   c.receiver = std::make_shared<batch_receiver>(weak_from_this(), b, now);
   batch_.clear();
   for_each(voting->keepers, [&](node_index i) {
+    mutex_.held_by_caller();
     write_batch(voting->nonces[i], locks);
     // One that cannot be sent is like one that is not answered.
     c.bytes = batch_;
@@ -199,7 +203,7 @@ void keeper::batch_answered(const renewal::batch& b, node_index i, const io::red
   if (got->time) cluster_->on_time(i, *got->time, sent, a.at);
   jobs after;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (closed_ || !renewal_) return;
     if (got->answer.session == renewal::session_there::denied) {
       denied_text_ = replies::denial_text(*a.reply);
@@ -289,7 +293,7 @@ void keeper::repaired(const renewal::repair& what, const wire::reply* r, time_po
   }
   jobs after;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (closed_ || !renewal_) return;
     entry* const found = find(what.lock);
     if (found != nullptr && r != nullptr) found->key.answered.add(what.node);
@@ -334,7 +338,7 @@ void keeper::recorded(node_index i, const wire::reply* r, bool again) {
   if (forgot) cluster_->load_again(i);
   jobs after;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (closed_ || !renewal_) return;  // The record is being deleted.
     if (forgot && !again) {
       reopen(i, true, after);
@@ -348,16 +352,19 @@ void keeper::recorded(node_index i, const wire::reply* r, bool again) {
 void keeper::unrecorded(node_set where) {
   jobs after;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (closed_ || denied_ || !renewal_) return;
-    for_each(where, [&](node_index i) { carry_out(renewal_->session_missing(i), after); });
+    for_each(where, [&](node_index i) {
+      mutex_.held_by_caller();
+      carry_out(renewal_->session_missing(i), after);
+    });
   }
   run(after);
 }
 
 // ---- the session's own beats ----
 
-/// Under the mutex: those that a majority has confirmed.
+/// Those that a majority has confirmed.
 void keeper::settle_beats(jobs& after) {
   const time_point until = renewal_->session_until();
   const auto confirmed = [&](const waiting_beat& b) {
@@ -398,14 +405,13 @@ void keeper::end_old_beats(time_point now, jobs& after) {
 void keeper::advance(const std::function<renewal::step(renewal&)>& event) {
   jobs after;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (closed_ || !renewal_) return;
     carry_out(event(*renewal_), after);
   }
   run(after);
 }
 
-/// Under the mutex.
 void keeper::wake_at(time_point when) {
   if (when >= timer_at_ || closed_) return;
   cluster_->loop().cancel(timer_);
@@ -414,7 +420,7 @@ void keeper::wake_at(time_point when) {
     const auto k = self.lock();
     if (!k) return;
     {
-      const std::lock_guard hold(k->mutex_);
+      const io::held_mutex hold(k->mutex_);
       k->timer_at_ = time_point::max();
     }
     k->advance([](renewal& r) { return r.tick(clock::now()); });

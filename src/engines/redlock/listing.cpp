@@ -37,10 +37,14 @@ listing::listing(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown
 void listing::start() {
   began_ = clock::now();
   deadline_ = began_ + patience;
+  node_set all;
   for (node_index i = 0; i < cluster_->size(); ++i) {
-    if (cluster_->is_connected(i)) pending_.add(i);
+    if (cluster_->is_connected(i)) all.add(i);
   }
-  const node_set all = pending_;
+  {
+    const io::held_mutex hold(mutex_);
+    pending_ = all;
+  }
   if (all.empty()) return done_(put_together());
   core::redlock::for_each(all, [this](node_index i) { ask(i, "0"); });
 }
@@ -54,7 +58,7 @@ void listing::ask(node_index i, const std::string& cursor) {
 
 void listing::read(node_index i, const io::redis_answer& a) {
   const reading<page> got = a.reply == nullptr ? fault::silent : replies::list(*a.reply);
-  std::unique_lock hold(mutex_);
+  io::held_mutex hold(mutex_);
   if (over_) return;
   if (got) {
     add(i, *got);
@@ -68,17 +72,12 @@ void listing::read(node_index i, const io::redis_answer& a) {
     troubles_.note(*cluster_, i, got.why(), a);
   }
   pending_.remove(i);
-  went_on(std::move(hold));
-}
-
-void listing::went_on(std::unique_lock<std::mutex> hold) {
   const bool last = pending_.empty() || (waited_ && !is_in_doubt());
   if (!last && complete_.size() == cluster_->majority() && timer_ == 0) hurry(grace_min);
   hold.unlock();
   if (last) end();
 }
 
-/// Under the mutex.
 void listing::hurry(duration least) {
   const time_point now = clock::now();
   timer_ = cluster_->loop().at(now + std::max(least, now - began_),
@@ -88,31 +87,34 @@ void listing::hurry(duration least) {
 /// A node that is only slow is no reason to show a lock that no majority has.
 void listing::late() {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (over_) return;
     if (!std::exchange(waited_, true) && is_in_doubt()) return hurry(grace_in_doubt);
   }
   end();
 }
 
-/// Under the mutex: no majority has it, and with those that are not looked through one may.
+/// No majority has it, and with those that are not looked through one may.
 bool listing::is_doubtful(const std::map<std::string, found_lock>& of_name) const {
   const std::size_t enough = cluster_->majority();
   const auto has_it = [&](const auto& v) { return v.second.on.size() >= enough; };
   if (std::ranges::any_of(of_name, has_it)) return false;
-  return std::ranges::any_of(
-      of_name, [&](const auto& v) { return (v.second.on | pending_).size() >= enough; });
+  return std::ranges::any_of(of_name, [&, pending = pending_](const auto& v) {
+    return (v.second.on | pending).size() >= enough;
+  });
 }
 
-/// Under the mutex.
 bool listing::is_in_doubt() const {
-  return std::ranges::any_of(locks_, [this](const auto& l) { return is_doubtful(l.second); });
+  return std::ranges::any_of(locks_, [this](const auto& l) {
+    mutex_.held_by_caller();
+    return is_doubtful(l.second);
+  });
 }
 
 void listing::end() {
   std::uint64_t timer{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (std::exchange(over_, true)) return;
     timer = timer_;
   }
@@ -133,7 +135,6 @@ std::string listing::gaps(const result<void>& verdict) const {
   return verdict.error().message() + (withheld_.empty() ? "" : "; ") + withheld_;
 }
 
-/// Under the mutex.
 void listing::add(node_index i, const page& p) {
   if (withheld_.empty() && !p.withheld.empty()) {
     withheld_ = cluster_->addresses()[i] + " does not let this user read " +
@@ -171,7 +172,7 @@ token listing::token_of(const found_lock& l) {
 core::listing listing::put_together() {
   const auto verdict = cluster_->verdict();
   const bool blank = !verdict && verdict.error() == errc::not_initialised;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (complete_.size() < cluster_->majority() || blank) return incomplete(verdict);
   core::listing all;
   all.what = status::ok;

@@ -6,10 +6,10 @@
 #include "engines/redlock/replies.hpp"
 #include "engines/redlock/session_records.hpp"
 #include "engines/redlock/shown_tokens.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -38,16 +38,15 @@ class listing final : public std::enable_shared_from_this<listing> {
 
   void ask(node_index i, const std::string& cursor);
   void read(node_index i, const io::redis_answer& a);
-  void add(node_index i, const page& p);
-  /// What follows when a node has been looked through, or cannot be.
-  void went_on(std::unique_lock<std::mutex> hold);
-  void hurry(duration least);
+  void add(node_index i, const page& p) HOLDFAST_REQUIRES(mutex_);
+  void hurry(duration least) HOLDFAST_REQUIRES(mutex_);
   void late();
-  bool is_doubtful(const std::map<std::string, found_lock>& of_name) const;
-  bool is_in_doubt() const;
-  void end();
-  core::listing incomplete(const result<void>& verdict) const;
-  std::string gaps(const result<void>& verdict) const;
+  bool is_doubtful(const std::map<std::string, found_lock>& of_name) const
+      HOLDFAST_REQUIRES(mutex_);
+  bool is_in_doubt() const HOLDFAST_REQUIRES(mutex_);
+  void end() HOLDFAST_EXCLUDES(mutex_);
+  core::listing incomplete(const result<void>& verdict) const HOLDFAST_REQUIRES(mutex_);
+  std::string gaps(const result<void>& verdict) const HOLDFAST_REQUIRES(mutex_);
   static token token_of(const found_lock& l);
   core::listing put_together();
 
@@ -57,17 +56,19 @@ class listing final : public std::enable_shared_from_this<listing> {
   time_point began_{};
   time_point deadline_{};
 
-  std::mutex mutex_;  // Guards what is below; never held while anything is called back.
-  bool over_{};
-  bool waited_{};                     ///< For those that are late.
-  std::optional<duration> needed_{};  ///< Until a majority was looked through.
-  std::uint64_t timer_{};             ///< Of the last to be looked through.
-  node_set pending_;
-  node_set complete_;
-  node_troubles troubles_;
-  std::string withheld_{};
-  session_records sessions_;
-  std::map<std::string, std::map<std::string, found_lock>> locks_;  ///< By name, then by value.
+  io::mutex mutex_;  // Never held while anything is called back.
+  bool over_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool waited_ HOLDFAST_GUARDED_BY(mutex_){};  ///< For those that are late.
+  /// Until a majority was looked through.
+  std::optional<duration> needed_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Of the last to be looked through.
+  node_set pending_ HOLDFAST_GUARDED_BY(mutex_);
+  node_set complete_ HOLDFAST_GUARDED_BY(mutex_);
+  node_troubles troubles_ HOLDFAST_GUARDED_BY(mutex_);
+  std::string withheld_ HOLDFAST_GUARDED_BY(mutex_){};
+  session_records sessions_ HOLDFAST_GUARDED_BY(mutex_);
+  /// By name, then by value.
+  std::map<std::string, std::map<std::string, found_lock>> locks_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::redlock

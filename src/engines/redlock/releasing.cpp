@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -97,19 +96,21 @@ node_set releasing::up() const {
 }
 
 void releasing::run() {
-  if (std::exchange(starts_later_, false)) return start(std::exchange(then_, {}));
+  bool starts = false;
   settled done;
   {
-    const std::lock_guard hold(mutex_);
-    done = take_settled();
+    const io::held_mutex hold(mutex_);
+    starts = std::exchange(starts_later_, false);
+    done = starts ? std::exchange(then_, {}) : take_settled();
   }
+  if (starts) return start(std::move(done));
   if (done) tell(std::move(done), true);
 }
 
 void releasing::start(settled then) {
   settled done;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const time_point now = clock::now();
     const bool is_worth_it = cluster_->majority_answers();
     patience_ = now + (is_worth_it ? std::max(timeout_, patience_min) : timeout_);
@@ -123,8 +124,11 @@ void releasing::start(settled then) {
 }
 
 void releasing::start_later(settled then) {
-  starts_later_ = true;
-  then_ = std::move(then);
+  {
+    const io::held_mutex hold(mutex_);
+    starts_later_ = true;
+    then_ = std::move(then);
+  }
   cluster_->later().add(stage::send, shared_from_this());
 }
 
@@ -141,7 +145,6 @@ void releasing::write_release(std::string& bytes, node_index i) const {
                      .count = how_.counts});
 }
 
-/// Under the mutex.
 void releasing::send(step& s, time_point now) {
   while (!s.send.empty()) {
     const node_set which = std::exchange(s.send, {});
@@ -151,6 +154,7 @@ void releasing::send(step& s, time_point now) {
     c.receiver = shared_from_this();
     c.is_release = true;
     const auto put = [&](node_index i) {
+      mutex_.held_by_caller();
       write_release(bytes, i);
       c.bytes = bytes;
       c.tag = i;
@@ -173,7 +177,6 @@ void releasing::send(step& s, time_point now) {
   }
 }
 
-/// Under the mutex.
 void releasing::conclude(step s) {
   if (!s.send.empty()) send(s, clock::now());
   over_ = over_ || s.finished || (!then_ && cluster_->is_closed());
@@ -194,10 +197,10 @@ bool releasing::is_free() const {
   return cluster_->size() - machine_.owed().size() >= cluster_->majority();
 }
 
-/// Under the mutex, as the next one: somebody is to hear that it is free.
+/// Somebody is to hear that it is free.
 bool releasing::is_settled() const { return then_ && (over_ || is_free()); }
 
-/// Whom to answer, outside the mutex.
+/// Whom to answer, when the mutex is free.
 releasing::settled releasing::take_settled() {
   if (!is_settled()) return {};
   return std::exchange(then_, {});
@@ -233,7 +236,7 @@ void releasing::answered(std::uint64_t tag, const io::redis_answer& a) {
   const bool forgot = got.why() == fault::script_missing;
   if (forgot) cluster_->load_again(i);
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     // It is still on its way, behind the acquire: a second one would only cost memory.
     const bool queued = a.what == io::redis_answer::outcome::unknown &&
                         cluster_->connection_of(i) == connections_[i];
@@ -255,13 +258,13 @@ void releasing::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (done) tell(std::move(done), freed);
 }
 
-/// Under the mutex: what a node said, or that it said nothing and never will.
+/// What a node said, or that it said nothing and never will.
 void releasing::settle(node_index i, const reading<released>& got, time_point at) {
   under_way_.remove(i);
   conclude(got ? machine_.answered(i, got->deleted, connections_[i], at) : machine_.failed(i, at));
 }
 
-/// Under the mutex: certainly not run, and the script is on its way ahead of the repetition.
+/// Certainly not run, and the script is on its way ahead of the repetition.
 void releasing::send_again(node_index i, time_point at) {
   loaded_again_.add(i);
   under_way_.remove(i);
@@ -279,7 +282,7 @@ void releasing::answered_late(std::uint64_t tag, const wire::reply* r, time_poin
 void releasing::connected(node_index i) {
   settled done;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (over_ || !key_.asked.has(i)) return;
     conclude(machine_.connected(i, clock::now()));
     done = take_settled();
@@ -290,7 +293,7 @@ void releasing::connected(node_index i) {
 void releasing::disconnected(node_index i) {
   settled done;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (over_ || !key_.asked.has(i)) return;
     conclude(machine_.disconnected(i, clock::now()));
     done = take_settled();
@@ -303,7 +306,7 @@ void releasing::disconnected(node_index i) {
 void releasing::closed() {
   std::uint64_t timer{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (then_) return;
     over_ = true;
     timer = std::exchange(timer_, 0);
@@ -311,7 +314,6 @@ void releasing::closed() {
   cluster_->loop().cancel(timer);
 }
 
-/// Under the mutex.
 void releasing::wake_at(time_point when) {
   if (when >= timer_at_) return;
   timer_at_ = when;
@@ -320,7 +322,7 @@ void releasing::wake_at(time_point when) {
     settled done;
     bool freed = true;
     {
-      const std::lock_guard hold(self->mutex_);
+      const io::held_mutex hold(self->mutex_);
       const time_point now = clock::now();
       self->timer_at_ = time_point::max();
       self->timer_ = 0;

@@ -49,36 +49,37 @@ class releasing final : public io::redis_receiver,
   using step = core::redlock::owed_release::step;
 
   /// As start(), in the stage in which things are sent.
-  void start_later(settled then);
+  void start_later(settled then) HOLDFAST_EXCLUDES(mutex_);
   node_set up() const;
-  void write_release(std::string& bytes, node_index i) const;
-  void send(step& s, time_point now);
-  void conclude(step s);
+  void write_release(std::string& bytes, node_index i) const HOLDFAST_REQUIRES(mutex_);
+  void send(step& s, time_point now) HOLDFAST_REQUIRES(mutex_);
+  void conclude(step s) HOLDFAST_REQUIRES(mutex_);
   void note_others(node_index i, const released& r) const;
-  void settle(node_index i, const reading<released>& got, time_point at);
-  void send_again(node_index i, time_point at);
-  bool is_free() const;
-  bool is_settled() const;
-  settled take_settled();
-  void tell(settled done, bool freed) const;
-  void wake_at(time_point when);
+  void settle(node_index i, const reading<released>& got, time_point at) HOLDFAST_REQUIRES(mutex_);
+  void send_again(node_index i, time_point at) HOLDFAST_REQUIRES(mutex_);
+  bool is_free() const HOLDFAST_REQUIRES(mutex_);
+  bool is_settled() const HOLDFAST_REQUIRES(mutex_);
+  settled take_settled() HOLDFAST_REQUIRES(mutex_);
+  void tell(settled done, bool freed) const HOLDFAST_EXCLUDES(mutex_);
+  void wake_at(time_point when) HOLDFAST_REQUIRES(mutex_);
 
   const std::shared_ptr<cluster> cluster_;
 
-  // Guards what follows; never held while anything is called back. What each answer needs is first:
-  // a thousand of them do not stay in the processor's cache.
+  // Never held while anything is called back. What each answer needs is first: a thousand of them
+  // do not stay in the processor's cache.
   io::turn_mutex mutex_;
-  node_set under_way_{};     ///< Sent, and neither answered nor given up.
-  node_set loaded_again_{};  ///< They forgot the script once; who does so again is asked later.
-  bool starts_later_{};
-  bool listens_{};
-  bool over_{};
-  settled then_{};
-  core::redlock::owed_release machine_;
-  core::redlock::per_node<std::uint64_t> connections_{};
-  time_point patience_{};
-  time_point timer_at_{time_point::max()};
-  std::uint64_t timer_{};
+  node_set under_way_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Sent, and neither answered nor given up.
+  /// They forgot the script once; who does so again is asked later.
+  node_set loaded_again_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool starts_later_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool listens_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool over_ HOLDFAST_GUARDED_BY(mutex_){};
+  settled then_ HOLDFAST_GUARDED_BY(mutex_){};
+  core::redlock::owed_release machine_ HOLDFAST_GUARDED_BY(mutex_);
+  core::redlock::per_node<std::uint64_t> connections_ HOLDFAST_GUARDED_BY(mutex_){};
+  time_point patience_ HOLDFAST_GUARDED_BY(mutex_){};
+  time_point timer_at_ HOLDFAST_GUARDED_BY(mutex_){time_point::max()};
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
 
   const std::shared_ptr<waiters> waiters_;
   const waiters::parting how_;

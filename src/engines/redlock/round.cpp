@@ -9,7 +9,6 @@
 #include <holdfast/lock_name.hpp>
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::engines::redlock {
@@ -68,7 +67,10 @@ void round::fetch() const noexcept {
 void round::start() {
   stages& later = cluster_->later();
   if (later.sends_later()) {
-    asks_later_ = true;
+    {
+      const io::held_mutex hold(mutex_);
+      asks_later_ = true;
+    }
     return later.add(stage::send, shared_from_this());
   }
   if (!cluster_->loop().on_thread() && later.holds_back()) {
@@ -80,7 +82,7 @@ void round::start() {
 void round::ask() {
   std::optional<round_outcome> ended;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     ballots_ = cluster_->now_voting();
     if (!cancelled_) asked_ = cluster_->worth_asking(ballots_->voters, order_.timeout);
     const time_point now = clock::now();
@@ -109,6 +111,7 @@ void round::ask_all(step& s) {
   c.receiver = shared_from_this();
   if (!tokens) commands::set_plain(bytes, order_.name, value_, order_.ttl);
   for_each(asked_, [&](node_index i) {
+    mutex_.held_by_caller();
     if (tokens) {
       bytes.clear();
       commands::acquire(bytes, order_.name, value_, order_.session, order_.ttl, order_.hint,
@@ -136,6 +139,7 @@ void round::raise(step& s) {
   c.deadline = raise_deadline_;
   c.receiver = shared_from_this();
   for_each(which, [&](node_index i) {
+    mutex_.held_by_caller();
     bytes.clear();
     commands::raise(bytes, order_.name, value_, to, ballots_->nonces[i], ballots_->epoch);
     c.bytes = bytes;
@@ -162,7 +166,6 @@ node_vote round::read(bool raises, node_index i, const io::redis_answer& a) {
   return attempt_->counted(i, got.vote);
 }
 
-/// Under the mutex.
 void round::note_refusal(node_index i, const node_vote& v, const io::redis_answer& a) {
   if (v.why == fault::denied && a.reply != nullptr) denial_ = replies::denial_text(*a.reply);
   if (!replies::text_says_more(v.why) || a.reply == nullptr || !refusal_.empty()) return;
@@ -184,7 +187,7 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
   if (a.what == io::redis_answer::outcome::reply) cluster_->answered(i);
   if (a.what == io::redis_answer::outcome::unknown) cluster_->missed(i, a.at);
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     v = read(raises, i, a);
     note_refusal(i, v, a);
     step s;
@@ -215,15 +218,19 @@ void round::answered(std::uint64_t tag, const io::redis_answer& a) {
 }
 
 void round::run() {
-  if (std::exchange(asks_later_, false)) return ask();
+  bool asks = false;
   std::optional<round_outcome> ended;
   {
-    const std::lock_guard hold(mutex_);
-    step s;
-    s.decided = true;
-    s.release = owes_;
-    conclude(s, decided_at_, ended);
+    const io::held_mutex hold(mutex_);
+    asks = std::exchange(asks_later_, false);
+    if (!asks) {
+      step s;
+      s.decided = true;
+      s.release = owes_;
+      conclude(s, decided_at_, ended);
+    }
   }
+  if (asks) return ask();
   finish(*std::move(ended));
 }
 
@@ -238,7 +245,7 @@ void round::answered_late(std::uint64_t tag, const wire::reply* r, time_point at
   a.at = at;
   bool late = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     answered_.add(i);
     const node_vote v = read(false, i, a);
     late = attempt_->current() == attempt::state::held && v.what == vote::granted &&
@@ -253,7 +260,7 @@ void round::cancel() {
   }
   std::optional<round_outcome> ended;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     cancelled_ = true;
     if (!attempt_) return;
     conclude(attempt_->cancel(), clock::now(), ended);
@@ -261,7 +268,7 @@ void round::cancel() {
   if (ended) finish(*std::move(ended));
 }
 
-/// Under the mutex: sends what the machine wants, and says how it ended if it did.
+/// Sends what the machine wants, and says how it ended if it did.
 ///
 /// A raise that cannot be sent is answered at once, and so is one that another connection than its
 /// acquire's carries. Either may have the machine choose a larger token and want other raises, or
@@ -290,7 +297,6 @@ void round::conclude(const step& first, time_point at, std::optional<round_outco
                      .connections = attempt_->carriers()};
 }
 
-/// Under the mutex.
 void round::note_failure(round_outcome& r) const {
   std::size_t denials = 0;
   std::size_t too_long = 0;
@@ -312,8 +318,14 @@ void round::note_failure(round_outcome& r) const {
   if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);
 }
 
+/// Too few nodes voted when it began.
+bool round::met_too_few() {
+  const io::held_mutex hold(mutex_);
+  return ballots_->voters.size() < cluster_->majority();
+}
+
 void round::finish(round_outcome r) {
-  if (!r.held && ballots_->voters.size() < cluster_->majority()) {
+  if (!r.held && met_too_few()) {
     r.outdated = true;
     if (auto v = cluster_->verdict(); !v) r.why = v.error();
   }

@@ -92,38 +92,45 @@ class round final : public io::redis_receiver,
  private:
   using step = core::redlock::attempt::step;
 
-  void ask();
-  void ask_all(step& s);
-  void raise(step& s);
-  void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a);
-  core::redlock::node_vote read(bool raises, node_index i, const io::redis_answer& a);
-  void conclude(const step& s, time_point at, std::optional<round_outcome>& ended);
-  void note_failure(round_outcome& r) const;
-  void finish(round_outcome r);
+  void ask() HOLDFAST_EXCLUDES(mutex_);
+  void ask_all(step& s) HOLDFAST_REQUIRES(mutex_);
+  void raise(step& s) HOLDFAST_REQUIRES(mutex_);
+  void note_refusal(node_index i, const core::redlock::node_vote& v, const io::redis_answer& a)
+      HOLDFAST_REQUIRES(mutex_);
+  core::redlock::node_vote read(bool raises, node_index i, const io::redis_answer& a)
+      HOLDFAST_REQUIRES(mutex_);
+  void conclude(const step& s, time_point at, std::optional<round_outcome>& ended)
+      HOLDFAST_REQUIRES(mutex_);
+  void note_failure(round_outcome& r) const HOLDFAST_REQUIRES(mutex_);
+  bool met_too_few() HOLDFAST_EXCLUDES(mutex_);
+  void finish(round_outcome r) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<cluster> cluster_;
 
-  // Guards what follows; never held while anything is called back. What each answer needs is first:
-  // a thousand rounds do not stay in the processor's cache.
+  // Never held while anything is called back. What each answer needs is first: a thousand rounds
+  // do not stay in the processor's cache.
   io::turn_mutex mutex_;
-  node_set answered_;  ///< The acquire's fate there is known.
-  node_set taken_;
-  node_set asked_;     ///< The voters without those that are silent.
-  bool asks_later_{};  ///< It waits for the stage in which things are sent.
-  bool cancelled_{};   ///< Perhaps before it asked anybody.
-  bool asked_any_{};   ///< Something was sent.
-  std::uint64_t newest_token_{};
-  std::optional<core::redlock::attempt> attempt_;
-  std::shared_ptr<const ballots> ballots_;
-  time_point deadline_{};
-  time_point raise_deadline_{};  ///< Of the last raise.
-  time_point decided_at_{};      ///< Until its listener hears of it, as the next one.
-  node_set owes_{};              ///< Where it is to be released.
-  std::string denial_;           ///< Who denied the session and why, for people.
-  std::string refusal_;          ///< What the first node said that refused the command or its user.
+  node_set answered_ HOLDFAST_GUARDED_BY(mutex_);  ///< The acquire's fate there is known.
+  node_set taken_ HOLDFAST_GUARDED_BY(mutex_);
+  node_set asked_ HOLDFAST_GUARDED_BY(mutex_);  ///< The voters without those that are silent.
+  /// It waits for the stage in which things are sent.
+  bool asks_later_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool cancelled_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Perhaps before it asked anybody.
+  bool asked_any_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Something was sent.
+  std::uint64_t newest_token_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::optional<core::redlock::attempt> attempt_ HOLDFAST_GUARDED_BY(mutex_);
+  std::shared_ptr<const ballots> ballots_ HOLDFAST_GUARDED_BY(mutex_);
+  time_point deadline_ HOLDFAST_GUARDED_BY(mutex_){};
+  time_point raise_deadline_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Of the last raise.
+  /// Until its listener hears of it, as the next one.
+  time_point decided_at_ HOLDFAST_GUARDED_BY(mutex_){};
+  node_set owes_ HOLDFAST_GUARDED_BY(mutex_){};     ///< Where it is to be released.
+  std::string denial_ HOLDFAST_GUARDED_BY(mutex_);  ///< Who denied the session and why, for people.
+  /// What the first node said that refused the command or its user.
+  std::string refusal_ HOLDFAST_GUARDED_BY(mutex_);
 
-  order order_;  ///< Its name goes to the outcome, as the value does.
-  std::string value_;
+  order order_ HOLDFAST_GUARDED_BY(mutex_);  ///< Its name goes to the outcome, as the value does.
+  std::string value_ HOLDFAST_GUARDED_BY(mutex_);
   const std::shared_ptr<listener> listener_;
 };
 

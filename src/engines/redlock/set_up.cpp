@@ -6,13 +6,13 @@
 #include "engines/redlock/look_at_nodes.hpp"
 #include "engines/redlock/max_ttl.hpp"
 #include "io/thread/latch.hpp"
+#include "io/thread/mutex.hpp"
 #include "io/thread/random.hpp"
 
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -62,16 +62,19 @@ struct unconfirmed {
 std::vector<unconfirmed> write_all(const std::shared_ptr<cluster>& c,
                                    const std::vector<core::redlock::write>& writes) {
   struct asked {
-    std::mutex mutex;
-    std::size_t left{};
-    std::vector<unconfirmed> failed;
+    io::mutex mutex;
+    std::size_t left HOLDFAST_GUARDED_BY(mutex){};
+    std::vector<unconfirmed> failed HOLDFAST_GUARDED_BY(mutex);
     io::latch done;
   };
   const auto all = std::make_shared<asked>();
-  all->left = writes.size();
+  {
+    const io::held_mutex hold(all->mutex);
+    all->left = writes.size();
+  }
   for (const auto& w : writes) {
     c->write_record(w, [all, i = w.node](write_reply r, const std::string& said) {
-      const std::lock_guard hold(all->mutex);
+      const io::held_mutex hold(all->mutex);
       const char* otherwise = r == write_reply::changed ? "somebody else wrote its record meanwhile"
                                                         : "its answer cannot be read";
       if (r != write_reply::written) all->failed.push_back({i, said.empty() ? otherwise : said});
@@ -79,6 +82,7 @@ std::vector<unconfirmed> write_all(const std::shared_ptr<cluster>& c,
     });
   }
   all->done.wait();
+  const io::held_mutex hold(all->mutex);
   std::ranges::sort(all->failed, {}, &unconfirmed::node);
   return all->failed;
 }

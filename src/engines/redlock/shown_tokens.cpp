@@ -5,14 +5,14 @@
 namespace holdfast::engines::redlock {
 
 token shown_tokens::of(const std::string& value, token now) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto before = shown_.find(value);
   // Zero: no node gave it then.
   return before == shown_.end() || before->second.value == 0 ? now : before->second;
 }
 
 void shown_tokens::replace(by_value shown) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   shown_ = std::move(shown);
 }
 

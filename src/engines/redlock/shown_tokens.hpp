@@ -1,9 +1,10 @@
 #pragma once
 
+#include "io/thread/mutex.hpp"
+
 #include <holdfast/token.hpp>
 
 #include <map>
-#include <mutex>
 #include <string>
 
 namespace holdfast::engines::redlock {
@@ -23,8 +24,8 @@ class shown_tokens {
   void replace(by_value shown);
 
  private:
-  mutable std::mutex mutex_;
-  by_value shown_;
+  mutable io::mutex mutex_;
+  by_value shown_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::redlock

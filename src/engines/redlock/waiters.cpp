@@ -39,7 +39,7 @@ unsigned random_seat() { return static_cast<unsigned>(io::random_bits() % seats)
 waiters::waiters(std::shared_ptr<cluster> c) : cluster_(std::move(c)), seat_(random_seat()) {}
 
 void waiters::was_called(const std::string& name, bool granted) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = queues_.find(name);
   if (found == queues_.end()) return;
   queue& q = found->second;
@@ -52,7 +52,7 @@ void waiters::was_called(const std::string& name, bool granted) {
 }
 
 duration waiters::courtesy(const std::string& name) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = queues_.find(name);
   return found == queues_.end() ? courtesy_limit
                                 : std::max(courtesy_limit, 2 * found->second.circle);
@@ -61,7 +61,7 @@ duration waiters::courtesy(const std::string& name) const {
 // ---- the queue ----
 
 waiters::place waiters::join(const std::string& name, const std::shared_ptr<waiter>& who) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   queue& q = queues_[name];
   q.in_order.push_back(who);
   if (q.in_order.size() > 1) return place::behind;
@@ -81,7 +81,7 @@ void waiters::leave(const std::string& name, const waiter& who, bool granted) {
   unsigned seat{};
   bool sees = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end()) return;
     auto& all = found->second.in_order;
@@ -114,7 +114,7 @@ waiters::view waiters::round_ended(const std::string& name, const waiter& who,
   using state = core::redlock::visibility::state;
   view v;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end()) return v;
     queue& q = found->second;
@@ -137,7 +137,7 @@ waiters::view waiters::round_ended(const std::string& name, const waiter& who,
 void waiters::have_all_look_up(const std::string& name) {
   std::vector<std::shared_ptr<waiter>> all;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end()) return;
     all.assign(found->second.in_order.begin(), found->second.in_order.end());
@@ -146,7 +146,7 @@ void waiters::have_all_look_up(const std::string& name) {
 }
 
 std::optional<core::reply> waiters::blindness(const std::string& name) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = queues_.find(name);
   return found == queues_.end() ? std::nullopt : found->second.blind;
 }
@@ -154,7 +154,7 @@ std::optional<core::reply> waiters::blindness(const std::string& name) const {
 bool waiters::tell_first(std::string_view name, wakeup what) {
   std::shared_ptr<waiter> first;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end() || found->second.in_order.empty()) return false;
     first = found->second.in_order.front();
@@ -175,7 +175,7 @@ waiters::parting waiters::part(const std::string& name) {
 /// All of it but where others hear a call: that needs the nodes.
 waiters::parting waiters::part_here(const std::string& name) {
   parting p;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = queues_.find(name);
   if (found == queues_.end()) return p;
   queue& q = found->second;
@@ -209,13 +209,13 @@ void waiters::parted(const std::string& name, const parting& how) {
 }
 
 void waiters::forsaken(const std::string& name) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = queues_.find(name);
   if (found != queues_.end() && found->second.in_order.empty()) linger(name, found->second);
 }
 
 void waiters::others_wait(const std::string& name) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   auto found = queues_.find(name);
   if (found == queues_.end()) {
     // Whoever comes back for it at once lets them by.
@@ -232,7 +232,7 @@ void waiters::others_wait(const std::string& name) {
 void waiters::nobody_waits(const std::string& name, node_index i) {
   const auto where = listening_node(name);
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end()) return;
     queue& q = found->second;
@@ -257,7 +257,7 @@ void waiters::call_next(std::string_view name, node_index i) {
   cluster_->ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
 }
 
-/// Under the mutex: whoever comes back at once need not subscribe again.
+/// Whoever comes back at once need not subscribe again.
 void waiters::linger(const std::string& name, queue& q) {
   q.parted = clock::now();
   cluster_->loop().at(q.parted + linger_limit, [self = weak_from_this(), name] {
@@ -270,7 +270,7 @@ bool waiters::leave_empty(std::string_view name, time_point parted) {
   std::string of;
   queue gone;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end()) return true;
     if (!found->second.in_order.empty() || found->second.parted > parted) return false;
@@ -326,7 +326,7 @@ void waiters::listen_for(const std::string& name) {
   if (!where) return;
   unsigned seat{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto found = queues_.find(name);
     if (found == queues_.end() || found->second.subscribed.has(*where)) return;
     found->second.subscribed.add(*where);
@@ -358,7 +358,7 @@ void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
 }
 
 void waiters::subscribed(const std::string& name, node_index i, bool done) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = queues_.find(name);
   if (found == queues_.end()) return;
   if (done && found->second.subscribed.has(i)) found->second.listening.add(i);
@@ -378,7 +378,7 @@ void waiters::ask_how_it_looks(const std::string& name, node_index i) {
 }
 
 bool waiters::hears(const std::string& name) const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   const auto found = queues_.find(name);
   return found != queues_.end() && !found->second.listening.empty();
 }
@@ -400,7 +400,7 @@ void waiters::drop(std::string_view channel, node_index i) {
 
 /// The next connection has no subscriptions.
 void waiters::disconnected(node_index i) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   for (auto& [name, q] : queues_) {
     q.subscribed.remove(i);
     q.listening.remove(i);

@@ -2,13 +2,13 @@
 
 #include "core/redlock/visibility.hpp"
 #include "engines/redlock/cluster.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <atomic>
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -164,23 +164,23 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   /// can be listened to.
   std::optional<node_index> listening_node(const std::string& name) const;
   void subscribe(const std::string& name, unsigned seat, node_index i);
-  void subscribed(const std::string& name, node_index i, bool done);
+  void subscribed(const std::string& name, node_index i, bool done) HOLDFAST_EXCLUDES(mutex_);
   void unsubscribe(const std::string& name, unsigned seat, node_set where);
   void ask_how_it_looks(const std::string& name, node_index i);
-  void have_all_look_up(const std::string& name);
+  void have_all_look_up(const std::string& name) HOLDFAST_EXCLUDES(mutex_);
   /// False: nobody is there.
-  bool tell_first(std::string_view name, waiter::wakeup what);
+  bool tell_first(std::string_view name, waiter::wakeup what) HOLDFAST_EXCLUDES(mutex_);
   void drop(std::string_view channel, node_index i);
   void call_next(std::string_view name, node_index i);
-  void linger(const std::string& name, queue& q);
-  parting part_here(const std::string& name);
-  bool leave_empty(std::string_view name, time_point parted);
+  void linger(const std::string& name, queue& q) HOLDFAST_REQUIRES(mutex_);
+  parting part_here(const std::string& name) HOLDFAST_EXCLUDES(mutex_);
+  bool leave_empty(std::string_view name, time_point parted) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<cluster> cluster_;
   std::atomic<unsigned> seat_;
 
-  mutable std::mutex mutex_;  // Guards what is below; never held while a waiter is called.
-  by_name<queue> queues_;
+  mutable io::mutex mutex_;  // Never held while a waiter is called.
+  by_name<queue> queues_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::engines::redlock

@@ -136,14 +136,14 @@ std::string ensemble::trouble() const {
 }
 
 std::string ensemble::trouble_text() const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return told_trouble_;
 }
 
 void ensemble::tell_trouble() {
   const bool fine = ready_ && connection_ && connection_->connected();
   std::string text = fine ? batch_trouble_ : "no ZooKeeper server is ready: " + trouble();
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   told_trouble_ = std::move(text);
 }
 

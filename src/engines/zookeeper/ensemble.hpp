@@ -8,13 +8,13 @@
 #include "engines/zookeeper/settings.hpp"
 #include "io/net/stream_socket.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 #include "io/zookeeper/zookeeper_connection.hpp"
 
 #include <cstdint>
 #include <functional>
 #include <list>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -130,8 +130,8 @@ class ensemble final : public io::zookeeper_connection::listener,
   std::string in_use_;         ///< The addresses that the connection was given.
   std::string refusal_;        ///< Why this store is not to be used.
   std::string batch_trouble_;  ///< What the last batch failed of.
-  mutable std::mutex mutex_;
-  std::string told_trouble_{"not connected yet"};  ///< Under the mutex.
+  mutable io::mutex mutex_;
+  std::string told_trouble_ HOLDFAST_GUARDED_BY(mutex_){"not connected yet"};
   time_point lost_at_{};
   std::optional<time_point> none_there_at_;
   time_point last_answer_{};
