@@ -80,7 +80,7 @@ class grant::listener final : public core::lock_listener {
 void grant::listen(core::enqueue_request& r) {
   std::uint64_t attempt{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     attempt = ++attempt_;
   }
   r.listener = io::make_recycled<listener>(owner_->alarm(), weak_from_this(), attempt);
@@ -122,14 +122,14 @@ void grant::lose_own_lease() noexcept {
 
 void grant::watch_lease() {
   if (!own_) return;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (watched_ == 0) watched_ = owner_->alarm()->watch(weak_from_this(), own_->until());
 }
 
 void grant::shortened() {
   std::uint64_t watched{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     watched = watched_;
   }
   if (watched != 0) owner_->alarm()->moved(watched);
@@ -143,7 +143,7 @@ error grant::why_lost() const {
   const std::string text = lock + " is lost";
   std::optional<std::string> reason;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (loss_) reason = loss_->reason;
   }
   if (is_over() && !reason) return {errc::lost, lock + " was released"};
@@ -190,7 +190,7 @@ std::stop_token grant::lost() noexcept {
   if (forked()) return forked_stop();
   std::stop_source source{std::nostopstate};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (!stop_.stop_possible()) stop_ = std::stop_source();
     source = stop_;
   }
@@ -209,7 +209,7 @@ void grant::on_lost(std::function<void(const error&)> f) {
   }
   std::optional<loss> over;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (is_over()) return;
     tells_ = true;
     on_lost_.swap(f);
@@ -224,7 +224,7 @@ void grant::on_lost(std::function<void(const error&)> f) {
 }
 
 grant::loss grant::remember(session_state why, const std::string& reason) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (!loss_) loss_ = std::make_unique<const loss>(loss{why, reason});
   return *loss_;
 }
@@ -239,7 +239,7 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
   std::function<void(const error&)> listening;
   std::stop_source source{std::nostopstate};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     listening = std::exchange(on_lost_, nullptr);
     source = stop_;
   }
@@ -250,19 +250,24 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
 }
 
 bool grant::may_tell_loss() {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   loss_waits_ = !announced_;
   return announced_;
 }
 
 void grant::tell_loss() noexcept {
-  HOLDFAST_ASSERT(loss_ != nullptr);
-  owner_->events().emit(event::lost{name_, entry_.token, cause_of(loss_->why), loss_->reason});
+  const loss* first = nullptr;  // It is not replaced.
+  {
+    const io::held_mutex hold(mutex_);
+    first = loss_.get();
+  }
+  HOLDFAST_ASSERT(first != nullptr);
+  owner_->events().emit(event::lost{name_, entry_.token, cause_of(first->why), first->reason});
 }
 
 void grant::announced() {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     HOLDFAST_ASSERT(!announced_);
     announced_ = true;
     if (!loss_waits_) return;
@@ -272,7 +277,7 @@ void grant::announced() {
 
 void grant::lost_by_engine(std::uint64_t attempt, const core::reply& r) {
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (attempt != attempt_) return;
   }
   // Before the grant is known here, its lease, which is lost, speaks for itself.
@@ -395,7 +400,7 @@ void grant::give_up_lost(waits may) {
 void grant::silence() noexcept {
   if (!tells_.load()) return;
   std::function<void(const error&)> dropped;  // Its captures are destroyed when the mutex is free.
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   dropped.swap(on_lost_);
 }
 

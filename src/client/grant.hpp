@@ -3,6 +3,7 @@
 #include "client/lock_table.hpp"
 #include "core/engine.hpp"
 #include "io/thread/alarm.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/completion.hpp>
@@ -14,7 +15,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
@@ -74,23 +74,23 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   bool has_own_lease() const noexcept { return own_ != nullptr; }
   void lose_own_lease() noexcept;
   /// The observer has heard that it was granted, and hears now if it was lost since.
-  void announced();
+  void announced() HOLDFAST_EXCLUDES(mutex_);
   /// Has the alarm watch its own lease, if it has one; a second time changes nothing.
   void watch_lease();
 
   result<void> check(duration needed) const noexcept;
   duration remaining() const noexcept;
   std::stop_token lost() noexcept;
-  void on_lost(std::function<void(const error&)> f);
+  void on_lost(std::function<void(const error&)> f) HOLDFAST_EXCLUDES(mutex_);
 
   /// Over before anything is sent. A thread of the library does not wait for the answer. Whoever
   /// calls it calls abandon() afterwards.
-  result<void> release();
+  result<void> release() HOLDFAST_EXCLUDES(mutex_);
   void release(completion<void> done);
   /// What the destructor of a lock does: releases it unless that is done, tells nobody of a loss.
   void abandon(waits may = waits::yes) noexcept;
   /// Tells that it is lost, once. Runs user code: never under a mutex.
-  void lose(session_state why, const std::string& reason) noexcept;
+  void lose(session_state why, const std::string& reason) noexcept HOLDFAST_EXCLUDES(mutex_);
   bool forked() const noexcept;
   bool left_alone() const noexcept;
 
@@ -118,8 +118,8 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
     std::string reason;
   };
 
-  bool may_tell_loss();
-  void tell_loss() noexcept;
+  bool may_tell_loss() HOLDFAST_EXCLUDES(mutex_);
+  void tell_loss() noexcept HOLDFAST_EXCLUDES(mutex_);
   error why_lost() const;
   /// For people: why a lease of its own ended.
   std::string not_extended(const std::string& cause) const;
@@ -150,14 +150,15 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   std::atomic<state> state_{state::acquiring};
   std::atomic<bool> tells_{};  ///< on_lost() was called: most locks are never asked.
   ending ending_{};
-  mutable std::mutex mutex_;  ///< Guards what is below; no function of a user's runs under it.
-  std::stop_source stop_{std::nostopstate};  ///< Made when first asked for.
-  std::function<void(const error&)> on_lost_;
-  std::unique_ptr<const loss> loss_;  ///< The first that was heard of.
-  bool announced_{};                  ///< The observer has heard that it was granted.
-  bool loss_waits_{};                 ///< It is to hear of the loss behind that.
-  std::uint64_t attempt_{};
-  std::uint64_t watched_{};
+  mutable io::mutex mutex_;  // No function of a user's runs under it.
+  /// Made when first asked for.
+  std::stop_source stop_ HOLDFAST_GUARDED_BY(mutex_){std::nostopstate};
+  std::function<void(const error&)> on_lost_ HOLDFAST_GUARDED_BY(mutex_);
+  std::unique_ptr<const loss> loss_ HOLDFAST_GUARDED_BY(mutex_);  ///< The first that was heard of.
+  bool announced_ HOLDFAST_GUARDED_BY(mutex_){};   ///< The observer has heard that it was granted.
+  bool loss_waits_ HOLDFAST_GUARDED_BY(mutex_){};  ///< It is to hear of the loss behind that.
+  std::uint64_t attempt_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::uint64_t watched_ HOLDFAST_GUARDED_BY(mutex_){};
 };
 
 }  // namespace holdfast::client

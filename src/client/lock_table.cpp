@@ -16,7 +16,6 @@ std::uint64_t hash_of(std::string_view name) noexcept {
 
 }  // namespace
 
-/// Under the mutex, as the next one.
 grant* lock_table::find(std::string_view name, std::uint64_t hash) const {
   return names_.find(hash, [&](const grant& g) { return g.name().str() == name; });
 }
@@ -27,7 +26,7 @@ void lock_table::erase(grant& g) noexcept {
 
 lock_table::added lock_table::add(grant& g, acquisition& taker) {
   const std::uint64_t hash = hash_of(g.name().str());
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   HOLDFAST_ASSERT(!g.place_.listed && g.place_.taker == nullptr);
   // All that hear of the end were found already.
   if (ended_) return added::session_is_over;
@@ -43,7 +42,7 @@ lock_table::added lock_table::add(grant& g, acquisition& taker) {
 }
 
 bool lock_table::hold(grant& g) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   HOLDFAST_ASSERT(g.place_.listed && g.place_.taker != nullptr);
   g.place_.taker = nullptr;
   own_leases_ = own_leases_ || g.has_own_lease();
@@ -54,19 +53,19 @@ bool lock_table::hold(grant& g) {
 }
 
 void lock_table::keep(grant& g) noexcept {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   HOLDFAST_ASSERT(g.place_.listed && g.place_.taker != nullptr);
   g.place_.taker = nullptr;
 }
 
 void lock_table::remove(grant& g) noexcept {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   g.place_.taker = nullptr;
   erase(g);
 }
 
 void lock_table::stop() noexcept {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   ended_ = true;
   if (!own_leases_) return;
   names_.for_each([](grant& g) {
@@ -75,7 +74,7 @@ void lock_table::stop() noexcept {
 }
 
 lock_table::content lock_table::all() const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   content all;
   names_.for_each([&](grant& g) {
     if (g.place_.taker != nullptr) {
@@ -89,7 +88,7 @@ lock_table::content lock_table::all() const {
 }
 
 bool lock_table::empty() const {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return names_.empty();
 }
 

@@ -1,10 +1,10 @@
 #pragma once
 
 #include "core/flat_table.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <vector>
 
@@ -51,13 +51,13 @@ class lock_table {
   bool empty() const;
 
  private:
-  grant* find(std::string_view name, std::uint64_t hash) const;
-  void erase(grant& g) noexcept;
+  grant* find(std::string_view name, std::uint64_t hash) const HOLDFAST_REQUIRES(mutex_);
+  void erase(grant& g) noexcept HOLDFAST_REQUIRES(mutex_);
 
-  mutable std::mutex mutex_;
-  bool ended_{};
-  bool own_leases_{};  ///< Some lock here has had a lease of its own.
-  core::flat_table<grant> names_;
+  mutable io::mutex mutex_;
+  bool ended_ HOLDFAST_GUARDED_BY(mutex_){};
+  bool own_leases_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Some lock here has had a lease of its own.
+  core::flat_table<grant> names_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::client

@@ -1,6 +1,7 @@
 #include "client/patrolling.hpp"
 
 #include "io/process/per_process.hpp"
+#include "io/thread/mutex.hpp"
 #include "io/thread/random.hpp"
 
 #include <map>
@@ -11,8 +12,8 @@ namespace holdfast::client {
 namespace {
 
 struct patrol_table {
-  std::mutex mutex;
-  std::map<const core::engine*, std::weak_ptr<patrolling>> patrols;
+  io::mutex mutex;
+  std::map<const core::engine*, std::weak_ptr<patrolling>> patrols HOLDFAST_GUARDED_BY(mutex);
 };
 
 constinit io::per_process<patrol_table> patrols;
@@ -23,7 +24,7 @@ std::shared_ptr<patrolling> patrolling::on(const std::shared_ptr<core::engine>& 
                                            const std::shared_ptr<io::loop>& loop) {
   if (!engine->keeps_dead()) return nullptr;
   auto& table = patrols.get();
-  const std::lock_guard hold(table.mutex);
+  const io::held_mutex hold(table.mutex);
   std::erase_if(table.patrols, [](const auto& p) { return p.second.expired(); });
   auto& kept = table.patrols[engine.get()];
   // It keeps its engine, so no other one can be at the same address.
@@ -39,7 +40,7 @@ patrolling::patrolling(std::shared_ptr<core::engine> engine, std::shared_ptr<io:
 void patrolling::go(caller c) {
   core::glance_request r;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     const auto now = clock::now();
     if (!patrol_.may_begin(now)) return;
     r = patrol_.begin(io::random_session_id(), now);
@@ -52,7 +53,7 @@ void patrolling::go(caller c) {
 void patrolling::seen(const core::glance_reply& r, const caller& c) {
   std::vector<core::take_request> takes;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     takes = patrol_.seen(r, clock::now());
   }
   for (const auto& t : takes) {
@@ -67,7 +68,7 @@ void patrolling::taken(const session_id& id, const core::take_reply& r, const ca
   if (r.what == core::status::ok) c.took(id);
   bool over{};
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     patrol_.taken(id, r);
     over = !patrol_.under_way();
   }
@@ -77,7 +78,7 @@ void patrolling::taken(const session_id& id, const core::take_reply& r, const ca
 void patrolling::go_on(const caller& c) {
   time_point next;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     next = patrol_.next();
   }
   if (next != time_point::max()) loop_->at(next, c.again);

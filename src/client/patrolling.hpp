@@ -3,12 +3,12 @@
 #include "core/engine.hpp"
 #include "core/patrol.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/session_id.hpp>
 
 #include <functional>
 #include <memory>
-#include <mutex>
 
 namespace holdfast::client {
 
@@ -31,17 +31,18 @@ class patrolling : public std::enable_shared_from_this<patrolling> {
   };
   /// A heartbeat was acknowledged, or again() was called: begins a round, if one is due. Does not
   /// wait for it.
-  void go(caller c);
+  void go(caller c) HOLDFAST_EXCLUDES(mutex_);
 
  private:
-  void seen(const core::glance_reply& r, const caller& c);
-  void taken(const session_id& id, const core::take_reply& r, const caller& c);
-  void go_on(const caller& c);
+  void seen(const core::glance_reply& r, const caller& c) HOLDFAST_EXCLUDES(mutex_);
+  void taken(const session_id& id, const core::take_reply& r, const caller& c)
+      HOLDFAST_EXCLUDES(mutex_);
+  void go_on(const caller& c) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<core::engine> engine_;
   const std::shared_ptr<io::loop> loop_;
-  std::mutex mutex_;
-  core::patrol patrol_;  ///< Guarded by the mutex.
+  io::mutex mutex_;
+  core::patrol patrol_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::client

@@ -61,7 +61,7 @@ session_status session_core::status() {
   if (forked()) return {session_state::expired, {}, forked_error().message()};
   const auto now = clock::now();
   const auto left = lease_.remaining(now);
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (!machine_.is_final() && left <= duration::zero()) {
     return {session_state::expired, {}, machine_.silence(now)};
   }
@@ -71,11 +71,11 @@ session_status session_core::status() {
 std::string session_core::trouble() {
   const auto now = clock::now();
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     if (now < trouble_asked_ + trouble_age) return trouble_;
   }
   auto known = engine().trouble();
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   trouble_ = machine_.lateness(now);
   const std::string& more = known.empty() ? machine_.refusal() : known;
   if (!trouble_.empty() && !more.empty()) trouble_ += "; ";
@@ -85,7 +85,7 @@ std::string session_core::trouble() {
 }
 
 std::string session_core::lateness() {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return machine_.lateness(clock::now());
 }
 
@@ -93,7 +93,7 @@ session_core::machine::step session_core::advance(
     const std::function<machine::step(machine&)>& event) {
   machine::step s;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     s = event(machine_);
     if (s.changed) {
       // Posted under the mutex, so that changes are reported as they happened, in order.
@@ -262,7 +262,7 @@ result<void> session_core::settle(const core::reply& r) {
   life_descriptor_ = -1;
   io::life_lock ours;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     std::swap(ours, life_);
   }
   if (r.what == core::status::ok || r.what == core::status::gone) return {};
@@ -284,7 +284,7 @@ result<void> session_core::close() {
   machine::step s;
   bool posted = false;
   {
-    const std::lock_guard hold(mutex_);
+    const io::held_mutex hold(mutex_);
     s = machine_.close(clock::now());
     // Under the mutex: a second close() waits for what was posted, and shuts the events then.
     if (s.changed) posted = post_end(*s.changed);

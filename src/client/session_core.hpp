@@ -9,6 +9,7 @@
 #include "io/process/fork_mark.hpp"
 #include "io/process/life.hpp"
 #include "io/thread/alarm.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/session.hpp>
 
@@ -16,7 +17,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <stop_token>
 #include <string>
 
@@ -70,7 +70,7 @@ class session_core final : public io::alarm::deadline_holder,
   /// For people: that this process was late to act; empty: it was not.
   std::string lateness();
   /// An operation was answered: with `gone` and `denied` the session is over.
-  void note(const core::reply& r);
+  void note(const core::reply& r) HOLDFAST_EXCLUDES(mutex_);
   /// Tries again, until the session is over, to remove an entry whose release was not answered; its
   /// name stays taken until then.
   void leave_later(std::shared_ptr<grant> g);
@@ -96,14 +96,15 @@ class session_core final : public io::alarm::deadline_holder,
   void leave_after(duration pause, std::shared_ptr<grant> g);
   void send_leave(duration pause, const std::shared_ptr<grant>& g);
   core::open_reply announce(const core::open_request& r, time_point& sent);
-  void tick(time_point now);
-  machine::step advance(const std::function<machine::step(machine&)>& event);
-  void carry_out(const machine::step& s);
+  void tick(time_point now) HOLDFAST_EXCLUDES(mutex_);
+  machine::step advance(const std::function<machine::step(machine&)>& event)
+      HOLDFAST_EXCLUDES(mutex_);
+  void carry_out(const machine::step& s) HOLDFAST_EXCLUDES(mutex_);
   void have_forgotten(const machine::change& c);
   void send_beat(std::uint64_t attempt);
   void beat_answered(std::uint64_t attempt, const core::beat_reply& r);
-  void wake_at(time_point when);
-  void tell(const machine::change& c, duration remaining) noexcept;
+  void wake_at(time_point when) HOLDFAST_REQUIRES(mutex_);
+  void tell(const machine::change& c, duration remaining) noexcept HOLDFAST_EXCLUDES(mutex_);
   bool post_end(const machine::change& c);
   core::close_request closing() const;
   void remove_record();
@@ -129,12 +130,12 @@ class session_core final : public io::alarm::deadline_holder,
   std::uint64_t watched_{};
   std::atomic<int> life_descriptor_{-1};
 
-  std::mutex mutex_;  ///< Guards what is below.
-  machine machine_;
-  std::uint64_t timer_{};
-  std::string trouble_;
-  time_point trouble_asked_{};
-  io::life_lock life_;
+  io::mutex mutex_;
+  machine machine_ HOLDFAST_GUARDED_BY(mutex_);
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::string trouble_ HOLDFAST_GUARDED_BY(mutex_);
+  time_point trouble_asked_ HOLDFAST_GUARDED_BY(mutex_){};
+  io::life_lock life_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::client

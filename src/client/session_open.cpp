@@ -81,6 +81,7 @@ result<void> session_core::enter() {
     // Before the record: a record without a held life lock would look like a dead owner's.
     auto held = io::life_lock::hold(where.life_directory, id_, where.group_writable);
     if (!held) return held.error();
+    const io::held_mutex hold(mutex_);
     life_ = std::move(*held);
     life_descriptor_ = life_.descriptor();
     r.draft.where = life_.place();
@@ -96,7 +97,10 @@ result<void> session_core::enter() {
   time_point sent{};
   const auto reply = announce(r, sent);
   if (reply.what != core::status::ok) {
-    if (reply.what != core::status::unknown) life_ = io::life_lock{};
+    if (reply.what != core::status::unknown) {
+      const io::held_mutex hold(mutex_);
+      life_ = io::life_lock{};
+    }
     ttl_limit_ = reply.ttl_limit;
     return failure(reply, "opening a session", store_->url());
   }

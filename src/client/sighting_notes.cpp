@@ -12,7 +12,7 @@ void sighting_notes::load() {
 }
 
 core::sightings sighting_notes::recall(const std::vector<core::rival>& whom) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   load();
   core::sightings found;
   for (const auto& rival : whom) {
@@ -23,7 +23,7 @@ core::sightings sighting_notes::recall(const std::vector<core::rival>& whom) {
 }
 
 void sighting_notes::keep(const core::sightings& seen) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   load();
   bool fresh = false;
   for (const auto& [id, sight] : seen.all()) {

@@ -3,8 +3,8 @@
 #include "core/engine.hpp"
 #include "core/sightings.hpp"
 #include "io/file/sighting_file.hpp"
+#include "io/thread/mutex.hpp"
 
-#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -28,12 +28,12 @@ class sighting_notes {
   void keep(const core::sightings& seen);
 
  private:
-  void load();
+  void load() HOLDFAST_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::optional<io::sighting_file> file_;
-  bool loaded_{};
-  core::sightings kept_;
+  io::mutex mutex_;
+  std::optional<io::sighting_file> file_ HOLDFAST_GUARDED_BY(mutex_);
+  bool loaded_ HOLDFAST_GUARDED_BY(mutex_){};
+  core::sightings kept_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::client

@@ -8,13 +8,13 @@
 #include "io/process/fork_mark.hpp"
 #include "io/process/per_process.hpp"
 #include "io/thread/background.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/duration.hpp>
 #include <holdfast/lock_name.hpp>
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -23,8 +23,8 @@ namespace holdfast::client {
 namespace {
 
 struct loop_table {
-  std::mutex mutex;
-  std::map<std::string, std::weak_ptr<io::loop>> loops;
+  io::mutex mutex;
+  std::map<std::string, std::weak_ptr<io::loop>> loops HOLDFAST_GUARDED_BY(mutex);
 };
 
 constinit io::per_process<loop_table> loops;
@@ -184,7 +184,7 @@ result<void> store_core::may_wait(std::string_view what) const {
 result<std::shared_ptr<io::loop>> store_core::loop() {
   if (opened_.loop) return opened_.loop;
   auto& table = loops.get();
-  const std::lock_guard hold(table.mutex);
+  const io::held_mutex hold(table.mutex);
   std::erase_if(table.loops, [](const auto& l) { return l.second.expired(); });
   auto& kept = table.loops[url()];
   if (auto running = kept.lock()) return running;

@@ -77,7 +77,7 @@ gate::gate(std::optional<token_source> from, older_passes policy,
 }
 
 void gate::know(const floor_record& r) {
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   learn(r.now);
   if (r.from) bind(*r.from);
 }
@@ -139,6 +139,7 @@ result<void> gate::arrive(const fencing_token& t, const arrival& a) {
     learn(now().with(t.value, a.how));
   } else {
     const auto kept = keeper_->update([&](const floor_record& r) -> result<floor_record> {
+      mutex_.held_by_caller();
       if (r.from && *r.from != t.from) return other_source(*r.from, t.from);
       learn(r.now);
       if (auto fresh = judge(a); !fresh) return fresh.error();
@@ -156,12 +157,12 @@ result<void> gate::arrive(const fencing_token& t, const arrival& a) {
 result<pass> gate::enter(const fencing_token& t, mode how, const enter_options& options) {
   const sharing s = sharing_of(how);
   if (is_inherited()) return of_another_process();
-  held_mutex hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (auto good = check(t); !good) return good.error();
   const arrival a{t.value, s};
   if (auto arrived = arrive(t, a); !arrived) return arrived.error();
   const no_claim_left at_the_end{*this, s};
-  if (auto alone = wait_for_older(hold, a, options); !alone) return alone.error();
+  if (auto alone = wait_for_older(a, options); !alone) return alone.error();
   settled(t.value, s);
   return pass(shared_from_this(), passes_.open(t.value, s), t.value);
 }
@@ -186,7 +187,7 @@ result<void> gate::raise(token to, const std::optional<token_source>& from,
     return error(errc::invalid_argument, "a floor is from 1 to 2^53 - 1, and not " + number(to));
   }
   if (is_inherited()) return of_another_process();
-  held_mutex hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (from) {
     if (auto good = check({*from, to}); !good) return good;
   }
@@ -204,7 +205,7 @@ result<void> gate::raise(token to, const std::optional<token_source>& from,
   passes_.arrived(to, sharing::exclusive);
   changed_.notify_all();
   const no_claim_left at_the_end{*this, sharing::exclusive};
-  return wait_for_older(hold, {to, sharing::exclusive, true}, options);
+  return wait_for_older({to, sharing::exclusive, true}, options);
 }
 
 // True when no older pass is left and, with a keeper, other processes see that we have one.
@@ -229,12 +230,13 @@ result<bool> gate::older_ended(const arrival& a) {
 }
 
 // True when it is worth to look again.
-bool gate::pause(held_mutex& hold, const arrival& a, time_point until, std::stop_token stop) {
+bool gate::pause(const arrival& a, time_point until, std::stop_token stop) {
   const auto now_is = clock::now();
   if (now_is >= until || stop.stop_requested()) return false;
   const bool elsewhere = !passes_.must_wait(a.value, a.how);
   const auto wake = std::min(until, now_is + (elsewhere ? look_again : longest_sleep));
-  changed_.wait_until(hold, std::move(stop), wake, [&] {
+  changed_.wait_until(mutex_, std::move(stop), wake, [&] {
+    mutex_.held_by_caller();
     return (!elsewhere && !passes_.must_wait(a.value, a.how)) || !judge(a);
   });
   return true;
@@ -248,15 +250,14 @@ std::string gate::holders() const {
          lock_name(file).printable() + " shows who has the fence open";
 }
 
-result<void> gate::wait_for_older(held_mutex& hold, const arrival& a,
-                                  const enter_options& options) {
+result<void> gate::wait_for_older(const arrival& a, const enter_options& options) {
   const time_point until = end_of(options.wait);
   for (;;) {
     auto ended = older_ended(a);
     if (!ended) return ended.error();
     if (auto fresh = judge(a); !fresh) return fresh;
     if (*ended) return {};
-    if (pause(hold, a, until, options.stop)) continue;
+    if (pause(a, until, options.stop)) continue;
     const bool cancelled = options.stop.stop_requested();
     return error(cancelled ? errc::cancelled : errc::timed_out,
                  "passes of tokens older than " + number(a.value) + " are still under way" +
@@ -271,7 +272,7 @@ bool gate::is_inherited() const noexcept { return io::process_generation() != pr
 
 void gate::close(std::uint64_t id) noexcept {
   if (is_inherited()) return;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   passes_.close(id);
   if (keeper_) {
     for (const auto how : {sharing::exclusive, sharing::shared}) {
@@ -283,14 +284,14 @@ void gate::close(std::uint64_t id) noexcept {
 
 bool gate::valid(std::uint64_t id) const noexcept {
   if (is_inherited()) return false;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   return passes_.valid(id);
 }
 
 result<void> gate::begin_commit(std::uint64_t id, token value) {
   // The parent's pass may have ended since, and a newer writer may be under way.
   if (is_inherited()) return of_another_process();
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   if (passes_.begin_commit(id)) return {};
   return error(errc::stale_token, "a newer token has invalidated the pass of token " +
                                       number(value) + "; nothing was committed");
@@ -298,7 +299,7 @@ result<void> gate::begin_commit(std::uint64_t id, token value) {
 
 void gate::end_commit(std::uint64_t id) noexcept {
   if (is_inherited()) return;
-  const std::lock_guard hold(mutex_);
+  const io::held_mutex hold(mutex_);
   passes_.end_commit(id);
   changed_.notify_all();
 }

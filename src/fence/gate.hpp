@@ -2,6 +2,7 @@
 
 #include "fence/floor_keeper.hpp"
 #include "fence/gate_machine.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/clock.hpp>
 #include <holdfast/fence.hpp>
@@ -10,7 +11,6 @@
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <stop_token>
 
@@ -52,17 +52,16 @@ class gate final : public std::enable_shared_from_this<gate> {
   void know(const floor_record& r);
 
  private:
-  using held_mutex = std::unique_lock<std::mutex>;
   struct no_claim_left;
 
   /// The passes and the locks on a file that show them belong to the process that made this.
   bool is_inherited() const noexcept;
 
   bool is_admitted(const fencing_token& t, sharing how) const noexcept;
-  result<void> check(const fencing_token& t) const;
-  void bind(const token_source& from);
+  result<void> check(const fencing_token& t) const HOLDFAST_REQUIRES(mutex_);
+  void bind(const token_source& from) HOLDFAST_REQUIRES(mutex_);
   floors now() const noexcept { return {floor(), newest()}; }
-  void learn(const floors& f) noexcept;
+  void learn(const floors& f) noexcept HOLDFAST_REQUIRES(mutex_);
   /// Somebody who waits for older passes. A raise is never stale.
   struct arrival {
     token value;
@@ -70,11 +69,12 @@ class gate final : public std::enable_shared_from_this<gate> {
     bool raises{};
   };
   result<void> judge(const arrival& a) const;
-  result<void> arrive(const fencing_token& t, const arrival& a);
-  result<void> wait_for_older(held_mutex& hold, const arrival& a, const enter_options& options);
-  result<bool> older_ended(const arrival& a);
+  result<void> arrive(const fencing_token& t, const arrival& a) HOLDFAST_REQUIRES(mutex_);
+  result<void> wait_for_older(const arrival& a, const enter_options& options)
+      HOLDFAST_REQUIRES(mutex_);
+  result<bool> older_ended(const arrival& a) HOLDFAST_REQUIRES(mutex_);
   std::string holders() const;
-  bool pause(held_mutex& hold, const arrival& a, time_point until, std::stop_token stop);
+  bool pause(const arrival& a, time_point until, std::stop_token stop) HOLDFAST_REQUIRES(mutex_);
   void settled(token t, sharing how) noexcept;
 
   std::atomic<std::uint64_t> floor_{};
@@ -85,10 +85,10 @@ class gate final : public std::enable_shared_from_this<gate> {
   std::atomic<std::uint64_t> settled_shared_{};
   std::atomic<const token_source*> bound_{};
 
-  mutable std::mutex mutex_;  // Guards what is below.
+  mutable io::mutex mutex_;
   std::condition_variable_any changed_;
-  std::unique_ptr<const token_source> from_;
-  gate_machine passes_;
+  std::unique_ptr<const token_source> from_ HOLDFAST_GUARDED_BY(mutex_);
+  gate_machine passes_ HOLDFAST_GUARDED_BY(mutex_);
   const std::unique_ptr<floor_keeper> keeper_;
   const std::uint64_t process_;
 };
