@@ -5,6 +5,7 @@
 #include "io/net/one_write.hpp"
 #include "io/net/stream_socket.hpp"
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <asio/buffer.hpp>
 #include <asio/io_context.hpp>
@@ -17,7 +18,6 @@
 #include <array>
 #include <cerrno>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -65,7 +65,7 @@ class stream::state final : public one_write::writer,
   }
 
   std::uint64_t append(std::string_view bytes) {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     const auto at = appended_;
     queued_ += bytes;
     appended_ += bytes.size();
@@ -74,7 +74,7 @@ class stream::state final : public one_write::writer,
   }
 
   std::uint64_t append_all(std::string& bytes) {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     const auto at = appended_;
     appended_ += bytes.size();
     set_backlog(backlog() + bytes.size());
@@ -99,11 +99,11 @@ class stream::state final : public one_write::writer,
   }
 
   std::uint64_t appended() const {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     return appended_;
   }
   std::uint64_t handed() const {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     return handed_;
   }
   std::size_t backlog() const noexcept { return backlog_.load(std::memory_order_relaxed); }
@@ -192,7 +192,7 @@ class stream::state final : public one_write::writer,
   void open() {
     opened_ = true;
     {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       is_open_ = true;
     }
     if (const auto o = listener_.lock()) o->opened();
@@ -297,11 +297,11 @@ class stream::state final : public one_write::writer,
   }
 
   void flush_on_loop() {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (std::exchange(flush_posted_, true)) return;
     asio::post(context_, [self = shared_from_this()] {
       {
-        const std::lock_guard again(self->mutex_);
+        const held_mutex again(self->mutex_);
         self->flush_posted_ = false;
       }
       if (!self->closed_) self->write_queued();
@@ -309,8 +309,8 @@ class stream::state final : public one_write::writer,
   }
 
   // One thread writes, the others leave their bytes to it.
-  void write_queued() {
-    std::unique_lock hold(mutex_);
+  void write_queued() HOLDFAST_EXCLUDES(mutex_) {
+    held_mutex hold(mutex_);
     if (writing_ || !(is_open_ || tls_)) return;
     writing_ = true;
     while (take_chunk()) {
@@ -334,8 +334,8 @@ class stream::state final : public one_write::writer,
     writing_ = false;
   }
 
-  // Under the mutex. False when there is nothing to send.
-  bool take_chunk() {
+  // False when there is nothing to send.
+  bool take_chunk() HOLDFAST_REQUIRES(mutex_) {
     if (chunk_at_ < chunk_.size()) return true;
     chunk_.clear();
     chunk_at_ = 0;
@@ -354,14 +354,17 @@ class stream::state final : public one_write::writer,
     return !chunk_.empty();
   }
 
-  void wrote(std::size_t count) {
+  void wrote(std::size_t count) HOLDFAST_REQUIRES(mutex_) {
     counters_->writes.fetch_add(1, std::memory_order_relaxed);
     chunk_at_ += count;
     if (!tls_) set_backlog(backlog() - count);
   }
 
-  // Under the mutex, so it needs no locked instruction: those cost more than all else in append().
-  void set_backlog(std::size_t to) noexcept { backlog_.store(to, std::memory_order_relaxed); }
+  // One thread at a time writes it, without a locked instruction: those cost more than all else in
+  // append().
+  void set_backlog(std::size_t to) noexcept HOLDFAST_REQUIRES(mutex_) {
+    backlog_.store(to, std::memory_order_relaxed);
+  }
 
   void await_room() {
     // Only the loop's thread may start to wait; it may be another one that found no room.
@@ -377,7 +380,7 @@ class stream::state final : public one_write::writer,
 
   void resume_writing() {
     {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       writing_ = false;
     }
     write_queued();
@@ -404,16 +407,17 @@ class stream::state final : public one_write::writer,
   std::array<char, encrypted_bytes> encrypted_in_;
   std::optional<socket_descriptor> descriptor_;
 
-  mutable std::mutex mutex_;
-  bool is_open_{false};
-  bool flush_posted_{false};
-  bool writing_{false};
-  std::string queued_;         ///< Not taken by a writer.
-  std::string chunk_;          ///< The writer's.
-  std::size_t chunk_at_{0};    ///< How much of chunk_ is sent.
-  std::uint64_t appended_{0};  ///< Places in the stream of plain bytes, as the next two.
-  std::uint64_t taken_{0};     ///< From queued_.
-  std::uint64_t handed_{0};
+  mutable mutex mutex_;
+  bool is_open_ HOLDFAST_GUARDED_BY(mutex_){false};
+  bool flush_posted_ HOLDFAST_GUARDED_BY(mutex_){false};
+  bool writing_ HOLDFAST_GUARDED_BY(mutex_){false};
+  std::string queued_ HOLDFAST_GUARDED_BY(mutex_);  ///< Not taken by a writer.
+  std::string chunk_;        ///< The writer's, as the next one: who set writing_.
+  std::size_t chunk_at_{0};  ///< How much of chunk_ is sent.
+  /// Places in the stream of plain bytes, as the next two.
+  std::uint64_t appended_ HOLDFAST_GUARDED_BY(mutex_){0};
+  std::uint64_t taken_ HOLDFAST_GUARDED_BY(mutex_){0};  ///< From queued_.
+  std::uint64_t handed_ HOLDFAST_GUARDED_BY(mutex_){0};
   std::atomic<std::size_t> backlog_{0};
 };
 

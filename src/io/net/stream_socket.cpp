@@ -2,6 +2,7 @@
 
 #include "io/process/per_process.hpp"
 #include "io/thread/background.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,7 +16,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -48,9 +48,10 @@ duration kept_for(duration took) { return std::min(2 * took, lookup_shared); }
 constexpr int lookups_max = 32;
 
 struct lookups {
-  std::mutex mutex{};
-  int threads{};
-  std::map<std::string, std::shared_ptr<lookup>> by_node{};  ///< Where who asks may join.
+  io::mutex mutex;
+  int threads HOLDFAST_GUARDED_BY(mutex){};
+  /// Where who asks may join.
+  std::map<std::string, std::shared_ptr<lookup>> by_node HOLDFAST_GUARDED_BY(mutex){};
 };
 
 // Those of a parent are not in its forked child.
@@ -59,7 +60,7 @@ constinit per_process<lookups> all_lookups;
 /// The lookup that is to be begun; nothing when `found` was told, or waits for another one.
 std::shared_ptr<lookup> join_or_begin(lookups& all, const node_address& node, told found) {
   const auto now = clock::now();
-  std::unique_lock hold(all.mutex);
+  held_mutex hold(all.mutex);
   std::erase_if(all.by_node, [now](const auto& one) {
     const lookup& l = *one.second;
     return l.found.empty() ? now - l.began >= lookup_shared : now >= l.good_until;
@@ -92,7 +93,7 @@ std::shared_ptr<lookup> join_or_begin(lookups& all, const node_address& node, to
 
 void end_lookup(lookups& all, const node_address& node, const std::shared_ptr<lookup>& one,
                 const result<addresses>& found) {
-  std::unique_lock hold(all.mutex);
+  held_mutex hold(all.mutex);
   if (found) {
     const auto now = clock::now();
     one->found = *found;

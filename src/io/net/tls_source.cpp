@@ -29,12 +29,13 @@ result<std::shared_ptr<tls_source>> tls_source::make(tls_options options) {
     make_absolute(*path);
   }
   std::shared_ptr<tls_source> made(new tls_source(std::move(options)));
+  const held_mutex hold(made->mutex_);
   if (auto usable = made->read(made->options_); !usable) return usable.error();
   return made;
 }
 
 std::shared_ptr<const tls_context> tls_source::current() {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   if (is_settled_ && look() == read_) return last_;
   tls_options again = options_;
   again.may_ask = false;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "io/net/tls.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/error.hpp>
 
@@ -9,7 +10,6 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 
 namespace holdfast::io {
@@ -44,13 +44,14 @@ class tls_source {
   explicit tls_source(tls_options options) : options_(std::move(options)) {}
   static mark mark_of(const std::string& path);
   marks look() const;
-  result<void> read(const tls_options& options);
+  result<void> read(const tls_options& options) HOLDFAST_REQUIRES(mutex_);
 
   const tls_options options_;
-  std::mutex mutex_;
-  marks read_{};       ///< What last_ was made of.
-  bool is_settled_{};  ///< A later change of these files would show in their marks.
-  std::shared_ptr<const tls_context> last_;
+  mutex mutex_;
+  marks read_ HOLDFAST_GUARDED_BY(mutex_){};  ///< What last_ was made of.
+  /// A later change of these files would show in their marks.
+  bool is_settled_ HOLDFAST_GUARDED_BY(mutex_){};
+  std::shared_ptr<const tls_context> last_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::io

@@ -9,13 +9,12 @@
 #include "io/redis/redis_trouble.hpp"
 #include "io/redis/redis_url.hpp"
 #include "io/thread/background.hpp"
+#include "io/thread/condition.hpp"
 #include "io/thread/loop.hpp"
 #include "io/thread/random.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -47,7 +46,7 @@ class redis_connection::state final : public stream::listener,
     if (l.on_thread()) return send_here(c);
     std::shared_ptr<stream> to;
     {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       if (phase_ != phase::up) return why_down_;
       if (is_full(c, stream_->backlog() + behind_.size())) return too_much();
       counts_.sent_elsewhere();
@@ -66,13 +65,13 @@ class redis_connection::state final : public stream::listener,
   bool is_up() const noexcept { return is_up_.load(); }
 
   std::optional<error> trouble() const {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (phase_ == phase::up) return std::nullopt;
     return why_down_;
   }
 
   counters count() const {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     return {.commands = counts_.sent(),
             .writes = io_count_->writes.load(std::memory_order_relaxed),
             .reads = io_count_->reads.load(std::memory_order_relaxed),
@@ -83,7 +82,7 @@ class redis_connection::state final : public stream::listener,
 
   /// False when it was closed before.
   bool refuse_new() {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (phase_ == phase::closing || phase_ == phase::closed) return false;
     was_up_ = phase_ == phase::up;
     phase_ = phase::closing;
@@ -93,8 +92,10 @@ class redis_connection::state final : public stream::listener,
   }
 
   void await_end(duration limit) {
-    std::unique_lock hold(mutex_);
-    ended_.wait_for(hold, limit, [&] { return phase_ == phase::closed; });
+    const auto until = std::chrono::steady_clock::now() + limit;
+    const held_mutex hold(mutex_);
+    bool in_time = true;
+    while (phase_ != phase::closed && in_time) in_time = ended_.wait_until(mutex_, until);
   }
 
   // ---- the loop's thread from here on ----
@@ -130,7 +131,7 @@ class redis_connection::state final : public stream::listener,
 
   void names_hang(const std::string& text) override {
     const error why = named(error(errc::unavailable, text));
-    if (const std::lock_guard hold(mutex_); phase_ == phase::down) why_down_ = why;
+    if (const held_mutex hold(mutex_); phase_ == phase::down) why_down_ = why;
     if (const auto w = listener_.lock()) w->down(why);
   }
 
@@ -188,7 +189,7 @@ class redis_connection::state final : public stream::listener,
     // It shrinks only when the turn is over, or by what other threads send.
     if (is_first) backlog_here_ = current_->backlog();
     if (is_full(c, backlog_here_ + outbox_.size())) {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       return too_much();
     }
     if (is_first) begin_outbox();
@@ -202,7 +203,7 @@ class redis_connection::state final : public stream::listener,
 
   // From here on what other threads send stays behind it.
   void begin_outbox() {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     take_inbox();
     outbox_.begin(current_->appended());
   }
@@ -210,7 +211,7 @@ class redis_connection::state final : public stream::listener,
   // In the stream, and among the requests, all stand in the order in which they were sent.
   void empty_outbox() {
     if (outbox_.empty()) return;
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     current_->append_all(outbox_.take());
     auto due = outbox_.due();
     if (!behind_.empty()) {
@@ -234,15 +235,14 @@ class redis_connection::state final : public stream::listener,
            (queued_bytes + c.bytes.size()) * share > options_.queued_bytes_max;
   }
 
-  // Under the mutex, as the next two.
-  error too_much() const {
+  error too_much() const HOLDFAST_REQUIRES(mutex_) {
     return named(error(errc::unavailable,
                        "it does not keep up: " + std::to_string(counts_.unanswered()) +
                            " commands are unanswered and " + std::to_string(stream_->backlog()) +
                            " bytes are not sent; nothing more is queued"));
   }
 
-  void arm(time_point when) {
+  void arm(time_point when) HOLDFAST_REQUIRES(mutex_) {
     if (when >= timer_at_.load(std::memory_order_relaxed)) return;
     const auto l = loop_.lock();
     if (!l) return;
@@ -253,13 +253,13 @@ class redis_connection::state final : public stream::listener,
     });
   }
 
-  void take_inbox() {
+  void take_inbox() HOLDFAST_REQUIRES(mutex_) {
     for (auto& r : inbox_) requests_.add(std::move(r));
     inbox_.clear();
   }
 
   // What has no place yet stands behind all that the peer may have seen.
-  void take_sent(std::uint64_t handed) {
+  void take_sent(std::uint64_t handed) HOLDFAST_REQUIRES(mutex_) {
     take_inbox();
     outbox_.take().clear();
     behind_.take(requests_, handed);
@@ -296,7 +296,7 @@ class redis_connection::state final : public stream::listener,
 
   bool is_owed() {
     if (requests_.empty()) {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       take_inbox();
     }
     if (requests_.empty()) return false;
@@ -323,7 +323,7 @@ class redis_connection::state final : public stream::listener,
   bool come_up() {
     up_since_ = clock::now();
     is_subscribed_ = false;
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (phase_ != phase::down) return false;
     phase_ = phase::up;
     is_up_ = true;
@@ -335,7 +335,7 @@ class redis_connection::state final : public stream::listener,
   void on_timer() {
     const auto now = clock::now();
     {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       timer_at_ = time_point::max();
       take_inbox();
     }
@@ -348,7 +348,7 @@ class redis_connection::state final : public stream::listener,
     const auto silent_until = silent_since_ == time_point::max()
                                   ? time_point::max()
                                   : silent_since_ + options_.silence_max;
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     arm(std::min(requests_.next_deadline(), silent_until));
   }
 
@@ -365,7 +365,7 @@ class redis_connection::state final : public stream::listener,
     old->close();
     const error why = named(plain);
     {
-      const std::lock_guard hold(mutex_);
+      const held_mutex hold(mutex_);
       take_sent(old->handed());
       stream_ = nullptr;
       if (phase_ != phase::closing) {
@@ -411,7 +411,7 @@ class redis_connection::state final : public stream::listener,
   }
 
   bool is_closing() const {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     return phase_ == phase::closing || phase_ == phase::closed;
   }
 
@@ -424,14 +424,14 @@ class redis_connection::state final : public stream::listener,
     if (current_) {
       const auto old = std::exchange(current_, nullptr);
       old->close();
-      {
-        const std::lock_guard hold(mutex_);
-        take_sent(old->handed());
-        stream_ = nullptr;
-      }
-      tell_all(old->handed(), why_down_);
+      held_mutex hold(mutex_);
+      take_sent(old->handed());
+      stream_ = nullptr;
+      const error why = why_down_;
+      hold.unlock();
+      tell_all(old->handed(), why);
     }
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     phase_ = phase::closed;
     ended_.notify_all();
   }
@@ -454,22 +454,22 @@ class redis_connection::state final : public stream::listener,
   redis_outbox outbox_;          ///< Sent in this turn. Emptied under the mutex.
   std::size_t backlog_here_{0};  ///< Of current_, as the outbox was begun.
   bool is_subscribed_{false};
+  bool was_up_{false};  ///< When it was closed; written before the loop hears of that.
   bool ends_when_idle_{false};
   time_point up_since_{time_point::max()};
   time_point silent_since_{time_point::max()};
 
-  mutable std::mutex mutex_;
-  std::condition_variable ended_;
-  phase phase_{phase::down};
+  mutable mutex mutex_;
+  condition ended_;
+  phase phase_ HOLDFAST_GUARDED_BY(mutex_){phase::down};
   std::atomic<bool> is_up_{false};  ///< As phase_ says, for who only looks.
-  bool was_up_{false};
-  error why_down_;
-  std::shared_ptr<stream> stream_;    ///< While up.
-  std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.
-  redis_batch behind_;  ///< Sent by others while the outbox waits: what it has was sent earlier.
-  std::uint64_t connects_{0};
+  error why_down_ HOLDFAST_GUARDED_BY(mutex_);
+  std::shared_ptr<stream> stream_ HOLDFAST_GUARDED_BY(mutex_);    ///< While up.
+  std::vector<redis_request> inbox_ HOLDFAST_GUARDED_BY(mutex_);  ///< Not seen by the loop yet.
+  redis_batch behind_;  ///< Sent while the outbox waits: behind it. Only waits() needs no mutex.
+  std::uint64_t connects_ HOLDFAST_GUARDED_BY(mutex_){0};
   std::atomic<time_point> timer_at_{time_point::max()};
-  std::uint64_t timer_{0};
+  std::uint64_t timer_ HOLDFAST_GUARDED_BY(mutex_){0};
 };
 
 std::unique_ptr<redis_connection> redis_connection::start(std::shared_ptr<loop> l,
