@@ -67,6 +67,9 @@ _WORDS = [
 BANS = [
     *(Ban(rf"\b{word}\b", instead, _IN_SRC, _IN_IO) for word, instead in _WORDS),
     Ban(r"\bstd::j?thread\b(?!::id)", "the loop of src/io", _IN_SRC, _IN_IO),
+    Ban(r"\bstd::(\w*mutex|lock_guard|unique_lock|scoped_lock|condition_variable)\b",
+        "io::mutex, held_mutex and condition of src/io/thread: clang checks what they guard",
+        _IN_SRC, ("src/io/thread/mutex.hpp", "src/io/thread/condition.hpp")),
     Ban(r"\bstd::rand\b|\bsrand\s*\(", "the random bits of src/io", _EVERYWHERE),
     Ban(r"\bstd::(cout|cerr|clog)\b", "an observer event: the library never prints", _IN_SRC),
     Ban(r"\b[fd]?printf\s*\(", "an observer event: the library never prints", _IN_SRC,

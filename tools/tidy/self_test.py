@@ -153,6 +153,9 @@ class Layers(unittest.TestCase):
             ("cli/a.cpp", 'std::system("ls");'),
             ("cli/a.cpp", "atoi(text);"),
             ("src/io/a.cpp", "std::ostringstream text;"),
+            ("src/io/thread/a.hpp", "std::mutex mutex_;"),
+            ("src/client/a.cpp", "const std::lock_guard hold(mutex_);"),
+            ("src/fence/a.hpp", "std::condition_variable changed_;"),
         ]
         for path, text in bad:
             self.assertIn("banned", self.broken(path, text), (path, text))
@@ -170,6 +173,8 @@ class Layers(unittest.TestCase):
         self.assertEqual(self.broken("src/core/a.cpp", "// not system_clock: it is stepped"), [])
         self.assertEqual(self.broken("src/core/a.cpp", 'auto s = "std::thread";'), [])
         self.assertEqual(self.broken("src/io/a.cpp", "std::thread t;"), [])
+        self.assertEqual(self.broken("src/io/thread/mutex.hpp", "std::mutex plain_;"), [])
+        self.assertEqual(self.broken("src/client/a_test.cpp", "std::mutex m;"), [])
 
 
 class Contracts(unittest.TestCase):
