@@ -76,7 +76,7 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   /// The observer has heard that it was granted, and hears now if it was lost since.
   void announced() HOLDFAST_EXCLUDES(mutex_);
   /// Has the alarm watch its own lease, if it has one; a second time changes nothing.
-  void watch_lease();
+  void watch_lease() HOLDFAST_EXCLUDES(mutex_);
 
   result<void> check(duration needed) const noexcept;
   duration remaining() const noexcept;
@@ -86,16 +86,16 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
   /// Over before anything is sent. A thread of the library does not wait for the answer. Whoever
   /// calls it calls abandon() afterwards.
   result<void> release() HOLDFAST_EXCLUDES(mutex_);
-  void release(completion<void> done);
+  void release(completion<void> done) HOLDFAST_EXCLUDES(mutex_);
   /// What the destructor of a lock does: releases it unless that is done, tells nobody of a loss.
-  void abandon(waits may = waits::yes) noexcept;
+  void abandon(waits may = waits::yes) noexcept HOLDFAST_EXCLUDES(mutex_);
   /// Tells that it is lost, once. Runs user code: never under a mutex.
   void lose(session_state why, const std::string& reason) noexcept HOLDFAST_EXCLUDES(mutex_);
   bool forked() const noexcept;
   bool left_alone() const noexcept;
 
   time_point deadline() const noexcept override;
-  void passed() noexcept override;
+  void passed() noexcept HOLDFAST_EXCLUDES(mutex_) override;
 
  private:
   enum class state : std::uint8_t { acquiring, held, lost, over };
@@ -120,22 +120,22 @@ class grant final : public io::alarm::deadline_holder, public std::enable_shared
 
   bool may_tell_loss() HOLDFAST_EXCLUDES(mutex_);
   void tell_loss() noexcept HOLDFAST_EXCLUDES(mutex_);
-  error why_lost() const;
+  error why_lost() const HOLDFAST_EXCLUDES(mutex_);
   /// For people: why a lease of its own ended.
   std::string not_extended(const std::string& cause) const;
   error loss_error(const loss& l) const;
   loss remember(session_state why, const std::string& reason);
-  void lost_by_engine(std::uint64_t attempt, const core::reply& r);
-  void shortened();
-  void notice_loss();
-  result<void> end_held();
-  result<void> release_unwaited();
+  void lost_by_engine(std::uint64_t attempt, const core::reply& r) HOLDFAST_EXCLUDES(mutex_);
+  void shortened() HOLDFAST_EXCLUDES(mutex_);
+  void notice_loss() HOLDFAST_EXCLUDES(mutex_);
+  result<void> end_held() HOLDFAST_EXCLUDES(mutex_);
+  result<void> release_unwaited() HOLDFAST_EXCLUDES(mutex_);
   void check_ended() const noexcept;
-  core::leave_reply give_back();
-  void give_back_unwaited();
-  void left(const core::leave_reply& r);
-  result<void> report_release(const core::leave_reply& r);
-  void give_up_lost(waits may);
+  core::leave_reply give_back() HOLDFAST_EXCLUDES(mutex_);
+  void give_back_unwaited() HOLDFAST_EXCLUDES(mutex_);
+  void left(const core::leave_reply& r) HOLDFAST_EXCLUDES(mutex_);
+  result<void> report_release(const core::leave_reply& r) HOLDFAST_EXCLUDES(mutex_);
+  void give_up_lost(waits may) HOLDFAST_EXCLUDES(mutex_);
   void silence() noexcept;
 
   friend class lock_table;

@@ -66,50 +66,52 @@ class session_core final : public io::alarm::deadline_holder,
   error why_over();
   session_status status();
   /// For people: what is known to keep the store from extending what we hold; may be empty. No I/O.
-  std::string trouble();
+  std::string trouble() HOLDFAST_EXCLUDES(mutex_);
   /// For people: that this process was late to act; empty: it was not.
   std::string lateness();
   /// An operation was answered: with `gone` and `denied` the session is over.
   void note(const core::reply& r) HOLDFAST_EXCLUDES(mutex_);
   /// Tries again, until the session is over, to remove an entry whose release was not answered; its
   /// name stays taken until then.
-  void leave_later(std::shared_ptr<grant> g);
+  void leave_later(std::shared_ptr<grant> g) HOLDFAST_EXCLUDES(mutex_);
   /// The same for one whose release was never sent.
-  void leave_now(const std::shared_ptr<grant>& g);
+  void leave_now(const std::shared_ptr<grant>& g) HOLDFAST_EXCLUDES(mutex_);
 
   /// A thread of the library waits for nothing: `outcome_unknown` when the answer is still to come.
-  result<void> close();
+  result<void> close() HOLDFAST_EXCLUDES(mutex_);
 
   /// Sends a heartbeat more, which extends nothing, and says how long its answer took.
-  result<duration> time_of_beat();
+  result<duration> time_of_beat() HOLDFAST_EXCLUDES(mutex_);
 
   time_point deadline() const noexcept override;
-  void passed() noexcept override;
+  void passed() noexcept HOLDFAST_EXCLUDES(mutex_) override;
 
  private:
   using machine = core::session_machine;
 
-  result<void> enter();
-  void take_over_dead();
-  bool take_over(const io::free_life& found, const core::session_record* record);
-  void look_around();
-  void leave_after(duration pause, std::shared_ptr<grant> g);
-  void send_leave(duration pause, const std::shared_ptr<grant>& g);
-  core::open_reply announce(const core::open_request& r, time_point& sent);
+  result<void> enter() HOLDFAST_EXCLUDES(mutex_);
+  void take_over_dead() HOLDFAST_EXCLUDES(mutex_);
+  bool take_over(const io::free_life& found, const core::session_record* record)
+      HOLDFAST_EXCLUDES(mutex_);
+  void look_around() HOLDFAST_EXCLUDES(mutex_);
+  void leave_after(duration pause, std::shared_ptr<grant> g) HOLDFAST_EXCLUDES(mutex_);
+  void send_leave(duration pause, const std::shared_ptr<grant>& g) HOLDFAST_EXCLUDES(mutex_);
+  core::open_reply announce(const core::open_request& r, time_point& sent)
+      HOLDFAST_EXCLUDES(mutex_);
   void tick(time_point now) HOLDFAST_EXCLUDES(mutex_);
   machine::step advance(const std::function<machine::step(machine&)>& event)
       HOLDFAST_EXCLUDES(mutex_);
   void carry_out(const machine::step& s) HOLDFAST_EXCLUDES(mutex_);
   void have_forgotten(const machine::change& c);
-  void send_beat(std::uint64_t attempt);
-  void beat_answered(std::uint64_t attempt, const core::beat_reply& r);
+  void send_beat(std::uint64_t attempt) HOLDFAST_EXCLUDES(mutex_);
+  void beat_answered(std::uint64_t attempt, const core::beat_reply& r) HOLDFAST_EXCLUDES(mutex_);
   void wake_at(time_point when) HOLDFAST_REQUIRES(mutex_);
   void tell(const machine::change& c, duration remaining) noexcept HOLDFAST_EXCLUDES(mutex_);
   bool post_end(const machine::change& c);
   core::close_request closing() const;
-  void remove_record();
-  result<void> close_unwaited(const machine::step& s);
-  result<void> settle(const core::reply& r);
+  void remove_record() HOLDFAST_EXCLUDES(mutex_);
+  result<void> close_unwaited(const machine::step& s) HOLDFAST_EXCLUDES(mutex_);
+  result<void> settle(const core::reply& r) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<store_core> store_;
   const session_options options_;
