@@ -12,7 +12,9 @@ function(holdfast_configure target)
     # False alarms of gcc 12, inside Asio and for vectors that it inlines; ASan finds the true ones.
     $<$<CXX_COMPILER_ID:GNU>:-Wno-mismatched-new-delete>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-free-nonheap-object>
-    $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>)
+    $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>
+    # Behind all others, which they end. See src/io/thread/thread_safety.hpp.
+    $<$<BOOL:${HOLDFAST_CHECK_MUTEXES}>:-Wno-everything;-Wthread-safety;-Werror=thread-safety>)
   # Asio 1.22 looks for the coroutines that clang had before C++20.
   target_compile_definitions(${target} PRIVATE $<$<CXX_COMPILER_ID:Clang>:ASIO_HAS_CO_AWAIT>)
 endfunction()
