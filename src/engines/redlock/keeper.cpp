@@ -77,12 +77,16 @@ void keeper::run(jobs& all) {
 void keeper::enqueue(const core::enqueue_request& r, core::on<queue_view> done) {
   if (auto no = objection(r)) return done(reply_with<queue_view>(std::move(*no)));
   std::shared_ptr<contender> taker;
+  auto over = status::gone;
   {
     const io::held_mutex hold(mutex_);
-    if (denied_) return done(reply_with<queue_view>(status::denied));
-    if (closed_ || !renewal_) return done(reply_with<queue_view>(status::gone));
-    taker = add_entry(r, std::move(done));
+    if (denied_) {
+      over = status::denied;
+    } else if (!closed_ && renewal_) {
+      taker = add_entry(r, std::move(done));
+    }
   }
+  if (!taker) return done(reply_with<queue_view>(over));
   taker->start();
 }
 
