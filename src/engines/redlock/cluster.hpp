@@ -123,7 +123,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// ahead of what is sent to it from now on. On the loop's thread.
   void load_again(node_index i);
   /// An answer that contradicts what is known of the node: it is looked at again.
-  void doubted(node_index i);
+  void doubted(node_index i) HOLDFAST_EXCLUDES(mutex_);
 
   /// A command's deadline passed at `at`, or any answer came. A voter that has been silent for a
   /// few node timeouts is not worth asking for new locks: it only costs memory, and the answer that
@@ -160,8 +160,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   };
   /// Runs `then` when that is so, at `limit` at the latest; on the loop's thread, or before it
   /// returns.
-  void when_ready(time_point limit, std::function<void()> then,
-                  readiness how = readiness::majority);
+  void when_ready(time_point limit, std::function<void()> then, readiness how = readiness::majority)
+      HOLDFAST_EXCLUDES(mutex_);
 
   /// `who` hears of them until it is gone.
   void listen(std::weak_ptr<link_listener> who);

@@ -66,12 +66,12 @@ class contender final : public waiter,
   contender(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, round::order o, wish what,
             std::weak_ptr<listener> l, const ticket& of);
 
-  void start();
+  void start() HOLDFAST_EXCLUDES(mutex_);
   /// Its listener does not want it any more; it hears of nothing afterwards.
-  void cancel();
-  void turn(wakeup what) override;
-  void look_up() override;
-  void round_ended(round_outcome&& r) override;
+  void cancel() HOLDFAST_EXCLUDES(mutex_);
+  void turn(wakeup what) HOLDFAST_EXCLUDES(mutex_) override;
+  void look_up() HOLDFAST_EXCLUDES(mutex_) override;
+  void round_ended(round_outcome&& r) HOLDFAST_EXCLUDES(mutex_) override;
   void late(node_index i) override;
 
  private:

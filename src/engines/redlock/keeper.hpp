@@ -31,14 +31,15 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   keeper(std::shared_ptr<cluster> c, std::shared_ptr<waiters> w, core::session_record draft);
 
   void open(core::on<core::open_reply> done);
-  void beat(std::uint64_t attempt, core::on<core::beat_reply> done);
-  void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done);
+  void beat(std::uint64_t attempt, core::on<core::beat_reply> done) HOLDFAST_EXCLUDES(mutex_);
+  void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done)
+      HOLDFAST_EXCLUDES(mutex_);
   void leave(std::uint64_t request, core::on<core::leave_reply> done);
   void confirm(std::uint64_t request, core::on<core::queue_view> done);
-  void close(core::on<core::reply> done);
+  void close(core::on<core::reply> done) HOLDFAST_EXCLUDES(mutex_);
   /// Everything that is kept here, but nothing on the nodes: what is held there ends with its ttl.
   /// Whoever waits is answered with `why`.
-  void drop(const core::reply& why);
+  void drop(const core::reply& why) HOLDFAST_EXCLUDES(mutex_);
   /// The lock is, or was, in its last extension.
   bool is_used_up(std::uint64_t request) const;
 

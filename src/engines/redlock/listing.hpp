@@ -40,7 +40,7 @@ class listing final : public std::enable_shared_from_this<listing> {
   void read(node_index i, const io::redis_answer& a);
   void add(node_index i, const page& p) HOLDFAST_REQUIRES(mutex_);
   void hurry(duration least) HOLDFAST_REQUIRES(mutex_);
-  void late();
+  void late() HOLDFAST_EXCLUDES(mutex_);
   bool is_doubtful(const std::map<std::string, found_lock>& of_name) const
       HOLDFAST_REQUIRES(mutex_);
   bool is_in_doubt() const HOLDFAST_REQUIRES(mutex_);
@@ -48,7 +48,7 @@ class listing final : public std::enable_shared_from_this<listing> {
   core::listing incomplete(const result<void>& verdict) const HOLDFAST_REQUIRES(mutex_);
   std::string gaps(const result<void>& verdict) const HOLDFAST_REQUIRES(mutex_);
   static token token_of(const found_lock& l);
-  core::listing put_together();
+  core::listing put_together() HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<cluster> cluster_;
   const std::shared_ptr<shown_tokens> shown_;

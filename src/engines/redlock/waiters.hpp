@@ -70,7 +70,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   };
   place join(const std::string& name, const std::shared_ptr<waiter>& who);
   /// It was granted, or waits no more; the next one gets its turn.
-  void leave(const std::string& name, const waiter& who, bool granted);
+  void leave(const std::string& name, const waiter& who, bool granted) HOLDFAST_EXCLUDES(mutex_);
 
   /// What a round means for all who wait.
   struct view {
@@ -81,14 +81,14 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   /// A round of `who` ended, if it is the first one: with enough nodes, or `unavailable` and why;
   /// `cut_off`: no other one could reach enough now. Tells all who wait when it turned.
   view round_ended(const std::string& name, const waiter& who, const core::reply& with,
-                   bool cut_off, time_point now);
+                   bool cut_off, time_point now) HOLDFAST_EXCLUDES(mutex_);
   /// Why who waits is blind; nothing while it is not.
   std::optional<core::reply> blindness(const std::string& name) const;
 
   /// From now on messages are listened to at the name's listening_node(), so that a release wakes
   /// one client once; another one when that does not answer any more. The first waiter hears how
   /// the lock looks there: a release before that was not heard.
-  void listen_for(const std::string& name);
+  void listen_for(const std::string& name) HOLDFAST_EXCLUDES(mutex_);
   /// Whether a node tells us of releases.
   bool hears(const std::string& name) const;
   /// Our seat was called. If somebody else was first it is perhaps another's, too.
@@ -98,7 +98,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   duration courtesy(const std::string& name) const;
   /// Whose turn it was does not want it any more, and has left: somebody else is called, unless
   /// somebody waits here.
-  void pass_on(const std::string& name);
+  void pass_on(const std::string& name) HOLDFAST_EXCLUDES(mutex_);
 
   /// Whether clients of other processes wait for a lock. One node is enough to know that they do; a
   /// majority has to deny it.
@@ -115,13 +115,13 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   /// Before the release is sent.
   parting part(const std::string& name);
   /// It was sent, or will be.
-  void parted(const std::string& name, const parting& how);
+  void parted(const std::string& name, const parting& how) HOLDFAST_EXCLUDES(mutex_);
   /// A holder's session is over, and nobody releases it.
   void forsaken(const std::string& name);
   /// A node that deleted the key says that other processes wait there.
   void others_wait(const std::string& name);
   /// It says that none does.
-  void nobody_waits(const std::string& name, node_index i);
+  void nobody_waits(const std::string& name, node_index i) HOLDFAST_EXCLUDES(mutex_);
   /// A holder of this process has lost it.
   void lost(const std::string& name) { tell_first(name, waiter::wakeup::heard); }
 
