@@ -398,5 +398,69 @@ TEST(admission_clock, the_clock_of_another_server_that_takes_the_place_is_no_ste
   EXPECT_TRUE(s.writes.empty());
 }
 
+TEST(admission_clock, a_step_and_a_restart_that_may_have_lost_writes_are_a_loss) {
+  for (const bool before : {false, true}) {
+    store s = a_watched_store();
+    s.facts[0].record->durable = before;
+    s.a.doubted(0, t0 + 1s);
+    s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+    s.facts[0].run_id = "run9";
+    s.facts[0].durable = !before;  // Which of the two did not sync makes no difference.
+    s.connect(0, t0 + 2s);
+    ASSERT_EQ(s.writes.size(), 1U) << before;
+    EXPECT_EQ(s.writes[0].record.kept_epoch, 0U) << before;
+  }
+}
+
+TEST(admission_clock, a_record_of_another_hides_no_step_of_the_same_server) {
+  for (const bool restarted : {false, true}) {
+    store s = a_watched_store();
+    s.a.disconnected(0, t0 + 1s);
+    // A restart keeps the id of the record, and a loss that is named keeps the process.
+    node_facts& f = s.facts[0];
+    f.record->nonce = "by another";
+    f.record->last_time = clock_before + 150s;
+    if (restarted) f.run_id = f.record->run_id = "run9";
+    if (!restarted) f.record->id = "by another";
+    s.connect(0, t0 + 200s);
+    s.serve(s.a.on_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+    EXPECT_EQ(s.a.standing_of(0), standing::waiting) << restarted;
+  }
+}
+
+/// What its clock may have gained while it was not watched is counted from the last look.
+TEST(admission_clock, a_record_of_another_was_written_after_the_one_before_was_read_last) {
+  enum class looked { whole, empty, restarted };
+  for (const looked how : {looked::whole, looked::empty, looked::restarted}) {
+    store s = a_watched_store();
+    node_facts there = s.facts[0];
+    there.asked = t0 + 100s;
+    if (how == looked::empty) there.record.reset();
+    if (how == looked::restarted) there.run_id = there.record->run_id = "run9";
+    s.a.looked_at(0, there, s.fresh(), t0 + 100s);
+    s.a.disconnected(0, t0 + 101s);
+    s.facts[0].record->nonce = "by another";
+    s.facts[0].run_id = s.facts[0].record->run_id = there.run_id;
+    s.facts[0].record->last_time = clock_before + 101s;
+    s.connect(0, t0 + 200s);
+    s.serve(s.a.on_time(0, clock_before + 260s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+    EXPECT_EQ(s.a.standing_of(0), standing::waiting) << static_cast<int>(how);
+  }
+}
+
+TEST(admission_clock, an_empty_server_in_between_is_not_taken_for_the_node) {
+  store s = a_watched_store();
+  node_facts empty = healthy(7);
+  empty.record.reset();
+  s.a.looked_at(0, empty, s.fresh(), t0 + 100s);
+  s.a.disconnected(0, t0 + 101s);
+  // A loss of the node itself was named by another client, after which its clock stepped.
+  s.facts[0].record->id = s.facts[0].record->nonce = "by another";
+  s.facts[0].record->last_time = clock_before + 150s;
+  s.connect(0, t0 + 200s);
+  s.serve(s.a.on_time(0, clock_before + 3800s, t0 + 200s, t0 + 200s + 1ms), t0 + 200s);
+  EXPECT_EQ(s.a.standing_of(0), standing::waiting);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
