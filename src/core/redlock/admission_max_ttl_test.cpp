@@ -125,5 +125,18 @@ TEST(admission_max_ttl, blank_nodes_get_no_record_like_that_of_a_refused_one) {
   EXPECT_EQ(s.a.standing_of(1), standing::blank);
 }
 
+TEST(admission_max_ttl, of_a_node_that_went_away_counts_on) {
+  store s(5);
+  s.facts[1].record->max_ttl = raised;
+  s.connect_all(t0);
+  s.a.disconnected(1, t0);
+  s.facts[0].run_id = "run9";
+  s.connect(0, t0 + 1s);
+  s.come_back(t0 + 1s + wait);
+  EXPECT_FALSE(s.a.voters().has(0)) << "it may have granted as much, and that may still be held";
+  s.come_back(t0 + 1s + longer);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -193,5 +193,30 @@ TEST(admission_notes, a_newcomer_alone_is_advised_to_assume_that_nothing_is_held
   EXPECT_FALSE(advised(next, 2, t0 + 101s));
 }
 
+TEST(admission_notes, a_process_that_is_noted_waits_all_the_same) {
+  store s = without_records();
+  s.connect_all(t0);
+  s.keep(t0);
+  s.tick(t0 + wait - 1ns);
+  EXPECT_TRUE(s.a.voters().empty());
+  s.tick(t0 + wait);
+  EXPECT_EQ(s.a.voters().size(), 3U);
+}
+
+TEST(admission_notes, a_try_to_note_one_process_is_none_for_another) {
+  store s = without_records();
+  s.connect_all(t0);
+  // The notes cannot be written, and say nothing.
+  const life_notes none;
+  s.serve(s.a.kept(s.a.notes(), none, t0), t0);
+  s.tick(t0 + wait);
+  ASSERT_EQ(s.a.voters().size(), 3U);
+  restart(s, 0, false, t0 + wait);
+  s.tick(t0 + 2 * wait);
+  EXPECT_FALSE(s.a.voters().has(0)) << "they may be written by now";
+  s.serve(s.a.kept(s.a.notes(), none, t0 + 2 * wait), t0 + 2 * wait);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
