@@ -241,5 +241,125 @@ TEST(admission_life, a_step_that_was_seen_under_the_life_before_is_nothing_to_th
   EXPECT_TRUE(s.writes.empty()) << "it is not put out again";
 }
 
+/// The next process is judged by it.
+TEST(admission_life, the_record_of_a_loss_says_whether_this_process_syncs) {
+  for (const bool durable : {false, true}) {
+    store s;
+    s.facts[0].record->durable = !durable;
+    s.facts[0].durable = durable;
+    s.facts[0].run_id = "run9";
+    s.connect(0, t0);
+    ASSERT_EQ(s.writes.size(), 1U) << durable;
+    EXPECT_EQ(s.writes[0].record.durable, durable);
+  }
+}
+
+TEST(admission_life, of_two_losses_under_one_connection_each_gets_its_own_nonce) {
+  store s = a_watched_store();
+  s.serve(s.a.on_time(0, clock_before + 3600s, t0 + 1s, t0 + 1s + 1ms), t0 + 1s);
+  s.serve(s.a.on_time(0, clock_before + 9999s, t0 + 2s, t0 + 2s + 1ms), t0 + 2s);
+  ASSERT_EQ(s.writes.size(), 2U);
+  EXPECT_NE(s.writes[0].record.nonce, s.writes[1].record.nonce);
+}
+
+TEST(admission_life, what_was_seen_of_a_process_counts_where_its_record_could_not_be_written) {
+  store s;
+  s.facts[0].durable = s.facts[0].record->durable = true;
+  s.connect_all(t0);
+  s.facts[0].durable = false;
+  s.a.looked_at(0, s.facts[0], s.fresh(), t0 + 1s);  // What it has to write is lost.
+  s.facts[0].rewriting = true;
+  s.connect(0, t0 + 2s);
+  EXPECT_FALSE(s.facts[0].record->durable) << "a rewrite says nothing new";
+}
+
+TEST(admission_life, who_waited_and_has_all_its_data_since_waits_no_more) {
+  store s;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::waiting);
+  // Another client saw the loss long before, and brought it back; then it restarted.
+  s.facts[0].durable = s.facts[0].record->durable = true;
+  s.facts[0].record->epoch = 4;
+  s.facts[0].run_id = "run10";
+  s.connect(0, t0 + 2s);
+  s.tick(t0 + 2s);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+TEST(admission_life, who_is_away_extends_nothing) {
+  store s;
+  s.connect_all(t0);
+  s.a.disconnected(0, t0);
+  EXPECT_EQ(s.a.keepers(), node_set::only(1) | node_set::only(2));
+}
+
+TEST(admission_life, the_only_record_there_is_counts_when_its_node_is_refused_no_more) {
+  store s(1);
+  s.facts[0].master = false;
+  s.connect(0, t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::refused);
+  s.facts[0].master = true;
+  s.connect(0, t0 + 1s);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+TEST(admission_life, where_no_node_has_a_record_all_are_looked_at_each_second) {
+  store s;
+  for (auto& f : s.facts) f.record.reset();
+  s.connect_all(t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::blank);
+  for (node_index i = 0; i < 3; ++i) s.facts[i].record = record_of(i);  // `init` was run.
+  ASSERT_LE(s.wake, t0 + 1s);
+  s.tick(t0 + 1s);
+  EXPECT_EQ(s.a.voters().size(), 3U) << "to clients that stayed connected";
+}
+
+/// Who ends while that is so leaves it to the next client.
+TEST(admission_life, a_client_is_busy_while_a_loss_is_named_and_while_others_are_sealed) {
+  store s;
+  s.connect_all(t0);
+  s.answers_seals = false;
+  s.facts[0].run_id = "run9";
+  const auto marks = s.a.looked_at(0, s.facts[0], s.fresh(), t0);
+  ASSERT_EQ(marks.writes.size(), 1U);
+  EXPECT_TRUE(s.a.busy());
+  s.serve(marks, t0);
+  EXPECT_FALSE(s.a.busy()) << "the wait goes on without it";
+  s.come_back(t0 + wait);
+  ASSERT_EQ(s.seals.size(), 2U);
+  EXPECT_TRUE(s.a.busy());
+}
+
+/// A server that its name led to is at home there no longer than until that can be over.
+TEST(admission_life,
+     a_node_that_is_refused_claims_the_server_before_no_longer_than_its_locks_live) {
+  store s;
+  s.connect_all(t0);
+  const node_facts own = s.facts[0];
+  s.facts[0].run_id = "run9";
+  s.facts[0].master = false;
+  s.connect(0, t0 + 1s);
+  ASSERT_EQ(s.a.standing_of(0), standing::refused);
+  s.facts[1] = own;
+  s.connect(1, t0 + wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused);
+  s.connect(1, t0 + 1s + wait);
+  EXPECT_EQ(s.a.standing_of(1), standing::admitted);
+}
+
+TEST(admission_life, who_stays_refused_is_connected_to_every_few_seconds_and_no_more) {
+  store s;
+  s.connect_all(t0);
+  s.facts[1].master = false;
+  s.connect(1, t0);
+  const time_point first = s.wake;
+  ASSERT_GT(first, t0);
+  ASSERT_TRUE(s.a.tick(first).reconnect.has(1));
+  const auto after = s.a.tick(first + 1ms);
+  EXPECT_TRUE(after.reconnect.empty());
+  EXPECT_EQ(after.wake, first + (first - t0));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

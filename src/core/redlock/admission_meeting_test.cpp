@@ -158,5 +158,42 @@ TEST(admission_meeting, two_who_reach_different_majorities_leave_each_other_alon
   EXPECT_TRUE(q.seals.empty());
 }
 
+TEST(admission_meeting, the_epoch_that_most_nodes_are_in_votes) {
+  store s(5);
+  s.facts[4].record->epoch = 4;
+  s.connect_all(t0);
+  EXPECT_EQ(s.a.epoch(), 3U);
+  EXPECT_EQ(s.a.voters(), node_set::all(4)) << "one that is ahead stops nobody";
+}
+
+TEST(admission_meeting, who_is_refused_or_away_puts_nobody_behind) {
+  for (const bool refused : {false, true}) {
+    store s(5);
+    s.facts[4].record->epoch = 9;
+    if (refused) s.facts[4].record->config_hash = "of other nodes";
+    s.connect_all(t0);
+    if (!refused) s.a.disconnected(4, t0 + 1ms);
+    EXPECT_EQ(s.a.standing_of(0), standing::admitted) << refused;
+    EXPECT_EQ(s.a.voters(), node_set::all(4)) << refused;
+  }
+}
+
+TEST(admission_meeting, whoever_waits_for_nodes_is_told_that_one_is_about_to_be_brought_up) {
+  const auto with = [](std::size_t nodes, std::vector<std::uint64_t> epochs) {
+    store s(nodes);
+    for (node_index i = 0; i < epochs.size(); ++i) {
+      s.facts[i].record->epoch = epochs[i];
+      s.connect(i, t0);
+    }
+    return s;
+  };
+  const store apart = with(3, {5, 4, 3});
+  EXPECT_TRUE(apart.a.is_catching_up(1));
+  EXPECT_FALSE(apart.a.is_catching_up(0)) << "it is the newest";
+  EXPECT_FALSE(with(3, {4, 3, 3}).a.is_catching_up(1)) << "a majority votes without";
+  EXPECT_TRUE(with(5, {4, 3, 3}).a.is_catching_up(1)) << "they meet";
+  EXPECT_FALSE(with(5, {4, 3}).a.is_catching_up(1)) << "too few others are there";
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -230,5 +230,39 @@ TEST(admission_return, a_durable_node_is_not_alone_before_the_others_were_tried)
   EXPECT_EQ(silent.a.standing_of(0), standing::admitted) << "nobody answers, nobody refuses";
 }
 
+TEST(admission_return, the_answer_to_a_seal_of_an_earlier_life_says_nothing_of_this_one) {
+  using result = seal_reply::result;
+  for (const seal_reply& late :
+       {seal_reply{result::sealed, 0, 0}, seal_reply{result::refused, 0, 8},
+        seal_reply{result::refused, 0, 0}}) {
+    store s;
+    s.answers_seals = false;
+    s.facts[0].run_id = "run9";
+    s.connect_all(t0);
+    s.come_back(t0 + wait);
+    ASSERT_EQ(s.seals.size(), 2U);
+    ASSERT_EQ(s.seals[0].node, 1U);
+    // Another client named a loss of node 1, and brought it back.
+    s.facts[1].record->nonce = "by another";
+    s.connect(1, t0 + wait + 1s);
+    s.a.sealed(s.seals[0], late, t0 + wait + 1s);
+    EXPECT_EQ(s.a.facts_of(1).record->epoch, 3U);
+    EXPECT_EQ(s.a.standing_of(1), standing::admitted);
+  }
+}
+
+TEST(admission_return, who_answers_a_seal_with_no_epoch_counts_no_more_until_it_was_looked_at) {
+  store s;
+  s.answers_seals = false;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.come_back(t0 + wait);
+  ASSERT_EQ(s.seals.size(), 2U);
+  const auto after =
+      s.a.sealed(s.seals[0], {seal_reply::result::refused, 0, token_max.value}, t0 + wait + 1s);
+  EXPECT_TRUE(after.look.has(1));
+  EXPECT_FALSE(s.a.voters().has(1));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
