@@ -408,5 +408,54 @@ TEST(attempt, a_refusal_of_most_nodes_is_named) {
   EXPECT_EQ(ends(fault::session_missing), errc::unavailable);
 }
 
+TEST(attempt, a_second_answer_of_a_node_changes_nothing) {
+  round r(5, false);
+  r.granted(0).taken(0).fails(1, fault::connection_lost).granted(1).granted(2).granted(3);
+  EXPECT_EQ(r.a.current(), state::held);
+  EXPECT_EQ(r.a.granted(), set_of({0, 2, 3}));
+  round given_up(3, false);
+  given_up.granted(0).taken(0).taken(1).taken(2);
+  EXPECT_EQ(given_up.last.release, set_of({0})) << "our value is there";
+}
+
+TEST(attempt, a_node_that_was_not_asked_neither_grants_nor_refuses) {
+  round r(3, false, set_of({0, 1}));
+  r.granted(0).granted(2);
+  EXPECT_EQ(r.a.current(), state::asking);
+  round other(3, false, set_of({0, 1}));
+  other.granted(0).taken(2).fails(1, fault::refused);
+  EXPECT_EQ(other.why(), errc::unavailable) << "nobody who was asked has a holder";
+}
+
+TEST(attempt, a_raise_that_is_under_way_is_not_sent_again) {
+  round r(5);
+  r.granted(0, 5).granted(1, 5).granted(2, 7);
+  ASSERT_EQ(r.last.raise, set_of({0, 1}));
+  r.granted(3, 6);
+  EXPECT_EQ(r.last.raise, set_of({3}));
+}
+
+TEST(attempt, is_denied_only_by_so_many_that_no_majority_is_left) {
+  for (const bool enough : {false, true}) {
+    round r(5, false);
+    r.fails(0, fault::denied).fails(1, fault::denied);
+    r.fails(2, enough ? fault::denied : fault::unreachable);
+    EXPECT_EQ(r.why(), enough ? errc::denied : errc::unavailable);
+  }
+}
+
+TEST(attempt, is_busy_where_all_but_a_spare_could_answer_and_one_has_a_holder) {
+  round busy(5, false);
+  busy.fails(1, fault::unreachable).fails(2, fault::unreachable).taken(0);
+  EXPECT_EQ(busy.why(), errc::busy);
+  round silence(5, false);
+  silence.taken(0);
+  silence.last = silence.a.tick(t0 + 50ms);
+  EXPECT_EQ(silence.why(), errc::unavailable) << "one of five may be wrong";
+  round robbed(3);
+  robbed.granted(0, 5).granted(1, 7).raise_refused(0, 7).fails(2, fault::refused);
+  EXPECT_EQ(robbed.why(), errc::busy) << "somebody has it where it was ours";
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

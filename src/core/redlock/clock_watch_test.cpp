@@ -131,5 +131,32 @@ TEST(clock_watch, a_slow_answer_is_no_step) {
   EXPECT_EQ(x.at(10s), verdict::steady);
 }
 
+TEST(clock_watch, drift_below_rho_to_the_other_side_is_no_step_either) {
+  clock_watch w;
+  for (int i = 0; i < 1000; ++i) {
+    const auto server = std::chrono::duration_cast<server_time>(i * 995ms);
+    ASSERT_EQ(w.sample(wall + server, t0 + i * 1s, t0 + i * 1s + 1ms), verdict::steady);
+  }
+}
+
+TEST(clock_watch, a_step_back_is_seen_at_the_next_look_however_long_it_was_watched_before) {
+  watched x;
+  for (duration since{}; since < 100s; since += 1s) ASSERT_EQ(x.at(since), verdict::steady);
+  x.ahead = -500ms;
+  EXPECT_EQ(x.at(100s), verdict::stepped_back);
+}
+
+TEST(clock_watch, begins_anew_with_the_step_that_it_saw) {
+  for (const server_time step : {server_time(20s), server_time(-20s)}) {
+    watched x;
+    for (duration since{}; since < 100s; since += 1s) ASSERT_EQ(x.at(since), verdict::steady);
+    x.ahead = step;
+    ASSERT_NE(x.at(100s), verdict::steady);
+    for (duration since = 101s; since < 200s; since += 1s) ASSERT_EQ(x.at(since), verdict::steady);
+    x.ahead = 2 * step;
+    EXPECT_NE(x.at(200s), verdict::steady) << "the next step is another";
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -234,5 +234,16 @@ TEST(founding, a_clock_in_the_far_future_does_not_use_up_the_tokens) {
   EXPECT_EQ((*plan)[0].record.epoch, 1U) << "zero is none";
 }
 
+TEST(founding, a_record_says_what_its_node_is_like_now) {
+  auto nodes = blank(2);
+  nodes[0].facts.durable = true;
+  const auto plan = founding::plan_init(settings, nodes);
+  ASSERT_TRUE(plan);
+  for (const write& w : *plan) {
+    EXPECT_EQ(w.record.durable, w.node == 0);
+    EXPECT_EQ(w.record.last_time, nodes[w.node].at);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -244,5 +244,33 @@ TEST(life_notes, the_oldest_are_forgotten_and_what_nodes_were_last_of_all) {
   EXPECT_TRUE(s.all().contains("life8") && s.all().contains("life9"));
 }
 
+TEST(life_notes, only_the_process_that_was_seen_to_sync_last_is_durable) {
+  life_notes s;
+  s.note_process("a:1", "r1", true, t0);
+  EXPECT_TRUE(s.is_durable("a:1", "r1"));
+  EXPECT_FALSE(s.is_durable("a:1", "r2"));
+  EXPECT_FALSE(s.is_durable("b:1", "r1"));
+  s.note_process("a:1", "r1", false, t0 + 1s);
+  EXPECT_FALSE(s.is_durable("a:1", "r1"));
+}
+
+/// Who is new to a node is advised to assume that nothing is held there.
+TEST(life_notes, that_another_process_was_there_before_is_never_forgotten) {
+  life_notes knows;
+  knows.note_process("a:1", "r1", false, t0);
+  knows.note_process("a:1", "r2", false, t0 + 1s);
+  life_notes newer;
+  newer.note_process("a:1", "r2", false, t0 + 2s);
+  ASSERT_FALSE(newer.process_at("a:1")->replaces);
+  newer.merge(knows);
+  EXPECT_TRUE(newer.process_at("a:1")->replaces);
+  life_notes third;
+  third.note_process("a:1", "r3", false, t0 + 3s);
+  life_notes first;
+  first.note_process("a:1", "r1", false, t0);
+  third.merge(first);
+  EXPECT_TRUE(third.process_at("a:1")->replaces) << "one of the two was before the other";
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

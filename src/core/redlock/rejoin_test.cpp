@@ -211,5 +211,58 @@ TEST(rejoin, a_write_without_an_answer_is_sent_again) {
   EXPECT_EQ(r.current(), state::pausing);
 }
 
+/// Above an epoch there has to be another one, or nobody could be sealed any more.
+TEST(rejoin, begins_no_epoch_that_nobody_would_believe) {
+  rejoin above(amnesiac());
+  EXPECT_TRUE(above.tick(others(4, believable), ready).seals.empty());
+  EXPECT_EQ(above.current(), state::pausing);
+  EXPECT_EQ(rejoin(amnesiac()).tick(others(4, believable - 1), ready).seals.size(), 4U);
+  rejoin next(amnesiac());
+  const auto seals = next.tick(others(4), ready).seals;
+  for (const seal& x : seals) next.sealed(x, refused(believable + 1), ready);
+  ASSERT_EQ(next.current(), state::pausing);
+  const auto again = next.tick(others(4), ready + 1h).seals;
+  ASSERT_EQ(again.size(), 4U) << "what was refused with is damage";
+  EXPECT_EQ(again[0].epoch, 6U);
+}
+
+TEST(rejoin, who_was_not_sealed_for_it_does_not_count) {
+  rejoin r(amnesiac());
+  const auto seals = r.tick(others(3), ready).seals;
+  ASSERT_EQ(seals.size(), 3U);
+  seal stranger = seals[0];
+  stranger.node = 4;
+  r.sealed(stranger, sealed(1), ready);
+  r.sealed(seals[0], sealed(1), ready);
+  r.sealed(seals[1], sealed(1), ready);
+  EXPECT_EQ(r.current(), state::sealing);
+}
+
+/// It has the epoch that it rejoins in, and none besides.
+TEST(rejoin, who_stepped_and_was_sealed_for_keeps_no_epoch_of_before) {
+  rejoin::config c = amnesiac();
+  c.seen.kept_epoch = 4;
+  rejoin r(c);
+  rejoin::step last;
+  for (const seal& x : r.tick(others(4), ready).seals) last = r.sealed(x, sealed(1), ready);
+  ASSERT_TRUE(last.record);
+  EXPECT_EQ(last.record->record.epoch, 5U);
+  EXPECT_EQ(last.record->record.kept_epoch, 0U);
+}
+
+TEST(rejoin, a_late_answer_to_a_write_that_was_given_up_says_nothing) {
+  rejoin r(amnesiac());
+  for (const seal& x : r.tick(others(4), ready).seals) r.sealed(x, sealed(1), ready);
+  ASSERT_EQ(r.current(), state::writing);
+  r.written(write_reply::failed, ready);
+  r.written(write_reply::written, ready);
+  EXPECT_EQ(r.current(), state::pausing);
+  // Nor does the first write delay the one of the next round.
+  const time_point then = ready + 1h;
+  rejoin::step last;
+  for (const seal& x : r.tick(others(4), then).seals) last = r.sealed(x, sealed(1), then);
+  EXPECT_TRUE(last.record);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
