@@ -97,5 +97,93 @@ TEST(renewal, what_is_due_goes_before_what_is_lacking) {
   }
 }
 
+TEST(renewal, the_session_is_kept_for_as_long_as_a_majority_has_said) {
+  held_locks x(3);
+  EXPECT_EQ(x.r.session_until(), time_point::min());
+  const auto first = x.send(t0 + 2s);
+  x.r.answered(first.number, 0, says({}), t0 + 2s);
+  EXPECT_EQ(x.r.session_until(), time_point::min()) << "one of three";
+  const auto second = x.send(t0 + 3s);
+  x.r.answered(second.number, 1, says({}), t0 + 3s);
+  EXPECT_EQ(x.r.session_until(), t0 + 2s + usable(ttl)) << "from the older of the two sends";
+  x.r.answered(second.number, 0, says({}), t0 + 3s);
+  x.r.answered(first.number, 1, says({}), t0 + 3s);
+  EXPECT_EQ(x.r.session_until(), t0 + 3s + usable(ttl)) << "a late answer takes nothing back";
+}
+
+TEST(renewal, a_session_that_is_denied_is_written_again_nowhere) {
+  held_locks x(3);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  for (node_index i = 0; i < 2; ++i) x.r.answered(b.number, i, says({}, there::denied), t0 + 2s);
+  const auto late = x.r.answered(b.number, 2, says({}, there::missing), t0 + 2s);
+  EXPECT_TRUE(late.reopen.empty());
+  EXPECT_TRUE(x.r.session_missing(2).reopen.empty());
+}
+
+TEST(renewal, a_node_that_misses_the_session_is_asked_to_take_it_once) {
+  held_locks x(5);
+  x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({}, there::missing), t0 + 2s);
+  x.r.answered(b.number, 1, says({true}), t0 + 2s);
+  x.r.answered(b.number, 2, says({true}), t0 + 2s);
+  ASSERT_EQ(x.r.answered(b.number, 3, says({true}), t0 + 2s).reopen, node_set::only(0));
+  EXPECT_TRUE(x.r.answered(b.number, 4, says({true}), t0 + 2s).reopen.empty()) << "under way";
+}
+
+TEST(renewal, a_node_that_denies_the_session_meanwhile_is_not_asked_to_take_it) {
+  held_locks x(5);
+  x.add();
+  const auto first = x.send(t0 + 2s);
+  x.r.answered(first.number, 0, says({}, there::missing), t0 + 2s);
+  const auto second = x.send(t0 + 3s);
+  x.r.answered(second.number, 0, says({}, there::denied), t0 + 3s);
+  for (node_index i = 1; i < 5; ++i) {
+    EXPECT_TRUE(x.r.answered(second.number, i, says({true}), t0 + 3s).reopen.empty());
+  }
+}
+
+TEST(renewal, the_answer_to_a_repair_does_not_touch_its_slots_next_user) {
+  held_locks x(3);
+  const handle gone = x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({true}), t0 + 2s);
+  x.r.answered(b.number, 1, says({true}), t0 + 2s);
+  const auto s = x.r.answered(b.number, 2, says({false}), t0 + 2s);
+  ASSERT_EQ(s.repairs.size(), 1U);
+  x.r.remove(gone);
+  const handle next = x.add_on(node_set::all(2));
+  ASSERT_EQ(next.slot, gone.slot);
+  x.r.repaired(s.repairs[0].number, true, t0 + 3s);
+  EXPECT_FALSE(x.r.nodes_of(next).has(2)) << "there is the key of another attempt";
+}
+
+TEST(renewal, each_repair_has_an_answer_of_its_own) {
+  held_locks x(5);
+  const handle h = x.add();
+  const auto b = x.send(t0 + 2s);
+  for (node_index i = 0; i < 3; ++i) x.r.answered(b.number, i, says({true}), t0 + 2s);
+  const auto first = x.r.answered(b.number, 3, says({false}), t0 + 2s);
+  const auto second = x.r.answered(b.number, 4, says({false}), t0 + 2s);
+  ASSERT_EQ(first.repairs.size() + second.repairs.size(), 2U);
+  x.r.repaired(first.repairs[0].number, false, t0 + 2s);
+  x.r.repaired(second.repairs[0].number, true, t0 + 2s);
+  EXPECT_EQ(x.r.nodes_of(h), node_set::all(5) - node_set::only(3));
+}
+
+TEST(renewal, a_repair_is_answered_once) {
+  held_locks x(3);
+  const handle h = x.add();
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({true}), t0 + 2s);
+  x.r.answered(b.number, 1, says({true}), t0 + 2s);
+  const auto s = x.r.answered(b.number, 2, says({false}), t0 + 2s);
+  ASSERT_EQ(s.repairs.size(), 1U);
+  x.r.repaired(s.repairs[0].number, false, t0 + 2s);
+  x.r.repaired(s.repairs[0].number, true, t0 + 2s);
+  EXPECT_FALSE(x.r.nodes_of(h).has(2));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
