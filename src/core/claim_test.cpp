@@ -185,5 +185,95 @@ TEST_F(claim_test, a_cancel_during_an_enqueue_is_obeyed_with_its_reply) {
   EXPECT_EQ(end(waiting.left(answer<leave_reply>(status::ok), t0)).why, errc::cancelled);
 }
 
+TEST_F(claim_test, a_take_without_an_answer_is_tried_again_without_another_wait) {
+  auto v = view(status::queued, {2}, 9);
+  v.ahead[0].at = {.inc = 3, .beat = 4};
+  waiting.start(t0);
+  waiting.enqueued(v, t0);
+  waiting.probed({}, t0);
+  for (const duration after : {0s, 1s}) {
+    const time_point now = t0 + takeover_after(30s) + after;
+    waiting.notified(now);
+    waiting.confirmed(v, now);
+    const auto a = waiting.probed({}, now);
+    ASSERT_TRUE(is<act::take>(a));
+    EXPECT_EQ(std::get<act::take>(a).seen, v.ahead[0].at);
+    waiting.taken(v.ahead[0].owner, answer<take_reply>(status::unavailable), now);
+  }
+}
+
+TEST_F(claim_test, who_is_no_longer_ahead_is_not_taken) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::queued, {2}, 9), t0);
+  waiting.probed({}, t0);
+  for (const duration after : {duration(20s), takeover_after(30s)}) {
+    waiting.notified(t0 + after);
+    waiting.confirmed(view(status::queued, {2}, 8), t0 + after);
+    EXPECT_FALSE(is<act::take>(waiting.probed({}, t0 + after)));
+  }
+}
+
+TEST_F(claim_test, whom_another_took_first_is_out_of_the_way_as_well) {
+  waiting.start(t0);
+  auto a = waiting.enqueued(view(status::queued, {2}, 9), t0);
+  const session_id dead = std::get<act::probe>(a).whom.at(0).owner;
+  waiting.probed({dead}, t0);
+  EXPECT_TRUE(is<act::confirm>(waiting.taken(dead, answer<take_reply>(status::gone), t0)));
+}
+
+TEST_F(claim_test, who_was_cancelled_takes_nobody_and_asks_no_more) {
+  for (claim* one : {&waiting, &trying}) {
+    one->start(t0);
+    auto a = one->enqueued(view(one == &waiting ? status::queued : status::busy, {2}, 9), t0);
+    const session_id dead = std::get<act::probe>(a).whom.at(0).owner;
+    if (one == &waiting) one->cancel();
+    a = one->probed({dead}, t0);
+    if (one == &waiting) {
+      EXPECT_TRUE(is<act::leave>(a));
+      continue;
+    }
+    one->cancel();
+    EXPECT_EQ(end(one->taken(dead, answer<take_reply>(status::ok), t0)).why, errc::cancelled);
+  }
+}
+
+TEST_F(claim_test, a_cancel_while_it_is_confirmed_leaves_the_queue) {
+  waiting.start(t0);
+  waiting.enqueued(view(status::queued, {2}, 9), t0);
+  waiting.probed({}, t0);
+  waiting.notified(t0);
+  waiting.cancel();
+  EXPECT_TRUE(is<act::leave>(waiting.confirmed(view(status::queued, {2}, 9), t0)));
+}
+
+TEST_F(claim_test, what_was_cancelled_is_told_as_such_when_its_limit_has_passed_too) {
+  claim limited{config(true, t0 + 1s), own};
+  limited.start(t0);
+  limited.cancel();
+  EXPECT_TRUE(is<act::leave>(limited.enqueued(view(status::queued, {2}, 9), t0 + 2s)));
+  EXPECT_EQ(end(limited.left(answer<leave_reply>(status::ok), t0 + 2s)).why, errc::cancelled);
+}
+
+TEST_F(claim_test, whose_session_is_gone_enqueues_no_more) {
+  for (const bool cancelled : {false, true}) {
+    claim one{config(true), own};
+    one.start(t0);
+    ASSERT_TRUE(is<act::leave>(one.enqueued(view(status::unknown), t0)));
+    if (cancelled) one.cancel();
+    const auto a = one.left(answer<leave_reply>(status::gone), t0);
+    ASSERT_TRUE(is<act::finish>(a)) << "there is no session to do that with";
+    EXPECT_EQ(end(a).why, cancelled ? errc::cancelled : errc::unavailable);
+  }
+}
+
+TEST_F(claim_test, a_store_whose_gate_moves_each_time_is_not_asked_for_ever) {
+  action a = waiting.start(t0);
+  for (int i = 0; i < 1000 && is<act::enqueue>(a); ++i) {
+    a = waiting.enqueued(view(status::stale_gate), t0);
+  }
+  ASSERT_TRUE(is<act::finish>(a));
+  EXPECT_EQ(end(a).why, errc::unavailable);
+}
+
 }  // namespace
 }  // namespace holdfast::core

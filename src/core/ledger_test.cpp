@@ -4,6 +4,8 @@
 
 #include "gtest/gtest.h"
 
+#include <utility>
+
 namespace holdfast::core {
 namespace {
 
@@ -92,7 +94,9 @@ TEST(ledger, a_moved_gate_is_a_new_revision) {
 TEST(ledger, a_take_at_an_older_version_changes_nothing) {
   ledger l;
   const auto a = open(l, 1);
-  EXPECT_EQ(l.beat({id_of(1), a.at.inc, 1}).what, status::ok);
+  const auto beat = l.beat({id_of(1), a.at.inc, 7});
+  EXPECT_EQ(beat.what, status::ok);
+  EXPECT_EQ(beat.proves, 7U) << "its own attempt";
   EXPECT_EQ(l.take({id_of(1), a.at}).what, status::changed);
   EXPECT_EQ(l.list().sessions.size(), 1u);
 }
@@ -133,6 +137,106 @@ TEST(ledger, permits_must_agree) {
   EXPECT_EQ(l.enqueue(request(2, b, mode::permits(3))).what, status::conflicting);
   EXPECT_EQ(l.enqueue(request(2, b)).what, status::conflicting);
   EXPECT_EQ(l.enqueue(request(2, b, mode::permits(2))).what, status::ok);
+}
+
+TEST(ledger, means_the_incarnation_of_a_session_that_is_named) {
+  ledger l;
+  const auto before = open(l, 1);
+  l.close({id_of(1), before.at.inc});
+  const auto now = open(l, 1);
+  ASSERT_NE(now.at.inc, before.at.inc);
+  const auto held = l.enqueue(request(1, now));
+  EXPECT_EQ(l.beat({id_of(1), before.at.inc, 1}).what, status::gone);
+  EXPECT_EQ(l.enqueue(request(1, before)).what, status::gone);
+  EXPECT_EQ(l.confirm({lock_name("a"), id_of(1), before.at.inc, held.mine}).what, status::gone);
+  EXPECT_EQ(l.leave({lock_name("a"), id_of(1), before.at.inc, 1}).what, status::gone);
+  EXPECT_EQ(l.close({id_of(1), before.at.inc}).what, status::gone);
+  EXPECT_EQ(l.confirm({lock_name("a"), id_of(1), now.at.inc, held.mine}).what, status::ok);
+}
+
+TEST(ledger, says_of_a_session_that_is_not_there_that_it_is_gone) {
+  ledger l;
+  EXPECT_EQ(l.beat({id_of(1), 1, 1}).what, status::gone);
+  EXPECT_EQ(l.close({id_of(1), 1}).what, status::gone);
+  EXPECT_EQ(l.take({id_of(1), {}}).what, status::gone);
+  EXPECT_EQ(l.deny({id_of(1), "root", "test"}).what, status::gone);
+  EXPECT_EQ(l.confirm({lock_name("a"), id_of(1), 1, token{1}}).what, status::gone);
+  open_reply none;
+  none.at.inc = 1;
+  EXPECT_EQ(l.enqueue(request(1, none)).what, status::gone);
+}
+
+TEST(ledger, an_entry_is_the_same_only_of_one_session_and_request) {
+  ledger l;
+  const auto a = open(l, 1), b = open(l, 2);
+  l.enqueue(request(1, a));
+  auto another = request(1, a);
+  another.request = 2;
+  EXPECT_EQ(l.enqueue(another).what, status::queued) << "behind its own";
+  EXPECT_EQ(l.enqueue(request(2, b)).ahead.size(), 2U);
+}
+
+TEST(ledger, a_leave_removes_its_own_entry_and_nothing_else) {
+  ledger l;
+  const auto a = open(l, 1), b = open(l, 2);
+  const auto held = l.enqueue(request(1, a));
+  auto second = request(1, a);
+  second.request = 2;
+  const auto own = l.enqueue(second);
+  l.enqueue(request(2, b));
+  const auto there = [&] { return l.list().locks.at(0).entries.size(); };
+  l.leave({lock_name("a"), id_of(2), b.at.inc, 7, held.mine});
+  l.leave({lock_name("a"), id_of(2), b.at.inc, 2});
+  l.leave({lock_name("a"), id_of(1), a.at.inc + 1, 1});
+  EXPECT_EQ(there(), 3U) << "of others, of no request, and of no session";
+  const auto gate = l.leave({lock_name("a"), id_of(1), a.at.inc, 1, own.mine}).gate;
+  EXPECT_EQ(gate, a.gate) << "it is moved only where that is asked for";
+  EXPECT_EQ(there(), 2U);
+  EXPECT_TRUE(l.alive(lock_name("a"), held.mine));
+  EXPECT_FALSE(l.alive(lock_name("a"), own.mine));
+  EXPECT_FALSE(l.alive(lock_name("b"), held.mine));
+  l.leave({lock_name("a"), id_of(1), a.at.inc, 1});
+  EXPECT_FALSE(l.alive(lock_name("a"), held.mine));
+}
+
+TEST(ledger, refusals_say_what_is_there) {
+  ledger l;
+  const auto a = open(l, 1);
+  l.beat({id_of(1), a.at.inc, 1});
+  EXPECT_EQ(l.take({id_of(1), a.at}).at, l.list().sessions[0].at);
+  const auto moved = l.leave({lock_name("a"), id_of(1), a.at.inc, 1, {}, true});
+  EXPECT_EQ(l.enqueue(request(1, a)).gate, moved.gate);
+}
+
+TEST(ledger, a_denied_session_may_not_confirm_and_keeps_the_first_reason) {
+  ledger l;
+  const auto a = open(l, 1);
+  const auto held = l.enqueue(request(1, a));
+  l.deny({id_of(1), "root", "first"});
+  l.deny({id_of(1), "admin", "second"});
+  EXPECT_EQ(l.confirm({lock_name("a"), id_of(1), a.at.inc, held.mine}).what, status::denied);
+  EXPECT_EQ(l.list().sessions[0].denied_why, "first");
+}
+
+/// Whoever lists by pages begins anew when it is another.
+TEST(ledger, each_change_is_a_new_revision) {
+  ledger l;
+  std::uint64_t last = l.list().revision;
+  const auto is_new = [&] { return std::exchange(last, l.list().revision) != last; };
+  const auto a = open(l, 1);
+  EXPECT_TRUE(is_new());
+  const auto held = l.enqueue(request(1, a));
+  EXPECT_TRUE(is_new());
+  l.beat({id_of(1), a.at.inc, 1});
+  EXPECT_TRUE(is_new());
+  l.deny({id_of(1), "root", "test"});
+  EXPECT_TRUE(is_new());
+  l.leave({lock_name("a"), id_of(1), a.at.inc, 1, held.mine});
+  EXPECT_TRUE(is_new());
+  l.close({id_of(1), a.at.inc});
+  EXPECT_TRUE(is_new());
+  l.list();
+  EXPECT_FALSE(is_new());
 }
 
 }  // namespace
