@@ -264,5 +264,32 @@ TEST(admission_return, who_answers_a_seal_with_no_epoch_counts_no_more_until_it_
   EXPECT_FALSE(s.a.voters().has(1));
 }
 
+/// Between two of them a program does nothing.
+TEST(admission_return, whatever_brings_a_node_back_is_done_when_it_asks_to_be_woken) {
+  enum class how { lost, stepped, behind, apart, alone };
+  for (const how out : {how::lost, how::stepped, how::behind, how::apart, how::alone}) {
+    store s(5);
+    node_facts& f = s.facts[0];
+    if (out == how::stepped) f.record->kept_epoch = std::exchange(f.record->epoch, 0U);
+    if (out == how::behind || out == how::apart) f.record->epoch = 2;
+    if (out == how::alone) f.durable = f.record->durable = true;
+    if (out == how::lost || out == how::alone) f.run_id = "run9";
+    // Those of two epochs meet, and the last one finds a majority that is too small to be sealed.
+    const node_index others = out == how::apart ? 3 : 5;
+    for (node_index i = 0; i < 5; ++i) {
+      const bool away = i >= others || (out == how::alone && i >= 3);
+      if (away) s.a.disconnected(i, t0);
+      if (!away) s.connect(i, t0);
+    }
+    time_point now = t0;
+    for (int i = 0; i < 200 && !s.a.voters().has(0); ++i) {
+      ASSERT_LT(s.wake, time_point::max()) << static_cast<int>(out);
+      now = std::max(now, s.wake);
+      s.tick(now);
+    }
+    EXPECT_TRUE(s.a.voters().has(0)) << static_cast<int>(out);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -264,5 +264,20 @@ TEST(rejoin, a_late_answer_to_a_write_that_was_given_up_says_nothing) {
   EXPECT_TRUE(last.record);
 }
 
+TEST(rejoin, asks_to_be_woken_at_each_of_its_limits) {
+  rejoin r(amnesiac());
+  const auto begun = r.tick(others(4), ready);
+  EXPECT_EQ(begun.wake, ready + 50ms);
+  EXPECT_EQ(r.tick(others(4), ready + 50ms).wake, ready + seal_limit(50ms));
+  const time_point then = ready + 60ms;
+  rejoin::step written;
+  for (const seal& x : begun.seals) {
+    const auto s = r.sealed(x, sealed(1), then);
+    if (s.record) written = s;
+  }
+  EXPECT_EQ(written.wake, then + 50ms);
+  EXPECT_EQ(r.tick(others(4), then).wake, then + 50ms);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
