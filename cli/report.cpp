@@ -47,6 +47,14 @@ void say(std::string line) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
+/// The name of an error as people read it. What is refused because somebody holds a lock is refused
+/// for another reason elsewhere, as the end of a session that lives.
+std::string in_words(std::string name) {
+  if (name == name_of(errc::busy)) return "refused";
+  std::ranges::replace(name, '_', ' ');
+  return name;
+}
+
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 /// Length of the well-formed UTF-8 character at the start of `text`, or 0. C1 controls are refused.
@@ -96,7 +104,7 @@ int report::fail(int code, const std::string& name, const std::string& said,
   const std::string text = with_store(said, store_option_);
   if (!json_) {
     // Others have written in it: the reason of a denial, names in a store, paths.
-    say(fmt::format("holdfast: {} [{}]", harmless(text), name));
+    say(fmt::format("holdfast: {} [{}]", harmless(text), in_words(name)));
     return code;
   }
   nlohmann::ordered_json line{{"version", 1},
@@ -113,6 +121,11 @@ int report::fail(exit_code code, const std::string& text) const {
 int report::fail(const error& e, const std::string& what,
                  const nlohmann::ordered_json* done) const {
   return fail(to_int(exit_for(e.code())), name_of(e.code()), what + ": " + e.message(), done);
+}
+
+int report::answer(exit_code code, const std::string& text) const {
+  if (!json_) say("holdfast: " + harmless(text));
+  return to_int(code);
 }
 
 void report::warn(const std::string& said) const {

@@ -33,6 +33,8 @@ class report {
   int fail(exit_code code, const std::string& text) const;
   int fail(const error& e, const std::string& what,
            const nlohmann::ordered_json* done = nullptr) const;
+  /// An answer that is no failure, told to people alone. Gives `code` back.
+  int answer(exit_code code, const std::string& text) const;
   /// Something to know that changes nothing.
   void warn(const std::string& text) const;
   /// Only with --verbose, and only where nobody is kept waiting by it.

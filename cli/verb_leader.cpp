@@ -77,8 +77,7 @@ int print_once(const picture& at, const lock_name& name, const report& out) {
                       : seen.who ? print(harmless(seen.who->value) + "\n")
                                  : 0;
   if (written != 0 || seen.who) return written;
-  if (out.json()) return to_int(exit_code::not_obtained);
-  return out.fail(exit_code::not_obtained, "nobody leads " + of);
+  return out.answer(exit_code::not_obtained, "nobody leads " + of);
 }
 
 std::string line_of(const sight& seen) {

@@ -145,6 +145,19 @@ for l in map(json.loads, open("events")):
   release
 }
 
+@test "a failure is named in words for people, and as the library does for programs" {
+  hold_it
+  for words in 'break x' 'run x --no-wait -- true'; do
+    expect 75 holdfast $words
+    [[ $output == *' [refused]' ]]
+    expect 75 holdfast ${words/x/x --json}
+    json 'assert a["error"]["code"] == "busy", a'
+  done
+  expect 75 holdfast run x --wait 100ms -- true
+  [[ $output == *' [timed out]' ]]
+  release
+}
+
 @test "who is denied while it waits gets 76 at once, runs nothing and leaves no entry" {
   hold_it
   in_background run x --ttl 1h -- sh -c ': >ran' 2>said

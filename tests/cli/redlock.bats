@@ -9,7 +9,7 @@ load redlock_servers
 @test "from empty servers to a fenced lock" {
   for words in 'run x -- true' ls 'show x' watch 'deny x' 'redlock status'; do
     expect 78 holdfast $words
-    says 'Run: holdfast redlock init' '[not_initialised]'
+    says 'Run: holdfast redlock init' '[not initialised]'
   done
   expect 78 holdfast doctor
   says fault 'Run: holdfast redlock init'
