@@ -1,5 +1,6 @@
 #include "cli/arguments.hpp"
 
+#include "cli/borrowed_words.hpp"
 #include "cli/command_line.hpp"
 #include "cli/near_match.hpp"
 
@@ -61,6 +62,16 @@ std::string long_form(const CLI::App& app, const std::string& word) {
     if (name[2] == word[1]) found += (found.empty() ? "" : " or ") + ("\"" + name + "\"");
   }
   return found.empty() ? found : " (did you mean " + found + "?)";
+}
+
+/// Of an option that there is not: what may be meant by it.
+std::string meant_by(const CLI::App& app, const std::string& option) {
+  const auto names = option_names(app);
+  auto known = names;
+  if (app.get_option_no_throw("NAME") != nullptr) known.emplace_back("NAME");
+  const std::string borrowed = borrowed_option(option, known);
+  if (!borrowed.empty()) return borrowed;
+  return option.starts_with("--") ? hint(option, names) : long_form(app, option);
 }
 
 /// Before the `--` such a word is read as options, and after it as the command.
@@ -131,15 +142,15 @@ std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& 
     const auto names = option_names(app);
     const bool known = std::find(names.begin(), names.end(), option) != names.end();
     if (option.rfind("--", 0) == 0 && !known) {
-      return "unknown option " + harmless(option) + hint(option, names);
+      return "unknown option " + harmless(option) + meant_by(app, option);
     }
   }
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || !word.starts_with('-') || option_named(app, word) != nullptr) continue;
-    if (app.get_option_no_throw("NAME") == nullptr) continue;
     const std::string said = "unknown option " + harmless(word);
-    // Behind their -- is the command.
-    if (runs_a_command(app)) return said + long_form(app, word);
+    // Behind the -- of some is the command.
+    const bool takes_one = app.get_option_no_throw("NAME") != nullptr && !runs_a_command(app);
+    if (!takes_one) return said + meant_by(app, word);
     return said + "; a NAME that begins with a dash is given after --";
   }
   const bool named = app.get_option_no_throw("NAME") != nullptr;

@@ -1,3 +1,4 @@
+#include "cli/borrowed_words.hpp"
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
 #include "cli/near_match.hpp"
@@ -78,10 +79,14 @@ std::string not_a_verb(const std::vector<std::string>& words, const cli::words& 
     }
     return "no verb before " + harmless(first);
   }
+  std::string text = "unknown verb \"" + harmless(first) + "\"";
+  // Before a command stands a verb with its NAME, or the NAME alone, whatever it is called.
+  const bool alone = cut.ours.size() == 1 && cut.command;
+  if (const std::string said = borrowed_verb(first); !alone && !said.empty()) return text + said;
   std::vector<std::string> names;
   for (const verb& v : all_verbs()) names.emplace_back(v.name);
   const std::string near = hint(first, names);
-  std::string text = "unknown verb \"" + harmless(first) + "\"" + near;
+  text += near;
   if (near.empty() && cut.command && !cut.command->empty()) {
     text += "; to run a command under a lock of that name: holdfast run " + shell_line(words);
   }

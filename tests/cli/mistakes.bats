@@ -225,6 +225,33 @@ as_nobody() {
   says 'holdfast run nightly -- COMMAND'
 }
 
+@test "a verb that other programs have for the same names ours" {
+  said_of() { expect 64 holdfast $1; says "unknown verb \"${1%% *}\"$2; see holdfast --help"; }
+  for words in hold 'hold nightly -- true' 'lock nightly true' 'flock x -- true'; do
+    said_of "$words" ' (did you mean "run NAME -- COMMAND"?)'
+  done
+  said_of list ' (did you mean "ls"?)'
+  said_of 'status x' ' (did you mean "show NAME"? "ls" lists all locks, "doctor" is about the store)'
+  said_of 'unlock x' '; a lock ends with the command of its run, and "deny NAME" ends that'
+  # A NAME may be such a word.
+  expect 64 holdfast lock -- true
+  says 'holdfast run lock -- true;'
+}
+
+@test "an option that other programs have for the same names ours" {
+  said_of() { expect 64 holdfast $1; says "unknown option $2;"; }
+  limited='The time of the command itself is limited by -- timeout DURATION COMMAND'
+  said_of 'run x --timeout 5s -- true' "--timeout (did you mean \"--wait\"? $limited)"
+  said_of 'deny x --timeout 5s' '--timeout (did you mean "--wait"?)'
+  said_of 'run x --nonblock -- true' '--nonblock (did you mean "--no-wait"?)'
+  said_of 'elect x --value y --endpoints h -- true' '--endpoints (did you mean "--store"?)'
+  said_of 'run x -x -- true' '-x; it is exclusive without --shared'
+  said_of 'run --name x -- true' '--name; NAME is given without an option'
+  said_of 'ls -w' '-w'
+  said_of 'ls --watch' '--watch; "watch" prints every change'
+  said_of 'break x --force' '--force; "deny" ends a session that is not dead'
+}
+
 @test "a run inside a run of the same lock is 75 at once, and not when the outer one has ended" {
   expect 75 holdfast run x -- "$HOLDFAST" run x -- true
   says 'wait for itself'
