@@ -165,7 +165,10 @@ TEST(fence, what_gave_up_for_older_passes_has_raised_the_floor_for_good) {
   fence f;
   const auto old = f.enter(numbered(5));
   ASSERT_TRUE(old);
-  EXPECT_EQ(code(f.admit(numbered(6))), errc::busy);
+  const auto busy = f.admit(numbered(6));
+  ASSERT_EQ(code(busy), errc::busy);
+  EXPECT_TRUE(busy.error().message().starts_with("passes of tokens older than 6 are still under"))
+      << busy.error().message();
   EXPECT_EQ(code(f.admit(numbered(5))), errc::stale_token);
   EXPECT_EQ(code(f.raise(token{8}, at_once)), errc::timed_out);
   EXPECT_EQ(code(f.enter(numbered(7), mode::exclusive(), at_once)), errc::stale_token);

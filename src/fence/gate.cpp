@@ -242,11 +242,21 @@ bool gate::pause(const arrival& a, time_point until, std::stop_token stop) {
   return true;
 }
 
-/// What to do about passes that do not end.
-std::string gate::holders() const {
+/// As far as it can be told: others are seen to have passes, and not of which tokens.
+std::string gate::in_the_way(const arrival& a) const {
+  const std::string older = "passes of tokens older than " + number(a.value);
+  if (passes_.must_wait(a.value, a.how)) return older + " are still under way";
+  if (a.raises) return "somebody else has " + older + ", or of newer ones";
+  return "somebody else has " + older + ", or came with " + number(a.value) + " at the same moment";
+}
+
+/// What to do about it.
+std::string gate::way_out(const arrival& a) const {
   const std::string file = keeper_ ? keeper_->where() : std::string();
   if (file.empty()) return {};
-  return ". End the process that has them, or let it go on if it is stopped: fuser -v " +
+  const bool may_have_met = !a.raises && !passes_.must_wait(a.value, a.how);
+  return std::string(may_have_met ? ". Ask again; if that does not help, end" : ". End") +
+         " the process that has them, or let it go on if it is stopped: fuser -v " +
          lock_name(file).printable() + " shows who has the fence open";
 }
 
@@ -259,12 +269,13 @@ result<void> gate::wait_for_older(const arrival& a, const enter_options& options
     if (*ended) return {};
     if (pause(a, until, options.stop)) continue;
     const bool cancelled = options.stop.stop_requested();
+    std::string when;
+    if (options.wait > duration::zero()) when = "after " + print_duration(options.wait) + " ";
+    if (cancelled) when = "the wait was cancelled: ";
     return error(cancelled ? errc::cancelled : errc::timed_out,
-                 "passes of tokens older than " + number(a.value) + " are still under way" +
-                     (cancelled ? std::string(", and the wait was cancelled")
-                                : " after " + print_duration(options.wait)) +
+                 when + in_the_way(a) +
                      "; nothing may be written yet, and older tokens are refused from now on" +
-                     holders());
+                     way_out(a));
   }
 }
 

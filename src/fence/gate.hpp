@@ -73,7 +73,8 @@ class gate final : public std::enable_shared_from_this<gate> {
   result<void> wait_for_older(const arrival& a, const enter_options& options)
       HOLDFAST_REQUIRES(mutex_);
   result<bool> older_ended(const arrival& a) HOLDFAST_REQUIRES(mutex_);
-  std::string holders() const;
+  std::string in_the_way(const arrival& a) const HOLDFAST_REQUIRES(mutex_);
+  std::string way_out(const arrival& a) const HOLDFAST_REQUIRES(mutex_);
   bool pause(const arrival& a, time_point until, std::stop_token stop) HOLDFAST_REQUIRES(mutex_);
   void settled(token t, sharing how) noexcept;
 
