@@ -10,6 +10,7 @@
 #include "io/thread/pause.hpp"
 
 #include <holdfast/duration.hpp>
+#include <holdfast/lock_name.hpp>
 #include <holdfast/session.hpp>
 
 #include <algorithm>
@@ -25,8 +26,9 @@ constexpr duration poll = std::chrono::milliseconds{50};
 constexpr int rest_times = 9;
 
 std::string who(const core::session_record& r) {
-  return "the session " + r.id.str() + " of " + r.owner.program + " (process " +
-         std::to_string(r.owner.pid) + " on " + r.owner.host + ")";
+  const auto shown = [](const std::string& text) { return lock_name(text).printable(); };
+  return "the session " + r.id.str() + " of " + shown(r.owner.program) + " (process " +
+         std::to_string(r.owner.pid) + " on " + shown(r.owner.host) + ")";
 }
 
 error no_such_session(const session_id& id, const std::string& url) {
@@ -40,11 +42,13 @@ error look_failure(core::reply r, std::string_view what, const std::string& url)
 }
 
 error refusal(const core::session_record& r, life seen, duration free_after) {
-  const auto until = "; its locks fall within " + print_duration(free_after) +
-                     " after its last heartbeat, or after a deny";
+  const std::string within = "its locks fall within " + print_duration(free_after);
+  const std::string until = r.at.denied
+                                ? "; " + core::denial_text(r) + "; " + within + " of that"
+                                : "; " + within + " after its last heartbeat, or after a deny";
   if (seen == life::alive) {
-    return {errc::busy,
-            who(r) + " is alive: a process still holds its life lock; deny it instead" + until};
+    const char* advice = r.at.denied ? "" : "; deny it instead";
+    return {errc::busy, who(r) + " is alive: a process still holds its life lock" + advice + until};
   }
   const auto here = io::process_identity();
   if (r.owner.host != here.host) {

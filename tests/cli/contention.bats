@@ -141,8 +141,18 @@ for l in map(json.loads, open("events")):
 @test "break refuses a live session with 75 and says why" {
   hold_it
   expect 75 holdfast break x
-  [[ $output == *"not broken"* ]]
+  says 'not broken' 'is alive' '; deny it instead; its locks fall within'
   release
+}
+
+@test "break of a session that is denied already does not advise to deny it" {
+  hold_it --ttl 1h
+  expect 0 holdfast deny x --why test
+  expect 75 holdfast break x
+  says 'is alive' ') denied it: test; its locks fall within' ' of that ['
+  [[ $output != *instead* ]]
+  : >go
+  wait "$holder" || true
 }
 
 @test "a failure is named in words for people, and as the library does for programs" {
