@@ -45,8 +45,8 @@ constexpr std::array options_elsewhere{
     option_elsewhere{"--timeout", "--grace",
                      " (did you mean \"--wait\"? The time of the command itself is limited by "
                      "-- timeout DURATION COMMAND)"},
-    option_elsewhere{"--timeout --max-wait --wait-timeout --lock-timeout --acquire-timeout", "--wait",
-                     ""},
+    option_elsewhere{"--timeout --max-wait --wait-timeout --lock-timeout --acquire-timeout",
+                     "--wait", ""},
     option_elsewhere{"--nb --nonblock --non-block --nonblocking --non-blocking --try --try-lock",
                      "--no-wait", ""},
     option_elsewhere{"-x -e --exclusive", "--shared", "; it is exclusive without --shared"},

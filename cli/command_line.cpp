@@ -118,11 +118,14 @@ fault fault_of_value(const settings& s, key which, const std::string& why) {
 
 std::optional<fault> fault_of_text(const settings& s, key which) {
   constexpr std::size_t most = session_options::text_max;
-  const std::size_t size = s[which].value.size();
-  if (size <= most) return std::nullopt;
-  return fault_of_value(s, which,
-                        "it has " + std::to_string(size) + " bytes; at most " +
-                            std::to_string(most) + " are allowed");
+  const std::string& text = s[which].value;
+  if (text.size() > most) {
+    return fault_of_value(s, which,
+                          "it has " + std::to_string(text.size()) + " bytes; at most " +
+                              std::to_string(most) + " are allowed");
+  }
+  if (std::ranges::none_of(text, is_control)) return std::nullopt;
+  return fault_of_value(s, which, "it may not hold control characters");
 }
 
 std::optional<fault> fault_of_grace(const settings& s, duration grace, duration ttl) {

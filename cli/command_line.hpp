@@ -73,7 +73,7 @@ fault fault_of(const settings& s, const error& e, std::initializer_list<key> cau
 /// The value of one setting, wherever it came from, is wrong for `why`.
 fault fault_of_value(const settings& s, key which, const std::string& why);
 
-/// A text that is too long for a session; nothing when it fits.
+/// A text that no session takes, too long or with control characters; nothing when it fits.
 std::optional<fault> fault_of_text(const settings& s, key which);
 
 /// A grace that is too long for the ttl that a run gets; nothing when it fits.

@@ -130,9 +130,7 @@ std::optional<int> check_value(const std::string& value, const report& out) {
                                           " bytes; at most " + std::to_string(election::value_max) +
                                           " are allowed");
   }
-  const bool plain =
-      std::ranges::none_of(value, [](unsigned char c) { return c < 32 || c == 127; });
-  if (plain) return std::nullopt;
+  if (std::ranges::none_of(value, is_control)) return std::nullopt;
   return out.fail(exit_code::usage, "--value may not hold control characters");
 }
 

@@ -29,6 +29,13 @@ constexpr duration open_pause_least = 100ms;
 /// Between two looks through a store that does not say who is in the way: each is work for it.
 constexpr duration look_pause = 30s;
 
+/// As a session takes it: a file may be called by any bytes.
+std::string name_of_command(const std::string& path) {
+  std::string name = path.substr(path.rfind('/') + 1);
+  std::ranges::replace_if(name, is_control, '?');
+  return name;
+}
+
 }  // namespace
 
 lock_seeker::lock_seeker(const run_options& options, const settings& s, const report& out,
@@ -87,9 +94,8 @@ std::variant<opening, lock_seeker::not_opened> lock_seeker::open_once() {
   auto st = store::open(options_.store);
   if (!st) return failed(st.error(), {key::store});
   if (auto lacking = fault_of_needs(*st)) return not_opened{std::move(*lacking)};
-  const std::string& command = options_.command.front();
   auto s = st->open_session({.ttl = options_.ttl,
-                             .program = command.substr(command.rfind('/') + 1),
+                             .program = name_of_command(options_.command.front()),
                              .instance = options_.instance,
                              .label = options_.label,
                              .observer = events_});

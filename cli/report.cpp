@@ -169,7 +169,7 @@ std::string harmless(std::string_view text) {
     const auto c = static_cast<unsigned char>(text.front());
     std::size_t taken = 1;
     if (c >= 0x80) taken = utf8_length(text);
-    if (taken == 0 || c < 0x20 || c == 0x7F) {
+    if (taken == 0 || is_control(c)) {
       out += fmt::format("\\x{:02x}", c);
       taken = 1;
     } else {

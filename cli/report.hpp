@@ -61,6 +61,9 @@ int print(const std::string& text, const report& out = report());
 /// nobody reads standard output any more. Nothing where somebody does.
 std::optional<int> end_unless_read(const report& out);
 
+/// A character of ASCII that is not shown but moves the cursor, ends a line, or worse.
+constexpr bool is_control(unsigned char byte) noexcept { return byte < 0x20 || byte == 0x7F; }
+
 /// Bytes that could move a terminal's cursor or colour, as `\xHH`. UTF-8 text stays.
 std::string harmless(std::string_view text);
 

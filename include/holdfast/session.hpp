@@ -42,7 +42,7 @@ struct session_options {
   /// max_ttl, whichever is less. Anything else, zero included, is `invalid_argument`.
   std::optional<duration> ttl{};
 
-  // Shown to people; each at most text_max bytes.
+  // Shown to people; each at most text_max bytes without control characters.
   std::string program{};   ///< Empty: the file name of this program.
   std::string instance{};  ///< Which instance of the program; may be empty.
   std::string label{};     ///< Free text; may be empty.

@@ -1,6 +1,7 @@
 #include "client/await.hpp"
 #include "client/failure.hpp"
 #include "client/session_core.hpp"
+#include "core/control_character.hpp"
 #include "io/process/process_identity.hpp"
 #include "io/thread/random.hpp"
 
@@ -24,10 +25,16 @@ constexpr int open_attempts = 3;
 
 result<void> check_text(const char* what, const std::string& text) {
   constexpr std::size_t most = session_options::text_max;
-  if (text.size() <= most) return {};
-  return error(errc::invalid_argument, std::string("the session's ") + what + " has " +
-                                           std::to_string(text.size()) + " bytes; at most " +
-                                           std::to_string(most) + " are allowed");
+  if (text.size() > most) {
+    return error(errc::invalid_argument, std::string("the session's ") + what + " has " +
+                                             std::to_string(text.size()) + " bytes; at most " +
+                                             std::to_string(most) + " are allowed");
+  }
+  if (std::ranges::none_of(text, core::is_control)) return {};
+  return error(errc::invalid_argument,
+               std::string("the session's ") + what +
+                   " may not hold control characters: on the terminal of who lists the sessions "
+                   "they could show what is not so");
 }
 
 result<duration> check_options(const store_core& store, const session_options& o) {

@@ -162,6 +162,10 @@ TEST(session, a_ttl_out_of_bounds_is_refused) {
   EXPECT_EQ(must_open(url + "?ttl=7s").ttl(), 7s);
   EXPECT_EQ(code(open(url + "?ttl=7")), errc::invalid_argument);
   EXPECT_EQ(code(open(url, {.label = std::string(257, 'x')})), errc::invalid_argument);
+  EXPECT_EQ(code(open(url, {.program = "a\nb"})), errc::invalid_argument);
+  EXPECT_EQ(code(open(url, {.instance = "a\x7f"})), errc::invalid_argument);
+  EXPECT_EQ(code(open(url, {.label = "\x1b[2Ja"})), errc::invalid_argument);
+  EXPECT_TRUE(open(url, {.program = "\xc3\xa4", .instance = "b c", .label = "~"}));
 }
 
 TEST(session, an_unknown_scheme_is_named_and_so_are_those_built_in) {

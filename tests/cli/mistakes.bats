@@ -231,7 +231,8 @@ as_nobody() {
     said_of "$words" ' (did you mean "run NAME -- COMMAND"?)'
   done
   said_of list ' (did you mean "ls"?)'
-  said_of 'status x' ' (did you mean "show NAME"? "ls" lists all locks, "doctor" is about the store)'
+  said_of 'status x' \
+    ' (did you mean "show NAME"? "ls" lists all locks, "doctor" is about the store)'
   said_of 'unlock x' '; a lock ends with the command of its run, and "deny NAME" ends that'
   # A NAME may be such a word.
   expect 64 holdfast lock -- true
@@ -316,6 +317,18 @@ assert len(a["findings"]) > 3 and a["settings"], a'
   HOLDFAST_TTL=2h expect 64 holdfast run x -- true
   HOLDFAST_TTL=2h expect 64 holdfast doctor
   says fault 'it must be from 100ms to 1h'
+}
+
+@test "a label or an instance with control characters is refused, and a command may have them" {
+  for option in label instance; do
+    expect 64 holdfast run x --$option $'a)\nx  exclusive  1' -- true
+    says "$option (option --$option): it may not hold control characters"
+    expect 64 env "HOLDFAST_${option^^}"=$'\e[2J' "$HOLDFAST" run x -- true
+    expect 64 env "HOLDFAST_${option^^}"=$'\e[2J' "$HOLDFAST" doctor --json
+    json "assert [f['subject'] for f in a['findings'] if f['level'] == 'fault'] == ['$option'], a"
+  done
+  install -m 755 "$(type -P true)" $'a\nb'
+  expect 0 holdfast run x -- $'./a\nb'
 }
 
 # faults: the subjects of the faults that doctor told.
