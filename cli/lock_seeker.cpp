@@ -203,9 +203,10 @@ std::optional<bool> lock_seeker::only_own_runs_hold(store& st) {
          });
 }
 
-/// Redlock nodes do not say to whom they granted a lock: that takes a look at all they keep.
+/// Where Redlock nodes do not tell whose session has it, a look at all they keep may tell more.
 error lock_seeker::with_advice(const error& e) const {
-  const bool taken = exit_for(e.code()) == exit_code::not_obtained;
+  const bool is_told = e.message().find(" (pid ") != std::string::npos;
+  const bool taken = exit_for(e.code()) == exit_code::not_obtained && !is_told;
   // A name that cannot be shown as it is cannot be typed either.
   if (!taken || !is_redlock(options_.store) || printable_ != options_.name) return e;
   std::vector<std::string> look{"holdfast", "show", options_.name};

@@ -256,6 +256,7 @@ void acquisition::carry_out(const core::act::leave& a) {
   r.request = request_;
   r.order = claim_->order();
   r.move_gate = a.move_gate;
+  r.asks_who = a.asks_who;
   session_->engine().leave(r, [this](const core::leave_reply& reply) { answered(reply); });
 }
 

@@ -276,7 +276,8 @@ action claim::give_back() {
   HOLDFAST_ASSERT(entry_.entered && entry_.leaves < leaves_max);
   ++entry_.leaves;
   state_ = state::leaving;
-  return act::leave{.move_gate = entry_.unknown && active.gate_unknown_enqueue};
+  return act::leave{.move_gate = entry_.unknown && active.gate_unknown_enqueue,
+                    .asks_who = outcome_.why == errc::timed_out && !seen_.first};
 }
 
 /// - The entry is gone for certain: enqueue again, if it was given up only because nobody knew
@@ -295,6 +296,10 @@ action claim::left(const leave_reply& r, time_point now) {
     return act::rest{};
   }
   if (!certain && entry_.unknown) return outcome_unknown();
+  if (outcome_.why == errc::timed_out && r.first) {
+    seen_.first = r.first;
+    outcome_.text = held_text();
+  }
   if (certain) {
     const bool again = entry_.unknown || entry_.again;
     entry_.entered = entry_.unknown = entry_.again = false;
@@ -424,12 +429,16 @@ void claim::check() const {
 std::string claim::held_text() const {
   if (!seen_.first) return seen_.held_by.empty() ? "held by somebody else" : seen_.held_by;
   const owner_info& o = seen_.first->owner;
+  // Another program wrote it, perhaps not by this library.
+  const auto shown = [](const std::string& text) { return lock_name(text).printable(); };
   std::string who =
-      "held by " + (o.program.empty() ? "session " + seen_.first->id.str() : o.program);
-  who += " (pid " + std::to_string(o.pid) + " on host " + o.host;
-  if (!o.instance.empty()) who += ", instance \"" + lock_name(o.instance).printable() + "\"";
-  if (!o.label.empty()) who += ", label \"" + lock_name(o.label).printable() + "\"";
-  return who + "), " + std::to_string(seen_.ahead.size()) + " ahead";
+      "held by " + (o.program.empty() ? "session " + seen_.first->id.str() : shown(o.program));
+  who += " (pid " + std::to_string(o.pid) + " on host " + shown(o.host);
+  if (!o.instance.empty()) who += ", instance \"" + shown(o.instance) + "\"";
+  if (!o.label.empty()) who += ", label \"" + shown(o.label) + "\"";
+  who += ')';
+  // A store without a queue shows nobody.
+  return seen_.ahead.empty() ? who : who + ", " + std::to_string(seen_.ahead.size()) + " ahead";
 }
 
 }  // namespace holdfast::core

@@ -40,6 +40,7 @@ struct watch {
 struct confirm {};
 struct leave {
   bool move_gate{};
+  bool asks_who{};  ///< As leave_request::asks_who.
 };
 /// Do nothing until notified, tick at wake(), cancel or session_over.
 struct rest {};

@@ -279,6 +279,36 @@ TEST_F(claim_wait_test, an_unanswered_leave_is_not_repeated_when_its_time_is_up)
   }
 }
 
+TEST_F(claim_wait_test, a_leave_asks_who_has_it_where_no_view_has_told) {
+  session_record holder;
+  holder.owner.host = "h";
+  holder.owner.pid = 7;
+  holder.owner.program = "night\nly";
+  leave_reply gone = answer<leave_reply>(status::ok);
+  gone.first = std::make_shared<const session_record>(holder);
+  const auto asks = [](const action& a) { return std::get<act::leave>(a).asks_who; };
+  // Of a store that shows no queue.
+  claim limited{{.waits = true, .give_up = t0 + 10min}, own};
+  limited.start(t0);
+  limited.enqueued(view(status::queued), t0);
+  limited.probed({}, t0);
+  EXPECT_TRUE(asks(limited.tick(t0 + 10min)));
+  EXPECT_EQ(end(limited.left(gone, t0 + 10min)).text, "held by night\\x0aly (pid 7 on host h)");
+
+  claim cancelled{{.waits = true, .give_up = t0 + 10min}, own};
+  cancelled.start(t0);
+  cancelled.enqueued(view(status::queued), t0);
+  cancelled.probed({}, t0);
+  EXPECT_FALSE(asks(cancelled.cancel())) << "the caller does not wait for that";
+
+  auto shown = view(status::queued, {7}, 9);
+  shown.first = gone.first;
+  waiting.start(t0);
+  waiting.enqueued(shown, t0);
+  waiting.probed({}, t0);
+  EXPECT_FALSE(asks(waiting.tick(t0 + 10min))) << "the view has told";
+}
+
 TEST_F(claim_wait_test, a_pause_between_leaves_ends_when_its_time_is_up) {
   for (const bool cancelled : {false, true}) {
     claim c{{.waits = true, .give_up = t0 + 1ms}, own};

@@ -144,9 +144,12 @@ struct leave_request {
   std::uint64_t request{};
   token order{};     ///< Zero when it has none or is not known: found by `request`.
   bool move_gate{};  ///< Shuts out an enqueue that may still be under way.
+  bool asks_who{};   ///< It gives up, and nothing is known of who has the name.
 };
 struct leave_reply : reply {
   std::uint64_t gate{};  ///< ok with move_gate: the new gate.
+  /// ok with asks_who: the session of the holder, where the store can tell whose it is only now.
+  std::shared_ptr<const session_record> first{};
 };
 
 struct confirm_request {
@@ -282,6 +285,7 @@ class engine {
   /// has left behind goes. With `move_gate` the record's gate grows in the same step, after which
   /// an enqueue that carries an older one does not apply. Whoever watches the entry is notified.
   /// `gone` when the session's record is not there: then the entry is dead, and no enqueue applies.
+  /// With `asks_who` the answer may take a node timeout longer.
   virtual void leave(const leave_request&, on<leave_reply>) = 0;
 
   /// Reads in one moment whether our entry is there, our session is there and not denied, and who

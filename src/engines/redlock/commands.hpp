@@ -84,7 +84,7 @@ void info(std::string& out);
 /// On RESP3 the answer is a push.
 void subscribe(std::string& out, std::string_view channel);
 void unsubscribe(std::string& out, std::string_view channel);
-/// Whether the key is there.
+/// The key's value, or that it is not there.
 void peek(std::string& out, std::string_view name);
 
 }  // namespace commands

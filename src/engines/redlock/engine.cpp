@@ -117,7 +117,7 @@ void redlock_engine::enqueue(const core::enqueue_request& r, core::on<core::queu
 void redlock_engine::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
   const auto k = find(r.id);
   if (!k) return done(reply_with<core::leave_reply>(status::gone));
-  k->leave(r.request, std::move(done));
+  k->leave(r, std::move(done));
 }
 
 void redlock_engine::confirm(const core::confirm_request& r, core::on<core::queue_view> done) {

@@ -2,6 +2,7 @@
 
 #include "core/assert.hpp"
 #include "core/replies.hpp"
+#include "engines/redlock/holder.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/releasing.hpp"
 #include "io/thread/recycled.hpp"
@@ -16,6 +17,9 @@ namespace {
 using core::queue_view;
 using core::reply_with;
 using core::status;
+
+/// Between two questions of a session about who has a lock that it did not get.
+constexpr duration holder_pause = std::chrono::seconds{1};
 
 /// Why this engine alone cannot do it.
 std::optional<core::reply> objection(const core::enqueue_request& r) {
@@ -120,6 +124,7 @@ keeper::entry* keeper::find(const contender::ticket& of) const noexcept {
 void keeper::answered(const contender::ticket& of, core::reply what) {
   queue_view v;
   core::on<queue_view> done;
+  std::optional<std::string> whose;
   {
     const io::held_mutex hold(mutex_);
     entry* const e = find(of);
@@ -134,12 +139,26 @@ void keeper::answered(const contender::ticket& of, core::reply what) {
         // What came in between may have ended it, or tells more.
         if (e->is == state::contending && !e->unheard) e->verdict = v;
       } else {
+        if (v.what == status::busy && may_find_holder()) whose = e->name;
         forget(*e);
         entries_.erase(*e);
       }
     }
   }
-  if (done) done(std::move(v));
+  if (!done) return;
+  if (!whose) return done(std::move(v));
+  find_holder(cluster_, *whose, draft_.id, timeout_, [v, done](auto first) mutable {
+    v.first = std::move(first);
+    done(std::move(v));
+  });
+}
+
+/// A program that polls costs the nodes nothing more.
+bool keeper::may_find_holder() {
+  const time_point now = clock::now();
+  if (!cluster_->set().tokens || now < finds_again_) return false;
+  finds_again_ = now + holder_pause;
+  return true;
 }
 
 /// Takes the key over. False when nobody wants it any more.
@@ -252,13 +271,15 @@ void keeper::watch(std::uint64_t request, const std::shared_ptr<io::notice>& who
 
 // ---- letting go ----
 
-void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
+void keeper::leave(const core::leave_request& r, core::on<core::leave_reply> done) {
   std::shared_ptr<contender> taker;
   core::on<queue_view> answer;
   std::optional<placed_key> key;
+  bool finds = false;
   {
     const io::held_mutex hold(mutex_);
-    if (entry* const e = entries_.find(request); e != nullptr) {
+    if (entry* const e = entries_.find(r.request); e != nullptr) {
+      finds = r.asks_who && e->is == state::contending && may_find_holder();
       taker = std::move(e->taker);
       answer = std::move(e->answer);
       if (e->is == state::held) renewal_->remove(e->handle);
@@ -269,6 +290,13 @@ void keeper::leave(std::uint64_t request, core::on<core::leave_reply> done) {
   }
   if (taker) taker->cancel();
   if (answer) answer(reply_with<queue_view>(status::gone));
+  if (finds) {
+    return find_holder(cluster_, r.name.str(), draft_.id, timeout_, [done](auto first) {
+      auto left = reply_with<core::leave_reply>(status::ok);
+      left.first = std::move(first);
+      done(std::move(left));
+    });
+  }
   if (!key) {
     return done(reply_with<core::leave_reply>(status::ok));
   }

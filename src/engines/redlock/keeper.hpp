@@ -34,7 +34,8 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   void beat(std::uint64_t attempt, core::on<core::beat_reply> done) HOLDFAST_EXCLUDES(mutex_);
   void enqueue(const core::enqueue_request& r, core::on<core::queue_view> done)
       HOLDFAST_EXCLUDES(mutex_);
-  void leave(std::uint64_t request, core::on<core::leave_reply> done);
+  void leave(const core::leave_request& r, core::on<core::leave_reply> done)
+      HOLDFAST_EXCLUDES(mutex_);
   void confirm(std::uint64_t request, core::on<core::queue_view> done);
   void close(core::on<core::reply> done) HOLDFAST_EXCLUDES(mutex_);
   /// Everything that is kept here, but nothing on the nodes: what is held there ends with its ttl.
@@ -113,6 +114,7 @@ class keeper final : public contender::listener, public std::enable_shared_from_
                                    std::vector<std::shared_ptr<contender>>& takers, jobs& after)
       HOLDFAST_REQUIRES(mutex_);
   placed_key release_of(entry& e) HOLDFAST_REQUIRES(mutex_);
+  bool may_find_holder() HOLDFAST_REQUIRES(mutex_);
   void give_back(placed_key key, duration timeout, core::on<core::leave_reply> then)
       HOLDFAST_EXCLUDES(mutex_);
   entry* find(const contender::ticket& of) const noexcept HOLDFAST_REQUIRES(mutex_);
@@ -171,6 +173,8 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   bool closed_ HOLDFAST_GUARDED_BY(mutex_){};
   std::string denied_text_ HOLDFAST_GUARDED_BY(mutex_){};
   time_point last_renewal_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// Not before is it asked who has a lock.
+  time_point finds_again_ HOLDFAST_GUARDED_BY(mutex_){};
   /// What is sent; its memory is used again for the next one.
   std::string batch_ HOLDFAST_GUARDED_BY(mutex_){};
   std::size_t nonce_at_ HOLDFAST_GUARDED_BY(mutex_){};  ///< In batch_, and how long it is.

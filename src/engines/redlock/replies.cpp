@@ -445,6 +445,13 @@ std::optional<bool> peek(const reply& r) {
   return r.is(reply_kind::text) || other_type ? std::optional(true) : std::nullopt;
 }
 
+std::optional<session_id> holder(const reply& r) {
+  const std::string_view value = r.is(reply_kind::text) ? std::string_view(r.text) : "";
+  const std::size_t point = value.find('.');
+  if (point == std::string_view::npos) return std::nullopt;
+  return session_id::parse(value.substr(point + 1));
+}
+
 std::string denial_text(const reply& r) {
   constexpr std::size_t bytes_max = 300;
   constexpr std::string_view by = " by ";

@@ -9,6 +9,7 @@
 #include "wire/reply.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/session_id.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -157,6 +158,8 @@ fault subscribe(const wire::reply& r);
 std::optional<news> freed(const wire::reply& push) noexcept;
 /// Whether the key is there; nothing when that was not answered.
 std::optional<bool> peek(const wire::reply& r);
+/// The session in the key's value, if the key is there and has one.
+std::optional<session_id> holder(const wire::reply& r);
 
 /// The script was not run: somebody flushed the scripts.
 bool is_missing_script(const wire::reply& r) noexcept;

@@ -453,6 +453,14 @@ TEST(replies, a_peek_tells_whether_the_key_is_there) {
   EXPECT_EQ(replies::peek(read_one(integer("1"))), std::nullopt);
 }
 
+TEST(replies, a_holder_is_the_session_in_the_value) {
+  const std::string id(32, 'a');
+  EXPECT_EQ(replies::holder(read_one(text("0f." + id))), session_id::parse(id));
+  for (const auto& other : {text("0f"), text("0f.aa"), failure("NOPERM x." + id)}) {
+    EXPECT_EQ(replies::holder(read_one(other)), std::nullopt) << other;
+  }
+}
+
 TEST(replies, messages_of_a_channel_name_the_lock) {
   const auto call =
       read_one(array(text("message"), text(seat_channel("a lock", 7)), text("released")));

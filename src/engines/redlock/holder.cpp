@@ -1,0 +1,99 @@
+#include "engines/redlock/holder.hpp"
+
+#include "engines/redlock/commands.hpp"
+#include "engines/redlock/gathering.hpp"
+#include "engines/redlock/replies.hpp"
+#include "engines/redlock/session_records.hpp"
+
+#include <map>
+#include <optional>
+#include <utility>
+
+namespace holdfast::engines::redlock {
+
+namespace {
+
+/// First the key, at all nodes, then the record of the session in it. A gathering calls one at a
+/// time, and so nothing here needs a mutex.
+class finding : public std::enable_shared_from_this<finding> {
+ public:
+  using on_found = std::function<void(std::shared_ptr<const core::session_record>)>;
+
+  finding(std::shared_ptr<cluster> c, const session_id& own, time_point deadline, on_found done)
+      : cluster_(std::move(c)), own_(own), deadline_(deadline), done_(std::move(done)) {}
+
+  void start(const std::string& name) {
+    gathering::question q;
+    q.bytes = [name](node_index) {
+      std::string bytes;
+      commands::peek(bytes, name);
+      return bytes;
+    };
+    q.each = [self = shared_from_this()](node_index, const io::redis_answer& a) {
+      return a.reply != nullptr && self->count(replies::holder(*a.reply));
+    };
+    q.done = [self = shared_from_this()] { self->ask_for_record(); };
+    ask(std::move(q));
+  }
+
+ private:
+  void ask(gathering::question q) {
+    for (node_index i = 0; i < cluster_->size(); ++i) {
+      if (cluster_->is_connected(i)) q.to.add(i);
+    }
+    q.limit = deadline_ - clock::now();
+    gathering::ask(cluster_, std::move(q));
+  }
+
+  /// True when it is certain.
+  bool count(const std::optional<session_id>& id) {
+    if (!id || ++votes_[*id] < cluster_->majority()) return false;
+    found_ = id;
+    return true;
+  }
+
+  void ask_for_record() {
+    if (!found_ || *found_ == own_) return done_(nullptr);
+    gathering::question q;
+    q.bytes = [id = *found_](node_index) {
+      std::string bytes;
+      commands::session(bytes, id);
+      return bytes;
+    };
+    q.each = [self = shared_from_this()](node_index, const io::redis_answer& a) {
+      return a.reply != nullptr && self->note(replies::session(*a.reply));
+    };
+    q.done = [self = shared_from_this()] { self->done_(self->record()); };
+    ask(std::move(q));
+  }
+
+  bool note(const reading<session_fields>& got) {
+    if (got && !got->all.empty()) add_record(records_, *found_, *got);
+    return record() != nullptr;
+  }
+
+  /// One that was denied where nobody had opened it says nothing of its owner.
+  std::shared_ptr<const core::session_record> record() const {
+    const auto at = records_.find(*found_);
+    if (at == records_.end() || at->second.owner.host.empty()) return nullptr;
+    return std::make_shared<const core::session_record>(at->second);
+  }
+
+  const std::shared_ptr<cluster> cluster_;
+  const session_id own_;
+  const time_point deadline_;
+  const on_found done_;
+  std::map<session_id, std::size_t> votes_;
+  std::optional<session_id> found_;
+  session_records records_;
+};
+
+}  // namespace
+
+void find_holder(const std::shared_ptr<cluster>& c, const std::string& name, const session_id& own,
+                 duration limit,
+                 std::function<void(std::shared_ptr<const core::session_record>)> done) {
+  std::make_shared<finding>(c, own, clock::now() + limit, std::move(done))->start(name);
+}
+
+}  // namespace holdfast::engines::redlock

@@ -1,0 +1,81 @@
+#include "tests/redlock/five_nodes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace holdfast::redlock_tests {
+
+using testing::HasSubstr;
+using testing::Not;
+
+namespace {
+
+session open_as(const std::string& url, const std::string& program) {
+  auto s = holdfast::open(url, {.program = program, .label = "of " + program});
+  if (!s) ADD_FAILURE() << s.error().message();
+  return std::move(*s);
+}
+
+TEST(redlock_holder, who_gives_up_is_told_who_has_it) {
+  five_nodes nodes;
+  nodes.init();
+  session holder = open_as(nodes.url(), "nightly");
+  const auto held = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+
+  const auto tried = nodes.open().try_acquire(lock_name("a"));
+  ASSERT_EQ(tried.error(), errc::busy);
+  EXPECT_THAT(tried.error().message(), HasSubstr("held by nightly (pid "));
+  EXPECT_THAT(tried.error().message(), HasSubstr("label \"of nightly\")"));
+  const auto waited = nodes.open("ttl=5s", 1).acquire(lock_name("a"), {.wait = 50ms});
+  ASSERT_EQ(waited.error(), errc::timed_out);
+  EXPECT_THAT(waited.error().message(), HasSubstr("held by nightly (pid "));
+  EXPECT_THAT(waited.error().message(), HasSubstr("waited "));
+
+  // A minority that hangs does not hide it, nor the end of a node that has the record.
+  nodes.stop(0);
+  nodes.kill(1);
+  const auto once_more = nodes.open("ttl=5s", 2).try_acquire(lock_name("a"));
+  EXPECT_THAT(once_more.error().message(), HasSubstr("held by nightly (pid "));
+  nodes.resume(0);
+}
+
+TEST(redlock_holder, a_program_that_polls_asks_once_a_second) {
+  five_nodes nodes;
+  nodes.init();
+  session holder = open_as(nodes.url(), "nightly");
+  const auto held = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  session polls = nodes.open();
+  // A machine that is busy may take longer for two tries.
+  for (bool in_time = false; !in_time;) {
+    const auto began = clock::now();
+    const std::string first = polls.try_acquire(lock_name("a")).error().message();
+    const std::string second = polls.try_acquire(lock_name("a")).error().message();
+    in_time = clock::now() - began < 1s;
+    if (!in_time) continue;
+    EXPECT_THAT(first, HasSubstr("held by nightly (pid "));
+    EXPECT_THAT(second, HasSubstr("held by somebody else"));
+  }
+}
+
+TEST(redlock_holder, a_key_that_names_no_session_is_told_as_such) {
+  five_nodes nodes;
+  const std::string plain = "ttl=5s&tokens=off&assume_fresh=yes";
+  session holder = open_as(nodes.url(plain), "nightly");
+  const auto held = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  const auto tried = nodes.open(plain).try_acquire(lock_name("a"));
+  ASSERT_EQ(tried.error(), errc::busy);
+  EXPECT_THAT(tried.error().message(), HasSubstr("held by somebody else"));
+
+  nodes.init();
+  nodes.everywhere({"SET", "b", "0123456789abcdef"});
+  const auto foreign = nodes.open().try_acquire(lock_name("b"));
+  ASSERT_EQ(foreign.error(), errc::busy);
+  EXPECT_THAT(foreign.error().message(), Not(HasSubstr("(pid ")));
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests
