@@ -131,7 +131,8 @@ class HOLDFAST_EXPORT session {
   /// - one for the request that is under way at that moment;
   /// - if the store answered that one, one more for the request to leave the queue;
   /// - for a try (zero wait) without an answer, up to four more requests to remove the entry
-  ///   that it may have left.
+  ///   that it may have left;
+  /// - on `redlock://`, up to one for the question who has it, when it is refused.
   ///
   /// If the entry may still be there then, the session removes it in the background. Until that
   /// is confirmed, this session gets `busy` for the name.
