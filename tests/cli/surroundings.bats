@@ -42,7 +42,7 @@ need_somebody() {
   done
   : >go
   wait $!
-  grep 'timed_out' said
+  grep 'timed out' said
   ! grep unexpected said
 }
 
