@@ -65,7 +65,6 @@ constexpr std::array options_elsewhere{
     option_elsewhere{"--listen", "--value", "; \"leader NAME --watch\" shows who leads"},
     option_elsewhere{"--follow", "--watch", ""},
     option_elsewhere{"--watch --follow", "", "; \"watch\" prints every change"},
-    option_elsewhere{"--force", "--raise-fence", " (did you mean \"--raise-fence\"?)"},
     option_elsewhere{"--force", "--session", "; \"deny\" ends a session that is not dead"},
     option_elsewhere{"--reason --message", "--why", ""},
     option_elsewhere{"--reason --message", "--label", ""},
