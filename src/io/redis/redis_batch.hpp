@@ -2,9 +2,6 @@
 
 #include "io/redis/redis_requests.hpp"
 
-#include <holdfast/clock.hpp>
-
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -30,14 +27,13 @@ class redis_batch {
 
   void add(redis_request&& r, std::string_view bytes) {
     r.place = text_.size();
-    due_ = std::min(due_, r.deadline);
     requests_.push_back(std::move(r));
     text_ += bytes;
     waits_.store(true, std::memory_order_release);
   }
 
-  /// Moves all to `to`, the first one at `place`. Gives the earliest of their deadlines.
-  time_point take(redis_requests& to, std::uint64_t place) {
+  /// Moves all to `to`, the first one at `place`.
+  void take(redis_requests& to, std::uint64_t place) {
     for (auto& r : requests_) {
       r.place += place;
       to.add(std::move(r));
@@ -45,13 +41,11 @@ class redis_batch {
     requests_.clear();
     text_.clear();
     waits_.store(false, std::memory_order_release);
-    return std::exchange(due_, time_point::max());
   }
 
  private:
   std::vector<redis_request> requests_;  ///< Their places are those in the text.
   std::string text_;
-  time_point due_{time_point::max()};
   std::atomic<bool> waits_{false};
 };
 

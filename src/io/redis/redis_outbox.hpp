@@ -1,14 +1,10 @@
 #pragma once
 
-#include <holdfast/clock.hpp>
-
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 namespace holdfast::io {
 
@@ -25,20 +21,16 @@ class redis_outbox {
   std::size_t size() const noexcept { return text_.size(); }
   /// Where it begins in the stream; only while it is not empty.
   std::uint64_t begins_at() const noexcept { return begins_at_; }
-  /// The earliest deadline of what is in it.
-  time_point due() const noexcept { return due_; }
 
   /// The first bytes are going to be at this place of the stream. Only while it is empty.
   void begin(std::uint64_t place) {
     begins_at_ = place;
-    due_ = time_point::max();
     waits_.store(true, std::memory_order_release);
   }
   /// After begin(). The place of the first byte.
-  std::uint64_t add(std::string_view bytes, time_point deadline) {
+  std::uint64_t add(std::string_view bytes) {
     const std::uint64_t place = begins_at_ + text_.size();
     text_ += bytes;
-    due_ = std::min(due_, deadline);
     return place;
   }
   /// The buffer with all of it, which somebody empties at once.
@@ -50,7 +42,6 @@ class redis_outbox {
  private:
   std::string text_;
   std::uint64_t begins_at_{};
-  time_point due_{time_point::max()};
   std::atomic<bool> waits_{false};
 };
 

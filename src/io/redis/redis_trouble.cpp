@@ -42,6 +42,12 @@ error silent(duration limit) {
                                  " while commands were waiting; it hangs, or the network lost it"};
 }
 
+error too_much(std::size_t unanswered, std::size_t unsent_bytes) {
+  return {errc::unavailable, "it does not keep up: " + std::to_string(unanswered) +
+                                 " commands are unanswered and " + std::to_string(unsent_bytes) +
+                                 " bytes are not sent; nothing more is queued"};
+}
+
 error no_resp(const std::string& failure, bool greeted, bool tls) {
   std::string text = "it sent what is no RESP: " + failure;
   if (!greeted)
