@@ -1,19 +1,20 @@
 #include "engines/local/directory.hpp"
 
+#include "engines/local/groups.hpp"
+#include "engines/local/new_folder.hpp"
 #include "engines/local/opener_note.hpp"
 #include "io/file/file_system.hpp"
 #include "io/process/process_identity.hpp"
 #include "io/thread/random.hpp"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <string_view>
-#include <vector>
 
 namespace holdfast::engines::local {
 namespace {
@@ -27,62 +28,6 @@ constexpr std::int64_t first_copy_byte = std::int64_t{1} << 32;
 constexpr duration setup_limit = 5s;
 // After which who got in has left its note.
 constexpr duration note_limit = 100ms;
-
-result<gid_t> group_named(const std::string& name) {
-  std::vector<char> room(16384);
-  group entry{};
-  group* found = nullptr;
-  const int rc = ::getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found);
-  if (rc != 0) return io::file_failure("look up the group", name, rc);
-  if (found == nullptr) {
-    return error(errc::invalid_argument, "there is no group named \"" + name + "\"");
-  }
-  return entry.gr_gid;
-}
-
-std::string octal(mode_t mode) {
-  std::string text = "0000";
-  for (std::size_t i = 4; i-- > 0; mode >>= 3U) text[i] = static_cast<char>('0' + (mode & 7U));
-  return text;
-}
-
-result<void> give_to(gid_t group, const std::string& draft, const std::string& path) {
-  auto fd = io::open_directory(draft);
-  if (!fd) return fd.error();
-  if (::fchown(fd->get(), static_cast<uid_t>(-1), group) != 0) {
-    return io::file_failure("give to its group", path, errno, "you must be in that group");
-  }
-  if (::fchmod(fd->get(), 02770) != 0) return io::file_failure("set the mode of", path, errno);
-  return {};
-}
-
-// Its name is given last: nobody finds it before it is the group's, also when this is killed.
-result<void> create_for(gid_t group, const std::string& path) {
-  const std::string parent = path.substr(0, path.rfind('/'));
-  const auto parents = parent.empty() ? result<void>() : io::make_directories(parent, 0755);
-  std::string draft = parent + "/.holdfast-XXXXXX";
-  if (::mkdtemp(draft.data()) == nullptr) {
-    const int code = errno;
-    if (!parents) return parents;
-    return io::file_failure("create the directory", path, code,
-                            "create it, or choose a path where you may write");
-  }
-  auto done = give_to(group, draft, path);
-  if (done && ::renameat2(AT_FDCWD, draft.c_str(), AT_FDCWD, path.c_str(), RENAME_NOREPLACE) != 0) {
-    // Where the kernel cannot do it the store is refused for its file system a moment later.
-    const int code = errno == EINVAL && ::rename(draft.c_str(), path.c_str()) == 0 ? 0 : errno;
-    if (code != 0 && code != EEXIST) done = io::file_failure("create the directory", path, code);
-  }
-  (void)::rmdir(draft.c_str());
-  return done;
-}
-
-// mkdir for us alone or for the group; one that is there is left as it is.
-result<void> create(const std::string& path, std::optional<gid_t> group) {
-  struct stat s {};
-  if (::lstat(path.c_str(), &s) == 0) return {};
-  return group ? create_for(*group, path) : io::make_directories(path, 0700);
-}
 
 std::string without_trailing_slashes(std::string path) {
   // O_NOFOLLOW does not look at a link that is followed by a slash.
@@ -117,14 +62,6 @@ bool is_empty(const std::string& path) {
   return names && names->empty();
 }
 
-std::string group_name(gid_t id) {
-  std::vector<char> room(16384);
-  group entry{};
-  group* found = nullptr;
-  const int rc = ::getgrgid_r(id, &entry, room.data(), room.size(), &found);
-  return rc == 0 && found != nullptr ? std::string(entry.gr_name) : std::to_string(id);
-}
-
 // As the kernel knows it, when that leads there: it names what another mount namespace has (asked
 // for below /proc/PID/root) as it is called there.
 result<std::string> path_to(int fd, const std::string& asked) {
@@ -146,31 +83,6 @@ result<void> sync_above(const io::place& where) {
 }
 
 error damaged(std::string text) { return {errc::damaged, std::move(text)}; }
-
-bool is_in(gid_t group) {
-  if (::getegid() == group) return true;
-  const int count = ::getgroups(0, nullptr);
-  std::vector<gid_t> groups(count > 0 ? static_cast<std::size_t>(count) : 0);
-  const int got = ::getgroups(static_cast<int>(groups.size()), groups.data());
-  groups.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
-  return std::ranges::find(groups, group) != groups.end();
-}
-
-/// Where the store is another user's, also how one is made that both may open, or what keeps us out
-/// of the group's.
-error for_several(const error& why, const std::string& path, const std::string& group,
-                  std::optional<gid_t> id) {
-  if (::faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES) {
-    return why;
-  }
-  if (id) {
-    if (is_in(*id)) return why;
-    return io::file_failure(
-        "open the directory", path, EACCES,
-        "you are not in the group " + group + " (whoever was added to it has to log in again)");
-  }
-  return {why.code(), why.message() + ". A store for several users is made with ?group=GROUP"};
-}
 
 }  // namespace
 
@@ -202,18 +114,18 @@ result<directory> directory::open(const request& asked) {
   d.asked_ = path;
   d.what_ = asked.what;
   if (asked.what == missing::create) {
-    if (auto there = create(path, group); !there) return there.error();
+    if (auto there = make_folder(path, group); !there) return there.error();
   } else if (!is_there(path)) {
     return no_store(path);
   }
   auto fd = io::open_directory(path);
-  if (!fd) return for_several(fd.error(), path, asked.group, group);
+  if (!fd) return why_closed(fd.error(), path, asked.group, group);
   d.fd_ = std::move(*fd);
   auto real = path_to(d.fd_.get(), path);
   if (!real) return real.error();
   d.where_ = {d.fd_.get(), std::move(*real)};
 
-  auto done = d.check_access(asked, group);
+  auto done = d.check_access(group);
   if (!done && done.error() == errc::unavailable) {
     // Whoever named a folder with other things in it must not be told to change its mode.
     if (const auto found = d.is_store(); !found && found.error() == errc::damaged) {
@@ -253,19 +165,7 @@ std::string directory::obstacle(const std::string& path) {
   return io::file_failure("create anything in", there, errno).message();
 }
 
-std::string directory::folder_below() const {
-  const bool may_be_made = is_sticky() || facts_.owner == ::geteuid();
-  if (!may_be_made) return {};
-  return ", such as local:" + (where_.path == "/" ? "" : where_.path) + "/holdfast" +
-         (grouped() ? "?group=" + group_ : "");
-}
-
-std::string directory::advice(const std::string& change) const {
-  if (is_sticky()) return "leave it so, others need it; use a folder below it" + folder_below();
-  return (facts_.owner == ::geteuid() ? "" : "its owner may ") + change;
-}
-
-result<void> directory::check_access(const request& asked, std::optional<gid_t> group) {
+result<void> directory::check_access(std::optional<gid_t> group) {
   const std::string& path = where_.path;
   auto fs = io::file_system_of(fd_.get(), path);
   if (!fs) return fs.error();
@@ -273,34 +173,7 @@ result<void> directory::check_access(const request& asked, std::optional<gid_t> 
   auto facts = io::facts_of(fd_.get(), path);
   if (!facts) return facts.error();
   facts_ = *facts;
-  if (group && facts_.group != *group) {
-    return error(errc::unavailable, path + " does not belong to the group " + asked.group + "; " +
-                                        advice("chgrp and chmod 2770 it, or leave ?group= out"));
-  }
-  if (group && (facts_.mode & 02000) == 0) {
-    // Files would belong to the first group of whoever makes them, and be closed to all others.
-    return error(errc::unavailable, path + " has mode " + octal(facts_.mode) +
-                                        ", so new files in it do not belong to the group " +
-                                        asked.group + "; " + advice("chmod 2770 it"));
-  }
-  if (!group && (facts_.mode & 02020) == 02020) {
-    const std::string name = group_name(facts_.group);
-    return error(errc::unavailable, path + " is open to the group " + name + " (mode " +
-                                        octal(facts_.mode) + "); open it with ?group=" + name);
-  }
-  if (!group && facts_.owner != ::geteuid()) {
-    return error(errc::unavailable, path + " belongs to user " + std::to_string(facts_.owner) +
-                                        ", not to you (" + std::to_string(::geteuid()) +
-                                        "); use a store of your own" + folder_below() +
-                                        ", or one with ?group=");
-  }
-  const mode_t forbidden = group ? 0002 : 0022;
-  if ((facts_.mode & forbidden) != 0) {
-    return error(errc::unavailable,
-                 path + " has mode " + octal(facts_.mode) + ", so others may write to it; " +
-                     advice(group ? "chmod 2770 it" : "chmod 0700 it, or open it with ?group="));
-  }
-  return {};
+  return access().check(group);
 }
 
 result<bool> directory::has_format() const {
@@ -326,7 +199,7 @@ result<bool> directory::is_store() const {
   for (const std::string& name : *names) {
     if (name == file::lock || name == std::string(file::format) + ".new") continue;
     return damaged(where_.path + " is not empty (it has " + name + ") and is not a holdfast " +
-                   "store; it was not touched. Choose another directory" + folder_below());
+                   "store; it was not touched. Choose another directory" + access().folder_below());
   }
   return false;
 }

@@ -1,13 +1,13 @@
 #pragma once
 
 #include "engines/local/floor.hpp"
+#include "engines/local/folder_access.hpp"
 #include "io/file/file_lock.hpp"
 #include "io/file/files.hpp"
 
 #include <holdfast/error.hpp>
 #include <holdfast/store.hpp>
 
-#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -83,12 +83,8 @@ class directory {
 
  private:
   directory() = default;
-  result<void> check_access(const request& asked, std::optional<gid_t> group);
-  bool is_sticky() const noexcept { return (facts_.mode & S_ISVTX) != 0; }
-  /// Where a store could be instead, as a clause; empty where we may make nothing.
-  std::string folder_below() const;
-  /// `change`, or what else to do where that would harm whoever relies on the folder as it is.
-  std::string advice(const std::string& change) const;
+  folder_access access() const { return {where_.path, facts_, group_}; }
+  result<void> check_access(std::optional<gid_t> group);
   result<bool> has_format() const;
   /// False: it is empty, or somebody is making the store. Error: it is not ours.
   result<bool> is_store() const;
