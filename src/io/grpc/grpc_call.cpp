@@ -6,6 +6,30 @@ namespace holdfast::io {
 
 using kind = grpc_outcome::kind;
 
+std::size_t grpc_call::take_body(std::span<std::uint8_t> room, bool& ends, bool& waits) {
+  const auto left = std::string_view(out).substr(out_at);
+  const auto count = std::min(room.size(), left.size());
+  std::copy_n(left.begin(), count, room.begin());
+  out_at += count;
+  if (out_at == out.size()) {
+    out.clear();
+    out_at = 0;
+    ends = half_closes;
+    waits = deferred = !ends && count == 0;
+  }
+  return count;
+}
+
+void grpc_call::take_header(std::string_view name, std::string_view value) {
+  if (name == ":status") http_status = wire::grpc_status(value).value_or(0);
+  if (name == "grpc-status") status = wire::grpc_status(value);
+  if (name == "grpc-message") text = wire::grpc_text(value);
+}
+
+void grpc_call::tell(grpc_outcome::kind what, const std::string& why) const {
+  done({.what = what, .status = 0, .message = {}, .text = why});
+}
+
 void grpc_call::end(bool refused, const std::string& server) const {
   grpc_outcome o;
   std::string why;

@@ -3,11 +3,13 @@
 #include "io/grpc/grpc_connection.hpp"
 #include "wire/grpc_frame.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
-#include <utility>
+#include <string_view>
 
 namespace holdfast::io {
 
@@ -17,8 +19,13 @@ struct grpc_call {
 
   explicit grpc_call(std::size_t message_max) : in(message_max) {}
 
+  /// The next bytes of `out`; `ends`: the last ones; `waits`: none yet.
+  std::size_t take_body(std::span<std::uint8_t> room, bool& ends, bool& waits);
+  void take_header(std::string_view name, std::string_view value);
   /// Tells how its stream ended; `server` begins what is said to people.
   void end(bool refused, const std::string& server) const;
+  /// Tells that it has no answer, and why.
+  void tell(grpc_outcome::kind what, const std::string& why) const;
 
   std::uint64_t id{};
   grpc_connection::on_outcome done{};

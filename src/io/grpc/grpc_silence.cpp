@@ -8,7 +8,7 @@
 namespace holdfast::io {
 
 void grpc_silence::late(bool taken) {
-  silent_since_ = std::min(silent_since_, clock::now());
+  silence_.late(clock::now());
   if (!taken) refused();
 }
 
@@ -17,14 +17,10 @@ void grpc_silence::refused() {
   was_untaken_ = true;
 }
 
-time_point grpc_silence::due() const {
-  return silent_since_ == time_point::max() ? silent_since_ : silent_since_ + most_;
-}
-
 std::optional<error> grpc_silence::why_leave() {
   // A connection that is asked nothing is not left for what it refused long ago.
   const bool was_untaken = std::exchange(was_untaken_, false);
-  if (!was_untaken && silent_since_ == time_point::max()) return {};
+  if (!was_untaken && due() == time_point::max()) return {};
   const auto now = clock::now();
   if (now >= due()) return fell_silent(most_);
   if (was_untaken && now - untaken_since_ >= most_) return takes_no_calls(most_);
