@@ -1,7 +1,7 @@
 #include "engines/zookeeper/ensemble.hpp"
 
 #include "core/assert.hpp"
-#include "engines/zookeeper/codec.hpp"
+#include "engines/zookeeper/answer_codes.hpp"
 #include "io/thread/random.hpp"
 
 #include <netdb.h>
@@ -15,58 +15,15 @@ namespace {
 
 using namespace std::chrono_literals;
 using core::status;
-using kind = zoo_request::kind;
 
 constexpr duration pause_between_tries = 20ms;
 constexpr duration pause_after_ended = 100ms;
 constexpr duration names_are_old_after = 10s;
 
-bool writes(const zoo_request& r) {
-  return r.what != kind::get && r.what != kind::children && r.what != kind::sync;
-}
-
-/// The server said what it thinks of the nodes.
-bool is_answer(zoo_code c) {
-  switch (c) {
-    case zoo_code::ok:
-    case zoo_code::no_node:
-    case zoo_code::bad_version:
-    case zoo_code::node_exists:
-    case zoo_code::not_empty:
-      return true;
-    default:
-      return false;
-  }
-}
-
-/// Certainly nothing was done, and nothing will be.
-bool is_refusal(zoo_code c) {
-  switch (c) {
-    case zoo_code::not_allowed:
-    case zoo_code::invalid_acl:
-    case zoo_code::invalid_state:
-    case zoo_code::session_expired:
-    case zoo_code::session_moved:
-    case zoo_code::read_only:
-    case zoo_code::quota_exceeded:
-    case zoo_code::throttled:
-    case zoo_code::unimplemented:
-      return true;
-    default:
-      return false;
-  }
-}
-
 /// A follower of ZooKeeper 3.8.0 was seen to fall silent with nothing left to send or to read. One
 /// more request costs little, and may wake it.
 duration nudge_after(const settings& set) {
   return std::min<duration>(set.node_timeout / 8, 200ms);
-}
-
-/// Worth another try, for nothing is wrong with the request.
-bool passes(zoo_code c) {
-  return c != zoo_code::not_allowed && c != zoo_code::invalid_acl && c != zoo_code::unimplemented &&
-         c != zoo_code::quota_exceeded;
 }
 
 std::string numeric(const std::vector<io::socket_address>& all) {
@@ -85,21 +42,8 @@ std::string numeric(const std::vector<io::socket_address>& all) {
 
 }  // namespace
 
-struct ensemble::batch {
-  std::vector<zoo_request> requests{};
-  repeat how{};
-  on_batch done{};
-  time_point began{time_point::min()};
-  time_point deadline{};  ///< Of all tries.
-  time_point sent{};      ///< This one was.
-  std::vector<zoo_reply> replies{};
-  std::size_t missing{};
-  std::list<std::shared_ptr<batch>>::iterator place{};  ///< Among those under way.
-  bool may_be_done{};  ///< An earlier try may have been carried out.
-};
-
 ensemble::ensemble(settings s, std::shared_ptr<io::loop> l)
-    : set_(std::move(s)), login_(set_), where_(set_.root), loop_(std::move(l)) {}
+    : set_(std::move(s)), login_(set_), where_(set_.root), opening_(where_), loop_(std::move(l)) {}
 
 void ensemble::start() {
   loop_->post([self = shared_from_this()] {
@@ -113,10 +57,7 @@ void ensemble::close() {
   loop_->post([self = shared_from_this()] {
     self->closed_ = true;
     if (self->connection_) self->connection_->close();
-    for (const auto& b : std::exchange(self->waiting_, {})) {
-      self->finish(b, b->may_be_done ? status::unknown : status::unavailable,
-                   "the store was closed");
-    }
+    for (const auto& b : std::exchange(self->waiting_, {})) b->fail("the store was closed");
   });
 }
 
@@ -274,137 +215,96 @@ void ensemble::renew_when_names_may_have_changed() {
 void ensemble::prepare() {
   if (ready_) return drain();
   if (std::exchange(preparing_, true)) return;
-  send_now(
-      batch_of({sync(where_.root()), get(where_.sessions()), get(where_.queues())}, repeat::never,
-               [self = shared_from_this()](const batch_result& l) { self->took_store(l, 0); }));
+  opening_ = store_opening(where_);
+  ask_for_store(opening_.look());
 }
 
-// `tried` times they were made, each time with one more level of nodes above them.
-void ensemble::took_store(const batch_result& l, std::size_t tried) {
+void ensemble::ask_for_store(std::vector<zoo_request> requests) {
+  send_now(std::make_shared<batch>(
+      std::move(requests), repeat::never,
+      batch::times{.asked = time_point::min(), .deadline = deadline_of(repeat::never)},
+      [self = shared_from_this()](const batch_result& l) { self->took_store(l); }));
+}
+
+void ensemble::took_store(const batch_result& l) {
   preparing_ = false;
   if (l.what != status::ok) {
     const bool may_answer = connection_ && connection_->connected() && !logs_in_again_;
     if (may_answer) refuse_all(status::unavailable, l.text);
     return;
   }
-  const auto& sessions = l.replies[l.replies.size() - 2];
-  const auto& queues = l.replies.back();
-  if (sessions.ok() && sessions.data != store_format) {
-    return refuse_all(status::damaged, "the node " + where_.sessions() +
-                                           " is not of holdfast, or of a newer one; name another "
-                                           "path in the URL");
+  auto next = opening_.took(l.replies);
+  switch (next.what) {
+    case store_opening::step::outcome::ready:
+      ready_ = true;
+      return drain();
+    case store_opening::step::outcome::asks:
+      preparing_ = true;
+      return ask_for_store(std::move(next.requests));
+    case store_opening::step::outcome::refused:
+      return refuse_all(next.status, std::move(next.why));
   }
-  if (sessions.ok() && queues.ok()) {
-    ready_ = true;
-    return drain();
-  }
-  if (tried > static_cast<std::size_t>(std::ranges::count(set_.root, '/'))) {
-    return refuse_all(status::unavailable, "the nodes of the store vanish");
-  }
-  make_store(tried);
-}
-
-// No node that may be there already: a server looks at the rights in its parent first, which a user
-// who was given one node does not have.
-void ensemble::make_store(std::size_t levels) {
-  std::vector<zoo_request> all;
-  for (std::string above = set_.root; all.size() < levels; above.erase(above.rfind('/'))) {
-    all.push_back(create(above));
-  }
-  std::ranges::reverse(all);
-  all.push_back(create(where_.sessions(), std::string(store_format)));
-  all.push_back(create(where_.queues()));
-  all.push_back(get(where_.sessions()));
-  all.push_back(get(where_.queues()));
-  preparing_ = true;
-  send_now(batch_of(std::move(all), repeat::never,
-                    [self = shared_from_this(), tried = levels + 1](const batch_result& l) {
-                      self->took_store(l, tried);
-                    }));
 }
 
 // Until somebody asks again: an operator may have put it right by then.
 void ensemble::refuse_all(status what, std::string why) {
   refusal_ = std::move(why);
   tell_trouble();
-  for (const auto& b : std::exchange(waiting_, {})) finish(b, what, refusal_);
+  for (const auto& b : std::exchange(waiting_, {})) b->fail(what, refusal_);
 }
 
 // ---- batches ----
 
-ensemble::batch_ptr ensemble::batch_of(std::vector<zoo_request> requests, repeat how,
-                                       on_batch done) const {
-  auto b = std::make_shared<batch>();
-  b->requests = std::move(requests);
-  b->how = how;
-  b->done = std::move(done);
-  b->deadline = clock::now() + (how == repeat::always ? 2 : 1) * set_.node_timeout;
-  return b;
+time_point ensemble::deadline_of(repeat how) const {
+  return clock::now() + (how == repeat::always ? 2 : 1) * set_.node_timeout;
 }
 
 void ensemble::send(std::vector<zoo_request> requests, repeat how, on_batch done) {
-  const auto b = batch_of(std::move(requests), how, std::move(done));
   // The servers may have been tried before the first question came.
-  if (std::exchange(was_asked_, true)) b->began = clock::now();
+  const auto asked = std::exchange(was_asked_, true) ? clock::now() : time_point::min();
+  const auto b = std::make_shared<batch>(std::move(requests), how,
+                                         batch::times{.asked = asked, .deadline = deadline_of(how)},
+                                         std::move(done));
   if (ready_ && connection_ && connection_->connected()) return send_now(b);
   wait(b);
   if (connection_ && connection_->connected()) prepare();
 }
 
 void ensemble::send_now(const batch_ptr& b) {
-  // One without a request would never be answered.
-  HOLDFAST_ASSERT(!b->requests.empty() && b->missing == 0);
   ++batches_;
-  b->sent = clock::now();
-  b->missing = b->requests.size();
-  b->replies.assign(b->requests.size(), {});
-  b->place = under_way_.insert(under_way_.end(), b);
+  b->begin_try(clock::now());
+  under_way_.push_back(b);
   watch_the_time();
   // An answer, which would drop the connection, cannot come before the loop has its turn.
   const auto to = connection_;
   to->hold();
-  for (std::size_t i = 0; i < b->requests.size(); ++i) {
-    to->send(b->requests[i], [self = shared_from_this(), b, i](zoo_reply r) {
+  for (std::size_t i = 0; i < b->requests().size(); ++i) {
+    to->send(b->requests()[i], [self = shared_from_this(), b, i](zoo_reply r) {
       self->last_answer_ = clock::now();
-      b->replies[i] = std::move(r);
-      if (--b->missing == 0) self->answered(b);
+      if (b->took(i, std::move(r))) self->answered(b);
     });
   }
   to->let_go();
 }
 
 void ensemble::answered(const batch_ptr& b) {
-  under_way_.erase(b->place);
-  const zoo_reply* bad = nullptr;
-  bool unknown = b->may_be_done;
-  bool wrote = false;
-  for (std::size_t i = 0; i < b->replies.size(); ++i) {
-    const auto& r = b->replies[i];
-    if (r.ok() && writes(b->requests[i])) wrote = true;
-    if (is_answer(r.code)) continue;
-    if (bad == nullptr) bad = &r;
-    if (!is_refusal(r.code) && writes(b->requests[i])) unknown = true;
-  }
+  // Found at once: they are answered in the order in which they were sent.
+  const auto place = std::ranges::find(under_way_, b);
+  HOLDFAST_ASSERT(place != under_way_.end());
+  under_way_.erase(place);
+  const auto* bad = b->judge();
   if (bad == nullptr) {
     tell_batch({});
-    batch_result l{.what = status::ok, .text = {}, .replies = std::move(b->replies)};
-    return std::exchange(b->done, nullptr)(std::move(l));
+    return b->succeed();
   }
-  b->may_be_done = unknown || wrote;
-  const bool untouched = !b->may_be_done;
   if (bad->code == zoo_code::not_allowed && login_.was_replaced()) log_in_again();
   const bool may_pass = passes(bad->code) || logs_in_again_;
-  const bool may = (b->how == repeat::always || untouched) && may_pass && ready_;
-  if (!closed_ && may && clock::now() + pause_between_tries < b->deadline) return wait(b);
+  const bool in_time = clock::now() + pause_between_tries < b->when().deadline;
+  if (!closed_ && ready_ && b->may_repeat() && may_pass && in_time) return wait(b);
   std::string text = refusal_text(bad->code, set_);
   if (passes(bad->code) && !trouble().empty()) text += "; " + trouble();
   tell_batch(text);
-  finish(b, untouched ? status::unavailable : status::unknown, std::move(text));
-}
-
-void ensemble::finish(const batch_ptr& b, status what, std::string text) {
-  if (!b->done) return;
-  std::exchange(b->done, nullptr)({.what = what, .text = std::move(text), .replies = {}});
+  b->fail(std::move(text));
 }
 
 // Answers come in order: the oldest batch is the one that waits for longest. A long one is not
@@ -422,7 +322,7 @@ void ensemble::watch_the_time() {
 
 time_point ensemble::silent_since() const {
   HOLDFAST_ASSERT(!under_way_.empty());
-  return std::max(under_way_.front()->sent, last_answer_);
+  return std::max(under_way_.front()->sent(), last_answer_);
 }
 
 void ensemble::look_at_silence() {
@@ -440,20 +340,20 @@ void ensemble::look_at_silence() {
 
 void ensemble::wait(const batch_ptr& b) {
   waiting_.push_back(b);
-  const auto soon = std::min(b->deadline, clock::now() + pause_between_tries);
+  const auto soon = std::min(b->when().deadline, clock::now() + pause_between_tries);
   loop_->at(soon, [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->drain();
   });
   const auto fail = [weak = weak_from_this()] {
     if (const auto self = weak.lock()) self->fail_waiting();
   };
-  loop_->at(b->deadline, fail);
+  loop_->at(b->when().deadline, fail);
   if (is_hopeless(*b)) loop_->post(fail);
 }
 
 // A wrong URL is told at once. An ensemble that was connected is waited for: it may be restarting.
 bool ensemble::is_hopeless(const batch& b) const {
-  return !was_connected_ && none_there_at_ && *none_there_at_ >= b.began;
+  return !was_connected_ && none_there_at_ && *none_there_at_ >= b.when().asked;
 }
 
 void ensemble::drain() {
@@ -469,32 +369,11 @@ void ensemble::fail_waiting() {
   const auto now = clock::now();
   std::vector<batch_ptr> late;
   std::erase_if(waiting_, [&](const batch_ptr& b) {
-    if (b->deadline > now && !is_hopeless(*b)) return false;
+    if (b->when().deadline > now && !is_hopeless(*b)) return false;
     late.push_back(b);
     return true;
   });
-  for (const auto& b : late) {
-    finish(b, b->may_be_done ? status::unknown : status::unavailable,
-           "no ZooKeeper server is ready: " + trouble());
-  }
-}
-
-std::string refusal_text(zoo_code code, const settings& set) {
-  std::string text = "ZooKeeper: " + print(code);
-  if (code == zoo_code::not_allowed) {
-    return text + (set.user.empty()
-                       ? "; the nodes below " + set.root +
-                             " belong to a user: zookeeper://USER@host?password_file="
-                       : "; the nodes below " + set.root + " do not belong to the user '" +
-                             set.user + "' with this password");
-  }
-  if (code == zoo_code::quota_exceeded) {
-    return "ZooKeeper: the quota of " + set.root +
-           ", or of a node above it, is used up; raise it (setquota of zkCli.sh)";
-  }
-  if (code == zoo_code::unimplemented) return text + "; 3.5.3 or later is needed";
-  if (code == zoo_code::connection_lost) return text + ", or no answer in time";
-  return text;
+  for (const auto& b : late) b->fail("no ZooKeeper server is ready: " + trouble());
 }
 
 }  // namespace holdfast::engines::zookeeper

@@ -1,18 +1,19 @@
 #pragma once
 
 #include "core/engine.hpp"
+#include "engines/zookeeper/batch.hpp"
 #include "engines/zookeeper/login_source.hpp"
 #include "engines/zookeeper/name_book.hpp"
 #include "engines/zookeeper/paths.hpp"
 #include "engines/zookeeper/requests.hpp"
 #include "engines/zookeeper/settings.hpp"
+#include "engines/zookeeper/store_opening.hpp"
 #include "io/net/stream_socket.hpp"
 #include "io/thread/loop.hpp"
 #include "io/thread/mutex.hpp"
 #include "io/zookeeper/zookeeper_connection.hpp"
 
 #include <cstdint>
-#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
@@ -20,20 +21,6 @@
 #include <vector>
 
 namespace holdfast::engines::zookeeper {
-
-/// What became of one batch: requests sent together, and all their answers.
-struct batch_result {
-  core::status what{core::status::unavailable};  ///< ok: all were answered, if only by a refusal.
-  std::string text{};                            ///< Unless ok: why.
-  std::vector<zoo_reply> replies{};              ///< When ok, in the order of the requests.
-};
-using on_batch = std::function<void(batch_result)>;
-
-/// Whether a batch may be sent more than once.
-enum class repeat : std::uint8_t {
-  never,   ///< An unknown outcome is the outcome.
-  always,  ///< A read, or a removal of what may be gone: until the time is over.
-};
 
 /// The servers of one ensemble. One of them is connected to at a time; that the library calls
 /// itself connected proves nothing, only an answer does.
@@ -88,7 +75,6 @@ class ensemble final : public io::zookeeper_connection::listener,
   void node_changed(const std::string& path) override;
 
  private:
-  struct batch;
   using batch_ptr = std::shared_ptr<batch>;
 
   std::string trouble() const;
@@ -102,14 +88,13 @@ class ensemble final : public io::zookeeper_connection::listener,
   void reconnect_later();
   void renew_when_names_may_have_changed();
   void prepare();
-  void took_store(const batch_result& l, std::size_t tried);
-  void make_store(std::size_t levels);
+  void ask_for_store(std::vector<zoo_request> requests);
+  void took_store(const batch_result& l);
   void refuse_all(core::status what, std::string why);
 
-  batch_ptr batch_of(std::vector<zoo_request> requests, repeat how, on_batch done) const;
+  time_point deadline_of(repeat how) const;
   void send_now(const batch_ptr& b);
   void answered(const batch_ptr& b);
-  void finish(const batch_ptr& b, core::status what, std::string text);
   void wait(const batch_ptr& b);
   void drain();
   bool is_hopeless(const batch& b) const;
@@ -121,6 +106,7 @@ class ensemble final : public io::zookeeper_connection::listener,
   const settings set_;
   login_source login_;
   const paths where_;
+  store_opening opening_;
   const std::shared_ptr<io::loop> loop_;
   std::weak_ptr<listener> listener_;
   std::shared_ptr<io::zookeeper_connection> connection_;
@@ -147,8 +133,5 @@ class ensemble final : public io::zookeeper_connection::listener,
   bool logs_in_again_{};  ///< The connection is about to be given up for one with another login.
   bool closed_{};
 };
-
-/// "ZooKeeper refuses it: bad version (-103)", for a code that says nothing about a node.
-std::string refusal_text(zoo_code code, const settings& set);
 
 }  // namespace holdfast::engines::zookeeper

@@ -1,5 +1,6 @@
 #include "engines/zookeeper/inspection.hpp"
 
+#include "engines/zookeeper/answer_codes.hpp"
 #include "io/zookeeper/zookeeper_word.hpp"
 
 #include <algorithm>
