@@ -1,23 +1,13 @@
 #include "io/zookeeper/zookeeper_connection.hpp"
 
-#include "io/file/unique_fd.hpp"
+#include "io/net/earliest_timer.hpp"
 #include "io/process/fork_mark.hpp"
 #include "io/zookeeper/zookeeper_calls.hpp"
-
-#include <asio/io_context.hpp>
-#include <asio/posix/stream_descriptor.hpp>
-
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
+#include "io/zookeeper/zookeeper_log.hpp"
+#include "io/zookeeper/zookeeper_socket.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <cstring>
-#include <string_view>
 #include <utility>
 
 namespace holdfast::io {
@@ -35,76 +25,6 @@ constexpr int replies_at_once = 512;
 // Of the process, and so on one loop.
 std::atomic<std::size_t> drivers{0};
 
-// What the library says while one of its functions runs on this thread; see take_log().
-thread_local std::string* heard = nullptr;
-
-/// The library writes to stderr unless it is given this; its lines look like
-/// "...: Socket ADDRESS zk retcode=-4, errno=111(Connection refused): server refused ...".
-void take_log(const char* line) {
-  if (heard != nullptr) *heard = line;
-}
-
-class hearing {
- public:
-  explicit hearing(std::string& to) : outer_(std::exchange(heard, &to)) {}
-  hearing(const hearing&) = delete;
-  hearing& operator=(const hearing&) = delete;
-  ~hearing() { heard = outer_; }
-
- private:
-  std::string* outer_;
-};
-
-constexpr const char* no_zookeeper = "does not answer like ZooKeeper; is this its port?";
-
-/// `greeted`: the server has said something on this connection.
-std::string trouble_in(const std::string& line, bool greeted) {
-  const auto part = [&line](std::string_view from, std::string_view to) -> std::string {
-    const auto begin = line.find(from);
-    const auto end = line.find(to, begin);
-    if (begin == std::string::npos || end == std::string::npos) return {};
-    return line.substr(begin + from.size(), end - begin - from.size());
-  };
-  const std::string number = part("errno=", "(");
-  std::string reason = part("errno=" + number + "(", "):");
-  if (reason.empty()) return {};
-  // The first is the library's own word for an end of file.
-  for (const char* end : {"Host is down", "Broken pipe", "Connection reset by peer"}) {
-    if (reason != end) continue;
-    reason = "closes the connection";
-    if (!greeted) {
-      reason +=
-          " before it says anything; has it a leader, and does it take more connections of this "
-          "host (maxClientCnxns)?";
-    }
-    break;
-  }
-  if (reason == "Connection timed out") reason = no_zookeeper;
-  if (reason == "Connection refused") reason = "refuses the connection; does it run there?";
-  return part("Socket ", " zk retcode") + " " + reason;
-}
-
-/// Whoever closes a connection may be ZooKeeper without a leader; who is silent may be busy.
-bool says_nobody_is_there(std::string_view line) {
-  const auto has = [line](std::string_view part) { return line.find(part) != line.npos; };
-  return has("(Connection refused)") || has("(No route to host)") ||
-         has("(Network is unreachable)");
-}
-
-/// Which socket a descriptor is; zero: none.
-ino_t inode_of(int fd) {
-  struct stat facts {};
-  return fd >= 0 && ::fstat(fd, &facts) == 0 ? facts.st_ino : 0;
-}
-
-/// A socket whose other end is gone: whoever reads finds the end.
-unique_fd ended_socket() {
-  int ends[2] = {-1, -1};
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) return {};
-  ::close(ends[1]);
-  return unique_fd(ends[0]);
-}
-
 }  // namespace
 
 class zookeeper_connection::driver : public std::enable_shared_from_this<driver> {
@@ -113,7 +33,9 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
       : loop_(std::move(l)),
         options_(std::move(o)),
         servers_(1 + static_cast<std::size_t>(std::ranges::count(options_.servers, ','))),
-        listener_(std::move(its_listener)) {
+        listener_(std::move(its_listener)),
+        socket_(loop_->context()),
+        timer_(loop_) {
     ++drivers;
   }
   ~driver();
@@ -127,7 +49,7 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
   void start();
   bool connected() const noexcept { return connected_; }
   void send(const zoo_request& r, on_reply done);
-  void hold(bool held) const noexcept;
+  void hold(bool held) const noexcept { socket_.hold(held); }
   void hang_up();
   void close();
   const std::string& trouble() const noexcept { return trouble_; }
@@ -135,18 +57,14 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
 
  private:
   static void on_event(zhandle_t*, int type, int state, const char* path, void* self);
-  using stream = asio::posix::stream_descriptor;
 
   void drive(int events);
   void arm();
   void arm_soon();
   void adopt(int fd);
-  void drop() { watched_.reset(); }
-  void await(stream::wait_type what, int event, bool& waiting);
-  void wake_at(time_point when);
+  void await(int event);
   void log_in();
   bool greeted_wrongly();
-  void wait_for(int bytes) const noexcept;
   void note_state();
   void note_trouble();
   void finish();
@@ -158,18 +76,12 @@ class zookeeper_connection::driver : public std::enable_shared_from_this<driver>
   const std::uint64_t generation_{process_generation()};
   std::weak_ptr<listener> listener_;
   zhandle_t* handle_{};
-  int fd_{-1};  ///< The library's; only ours to touch while inode_ says that it is the same.
-  ino_t inode_{};
-  std::unique_ptr<stream> watched_;  ///< A duplicate: the library closes its own when it likes.
-  std::uint64_t sight_{};            ///< Counts the sockets that were watched.
-  std::uint64_t timer_{};
-  time_point wakes_at_{time_point::max()};
+  zookeeper_socket socket_;
+  earliest_timer timer_;
   std::size_t outstanding_{};
   std::string line_;  ///< The library's last one.
   std::string trouble_;
   std::size_t absent_{};  ///< So many servers in a row were not there.
-  bool reading_{};
-  bool writing_{};
   bool inside_{};
   bool arms_soon_{};
   bool connected_{};
@@ -184,7 +96,7 @@ zookeeper_connection::driver::~driver() {
   --drivers;
   if (process_generation() != generation_) {
     // In a forked child the session, and what the loop waits for, are the parent's.
-    static_cast<void>(watched_.release());
+    socket_.leave_to_parent();
     return;
   }
   silent_ = true;
@@ -199,10 +111,10 @@ void zookeeper_connection::driver::start() {
   const auto limit =
       std::chrono::duration_cast<std::chrono::milliseconds>(options_.timeout * 3 / 2);
   {
-    const hearing here(line_);
+    const zookeeper_log here(line_);
     handle_ = zookeeper_init2(options_.servers.c_str(), &driver::on_event,
                               static_cast<int>(std::max<std::int64_t>(limit.count(), 30)), nullptr,
-                              this, ZOO_NO_LOG_CLIENTENV, &take_log);
+                              this, ZOO_NO_LOG_CLIENTENV, &zookeeper_log::take);
   }
   if (handle_ == nullptr) {
     trouble_ = "the client library refuses the servers " + options_.servers;
@@ -230,7 +142,7 @@ void zookeeper_connection::driver::send(const zoo_request& r, on_reply done) {
   bool taken = false;
   const auto shared = std::make_shared<on_reply>(std::move(done));
   if (handle_ != nullptr && zoo_state(handle_) == ZOO_CONNECTED_STATE) {
-    const hearing here(line_);
+    const zookeeper_log here(line_);
     taken = call_zookeeper(handle_, r, !options_.login.empty(), [this, shared](zoo_reply reply) {
       --outstanding_;
       if (!silent_) (*shared)(std::move(reply));
@@ -241,11 +153,6 @@ void zookeeper_connection::driver::send(const zoo_request& r, on_reply done) {
     return arm_soon();
   }
   loop_->post([shared] { (*shared)({.code = zoo_code::invalid_state}); });
-}
-
-void zookeeper_connection::driver::hold(bool held) const noexcept {
-  const int on = held ? 1 : 0;
-  if (watched_) ::setsockopt(watched_->native_handle(), IPPROTO_TCP, TCP_CORK, &on, sizeof on);
 }
 
 void zookeeper_connection::driver::arm_soon() {
@@ -264,7 +171,7 @@ void zookeeper_connection::driver::drive(int events) {
   if ((events & ZOOKEEPER_READ) != 0 && !greeted_ && greeted_wrongly()) hang_up();
   inside_ = true;
   {
-    const hearing here(line_);
+    const zookeeper_log here(line_);
     int result = ZOK;
     for (int i = 0; i < replies_at_once && result == ZOK; ++i) {
       result = zookeeper_process(handle_, events);
@@ -288,7 +195,7 @@ void zookeeper_connection::driver::arm() {
   int result = ZOK;
   inside_ = true;
   {
-    const hearing here(line_);
+    const zookeeper_log here(line_);
     result = zookeeper_interest(handle_, &fd, &interest, &left);
     if (result != ZOK) note_trouble();
   }
@@ -297,63 +204,32 @@ void zookeeper_connection::driver::arm() {
   if (handle_ == nullptr || is_unrecoverable(handle_) != 0) return;
   adopt(result == ZOK ? fd : -1);
   log_in();
-  if ((interest & ZOOKEEPER_READ) != 0) await(stream::wait_read, ZOOKEEPER_READ, reading_);
-  if ((interest & ZOOKEEPER_WRITE) != 0) await(stream::wait_write, ZOOKEEPER_WRITE, writing_);
+  if ((interest & ZOOKEEPER_READ) != 0) await(ZOOKEEPER_READ);
+  if ((interest & ZOOKEEPER_WRITE) != 0) await(ZOOKEEPER_WRITE);
   const duration pause =
       std::chrono::seconds(left.tv_sec) + std::chrono::microseconds(left.tv_usec);
-  wake_at(clock::now() + std::max(pause, pause_after_failure));
+  // A little early does no harm: what is left is asked for again.
+  timer_.no_later_than(clock::now() + std::max(pause, pause_after_failure), *this, &driver::arm);
 }
 
 void zookeeper_connection::driver::adopt(int fd) {
-  const ino_t inode = inode_of(fd);
-  if (inode != 0 && inode == inode_ && watched_) return;
-  drop();
-  fd_ = fd;
-  inode_ = inode;
-  ++sight_;
-  reading_ = writing_ = greeted_ = false;
-  if (inode == 0) return;
-  // Debian's build of the library leaves its sockets open across exec.
-  ::fcntl(fd, F_SETFD, FD_CLOEXEC);
-  const int copy = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-  if (copy < 0) return;
-  watched_ = std::make_unique<stream>(loop_->context(), copy);
+  if (!socket_.adopt(fd)) return;
+  greeted_ = false;
   // The library must not take the first bytes of a greeting before they can be looked at.
-  wait_for(greeting_size);
+  socket_.wait_for(greeting_size);
 }
 
-// Fewer bytes than that are no reason to read, but for the end.
-void zookeeper_connection::driver::wait_for(int bytes) const noexcept {
-  ::setsockopt(watched_->native_handle(), SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof bytes);
-}
-
-void zookeeper_connection::driver::await(stream::wait_type what, int event, bool& waiting) {
-  if (!watched_ || std::exchange(waiting, true)) return;
-  watched_->async_wait(what, [self = weak_from_this(), sight = sight_, event,
-                              &waiting](const asio::error_code& failed) {
-    const auto d = self.lock();
-    if (failed || !d || sight != d->sight_) return;
-    waiting = false;
-    d->drive(event);
-  });
-}
-
-void zookeeper_connection::driver::wake_at(time_point when) {
-  // A little early does no harm: what is left is asked for again.
-  if (wakes_at_ <= when) return;
-  loop_->cancel(timer_);
-  wakes_at_ = when;
-  timer_ = loop_->at(when, [self = weak_from_this()] {
-    const auto d = self.lock();
-    if (!d) return;
-    d->wakes_at_ = time_point::max();
-    d->arm();
-  });
+void zookeeper_connection::driver::await(int event) {
+  using stream = zookeeper_socket::stream;
+  socket_.await(event == ZOOKEEPER_READ ? stream::wait_read : stream::wait_write,
+                [self = weak_from_this(), event] {
+                  if (const auto d = self.lock()) d->drive(event);
+                });
 }
 
 void zookeeper_connection::driver::log_in() {
   if (logged_in_ || options_.login.empty() || zoo_state(handle_) == ZOO_NOTCONNECTED_STATE) return;
-  const hearing here(line_);
+  const zookeeper_log here(line_);
   logged_in_ =
       zoo_add_auth(
           handle_, "digest", options_.login.c_str(), static_cast<int>(options_.login.size()),
@@ -362,15 +238,11 @@ void zookeeper_connection::driver::log_in() {
 
 // The library would take any 41 bytes for a server's greeting, and trust all that follows.
 bool zookeeper_connection::driver::greeted_wrongly() {
-  if (!watched_) return false;
-  std::uint32_t word = 0;
-  static_assert(sizeof word == greeting_size);
-  const auto got = ::recv(watched_->native_handle(), &word, sizeof word, MSG_PEEK | MSG_DONTWAIT);
-  if (got < static_cast<ssize_t>(sizeof word)) return false;
-  const auto size = ntohl(word);
+  const auto size = socket_.first_word();
+  if (!size) return false;
   greeted_ = true;
-  wait_for(1);
-  misled_ = size != 36 && size != 37;  // Without and with a byte for read-only servers.
+  socket_.wait_for(1);
+  misled_ = *size != 36 && *size != 37;  // Without and with a byte for read-only servers.
   if (!misled_) return false;
   trouble_ = server() + " answers what is not ZooKeeper's protocol; is the port right?";
   return true;
@@ -378,11 +250,11 @@ bool zookeeper_connection::driver::greeted_wrongly() {
 
 void zookeeper_connection::driver::note_trouble() {
   const std::string line = std::exchange(line_, {});
-  const auto trouble = trouble_in(line, greeted_);
+  const auto trouble = zookeeper_log::trouble_in(line, greeted_);
   if (trouble.empty()) return;
   const bool misled = std::exchange(misled_, false);
   if (!misled) trouble_ = trouble;
-  absent_ = misled || says_nobody_is_there(line) ? absent_ + 1 : 0;
+  absent_ = misled || zookeeper_log::says_nobody_is_there(line) ? absent_ + 1 : 0;
 }
 
 void zookeeper_connection::driver::note_state() {
@@ -413,13 +285,8 @@ void zookeeper_connection::driver::note_state() {
 // ---- the end ----
 
 void zookeeper_connection::driver::hang_up() {
-  // The library owns its descriptor, so that a dead socket is put in the place of the live one.
-  const auto dead = ended_socket();
-  if (dead && inode_ != 0 && inode_of(fd_) == inode_) ::dup3(dead.get(), fd_, O_CLOEXEC);
-  inode_ = 0;
-  drop();
-  ++sight_;
-  reading_ = writing_ = false;
+  socket_.cut_off();
+  socket_.drop();
   if (inside_ || handle_ == nullptr) return;
   loop_->post([self = shared_from_this()] { self->drive(ZOOKEEPER_READ); });
 }
@@ -431,7 +298,7 @@ void zookeeper_connection::driver::close() {
 }
 
 void zookeeper_connection::driver::finish() {
-  loop_->cancel(std::exchange(timer_, 0));
+  timer_.cancel();
   if (handle_ == nullptr) return;
   inside_ = true;
   free_handle();
@@ -440,20 +307,19 @@ void zookeeper_connection::driver::finish() {
 
 void zookeeper_connection::driver::free_handle() {
   if (handle_ == nullptr) return;
-  const hearing here(line_);
+  const zookeeper_log here(line_);
   auto* const h = std::exchange(handle_, nullptr);
   connected_ = false;
   // Where the library takes itself for connected it tells the server, and waits up to 1.5 s for the
   // answer. Nothing hangs on that, so that nobody else on the loop is kept waiting for it; but a
   // server that is not told logs a warning, and keeps its session until that times out.
-  const bool tells = inode_ != 0 && !silent_ && outstanding_ == 0 && drivers == 1;
+  const bool tells = socket_.is_live() && !silent_ && outstanding_ == 0 && drivers == 1;
   if (!tells) {
-    const auto dead = ended_socket();
-    if (dead && inode_ != 0 && inode_of(fd_) == inode_) ::dup3(dead.get(), fd_, O_CLOEXEC);
+    socket_.cut_off();
     zookeeper_process(h, ZOOKEEPER_READ);
   }
   zookeeper_close(h);
-  drop();
+  socket_.drop();
 }
 
 // ---- the connection ----
