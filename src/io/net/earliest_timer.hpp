@@ -1,13 +1,13 @@
 #pragma once
 
 #include "io/thread/loop.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/clock.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 namespace holdfast::io {
@@ -39,14 +39,14 @@ class earliest_timer {
   }
 
   void cancel() {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     at_.store(time_point::max(), std::memory_order_relaxed);
     if (const auto l = loop_.lock()) l->cancel(number_);
   }
 
  private:
   void set(time_point when, loop::task t) {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (when >= at_.load(std::memory_order_relaxed)) return;
     const auto l = loop_.lock();
     if (!l) return;
@@ -56,14 +56,14 @@ class earliest_timer {
   }
 
   void fire() {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     at_.store(time_point::max(), std::memory_order_relaxed);
   }
 
   const std::weak_ptr<loop> loop_;
-  std::mutex mutex_;
-  std::atomic<time_point> at_{time_point::max()};
-  std::uint64_t number_{0};
+  mutex mutex_;
+  std::atomic<time_point> at_{time_point::max()};  ///< Written under the mutex.
+  std::uint64_t number_ HOLDFAST_GUARDED_BY(mutex_){0};
 };
 
 }  // namespace holdfast::io

@@ -21,13 +21,13 @@ redis_request request_of(const redis_pipeline::command& c, std::uint64_t place) 
 }  // namespace
 
 void redis_pipeline::open(std::shared_ptr<stream> to) {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   stream_ = std::move(to);
 }
 
 std::vector<redis_request> redis_pipeline::end(std::uint64_t handed) {
   {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     take_inbox();
     outbox_.take().clear();
     behind_.take(requests_, handed);
@@ -43,7 +43,7 @@ std::vector<redis_request> redis_pipeline::end(std::uint64_t handed) {
 redis_pipeline::taking redis_pipeline::send_elsewhere(const command& c) {
   std::shared_ptr<stream> to;
   {
-    const std::lock_guard hold(mutex_);
+    const held_mutex hold(mutex_);
     if (!stream_) return taking::closed;
     if (is_full(c, stream_->backlog() + behind_.size())) return taking::full;
     counts_.sent_elsewhere();
@@ -82,14 +82,14 @@ bool redis_pipeline::is_full(const command& c, std::size_t queued_bytes) const n
 
 // From here on what other threads send stays behind it.
 void redis_pipeline::begin_outbox() {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   take_inbox();
   outbox_.begin(stream_->appended());
 }
 
 void redis_pipeline::empty_outbox() {
   if (outbox_.empty()) return;
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   stream_->append_all(outbox_.take());
   if (!behind_.empty()) behind_.take(requests_, stream_->append(behind_.text()));
 }
@@ -100,7 +100,7 @@ void redis_pipeline::take_inbox() {
 }
 
 void redis_pipeline::take_inbox_now() {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   take_inbox();
 }
 
@@ -114,7 +114,7 @@ std::vector<redis_request> redis_pipeline::take_due(time_point now) {
 }
 
 std::size_t redis_pipeline::backlog() const {
-  const std::lock_guard hold(mutex_);
+  const held_mutex hold(mutex_);
   return stream_ ? stream_->backlog() : 0;
 }
 

@@ -6,13 +6,13 @@
 #include "io/redis/redis_connection.hpp"
 #include "io/redis/redis_outbox.hpp"
 #include "io/redis/redis_requests.hpp"
+#include "io/thread/mutex.hpp"
 
 #include <holdfast/clock.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace holdfast::io {
@@ -92,7 +92,7 @@ class redis_pipeline {
   bool is_full(const command& c, std::size_t queued_bytes) const noexcept;
   void begin_outbox();
   void take_inbox_now();
-  void take_inbox();
+  void take_inbox() HOLDFAST_REQUIRES(mutex_);
 
   const limits limits_;
 
@@ -102,9 +102,10 @@ class redis_pipeline {
   std::size_t backlog_here_{0};  ///< Of the stream, as the outbox was begun.
 
   command_counts counts_;
-  mutable std::mutex mutex_;
-  std::shared_ptr<stream> stream_;    ///< While open. Changed by the loop's thread only.
-  std::vector<redis_request> inbox_;  ///< Sent, and not seen by the loop's thread yet.
+  mutable mutex mutex_;
+  std::shared_ptr<stream> stream_;  ///< While open. Changed by the loop's thread only.
+  /// Sent, and not seen by the loop's thread yet.
+  std::vector<redis_request> inbox_ HOLDFAST_GUARDED_BY(mutex_);
   redis_batch behind_;  ///< Sent by others while the outbox waits: what it has was sent earlier.
 };
 

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "io/thread/condition.hpp"
+#include "io/thread/mutex.hpp"
+
 #include <holdfast/clock.hpp>
 #include <holdfast/error.hpp>
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <mutex>
 #include <optional>
 #include <utility>
 
@@ -50,13 +51,13 @@ class redis_standing {
  private:
   enum class phase : std::uint8_t { down, up, closing, ended };
 
-  mutable std::mutex mutex_;
-  std::condition_variable has_ended_;
-  phase phase_{phase::down};
+  mutable mutex mutex_;
+  condition has_ended_;
+  phase phase_ HOLDFAST_GUARDED_BY(mutex_){phase::down};
   std::atomic<bool> is_up_{false};  ///< As phase_ says, for who only looks.
-  bool was_up_{false};
-  error why_down_;
-  std::uint64_t ups_{0};
+  bool was_up_ HOLDFAST_GUARDED_BY(mutex_){false};
+  error why_down_ HOLDFAST_GUARDED_BY(mutex_);
+  std::uint64_t ups_ HOLDFAST_GUARDED_BY(mutex_){0};
 };
 
 }  // namespace holdfast::io
