@@ -4,11 +4,10 @@
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
 #include "core/whole_number.hpp"
-#include "io/file/file_lock.hpp"
 #include "io/file/files.hpp"
+#include "io/file/own_notes.hpp"
+#include "io/file/writers_turn.hpp"
 #include "io/process/process_identity.hpp"
-
-#include <holdfast/duration.hpp>
 
 #include <unistd.h>
 
@@ -27,7 +26,7 @@ using core::redlock::life_notes;
 constexpr std::size_t bytes_max = 64 * 1024;
 
 /// Somebody else's disk may hang as well.
-constexpr duration lock_limit = std::chrono::seconds{10};
+constexpr duration turn_limit = std::chrono::seconds{10};
 
 std::string name_of(const std::string& url) {
   return "life-notes-" + core::hexadecimal(core::fnv1a(url));
@@ -42,14 +41,6 @@ bool is_one_word(std::string_view life) {
          std::ranges::all_of(life, [](char c) { return c > ' ' && c <= '~'; });
 }
 
-// Somebody else's notes could shorten a wait.
-bool is_ours(const place& where, const char* name) {
-  const auto file = open_existing(where, name);
-  if (!file || !*file) return false;
-  const auto facts = facts_of((*file)->get(), where.at(name));
-  return facts && facts->owner == ::geteuid() && (facts->mode & 0022U) == 0;
-}
-
 }  // namespace
 
 life_notes_file::life_notes_file(std::string directory, std::string url)
@@ -62,15 +53,8 @@ life_notes_file::life_notes_file(std::string directory, std::string url)
 life_notes life_notes_file::read() const {
   life_notes notes;
   if (!has_place()) return notes;
-  const auto directory = open_directory(directory_);
-  if (!directory) return notes;
-  const place where{directory->get(), directory_};
-  if (!is_ours(where, name_.c_str())) return notes;
-  const auto text = read_text(where, name_.c_str(), bytes_max);
-  if (!text || !*text || !(*text)->starts_with(head_)) return notes;
-  std::string_view lines(**text);
-  lines.remove_prefix(head_.size());
-  lines = lines.substr(0, lines.rfind('\n') + 1);  // A part of a number would be an earlier time.
+  const auto text = own_text(path_in(directory_, name_), bytes_max);
+  std::string_view lines = lines_below(head_, text);
   const time_point now = clock::now();
   for (std::size_t n = 0; n < life_notes::notes_max && !lines.empty(); ++n) {
     std::string_view since = core::cut(lines, '\n');
@@ -96,23 +80,14 @@ life_notes_file::outcome life_notes_file::keep(const life_notes& notes) const {
               kept.error().message() + "; set XDG_STATE_HOME to a directory of this user"};
 }
 
-/// The lock is on a file of its own: the notes are another file after each writing.
 result<life_notes> life_notes_file::add(const life_notes& notes) const {
   if (directory_.empty()) return error(errc::unavailable, "there is no home directory");
   if (auto made = make_directories(directory_, 0700); !made) return made.error();
   const auto directory = open_directory(directory_);
   if (!directory) return directory.error();
   const place where{directory->get(), directory_};
-  const std::string lock = name_ + ".lock";
-  const auto file = open_or_create(where, lock.c_str(), 0600);
-  if (!file) return file.error();
-  const auto got = lock_byte(file->get(), 0, share::alone, lock_limit);
-  if (!got) return error(errc::unavailable, where.at(lock) + ": " + got.error().message());
-  if (!*got) {
-    return error(errc::unavailable, "another process has had " + where.at(lock) + " locked for " +
-                                        print_duration(lock_limit));
-  }
-  const locked_byte held(file->get(), 0);
+  const auto ours = writers_turn::take(where, name_, turn_limit);
+  if (!ours) return ours.error();
   const life_notes there = read();
   life_notes all = there;
   all.add(notes, clock::now());

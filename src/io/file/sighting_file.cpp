@@ -4,8 +4,9 @@
 #include "core/fnv1a.hpp"
 #include "core/hexadecimal.hpp"
 #include "core/whole_number.hpp"
-#include "io/file/file_lock.hpp"
 #include "io/file/files.hpp"
+#include "io/file/own_notes.hpp"
+#include "io/file/writers_turn.hpp"
 #include "io/process/process_identity.hpp"
 #include "io/thread/random.hpp"
 
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <string_view>
@@ -41,24 +41,6 @@ std::string header(const std::string& url) {
   return common_header(url) + boot + '\n';
 }
 
-// Only a plain file of our own: somebody else's notes could make us take over too early.
-std::string contents(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-  if (fd < 0) return {};
-  std::string text;
-  struct stat s {};
-  if (::fstat(fd, &s) == 0 && S_ISREG(s.st_mode) && s.st_uid == ::geteuid() &&
-      (s.st_mode & 0022) == 0) {
-    std::array<char, 4096> part{};
-    for (ssize_t got = 1; got > 0 && text.size() <= bytes_max;) {
-      got = ::read(fd, part.data(), part.size());
-      if (got > 0) text.append(part.data(), static_cast<std::size_t>(got));
-    }
-  }
-  ::close(fd);
-  return text.size() > bytes_max ? std::string() : text;
-}
-
 bool parse(std::string_view line, session_id& id, core::sightings::sight& s) {
   const auto read = session_id::parse(core::cut(line, ' '));
   const auto inc = core::whole_number<std::uint64_t>(core::cut(line, ' '));
@@ -75,13 +57,6 @@ bool parse(std::string_view line, session_id& id, core::sightings::sight& s) {
   return s.since <= clock::now();
 }
 
-void make_directory(const std::string& path) {
-  for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-    ::mkdir(path.substr(0, at).c_str(), 0700);
-  }
-  ::mkdir(path.c_str(), 0700);
-}
-
 // Nobody reads them any more.
 void remove_those_of_other_boots(const std::string& directory, const std::string& url) {
   const auto opened = open_directory(directory);
@@ -91,34 +66,12 @@ void remove_those_of_other_boots(const std::string& directory, const std::string
   for (const auto& name : *names) {
     if (!name.starts_with(name_of(url))) continue;
     const auto path = path_in(directory, name);
-    const auto text = contents(path);
+    const auto text = own_text(path, bytes_max);
     const bool is_other =
         text.starts_with(common_header(url)) && !text.starts_with(common_header(url) + boot + ' ');
     if (is_other) ::unlink(path.c_str());
   }
 }
-
-/// One process at a time reads the notes and writes them, or what another wrote in between would
-/// be lost. The lock is on a file of its own: the notes are another file after each writing.
-class writers_turn {
- public:
-  writers_turn(const std::string& directory, const std::string& name, duration limit) {
-    const auto opened = open_directory(directory);
-    if (!opened) return;
-    auto file = open_or_create({opened->get(), directory}, name.c_str(), 0600);
-    if (!file) return;
-    file_ = std::move(*file);
-    const auto got = lock_byte(file_.get(), 0, share::alone, limit);
-    has_it_ = got && *got;
-    if (has_it_) held_ = locked_byte(file_.get(), 0);
-  }
-  bool has_it() const noexcept { return has_it_; }
-
- private:
-  bool has_it_{};
-  unique_fd file_;
-  locked_byte held_;  // Given back before the file is closed.
-};
 
 }  // namespace
 
@@ -130,13 +83,9 @@ sighting_file::sighting_file(const std::string& directory, std::string url, dura
       turn_limit_(turn_limit) {}
 
 sighting_file::sights sighting_file::read() const {
-  const auto text = contents(path_);
-  const auto expected = header(url_);
-  if (expected.empty() || !text.starts_with(expected)) return {};
+  const auto text = own_text(path_, bytes_max);
+  std::string_view lines = lines_below(header(url_), text);
   sights found;
-  std::string_view lines(text);
-  lines.remove_prefix(expected.size());
-  lines = lines.substr(0, lines.rfind('\n') + 1);  // A part of a number would be an earlier time.
   while (!lines.empty() && found.size() < sights_max) {
     session_id id;
     core::sightings::sight s;
@@ -146,8 +95,8 @@ sighting_file::sights sighting_file::read() const {
 }
 
 core::sightings sighting_file::merge(const core::sightings& notes) const {
-  make_directory(directory_);
-  const writers_turn ours(directory_, name_of(url_) + ".lock", turn_limit_);
+  (void)make_directories(directory_, 0700);
+  const auto ours = turn();
   if (::access(path_.c_str(), F_OK) != 0) remove_those_of_other_boots(directory_, url_);
   sights all = read();
   for (const auto& [id, sight] : notes.all()) {
@@ -161,9 +110,15 @@ core::sightings sighting_file::merge(const core::sightings& notes) const {
   kept.bound(sights_max, clock::now());
   // In our turn nobody else has the draft open, and one that a killed writer left is written over.
   const std::string draft = path_ + ".new";
-  if (ours.has_it()) ::unlink(draft.c_str());
-  write(kept, ours.has_it() ? draft : path_ + "." + random_session_id().str());
+  if (ours) ::unlink(draft.c_str());
+  write(kept, ours ? draft : path_ + "." + random_session_id().str());
   return kept;
+}
+
+result<writers_turn> sighting_file::turn() const {
+  const auto directory = open_directory(directory_);
+  if (!directory) return directory.error();
+  return writers_turn::take({directory->get(), directory_}, name_of(url_), turn_limit_);
 }
 
 bool sighting_file::write(const core::sightings& notes, const std::string& draft) const {

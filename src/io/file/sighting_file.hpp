@@ -1,8 +1,10 @@
 #pragma once
 
 #include "core/sightings.hpp"
+#include "io/file/writers_turn.hpp"
 
 #include <holdfast/clock.hpp>
+#include <holdfast/error.hpp>
 #include <holdfast/session_id.hpp>
 
 #include <chrono>
@@ -43,6 +45,7 @@ class sighting_file {
   const std::string& path() const noexcept { return path_; }
 
  private:
+  result<writers_turn> turn() const;
   /// `draft`: the name that the file has until it is whole.
   bool write(const core::sightings& notes, const std::string& draft) const;
 
