@@ -77,6 +77,25 @@ TEST(admission_writes, a_step_that_is_seen_while_a_rejoin_is_written_is_recorded
   EXPECT_EQ(s.a.standing_of(0), standing::waiting);
 }
 
+/// Another record would go on in the epoch of before, and the answer to the first not be heard.
+TEST(admission_writes, whose_rejoin_is_being_written_does_not_come_back_alone_besides) {
+  slow_store s;
+  for (auto& f : s.facts) f.durable = f.record->durable = true;
+  s.connect_all(t0 - 1s);
+  s.facts[0].run_id = "run9";
+  for (const seal& x : s.a.looked_at(0, s.facts[0], s.fresh(), t0).seals) {
+    s.keep(s.a.sealed(x, {seal_reply::result::sealed, 200, 0}, t0));
+  }
+  ASSERT_EQ(s.under_way.size(), 1U) << "the rejoin's";
+  for (const node_index other : {1U, 2U}) s.keep(s.a.disconnected(other, t0 + 1ms));
+  for (duration d = timeout; d <= 8 * timeout; d += timeout) s.keep(s.a.tick(t0 + d));
+  for (const write& w : s.under_way) EXPECT_EQ(w.record.epoch, 4U) << "nobody else is there";
+  s.answer_all(t0 + 9 * timeout);
+  EXPECT_TRUE(s.a.voters().has(0));
+  EXPECT_EQ(s.facts[0].record->epoch, 4U);
+  EXPECT_EQ(s.facts[0].record->floor, 200U) << "what the others had";
+}
+
 TEST(admission_writes, a_node_that_comes_back_alone_votes_when_that_is_written) {
   for (const write_reply r : {write_reply::failed, write_reply::changed, write_reply::written}) {
     slow_store s;
