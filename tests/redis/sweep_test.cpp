@@ -49,18 +49,33 @@ constexpr const char* leave_ended = R"lua(
     redis.call('RPUSH', ARGV[1] .. 'ended', id .. ':1')
   end)lua";
 
+/// In the store of the only session that has a record.
+void leave_many_ended(server& s) {
+  const auto record = s.command({"KEYS", "holdfast:*:session:*"}).elements.at(0).text;
+  s.command({"EVAL", leave_ended, "0", record.substr(0, record.find("session:"))});
+}
+
 TEST_F(sweep, a_long_list_of_ended_sessions_is_read_by_one_command) {
   server s;
   const auto o = open(url(s));
   member other(ask(o));
-  const auto record = s.command({"KEYS", "holdfast:*:session:*"}).elements.at(0).text;
-  s.command({"EVAL", leave_ended, "0", record.substr(0, record.find("session:"))});
+  leave_many_ended(s);
   s.command({"CONFIG", "RESETSTAT"});
   EXPECT_EQ(other.attempt("n5000").what, status::ok) << "its holder is listed";
   const auto queues = [&] { return s.command({"KEYS", "holdfast:*:x:*"}).elements.size(); };
   EXPECT_TRUE(process::eventually([&] { return queues() == 1; })) << queues();
   EXPECT_LE(s.calls("lindex") + s.calls("lrange"), 5000 + 200)
       << "the first one once for each session, and all of them once";
+}
+
+TEST_F(sweep, a_session_that_is_opened_again_holds_nothing_of_its_earlier_incarnation) {
+  server s;
+  const auto o = open(url(s));
+  member other(ask(o));
+  leave_many_ended(s);
+  const auto last = session_id::parse(std::string(28, '0') + "1388");
+  ASSERT_EQ(ask(o).open(conformance::draft_of(last.value())).what, status::ok);
+  EXPECT_EQ(other.attempt("n5000").what, status::ok) << "its entry is the last to be removed";
 }
 
 TEST_F(sweep, waiters_of_every_one_of_them_are_woken) {
