@@ -78,6 +78,19 @@ TEST_F(sweep, a_session_that_is_opened_again_holds_nothing_of_its_earlier_incarn
   EXPECT_EQ(other.attempt("n5000").what, status::ok) << "its entry is the last to be removed";
 }
 
+TEST_F(sweep, a_waiter_is_not_shown_those_that_ended_and_are_not_swept_yet) {
+  server s;
+  const auto o = open(url(s));
+  member holder(ask(o));
+  ASSERT_EQ(holder.enqueue("n5000").what, status::ok);
+  leave_many_ended(s);
+  member waiter(ask(o));
+  const auto v = waiter.enqueue("n5000");
+  ASSERT_EQ(v.what, status::queued);
+  ASSERT_EQ(v.ahead.size(), 1U) << "the entry of the ended one is older and still there";
+  EXPECT_EQ(v.ahead[0].owner, holder.id());
+}
+
 TEST_F(sweep, waiters_of_every_one_of_them_are_woken) {
   server s;
   const auto o = open(url(s));
