@@ -12,6 +12,9 @@
 namespace holdfast::engines::local {
 namespace {
 
+/// The format, the flags, and eight numbers: all that decode_head() reads.
+constexpr std::size_t head_bytes = 2 + 8 * 8;
+
 session_id id_of(std::uint8_t n) {
   session_id id;
   id.bytes.fill(n);
@@ -105,10 +108,46 @@ TEST(local_codec, every_shorter_value_is_refused) {
   for (std::size_t n = 0; n < session.size(); ++n) {
     EXPECT_FALSE(decode_session(id_of(3), bytes(session).first(n))) << n;
   }
+  for (std::size_t n = 0; n < head_bytes; ++n) {
+    EXPECT_FALSE(decode_head(bytes(session).first(n))) << n;
+  }
   const auto e = encode(full_entry(), "");
   for (std::size_t n = 0; n < e.size(); ++n) {
     EXPECT_FALSE(decode_entry(token{1}, bytes(e).first(n))) << n;
+    EXPECT_TRUE(name_kept_in(bytes(e).first(n)).empty()) << n;
   }
+}
+
+TEST(local_codec, a_limit_that_its_mode_cannot_have_is_refused) {
+  const auto is_read = [](const mode& how, std::uint8_t low, std::uint8_t high) {
+    auto e = full_entry();
+    e.what.how = how;
+    auto value = encode(e, "");
+    value[2] = std::byte{low};  // Behind the format and the kind.
+    value[3] = std::byte{high};
+    return decode_entry(token{1}, value).has_value();
+  };
+  for (const mode one : {mode::exclusive(), mode::shared()}) {
+    EXPECT_TRUE(is_read(one, 1, 0));
+    EXPECT_FALSE(is_read(one, 0, 0));
+    EXPECT_FALSE(is_read(one, 2, 0));
+  }
+  EXPECT_TRUE(is_read(mode::permits(1), mode::permits_max % 256, mode::permits_max / 256));
+  EXPECT_FALSE(is_read(mode::permits(1), mode::permits_max % 256 + 1, mode::permits_max / 256));
+  EXPECT_FALSE(is_read(mode::permits(1), 0, 0));
+}
+
+TEST(local_codec, a_text_that_is_longer_than_any_that_is_written_is_refused) {
+  auto s = full_record();
+  s.owner.host.assign(text_bytes_max, 'x');
+  auto value = encode(s);
+  ASSERT_TRUE(decode_session(s.id, value));
+  // Its length is the first behind the head and the time of its start.
+  const std::size_t length = head_bytes + 8;
+  ASSERT_EQ(value[length + 1], std::byte{text_bytes_max / 256});
+  value[length] = std::byte{1};
+  value.insert(value.begin() + length + 2, std::byte{'x'});
+  EXPECT_FALSE(decode_session(s.id, value));
 }
 
 TEST(local_codec, what_is_left_over_or_of_another_format_is_refused) {

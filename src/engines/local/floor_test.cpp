@@ -120,6 +120,36 @@ TEST_F(floor_file, what_was_not_synced_is_written_over_and_never_the_ceiling_tha
   }
 }
 
+TEST_F(floor_file, the_only_slot_that_can_be_read_is_not_written_over) {
+  for (const bool newer_is_torn : {true, false}) {
+    auto f = open();
+    const auto first = *raise(f, *f.ceiling() + 1000);
+    const auto second = *f.raise(first, first);
+    ASSERT_GT(second, first);
+    const std::uint64_t newer = read(8) > read(second_slot + 8) ? 0 : second_slot;
+    const std::uint64_t torn = newer_is_torn ? newer : second_slot - newer;
+    // Its number is there; of the newer one the ceiling is not, of the older one the checksum.
+    for (std::uint64_t i = newer_is_torn ? 16 : 24; i < slot_bytes; ++i) {
+      write(torn + i, std::byte{0});
+    }
+    const auto left = newer_is_torn ? first : second;
+    ASSERT_EQ(*f.ceiling(), left);
+    ASSERT_TRUE(f.raise(left, first));
+    write(torn, std::byte{0});
+    EXPECT_EQ(*f.ceiling(), left) << "the new one went over the torn one";
+  }
+}
+
+TEST_F(floor_file, the_newest_ceiling_stays_where_another_raised_it_since_this_one_synced) {
+  auto f = open();
+  const auto first = *raise(f, 1000);
+  const auto third = *raise(f, *raise(f, first));
+  ASSERT_TRUE(f.raise(third, first));
+  const std::uint64_t written = read(8) > read(second_slot + 8) ? 0 : second_slot;
+  write(written, std::byte{0});
+  EXPECT_EQ(*f.ceiling(), third);
+}
+
 TEST_F(floor_file, with_both_slots_lost_nothing_survives_and_raising_works) {
   auto f = open();
   (void)*raise(f, 1000);
