@@ -125,6 +125,7 @@ TEST_F(bad_input, a_ttl_above_that_of_the_store_is_refused) {
   EXPECT_EQ(r.what, status::invalid);
   EXPECT_EQ(r.ttl_limit, 2s);
   expect(r, "2s");
+  EXPECT_EQ(ask(o).open(conformance::draft_of(conformance::fresh_id(), 2s)).what, status::ok);
 }
 
 TEST_F(bad_input, another_max_ttl_than_that_of_the_store_is_refused) {

@@ -144,5 +144,19 @@ TEST_F(cost, a_listing_that_is_too_large_for_a_connection_is_refused) {
   EXPECT_EQ(list("10000").elements.size(), 4U);
 }
 
+TEST_F(cost, a_session_with_too_many_locks_to_be_listed_is_refused) {
+  server s;
+  const auto o = open(url(s));
+  member m(ask(o));
+  for (const auto* name : {"a", "b", "c"}) ASSERT_EQ(m.enqueue(name).what, status::ok);
+  const auto nonce = s.command({"HGET", "holdfast:store", "nonce"}).text;
+  const std::string sha1(engines::redis::scripts::list.sha1);
+  const auto list = [&](const char* most) {
+    return s.command({"EVALSHA", sha1, "0", nonce, "500", "2000", most, "10000", ""});
+  };
+  EXPECT_EQ(list("2").error_word(), "HFLARGE");
+  EXPECT_EQ(list("3").elements.size(), 4U);
+}
+
 }  // namespace
 }  // namespace holdfast::redis_engine_tests

@@ -97,13 +97,31 @@ TEST_F(dead, a_record_that_is_not_whole_is_not_shown_and_not_touched) {
   const auto o = open(url(s));
   const auto left = leave_behind(o, 2);
   const auto nonce = s.command({"HGET", "holdfast:store", "nonce"}).text;
-  s.command({"HDEL", "holdfast:" + nonce + ":session:" + left[1].str(), "ttl"});
+  const std::string key = "holdfast:" + nonce + ":session:" + left[1].str();
   core::glance_request r;
   r.whom = left;
   r.others = 2;
   r.whole = false;
-  for (const auto& shown : ask(o).glance(r).there) EXPECT_EQ(shown.id, left[0]);
-  EXPECT_EQ(records(s), 2);
+  const auto expect_hidden = [&](const std::string& how) {
+    const auto seen = ask(o).glance(r);
+    EXPECT_EQ(seen.there.size(), 2U) << how << ": the other one, twice";
+    for (const auto& shown : seen.there) EXPECT_EQ(shown.id, left[0]) << how;
+    EXPECT_EQ(records(s), 2) << how;
+  };
+  const std::vector<std::string> fields{"inc", "beat", "denied", "ttl"};
+  for (const auto& missing : fields) {
+    const auto was = s.command({"HGET", key, missing}).text;
+    s.command({"HDEL", key, missing});
+    expect_hidden("without " + missing);
+    s.command({"HSET", key, missing, was});
+  }
+  s.command({"HSET", key, "ttl", "99999999"});
+  expect_hidden("with a ttl that none may have");
+  for (const auto& only : fields) {
+    s.command({"DEL", key});
+    s.command({"HSET", key, only, "1"});
+    expect_hidden("with nothing but " + only);
+  }
 }
 
 TEST_F(dead, thousands_are_listed_page_by_page) {
@@ -147,6 +165,18 @@ TEST_F(dead, sessions_with_many_locks_come_on_pages_of_their_own) {
   EXPECT_EQ(shown.sessions.size(), 4U);
   EXPECT_EQ(shown.locks.size(), 6000U);
   EXPECT_EQ(s.calls("evalsha"), 4);
+}
+
+TEST_F(dead, one_with_more_locks_than_fit_a_page_is_a_page) {
+  server s;
+  const auto o = open(url(s, "&node_timeout=10s"));
+  member m(ask(o));
+  for (int k = 0; k < 2001; ++k) ASSERT_EQ(m.enqueue(std::to_string(k)).what, status::ok);
+  s.command({"CONFIG", "RESETSTAT"});
+  const auto shown = ask(o).list();
+  ASSERT_EQ(shown.what, status::ok) << shown.text;
+  EXPECT_EQ(shown.locks.size(), 2001U);
+  EXPECT_EQ(s.calls("evalsha"), 1);
 }
 
 }  // namespace

@@ -26,6 +26,25 @@ TEST_F(deny, a_denied_waiter_is_skipped) {
   EXPECT_EQ(denied.close().what, status::ok);
 }
 
+TEST_F(deny, what_a_denied_session_waits_for_is_not_listed_though_it_is_not_swept_yet) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member holder(a), denied(a);
+  ASSERT_EQ(holder.enqueue("a").what, status::ok);
+  ASSERT_EQ(denied.enqueue("a").what, status::queued);
+  ASSERT_EQ(denied.enqueue("b").what, status::ok);
+  EXPECT_EQ(a.list().locks.at(0).entries.size(), 2U);
+  // All that deny() writes before its sweep.
+  const auto key = s.command({"KEYS", "holdfast:*:session:" + denied.id().str()}).elements.at(0);
+  s.command({"HSET", key.text, "denied", "1", "denied_by", "op", "denied_why", "hangs"});
+  const auto listed = a.list();
+  ASSERT_EQ(listed.locks.size(), 2U) << listed.text;
+  ASSERT_EQ(listed.locks[0].entries.size(), 1U);
+  EXPECT_EQ(listed.locks[0].entries[0].owner, holder.id());
+  EXPECT_EQ(listed.locks[1].entries.size(), 1U) << "what it holds counts until it ends";
+}
+
 TEST_F(deny, one_that_was_granted_and_not_told_is_skipped_too) {
   server s;
   const auto o = open(url(s));
