@@ -241,6 +241,26 @@ TEST(local_keys, a_key_that_does_not_fit_its_value_is_refused) {
   EXPECT_FALSE(name_of_entry(bytes{}, value));
   const key large = entry_key(queue_prefix(lock_name(std::string(512, 'x'))), token{1});
   EXPECT_FALSE(name_of_entry(large.view(), value));
+  const auto kept = encode(full_entry(), std::string(512, 'x'));
+  ASSERT_TRUE(name_of_entry(large.view(), kept));
+  EXPECT_FALSE(name_of_entry(large.view().first(large.view().size() - 1), kept));
+}
+
+TEST(local_keys, a_key_of_another_kind_or_size_is_refused) {
+  const key entry = entry_key(queue_prefix(lock_name("abc")), token{1});
+  std::vector<std::byte> other(entry.view().begin(), entry.view().end());
+  other[0] = sessions_begin;
+  EXPECT_FALSE(name_of_entry(other, encode(full_entry(), "")));
+  const key session = session_key(id_of(9));
+  other.assign(session.view().begin(), session.view().end());
+  other[0] = entries_begin;
+  EXPECT_FALSE(parse_session_key(other));
+  other[0] = sessions_begin;
+  other.push_back(std::byte{9});
+  EXPECT_FALSE(parse_session_key(other));
+  EXPECT_FALSE(parse_session_key(bytes(other).first(16)));
+  const std::vector<std::byte> short_one(8, std::byte{0xff});
+  EXPECT_EQ(order_in(bytes(short_one).last(7)), token{});
 }
 
 TEST(local_keys, session_keys_are_read_back) {

@@ -153,5 +153,37 @@ TEST_F(local_database, a_record_that_cannot_be_read_makes_a_listing_damaged) {
   EXPECT_NE(all.text.find(file("data.mdb")), std::string::npos) << all.text;
 }
 
+/// Taken for one that is not there, it would free what its session holds.
+TEST_F(local_database, a_record_that_cannot_be_read_frees_no_lock) {
+  const auto store = environment::open({path(), {}});
+  ASSERT_TRUE(store);
+  const auto engine = std::make_shared<local_engine>(*store);
+  caller holder(engine, 1), other(engine, 2);
+  ASSERT_EQ(holder.open().what, core::status::ok);
+  ASSERT_EQ(other.open().what, core::status::ok);
+  const auto held = holder.enqueue("a");
+  const auto kept = holder.enqueue("b");
+  ASSERT_EQ(held.what, core::status::ok);
+  ASSERT_EQ(kept.what, core::status::ok);
+  const auto spoil = [&](bytes k) {
+    ASSERT_FALSE((*store)->write([&](transaction& txn, wake_list&) { txn.put(k, bytes_of("?")); }));
+  };
+  const auto expect_damaged = [](const core::reply& r, const std::string& what) {
+    EXPECT_EQ(r.what, core::status::damaged);
+    EXPECT_NE(r.text.find(what + " that cannot be read"), std::string::npos) << r.text;
+  };
+  spoil(entry_key(queue_prefix(lock_name("a")), held.mine).view());
+  expect_damaged(other.enqueue("a"), "an entry");
+  expect_damaged(other.confirm("a", held.mine), "an entry");
+  expect_damaged(other.list(), "an entry");
+  caller next(engine, 3);
+  expect_damaged(next.open(), "an entry");  // It sweeps.
+  spoil(session_key(holder.id()).view());
+  expect_damaged(other.enqueue("b"), "a session record");
+  expect_damaged(holder.confirm("b", kept.mine), "a session record");
+  expect_damaged(holder.glance(), "a session record");
+  expect_damaged(holder.open(), "a session record");
+}
+
 }  // namespace
 }  // namespace holdfast::engines::local

@@ -76,6 +76,49 @@ TEST_F(local_watchers, everybody_whose_target_leaves_is_woken_and_few_others) {
   }
 }
 
+TEST_F(local_watchers, what_an_earlier_incarnation_left_is_in_nobody_s_way) {
+  auto store = environment::open({path(), {}});
+  ASSERT_TRUE(store);
+  const auto failed = (*store)->write([&](transaction& txn, wake_list&) {
+    const lock_name name("q");
+    core::entry left;
+    left.order = token{2};
+    left.owner = owner_of(1);
+    left.inc = 7;
+    core::entry mine = left;
+    mine.order = token{20};
+    mine.inc = 1;
+    fill(txn, name, {left, mine});
+    queue_state queue(txn, name);
+    ASSERT_EQ(queue.live().size(), 1U) << "the session is in its first incarnation";
+    EXPECT_EQ(queue.view(mine.order).what, core::status::ok);
+    EXPECT_FALSE(is_alive(txn, name, left.order));
+    EXPECT_TRUE(is_alive(txn, name, mine.order));
+  });
+  ASSERT_FALSE(failed) << failed.text;
+}
+
+TEST_F(local_watchers, long_names_whose_keys_are_the_same_have_queues_of_their_own) {
+  auto store = environment::open({path(), {}});
+  ASSERT_TRUE(store);
+  const auto failed = (*store)->write([&](transaction& txn, wake_list&) {
+    const lock_name name(std::string(lock_name::bytes_max, 'x'));
+    core::entry e;
+    e.order = token{10};
+    e.owner = owner_of(1);
+    e.inc = 1;
+    fill(txn, name, {e});
+    ASSERT_TRUE(find_entry(txn, name, e.order));
+    ASSERT_EQ(queue_state(txn, name).live().size(), 1U);
+    // The hashes of another name are those of this one.
+    const std::string other(lock_name::bytes_max, 'y');
+    txn.put(entry_key(queue_prefix(name), e.order).view(), encode({e, 0}, other));
+    EXPECT_FALSE(find_entry(txn, name, e.order));
+    EXPECT_TRUE(queue_state(txn, name).live().empty());
+  });
+  ASSERT_FALSE(failed) << failed.text;
+}
+
 TEST_F(local_watchers, sweeping_goes_round_and_deletes_only_the_dead) {
   auto store = environment::open({path(), {}});
   ASSERT_TRUE(store);
