@@ -293,6 +293,28 @@ TEST_P(engine_queues, entries_of_an_earlier_incarnation_are_dead) {
   EXPECT_EQ(other.attempt("a").what, status::ok);
 }
 
+TEST_P(engine_queues, leaving_for_an_earlier_incarnation_moves_no_gate) {
+  const auto draft = draft_of(fresh_id());
+  const auto first = ask().open(draft);
+  ask().close({draft.draft.id, first.at.inc});
+  const auto second = ask().open(draft);
+  ASSERT_EQ(second.what, status::ok);
+  core::leave_request late;
+  late.name = lock_name("a");
+  late.id = draft.draft.id;
+  late.inc = first.at.inc;
+  late.request = 1;
+  late.move_gate = true;
+  EXPECT_EQ(ask().leave(late).what, status::gone);
+  core::enqueue_request r;
+  r.name = late.name;
+  r.id = late.id;
+  r.inc = second.at.inc;
+  r.gate = second.gate;
+  r.request = 1;
+  EXPECT_EQ(ask().enqueue(r).what, status::ok) << "its gate is the one that it was told";
+}
+
 TEST_P(engine_queues, orders_grow_over_every_name_and_every_end) {
   token last{};
   std::vector<member> all;

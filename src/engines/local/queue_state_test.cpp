@@ -92,6 +92,9 @@ TEST_F(local_watchers, what_an_earlier_incarnation_left_is_in_nobody_s_way) {
     queue_state queue(txn, name);
     ASSERT_EQ(queue.live().size(), 1U) << "the session is in its first incarnation";
     EXPECT_EQ(queue.view(mine.order).what, core::status::ok);
+    const auto asked = find_request(txn, name, mine.owner, mine.inc, mine.request);
+    ASSERT_TRUE(asked);
+    EXPECT_EQ(asked->what.order, mine.order) << "both incarnations had such a request";
     EXPECT_FALSE(is_alive(txn, name, left.order));
     EXPECT_TRUE(is_alive(txn, name, mine.order));
   });
