@@ -1,3 +1,4 @@
+#include "engines/redis/scripts.hpp"
 #include "tests/redis/store.hpp"
 
 #include <thread>
@@ -262,6 +263,62 @@ TEST_F(restart, what_an_earlier_life_left_is_removed_by_any_later_client) {
     EXPECT_EQ(ask(o).list().what, status::ok) << "it ends at once";
   }
   EXPECT_EQ(left(), 0U);
+}
+
+/// Whoever lets a server grant, say, may have read the record before it lost its state once more.
+TEST_F(restart, a_record_that_is_another_than_was_seen_is_not_written_over) {
+  server s;
+  const auto o = open(url(s));
+  await(o, status::ok);
+  const auto record = [&] {
+    std::vector<std::string> all;
+    const auto got =
+        s.command({"HMGET", "holdfast:store", "nonce", "run_id", "admitted", "max_ttl"});
+    for (const auto& field : got.elements) all.push_back(field.text);
+    return all;
+  };
+  const auto write = [&](const std::vector<std::string>& seen) {
+    return s
+        .command({"EVALSHA", std::string(engines::redis::scripts::write.sha1), "0", seen[0],
+                  seen[1], seen[2], seen[3], "0123456789abcdef", "another", "1", "2000000000", "0",
+                  "0", "", "0"})
+        .integer;
+  };
+  const auto there = record();
+  for (std::size_t i = 0; i < there.size(); ++i) {
+    auto seen = there;
+    seen[i] += '0';
+    EXPECT_EQ(write(seen), 0) << i;
+    EXPECT_EQ(record(), there) << i;
+  }
+  EXPECT_EQ(write({"", "", "", ""}), 0) << "there was none";
+  EXPECT_EQ(record(), there);
+  EXPECT_EQ(write(there), 1);
+  EXPECT_EQ(record()[0], "0123456789abcdef");
+}
+
+TEST_F(restart, who_cleans_up_for_a_life_that_is_over_removes_nothing_of_the_next) {
+  server s;
+  const auto o = open(url(s));
+  member m(ask(o), 500ms);
+  ASSERT_EQ(m.enqueue("a").what, status::ok);
+  const auto life = s.command({"HGET", "holdfast:store", "nonce"}).text;
+  const std::string over = "0123456789abcdef";
+  s.command({"SET", "holdfast:" + over + ":x:a", "left"});
+  s.command({"SET", "holdfast:abc:x:a", "of somebody else"});
+  s.command({"HSET", "holdfast:store", "uncleaned", "0"});
+  const auto clean = [&](const std::string& of) {
+    s.command({"EVALSHA", std::string(engines::redis::scripts::clean.sha1), "0", of});
+  };
+  const auto is_there = [&](const std::string& nonce) {
+    return s.command({"EXISTS", "holdfast:" + nonce + ":x:a"}).integer == 1;
+  };
+  clean(over);
+  EXPECT_TRUE(is_there(life)) << "and so it is held";
+  clean(life);
+  EXPECT_TRUE(is_there(life));
+  EXPECT_TRUE(is_there("abc"));
+  EXPECT_FALSE(is_there(over));
 }
 
 }  // namespace
