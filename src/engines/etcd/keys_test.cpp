@@ -32,6 +32,7 @@ TEST(etcd_keys, other_keys_are_no_entries) {
   for (const std::string& bad :
        {std::string(), std::string("q/a/x/"), "t/q/a/x/" + id + ".1", "t/q/a/x/" + id + ".1.g",
         "t/q/a/x/" + id + ".1.1.1", "t/q/a/p00000/" + id + ".1.1", "t/q/a/p3/" + id + ".1.1",
+        "t/q/a/p02711/" + id + ".1.1", "t/q/a/y00003/" + id + ".1.1", "t/q/a/x/" + id + ".g.1",
         "t/q/a/y/" + id + ".1.1", "t/q//x/" + id + ".1.1", "t/q/a/x/" + id.substr(1) + ".1.1"}) {
     EXPECT_FALSE(keys.parse_entry(bad)) << bad;
   }

@@ -70,8 +70,20 @@ TEST(zookeeper_codec, what_is_not_ours_is_refused) {
 
 TEST(zookeeper_codec, a_ttl_that_no_session_has_is_refused) {
   auto s = some_record();
-  s.ttl = 24h;
-  EXPECT_FALSE(decode_session(encode(s)));
+  for (const duration ttl : {core::ttl_min, core::ttl_max}) {
+    s.ttl = ttl;
+    EXPECT_TRUE(decode_session(encode(s)));
+  }
+  for (const duration ttl : {core::ttl_min - duration(1), core::ttl_max + duration(1)}) {
+    s.ttl = ttl;
+    EXPECT_FALSE(decode_session(encode(s))) << ttl.count();
+  }
+}
+
+TEST(zookeeper_codec, a_text_that_is_longer_than_any_that_is_written_is_refused) {
+  const std::string begin = "holdfast-session 1\nttl 1000000000\nhost ";
+  EXPECT_TRUE(decode_session(begin + std::string(text_bytes_max, 'x') + "\n"));
+  EXPECT_FALSE(decode_session(begin + std::string(text_bytes_max + 1, 'x') + "\n"));
 }
 
 TEST(zookeeper_codec, every_cut_of_a_record_is_refused_or_read_without_harm) {

@@ -1,5 +1,7 @@
 #include "engines/zookeeper/queue_look.hpp"
 
+#include "core/engine.hpp"
+
 #include <gtest/gtest.h>
 
 namespace holdfast::engines::zookeeper {
@@ -49,6 +51,16 @@ TEST(zookeeper_queue_look, only_what_dead_entries_cannot_change_is_sure) {
   EXPECT_FALSE(surely_granted(older({node('p', 'a', 1, 1)}), mode::permits(3)));
   EXPECT_FALSE(
       surely_granted(older({node('p', 'a', 1, 1), node('p', 'b', 1, 2)}), mode::permits(2)));
+}
+
+TEST(zookeeper_queue_look, one_more_than_may_be_in_a_queue_is_not_sure) {
+  std::vector<std::string> nodes;
+  for (int i = 1; i < static_cast<int>(core::waiters_max); ++i) {
+    nodes.push_back(node('s', 'a', i, i));
+  }
+  EXPECT_TRUE(surely_granted(queue_names(nodes).all(), mode::shared()));
+  nodes.push_back(node('s', 'a', 1, static_cast<int>(core::waiters_max)));
+  EXPECT_FALSE(surely_granted(queue_names(nodes).all(), mode::shared()));
 }
 
 TEST(zookeeper_queue_look, a_record_that_is_not_there_or_denied_is_judged) {
