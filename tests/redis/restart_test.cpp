@@ -293,8 +293,11 @@ TEST_F(restart, a_record_that_is_another_than_was_seen_is_not_written_over) {
   }
   EXPECT_EQ(write({"", "", "", ""}), 0) << "there was none";
   EXPECT_EQ(record(), there);
+  const std::string ahead = "5000000000000000";  // Of its clock.
+  s.command({"HSET", "holdfast:store", "floor", ahead});
   EXPECT_EQ(write(there), 1);
   EXPECT_EQ(record()[0], "0123456789abcdef");
+  EXPECT_EQ(s.command({"HGET", "holdfast:store", "floor"}).text, ahead) << "tokens never fall";
 }
 
 TEST_F(restart, who_cleans_up_for_a_life_that_is_over_removes_nothing_of_the_next) {
