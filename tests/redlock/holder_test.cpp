@@ -79,6 +79,24 @@ TEST(redlock_holder, a_key_that_names_no_session_is_told_as_such) {
   EXPECT_THAT(foreign.error().message(), Not(HasSubstr("(pid ")));
 }
 
+TEST(redlock_holder, a_value_of_any_size_ends_no_connection) {
+  five_nodes nodes;
+  nodes.init();
+  nodes.everywhere({"SET", "a", std::string(600'000, 'x'), "PX", "60000"});
+  session tries = nodes.open();
+  const auto connections = [&] {
+    const std::string all = nodes[0].command({"INFO", "stats"}).text;
+    const std::string name = "total_connections_received:";
+    return all.substr(all.find(name), all.find('\r', all.find(name)) - all.find(name));
+  };
+  const std::string before = connections();
+  EXPECT_EQ(tries.try_acquire(lock_name("a")).error(), errc::busy);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(tries.acquire(lock_name("a"), {.wait = 50ms}).error(), errc::timed_out);
+  }
+  EXPECT_EQ(connections(), before);
+}
+
 }  // namespace
 
 }  // namespace holdfast::redlock_tests

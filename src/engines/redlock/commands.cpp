@@ -199,7 +199,12 @@ void unsubscribe(std::string& out, std::string_view channel) {
   resp_writer(out).command("UNSUBSCRIBE", channel);
 }
 
-/// GET: whoever may release may run it.
-void peek(std::string& out, std::string_view name) { resp_writer(out).command("GET", name); }
+void peek(std::string& out, std::string_view name, bool tokens) {
+  resp_writer(out).command(tokens ? "EXISTS" : "GET", name);
+}
+
+void size(std::string& out, std::string_view name) { resp_writer(out).command("STRLEN", name); }
+
+void value(std::string& out, std::string_view name) { resp_writer(out).command("GET", name); }
 
 }  // namespace holdfast::engines::redlock::commands

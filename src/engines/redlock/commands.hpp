@@ -84,8 +84,13 @@ void info(std::string& out);
 /// On RESP3 the answer is a push.
 void subscribe(std::string& out, std::string_view channel);
 void unsubscribe(std::string& out, std::string_view channel);
-/// The key's value, or that it is not there.
-void peek(std::string& out, std::string_view name);
+/// Whether the key is there. Without tokens a user need not have the right to more than GET, whose
+/// answer is as long as what a stranger has written there.
+void peek(std::string& out, std::string_view name, bool tokens);
+/// How long its value is. A stranger's may be longer than any reply that is read.
+void size(std::string& out, std::string_view name);
+/// The value; only after its size was seen.
+void value(std::string& out, std::string_view name);
 
 }  // namespace commands
 

@@ -155,7 +155,11 @@ TEST(commands, the_rest_is_plain_redis) {
             (strings{"CONFIG", "GET", "*append*"}));
   EXPECT_EQ(written([](std::string& out) { commands::subscribe(out, "a"); }),
             (strings{"SUBSCRIBE", "a"}));
-  EXPECT_EQ(written([](std::string& out) { commands::peek(out, "a"); }), (strings{"GET", "a"}));
+  const auto peek = [](bool tokens) {
+    return written([tokens](std::string& out) { commands::peek(out, "a", tokens); });
+  };
+  EXPECT_EQ(peek(true), (strings{"EXISTS", "a"}));
+  EXPECT_EQ(peek(false), (strings{"GET", "a"}));
   EXPECT_EQ(written([](std::string& out) { commands::unsubscribe(out, "a"); }),
             (strings{"UNSUBSCRIBE", "a"}));
 }

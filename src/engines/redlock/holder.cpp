@@ -13,8 +13,8 @@ namespace holdfast::engines::redlock {
 
 namespace {
 
-/// First the key, at all nodes, then the record of the session in it. A gathering calls one at a
-/// time, and so nothing here needs a mutex.
+/// First the size of the key's value, at all nodes, then the value, then the record of the session
+/// in it. A gathering calls one at a time, and so nothing here needs a mutex.
 class finding : public std::enable_shared_from_this<finding> {
  public:
   using on_found = std::function<void(std::shared_ptr<const core::session_record>)>;
@@ -26,23 +26,45 @@ class finding : public std::enable_shared_from_this<finding> {
     gathering::question q;
     q.bytes = [name](node_index) {
       std::string bytes;
-      commands::peek(bytes, name);
+      commands::size(bytes, name);
+      return bytes;
+    };
+    q.each = [self = shared_from_this()](node_index i, const io::redis_answer& a) {
+      if (a.reply != nullptr && replies::may_name_holder(*a.reply)) self->fitting_.add(i);
+      return self->fitting_.size() >= self->cluster_->majority();
+    };
+    q.done = [self = shared_from_this(), name] { self->ask_for_value(name); };
+    ask(connected(), std::move(q));
+  }
+
+ private:
+  node_set connected() const {
+    node_set all;
+    for (node_index i = 0; i < cluster_->size(); ++i) {
+      if (cluster_->is_connected(i)) all.add(i);
+    }
+    return all;
+  }
+
+  void ask(node_set whom, gathering::question q) {
+    q.to = whom;
+    q.limit = deadline_ - clock::now();
+    gathering::ask(cluster_, std::move(q));
+  }
+
+  void ask_for_value(const std::string& name) {
+    if (fitting_.size() < cluster_->majority()) return done_(nullptr);
+    gathering::question q;
+    q.bytes = [name](node_index) {
+      std::string bytes;
+      commands::value(bytes, name);
       return bytes;
     };
     q.each = [self = shared_from_this()](node_index, const io::redis_answer& a) {
       return a.reply != nullptr && self->count(replies::holder(*a.reply));
     };
     q.done = [self = shared_from_this()] { self->ask_for_record(); };
-    ask(std::move(q));
-  }
-
- private:
-  void ask(gathering::question q) {
-    for (node_index i = 0; i < cluster_->size(); ++i) {
-      if (cluster_->is_connected(i)) q.to.add(i);
-    }
-    q.limit = deadline_ - clock::now();
-    gathering::ask(cluster_, std::move(q));
+    ask(fitting_, std::move(q));
   }
 
   /// True when it is certain.
@@ -64,7 +86,7 @@ class finding : public std::enable_shared_from_this<finding> {
       return a.reply != nullptr && self->note(replies::session(*a.reply));
     };
     q.done = [self = shared_from_this()] { self->done_(self->record()); };
-    ask(std::move(q));
+    ask(connected(), std::move(q));
   }
 
   bool note(const reading<session_fields>& got) {
@@ -83,6 +105,7 @@ class finding : public std::enable_shared_from_this<finding> {
   const session_id own_;
   const time_point deadline_;
   const on_found done_;
+  node_set fitting_;  ///< Whose value has the right size.
   std::map<session_id, std::size_t> votes_;
   std::optional<session_id> found_;
   session_records records_;

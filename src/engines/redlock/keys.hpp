@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -38,6 +39,11 @@ std::string token_key(std::string_view lock);
 /// `denied` (0 or 1), `denied_by`, `denied_why`, `ttl` (milliseconds), and what open() was given.
 /// A denied one may consist of the first three only.
 std::string session_key(std::string_view id);
+
+/// The value of a lock: 20 random bytes in hexadecimal digits, and with tokens a point and the id
+/// of the session.
+inline constexpr std::size_t plain_value_bytes{40};
+inline constexpr std::size_t value_bytes{73};
 
 /// Whoever waits for a lock hears two channels of it: this one, by which a release knows that there
 /// is somebody, and which it uses where it may not count who hears what; and that of a seat. The

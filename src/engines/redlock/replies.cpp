@@ -378,9 +378,14 @@ bool is_missing_script(const reply& r) noexcept {
 
 std::optional<bool> peek(const reply& r) {
   if (r.is(reply_kind::null)) return false;
+  if (r.is(reply_kind::integer)) return r.integer != 0;
   const bool other_type =
       r.is(reply_kind::error) && wire::server_error_of(r.text) == server_error::wrongtype;
   return r.is(reply_kind::text) || other_type ? std::optional(true) : std::nullopt;
+}
+
+bool may_name_holder(const reply& r) {
+  return r.is(reply_kind::integer) && r.integer == static_cast<std::int64_t>(value_bytes);
 }
 
 std::optional<session_id> holder(const reply& r) {

@@ -158,6 +158,8 @@ fault subscribe(const wire::reply& r);
 std::optional<news> freed(const wire::reply& push) noexcept;
 /// Whether the key is there; nothing when that was not answered.
 std::optional<bool> peek(const wire::reply& r);
+/// By the size of the key's value a session may be named in it.
+bool may_name_holder(const wire::reply& r);
 /// The session in the key's value, if the key is there and has one.
 std::optional<session_id> holder(const wire::reply& r);
 

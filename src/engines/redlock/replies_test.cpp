@@ -408,7 +408,15 @@ TEST(replies, a_peek_tells_whether_the_key_is_there) {
   EXPECT_EQ(replies::peek(read_one(text("any"))), true);
   EXPECT_EQ(replies::peek(read_one(failure("WRONGTYPE x"))), true) << "no lock, and in the way";
   EXPECT_EQ(replies::peek(read_one(failure("NOPERM x"))), std::nullopt);
-  EXPECT_EQ(replies::peek(read_one(integer("1"))), std::nullopt);
+  EXPECT_EQ(replies::peek(read_one(integer("1"))), true);
+  EXPECT_EQ(replies::peek(read_one(integer("0"))), false);
+}
+
+TEST(replies, only_what_has_the_size_of_a_value_is_read_for_its_holder) {
+  EXPECT_TRUE(replies::may_name_holder(read_one(integer("73"))));
+  for (const auto& other : {integer("0"), integer("40"), integer("600000"), text("73")}) {
+    EXPECT_FALSE(replies::may_name_holder(read_one(other))) << other;
+  }
 }
 
 TEST(replies, a_holder_is_the_session_in_the_value) {

@@ -2,6 +2,7 @@
 
 #include "core/hexadecimal.hpp"
 #include "engines/redlock/commands.hpp"
+#include "engines/redlock/keys.hpp"
 #include "engines/redlock/replies.hpp"
 #include "io/thread/prefetch.hpp"
 #include "io/thread/random.hpp"
@@ -41,7 +42,7 @@ token raised_to(std::uint64_t tag) noexcept { return token{tag >> (node_bits + 1
 std::string fresh_value(const session_id& session, bool tokens) {
   using core::append_hexadecimal;
   std::string value;
-  value.reserve(tokens ? 73 : 40);
+  value.reserve(tokens ? value_bytes : plain_value_bytes);
   append_hexadecimal(value, io::random_bits(), 16);
   append_hexadecimal(value, io::random_bits(), 16);
   append_hexadecimal(value, io::random_bits() >> 32U, 8);

@@ -367,7 +367,7 @@ void waiters::subscribed(const std::string& name, node_index i, bool done) {
 
 void waiters::ask_how_it_looks(const std::string& name, node_index i) {
   std::string bytes;
-  commands::peek(bytes, name);
+  commands::peek(bytes, name, cluster_->set().tokens);
   cluster_->ask(i, bytes, clock::now() + inquiry_limit,
                 [self = weak_from_this(), name](const io::redis_answer& a) {
                   const auto w = self.lock();
