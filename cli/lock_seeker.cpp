@@ -205,7 +205,10 @@ std::optional<bool> lock_seeker::only_own_runs_hold(store& st) {
 
 /// Where Redlock nodes do not tell whose session has it, a look at all they keep may tell more.
 error lock_seeker::with_advice(const error& e) const {
-  const bool is_told = e.message().find(" (pid ") != std::string::npos;
+  // Behind the name, which may have such words in it.
+  const auto name_at = e.message().find(printable_);
+  const auto from = name_at == std::string::npos ? 0 : name_at + printable_.size();
+  const bool is_told = e.message().find(" (pid ", from) != std::string::npos;
   const bool taken = exit_for(e.code()) == exit_code::not_obtained && !is_told;
   // A name that cannot be shown as it is cannot be typed either.
   if (!taken || !is_redlock(options_.store) || printable_ != options_.name) return e;
