@@ -132,19 +132,29 @@ std::optional<std::string> needless_command(const CLI::App& app, const words& gi
          shell_line({dashes, given.ours.end()});
 }
 
-std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
-  if (const auto said = name_with_dash(app, given)) return *said;
-  if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) return harmless(e.what());
-  if (const auto said = forgotten_dashes(app, given)) return *said;
-  if (const auto said = needless_command(app, given)) return *said;
+/// The first long option that there is not.
+std::string unknown_option(const CLI::App& app, const words& given) {
+  const auto names = option_names(app);
   for (const std::string& word : given.ours) {
     const std::string option = word.substr(0, word.find('='));
-    const auto names = option_names(app);
-    const bool known = std::find(names.begin(), names.end(), option) != names.end();
-    if (option.rfind("--", 0) == 0 && !known) {
-      return "unknown option " + harmless(option) + meant_by(app, option);
-    }
+    if (option.size() < 3 || !option.starts_with("--")) continue;
+    if (std::find(names.begin(), names.end(), option) == names.end()) return option;
   }
+  return {};
+}
+
+std::string explain(const CLI::App& app, const CLI::ParseError& e, const words& given) {
+  if (const auto said = name_with_dash(app, given)) return *said;
+  const std::string unknown = unknown_option(app, given);
+  if (dynamic_cast<const CLI::ExtrasError*>(&e) == nullptr) {
+    // Another word may stand for what is missing.
+    const bool lacks = dynamic_cast<const CLI::RequiredError*>(&e) != nullptr;
+    const std::string meant = lacks ? borrowed_option(unknown, option_names(app)) : std::string();
+    return meant.empty() ? harmless(e.what()) : "unknown option " + harmless(unknown) + meant;
+  }
+  if (const auto said = forgotten_dashes(app, given)) return *said;
+  if (const auto said = needless_command(app, given)) return *said;
+  if (!unknown.empty()) return "unknown option " + harmless(unknown) + meant_by(app, unknown);
   for (const std::string& word : app.remaining()) {
     if (word.size() < 2 || !word.starts_with('-') || option_named(app, word) != nullptr) continue;
     const std::string said = "unknown option " + harmless(word);

@@ -250,6 +250,8 @@ as_nobody() {
   said_of 'run --name x -- true' '--name; NAME is given without an option'
   said_of 'ls -w' '-w'
   said_of 'ls --watch' '--watch; "watch" prints every change'
+  said_of 'deny x --force' '--force; it needs none: deny ends what lives, too'
+  said_of 'elect x --listen -- true' '--listen; "leader NAME --watch" shows who leads'
   said_of 'break x --force' '--force; "deny" ends a session that is not dead'
 }
 
