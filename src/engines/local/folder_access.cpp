@@ -61,8 +61,11 @@ result<void> folder_access::check_group(gid_t id) const {
 result<void> folder_access::check_owner() const {
   if ((facts.mode & 02020) == 02020) {
     const std::string name = name_of_group(facts.group);
-    return refused(path + " is open to the group " + name + " (mode " + octal(facts.mode) +
-                   "); open it with ?group=" + name);
+    const std::string open_to =
+        path + " is open to the group " + name + " (mode " + octal(facts.mode) + ")";
+    if (group_named(name)) return refused(open_to + "; open it with ?group=" + name);
+    return refused(open_to + ", which has no name on this machine; " +
+                   advice("chgrp it to a group that has and open it with ?group="));
   }
   if (is_ours()) return {};
   return refused(path + " belongs to user " + std::to_string(facts.owner) + ", not to you (" +
@@ -72,6 +75,8 @@ result<void> folder_access::check_owner() const {
 
 error why_closed(const error& why, const std::string& path, const std::string& group,
                  std::optional<gid_t> id) {
+  struct stat s {};
+  if (::stat(path.c_str(), &s) == 0 && !S_ISDIR(s.st_mode)) return why;
   if (::faccessat(AT_FDCWD, path.c_str(), R_OK | X_OK, AT_EACCESS) == 0 || errno != EACCES) {
     return why;
   }

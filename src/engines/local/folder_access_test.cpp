@@ -39,7 +39,18 @@ TEST(local_folder_access, is_its_owners_alone_without_a_group) {
 }
 
 TEST(local_folder_access, of_a_group_s_folder_is_not_taken_for_its_owners_alone) {
-  EXPECT_TRUE(has(against(ours(02770)), "open it with ?group=4242"));
+  auto a = ours(02770);
+  a.facts.group = 0;
+  EXPECT_TRUE(has(against(a), "open it with ?group=root"));
+  const auto nameless = against(ours(02770));
+  EXPECT_TRUE(has(nameless, "the group 4242 (mode 2770), which has no name")) << nameless;
+  EXPECT_FALSE(has(nameless, "?group=4242")) << nameless;
+}
+
+TEST(local_folder_access, what_is_no_folder_is_not_told_to_be_closed_to_us) {
+  const error why(errc::unavailable, "not a directory");
+  EXPECT_EQ(why_closed(why, "/etc/hostname", {}, {}).message(), "not a directory");
+  EXPECT_EQ(why_closed(why, "/dev/null", {}, {}).message(), "not a directory");
 }
 
 TEST(local_folder_access, is_a_groups_whoever_owns_it) {
