@@ -53,7 +53,9 @@ life_notes_file::life_notes_file(std::string directory, std::string url)
 life_notes life_notes_file::read() const {
   life_notes notes;
   if (!has_place()) return notes;
-  const auto text = own_text(path_in(directory_, name_), bytes_max);
+  const auto directory = open_directory(directory_);
+  if (!directory) return notes;
+  const auto text = own_text(directory->get(), name_, bytes_max);
   std::string_view lines = lines_below(head_, text);
   const time_point now = clock::now();
   for (std::size_t n = 0; n < life_notes::notes_max && !lines.empty(); ++n) {

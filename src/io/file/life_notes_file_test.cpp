@@ -29,6 +29,18 @@ TEST(life_notes_file, gives_another_process_what_was_kept) {
   EXPECT_TRUE(life_notes_file(directory.path(), "redlock://b").read().all().empty());
 }
 
+TEST(life_notes_file, of_a_directory_that_is_a_link_are_not_read) {
+  const tests::temporary_directory directory;
+  const std::string real = directory.path() + "/real";
+  const std::string link = directory.path() + "/link";
+  core::redlock::life_notes notes;
+  notes.recall("life", clock::now() - 1s);
+  life_notes_file(real, "redlock://a").keep(notes);
+  std::filesystem::create_directory_symlink(real, link);
+  EXPECT_FALSE(life_notes_file(real, "redlock://a").read().all().empty());
+  EXPECT_TRUE(life_notes_file(link, "redlock://a").read().all().empty());
+}
+
 TEST(life_notes_file, a_later_time_namespace_of_the_same_number_reads_nothing) {
   const tests::temporary_directory directory;
   const auto read = [&] { return life_notes_file(directory.path(), "redis://a").read().all(); };

@@ -20,8 +20,9 @@ bool is_own(int fd) {
 
 }  // namespace
 
-std::string own_text(const std::string& path, std::size_t bytes_max) {
-  const unique_fd file(::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+std::string own_text(int directory, const std::string& path, std::size_t bytes_max) {
+  const unique_fd file(
+      ::openat(directory, path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
   if (!file || !is_own(file.get())) return {};
   std::string text;
   std::array<char, 4096> part{};

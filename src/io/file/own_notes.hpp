@@ -12,7 +12,8 @@ namespace holdfast::io {
 
 /// All of a plain file that belongs to this user and that nobody else may write: somebody else's
 /// notes could make a wait too short. Empty when there is none, or more than `bytes_max` of it.
-std::string own_text(const std::string& path, std::size_t bytes_max);
+/// `path` is below `directory` unless it is absolute, as for openat(2).
+std::string own_text(int directory, const std::string& path, std::size_t bytes_max);
 
 /// The whole lines below `head`; empty when the text has another one, or `head` is empty. What was
 /// cut off in its middle is left out: a part of a number would be an earlier time.

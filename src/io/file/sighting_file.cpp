@@ -66,7 +66,7 @@ void remove_those_of_other_boots(const std::string& directory, const std::string
   for (const auto& name : *names) {
     if (!name.starts_with(name_of(url))) continue;
     const auto path = path_in(directory, name);
-    const auto text = own_text(path, bytes_max);
+    const auto text = own_text(AT_FDCWD, path, bytes_max);
     const bool is_other =
         text.starts_with(common_header(url)) && !text.starts_with(common_header(url) + boot + ' ');
     if (is_other) ::unlink(path.c_str());
@@ -83,7 +83,7 @@ sighting_file::sighting_file(const std::string& directory, std::string url, dura
       turn_limit_(turn_limit) {}
 
 sighting_file::sights sighting_file::read() const {
-  const auto text = own_text(path_, bytes_max);
+  const auto text = own_text(AT_FDCWD, path_, bytes_max);
   std::string_view lines = lines_below(header(url_), text);
   sights found;
   while (!lines.empty() && found.size() < sights_max) {
