@@ -203,6 +203,14 @@ void cluster::missed(node_index i, time_point at) noexcept {
   m.missed_last.store(now, std::memory_order_relaxed);
 }
 
+node_set cluster::connected() const noexcept {
+  node_set all;
+  for (node_index i = 0; i < size(); ++i) {
+    if (is_connected(i)) all.add(i);
+  }
+  return all;
+}
+
 bool cluster::majority_is_connected() const noexcept {
   const auto up =
       std::ranges::count_if(members_, [](const auto& m) { return m->connection->is_up(); });

@@ -104,6 +104,7 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   /// The number of the connection that is up, or no_connection.
   std::uint64_t connection_of(node_index i) const noexcept;
   bool is_connected(node_index i) const noexcept { return connection_of(i) != no_connection; }
+  node_set connected() const noexcept;
 
   /// Whether a subscription leaves its connection to commands. In RESP2 a node would refuse all
   /// others there, also those of every holder of this process.

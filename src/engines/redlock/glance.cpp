@@ -44,9 +44,7 @@ class looking : public std::enable_shared_from_this<looking> {
   void ask(const session_id& id) {
     const auto of = std::make_shared<one>();
     gathering::question q;
-    for (node_index i = 0; i < cluster_->size(); ++i) {
-      if (cluster_->is_connected(i)) q.to.add(i);
-    }
+    q.to = cluster_->connected();
     q.limit = inquiry_limit;
     q.bytes = [id](node_index) {
       std::string bytes;

@@ -23,48 +23,37 @@ class finding : public std::enable_shared_from_this<finding> {
       : cluster_(std::move(c)), own_(own), deadline_(deadline), done_(std::move(done)) {}
 
   void start(const std::string& name) {
-    gathering::question q;
-    q.bytes = [name](node_index) {
-      std::string bytes;
-      commands::size(bytes, name);
-      return bytes;
-    };
-    q.each = [self = shared_from_this()](node_index i, const io::redis_answer& a) {
-      if (a.reply != nullptr && replies::may_name_holder(*a.reply)) self->fitting_.add(i);
-      return self->fitting_.size() >= self->cluster_->majority();
-    };
-    q.done = [self = shared_from_this(), name] { self->ask_for_value(name); };
-    ask(connected(), std::move(q));
+    std::string bytes;
+    commands::size(bytes, name);
+    ask(
+        cluster_->connected(), std::move(bytes),
+        [self = shared_from_this()](node_index i, const io::redis_answer& a) {
+          if (a.reply != nullptr && replies::may_name_holder(*a.reply)) self->fitting_.add(i);
+          return self->fitting_.size() >= self->cluster_->majority();
+        },
+        [self = shared_from_this(), name] { self->ask_for_value(name); });
   }
 
  private:
-  node_set connected() const {
-    node_set all;
-    for (node_index i = 0; i < cluster_->size(); ++i) {
-      if (cluster_->is_connected(i)) all.add(i);
-    }
-    return all;
-  }
-
-  void ask(node_set whom, gathering::question q) {
-    q.to = whom;
-    q.limit = deadline_ - clock::now();
-    gathering::ask(cluster_, std::move(q));
+  using on_answer = std::function<bool(node_index, const io::redis_answer&)>;
+  void ask(node_set whom, std::string bytes, on_answer each, std::function<void()> done) {
+    gathering::ask(cluster_, {.to = whom,
+                              .limit = deadline_ - clock::now(),
+                              .bytes = [b = std::move(bytes)](node_index) { return b; },
+                              .each = std::move(each),
+                              .done = std::move(done)});
   }
 
   void ask_for_value(const std::string& name) {
     if (fitting_.size() < cluster_->majority()) return done_(nullptr);
-    gathering::question q;
-    q.bytes = [name](node_index) {
-      std::string bytes;
-      commands::value(bytes, name);
-      return bytes;
-    };
-    q.each = [self = shared_from_this()](node_index, const io::redis_answer& a) {
-      return a.reply != nullptr && self->count(replies::holder(*a.reply));
-    };
-    q.done = [self = shared_from_this()] { self->ask_for_record(); };
-    ask(fitting_, std::move(q));
+    std::string bytes;
+    commands::value(bytes, name);
+    ask(
+        fitting_, std::move(bytes),
+        [self = shared_from_this()](node_index, const io::redis_answer& a) {
+          return a.reply != nullptr && self->count(replies::holder(*a.reply));
+        },
+        [self = shared_from_this()] { self->ask_for_record(); });
   }
 
   /// True when it is certain.
@@ -76,17 +65,14 @@ class finding : public std::enable_shared_from_this<finding> {
 
   void ask_for_record() {
     if (!found_ || *found_ == own_) return done_(nullptr);
-    gathering::question q;
-    q.bytes = [id = *found_](node_index) {
-      std::string bytes;
-      commands::session(bytes, id);
-      return bytes;
-    };
-    q.each = [self = shared_from_this()](node_index, const io::redis_answer& a) {
-      return a.reply != nullptr && self->note(replies::session(*a.reply));
-    };
-    q.done = [self = shared_from_this()] { self->done_(self->record()); };
-    ask(connected(), std::move(q));
+    std::string bytes;
+    commands::session(bytes, *found_);
+    ask(
+        cluster_->connected(), std::move(bytes),
+        [self = shared_from_this()](node_index, const io::redis_answer& a) {
+          return a.reply != nullptr && self->note(replies::session(*a.reply));
+        },
+        [self = shared_from_this()] { self->done_(self->record()); });
   }
 
   bool note(const reading<session_fields>& got) {

@@ -37,10 +37,7 @@ listing::listing(std::shared_ptr<cluster> c, std::shared_ptr<shown_tokens> shown
 void listing::start() {
   began_ = clock::now();
   deadline_ = began_ + patience;
-  node_set all;
-  for (node_index i = 0; i < cluster_->size(); ++i) {
-    if (cluster_->is_connected(i)) all.add(i);
-  }
+  const node_set all = cluster_->connected();
   {
     const io::held_mutex hold(mutex_);
     pending_ = all;
