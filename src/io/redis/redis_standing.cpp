@@ -71,8 +71,8 @@ void redis_standing::end() {
 void redis_standing::await_end(duration limit) {
   const auto until = std::chrono::steady_clock::now() + limit;
   const held_mutex hold(mutex_);
-  bool in_time = true;
-  while (phase_ != phase::ended && in_time) in_time = has_ended_.wait_until(mutex_, until);
+  while (phase_ != phase::ended && has_ended_.wait_until(mutex_, until)) {
+  }
 }
 
 }  // namespace holdfast::io
