@@ -204,10 +204,14 @@ TEST_F(conversation, a_release_is_heard) {
     const auto done = ask([&](std::string& out) { commands::subscribe(out, channel); });
     EXPECT_EQ(replies::subscribe(done), fault::none);
   }
-  const auto look = [&] { return ask([](std::string& out) { commands::peek(out, "a"); }); };
-  EXPECT_EQ(replies::peek(look()), false);
+  const auto look = [&](bool tokens) {
+    return replies::peek(ask([&](std::string& out) { commands::peek(out, "a", tokens); }));
+  };
+  EXPECT_EQ(look(true), false);
+  EXPECT_EQ(look(false), false);
   acquire(value);
-  EXPECT_EQ(replies::peek(look()), true);
+  EXPECT_EQ(look(true), true);
+  EXPECT_EQ(look(false), true);
   const auto released =
       replies::release(ask([](std::string& out) { commands::release(out, "a", value); }));
   EXPECT_TRUE(released->counted);
