@@ -24,6 +24,20 @@ class own_usage : public CLI::Formatter {
   std::string line_;
 };
 
+/// Each line that is too long for a terminal in several ones.
+std::string wrapped(std::string text) {
+  constexpr std::size_t columns = 100;
+  std::size_t begin = 0;
+  while (begin < text.size()) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::size_t space = text.rfind(' ', begin + columns);
+    const bool fits = end - begin <= columns || space == std::string::npos || space <= begin;
+    if (!fits) text[space] = '\n';
+    begin = (fits ? end : space) + 1;
+  }
+  return text;
+}
+
 std::vector<std::string> option_names(const CLI::App& app) {
   std::vector<std::string> names;
   for (const CLI::Option* o : app.get_options()) {
@@ -204,8 +218,8 @@ arguments::option* arguments::option::may_be_empty() {
 
 bool arguments::option::given() const { return inside_->count() != 0; }
 
-arguments::arguments(std::string about, std::string verb, std::string usage)
-    : app_(std::make_unique<CLI::App>(std::move(about), std::move(verb))) {
+arguments::arguments(const std::string& about, std::string verb, std::string usage)
+    : app_(std::make_unique<CLI::App>(wrapped(about), std::move(verb))) {
   if (!usage.empty()) app_->formatter(std::make_shared<own_usage>(std::move(usage)));
 }
 

@@ -38,8 +38,9 @@ class arguments {
     bool may_be_empty_{};
   };
 
-  /// `usage` is the usage line, for a verb with words that CLI11 knows nothing of.
-  arguments(std::string about, std::string verb, std::string usage = {});
+  /// `about` is wrapped to lines of a terminal. `usage` is the usage line, for a verb with words
+  /// that CLI11 knows nothing of.
+  arguments(const std::string& about, std::string verb, std::string usage = {});
   arguments(const arguments&) = delete;
   arguments& operator=(const arguments&) = delete;
   ~arguments();

@@ -231,7 +231,7 @@ load setup
 
 @test "a password in --store is warned about and never shown" {
   run holdfast ls --store redis://me:secret@h
-  [[ $output == *"can be read by everybody"* && $output != *secret* ]]
+  [[ $output == *"can be read by everybody"*password_file* && $output != *secret* ]]
 }
 
 @test "errors are JSON with --json" {
@@ -258,4 +258,16 @@ assert e["version"] == 1 and e["error"]["exit"] == 127, e' "$output"
   expect 64 holdfast break x
   expect 0 holdfast show x
   [[ $output == *"is free"* ]]
+}
+
+@test "each action of redlock has its own help, in lines for a terminal" {
+  expect 0 holdfast redlock recover --help
+  says 'mutual exclusion' '--yes' '--max-ttl'
+  [[ -z $(grep -E '.{101}' <<<"$output") ]]
+  expect 0 holdfast redlock status --help
+  says 'when the store was never set up'
+  [[ $output != *--unsafe* && $output != *--yes* ]]
+  expect 0 holdfast redlock --help
+  says 'holdfast redlock ACTION --help'
+  [[ -z $(grep -E '.{101}' <<<"$output") ]]
 }
