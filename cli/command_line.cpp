@@ -59,9 +59,8 @@ void warn_once(const settings& s, const std::string& option, const report& out) 
   if (!s.hidden().empty()) out.warn("warning: " + s.hidden());
   if (has_password(option)) {
     out.warn(
-        std::string("warning: the password in --store can be read by everybody on this machine "
-                    "(ps); use HOLDFAST_STORE") +
-        (is_redlock(option) ? " or ?password_file=/PATH in the URL" : ""));
+        "warning: the password in --store can be read by everybody on this machine (ps); use "
+        "HOLDFAST_STORE or ?password_file=/PATH in the URL");
   }
   const std::string secret = password_file_in(s[key::store].value);
   if (const std::string who = needless_readers_of(secret); !who.empty()) {
