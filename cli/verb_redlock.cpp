@@ -99,8 +99,9 @@ std::string about_action(const std::string& action) {
          "A majority has to answer. To change max_ttl, all nodes that answer have to vote, if a "
          "majority does; for a shorter one no node may have the record of a session with a longer "
          "ttl (75). If such a session came while the records were written, it ends with 75 too and "
-         "reports that max_ttl is changed now. It asks on the terminal; without one it needs --yes "
-         "(64), unless all nodes vote and nothing would be written.";
+         "reports that max_ttl is changed now. Unless nothing would be written it shows the nodes "
+         "and "
+         "asks on the terminal; without one it needs --yes (64).";
 }
 
 /// The action whose help is asked for; empty when it is that of all, or none.
@@ -152,33 +153,46 @@ bool must_ask(const typed& t) { return t.action == "recover" && !t.yes; }
 
 bool can_ask() { return ::isatty(STDIN_FILENO) != 0 && ::isatty(STDERR_FILENO) != 0; }
 
-/// What `recover` says where it would write nothing, from a look: who could be asked nothing gets
-/// that. Nothing where it would write, refuse, or cannot be found out.
-std::optional<overview> nothing_to_recover(const std::string& url, duration max_ttl) {
-  auto seen = redlock::status(url);
-  if (!seen || !seen->tokens || seen->nodes.empty()) return std::nullopt;
-  const bool healthy = std::ranges::all_of(seen->nodes, [&](const node_info& n) {
+/// True where all nodes vote and have that max_ttl already.
+bool is_whole(const overview& seen, duration max_ttl) {
+  const bool all = std::ranges::all_of(seen.nodes, [&](const node_info& n) {
     return n.votes && (max_ttl == duration::zero() || max_ttl == n.max_ttl);
   });
   // A ttl of the URL that is too long is no trouble of the store's.
-  if (!healthy || (seen->trouble && *seen->trouble != errc::invalid_argument)) return std::nullopt;
-  std::string text = "all nodes vote: there is nothing to recover, and nothing was written";
-  if (seen->trouble) text += ". But " + seen->advice;
-  seen->trouble.reset();
-  seen->advice = std::move(text);
-  return std::move(*seen);
+  return all && (!seen.trouble || *seen.trouble == errc::invalid_argument);
+}
+
+/// What `recover` says where it would write nothing: nobody is asked for that. Nothing where it may
+/// write.
+std::optional<overview> nothing_to_recover(const typed& t, overview seen, duration max_ttl) {
+  std::string text;
+  if (is_whole(seen, max_ttl)) {
+    text = "all nodes vote: there is nothing to recover, and nothing was written";
+    if (seen.trouble) text += ". But " + seen.advice;
+    seen.trouble.reset();
+  } else if (seen.votes >= seen.needed && max_ttl == duration::zero() && !t.other_list) {
+    text = fmt::format(
+        "{} of {} nodes vote, which is a majority: there is nothing to recover, and "
+        "nothing was written. The others come back by themselves",
+        seen.votes, seen.nodes.size());
+    seen.trouble = errc::busy;
+  } else {
+    return std::nullopt;
+  }
+  seen.advice = std::move(text);
+  return seen;
 }
 
 /// Asks on the terminal; the exit code when the answer is not yes.
-std::optional<int> confirm(const typed& t, const std::string& url, const report& out) {
-  if (!must_ask(t)) return std::nullopt;
+std::optional<int> confirm(const typed& t, const std::string& url, const std::string& state,
+                           const report& out) {
   if (!can_ask()) {
     return out.fail(exit_code::usage,
                     "redlock recover: locks that are held now may be granted again, and there is "
                     "no terminal to ask on; read holdfast redlock recover --help, then add --yes");
   }
   const std::string question =
-      fmt::format("{}store {}\n{} Type yes: ", given_up, harmless(url),
+      fmt::format("{}{}\n{} Type yes: ", given_up, state.empty() ? "store " + url + "\n" : state,
                   t.max_ttl.empty() ? "Recover it?" : "Give it a max_ttl of " + t.max_ttl + "?");
   std::fwrite(question.data(), 1, question.size(), stderr);
   char answer[16]{};
@@ -253,6 +267,17 @@ int show(const typed& t, const overview& seen, const report& out) {
   return out.fail(error(*seen.trouble, seen.advice), "store " + harmless(seen.url));
 }
 
+/// Has a person agree, who is shown what there is. The exit code where nothing is to be written.
+std::optional<int> ask(const typed& t, const std::string& url, duration max_ttl,
+                       const report& out) {
+  auto seen = redlock::status(url);
+  const bool is_seen = seen && seen->tokens && !seen->nodes.empty();
+  if (is_seen) {
+    if (const auto said = nothing_to_recover(t, *seen, max_ttl)) return show(t, *said, out);
+  }
+  return confirm(t, harmless(without_password(url)), is_seen ? plain_text(*seen) : "", out);
+}
+
 result<overview> carry_out(const typed& t, const std::string& url, duration max_ttl) {
   if (t.action == "init") {
     return redlock::init(url, {.max_ttl = max_ttl, .accept_unsafe = t.accept_unsafe});
@@ -288,10 +313,9 @@ int verb_redlock(const std::vector<std::string>& after_verb) {
   if (const auto code = load_settings(s, t.common, out)) return *code;
   if (const auto code = refuse_others(s, out)) return *code;
   const std::string url = store_url(s);
-  if (must_ask(t) && !can_ask()) {
-    if (const auto seen = nothing_to_recover(url, max_ttl)) return show(t, *seen, out);
+  if (must_ask(t)) {
+    if (const auto code = ask(t, url, max_ttl, out)) return *code;
   }
-  if (const auto code = confirm(t, without_password(url), out)) return *code;
   const auto seen = carry_out(t, url, max_ttl);
   if (!seen) return fail_to_open(s, seen.error(), {key::store}, out);
   return show(t, *seen, out);
