@@ -73,7 +73,7 @@ assert a["nodes"][4]["record"]["max_ttl_s"] == 60 and a["nodes"][4]["record"]["e
   says 'init needs every node' 'cannot be used'
   stop_server 4
   expect 69 holdfast redlock init
-  says "127.0.0.1:$(port_of 4): cannot connect" "127.0.0.1:$(port_of 5): cannot connect"
+  says "127.0.0.1:$(port_of 4) and 127.0.0.1:$(port_of 5) each: cannot connect"
   start_server 4 "$(port_of 4)"
   start_server 5 "$(port_of 5)" --cluster-enabled yes \
     --cluster-port $(($(port_of 5) + 2000)) --cluster-config-file cluster.conf

@@ -3,10 +3,13 @@
 #include "core/assert.hpp"
 #include "core/redlock/quorum.hpp"
 #include "core/redlock/rules.hpp"
+#include "core/redlock/say_together.hpp"
 
 #include <holdfast/token.hpp>
 
 #include <algorithm>
+#include <string>
+#include <vector>
 
 namespace holdfast::core::redlock {
 
@@ -23,11 +26,6 @@ void append(std::string& list, const char* between, const std::string& item) {
   list += item;
 }
 
-/// A node that refuses us has answered: a wrong password is not a server that is down.
-std::string without(const node& n, std::size_t i) {
-  return n.trouble.empty() ? name_of(n, i) + " did not answer" : "cannot be used: " + n.trouble;
-}
-
 /// Why it can, or may, be no voter of any store; empty when it can.
 std::string misfit(std::span<const node> nodes, std::size_t i) {
   const node_facts& f = nodes[i].facts;
@@ -39,12 +37,23 @@ std::string misfit(std::span<const node> nodes, std::size_t i) {
   return nodes[i].unsafe;
 }
 
-/// All that did not answer, and why; empty when there is none.
+/// All that did not answer, and why; empty when there is none. A node that refuses us has answered:
+/// a wrong password is not a server that is down.
 std::string missing(std::span<const node> nodes) {
-  std::string all;
+  std::string silent;
+  std::vector<std::string> refused(nodes.size());
+  std::vector<std::string> names;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    if (!nodes[i].answered) append(all, "; ", without(nodes[i], i));
+    names.push_back(name_of(nodes[i], i));
+    if (nodes[i].answered) continue;
+    refused[i] = nodes[i].trouble;
+    if (refused[i].empty()) append(silent, "; ", names[i] + " did not answer");
   }
+  say_together(refused, names);
+  std::string all;
+  for (const std::string& why : refused) append(all, "; ", why);
+  if (!all.empty()) all = "cannot be used: " + all;
+  append(all, "; ", silent);
   return all;
 }
 

@@ -95,6 +95,20 @@ TEST(founding, a_node_that_refuses_us_is_not_said_to_be_silent) {
   }
 }
 
+TEST(founding, what_several_nodes_say_is_said_once) {
+  auto nodes = blank(4);
+  for (const std::size_t i : {1U, 2U, 3U}) {
+    nodes[i].answered = false;
+    nodes[i].trouble = "redis node host" + std::to_string(i) + ": cannot connect";
+  }
+  nodes[3].trouble = "redis node host3: WRONGPASS";
+  const error e = founding::plan_init(settings, nodes).error();
+  EXPECT_TRUE(says(e,
+                   "cannot be used: redis nodes host1 and host2 each: cannot connect; redis "
+                   "node host3: WRONGPASS. init needs"))
+      << e.message();
+}
+
 TEST(founding, replicas_and_duplicates_are_refused) {
   auto nodes = blank(3);
   nodes[2].facts.run_id = "run0";

@@ -1,4 +1,4 @@
-#include "core/listed.hpp"
+#include "core/redlock/say_together.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "io/thread/background.hpp"
 #include "io/thread/latch.hpp"
@@ -14,6 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using core::redlock::admission;
+using core::redlock::say_together;
 
 /// How long a majority waits for the others at the start: a key on all nodes is worth more than one
 /// on the first that were connected.
@@ -24,25 +25,6 @@ std::string not_told_yet(const std::string& address, duration passed) {
   return address + " has not told its state yet, " +
          print_duration(std::chrono::ceil<std::chrono::milliseconds>(passed)) +
          " after it was asked (each question is given " + print_duration(inquiry_limit) + ")";
-}
-
-/// What is said of each node's connection, with all nodes of which the same is said named by the
-/// first: nothing is left for the others. A wrong password is one, and not five.
-void say_together(std::vector<std::string>& said, const std::vector<std::string>& addresses) {
-  const auto reason_of = [&](node_index i) {
-    const std::string begin = "redis node " + addresses[i] + ": ";
-    return said[i].starts_with(begin) ? said[i].substr(begin.size()) : std::string();
-  };
-  for (node_index i = 0; i < said.size(); ++i) {
-    const std::string why = reason_of(i);
-    std::vector<std::string> names{addresses[i]};
-    for (node_index k = i + 1; k < said.size() && !why.empty(); ++k) {
-      if (reason_of(k) != why) continue;
-      names.push_back(addresses[k]);
-      said[k].clear();
-    }
-    if (names.size() > 1) said[i] = "redis nodes " + core::listed(names) + " each: " + why;
-  }
 }
 
 /// For all nodes of which that is said, once.
