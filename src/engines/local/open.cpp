@@ -66,8 +66,8 @@ result<opened_store> open_local(const core::store_url& url, missing what) {
                       .group_writable = (*store)->place().grouped(),
                       .promise =
                           "exclusive, shared and permits(n) locks of one machine, first come first "
-                          "served, with tokens that grow for ever. No server, no clock but this "
-                          "machine's CLOCK_BOOTTIME",
+                          "served, with tokens that grow while the file `floor` is kept. No "
+                          "server, no clock but this machine's CLOCK_BOOTTIME",
                       .diagnose = [keep = *store] { return diagnose(*keep); }};
 }
 

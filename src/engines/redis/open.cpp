@@ -46,9 +46,10 @@ result<opened_store> open_redis(const core::store_url& url, missing) {
   if (!engine) return engine.error();
   // It keeps the engine, not its server alone: the engine ends it.
   o.promise =
-      "exclusive, shared and permits(n) locks, first come first served, with tokens that grow for "
-      "ever. While the one server is away nothing is granted, and holders stop when their leases "
-      "end; after it lost writes it grants nothing for max_ttl. Its clock decides nothing";
+      "exclusive, shared and permits(n) locks, first come first served, with tokens that grow "
+      "unless an older copy of its data is loaded unseen. While the one server is away nothing is "
+      "granted, and holders stop when their leases end; after it lost writes it grants nothing for "
+      "max_ttl. Its clock decides nothing while it has its data";
   o.diagnose = [kept = *engine] { return diagnose(*kept->server()); };
   o.loop = (*engine)->server()->shared_loop();
   o.engine = std::move(*engine);

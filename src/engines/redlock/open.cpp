@@ -43,7 +43,7 @@ result<opened_store> open_redlock(const core::store_url& url, missing) {
       s->tokens
           ? "exclusive locks with growing tokens, in no order of arrival; any majority of the "
             "nodes suffices. Nodes' clocks are trusted to run within 1 % of real time and not to "
-            "step; what time they tell does not matter"
+            "step; what time they tell matters to `recover` alone"
           : "exclusive locks without tokens (tokens=off): nothing stops a holder that was "
             "paused beyond its lease. Any majority of the nodes suffices";
   o.ends_by_itself = true;
