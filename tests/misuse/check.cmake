@@ -1,6 +1,6 @@
 # Compiles CASE twice: without MISUSE it must compile, with it the compiler must refuse it with a
 # message that matches the file's first line ("// expect: REGEX"), and not for another reason.
-# PARSED, if it is given, is what parse.cmake wrote.
+# PARSED, if it is given, is what parse.cmake wrote, which has compiled the case without MISUSE.
 include(${CMAKE_CURRENT_LIST_DIR}/compile.cmake)
 file(STRINGS ${CASE} first LIMIT_COUNT 1)
 if(NOT first MATCHES "^// expect: (.+)$")
@@ -10,11 +10,11 @@ set(expected "${CMAKE_MATCH_1}")
 list(APPEND compile -fsyntax-only)
 if(PARSED)
   list(APPEND compile -include ${PARSED})
-endif()
-
-execute_process(COMMAND ${compile} ${CASE} RESULT_VARIABLE code ERROR_VARIABLE said)
-if(NOT code EQUAL 0)
-  message(FATAL_ERROR "The control of ${CASE} does not compile:\n${said}")
+else()
+  execute_process(COMMAND ${compile} ${CASE} RESULT_VARIABLE code ERROR_VARIABLE said)
+  if(NOT code EQUAL 0)
+    message(FATAL_ERROR "The control of ${CASE} does not compile:\n${said}")
+  endif()
 endif()
 execute_process(COMMAND ${compile} -DMISUSE ${CASE} RESULT_VARIABLE code ERROR_VARIABLE said)
 if(code EQUAL 0)
