@@ -1,7 +1,9 @@
 #include "engines/local/engine.hpp"
 #include "engines/local/keys.hpp"
 #include "engines/local/store_fixture.hpp"
+#include "engines/local/sweeping.hpp"
 #include "engines/local/tables.hpp"
+#include "io/process/life.hpp"
 #include "tests/own_namespaces.hpp"
 
 #include <sys/stat.h>
@@ -10,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 
 namespace {
 
@@ -74,6 +77,26 @@ TEST_F(local_database, a_failed_write_of_its_head_page_costs_that_write_alone) {
             }),
             0)
       << "others read the same file";
+}
+
+// A record without its file can be judged by its ttl alone.
+TEST_F(local_database, a_life_lock_stays_where_the_record_could_not_be_removed) {
+  const auto store = environment::open({path(), {}});
+  ASSERT_TRUE(store) << store.error().message();
+  caller dead(std::make_shared<local_engine>(*store), 1);
+  auto life = io::life_lock::hold(path() + "/life", dead.id());
+  ASSERT_TRUE(life);
+  const auto where = life->place();
+  ASSERT_EQ(dead.open(where).what, core::status::ok);
+  life->forget();
+  head_writes_to_fail = 1;
+  make_room(**store);
+  EXPECT_EQ(head_writes_to_fail.exchange(0), 0) << "LMDB's write was not seen";
+  ASSERT_EQ(dead.list().sessions.size(), 1U);
+  EXPECT_EQ(io::probe_life(path() + "/life", dead.id(), where), life::dead);
+  make_room(**store);
+  EXPECT_TRUE(dead.list().sessions.empty());
+  EXPECT_TRUE(std::filesystem::is_empty(path() + "/life"));
 }
 
 core::queue_view refused_with(int code, caller& c) {

@@ -99,12 +99,42 @@ TEST_F(local_directory, an_open_that_failed_leaves_no_lock_with_a_forked_child) 
 }
 
 TEST_F(local_directory, a_store_that_is_closed_is_not_in_use_by_a_forked_child) {
-  auto first = std::make_optional(open());
-  const bystander child;
-  first.reset();
-  fs::remove(file("boot"));
-  const auto o = open_at(path());
-  ASSERT_TRUE(o) << o.error().message();
+  for (const bool is_new : {true, false}) {
+    ASSERT_EQ(fs::exists(path()), !is_new);
+    auto first = std::make_optional(open());
+    const bystander child;
+    first.reset();
+    fs::remove(file("boot"));
+    const auto o = open_at(path());
+    ASSERT_TRUE(o) << is_new << " " << o.error().message();
+  }
+}
+
+// A kill at any point of it makes the next opener start over.
+TEST_F(local_directory, an_earlier_boot_has_its_name_no_more_when_its_files_are_removed) {
+  { const auto o = open(); }
+  write(file("boot"), "an earlier boot");
+  fs::remove(file("data.mdb"));
+  fs::create_directories(file("data.mdb/in the way"));
+  const auto half = directory::open({path(), {}});
+  ASSERT_FALSE(half);
+  EXPECT_EQ(half.error(), errc::unavailable);
+  EXPECT_NE(half.error().message().find("remove " + file("data.mdb")), std::string::npos)
+      << half.error().message();
+  EXPECT_FALSE(fs::exists(file("boot")));
+  fs::remove_all(file("data.mdb"));
+  EXPECT_EQ(caller(open().engine, 1).open().what, core::status::ok);
+}
+
+TEST_F(local_directory, the_mode_that_somebody_gave_the_life_locks_directory_stays) {
+  for (const std::string& query : {std::string(), "group=" + own_group()}) {
+    fs::remove_all(path());
+    { ASSERT_TRUE(open_at(path(), query)); }
+    const mode_t given = query.empty() ? 0711 : 02750;
+    ASSERT_EQ(::chmod(file("life").c_str(), given), 0);
+    { ASSERT_TRUE(open_at(path(), query)); }
+    EXPECT_EQ(mode_of("life"), given) << query;
+  }
 }
 
 TEST_F(local_directory, what_was_made_for_a_group_by_one_who_was_killed_becomes_the_groups) {

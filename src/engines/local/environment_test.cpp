@@ -5,8 +5,10 @@
 
 #include <fcntl.h>
 
+#include <atomic>
 #include <filesystem>
 #include <future>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -63,6 +65,42 @@ TEST_F(local_environment, threads_that_open_one_store_together_share_it) {
     for (auto& one : all) got.push_back(one.get());
     for (const auto& one : got) ASSERT_EQ(one, got.front()) << round;
   }
+}
+
+TEST_F(local_environment, who_comes_while_a_store_is_closed_gets_it_when_that_is_done) {
+  EXPECT_EQ(in_child([&] {
+              ::alarm(60);  // Who is not told waits for ever.
+              for (int round = 0; round < 300; ++round) {
+                auto first = environment::open({path(), {}});
+                std::atomic<bool> closes{false};
+                auto next = std::async(std::launch::async, [&] {
+                  while (!closes) std::this_thread::yield();
+                  return environment::open({path(), {}}).has_value();
+                });
+                closes = true;
+                for (std::atomic<int> n = 0; n < round % 100 * 20; ++n) continue;
+                first = error(errc::unavailable, "closed");
+                if (!next.get()) return 1;
+              }
+              return 0;
+            }),
+            0);
+}
+
+// Its copy of the locks is its parent's.
+TEST_F(local_environment, a_child_that_drops_what_it_inherited_leaves_the_store_in_use) {
+  auto o = std::make_optional(open());
+  EXPECT_EQ(in_child([&] {
+              o.reset();
+              return 0;
+            }),
+            0);
+  fs::remove(file("boot"));
+  EXPECT_EQ(in_child([&] {
+              const auto other = open_at(path());
+              return !other && other.error() == errc::damaged ? 0 : 1;
+            }),
+            0);
 }
 
 }  // namespace

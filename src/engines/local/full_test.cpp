@@ -6,11 +6,17 @@
 #include "io/process/life.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <string>
+#include <thread>
 #include <vector>
 
 namespace holdfast::engines::local {
 namespace {
+
+using namespace std::chrono_literals;
 
 /// A store that is full with a few thousand records.
 class full_store : public store_test {
@@ -136,6 +142,78 @@ TEST_F(full_store, an_enqueue_alone_clears_away_the_dead) {
   EXPECT_EQ(v.what, core::status::ok) << v.text;
 }
 
+// Nothing else removes them while the store stays open.
+TEST_F(full_store, making_room_removes_the_life_locks_of_the_dead_and_no_others) {
+  const auto store = small();
+  const auto engine = std::make_shared<local_engine>(store);
+  const std::string lives = path() + "/life";
+  caller living(engine, 1);
+  const auto its = io::life_lock::hold(lives, living.id());
+  ASSERT_TRUE(its);
+  ASSERT_EQ(living.open(its->place()).what, core::status::ok);
+  // More than are removed in one write.
+  for (std::uint64_t id = 2; id < 40; ++id) {
+    caller c(engine, id);
+    auto life = io::life_lock::hold(lives, c.id());
+    ASSERT_TRUE(life);
+    // One that was killed before it had a record.
+    const bool is_recorded = id > 2;
+    ASSERT_TRUE(!is_recorded || c.open(life->place()).what == core::status::ok);
+    life->forget();
+  }
+  make_room(*store);
+  EXPECT_EQ(living.list().sessions.size(), 1U);
+  std::vector<std::string> left;
+  for (const auto& one : std::filesystem::directory_iterator(lives)) {
+    left.push_back(one.path().filename().string());
+  }
+  EXPECT_EQ(left, std::vector{living.id().str()});
+}
+
+TEST_F(full_store, who_waits_for_the_dead_is_told_when_room_is_made) {
+  const auto store = small();
+  const auto engine = std::make_shared<local_engine>(store);
+  caller dead(engine, 1);
+  caller waiter(engine, 2);
+  auto life = io::life_lock::hold(path() + "/life", dead.id());
+  ASSERT_TRUE(life);
+  ASSERT_EQ(dead.open(life->place()).what, core::status::ok);
+  ASSERT_EQ(dead.enqueue("a").what, core::status::ok);
+  life->forget();
+  // Of those that had no record yet nobody is told.
+  for (std::uint64_t id = 3; id < 17; ++id) {
+    io::life_lock::hold(path() + "/life", caller(engine, id).id()).value().forget();
+  }
+  ASSERT_EQ(waiter.open().what, core::status::ok);
+  const auto queued = waiter.enqueue("a");
+  ASSERT_EQ(queued.what, core::status::queued);
+  std::atomic<bool> told{false};
+  const auto armed = waiter.watch("a", queued, [&] { told = true; });
+  std::this_thread::sleep_for(100ms);  // Its thread looks once by itself.
+  make_room(*store);
+  for (int i = 0; i < 2'000 && !told; ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(told);
+  EXPECT_EQ(waiter.confirm("a", queued.mine).what, core::status::ok);
+}
+
+TEST_F(full_store, sweeping_goes_on_where_it_was) {
+  const auto store = small();
+  const auto engine = std::make_shared<local_engine>(store);
+  caller living(engine, 1);
+  caller gone(engine, 2);
+  ASSERT_EQ(living.open().what, core::status::ok);
+  ASSERT_EQ(gone.open().what, core::status::ok);
+  for (int i = 0; i < 30; ++i) (void)living.enqueue("a" + std::to_string(i));
+  for (int i = 0; i < 5; ++i) (void)gone.enqueue("z" + std::to_string(i));
+  std::size_t deleted = 0;
+  const failure failed = store->write([&](transaction& txn, wake_list&) {
+    ASSERT_TRUE(txn.erase(session_key(gone.id()).view()));
+    for (int i = 0; i < 10; ++i) deleted += sweep_on(txn, 10).deleted;
+  });
+  EXPECT_FALSE(failed) << failed.text;
+  EXPECT_EQ(deleted, 5U) << "behind those that live";
+}
+
 // As after a restored backup of the directory.
 TEST_F(full_store, a_copy_of_a_life_lock_makes_no_room) {
   const auto store = small();
@@ -155,6 +233,7 @@ TEST_F(full_store, a_copy_of_a_life_lock_makes_no_room) {
   const auto left = copied.list().sessions;
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left[0].id, copied.id());
+  EXPECT_TRUE(std::filesystem::exists(its_file)) << "its record is there";
 }
 
 TEST_F(full_store, says_so_too_when_the_last_page_is_gone) {

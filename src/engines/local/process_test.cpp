@@ -1,6 +1,8 @@
 #include "core/rounds_fixture.hpp"
 #include "engines/local/environment.hpp"
+#include "engines/local/floor.hpp"
 #include "engines/local/store_fixture.hpp"
+#include "io/file/files.hpp"
 #include "io/process/life.hpp"
 
 #include <fcntl.h>
@@ -97,6 +99,22 @@ TEST_F(local_tokens, grow_when_the_floor_file_is_garbage) {
   reboot();
   write(file("floor"), std::string(8192, '\x77'));
   next();
+}
+
+TEST_F(local_tokens, grow_where_the_clock_was_set_back) {
+  next();
+  const auto then = std::chrono::system_clock::now().time_since_epoch() + 1h;
+  const std::chrono::duration<std::uint64_t, std::micro> given(then / 1us);
+  {
+    const auto folder = io::open_directory(path()).value();
+    auto floor = token_floor::open({folder.get(), path()}, 0600);
+    ASSERT_TRUE(floor && floor->raise(given.count(), 0));
+  }
+  reboot();
+  const auto o = open();
+  caller c(o.engine, 50);
+  ASSERT_EQ(c.open().what, core::status::ok);
+  EXPECT_GT(c.enqueue("a").mine, token{given.count()});
 }
 
 TEST_F(local_processes, an_earlier_boots_files_are_discarded_unopened) {
