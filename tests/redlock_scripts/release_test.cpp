@@ -6,6 +6,9 @@
 
 #include <chrono>
 #include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace holdfast::redis_tests {
 namespace {
@@ -110,6 +113,36 @@ TEST_F(release_script, does_not_count_the_client_that_releases) {
   n.acquire("a", value(2));
   EXPECT_EQ(n.run(scripts::release, {"a"}, {value(2), "3", "1", "0"}), integer(3));
   EXPECT_TRUE(same_seat.is_called()) << "another one may sit there";
+  waiting elsewhere(n, 9);
+  n.acquire("a", value(3));
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(3), "3", "1", "0"}), integer(3));
+  EXPECT_TRUE(elsewhere.is_called()) << "it sits in one seat only";
+  EXPECT_FALSE(same_seat.is_called());
+}
+
+TEST_F(release_script, who_has_no_seat_yet_is_told_with_all) {
+  waiting self(n, 3);
+  connection newcomer = n.of.connect();
+  newcomer.command({"SUBSCRIBE", redlock::free_channel("a")});
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "1", "0"}), integer(3));
+  for (connection* c : {&newcomer, &self.by}) {
+    EXPECT_EQ(c->read(10s),
+              array({text("message"), text(redlock::free_channel("a")), text("released")}));
+  }
+  EXPECT_FALSE(self.is_called());
+}
+
+// So that of many who wait none is always the first.
+TEST_F(release_script, who_has_no_seat_begins_where_its_value_says) {
+  waiting one(n, 20), two(n, 50);
+  const std::vector<std::pair<std::string, waiting*>> all{
+      {"13", &one}, {"14", &two}, {"31", &two}, {"32", &one}, {"zz", &one}};
+  for (const auto& [begin, called] : all) {
+    const std::string own = begin + value(2).substr(2);
+    n.command({"SET", "a", own});
+    EXPECT_EQ(n.release("a", own), integer(3));
+    for (waiting* w : {&one, &two}) EXPECT_EQ(w->is_called(), w == called) << begin;
+  }
 }
 
 TEST_F(release_script, keeps_it_from_the_others_and_says_that_they_wait) {
@@ -140,6 +173,8 @@ TEST_F(release_script, a_call_without_a_release_is_for_a_lock_that_is_free) {
   EXPECT_EQ(n.command({"EXISTS", "a"}), integer(1));
   EXPECT_FALSE(w.is_called());
   n.command({"DEL", "a"});
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {"", "3", "1", "0"}), integer(1)) << "it is its own";
+  EXPECT_FALSE(w.is_called());
   EXPECT_EQ(n.run(scripts::release, {"a"}, call), integer(3));
   EXPECT_TRUE(w.is_called());
 }
@@ -169,6 +204,15 @@ TEST_F(release_script, frees_the_lock_also_where_it_may_not_publish) {
   n.command({"ACL", "SETUSER", "quiet", "on", ">pw", "~*", "resetchannels", "+@all", "-pubsub"});
   connection by = n.of.connect("quiet", "pw");
   EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(1)}), integer(2));
+  EXPECT_EQ(n.command({"EXISTS", "a"}), integer(0));
+  n.command({"ACL", "SETUSER", "quiet", "+pubsub"});
+  waiting seated(n, 3);
+  n.acquire("a", value(2));
+  EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(2)}), integer(2));
+  connection newcomer = n.of.connect();
+  newcomer.command({"SUBSCRIBE", redlock::free_channel("a")});
+  n.acquire("a", value(3));
+  EXPECT_EQ(n.run(by, scripts::release, {"a"}, {value(3), "3", "1", "0"}), integer(2));
   EXPECT_EQ(n.command({"EXISTS", "a"}), integer(0));
 }
 
