@@ -79,6 +79,20 @@ TEST(redlock_holder, a_key_that_names_no_session_is_told_as_such) {
   EXPECT_THAT(foreign.error().message(), Not(HasSubstr("(pid ")));
 }
 
+TEST(redlock_holder, one_whom_no_majority_names_is_not_told) {
+  five_nodes nodes;
+  nodes.init();
+  session holder = open_as(nodes.url("ttl=60s"), "nightly");
+  const auto held = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  const std::size_t size = nodes[0].command({"GET", "a"}).text.size();
+  for (std::size_t i = 2; i < 5; ++i) nodes[i].command({"SET", "a", std::string(size, 'x')});
+  const auto tried = nodes.open().try_acquire(lock_name("a"));
+  ASSERT_EQ(tried.error(), errc::busy);
+  EXPECT_THAT(tried.error().message(), Not(HasSubstr("nightly")));
+}
+
 TEST(redlock_holder, a_value_of_any_size_ends_no_connection) {
   five_nodes nodes;
   nodes.init();

@@ -362,6 +362,64 @@ TEST_F(redlock_losses, an_acquire_that_was_never_answered_brings_no_released_loc
   EXPECT_TRUE(nodes.comes_to("a", 0));
 }
 
+TEST_F(redlock_losses, an_acquire_that_failed_unanswered_leaves_no_key_when_it_comes_late) {
+  nodes.init();
+  const asker s(nodes.url(), 60s);
+  for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"CLIENT", "PAUSE", "60000", "WRITE"});
+  auto r = s.request();
+  r.leave_if_busy = true;
+  auto asked = std::async(std::launch::async, [&] { return s.enqueue(r).what; });
+  ASSERT_TRUE(nodes.comes_to("a", 2));
+  const std::string value = nodes[4].command({"GET", "a"}).text;
+  for (std::size_t i = 0; i < 3; ++i) {
+    nodes[i].command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+    nodes[i].command({"CLIENT", "UNPAUSE"});
+  }
+  EXPECT_EQ(asked.get(), core::status::unavailable);
+  ASSERT_TRUE(nodes.comes_to("a", 0));
+  // The release has been at each of them when what was sent behind it has.
+  r.name = lock_name("b");
+  r.request = 2;
+  ASSERT_TRUE(eventually([&] {
+    ++r.request;
+    (void)s.enqueue(r);
+    return nodes.count("b") == 5;
+  }));
+  nodes[0].command({"SET", "a", value, "PX", "60000"});
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
+TEST_F(redlock_losses, a_key_that_was_put_on_a_node_which_was_not_asked_for_it_is_released_there) {
+  nodes.init();
+  const asker s(nodes.url(), 60s);
+  nodes[4].command({"CONFIG", "SET", "requirepass", "secret"});
+  nodes[4].command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
+  ASSERT_TRUE(eventually([&] { return !s.engine->trouble().empty(); }));
+  ASSERT_EQ(s.enqueue(s.request()).what, core::status::ok);
+  ASSERT_EQ(nodes.count("a"), 4U);
+  nodes[4].command({"CONFIG", "SET", "requirepass", ""});
+  ASSERT_TRUE(
+      eventually([&] { return s.beat().what == core::status::ok && nodes.count("a") == 5; }));
+  ASSERT_EQ(s.leave().what, core::status::ok);
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+}
+
+TEST_F(redlock_losses, a_session_is_denied_by_as_many_nodes_as_leave_no_majority) {
+  nodes.init();
+  const asker s(nodes.url(), 60s);
+  const auto deny_at = [&](std::size_t i) {
+    nodes[i].command({"HSET", engines::redlock::session_key(s.o.draft.id.str()), "denied", "1"});
+  };
+  deny_at(0);
+  deny_at(1);
+  ASSERT_EQ(s.enqueue(s.request()).what, core::status::ok);
+  deny_at(2);
+  auto r = s.request();
+  r.name = lock_name("b");
+  r.request = 2;
+  EXPECT_EQ(s.enqueue(r).what, core::status::denied);
+}
+
 /// Fault matrix: a session is denied while it waits, and its owner's callback takes long | the wait
 /// ends as denied
 TEST_F(redlock_losses, a_wait_of_a_denied_session_ends_as_denied) {
