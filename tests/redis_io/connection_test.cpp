@@ -239,6 +239,20 @@ TEST(redis_connection, a_server_silent_for_too_long_is_lost) {
   client.events->wait_up(2);
 }
 
+TEST(redis_connection, a_server_that_answers_late_is_not_silent) {
+  redis_tests::server server;
+  redis_client client({.address = address_of(server), .silence_max = 2s});
+  client.events->wait_up();
+  server.stop();
+  ASSERT_TRUE(client.send(1, bytes_of("PING"), 10ms));
+  EXPECT_EQ(client.answers->wait(1).what, outcome::unknown);
+  server.resume();
+  EXPECT_EQ(client.answers->wait_late(1), "PONG");
+  std::this_thread::sleep_for(2'200ms);
+  EXPECT_EQ(client.ask(2, bytes_of("PING")).reply.text, "PONG");
+  EXPECT_EQ(client.connection->count().connects, 1U);
+}
+
 TEST(redis_connection, a_killed_server_leaves_unknown_outcomes_then_none_until_it_is_back) {
   redis_tests::server server;
   redis_client client(address_of(server));
