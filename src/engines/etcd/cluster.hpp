@@ -132,6 +132,7 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   void ask_another_later(std::size_t index);
   void took_epoch(const epoch_question& q, const io::grpc_outcome& o);
   void refuse_epoch(const epoch_question& q, std::string why);
+  bool has_lost_epoch(const cluster_epoch& e) const;
   bool was_given_before(const cluster_epoch& e, bool set_back) const;
   void raise_epoch(const epoch_question& q, bool set_back);
   void ask_epoch(epoch_question q, const wire::etcd::txn& t);

@@ -77,8 +77,7 @@ void cluster::took_proof(const epoch_question& q, const io::grpc_outcome& o) {
   const auto& found = reply->ops[0].range.all;
   const auto value = found.size() == 1 ? decode_epoch(found[0].value) : std::nullopt;
   const bool is_ours = value && value->store == newest_.store;
-  const bool set_back =
-      reply->head.revision < q.after || (is_ours && value->number < newest_.number);
+  const bool set_back = reply->head.revision < q.after || (is_ours && has_lost_epoch(*value));
   if (!is_ours || m->cluster() != newest_.cluster || set_back) return is_another(q.index, is_ours);
   m->prove();
   if (!epoch_known_) return doubt_epoch();
@@ -151,6 +150,11 @@ void cluster::ask_another_later(std::size_t index) {
   });
 }
 
+// A history that was set back may have grown beyond what is known of it since.
+bool cluster::has_lost_epoch(const cluster_epoch& e) const {
+  return e.store == newest_.store && e.number < newest_.number;
+}
+
 // A backup that is restored a second time has the epoch that was raised the first time, and a
 // history that was set back under one id has the last one, or an older one.
 bool cluster::was_given_before(const cluster_epoch& e, bool set_back) const {
@@ -215,7 +219,7 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
                   "' is not of holdfast, or of a newer one; use another prefix (the part of the "
                   "URL after the servers)");
   }
-  const bool set_back = reply->head.revision < q.after;
+  const bool set_back = reply->head.revision < q.after || has_lost_epoch(*value);
   epoch_ = {*value, kv.mod};
   if (value->cluster != members_[q.index]->cluster() || was_given_before(*value, set_back)) {
     return raise_epoch(q, set_back);

@@ -3,6 +3,7 @@
 #include "io/net/peer_fixture.hpp"
 #include "wire/grpc_frame.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -60,6 +61,8 @@ class reader {
   char request() {
     return until([](char type, char flags) { return type == 0 && (flags & end_stream) != 0; });
   }
+  /// The message of the last request, which is in one frame.
+  const std::string& asked() const noexcept { return asked_; }
   /// True once the client has answered ping(): it has taken what was sent before.
   bool answers_ping() {
     client_.write(ping());
@@ -105,6 +108,8 @@ class reader {
       if (!fill(size)) break;
       const std::string one = bytes_.substr(0, size);
       bytes_.erase(0, size);
+      constexpr std::size_t message_head = 5;
+      if (one[3] == 0) asked_ = one.substr(std::min(size, head_size + message_head));
       if (wanted(one[3], one[4])) return one[8];
     }
     return none;
@@ -112,6 +117,7 @@ class reader {
 
   const peer::client& client_;
   std::string bytes_;
+  std::string asked_;
   bool greeted_{};
 };
 

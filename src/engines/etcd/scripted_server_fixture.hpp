@@ -1,0 +1,145 @@
+#pragma once
+
+#include "engines/etcd/cluster.hpp"
+#include "io/grpc/grpc_peer_fixture.hpp"
+#include "io/thread/loop.hpp"
+#include "wire/protobuf.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// etcd servers that answer what and when the test wants. With real ones: tests/etcd.
+namespace holdfast::engines::etcd {
+
+using namespace std::chrono_literals;
+
+inline constexpr std::uint64_t ours = 7;
+inline constexpr std::uint64_t another = 8;
+
+template <class Fill>
+std::string made(Fill fill) {
+  std::string bytes;
+  wire::proto_writer w(bytes);
+  fill(w);
+  return bytes;
+}
+
+inline std::string header_of(std::uint64_t cluster, std::int64_t revision = 0) {
+  return made([&](auto& w) {
+    w.number(1, cluster);
+    w.signed_number(3, revision);
+  });
+}
+inline std::string token_reply() {
+  return made([](auto& w) { w.text(2, "token"); });
+}
+inline std::string status_reply(std::uint64_t cluster = ours) {
+  return made([&](auto& w) {
+    w.message(1, header_of(cluster));
+    w.text(2, "3.5.0");
+  });
+}
+inline std::string txn_reply(std::uint64_t cluster, std::int64_t revision = 0) {
+  return made([&](auto& w) {
+    w.message(1, header_of(cluster, revision));
+    w.number(2, 1);
+  });
+}
+inline const cluster_epoch first_epoch{.number = 1, .cluster = ours, .store = {session_id{{1}}}};
+
+/// The record at its mod revision 5, and the newest revision of the server.
+inline std::string epoch_reply(const cluster_epoch& record = first_epoch,
+                               std::uint64_t cluster = ours, std::int64_t revision = 0) {
+  const auto kv = made([&](auto& w) {
+    w.text(1, "t/epoch");
+    w.number(3, 5);
+    w.text(5, encode(record));
+  });
+  const auto range = made([&](auto& w) { w.message(2, kv); });
+  const auto op = made([&](auto& w) { w.message(1, range); });
+  return made([&](auto& w) {
+    w.message(1, header_of(cluster, revision));
+    w.message(3, op);
+  });
+}
+
+/// One connection of a server.
+class line {
+ public:
+  explicit line(const io::peer::client& c) : client_(c), in_(c) { c.write(io::frames::settings()); }
+
+  char request() { return in_.request(); }
+  /// What the last request said.
+  const std::string& asked() const { return in_.asked(); }
+  void answer(char stream, const std::string& reply) {
+    client_.write(io::frames::head(stream) + io::frames::message(reply, stream) +
+                  io::frames::trailers("0", stream));
+  }
+  void answer_next(const std::string& reply) { answer(request(), reply); }
+  void fail(char stream, const char* status, const char* text) {
+    client_.write(io::frames::frame(1, io::frames::end_headers | io::frames::end_stream, stream,
+                                    "\x88" + io::frames::field("grpc-status", status) +
+                                        io::frames::field("grpc-message", text)));
+  }
+  void log_in(std::uint64_t cluster = ours) {
+    answer_next(token_reply());
+    answer_next(status_reply(cluster));
+  }
+  /// Every request, until the client leaves.
+  void fail_all(const char* status, const char* text) {
+    for (auto stream = request(); stream > 0; stream = request()) fail(stream, status, text);
+  }
+  /// The same, before any is looked at (RFC 9113 section 8.7).
+  void refuse_all() {
+    for (auto stream = request(); stream > 0; stream = request())
+      client_.write(io::frames::reset(7, stream));
+  }
+  bool has_taken_all() { return in_.answers_ping(); }
+  /// Requests that came and are not answered.
+  int count_requests() { return in_.requests_before_ping(); }
+  void wait_for_the_end() {
+    while (!client_.read().empty()) {
+    }
+  }
+
+ private:
+  const io::peer::client& client_;
+  io::frames::reader in_;
+};
+
+/// Opened once, in one thread, for another one that waits.
+class gate {
+ public:
+  void open() { open_.set_value(); }
+  bool wait() const { return opened_.wait_for(10s) == std::future_status::ready; }
+
+ private:
+  std::promise<void> open_;
+  std::future<void> opened_{open_.get_future()};
+};
+
+inline std::shared_ptr<cluster> cluster_of(std::vector<io::node_address> servers,
+                                           const std::shared_ptr<io::loop>& loop) {
+  return std::make_shared<cluster>(settings{.servers = std::move(servers),
+                                            .prefix = "t/",
+                                            .user = "me",
+                                            .password = "secret",
+                                            .node_timeout = 8s},
+                                   loop);
+}
+
+inline core::status outcome_of_one(io::loop& loop, const std::shared_ptr<cluster>& servers) {
+  const auto ends = std::make_shared<std::promise<core::status>>();
+  auto ended = ends->get_future();
+  loop.post([servers, ends] {
+    servers->txn({}, repeat::never, [ends](const txn_result& r) { ends->set_value(r.what); });
+  });
+  return ended.wait_for(20s) == std::future_status::ready ? ended.get() : core::status::unknown;
+}
+
+}  // namespace holdfast::engines::etcd
