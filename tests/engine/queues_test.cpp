@@ -284,13 +284,44 @@ TEST_P(engine_queues, entries_of_an_earlier_incarnation_are_dead) {
   r.request = 1;
   const auto held = ask().enqueue(r);
   ASSERT_EQ(held.what, status::ok);
-  ask().close({draft.draft.id, first.at.inc});
+  // By another client, which does not know what there is to be taken away with it.
+  again().close({draft.draft.id, first.at.inc});
   const auto second = ask().open(draft);
   ASSERT_EQ(second.what, status::ok);
   EXPECT_TRUE(ask().list().locks.empty());
   EXPECT_EQ(ask().confirm({r.name, r.id, second.at.inc, held.mine}).what, status::gone);
   auto other = join();
   EXPECT_EQ(other.attempt("a").what, status::ok);
+}
+
+TEST_P(engine_queues, who_was_taken_over_by_another_client_is_told_when_it_leaves) {
+  auto m = join();
+  const auto held = m.enqueue("a");
+  ASSERT_EQ(held.what, status::ok);
+  ASSERT_EQ(again().take({m.id(), m.record().at}).what, status::ok);
+  EXPECT_EQ(m.leave("a", held.mine).what, status::gone);
+  EXPECT_EQ(m.leave_unknown("a", m.last_request()).what, status::gone);
+}
+
+TEST_P(engine_queues, leaving_a_place_that_is_known_moves_the_gate_when_asked) {
+  auto m = join();
+  const auto held = m.enqueue("a");
+  ASSERT_EQ(held.what, status::ok);
+  core::leave_request l;
+  l.name = lock_name("a");
+  l.id = m.id();
+  l.inc = m.inc();
+  l.request = m.last_request();
+  l.order = held.mine;
+  l.move_gate = true;
+  const auto left = ask().leave(l);
+  EXPECT_EQ(left.what, status::ok) << left.text;
+  EXPECT_NE(left.gate, m.gate());
+  EXPECT_TRUE(ask().list().locks.empty());
+  EXPECT_EQ(m.enqueue("a").what, status::stale_gate) << "as one that is still under way";
+  auto r = m.next_request("a");
+  r.gate = left.gate;
+  EXPECT_EQ(ask().enqueue(r).what, status::ok);
 }
 
 TEST_P(engine_queues, leaving_for_an_earlier_incarnation_moves_no_gate) {

@@ -62,6 +62,18 @@ TEST_P(engine_watch, a_waiter_that_leaves_gives_the_lock_to_nobody) {
   }
 }
 
+// It may be told at once, and never is never told.
+TEST_P(engine_watch, who_watches_by_another_client_is_told_of_the_release) {
+  auto holder = join(), waiter = join();
+  const auto held = holder.enqueue("a");
+  const auto mine = waiter.enqueue("a");
+  auto other = again();
+  bell b;
+  const auto watch = other.engine().watch(watch_of("a", mine), [&] { b.ring(); });
+  holder.leave("a", held.mine);
+  EXPECT_TRUE(b.wait());
+}
+
 TEST_P(engine_watch, leave_close_and_take_notify_whoever_watches) {
   for (int how = 0; how < 3; ++how) {
     auto holder = join(), waiter = join();
