@@ -157,19 +157,25 @@ TEST_F(zookeeper_bad_input, foreign_nodes_in_a_queue_and_among_the_sessions_are_
   auto m = c.join();
   auto other = c.join();
   ASSERT_EQ(m.enqueue("a").what, status::ok);
+  const auto waits = other.enqueue("a");
+  ASSERT_EQ(waits.what, status::queued);
   const auto queue = c.servers->where().queue(lock_name("a"));
   c.send({create(queue + "/lock-0000000007")});
-  const auto v = other.enqueue("a");
-  EXPECT_EQ(v.what, status::damaged);
-  expect(v, "lock-0000000007");
+  auto late = c.join();
+  for (const auto& v : {late.enqueue("a"), late.attempt("a"), other.confirm("a", waits.mine)}) {
+    EXPECT_EQ(v.what, status::damaged);
+    expect(v, "lock-0000000007");
+  }
   EXPECT_EQ(c.ask().list().what, status::damaged);
   c.send({engines::zookeeper::remove(queue + "/lock-0000000007")});
-  EXPECT_EQ(other.enqueue("a").what, status::queued);
+  EXPECT_EQ(late.enqueue("a").what, status::queued);
+  EXPECT_EQ(other.confirm("a", waits.mine).what, status::queued);
 
   c.send({put(c.servers->where().session(m.id()), "holdfast-session 2\nttl 1\n")});
   EXPECT_EQ(c.ask().list().what, status::damaged);
-  const auto w = other.confirm("a", v.mine);
-  EXPECT_NE(w.what, status::ok);
+  EXPECT_EQ(c.ask().glance({.whom = {m.id()}}).what, status::damaged);
+  EXPECT_EQ(other.confirm("a", waits.mine).what, status::damaged) << "it is in the way, not dead";
+  EXPECT_EQ(late.attempt("a").what, status::damaged);
 }
 
 TEST_F(zookeeper_bad_input, a_session_that_lacks_nodes_is_taken_over_all_the_same) {

@@ -1,0 +1,128 @@
+#include "tests/zookeeper/engine_fixture.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// What one client remembers of a queue, and what another one does there meanwhile.
+
+namespace holdfast::zookeeper_tests {
+namespace {
+
+using engines::zookeeper::remove;
+
+class zookeeper_two_clients : public testing::Test {
+ protected:
+  static servers& one() {
+    static servers running;
+    return running;
+  }
+  static std::string url() {
+    static int roots = 0;
+    return one().url("t" + std::to_string(++roots)) + "?node_timeout=20s";
+  }
+  std::size_t entries_of(const char* name) {
+    const auto all = a_.ask().list();
+    EXPECT_EQ(all.what, status::ok) << all.text;
+    const auto* found = conformance::find_lock(all, name);
+    return found == nullptr ? 0 : found->entries.size();
+  }
+  static std::future<core::queue_view> begin(const client& c, const core::enqueue_request& r) {
+    const auto promised = std::make_shared<std::promise<core::queue_view>>();
+    c.engine->enqueue(r, [promised](core::queue_view v) { promised->set_value(std::move(v)); });
+    return promised->get_future();
+  }
+
+  const std::string url_{url()};
+  const client a_{url_};
+  const client b_{url_ + "0ms"};
+  member mine_{a_.join()};
+  member also_mine_{a_.join()};
+  member other_{b_.join()};
+};
+
+// The version of the queue's node tells it. A try of permits looks twice, at the entries and then
+// at their sessions, and the other client comes while it looks the second time.
+TEST_F(zookeeper_two_clients, an_entry_is_made_only_if_nobody_has_come_since_the_look) {
+  const auto two = mode::permits(2);
+  auto late = b_.join();
+  ASSERT_EQ(other_.enqueue("a", two).what, status::ok);
+  auto tries = mine_.next_request("a", two);
+  tries.leave_if_busy = true;
+  std::future<core::queue_view> tried;
+  std::future<core::queue_view> came;
+  std::uint64_t before = 0;
+  std::function<void()> come_between = [&] {
+    if (a_.servers->batches() < before + 2) return a_.loop->post(come_between);
+    came = begin(b_, late.next_request("a", two));
+  };
+  ASSERT_TRUE(a_.on_loop([&] {
+    before = a_.servers->batches();
+    tried = begin(a_, tries);
+    come_between();
+    return true;
+  }));
+  EXPECT_EQ(tried.get().what, status::busy);
+  EXPECT_EQ(came.get().what, status::ok);
+  EXPECT_EQ(entries_of("a"), 2U);
+}
+
+TEST_F(zookeeper_two_clients, who_shares_does_not_pass_a_writer_whom_another_client_put_there) {
+  ASSERT_EQ(mine_.enqueue("a", mode::shared()).what, status::ok);
+  ASSERT_EQ(also_mine_.enqueue("a", mode::shared()).what, status::ok);
+  ASSERT_EQ(other_.enqueue("a").what, status::queued);
+  EXPECT_EQ(mine_.enqueue("a", mode::shared()).what, status::queued);
+}
+
+// What the servers do by themselves with an empty container, and then its version begins anew.
+TEST_F(zookeeper_two_clients, a_version_says_nothing_about_a_queue_that_was_made_again) {
+  const auto held = mine_.enqueue("a", mode::shared());
+  ASSERT_EQ(held.what, status::ok);
+  ASSERT_EQ(mine_.leave("a", held.mine).what, status::ok);
+  const auto queue = a_.servers->where().queue(lock_name("a"));
+  ASSERT_TRUE(a_.send({remove(queue)}).replies.at(0).ok());
+  ASSERT_EQ(other_.enqueue("a").what, status::ok);
+  EXPECT_EQ(mine_.enqueue("a", mode::shared()).what, status::queued);
+}
+
+TEST_F(zookeeper_two_clients, a_look_that_showed_a_writer_lets_nobody_share) {
+  ASSERT_EQ(other_.enqueue("a").what, status::ok);
+  ASSERT_EQ(mine_.attempt("a").what, status::busy);
+  EXPECT_EQ(mine_.enqueue("a", mode::shared()).what, status::queued);
+}
+
+TEST_F(zookeeper_two_clients, who_shares_waits_for_a_writer_of_the_same_client) {
+  ASSERT_EQ(mine_.enqueue("a").what, status::ok);
+  EXPECT_EQ(also_mine_.enqueue("a", mode::shared()).what, status::queued);
+  ASSERT_EQ(mine_.attempt("b").what, status::ok);
+  EXPECT_EQ(also_mine_.enqueue("b", mode::shared()).what, status::queued);
+}
+
+// As after an unknown outcome: there is one entry of it, and one leave takes it away.
+TEST_F(zookeeper_two_clients, a_request_that_comes_again_makes_no_second_entry) {
+  ASSERT_EQ(also_mine_.enqueue("a", mode::shared()).what, status::ok);
+  const auto request = mine_.next_request("a", mode::shared());
+  const auto first = begin(a_, request).get();
+  ASSERT_EQ(first.what, status::ok);
+  const auto again = begin(a_, request).get();
+  EXPECT_EQ(again.what, status::ok) << again.text;
+  EXPECT_EQ(again.mine, first.mine);
+  EXPECT_EQ(entries_of("a"), 2U);
+}
+
+// Somebody else's order is left alone, though it is known where it is.
+TEST_F(zookeeper_two_clients, nobody_leaves_for_another) {
+  const auto held = mine_.enqueue("a");
+  ASSERT_EQ(held.what, status::ok);
+  EXPECT_EQ(also_mine_.leave("a", held.mine).what, status::ok);
+  EXPECT_EQ(other_.leave("a", held.mine).what, status::ok);
+  EXPECT_EQ(entries_of("a"), 1U);
+  EXPECT_EQ(also_mine_.confirm("a", held.mine).what, status::gone);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper_tests
