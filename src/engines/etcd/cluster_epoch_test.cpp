@@ -2,10 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <functional>
 #include <future>
-#include <list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -154,16 +152,17 @@ TEST_F(etcd_epochs, of_answers_in_any_order_the_newest_is_the_measure) {
   EXPECT_EQ(outcome(), status::unknown);
 }
 
-// A backup that is restored again begins with an epoch whose tokens were given.
+// A backup that is restored again begins with an epoch whose tokens were given, at a revision that
+// may be lower or higher than any that is known.
 TEST_F(etcd_epochs, each_restored_cluster_gets_an_epoch_above_all_that_this_client_used) {
   live({[&](line& l) {
           tell_first(l, epoch_of(1, 7), 50);
           do_one(l, 7, 51);
         },
         [&](line& l) {
-          show(l, epoch_of(1, 7), 8, 20);
-          tell_and_raise(l, epoch_of(1, 7), epoch_of(2, 8), 20);
-          do_one(l, 8, 22);
+          show(l, epoch_of(1, 7), 8, 200);
+          tell_and_raise(l, epoch_of(1, 7), epoch_of(2, 8), 200);
+          do_one(l, 8, 202);
         },
         [&](line& l) {
           show(l, epoch_of(1, 7), 9, 20);
@@ -171,9 +170,9 @@ TEST_F(etcd_epochs, each_restored_cluster_gets_an_epoch_above_all_that_this_clie
           do_one(l, 9, 22);
         },
         [&](line& l) {
-          show(l, epoch_of(3, 10), 10, 20);
-          tell_and_raise(l, epoch_of(3, 10), epoch_of(4, 10), 20);
-          do_one(l, 10, 22);
+          show(l, epoch_of(3, 10), 10, 300);
+          tell_and_raise(l, epoch_of(3, 10), epoch_of(4, 10), 300);
+          do_one(l, 10, 302);
         }});
   for (std::size_t i = 0; i < 4; ++i) {
     ASSERT_TRUE(await(i));

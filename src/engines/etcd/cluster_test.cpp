@@ -122,7 +122,8 @@ TEST(etcd_cluster_epoch, another_server_is_asked_when_one_that_is_not_in_use_fai
 
 /// What becomes of a transaction that the server which is asked first takes like this, beside one
 /// that answers.
-core::status outcome_beside_another(const std::function<void(line&)>& take) {
+core::status outcome_beside_another(const std::function<void(line&)>& take,
+                                    repeat how = repeat::never) {
   gate known;
   gate both_ready;
   gate first_left;
@@ -152,7 +153,7 @@ core::status outcome_beside_another(const std::function<void(line&)>& take) {
   const auto servers = cluster_of({first.address(), other.address()}, loop);
   servers->start();
   EXPECT_TRUE(both_ready.wait());
-  const auto got = outcome_of_one(*loop, servers);
+  const auto got = outcome_of_one(*loop, servers, how);
   servers->close();
   EXPECT_TRUE(first_left.wait() && other_left.wait());
   return got;
@@ -169,6 +170,27 @@ TEST(etcd_cluster_refusal, what_one_server_refuses_by_itself_another_is_asked) {
     EXPECT_EQ(outcome_beside_another([&](line& l) { l.fail_all(status, text); }), core::status::ok)
         << text;
   }
+}
+
+TEST(etcd_cluster_refusal, what_may_have_been_done_is_sent_to_no_other_server) {
+  const std::pair<const char*, const char*> unknown[]{
+      {"14", "etcdserver: request timed out"},
+      {"14", "etcdserver: leader changed"},
+      {"13", "a fault of its own"},
+      {"8", "grpc: received message larger than max"}};
+  for (const auto& [status, text] : unknown) {
+    EXPECT_EQ(outcome_beside_another([&](line& l) { l.fail_all(status, text); }),
+              core::status::unknown)
+        << text;
+  }
+  EXPECT_EQ(outcome_beside_another([](line& l) { l.break_all(); }), core::status::unknown);
+}
+
+TEST(etcd_cluster_refusal, a_read_that_one_server_may_have_done_is_sent_to_another) {
+  const auto fail = [](line& l) { l.fail_all("14", "etcdserver: request timed out"); };
+  EXPECT_EQ(outcome_beside_another(fail, repeat::always), core::status::ok);
+  const auto break_off = [](line& l) { l.break_all(); };
+  EXPECT_EQ(outcome_beside_another(break_off, repeat::always), core::status::ok);
 }
 
 // The one that follows a refusal is due while the next connection's takes its time.
@@ -226,6 +248,20 @@ core::status outcome_of_one_server(const std::function<void(line&)>& take) {
   servers->close();
   EXPECT_TRUE(left.wait());
   return got;
+}
+
+TEST(etcd_cluster_refusal, what_was_refused_before_anything_was_done_has_no_unknown_outcome) {
+  const std::pair<const char*, const char*> refusals[]{
+      {"3", "etcdserver: duplicate key given in txn request"},
+      {"7", "etcdserver: permission denied"},
+      {"8", "etcdserver: mvcc: database space exceeded"},
+      {"9", "etcdserver: authentication is not enabled"},
+      {"11", "etcdserver: mvcc: required revision has been compacted"}};
+  for (const auto& [status, text] : refusals) {
+    EXPECT_EQ(outcome_of_one_server([&](line& l) { l.fail_all(status, text); }),
+              core::status::unavailable)
+        << text;
+  }
 }
 
 TEST(etcd_cluster_refusal, a_server_that_lags_is_asked_again_and_one_that_refuses_for_good_is_not) {

@@ -95,10 +95,9 @@ class line {
     for (auto stream = request(); stream > 0; stream = request()) fail(stream, status, text);
   }
   /// The same, before any is looked at (RFC 9113 section 8.7).
-  void refuse_all() {
-    for (auto stream = request(); stream > 0; stream = request())
-      client_.write(io::frames::reset(7, stream));
-  }
+  void refuse_all() { reset_all(7); }
+  /// The same, for a fault of its own: whether it has looked at them is not known.
+  void break_all() { reset_all(2); }
   bool has_taken_all() { return in_.answers_ping(); }
   /// Requests that came and are not answered.
   int count_requests() { return in_.requests_before_ping(); }
@@ -108,6 +107,12 @@ class line {
   }
 
  private:
+  void reset_all(unsigned code) {
+    for (auto stream = request(); stream > 0; stream = request()) {
+      client_.write(io::frames::reset(code, stream));
+    }
+  }
+
   const io::peer::client& client_;
   io::frames::reader in_;
 };
@@ -133,11 +138,12 @@ inline std::shared_ptr<cluster> cluster_of(std::vector<io::node_address> servers
                                    loop);
 }
 
-inline core::status outcome_of_one(io::loop& loop, const std::shared_ptr<cluster>& servers) {
+inline core::status outcome_of_one(io::loop& loop, const std::shared_ptr<cluster>& servers,
+                                   repeat how = repeat::never) {
   const auto ends = std::make_shared<std::promise<core::status>>();
   auto ended = ends->get_future();
-  loop.post([servers, ends] {
-    servers->txn({}, repeat::never, [ends](const txn_result& r) { ends->set_value(r.what); });
+  loop.post([servers, how, ends] {
+    servers->txn({}, how, [ends](const txn_result& r) { ends->set_value(r.what); });
   });
   return ended.wait_for(20s) == std::future_status::ready ? ended.get() : core::status::unknown;
 }
