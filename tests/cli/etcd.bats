@@ -100,6 +100,13 @@ assert e[0]["token"] > 0 and e[0]["owner"]["program"] == "sh", a'
   expect 69 holdfast doctor --store "etcd://127.0.0.1:1/t?node_timeout=300ms"
 }
 
+@test "what only a person can set right is told at once, and not to be waited for" {
+  took expect 69 holdfast run x --store "etcd://me:word@$server/t?node_timeout=30s" -- true
+  says 'authentication is not enabled'
+  [[ $output != *DURATION* ]]
+  ((took < 15000)) || { echo "$took ms"; return 1; }
+}
+
 @test "servers that are all not there are told at once, and one that is up is found" {
   absent_servers_are_told_at_once etcd "$server"
 }

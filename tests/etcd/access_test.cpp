@@ -31,6 +31,17 @@ void expect_text(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
 }
 
+/// Told at once, and as what only a person can put right.
+void expect_shut_out(const std::string& authority, const std::string& part) {
+  const auto begun = clock::now();
+  const auto opened = open("etcd://" + authority + "/t?node_timeout=30s");
+  ASSERT_FALSE(opened) << authority;
+  EXPECT_LT(clock::now() - begun, 15s);
+  EXPECT_EQ(opened.error(), errc::unavailable);
+  EXPECT_TRUE(opened.error().needs_operator()) << opened.error().message();
+  expect_text(opened.error().message(), part);
+}
+
 TEST(etcd_access, a_client_certificate_opens_a_server_that_wants_one) {
   servers s(1, {.flags = {}, .tls = true});
   const auto& d = s.directory();
@@ -82,6 +93,7 @@ TEST(etcd_access, users_and_roles_are_respected_and_named) {
   for (const char* user : {"root", "locks", "reader"}) {
     s.control({"user", "grant-role", user, user});
   }
+  expect_shut_out("locks:word@" + s.addresses(), "authentication is not enabled");
   ASSERT_FALSE(s.control({"auth", "enable"}).empty());
 
   const std::string at = "@" + s.addresses() + "/t?node_timeout=1s";
@@ -95,9 +107,9 @@ TEST(etcd_access, users_and_roles_are_respected_and_named) {
   const auto file = s.directory() + "/password";
   std::ofstream(file) << "word\n";
   EXPECT_TRUE(open("etcd://locks" + at + "&password_file=" + file));
-  expect_text(trouble_of("etcd://locks:wrong" + at), "logging in as 'locks' failed");
-  expect_text(trouble_of("etcd://reader:word" + at), "needs a role");
-  expect_text(trouble_of("etcd://" + s.addresses() + "/t?node_timeout=1s"), "name a user");
+  expect_shut_out("locks:wrong@" + s.addresses(), "logging in as 'locks' failed");
+  expect_shut_out("reader:word@" + s.addresses(), "needs a role");
+  expect_shut_out(s.addresses(), "name a user");
   for (const auto& url : {"etcd://locks:wrong" + at, "etcd://reader:word" + at}) {
     EXPECT_EQ(trouble_of(url).find("wrong"), std::string::npos) << "no secret in a message";
   }

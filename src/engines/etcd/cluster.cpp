@@ -1,5 +1,6 @@
 #include "engines/etcd/cluster.hpp"
 
+#include "engines/etcd/refusal.hpp"
 #include "io/thread/random.hpp"
 
 #include <algorithm>
@@ -15,71 +16,7 @@ using kind = io::grpc_outcome::kind;
 
 constexpr duration pause_between_tries = 20ms;
 
-// gRPC's status numbers.
-constexpr unsigned invalid_argument = 3;
-constexpr unsigned permission_denied = 7;
-constexpr unsigned resource_exhausted = 8;
-constexpr unsigned failed_precondition = 9;
-constexpr unsigned out_of_range = 11;
-constexpr unsigned unimplemented = 12;
-constexpr unsigned unauthenticated = 16;
-
-bool has(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
-}
-
-bool is_full(std::string_view text) { return has(text, "database space exceeded"); }
-
-/// So many commands behind its cluster that it takes no more for now.
-bool lags(std::string_view text) { return has(text, "too many requests"); }
-
-/// By this server alone, for its lag, its flags or its version, and before anything is done:
-/// etcdserver/v3_server.go, api/v3rpc/key.go and interceptor.go.
-bool is_refused_by_one(unsigned code, std::string_view text) {
-  return code == unimplemented || lags(text) || has(text, "request is too large") ||
-         has(text, "too many operations") || has(text, "not supported for learner");
-}
-
 }  // namespace
-
-std::string advice(unsigned code, std::string_view text, const settings& set) {
-  if (is_full(text)) {
-    return "; it takes no writes until its history is compacted and defragmented and its NOSPACE "
-           "alarm is disarmed: set --auto-compaction-mode=periodic "
-           "--auto-compaction-retention=5m (holdfast doctor)";
-  }
-  if (code == permission_denied) {
-    return "; user '" + set.user + "' needs a role that may read and write the prefix '" +
-           set.prefix + "'";
-  }
-  if (has(text, "user name is empty")) {
-    return "; authentication is enabled: name a user, etcd://USER@host?password_file=";
-  }
-  if (code == unimplemented) return "; is it etcd, 3.4 or later?";
-  if (lags(text)) return "; it is overloaded";
-  if (has(text, "request timed out") || has(text, "no leader")) return "; has it a leader?";
-  return {};
-}
-
-// Errors of the apply phase and of the checks before it promise that nothing was done, but for want
-// of space: txn_result::full. Everything else, time-outs and lost leaders most of all, may still be
-// done: etcdserver/api/v3rpc/rpctypes.
-status judge(unsigned code, std::string_view text) noexcept {
-  switch (code) {
-    case invalid_argument:
-    case permission_denied:
-    case unimplemented:
-    case unauthenticated:
-    case failed_precondition:
-    case out_of_range:
-      return status::unavailable;
-    case resource_exhausted:
-      // Also gRPC's own word for an answer that was too long, after the work was done.
-      return has(text, "etcdserver:") ? status::unavailable : status::unknown;
-    default:
-      return status::unknown;
-  }
-}
 
 struct cluster::exchange {
   std::string message{};
@@ -116,7 +53,7 @@ void cluster::close() {
     self->closed_ = true;
     for (const auto& m : self->members_) m->close();
     for (const auto& e : std::exchange(self->waiting_, {})) {
-      self->finish(e, {status::unavailable, "the store was closed", nullptr, false});
+      self->finish(e, {{status::unavailable, "the store was closed"}});
     }
   });
 }
@@ -168,7 +105,7 @@ void cluster::send_to(const exchange_ptr& e, std::size_t index) {
       [self = weak_from_this(), e, index, after = revision_](const io::grpc_outcome& o) {
         if (const auto c = self.lock()) return c->took(e, index, after, o);
         if (!std::exchange(e->finished, true)) {
-          e->done({status::unknown, "the store was closed", nullptr, false});
+          e->done({{status::unknown, "the store was closed"}});
         }
       });
   if (e->how == repeat::hedged) hedge_later(e, index);
@@ -199,7 +136,7 @@ void cluster::took(const exchange_ptr& e, std::size_t index, std::int64_t after,
   if (e->finished) return;
   if (o.succeeded()) {
     const auto distrust = [&](const char* why) {
-      finish(e, {status::unknown, "etcd server " + members_[index]->name() + why, nullptr, false});
+      finish(e, {{status::unknown, "etcd server " + members_[index]->name() + why}});
     };
     const auto reply = wire::etcd::decode_txn(o.message);
     if (!reply) return distrust(": its answer to a transaction is in no known form");
@@ -215,7 +152,7 @@ void cluster::took(const exchange_ptr& e, std::size_t index, std::int64_t after,
           " has forgotten what was done there; was it started with --force-new-cluster?");
     }
     revision_ = std::max(revision_, reply->head.revision);
-    return finish(e, {status::ok, {}, &*reply});
+    return finish(e, {{status::ok}, &*reply});
   }
   e->trouble = o.text;
   if (o.what == kind::answered) return took_refusal(e, index, o);
@@ -226,9 +163,7 @@ void cluster::took(const exchange_ptr& e, std::size_t index, std::int64_t after,
 
 void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::grpc_outcome& o) {
   // All of these come before anything is done.
-  const bool logged_out = o.status == unauthenticated || has(o.text, "invalid auth token") ||
-                          has(o.text, "revision of auth store is old");
-  if (logged_out && !set_.user.empty() && e->refused < 2 * members_.size()) {
+  if (is_logged_out(o.status, o.text) && !set_.user.empty() && e->refused < 2 * members_.size()) {
     ++e->refused;
     members_[index]->log_in_again();
     if (e->outstanding == 0) send(e);
@@ -247,10 +182,10 @@ void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::g
   if (verdict == status::unavailable) {
     // All servers refuse it.
     if (e->outstanding > 0) return;
-    return finish(e, {.what = e->unknown ? status::unknown : verdict,
-                      .text = std::move(text),
-                      .compacted = o.status == out_of_range,
-                      .full = is_full(o.text)});
+    txn_result r{{e->unknown ? status::unknown : verdict, std::move(text), is_shut_out(o, set_)}};
+    r.compacted = o.status == grpc_status::out_of_range;
+    r.full = is_full(o.text);
+    return finish(e, std::move(r));
   }
   e->unknown = true;
   move_from(index);
@@ -262,13 +197,13 @@ void cluster::again_or(const exchange_ptr& e, status otherwise, std::string text
   if (e->outstanding > 0) return;
   const bool may = e->how == repeat::always || !e->unknown;
   if (closed_ || !may || clock::now() + pause_between_tries >= e->deadline) {
-    return finish(e, {otherwise, std::move(text), nullptr, false});
+    return finish(e, {{otherwise, std::move(text)}});
   }
   if (e->refused < members_.size() && !e->unknown) return send(e);
   loop_->at(clock::now() + pause_between_tries, [self = weak_from_this(), e] {
     if (const auto c = self.lock()) return c->send(e);
     if (!std::exchange(e->finished, true)) {
-      e->done({status::unavailable, "the store was closed", nullptr, false});
+      e->done({{status::unavailable, "the store was closed"}});
     }
   });
 }
@@ -302,11 +237,18 @@ void cluster::wait(const exchange_ptr& e) {
   if (is_hopeless(*e)) failed();
 }
 
-// A wrong URL is told at once. A cluster that was up is waited for: it may be restarting.
+// A wrong URL is told at once, and so is a user who may not: a server that lags may refuse whom the
+// others take already, and is not believed before them. Servers that were used are waited for: they
+// may be restarting, and a person may put it right in time for those who hold locks.
 bool cluster::is_hopeless(const exchange& e) const {
-  return !was_up_ && std::ranges::all_of(members_, [&e](const auto& m) {
+  return !was_used_ && std::ranges::all_of(members_, [&e](const auto& m) {
     return m->failed_at() && *m->failed_at() >= e.began;
   });
+}
+
+bool cluster::is_barred() const {
+  return std::ranges::any_of(members_, [](const auto& m) { return m->is_barred(); }) &&
+         std::ranges::all_of(members_, [](const auto& m) { return m->failed_at().has_value(); });
 }
 
 void cluster::fail_waiting() {
@@ -318,8 +260,8 @@ void cluster::fail_waiting() {
     return true;
   });
   for (const auto& e : late) {
-    finish(e, {e->unknown ? status::unknown : status::unavailable,
-               "no server is ready: " + troubles(), nullptr, false});
+    finish(e, {{e->unknown ? status::unknown : status::unavailable,
+                "no server is ready: " + troubles(), is_barred()}});
   }
 }
 

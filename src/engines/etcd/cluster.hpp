@@ -22,11 +22,9 @@
 namespace holdfast::engines::etcd {
 
 /// What became of one transaction.
-struct txn_result {
-  core::status what{core::status::unavailable};  ///< ok: it was decided, one way or the other.
-  std::string text{};                            ///< Unless ok: why.
-  const wire::etcd::txn_reply* reply{};          ///< When ok; during the call only.
-  bool compacted{};  ///< It asked for a revision that is not there any more.
+struct txn_result : core::reply {        ///< ok: it was decided, one way or the other.
+  const wire::etcd::txn_reply* reply{};  ///< When ok; during the call only.
+  bool compacted{};                      ///< It asked for a revision that is not there any more.
   /// The servers have no space left. They look before a request goes through the log and once more
   /// behind it, where they refuse what they have done.
   bool full{};
@@ -111,6 +109,8 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   void tell_trouble(const std::string& text);
   void wait(const exchange_ptr& e);
   bool is_hopeless(const exchange& e) const;
+  /// Whoever is asked: a person has to act first.
+  bool is_barred() const;
   void fail_waiting();
   void drain();
   void move_from(std::size_t index);
@@ -131,7 +131,8 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   void learn_epoch(std::size_t index);
   void ask_another_later(std::size_t index);
   void took_epoch(const epoch_question& q, const io::grpc_outcome& o);
-  void refuse_epoch(const epoch_question& q, std::string why);
+  void refuse_epoch(const epoch_question& q, std::string why,
+                    member::refusal how = member::refusal::passing);
   bool has_lost_epoch(const cluster_epoch& e) const;
   bool was_given_before(const cluster_epoch& e, bool set_back) const;
   void raise_epoch(const epoch_question& q, bool set_back);
@@ -151,7 +152,7 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   std::int64_t revision_{};
   mutable io::mutex identity_mutex_;
   core::store_id identity_ HOLDFAST_GUARDED_BY(identity_mutex_){};
-  bool was_up_{};  ///< Some server, some time.
+  bool was_used_{};  ///< Some server, some time.
   bool was_asked_{};
   bool epoch_known_{};
   bool epoch_asked_{};
@@ -160,10 +161,5 @@ class cluster final : public member::listener, public std::enable_shared_from_th
   mutable io::mutex mutex_;
   std::string told_trouble_ HOLDFAST_GUARDED_BY(mutex_);
 };
-
-/// What a gRPC status that is no success says about a transaction.
-core::status judge(unsigned status, std::string_view text) noexcept;
-/// What people are told to do about it, behind the text; may be empty.
-std::string advice(unsigned status, std::string_view text, const settings& set);
 
 }  // namespace holdfast::engines::etcd

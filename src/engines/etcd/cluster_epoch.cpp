@@ -1,5 +1,6 @@
 #include "engines/etcd/cluster.hpp"
 
+#include "engines/etcd/refusal.hpp"
 #include "io/thread/random.hpp"
 
 #include <algorithm>
@@ -15,6 +16,10 @@ using namespace std::chrono_literals;
 using core::status;
 
 constexpr duration prove_again_after = 100ms;
+member::refusal how_long(const io::grpc_outcome& o, const settings& set) {
+  return is_shut_out(o, set) ? member::refusal::for_good : member::refusal::passing;
+}
+
 constexpr const char* mixed_up =
     "it belongs to another cluster than the others of this URL, and another program may get the "
     "same locks there";
@@ -23,7 +28,6 @@ constexpr const char* mixed_up =
 
 void cluster::came_up(std::size_t index) {
   if (closed_) return;
-  was_up_ = true;
   const auto& m = members_[index];
   if (!epoch_known_ && !m->was_foreign()) return learn_epoch(index);
   if (!m->proven()) return prove(index);
@@ -67,8 +71,9 @@ void cluster::took_proof(const epoch_question& q, const io::grpc_outcome& o) {
     const bool refused =
         o.what == io::grpc_outcome::kind::answered && judge(o.status, o.text) != status::unknown;
     if (!refused) return prove_later(q);
-    return m->refuse("reading the cluster epoch failed: " + std::string(o.text) +
-                     advice(o.status, o.text, set_));
+    return m->refuse(
+        "reading the cluster epoch failed: " + std::string(o.text) + advice(o.status, o.text, set_),
+        how_long(o, set_));
   }
   const auto reply = wire::etcd::decode_txn(o.message);
   if (!reply || reply->ops.size() != 1) {
@@ -89,7 +94,9 @@ void cluster::took_proof(const epoch_question& q, const io::grpc_outcome& o) {
 // for one that was no part of the store while others were: those may come back.
 void cluster::is_another(std::size_t index, bool of_our_store) {
   const auto& m = members_[index];
-  if (has_any_in_use() || (m->was_foreign() && !of_our_store)) return m->refuse(mixed_up, true);
+  if (has_any_in_use() || (m->was_foreign() && !of_our_store)) {
+    return m->refuse(mixed_up, member::refusal::foreign);
+  }
   learn_epoch(index);
 }
 
@@ -192,12 +199,12 @@ void cluster::ask_epoch(epoch_question q, const wire::etcd::txn& t) {
                           });
 }
 
-void cluster::refuse_epoch(const epoch_question& q, std::string why) {
+void cluster::refuse_epoch(const epoch_question& q, std::string why, member::refusal how) {
   // Of an older question: the answer to the newer one is still to come.
   if (q.number == epoch_questions_) epoch_asked_ = false;
   // Of an older login: it says nothing of who is ready again since.
   const bool is_ready_anew = members_[q.index]->ready() && members_[q.index]->logins() != q.logins;
-  if (!is_ready_anew) members_[q.index]->refuse(std::move(why));
+  if (!is_ready_anew) members_[q.index]->refuse(std::move(why), how);
   // One that was not ready has not gone down now, and others may be.
   doubt_epoch();
 }
@@ -205,8 +212,10 @@ void cluster::refuse_epoch(const epoch_question& q, std::string why) {
 void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
   const auto refuse = [&](const std::string& why) { refuse_epoch(q, why); };
   if (!o.succeeded()) {
-    return refuse("reading the cluster epoch failed: " + std::string(o.text) +
-                  advice(o.status, o.text, set_));
+    return refuse_epoch(
+        q,
+        "reading the cluster epoch failed: " + std::string(o.text) + advice(o.status, o.text, set_),
+        how_long(o, set_));
   }
   const auto reply = wire::etcd::decode_txn(o.message);
   if (!reply || reply->ops.empty() || reply->ops.back().range.all.size() != 1) {
@@ -233,7 +242,7 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
     identity_ = value->store;
   }
   epoch_asked_ = false;
-  epoch_known_ = true;
+  epoch_known_ = was_used_ = true;
   // It has shown that it answers for the cluster.
   preferred_ = q.index;
   if (!is_as_before) {

@@ -279,5 +279,99 @@ TEST(etcd_cluster_refusal, a_server_that_lags_is_asked_again_and_one_that_refuse
   EXPECT_EQ(after_two("3", "etcdserver: request is too large"), core::status::unavailable);
 }
 
+constexpr const char* wrong_password =
+    "etcdserver: authentication failed, invalid user ID or password";
+
+/// What the first transaction of a client ends with, and after which time.
+struct first_reply {
+  core::reply got{};
+  duration after{};
+};
+/// `left`: opened by each server once the client has gone.
+first_reply first_reply_of(std::vector<io::node_address> servers, std::vector<gate>& left) {
+  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
+  const auto c = cluster_of(std::move(servers), loop);
+  const auto began = clock::now();
+  c->start();
+  auto got = reply_to_one(*loop, c);
+  const auto after = clock::now() - began;
+  c->close();
+  for (const auto& g : left) EXPECT_TRUE(g.wait());
+  return {.got = std::move(got), .after = after};
+}
+
+TEST(etcd_cluster_login, what_every_server_refuses_for_good_is_told_at_once) {
+  std::vector<gate> left(2);
+  const auto refuse_and_open = [](gate& g) {
+    return [&g](const io::peer::client& c, int) {
+      line(c).fail_all("3", wrong_password);
+      g.open();
+    };
+  };
+  io::peer one(refuse_and_open(left[0]));
+  io::peer two(refuse_and_open(left[1]));
+  const auto [got, after] = first_reply_of({one.address(), two.address()}, left);
+  EXPECT_EQ(got.what, core::status::unavailable);
+  EXPECT_TRUE(got.needs_operator) << got.text;
+  EXPECT_NE(got.text.find("check user and password"), std::string::npos) << got.text;
+  EXPECT_LT(after, 4s) << "node_timeout is 8 s";
+}
+
+TEST(etcd_cluster_login, one_server_that_refuses_it_is_not_believed_before_the_others) {
+  gate refused;
+  std::vector<gate> left(2);
+  io::peer lagging([&](const io::peer::client& c, int) {
+    line l(c);
+    l.fail(l.request(), "3", wrong_password);
+    if (l.has_taken_all()) refused.open();
+    l.fail_all("3", wrong_password);
+    left[0].open();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    line l(c);
+    const auto login = l.request();
+    EXPECT_TRUE(refused.wait());
+    // Long enough to be told, if it were.
+    std::this_thread::sleep_for(300ms);
+    l.answer(login, token_reply());
+    l.answer_next(status_reply());
+    l.answer_next(epoch_reply());
+    l.answer_next(txn_reply(ours));
+    l.wait_for_the_end();
+    left[1].open();
+  });
+  const auto got = first_reply_of({lagging.address(), other.address()}, left).got;
+  EXPECT_EQ(got.what, core::status::ok) << got.text;
+}
+
+// A person may put it right before locks are lost.
+TEST(etcd_cluster_login, a_store_that_was_used_waits_for_a_login_that_is_refused_meanwhile) {
+  gate known;
+  gate left;
+  io::peer server([&](const io::peer::client& c, int) {
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.has_taken_all();
+    known.open();
+    l.fail(l.request(), "16", "etcdserver: invalid auth token");
+    l.fail(l.request(), "3", wrong_password);
+    // Due a second later.
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.answer_next(txn_reply(ours));
+    l.wait_for_the_end();
+    left.open();
+  });
+  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
+  const auto servers = cluster_of({server.address()}, loop);
+  servers->start();
+  EXPECT_TRUE(known.wait());
+  const auto got = reply_to_one(*loop, servers);
+  EXPECT_EQ(got.what, core::status::ok) << got.text;
+  servers->close();
+  EXPECT_TRUE(left.wait());
+}
+
 }  // namespace
 }  // namespace holdfast::engines::etcd

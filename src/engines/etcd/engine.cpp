@@ -81,7 +81,7 @@ void open_on(const std::shared_ptr<store>& s, const core::session_record& draft,
       [s, draft, tries, done](const txn_result& r) {
         if (r.what != status::ok) {
           return s->take_back(s->keys().session(draft.id), r, [done](core::reply why) {
-            done(reply_with<core::open_reply>(why.what, std::move(why.text)));
+            done(reply_with<core::open_reply>(std::move(why)));
           });
         }
         auto reply = reply_with<core::open_reply>(status::ok);
@@ -115,8 +115,7 @@ void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r,
              const core::on<core::deny_reply>& done) {
   s->servers().txn(requests::deny(s->keys(), r.id, {r.by, r.why}), repeat::never,
                    [s, r, done](const txn_result& t) {
-                     if (t.what != status::ok)
-                       return done(reply_with<core::deny_reply>(t.what, t.text));
+                     if (t.what != status::ok) return done(reply_with<core::deny_reply>(t));
                      const auto there = session_in(*s, t);
                      if (!there.damage().empty())
                        return done(damaged<core::deny_reply>(there.damage()));
@@ -142,7 +141,7 @@ void etcd_engine::beat(const core::beat_request& r, core::on<core::beat_reply> d
     s->servers().txn(requests::beat(s->keys(), r.id, r.inc), repeat::hedged,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
-                         return done(reply_with<core::beat_reply>(t.what, t.text));
+                         return done(reply_with<core::beat_reply>(t));
                        }
                        auto reply = reply_with<core::beat_reply>(status::ok);
                        reply.proves = r.attempt;
@@ -160,7 +159,7 @@ void etcd_engine::close(const core::close_request& r, core::on<core::reply> done
     const auto entries = s->keys_of(r.id);
     s->servers().txn(requests::close(s->keys(), r.id, r.inc, entries), repeat::never,
                      [s, r, entries, done](const txn_result& t) {
-                       if (t.what != status::ok) return done({t.what, t.text});
+                       if (t.what != status::ok) return done(t);
                        s->forget_all(r.id);
                        if (!t.reply->succeeded) return done(no_session<core::reply>(r.id));
                        // Those that did not fit are dead now.
@@ -202,7 +201,7 @@ void etcd_engine::take(const core::take_request& r, core::on<core::take_reply> d
     s->servers().txn(requests::take(s->keys(), r.id, r.seen), repeat::never,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
-                         return done(reply_with<core::take_reply>(t.what, t.text));
+                         return done(reply_with<core::take_reply>(t));
                        }
                        if (t.reply->succeeded) {
                          // Which entries another client's session had is not known here.
@@ -229,7 +228,7 @@ void etcd_engine::deny(const core::deny_request& r, core::on<core::deny_reply> d
     s->servers().txn(requests::sessions(s->keys(), {&r.id, 1}, 0), repeat::always,
                      [s, r, done](const txn_result& t) {
                        if (t.what != status::ok) {
-                         return done(reply_with<core::deny_reply>(t.what, t.text));
+                         return done(reply_with<core::deny_reply>(t));
                        }
                        const auto there = session_in(*s, t);
                        if (!there.damage().empty()) {
@@ -268,7 +267,7 @@ void etcd_engine::glance(const core::glance_request& r, core::on<core::glance_re
     }
     if (t.then.empty()) return done(reply_with<core::glance_reply>(status::ok));
     s->servers().txn(std::move(t), repeat::always, [s, r, done](const txn_result& got) {
-      if (got.what != status::ok) return done(reply_with<core::glance_reply>(got.what, got.text));
+      if (got.what != status::ok) return done(reply_with<core::glance_reply>(got));
       done(glanced(*s, r, got.reply->ops));
     });
   });

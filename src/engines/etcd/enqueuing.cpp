@@ -39,22 +39,19 @@ token enqueuing::order_in(std::int64_t revision) const {
   return token_of(store_->servers().epoch().value.number, revision);
 }
 
-void enqueuing::refuse(status what, std::string text) {
-  core::queue_view v;
-  v.what = what;
-  v.text = std::move(text);
+void enqueuing::refuse(core::reply why) {
+  auto v = core::reply_with<core::queue_view>(std::move(why));
   v.gate = gate_;
   done_(std::move(v));
 }
 
 void enqueuing::not_made(const txn_result& r) {
-  store_->take_back(own_key(), r, [self = shared_from_this()](core::reply why) {
-    self->refuse(why.what, std::move(why.text));
-  });
+  store_->take_back(own_key(), r,
+                    [self = shared_from_this()](core::reply why) { self->refuse(std::move(why)); });
 }
 
 void enqueuing::grant(token mine) {
-  if (mine.value == 0) return refuse(status::unknown, "its revision does not fit into a token");
+  if (mine.value == 0) return refuse({status::unknown, "its revision does not fit into a token"});
   store_->keep(request_.id, mine, own_key());
   core::queue_view v;
   v.what = status::ok;
@@ -83,7 +80,7 @@ void enqueuing::took(const txn_result& r) {
   mine_ = order_in(r.reply->head.revision);
   // What is not counted was made only where the queue was empty.
   if (!requests::counted(request_)) return grant(mine_);
-  if (r.reply->ops.size() != 2) return refuse(status::unknown, unreadable_text);
+  if (r.reply->ops.size() != 2) return refuse({status::unknown, unreadable_text});
   const std::uint64_t room = std::min<std::uint64_t>(
       core::waiters_max, request_.how.is_permits() ? request_.how.limit() : core::waiters_max);
   if (static_cast<std::uint64_t>(r.reply->ops[1].range.count) <= room) return grant(mine_);
@@ -93,16 +90,16 @@ void enqueuing::took(const txn_result& r) {
 }
 
 void enqueuing::took_refused(const wire::etcd::txn_reply& reply) {
-  if (reply.ops.size() != 3) return refuse(status::unavailable, unreadable_text);
+  if (reply.ops.size() != 3) return refuse({status::unavailable, unreadable_text});
   auto& servers = store_->servers();
   session_table self;
   self.add(store_->keys(), reply.ops[0].range);
   if (const auto why = refusal(self, request_.id, request_.inc)) {
-    return refuse(why->what, why->text);
+    return refuse(*why);
   }
   const auto& epoch = reply.ops[1].range.all;
   if (epoch.size() != 1 || epoch[0].mod != servers.epoch().mod) {
-    if (++rounds_ > rounds_max) return refuse(status::unavailable, "its cluster epoch changes");
+    if (++rounds_ > rounds_max) return refuse({status::unavailable, "its cluster epoch changes"});
     // Nothing was made: the cluster's epoch is read anew before the next attempt is sent.
     servers.doubt_epoch();
     return start();
@@ -124,7 +121,7 @@ bool enqueuing::may_wait() const {
 }
 
 void enqueuing::enter() {
-  if (++rounds_ > rounds_max) return refuse(status::unavailable, overtaken_text());
+  if (++rounds_ > rounds_max) return refuse({status::unavailable, overtaken_text()});
   asked_ = entries_.owners();
   // Our own too, or its entry would not be found among the live ones.
   const auto own = std::ranges::lower_bound(asked_, request_.id);
@@ -140,7 +137,7 @@ void enqueuing::took_place(const txn_result& r) {
   if (!r.reply->succeeded) return took_refused(*r.reply);
   const auto& ops = r.reply->ops;
   if (ops.empty() || ops[0].nested.size() != 1 || ops[0].nested[0].ops.empty()) {
-    return refuse(status::unknown, unreadable_text);
+    return refuse({status::unknown, unreadable_text});
   }
   const auto& inner = ops[0].nested[0];
   revision_ = r.reply->head.revision;
@@ -157,7 +154,7 @@ void enqueuing::look_again() {
                         [self = shared_from_this()](const txn_result& r) {
                           if (r.what != status::ok || r.reply->ops.size() != 1) {
                             // The entry is there, and who is ahead of it is not known.
-                            return self->refuse(status::unknown, r.text);
+                            return self->refuse({status::unknown, r.text});
                           }
                           const auto epoch = self->store_->servers().epoch().value.number;
                           self->entries_ =
@@ -175,7 +172,7 @@ void enqueuing::look_at_sessions() {
                           const auto otherwise =
                               self->entered_ ? status::unknown : status::unavailable;
                           if (r.what != status::ok)
-                            return self->refuse(otherwise, std::move(r.text));
+                            return self->refuse({otherwise, std::move(r.text)});
                           self->sessions_.add(read);
                           self->decide(self->sessions_);
                         });
@@ -184,10 +181,11 @@ void enqueuing::look_at_sessions() {
 void enqueuing::decide(const session_table& sessions) {
   const auto damaged = entered_ ? status::unknown : status::damaged;
   if (!entries_.damage().empty()) {
-    return refuse(damaged, "the key " + entries_.damage() + " is not an entry of holdfast");
+    return refuse({damaged, "the key " + entries_.damage() + " is not an entry of holdfast"});
   }
   if (!sessions.damage().empty()) {
-    return refuse(damaged, "the key " + sessions.damage() + " is not a session record of holdfast");
+    return refuse(
+        {damaged, "the key " + sessions.damage() + " is not a session record of holdfast"});
   }
   store_->sweep(entries_.dead_keys(sessions));
   if (entered_) return decide_entered(sessions);
@@ -199,7 +197,7 @@ void enqueuing::decide_entered(const session_table& sessions) {
   // The transaction that made the entry saw our session alive in this very revision.
   if (mine_.value == 0 ||
       !std::ranges::any_of(live, [&](const core::entry& e) { return e.order == mine_; })) {
-    return refuse(status::unknown, "the entry is not where it was made");
+    return refuse({status::unknown, "the entry is not where it was made"});
   }
   // How many there are was not known when it was made.
   if (live.size() > core::waiters_max) return undo();
@@ -209,8 +207,8 @@ void enqueuing::decide_entered(const session_table& sessions) {
 void enqueuing::undo() {
   store_->servers().txn(requests::erase(std::vector{own_key()}), repeat::always,
                         [self = shared_from_this()](const txn_result& r) {
-                          if (r.what != status::ok) return self->refuse(status::unknown, r.text);
-                          self->refuse(status::too_many, core::too_many_text());
+                          if (r.what != status::ok) return self->refuse({status::unknown, r.text});
+                          self->refuse({status::too_many, core::too_many_text()});
                         });
 }
 
@@ -219,7 +217,7 @@ void enqueuing::decide_absent(const session_table& sessions) {
   if (const auto* own = entries_.find(request_.id, request_.inc, request_.request)) {
     return answer(view_of(live, sessions, own->what.order));
   }
-  if (gate_ != request_.gate) return refuse(status::stale_gate, "an earlier gate");
+  if (gate_ != request_.gate) return refuse({status::stale_gate, "an earlier gate"});
   if (!core::fits(live, request_.how)) {
     const mode there = live.front().how;
     live.push_back({.order = token_max, .owner = request_.id, .inc = request_.inc});
@@ -243,8 +241,8 @@ void enqueuing::append(std::vector<core::entry> live, const session_table& sessi
     v.targets.clear();
     return done_(std::move(v));
   }
-  if (live.size() > core::waiters_max) return refuse(status::too_many, core::too_many_text());
-  if (++rounds_ > rounds_max) return refuse(status::unavailable, overtaken_text());
+  if (live.size() > core::waiters_max) return refuse({status::too_many, core::too_many_text()});
+  if (++rounds_ > rounds_max) return refuse({status::unavailable, overtaken_text()});
   auto& servers = store_->servers();
   servers.txn(requests::append(store_->keys(), servers.epoch().mod, request_, revision_),
               repeat::never, [self = shared_from_this(), v = std::move(v)](const txn_result& r) {
@@ -253,7 +251,7 @@ void enqueuing::append(std::vector<core::entry> live, const session_table& sessi
                 auto made = v;
                 made.mine = self->order_in(r.reply->head.revision);
                 if (made.mine.value == 0) {
-                  return self->refuse(status::unknown, "its revision does not fit into a token");
+                  return self->refuse({status::unknown, "its revision does not fit into a token"});
                 }
                 self->answer(std::move(made));
               });

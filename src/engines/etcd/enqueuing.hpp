@@ -40,7 +40,7 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
 
   void grant(token mine);
   void answer(core::queue_view v);
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
   void not_made(const txn_result& r);
   token order_in(std::int64_t revision) const;
   std::string own_key() const;

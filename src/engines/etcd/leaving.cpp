@@ -23,11 +23,8 @@ std::uint64_t gate_in(const wire::etcd::txn_reply& reply) {
 
 // ---- leaving ----
 
-void leaving::refuse(status what, std::string text) {
-  core::leave_reply r;
-  r.what = what;
-  r.text = std::move(text);
-  done_(std::move(r));
+void leaving::refuse(core::reply why) {
+  done_(core::reply_with<core::leave_reply>(std::move(why)));
 }
 
 void leaving::start() {
@@ -42,7 +39,7 @@ void leaving::find() {
       requests::find(store_->keys(), request_.name, revision_of(request_.order)), repeat::always,
       [self = shared_from_this()](const txn_result& r) {
         if (r.what != status::ok || r.reply->ops.size() != 1) {
-          return self->refuse(r.what == status::ok ? status::unavailable : r.what, r.text);
+          return self->refuse({r.what == status::ok ? status::unavailable : r.what, r.text});
         }
         const auto& found = r.reply->ops[0].range.all;
         // Without one there is nothing to delete, but the gate may have to be moved.
@@ -64,11 +61,11 @@ void leaving::erase(const std::string& key) {
 }
 
 void leaving::answer(const txn_result& r, const std::string& key) {
-  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (r.what != status::ok) return refuse(r);
   store_->forget(request_.id, request_.order);
   if (request_.move_gate) return conclude(*r.reply);
   if (r.reply->succeeded) return accept();
-  if (r.reply->ops.size() != 1) return refuse(status::unknown, "the answer is in no known form");
+  if (r.reply->ops.size() != 1) return refuse({status::unknown, "the answer is in no known form"});
   const auto& session = r.reply->ops[0].range.all;
   const bool there =
       !session.empty() && session[0].create == static_cast<std::int64_t>(request_.inc);
@@ -84,7 +81,7 @@ void leaving::accept(std::uint64_t gate) {
   done_(std::move(r));
 }
 
-void leaving::gone() { refuse(status::gone, core::no_session_text(request_.id)); }
+void leaving::gone() { refuse({status::gone, core::no_session_text(request_.id)}); }
 
 void leaving::conclude(const wire::etcd::txn_reply& reply) {
   if (!reply.succeeded) return gone();
@@ -94,14 +91,14 @@ void leaving::conclude(const wire::etcd::txn_reply& reply) {
 void leaving::by_request() {
   store_->servers().txn(requests::leave_by_request(store_->keys(), request_), repeat::never,
                         [self = shared_from_this()](const txn_result& r) {
-                          if (r.what != status::ok) return self->refuse(r.what, r.text);
+                          if (r.what != status::ok) return self->refuse(r);
                           if (!r.reply->succeeded) return self->conclude(*r.reply);
                           self->took_permits(*r.reply);
                         });
 }
 
 void leaving::took_permits(const wire::etcd::txn_reply& reply) {
-  if (reply.ops.size() < 4) return refuse(status::unknown, "the answer is in no known form");
+  if (reply.ops.size() < 4) return refuse({status::unknown, "the answer is in no known form"});
   std::vector<std::string> own;
   for (const auto& kv : reply.ops[reply.ops.size() - 2].range.all) {
     const auto part = store_->keys().parse_entry(kv.key);
@@ -113,18 +110,15 @@ void leaving::took_permits(const wire::etcd::txn_reply& reply) {
   if (own.empty()) return conclude(reply);
   store_->servers().txn(requests::erase(own), repeat::always,
                         [self = shared_from_this(), gate = gate_in(reply)](const txn_result& r) {
-                          if (r.what != status::ok) return self->refuse(status::unknown, r.text);
+                          if (r.what != status::ok) return self->refuse({status::unknown, r.text});
                           self->accept(gate);
                         });
 }
 
 // ---- confirming ----
 
-void confirming::refuse(status what, std::string text) {
-  core::queue_view v;
-  v.what = what;
-  v.text = std::move(text);
-  done_(std::move(v));
+void confirming::refuse(core::reply why) {
+  done_(core::reply_with<core::queue_view>(std::move(why)));
 }
 
 void confirming::start() {
@@ -134,25 +128,26 @@ void confirming::start() {
 }
 
 void confirming::took(const txn_result& r) {
-  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (r.what != status::ok) return refuse(r);
   if (r.reply->ops.size() != 2) {
-    return refuse(status::unavailable, "the answer is in no known form");
+    return refuse({status::unavailable, "the answer is in no known form"});
   }
   session_table self;
   self.add(store_->keys(), r.reply->ops[0].range);
   if (const auto why = refusal(self, request_.id, request_.inc)) {
     store_->forget(request_.id, request_.order);
-    return refuse(why->what, why->text);
+    return refuse(*why);
   }
   entries_ =
       entry_table(store_->keys(), store_->servers().epoch().value.number, r.reply->ops[1].range);
   revision_ = r.reply->head.revision;
   if (!entries_.damage().empty()) {
-    return refuse(status::damaged, "the key " + entries_.damage() + " is not an entry of holdfast");
+    return refuse(
+        {status::damaged, "the key " + entries_.damage() + " is not an entry of holdfast"});
   }
   const auto* own = entries_.find(request_.order);
   if (own == nullptr || own->what.owner != request_.id || own->what.inc != request_.inc) {
-    return refuse(status::gone, "the entry is not there");
+    return refuse({status::gone, "the entry is not there"});
   }
   mine_ = own->what.order;
   // Granted though all ahead were alive: nobody has to be looked at.
@@ -167,11 +162,11 @@ void confirming::look_at_sessions() {
   store_->read_sessions(
       entries_.owners(), revision_,
       [self = shared_from_this()](core::reply r, const session_table& sessions) {
-        if (r.what != status::ok) return self->refuse(r.what, std::move(r.text));
+        if (r.what != status::ok) return self->refuse(r);
         auto& s = *self->store_;
         if (!sessions.damage().empty()) {
-          return self->refuse(status::damaged, "the key " + sessions.damage() +
-                                                   " is not a session record of holdfast");
+          return self->refuse({status::damaged, "the key " + sessions.damage() +
+                                                    " is not a session record of holdfast"});
         }
         s.sweep(self->entries_.dead_keys(sessions));
         auto v = view_of(self->entries_.live(sessions), sessions, self->mine_);

@@ -26,7 +26,7 @@ class leaving : public std::enable_shared_from_this<leaving> {
   void conclude(const wire::etcd::txn_reply& reply);
   void accept(std::uint64_t gate = 0);
   void gone();
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
 
   const std::shared_ptr<store> store_;
   const core::leave_request request_;
@@ -45,7 +45,7 @@ class confirming : public std::enable_shared_from_this<confirming> {
  private:
   void took(const txn_result& r);
   void look_at_sessions();
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
 
   const std::shared_ptr<store> store_;
   const core::confirm_request request_;

@@ -1,5 +1,6 @@
 #include "engines/etcd/listing.hpp"
 
+#include "core/replies.hpp"
 #include "engines/etcd/requests.hpp"
 
 #include <map>
@@ -39,10 +40,10 @@ void listing::ask() {
 void listing::took(const txn_result& r) {
   // Its history went while pages were read: what is there is another picture.
   if (r.compacted && ++tries_ < tries_max) return start();
-  if (r.what != status::ok) return refuse(r.what, r.text);
+  if (r.what != status::ok) return refuse(r);
   const auto& ops = r.reply->ops;
   const std::size_t asked = (sessions_from_ ? 1U : 0U) + (entries_from_ ? 1U : 0U);
-  if (ops.size() != asked) return refuse(status::unknown, "the answer is in no known form");
+  if (ops.size() != asked) return refuse({status::unknown, "the answer is in no known form"});
   if (revision_ == 0) revision_ = r.reply->head.revision;
   std::size_t at = 0;
   if (sessions_from_) {
@@ -60,7 +61,8 @@ void listing::took(const txn_result& r) {
 void listing::conclude() {
   for (const auto& damage : {sessions_.damage(), entries_.damage()}) {
     if (damage.empty()) continue;
-    return refuse(status::damaged, "the key " + damage + " is not of holdfast, or of a newer one");
+    return refuse(
+        {status::damaged, "the key " + damage + " is not of holdfast, or of a newer one"});
   }
   core::listing all;
   all.what = status::ok;
@@ -74,11 +76,6 @@ void listing::conclude() {
   done_(std::move(all));
 }
 
-void listing::refuse(status what, std::string text) {
-  core::listing none;
-  none.what = what;
-  none.text = std::move(text);
-  done_(std::move(none));
-}
+void listing::refuse(core::reply why) { done_(core::reply_with<core::listing>(std::move(why))); }
 
 }  // namespace holdfast::engines::etcd

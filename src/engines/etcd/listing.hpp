@@ -24,7 +24,7 @@ class listing : public std::enable_shared_from_this<listing> {
   void ask();
   void took(const txn_result& r);
   void conclude();
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
 
   const std::shared_ptr<store> store_;
   core::on<core::listing> done_;

@@ -1,5 +1,6 @@
 #include "engines/etcd/member.hpp"
 
+#include "engines/etcd/refusal.hpp"
 #include "io/file/password_file.hpp"
 #include "io/thread/loop.hpp"
 #include "wire/etcd_replies.hpp"
@@ -74,6 +75,7 @@ std::uint64_t member::open_stream(std::string_view path, std::string_view first,
 void member::up() {
   connected_ = true;
   failed_at_.reset();
+  barred_ = false;
   if (loop_) loop_->cancel(timer_);
   log_in();
 }
@@ -85,15 +87,19 @@ void member::down(const error& why) {
   const bool served = std::exchange(connected_, false);
   const bool was_ready = std::exchange(ready_, false);
   failed_at_.reset();
+  barred_ = why.needs_operator();
   if (!served && why != errc::timed_out) failed_at_ = clock::now();
   const auto o = listener_.lock();
   if (was_ready && o) o->went_down(index_);
   if (failed_at_ && o) o->failed();
 }
 
-void member::refuse(std::string why, bool foreign) {
-  foreign_ = foreign;
-  was_foreign_ = was_foreign_ || foreign;
+void member::refuse(std::string why, refusal how) {
+  foreign_ = how == refusal::foreign;
+  was_foreign_ = was_foreign_ || foreign_;
+  barred_ = how == refusal::for_good;
+  failed_at_.reset();
+  if (barred_) failed_at_ = clock::now();
   trouble_ = "etcd server " + name() + ": " + std::move(why);
   const bool was_ready = std::exchange(ready_, false);
   if (loop_) {
@@ -106,6 +112,7 @@ void member::refuse(std::string why, bool foreign) {
   }
   const auto o = listener_.lock();
   if (was_ready && o) o->went_down(index_);
+  if (failed_at_ && o) o->failed();
 }
 
 void member::log_in_again() {
@@ -134,9 +141,8 @@ void member::log_in() {
            if (o.text.find("not supported for learner") != std::string_view::npos) {
              return m->refuse(not_yet);
            }
-           return m->refuse("logging in as '" + m->set_.user + "' failed: " +
-                            (o.succeeded() ? "it gave no token" : std::string(o.text)) +
-                            "; check user and password, and that authentication is enabled");
+           return m->refuse(login_trouble(o, m->set_),
+                            is_shut_out(o, m->set_) ? refusal::for_good : refusal::passing);
          }
          m->token_ = *token;
          m->logging_in_ = true;
@@ -164,6 +170,8 @@ void member::took_status(const io::grpc_outcome& o) {
   }
   if (status->learner) return refuse(not_yet);
   cluster_ = status->head.cluster;
+  failed_at_.reset();
+  barred_ = false;
   ready_ = true;
   ++logins_;
   if (const auto l = listener_.lock()) l->came_up(index_);

@@ -29,7 +29,7 @@ class member final : public io::grpc_listener, public std::enable_shared_from_th
     virtual ~listener() = default;
     virtual void came_up(std::size_t index) = 0;
     virtual void went_down(std::size_t index) = 0;
-    /// Nobody serves at its address; see failed_at().
+    /// See failed_at().
     virtual void failed() = 0;
   };
 
@@ -58,9 +58,11 @@ class member final : public io::grpc_listener, public std::enable_shared_from_th
   /// Why it is not in use.
   std::string trouble() const;
   std::string without_epoch() const;
-  /// When the last try to connect was answered, but by no server: refused, say. None: it was not,
-  /// for somebody was silent or served.
+  /// When the last try ended so that the next one will too: nobody serves at its address, say, or
+  /// it refuses us for good. None: somebody was silent, or served.
   std::optional<time_point> failed_at() const noexcept { return failed_at_; }
+  /// It failed for what a person has to put right.
+  bool is_barred() const noexcept { return barred_; }
   std::string name() const { return set_.servers[index_].text(); }
   std::uint64_t cluster() const noexcept { return cluster_; }
   const std::string& version() const noexcept { return version_; }
@@ -76,8 +78,13 @@ class member final : public io::grpc_listener, public std::enable_shared_from_th
 
   /// Its token is not accepted any more.
   void log_in_again();
+  enum class refusal : std::uint8_t {
+    passing,   ///< It may be another answer the next time.
+    foreign,   ///< It is of another cluster.
+    for_good,  ///< Until a person has acted.
+  };
   /// It cannot be used for now, because of `why`; asked again soon.
-  void refuse(std::string why, bool foreign = false);
+  void refuse(std::string why, refusal how = refusal::passing);
 
   void up() override;
   void down(const error& why) override;
@@ -97,6 +104,7 @@ class member final : public io::grpc_listener, public std::enable_shared_from_th
   std::uint64_t cluster_{};
   std::string trouble_;  ///< Empty: nothing is known yet.
   std::optional<time_point> failed_at_;
+  bool barred_{};
   std::uint64_t timer_{};
   bool connected_{};
   bool logging_in_{};  ///< Or asking for the version.

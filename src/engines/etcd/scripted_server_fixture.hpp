@@ -138,14 +138,20 @@ inline std::shared_ptr<cluster> cluster_of(std::vector<io::node_address> servers
                                    loop);
 }
 
-inline core::status outcome_of_one(io::loop& loop, const std::shared_ptr<cluster>& servers,
-                                   repeat how = repeat::never) {
-  const auto ends = std::make_shared<std::promise<core::status>>();
+inline core::reply reply_to_one(io::loop& loop, const std::shared_ptr<cluster>& servers,
+                                repeat how = repeat::never) {
+  const auto ends = std::make_shared<std::promise<core::reply>>();
   auto ended = ends->get_future();
   loop.post([servers, how, ends] {
-    servers->txn({}, how, [ends](const txn_result& r) { ends->set_value(r.what); });
+    servers->txn({}, how, [ends](const txn_result& r) { ends->set_value(r); });
   });
-  return ended.wait_for(20s) == std::future_status::ready ? ended.get() : core::status::unknown;
+  if (ended.wait_for(20s) == std::future_status::ready) return ended.get();
+  return {core::status::unknown, "no answer"};
+}
+
+inline core::status outcome_of_one(io::loop& loop, const std::shared_ptr<cluster>& servers,
+                                   repeat how = repeat::never) {
+  return reply_to_one(loop, servers, how).what;
 }
 
 }  // namespace holdfast::engines::etcd

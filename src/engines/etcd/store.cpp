@@ -80,7 +80,7 @@ store::sight store::sight_of(token order) const {
 
 void store::take_back(const std::string& key, const txn_result& refusal,
                       core::on<core::reply> then) {
-  core::reply why{refusal.what, refusal.text};
+  core::reply why = refusal;
   if (!refusal.full) return then(std::move(why));
   cluster_->txn(
       requests::erase(std::vector{key}), repeat::always,
@@ -111,7 +111,7 @@ void store::go_on(const std::shared_ptr<session_look>& look) {
   const auto t = requests::sessions(keys(), std::span(left).last(count), look->revision);
   left.resize(left.size() - count);
   cluster_->txn(t, repeat::always, [self = shared_from_this(), look](const txn_result& r) {
-    if (r.what != core::status::ok) return look->then({r.what, r.text}, look->read);
+    if (r.what != core::status::ok) return look->then(r, look->read);
     for (const auto& o : r.reply->ops) look->read.add(self->keys(), o.range);
     self->go_on(look);
   });
