@@ -1,3 +1,4 @@
+#include "engines/etcd/refusal.hpp"
 #include "engines/etcd/scripted_server_fixture.hpp"
 
 #include <gtest/gtest.h>
@@ -342,6 +343,22 @@ TEST(etcd_cluster_login, one_server_that_refuses_it_is_not_believed_before_the_o
   });
   const auto got = first_reply_of({lagging.address(), other.address()}, left).got;
   EXPECT_EQ(got.what, core::status::ok) << got.text;
+}
+
+TEST(etcd_cluster_login, without_an_answer_says_that_it_is_slow_and_blames_no_password) {
+  const auto text = [](const io::grpc_outcome& o) {
+    return login_trouble(o, {.user = "me", .node_timeout = 2s});
+  };
+  using kind = io::grpc_outcome::kind;
+  for (const auto& late :
+       {text({.what = kind::unknown, .text = "no answer before the deadline"}),
+        text({.what = kind::answered, .status = 4, .text = "context deadline exceeded"})}) {
+    EXPECT_NE(late.find("node_timeout, which is 2s"), std::string::npos) << late;
+    EXPECT_EQ(late.find("check user"), std::string::npos) << late;
+  }
+  const auto refused = text({.what = kind::answered, .status = 3, .text = wrong_password});
+  EXPECT_NE(refused.find("check user"), std::string::npos) << refused;
+  EXPECT_EQ(refused.find("node_timeout"), std::string::npos) << refused;
 }
 
 // A person may put it right before locks are lost.

@@ -53,7 +53,11 @@ void member::close() {
 std::string member::trouble() const {
   if (in_use()) return {};
   if (ready_ && !foreign_) return without_epoch();
-  return trouble_.empty() ? "etcd server " + name() + ": not connected yet" : trouble_;
+  if (!trouble_.empty()) return trouble_;
+  if (!connected_) return "etcd server " + name() + ": not connected yet";
+  if (set_.user.empty()) return "etcd server " + name() + ": it has not told its version yet";
+  return "etcd server " + name() + ": logging in as '" + set_.user + "' is not answered yet" +
+         slow_login_advice(set_);
 }
 
 std::string member::without_epoch() const {

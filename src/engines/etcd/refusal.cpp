@@ -77,10 +77,18 @@ status judge(unsigned code, std::string_view text) noexcept {
   }
 }
 
+std::string slow_login_advice(const settings& set) {
+  return "; it is slow, or hangs: a login counts within node_timeout, which is " +
+         print_duration(set.node_timeout) + "; a larger one may help";
+}
+
 std::string login_trouble(const io::grpc_outcome& o, const settings& set) {
   std::string text = "logging in as '" + set.user + "' failed: ";
   if (o.succeeded()) return text + "it gave no token";
   text += o.text;
+  if (o.what != kind::answered || o.status == grpc_status::deadline_exceeded) {
+    return text + slow_login_advice(set);
+  }
   if (is_shut_out(o, set)) {
     return text + "; check user and password, and that authentication is enabled";
   }

@@ -40,6 +40,8 @@ bool is_logged_out(unsigned status, std::string_view text) noexcept;
 /// has changed the URL, or users and roles.
 bool is_shut_out(const io::grpc_outcome& o, const settings& set) noexcept;
 
+/// What to do about a login that is not answered.
+std::string slow_login_advice(const settings& set);
 /// Why a login failed, and what to do.
 std::string login_trouble(const io::grpc_outcome& o, const settings& set);
 
