@@ -57,8 +57,12 @@ TEST_F(zookeeper_bad_input, a_user_that_is_missing_or_wrong_is_refused) {
   };
   client owner(with("me@") + "&password_file=" + directory.path() + "/password");
   ASSERT_EQ(owner.open().what, status::ok);
-  expect(client(with("")).await(status::unavailable), "password_file=");
-  expect(client(with("me:other@")).await(status::unavailable), "user 'me'");
+  const auto nobody = client(with("")).await(status::unavailable);
+  expect(nobody, "password_file=");
+  EXPECT_TRUE(nobody.needs_operator);
+  const auto wrong = client(with("me:other@")).await(status::unavailable);
+  expect(wrong, "user 'me'");
+  EXPECT_TRUE(wrong.needs_operator);
   EXPECT_EQ(owner.open().what, status::ok);
 }
 

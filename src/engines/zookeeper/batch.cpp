@@ -48,13 +48,12 @@ const zoo_reply* batch::judge() {
 
 void batch::succeed() {
   if (!done_) return;
-  std::exchange(done_,
-                nullptr)({.what = core::status::ok, .text = {}, .replies = std::move(replies_)});
+  std::exchange(done_, nullptr)({{core::status::ok}, std::move(replies_)});
 }
 
-void batch::fail(core::status what, std::string text) {
+void batch::fail(core::reply why) {
   if (!done_) return;
-  std::exchange(done_, nullptr)({.what = what, .text = std::move(text), .replies = {}});
+  std::exchange(done_, nullptr)({std::move(why)});
 }
 
 }  // namespace holdfast::engines::zookeeper

@@ -15,10 +15,8 @@
 namespace holdfast::engines::zookeeper {
 
 /// What became of one batch: requests sent together, and all their answers.
-struct batch_result {
-  core::status what{core::status::unavailable};  ///< ok: all were answered, if only by a refusal.
-  std::string text{};                            ///< Unless ok: why.
-  std::vector<zoo_reply> replies{};              ///< When ok, in the order of the requests.
+struct batch_result : core::reply {  ///< ok: all were answered, if only by a refusal.
+  std::vector<zoo_reply> replies{};  ///< When ok, in the order of the requests.
 };
 using on_batch = std::function<void(batch_result)>;
 
@@ -60,10 +58,11 @@ class batch {
 
   /// Tells the answers. Once, as fail(), unless nothing was told.
   void succeed();
-  void fail(core::status what, std::string text);
-  /// The same with what is known: `unknown` when it may be done, and else `unavailable`.
-  void fail(std::string text) {
-    fail(may_be_done_ ? core::status::unknown : core::status::unavailable, std::move(text));
+  void fail(core::reply why);
+  /// With what is known: `unknown` when it may be done, and else `unavailable`.
+  void fail(std::string text, bool needs_operator = false) {
+    fail({may_be_done_ ? core::status::unknown : core::status::unavailable, std::move(text),
+          needs_operator});
   }
 
  private:

@@ -230,7 +230,7 @@ void ensemble::took_store(const batch_result& l) {
   preparing_ = false;
   if (l.what != status::ok) {
     const bool may_answer = connection_ && connection_->connected() && !logs_in_again_;
-    if (may_answer) refuse_all(status::unavailable, l.text);
+    if (may_answer) refuse_all({status::unavailable, l.text, l.needs_operator});
     return;
   }
   auto next = opening_.took(l.replies);
@@ -242,15 +242,15 @@ void ensemble::took_store(const batch_result& l) {
       preparing_ = true;
       return ask_for_store(std::move(next.requests));
     case store_opening::step::outcome::refused:
-      return refuse_all(next.status, std::move(next.why));
+      return refuse_all({next.status, std::move(next.why)});
   }
 }
 
 // Until somebody asks again: an operator may have put it right by then.
-void ensemble::refuse_all(status what, std::string why) {
-  refusal_ = std::move(why);
+void ensemble::refuse_all(const core::reply& why) {
+  refusal_ = why.text;
   tell_trouble();
-  for (const auto& b : std::exchange(waiting_, {})) b->fail(what, refusal_);
+  for (const auto& b : std::exchange(waiting_, {})) b->fail(why);
 }
 
 // ---- batches ----
@@ -304,7 +304,7 @@ void ensemble::answered(const batch_ptr& b) {
   std::string text = refusal_text(bad->code, set_);
   if (passes(bad->code) && !trouble().empty()) text += "; " + trouble();
   tell_batch(text);
-  b->fail(std::move(text));
+  b->fail(std::move(text), bad->code == zoo_code::not_allowed && !logs_in_again_);
 }
 
 // Answers come in order: the oldest batch is the one that waits for longest. A long one is not

@@ -90,7 +90,7 @@ class ensemble final : public io::zookeeper_connection::listener,
   void prepare();
   void ask_for_store(std::vector<zoo_request> requests);
   void took_store(const batch_result& l);
-  void refuse_all(core::status what, std::string why);
+  void refuse_all(const core::reply& why);
 
   time_point deadline_of(repeat how) const;
   void send_now(const batch_ptr& b);

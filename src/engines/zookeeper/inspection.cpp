@@ -54,7 +54,8 @@ batch_result write(const std::shared_ptr<ensemble>& e) {
             [promised](batch_result l) { promised->set_value(std::move(l)); });
   });
   const auto limit = 3 * e->set().node_timeout + 1s;
-  if (got.wait_for(limit) != std::future_status::ready) return {.text = "no answer in time"};
+  if (got.wait_for(limit) != std::future_status::ready)
+    return {{core::status::unavailable, "no answer in time"}};
   return got.get();
 }
 

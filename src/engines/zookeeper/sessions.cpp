@@ -16,11 +16,6 @@ using core::status;
 // Beats came in between so many times.
 constexpr unsigned tries_max = 64;
 
-template <class R>
-R reply_with(const batch_result& l) {
-  return reply_with<R>(l.what, l.text);
-}
-
 core::reply no_session(const session_id& id) { return {status::gone, core::no_session_text(id)}; }
 
 std::vector<zoo_request> one(zoo_request r) {
@@ -131,7 +126,7 @@ void close_as(const std::shared_ptr<store>& s, const core::close_request& r, boo
               const core::on<core::reply>& done) {
   s->servers().send(one(removal(s->where(), r.id, {.allowed = !denied})), repeat::never,
                     [s, r, denied, done](const batch_result& l) {
-                      if (l.what != status::ok) return done({l.what, l.text});
+                      if (l.what != status::ok) return done(l);
                       if (l.replies[0].ok()) {
                         closed(s, r.id);
                         return done({status::ok, {}});

@@ -82,7 +82,7 @@ void store::with_session(const session_id& id, std::uint64_t inc,
   }
   servers_->send({sync(where().sessions()), get(where().session(id))}, repeat::always,
                  [self = shared_from_this(), id, inc, decide, otherwise](const batch_result& l) {
-                   if (l.what != status::ok) return otherwise({l.what, l.text});
+                   if (l.what != status::ok) return otherwise(l);
                    const auto record = record_in(id, l.replies[1]);
                    if (!record) return otherwise(judge(id, inc, l.replies[1]));
                    self->keep_session(*record);
@@ -94,7 +94,7 @@ void store::refusal(const session_id& id, std::uint64_t inc,
                     std::function<void(core::reply)> done) {
   servers_->send({sync(where().sessions()), get(where().session(id))}, repeat::always,
                  [self = shared_from_this(), id, inc, done](const batch_result& l) {
-                   if (l.what != status::ok) return done({l.what, l.text});
+                   if (l.what != status::ok) return done(l);
                    auto verdict = judge(id, inc, l.replies[1]);
                    if (verdict.what == status::gone) self->forget_session(id);
                    done(std::move(verdict));
