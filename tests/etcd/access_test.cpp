@@ -31,11 +31,11 @@ void expect_text(const std::string& text, const std::string& part) {
   EXPECT_NE(text.find(part), std::string::npos) << text << "\nlacks: " << part;
 }
 
-/// Told at once, and as what only a person can put right.
-void expect_shut_out(const std::string& authority, const std::string& part) {
+/// Told at once, and as what only a person can put right. `where`: all before the prefix.
+void expect_shut_out(const std::string& where, const std::string& part) {
   const auto begun = clock::now();
-  const auto opened = open("etcd://" + authority + "/t?node_timeout=30s");
-  ASSERT_FALSE(opened) << authority;
+  const auto opened = open(where + "/t?node_timeout=30s");
+  ASSERT_FALSE(opened) << where;
   EXPECT_LT(clock::now() - begun, 15s);
   EXPECT_EQ(opened.error(), errc::unavailable);
   EXPECT_TRUE(opened.error().needs_operator()) << opened.error().message();
@@ -55,7 +55,7 @@ TEST(etcd_access, a_client_certificate_opens_a_server_that_wants_one) {
   expect_text(trouble_of(plain), "does it want TLS (+tls)?");
   expect_text(trouble_of(bare), s.addresses());
   expect_text(trouble_of(bare), "wants a certificate of this client; give cert= and key=");
-  expect_text(trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s"), "ca=");
+  expect_shut_out("etcd+tls://" + s.addresses(), "ca=");
 }
 
 // Also by whoever has the store open already: each connection is made with the files of its time.
@@ -93,7 +93,7 @@ TEST(etcd_access, users_and_roles_are_respected_and_named) {
   for (const char* user : {"root", "locks", "reader"}) {
     s.control({"user", "grant-role", user, user});
   }
-  expect_shut_out("locks:word@" + s.addresses(), "authentication is not enabled");
+  expect_shut_out("etcd://locks:word@" + s.addresses(), "authentication is not enabled");
   ASSERT_FALSE(s.control({"auth", "enable"}).empty());
 
   const std::string at = "@" + s.addresses() + "/t?node_timeout=1s";
@@ -107,9 +107,9 @@ TEST(etcd_access, users_and_roles_are_respected_and_named) {
   const auto file = s.directory() + "/password";
   std::ofstream(file) << "word\n";
   EXPECT_TRUE(open("etcd://locks" + at + "&password_file=" + file));
-  expect_shut_out("locks:wrong@" + s.addresses(), "logging in as 'locks' failed");
-  expect_shut_out("reader:word@" + s.addresses(), "needs a role");
-  expect_shut_out(s.addresses(), "name a user");
+  expect_shut_out("etcd://locks:wrong@" + s.addresses(), "logging in as 'locks' failed");
+  expect_shut_out("etcd://reader:word@" + s.addresses(), "needs a role");
+  expect_shut_out("etcd://" + s.addresses(), "name a user");
   for (const auto& url : {"etcd://locks:wrong" + at, "etcd://reader:word" + at}) {
     EXPECT_EQ(trouble_of(url).find("wrong"), std::string::npos) << "no secret in a message";
   }
@@ -201,8 +201,7 @@ TEST(etcd_access, a_release_wakes_a_waiter_whose_token_had_expired) {
 
 TEST(etcd_access, a_server_that_is_no_etcd_is_told_as_such) {
   redis_tests::server redis;
-  expect_text(trouble_of("etcd://" + redis.address() + "/t?node_timeout=1s"),
-              "etcd's port for clients");
+  expect_shut_out("etcd://" + redis.address(), "etcd's port for clients");
 }
 
 TEST(etcd_access, nobody_there_is_refused_with_the_address) {

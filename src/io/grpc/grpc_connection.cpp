@@ -146,7 +146,7 @@ class grpc_connection::state final : public stream::listener,
 
  private:
   bool is_encrypted() const noexcept { return options_.tls != nullptr; }
-  error named(const error& e) const { return error(e.code(), name() + e.message()); }
+  error named(const error& e) const { return e.reworded(name() + e.message()); }
   std::string name() const { return options_.kind + " " + options_.address.text() + ": "; }
 
   std::optional<std::string> why_not(std::size_t bytes) const {

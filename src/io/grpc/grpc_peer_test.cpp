@@ -448,6 +448,7 @@ TEST(grpc_peer, that_speaks_something_else_is_asked_about) {
     const auto why = c.happened->wait_down();
     EXPECT_NE(why.find("no HTTP/2"), std::string::npos) << why;
     EXPECT_NE(why.find("+tls"), std::string::npos) << why;
+    EXPECT_EQ(why.find("HTTP/2:"), std::string::npos) << "what a library says of it: " << why;
     EXPECT_EQ(c.call().what, kind::not_sent);
   }
 }

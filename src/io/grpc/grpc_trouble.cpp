@@ -27,9 +27,10 @@ error gone_unheard(const error& why, bool encrypted) {
 }
 
 error unreadable_http2(const std::string& why, bool greeted) {
-  std::string text = "it sent what is no HTTP/2: " + why;
-  if (!greeted) text += plain_question;
-  return error(errc::unavailable, std::move(text));
+  const std::string text = "it sent what is no HTTP/2";
+  // What a library says of bytes that never were HTTP/2 would only mislead.
+  if (!greeted) return error::for_operator(errc::unavailable, text + plain_question);
+  return error(errc::unavailable, text + ": " + why);
 }
 
 error never_ready(duration after, bool encrypted) {

@@ -11,7 +11,8 @@ namespace holdfast::io {
 
 /// It was lost before it said anything: a peer that does not understand us says nothing and goes.
 error gone_unheard(const error& why, bool encrypted);
-/// It sent what is no HTTP/2; `greeted`: after some that was.
+/// It sent what is no HTTP/2; `greeted`: after some that was. Before that the port is not the one
+/// that is meant, which needs a person.
 error unreadable_http2(const std::string& why, bool greeted);
 /// It did not get ready in time.
 error never_ready(duration after, bool encrypted);

@@ -92,9 +92,13 @@ error error_of(const tls_failure& f) {
     text += "the certificate of '" + f.host +
             "' is not accepted: " + X509_verify_cert_error_string(f.verdict) +
             (f.rejected.empty() ? "" : " (" + f.rejected + ")") + "; " + advice_for(f.verdict);
-  } else if (ERR_GET_REASON(f.code) == SSL_R_WRONG_VERSION_NUMBER) {
+    return error::for_operator(errc::unavailable, std::move(text));
+  }
+  if (ERR_GET_REASON(f.code) == SSL_R_WRONG_VERSION_NUMBER) {
     text += "'" + f.host + "' does not speak TLS on this port; use its TLS port";
-  } else if (f.code == 0) {
+    return error::for_operator(errc::unavailable, std::move(text));
+  }
+  if (f.code == 0) {
     text += "the peer ended the stream";
   } else if (const int alert = alert_in(f.code); alert != 0) {
     text += text_of_alert(alert, f);

@@ -18,7 +18,8 @@ struct tls_failure {
   std::string validity{};          ///< Of the client's own certificate.
 };
 
-/// `unavailable`, with what is wrong on which side, and what to do.
+/// `unavailable`, with what is wrong on which side, and what to do. A certificate that is not
+/// accepted, and a port without TLS, need a person.
 error error_of(const tls_failure& f);
 
 /// Whether that is where the error comes from: it says all, and nothing else needs to be guessed.
