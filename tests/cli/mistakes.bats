@@ -399,10 +399,14 @@ T
   [[ $status == 0 && $output != *local:* ]] || { echo "$output"; return 1; }
 }
 
-@test "the warning about a password names no option that is not there" {
-  run holdfast ls --store redis://me:secret@h
-  says HOLDFAST_STORE
-  [[ $output != *password_file* ]]
+@test "the warning about a password names what every engine with servers has" {
+  for scheme in redis redlock etcd zookeeper; do
+    run holdfast ls --store "$scheme://me:secret@127.0.0.1:1"
+    says HOLDFAST_STORE '?password_file=/PATH in the URL'
+    [[ $output != *"unknown key"* && $output != *secret* ]]
+    run holdfast ls --store "$scheme://me@127.0.0.1:1?password_file=/is/not/there"
+    says /is/not/there
+  done
   run holdfast ls --json --store redis://me:secret@h
   says '"warning":"the password in --store'
 }
