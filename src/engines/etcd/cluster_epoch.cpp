@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 using core::status;
 
 constexpr duration prove_again_after = 100ms;
-member::refusal how_long(const io::grpc_outcome& o, const settings& set) {
-  return is_shut_out(o, set) ? member::refusal::for_good : member::refusal::passing;
-}
-
 constexpr const char* mixed_up =
     "it belongs to another cluster than the others of this URL, and another program may get the "
     "same locks there";
+
+member::refusal how_long(const io::grpc_outcome& o, const settings& set) {
+  return is_shut_out(o, set) ? member::refusal::for_good : member::refusal::passing;
+}
 
 }  // namespace
 
