@@ -123,9 +123,11 @@ TEST(store_limits, who_waits_for_a_change_leaves_a_large_store_alone_most_of_the
   large->listings = 0;
   EXPECT_FALSE(*view.wait_for_change(100ms, {}));
   EXPECT_EQ(large->listings, 0) << "it was listed less than 180 ms before";
-  EXPECT_FALSE(*view.wait_for_change(600ms, {}));
+  // A machine that is busy makes the store seem larger.
+  const duration long_enough = seen->rest + 400ms;
+  EXPECT_FALSE(*view.wait_for_change(long_enough, {}));
   EXPECT_GE(large->listings, 1);
-  EXPECT_LE(large->listings, 4) << "one each 200 ms, and not each 70 ms";
+  EXPECT_LE(large->listings, long_enough / 180ms + 1) << "one each 200 ms, and not each 70 ms";
   large->listings = 0;
   EXPECT_FALSE(*view.wait_for_change(0ns, {}));
   EXPECT_EQ(large->listings, 1);
