@@ -10,6 +10,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstddef>
+#include <cstdint>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -50,6 +53,20 @@ struct client final : conformance::client {
       }
       return servers->members().size();
     });
+  }
+
+  /// Another epoch of the same store, into its record.
+  status write_epoch(std::uint64_t number, std::uint64_t cluster) const {
+    const wire::etcd::txn written{
+        .then = {{wire::etcd::put{
+            servers->keys().epoch(),
+            encode(engines::etcd::cluster_epoch{number, cluster, servers->identity()})}}}};
+    std::promise<status> ended;
+    servers->shared_loop()->post([&] {
+      servers->txn(written, engines::etcd::repeat::never,
+                   [&](const engines::etcd::txn_result& r) { ended.set_value(r.what); });
+    });
+    return ended.get_future().get();
   }
 
   std::shared_ptr<engines::etcd::cluster> servers;

@@ -213,16 +213,7 @@ TEST(etcd_engine, tokens_grow_when_the_cluster_becomes_another_one) {
     EXPECT_EQ(v.mine.value >> engines::etcd::revision_bits, round - 1);
     last = v.mine;
     m.close();
-    const auto store = c.servers->identity();
-    const wire::etcd::txn foreign{
-        .then = {{wire::etcd::put{c.servers->keys().epoch(),
-                                  encode(engines::etcd::cluster_epoch{round, 4711, store})}}}};
-    std::promise<status> written;
-    c.servers->shared_loop()->post([&] {
-      c.servers->txn(foreign, engines::etcd::repeat::never,
-                     [&](const engines::etcd::txn_result& r) { written.set_value(r.what); });
-    });
-    ASSERT_EQ(written.get_future().get(), status::ok);
+    ASSERT_EQ(c.write_epoch(round, 4711), status::ok);
   }
 }
 
@@ -233,15 +224,7 @@ TEST(etcd_engine, the_identity_of_a_store_stays_when_its_cluster_is_another_one)
   auto m = c.join();
   const auto before = c.servers->identity();
   EXPECT_NE(before, core::store_id{});
-  const auto& now = c.servers->epoch().value;
-  const auto value = encode(engines::etcd::cluster_epoch{now.number, 4711, now.store});
-  const wire::etcd::txn moved{.then = {{wire::etcd::put{c.servers->keys().epoch(), value}}}};
-  std::promise<status> written;
-  c.servers->shared_loop()->post([&] {
-    c.servers->txn(moved, engines::etcd::repeat::never,
-                   [&](const engines::etcd::txn_result& r) { written.set_value(r.what); });
-  });
-  ASSERT_EQ(written.get_future().get(), status::ok);
+  ASSERT_EQ(c.write_epoch(c.servers->epoch().value.number, 4711), status::ok);
   ASSERT_EQ(m.enqueue("a").what, status::ok);
   EXPECT_EQ(c.servers->identity(), before);
   client second(s.url());
@@ -254,15 +237,7 @@ TEST(etcd_engine, a_running_client_takes_part_in_a_new_epoch) {
   client c(s.url());
   auto m = c.join();
   const auto before = m.enqueue("a");
-  const auto& now = c.servers->epoch().value;
-  const auto value = encode(engines::etcd::cluster_epoch{5, now.cluster, now.store});
-  const wire::etcd::txn raise{.then = {{wire::etcd::put{c.servers->keys().epoch(), value}}}};
-  std::promise<status> written;
-  c.servers->shared_loop()->post([&] {
-    c.servers->txn(raise, engines::etcd::repeat::never,
-                   [&](const engines::etcd::txn_result& r) { written.set_value(r.what); });
-  });
-  ASSERT_EQ(written.get_future().get(), status::ok);
+  ASSERT_EQ(c.write_epoch(5, c.servers->epoch().value.cluster), status::ok);
   const auto v = m.enqueue("b");
   ASSERT_EQ(v.what, status::ok) << v.text;
   EXPECT_EQ(v.mine.value >> engines::etcd::revision_bits, 4U);

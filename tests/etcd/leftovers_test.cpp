@@ -119,15 +119,7 @@ TEST_F(etcd_leftovers, the_end_of_a_session_wakes_its_waiters_though_its_entry_i
 }
 
 TEST_F(etcd_leftovers, a_session_is_opened_by_a_client_that_learns_of_a_new_epoch) {
-  const auto value = encode(engines::etcd::cluster_epoch{5, c_.servers->epoch().value.cluster,
-                                                         c_.servers->epoch().value.store});
-  const wire::etcd::txn raise{.then = {{wire::etcd::put{c_.servers->keys().epoch(), value}}}};
-  std::promise<status> written;
-  c_.servers->shared_loop()->post([&] {
-    c_.servers->txn(raise, engines::etcd::repeat::never,
-                    [&](const engines::etcd::txn_result& r) { written.set_value(r.what); });
-  });
-  ASSERT_EQ(written.get_future().get(), status::ok);
+  ASSERT_EQ(c_.write_epoch(5, c_.servers->epoch().value.cluster), status::ok);
   EXPECT_EQ(c_.ask().open(conformance::draft_of(conformance::fresh_id())).what, status::ok);
 }
 
