@@ -80,12 +80,10 @@ void expect_that_the_other_one_tells_the_epoch(bool both) {
     l.wait_for_the_end();
     other_left.open();
   });
-  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto servers = cluster_of({first.address(), other.address()}, loop);
-  servers->start();
+  const client c({first.address(), other.address()});
   ASSERT_TRUE(both_ready.wait());
-  EXPECT_EQ(outcome_of_the_second(*loop, servers), core::status::ok);
-  servers->close();
+  EXPECT_EQ(outcome_of_the_second(*c.loop, c.servers), core::status::ok);
+  c.servers->close();
   EXPECT_TRUE(first_left.wait() && other_left.wait());
 }
 
@@ -108,12 +106,10 @@ TEST(etcd_cluster_epoch, a_question_of_an_earlier_login_that_fails_refuses_no_re
     l.wait_for_the_end();
     left.open();
   });
-  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto servers = cluster_of({server.address()}, loop);
-  servers->start();
+  const client c({server.address()});
   ASSERT_TRUE(known.wait());
-  EXPECT_EQ(outcome_of_the_second(*loop, servers), core::status::ok);
-  servers->close();
+  EXPECT_EQ(outcome_of_the_second(*c.loop, c.servers), core::status::ok);
+  c.servers->close();
   EXPECT_TRUE(left.wait());
 }
 
@@ -150,12 +146,10 @@ core::status outcome_beside_another(const std::function<void(line&)>& take,
     l.wait_for_the_end();
     other_left.open();
   });
-  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto servers = cluster_of({first.address(), other.address()}, loop);
-  servers->start();
+  const client c({first.address(), other.address()});
   EXPECT_TRUE(both_ready.wait());
-  const auto got = outcome_of_one(*loop, servers, how);
-  servers->close();
+  const auto got = outcome_of_one(*c.loop, c.servers, how);
+  c.servers->close();
   EXPECT_TRUE(first_left.wait() && other_left.wait());
   return got;
 }
@@ -215,11 +209,9 @@ TEST(etcd_member, has_one_login_under_way_at_a_time) {
     l.wait_for_the_end();
     left.open();
   });
-  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto servers = cluster_of({server.address()}, loop);
-  servers->start();
+  const client c({server.address()});
   EXPECT_TRUE(known.wait());
-  servers->close();
+  c.servers->close();
   EXPECT_TRUE(left.wait());
 }
 
@@ -241,12 +233,10 @@ core::status outcome_of_one_server(const std::function<void(line&)>& take) {
     l.wait_for_the_end();
     left.open();
   });
-  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto servers = cluster_of({server.address()}, loop);
-  servers->start();
+  const client c({server.address()});
   EXPECT_TRUE(known.wait());
-  const auto got = outcome_of_one(*loop, servers);
-  servers->close();
+  const auto got = outcome_of_one(*c.loop, c.servers);
+  c.servers->close();
   EXPECT_TRUE(left.wait());
   return got;
 }
@@ -290,13 +280,11 @@ struct first_reply {
 };
 /// `left`: opened by each server once the client has gone.
 first_reply first_reply_of(std::vector<io::node_address> servers, std::vector<gate>& left) {
-  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto c = cluster_of(std::move(servers), loop);
   const auto began = clock::now();
-  c->start();
-  auto got = reply_to_one(*loop, c);
+  const client c(std::move(servers));
+  auto got = reply_to_one(*c.loop, c.servers);
   const auto after = clock::now() - began;
-  c->close();
+  c.servers->close();
   for (const auto& g : left) EXPECT_TRUE(g.wait());
   return {.got = std::move(got), .after = after};
 }
@@ -380,13 +368,11 @@ TEST(etcd_cluster_login, a_store_that_was_used_waits_for_a_login_that_is_refused
     l.wait_for_the_end();
     left.open();
   });
-  const std::shared_ptr<io::loop> loop(std::move(io::loop::start().value()));
-  const auto servers = cluster_of({server.address()}, loop);
-  servers->start();
+  const client c({server.address()});
   EXPECT_TRUE(known.wait());
-  const auto got = reply_to_one(*loop, servers);
+  const auto got = reply_to_one(*c.loop, c.servers);
   EXPECT_EQ(got.what, core::status::ok) << got.text;
-  servers->close();
+  c.servers->close();
   EXPECT_TRUE(left.wait());
 }
 

@@ -138,6 +138,15 @@ inline std::shared_ptr<cluster> cluster_of(std::vector<io::node_address> servers
                                    loop);
 }
 
+/// A client of such servers, on a loop of its own.
+struct client {
+  explicit client(std::vector<io::node_address> of) : servers(cluster_of(std::move(of), loop)) {
+    servers->start();
+  }
+  const std::shared_ptr<io::loop> loop{std::move(io::loop::start().value())};
+  const std::shared_ptr<cluster> servers;
+};
+
 inline core::reply reply_to_one(io::loop& loop, const std::shared_ptr<cluster>& servers,
                                 repeat how = repeat::never) {
   const auto ends = std::make_shared<std::promise<core::reply>>();
