@@ -100,8 +100,7 @@ std::string about_action(const std::string& action) {
          "majority does; for a shorter one no node may have the record of a session with a longer "
          "ttl (75). If such a session came while the records were written, it ends with 75 too and "
          "reports that max_ttl is changed now. Unless nothing would be written it shows the nodes "
-         "and "
-         "asks on the terminal; without one it needs --yes (64).";
+         "and asks on the terminal; without one it needs --yes (64).";
 }
 
 /// The action whose help is asked for; empty when it is that of all, or none.
@@ -172,8 +171,8 @@ std::optional<overview> nothing_to_recover(const typed& t, overview seen, durati
     seen.trouble.reset();
   } else if (seen.votes >= seen.needed && max_ttl == duration::zero() && !t.other_list) {
     text = fmt::format(
-        "{} of {} nodes vote, which is a majority: there is nothing to recover, and "
-        "nothing was written. The others come back by themselves",
+        "{} of {} nodes vote, which is a majority: there is nothing to recover, and nothing was "
+        "written. Those that wait come back by themselves",
         seen.votes, seen.nodes.size());
     seen.trouble = errc::busy;
   } else {
