@@ -25,8 +25,9 @@ using core::redlock::for_each;
 /// How long who ends waits for the notes to be written, which the next program goes by.
 constexpr duration notes_limit = 2s;
 
-/// After the first deadline that passed: three node timeouts from the first unanswered command.
-constexpr int silent_timeouts = 2;
+/// After the first deadline that passed: two node timeouts from the first unanswered command. Until
+/// then each lock is asked for in vain there, and its majority has one node less to choose from.
+constexpr int silent_timeouts = 1;
 
 /// After this long without any answer, behind the first that is late, a connection is made anew: a
 /// flow that is lost without a word on a majority must not cost leases of some seconds. A node that

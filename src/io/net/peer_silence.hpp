@@ -24,8 +24,18 @@ class peer_silence {
   time_point over_at() const noexcept {
     return since_ == time_point::max() ? since_ : since_ + most_;
   }
+  /// When to look at what is due from `due` on. While the peer is silent that is later than asked
+  /// for, by a share of how long it has been, and 2 ms at most: what was sent before anybody knew
+  /// is due in thousands of single moments, each of which would interrupt those who are answered.
+  time_point look_at(time_point due, time_point now) const noexcept {
+    if (since_ == time_point::max()) return due;
+    return std::max(due, now + std::min<duration>((now - since_) / late_share, late_most));
+  }
 
  private:
+  static constexpr int late_share = 16;
+  static constexpr duration late_most = std::chrono::milliseconds(2);
+
   duration most_;
   time_point since_{time_point::max()};
 };

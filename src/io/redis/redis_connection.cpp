@@ -214,8 +214,8 @@ class redis_connection::state final : public stream::listener,
     if (!due.empty()) silence_.late(now);
     for (const auto& r : due) tell(r, outcome::unknown, no_answer_, now);
     if (now >= silence_.over_at()) return lose(redis_trouble::silent(options_.silence_max));
-    timer_.no_later_than(std::min(pipeline_.next_deadline(), silence_.over_at()), *this,
-                         &state::on_timer);
+    const time_point next = silence_.look_at(pipeline_.next_deadline(), now);
+    timer_.no_later_than(std::min(next, silence_.over_at()), *this, &state::on_timer);
   }
 
   static void tell(const redis_request& r, outcome what, const error& why, time_point now) {

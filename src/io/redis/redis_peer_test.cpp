@@ -254,6 +254,44 @@ TEST(redis_peer, that_accepts_and_says_nothing_is_given_up) {
   EXPECT_FALSE(client.send(1, bytes_of("PING")));
 }
 
+/// Counts the moments in which it is told something.
+class counts_moments final : public redis_receiver {
+ public:
+  void answered(std::uint64_t, const redis_answer& a) override {
+    EXPECT_EQ(a.what, outcome::unknown);
+    if (a.at != last_) ++moments;
+    last_ = a.at;
+    if (--left == 0) done.open();
+  }
+  std::size_t left{1'000};
+  std::size_t moments{};
+  latch done;
+
+ private:
+  time_point last_{};
+};
+
+TEST(redis_peer, that_hangs_is_looked_at_for_many_late_answers_together) {
+  peer server([](const peer::client& c, int) {
+    if (!c.greet()) return;
+    while (!c.read().empty()) {
+    }
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  const auto counted = std::make_shared<counts_moments>();
+  const auto ping = bytes_of("PING");
+  const auto first = clock::now() + 50ms;
+  client.in_one_turn([&] {
+    for (int i = 0; i < 1'000; ++i) {
+      EXPECT_TRUE(client.connection->send(
+          {.bytes = ping, .deadline = first + i * 100us, .receiver = counted}));
+    }
+  });
+  counted->done.wait();
+  EXPECT_LT(counted->moments, 250U) << "each look interrupts those who are answered";
+}
+
 TEST(redis_peer, whose_name_is_found_out_late_is_connected_to_then) {
   slow_resolver names;
   peer server([](const peer::client& c, int) {
