@@ -24,7 +24,10 @@ figures measure_renewal(redis_servers& s, const effort& e);
 // node timeout; the bare loops wait without a limit.
 constexpr const char* tokens_off = "tokens=off&assume_fresh=yes&node_timeout=2s";
 constexpr const char* tokens_on = "tokens=on&node_timeout=2s";
-constexpr const char* default_timeout = "tokens=off&assume_fresh=yes";
+// The node timeout is the default one of a ttl of 30 s; a server that restarted votes a second
+// later.
+constexpr const char* default_timeout =
+    "tokens=off&assume_fresh=yes&ttl=1s&max_ttl=1s&node_timeout=50ms";
 
 /// `redlock://127.0.0.1:P1,...?QUERY`
 std::string url_of(const std::vector<int>& ports, const std::string& query);

@@ -29,9 +29,12 @@ constexpr std::size_t grants_max = 1'000;
 struct board {
   std::atomic<std::size_t> ready{};
   std::atomic<bool> go{};
-  std::atomic<std::uint64_t> released_at{};  ///< In nanoseconds.
+  std::atomic<std::uint64_t> began_at{};     ///< In nanoseconds, as the next two.
+  std::atomic<std::uint64_t> released_at{};  ///< When a release began.
+  std::atomic<std::uint64_t> free_at{};      ///< When one was confirmed.
   std::atomic<std::size_t> grants{};
   std::atomic<std::size_t> failures{};
+  std::atomic<std::size_t> done{};
   std::array<std::atomic<std::size_t>, waiters> each{};
   std::array<std::atomic<std::uint64_t>, grants_max> took{};
 };
@@ -57,11 +60,8 @@ class shared_board {
 std::uint64_t now_ns() { return static_cast<std::uint64_t>(now_us() * 1e3); }
 
 /// Takes the lock until there were `most` grants in all, or `own` of its own.
-void contend(board& b, const std::string& url, std::size_t me, std::size_t most, std::size_t own,
-             duration hold) {
-  auto s = holdfast::open(url);
-  ++b.ready;
-  while (!b.go) std::this_thread::sleep_for(100us);
+void take_often(board& b, result<session>& s, std::size_t me, std::size_t most, std::size_t own,
+                duration hold) {
   while (s && b.grants < most && b.each[me] < own) {
     auto l = s->acquire(lock_name("wanted"), {.wait = 20s});
     const std::uint64_t now = now_ns();
@@ -77,12 +77,24 @@ void contend(board& b, const std::string& url, std::size_t me, std::size_t most,
     if (hold > duration::zero()) std::this_thread::sleep_for(hold);
     b.released_at = now_ns();
     if (auto r = std::move(*l).release(); !r) ++b.failures;
+    b.free_at = now_ns();
   }
   if (!s) ++b.failures;
 }
 
-/// How long it took all of them, in milliseconds.
-double run(const shared_board& b, bool processes, const std::function<void(std::size_t)>& body) {
+/// The same as one of them all. Each stays until all are done: the end of a process costs as much
+/// as some grants, and is none.
+void contend(board& b, const std::string& url, std::size_t me, std::size_t most, std::size_t own,
+             duration hold) {
+  auto s = holdfast::open(url);
+  ++b.ready;
+  while (!b.go) std::this_thread::sleep_for(100us);
+  take_often(b, s, me, most, own, hold);
+  ++b.done;
+  while (b.done < waiters) std::this_thread::sleep_for(2ms);
+}
+
+void run(const shared_board& b, bool processes, const std::function<void(std::size_t)>& body) {
   std::vector<std::thread> threads;
   std::vector<process::child> children;
   for (std::size_t i = 0; i < waiters; ++i) {
@@ -96,7 +108,7 @@ double run(const shared_board& b, bool processes, const std::function<void(std::
     }
   }
   while (b->ready < waiters) std::this_thread::sleep_for(1ms);
-  const double begin = now_us();
+  b->began_at = now_ns();
   b->go = true;
   for (auto& t : threads) t.join();
   for (auto& c : children) {
@@ -105,7 +117,6 @@ double run(const shared_board& b, bool processes, const std::function<void(std::
   if (b->failures > 0) {
     throw std::runtime_error(std::to_string(b->failures.load()) + " waiters failed");
   }
-  return (now_us() - begin) / 1e3;
 }
 
 /// 1: all have the same share; 1/n: one has everything.
@@ -151,9 +162,10 @@ figure drain(const redis_servers& servers, bool processes, const std::string& wh
   for (int i = 0; i < e.rounds; ++i) {
     const shared_board b;
     std::atomic<std::size_t> done{};
-    n.ours.push_back(run(b, processes, [&](std::size_t me) {
+    run(b, processes, [&](std::size_t me) {
       contend(*b, url_of(servers.ports(), tokens_off), me, grants_max, 3, duration::zero());
-    }));
+    });
+    n.ours.push_back(static_cast<double>(b->free_at - b->began_at) / 1e6);
   }
   return n;
 }
