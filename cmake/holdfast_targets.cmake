@@ -92,7 +92,7 @@ function(holdfast_test_headers)
 endfunction()
 
 # holdfast_test(name [SINGLE_THREADED] [SANITIZED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...]
-#               [LABELS ...] [TIMEOUT s] [SHARDS n])
+#               [LABELS ...] [TIMEOUT s] [SHARDS n] [TOGETHER suite ...])
 # A GoogleTest program that sees the library's inside, registered test by test with ctest.
 # SANITIZED: the builds under sanitizers have it as well, as all unit tests. Without
 # HOLDFAST_SANITIZED_TESTS it is built only where it is asked for by name; with
@@ -100,9 +100,11 @@ endfunction()
 # TIMEOUT: of the reduced counts; the full ones have half an hour at least.
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 # FILTER: as --gtest_filter, which of its tests are registered.
+# TOGETHER: with HOLDFAST_TESTS_TOGETHER each of these suites is one process, whose tests share a
+# server that takes longer to start than they do.
 function(holdfast_test name)
   cmake_parse_arguments(T "SINGLE_THREADED;SANITIZED" "TIMEOUT;FILTER;SHARDS"
-    "SOURCES;LIBRARIES;LABELS" ${ARGN})
+    "SOURCES;LIBRARIES;LABELS;TOGETHER" ${ARGN})
   if(NOT HOLDFAST_BUILD_TESTS OR (T_SINGLE_THREADED AND HOLDFAST_THREADS_ONLY))
     return()
   endif()
@@ -133,23 +135,37 @@ function(holdfast_test name)
     holdfast_register_together(${name} "${T_SHARDS}" "${T_LABELS}")
     return()
   endif()
+  if(HOLDFAST_TESTS_TOGETHER AND T_TOGETHER)
+    foreach(suite ${T_TOGETHER})
+      holdfast_register_process(${name}.${suite} ${name} "${T_LABELS}" --gtest_filter=${suite}.*)
+    endforeach()
+    list(TRANSFORM T_TOGETHER APPEND ".*")
+    list(JOIN T_TOGETHER ":" together)
+    set(T_FILTER "-${together}")
+  endif()
   include(GoogleTest)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 300 TEST_FILTER "${T_FILTER}"
     PROPERTIES TIMEOUT ${T_TIMEOUT} LABELS "${T_LABELS}")
 endfunction()
 
-# holdfast_register_together(name shards labels): script/test-results finds what each single test
-# ended with in the files of together/.
+# holdfast_register_together(name shards labels): in so many processes.
 function(holdfast_register_together name shards labels)
   if(NOT shards)
     set(shards 1)
   endif()
   foreach(shard RANGE 1 ${shards})
     math(EXPR index "${shard} - 1")
-    add_test(NAME ${name}.${shard} COMMAND ${name}
-      --gtest_output=xml:${PROJECT_BINARY_DIR}/together/${name}.${shard}.xml)
-    # COST: what takes long is to begin early.
-    set_tests_properties(${name}.${shard} PROPERTIES LABELS "${labels}" TIMEOUT 900 COST 500
+    holdfast_register_process(${name}.${shard} ${name} "${labels}")
+    set_tests_properties(${name}.${shard} PROPERTIES
       ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index}")
   endforeach()
+endfunction()
+
+# holdfast_register_process(name program labels [argument...]): script/test-results finds what each
+# single test ended with in the files of together/.
+function(holdfast_register_process name program labels)
+  add_test(NAME ${name} COMMAND ${program} ${ARGN}
+    --gtest_output=xml:${PROJECT_BINARY_DIR}/together/${name}.xml)
+  # COST: what takes long is to begin early.
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT 900 COST 500)
 endfunction()
