@@ -92,7 +92,7 @@ function(holdfast_test_headers)
 endfunction()
 
 # holdfast_test(name [SINGLE_THREADED] [SANITIZED] [FILTER f] SOURCES a.cpp ... [LIBRARIES ...]
-#               [LABELS ...] [TIMEOUT s] [SHARDS n] [TOGETHER suite ...])
+#               [LABELS ...] [TIMEOUT s] [SHARDS n] [TOGETHER filter ...])
 # A GoogleTest program that sees the library's inside, registered test by test with ctest.
 # SANITIZED: the builds under sanitizers have it as well, as all unit tests. Without
 # HOLDFAST_SANITIZED_TESTS it is built only where it is asked for by name; with
@@ -100,8 +100,8 @@ endfunction()
 # TIMEOUT: of the reduced counts; the full ones have half an hour at least.
 # SINGLE_THREADED: what it tests has no threads, so that TSan has nothing to say about it.
 # FILTER: as --gtest_filter, which of its tests are registered.
-# TOGETHER: with HOLDFAST_TESTS_TOGETHER each of these suites is one process, whose tests share a
-# server that takes longer to start than they do.
+# TOGETHER: with HOLDFAST_TESTS_TOGETHER the tests of each of these filters are one process, where
+# they share a server that takes longer to start than they do.
 function(holdfast_test name)
   cmake_parse_arguments(T "SINGLE_THREADED;SANITIZED" "TIMEOUT;FILTER;SHARDS"
     "SOURCES;LIBRARIES;LABELS;TOGETHER" ${ARGN})
@@ -136,10 +136,10 @@ function(holdfast_test name)
     return()
   endif()
   if(HOLDFAST_TESTS_TOGETHER AND T_TOGETHER)
-    foreach(suite ${T_TOGETHER})
-      holdfast_register_process(${name}.${suite} ${name} "${T_LABELS}" --gtest_filter=${suite}.*)
+    foreach(filter IN LISTS T_TOGETHER)
+      string(REGEX REPLACE "[^a-z_]" "" which "${filter}")
+      holdfast_register_process(${name}.${which} ${name} "${T_LABELS}" --gtest_filter=${filter})
     endforeach()
-    list(TRANSFORM T_TOGETHER APPEND ".*")
     list(JOIN T_TOGETHER ":" together)
     set(T_FILTER "-${together}")
   endif()

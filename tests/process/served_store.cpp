@@ -22,14 +22,26 @@ namespace holdfast::process {
 
 namespace {
 
-#if defined(HOLDFAST_ENGINE_ETCD)
-class etcd_store final : public served_store {
+#if defined(HOLDFAST_ENGINE_ETCD) || defined(HOLDFAST_ENGINE_ZOOKEEPER)
+/// All of a program are on one server, each in a place of its own: it takes longer to start than
+/// most tests.
+template <class Servers>
+class place_on_one final : public served_store {
  public:
-  std::string url() const override { return server_.url() + "?node_timeout=500ms"; }
-  std::vector<pid_t> servers() const override { return {server_.at(0).pid()}; }
+  place_on_one() {
+    static int made = 0;
+    place_ = "t" + std::to_string(++made);
+    running();
+  }
+  std::string url() const override { return running().url(place_) + "?node_timeout=500ms"; }
+  std::vector<pid_t> servers() const override { return {running().at(0).pid()}; }
 
  private:
-  etcd_tests::servers server_;
+  static Servers& running() {
+    static Servers all;
+    return all;
+  }
+  std::string place_;
 };
 #endif
 
@@ -81,17 +93,6 @@ class redlock_store final : public served_store {
 };
 #endif
 
-#if defined(HOLDFAST_ENGINE_ZOOKEEPER)
-class zookeeper_store final : public served_store {
- public:
-  std::string url() const override { return servers_.url() + "?node_timeout=500ms"; }
-  std::vector<pid_t> servers() const override { return {servers_.at(0).pid()}; }
-
- private:
-  zookeeper_tests::servers servers_;
-};
-#endif
-
 template <class Store>
 std::unique_ptr<served_store> make(const std::string&) {
   return std::make_unique<Store>();
@@ -112,13 +113,14 @@ std::vector<store_kind> local_stores() {
 std::vector<store_kind> all_stores() {
   std::vector<store_kind> all = local_stores();
 #if defined(HOLDFAST_ENGINE_ETCD)
-  all.push_back({"etcd", make<etcd_store>, std::chrono::seconds{1}});
+  all.push_back({"etcd", make<place_on_one<etcd_tests::servers>>, std::chrono::seconds{1}});
 #endif
 #if defined(HOLDFAST_ENGINE_REDIS)
   all.push_back({"redis", make<redis_store>});
 #endif
 #if defined(HOLDFAST_ENGINE_ZOOKEEPER)
-  all.push_back({"zookeeper", make<zookeeper_store>, std::chrono::seconds{1}});
+  all.push_back(
+      {"zookeeper", make<place_on_one<zookeeper_tests::servers>>, std::chrono::seconds{1}});
 #endif
   return all;
 }

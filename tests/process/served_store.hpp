@@ -14,7 +14,7 @@
 namespace holdfast::process {
 
 /// The store of one test, and the processes that serve it, if there are any. They end with this
-/// object.
+/// object, or with the program where stores share them.
 class served_store {
  public:
   served_store() = default;
