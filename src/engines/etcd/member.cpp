@@ -142,9 +142,7 @@ void member::log_in() {
          const auto token = o.succeeded() ? wire::etcd::decode_authenticate(o.message)
                                           : std::optional<std::string_view>();
          if (!token) {
-           if (o.text.find("not supported for learner") != std::string_view::npos) {
-             return m->refuse(not_yet);
-           }
+           if (is_learner(o.text)) return m->refuse(not_yet);
            return m->refuse(login_trouble(o, m->set_),
                             is_shut_out(o, m->set_) ? refusal::for_good : refusal::passing);
          }

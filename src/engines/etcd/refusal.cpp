@@ -17,12 +17,14 @@ bool has(std::string_view text, std::string_view part) noexcept {
 
 bool is_full(std::string_view text) noexcept { return has(text, "database space exceeded"); }
 
+bool is_learner(std::string_view text) noexcept { return has(text, "not supported for learner"); }
+
 bool lags(std::string_view text) noexcept { return has(text, "too many requests"); }
 
 // etcdserver/v3_server.go, api/v3rpc/key.go and interceptor.go.
 bool is_refused_by_one(unsigned code, std::string_view text) noexcept {
   return code == grpc_status::unimplemented || lags(text) || has(text, "request is too large") ||
-         has(text, "too many operations") || has(text, "not supported for learner");
+         has(text, "too many operations") || is_learner(text);
 }
 
 bool is_logged_out(unsigned code, std::string_view text) noexcept {

@@ -30,6 +30,8 @@ std::string advice(unsigned status, std::string_view text, const settings& set);
 
 /// The servers have no space left.
 bool is_full(std::string_view text) noexcept;
+/// The server is a learner, which takes no requests until it is promoted.
+bool is_learner(std::string_view text) noexcept;
 /// The server is so many commands behind its cluster that it takes no more for now.
 bool lags(std::string_view text) noexcept;
 /// This server alone refuses, for its lag, its flags or its version, before anything is done.
