@@ -63,7 +63,7 @@ admission::verdict admission::judge(const sight& s, time_point now) {
     w.record.max_ttl = longest_known(r);
     return w;
   }
-  if (restarted || r.durable != s.durable) return replacement(s);
+  if (restarted || r.durable != s.durable || r.database != s.database) return replacement(s);
   if (config_.max_ttl_given && config_.max_ttl != r.max_ttl) {
     return error(errc::invalid_argument, "the URL's max_ttl is " + print_duration(config_.max_ttl) +
                                              ", that of the store " + print_duration(r.max_ttl) +

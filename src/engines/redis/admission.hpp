@@ -43,6 +43,7 @@ struct store_record {
 /// | of another database                     | swapped: another's    | a new life, which waits |
 /// | its floor is below a token it gave      | set back: a backup    | a new life, which waits |
 /// | of another process, durable both times  | nothing was lost      | the process is recorded |
+/// | without the number of its database      | somebody deleted that | the number is written   |
 /// | waits, with a max_ttl that is too short | its writer knew less  | the longer is written   |
 /// | waits, and was first seen long enough   | all old leases ended  | admitted                |
 ///

@@ -63,10 +63,21 @@ TEST(admission, a_server_that_was_promoted_has_the_data_of_another_one) {
   EXPECT_EQ(w->record.run_id, "run-1#data-2");
 }
 
+TEST(admission, a_record_that_lost_the_number_of_its_database_gets_it_again) {
+  auto s = sight(record());
+  s.database = "3";
+  const auto v = judge().judge(s, start);
+  const auto* w = written(v);
+  ASSERT_NE(w, nullptr) << "without it nobody would notice a SWAPDB";
+  EXPECT_EQ(w->record.database, "3");
+  EXPECT_EQ(w->record.nonce, record().nonce);
+  EXPECT_TRUE(w->record.admitted);
+}
+
 TEST(admission, a_record_of_another_database_is_another_stores) {
   auto r = record();
   r.durable = true;
-  for (const char* number : {"", "0", "1"}) {
+  for (const char* number : {"0", "1"}) {
     r.database = number;
     auto s = sight(r);
     s.database = "0";
