@@ -182,7 +182,8 @@ void cluster::took_refusal(const exchange_ptr& e, std::size_t index, const io::g
   if (verdict == status::unavailable) {
     // All servers refuse it.
     if (e->outstanding > 0) return;
-    txn_result r{{e->unknown ? status::unknown : verdict, std::move(text), is_shut_out(o, set_)}};
+    txn_result r{
+        {e->unknown ? status::unknown : verdict, std::move(text), needs_operator(o, set_)}};
     r.compacted = o.status == grpc_status::out_of_range;
     r.full = is_full(o.text);
     return finish(e, std::move(r));

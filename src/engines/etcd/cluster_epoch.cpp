@@ -21,7 +21,7 @@ constexpr const char* mixed_up =
     "same locks there";
 
 member::refusal how_long(const io::grpc_outcome& o, const settings& set) {
-  return is_shut_out(o, set) ? member::refusal::for_good : member::refusal::passing;
+  return needs_operator(o, set) ? member::refusal::for_good : member::refusal::passing;
 }
 
 }  // namespace
@@ -179,7 +179,7 @@ void cluster::raise_epoch(const epoch_question& q, bool set_back) {
     ++next.number;
   }
   if (next.number > epoch_max) {
-    return refuse_epoch(q, "its cluster epoch cannot grow any more");
+    return refuse_epoch(q, "its cluster epoch cannot grow any more", member::refusal::for_good);
   }
   ask_epoch(q, {.compares = {{.keys = {keys_.epoch()},
                               .what = wire::etcd::compare::target::mod,
@@ -210,7 +210,6 @@ void cluster::refuse_epoch(const epoch_question& q, std::string why, member::ref
 }
 
 void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
-  const auto refuse = [&](const std::string& why) { refuse_epoch(q, why); };
   if (!o.succeeded()) {
     return refuse_epoch(
         q,
@@ -219,14 +218,16 @@ void cluster::took_epoch(const epoch_question& q, const io::grpc_outcome& o) {
   }
   const auto reply = wire::etcd::decode_txn(o.message);
   if (!reply || reply->ops.empty() || reply->ops.back().range.all.size() != 1) {
-    return refuse("its answer about the cluster epoch is in no known form");
+    return refuse_epoch(q, "its answer about the cluster epoch is in no known form");
   }
   const auto& kv = reply->ops.back().range.all.front();
   const auto value = decode_epoch(kv.value);
   if (!value) {
-    return refuse("the key '" + keys_.epoch() +
-                  "' is not of holdfast, or of a newer one; use another prefix (the part of the "
-                  "URL after the servers)");
+    return refuse_epoch(q,
+                        "the key '" + keys_.epoch() +
+                            "' is not of holdfast, or of a newer one; use another prefix (the "
+                            "part of the URL after the servers)",
+                        member::refusal::for_good);
   }
   const bool set_back = reply->head.revision < q.after || has_lost_epoch(*value);
   epoch_ = {*value, kv.mod};

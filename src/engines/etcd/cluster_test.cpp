@@ -220,7 +220,7 @@ TEST(etcd_cluster_refusal, a_server_that_takes_no_calls_is_left_for_another) {
 }
 
 /// The same of a server that is alone.
-core::status outcome_of_one_server(const std::function<void(line&)>& take) {
+core::reply reply_of_one_server(const std::function<void(line&)>& take) {
   gate known;
   gate left;
   io::peer server([&](const io::peer::client& c, int) {
@@ -235,10 +235,13 @@ core::status outcome_of_one_server(const std::function<void(line&)>& take) {
   });
   const client c({server.address()});
   EXPECT_TRUE(known.wait());
-  const auto got = outcome_of_one(*c.loop, c.servers);
+  auto got = reply_to_one(*c.loop, c.servers);
   c.servers->close();
   EXPECT_TRUE(left.wait());
   return got;
+}
+core::status outcome_of_one_server(const std::function<void(line&)>& take) {
+  return reply_of_one_server(take).what;
 }
 
 TEST(etcd_cluster_refusal, what_was_refused_before_anything_was_done_has_no_unknown_outcome) {
@@ -253,6 +256,15 @@ TEST(etcd_cluster_refusal, what_was_refused_before_anything_was_done_has_no_unkn
               core::status::unavailable)
         << text;
   }
+}
+
+TEST(etcd_cluster_refusal, only_what_lasts_until_a_person_has_acted_is_said_to_need_one) {
+  const auto needs_operator = [](const char* status, const char* text) {
+    return reply_of_one_server([&](line& l) { l.fail_all(status, text); }).needs_operator;
+  };
+  EXPECT_TRUE(needs_operator("7", "etcdserver: permission denied"));
+  EXPECT_TRUE(needs_operator("8", "etcdserver: mvcc: database space exceeded"));
+  EXPECT_FALSE(needs_operator("11", "etcdserver: mvcc: required revision has been compacted"));
 }
 
 TEST(etcd_cluster_refusal, a_server_that_lags_is_asked_again_and_one_that_refuses_for_good_is_not) {
@@ -304,6 +316,53 @@ TEST(etcd_cluster_login, what_every_server_refuses_for_good_is_told_at_once) {
   EXPECT_TRUE(got.needs_operator) << got.text;
   EXPECT_NE(got.text.find("check user and password"), std::string::npos) << got.text;
   EXPECT_LT(after, 4s) << "node_timeout is 8 s";
+}
+
+/// Of one server, which answers `talk` and then nothing any more.
+void expect_told_at_once(const std::function<void(line&)>& talk, const char* part) {
+  std::vector<gate> left(1);
+  io::peer server([&](const io::peer::client& c, int) {
+    line l(c);
+    talk(l);
+    l.wait_for_the_end();
+    left[0].open();
+  });
+  const auto [got, after] = first_reply_of({server.address()}, left);
+  EXPECT_EQ(got.what, core::status::unavailable);
+  EXPECT_TRUE(got.needs_operator) << got.text;
+  EXPECT_NE(got.text.find(part), std::string::npos) << got.text;
+  EXPECT_LT(after, 4s) << "node_timeout is 8 s";
+}
+
+TEST(etcd_cluster_login, a_version_that_is_not_supported_is_told_at_once) {
+  expect_told_at_once(
+      [](line& l) {
+        l.answer_next(token_reply());
+        l.answer_next(status_reply(ours, "3.3.27"));
+      },
+      "3.4 and later");
+}
+
+TEST(etcd_cluster_login, an_epoch_that_is_not_ours_or_cannot_be_written_is_told_at_once) {
+  expect_told_at_once(
+      [](line& l) {
+        l.log_in();
+        l.answer_next(epoch_reply_of("somebody else's"));
+      },
+      "use another prefix");
+  expect_told_at_once(
+      [](line& l) {
+        l.log_in();
+        l.answer_next(
+            epoch_reply({.number = epoch_max, .cluster = another, .store = first_epoch.store}));
+      },
+      "cannot grow");
+  expect_told_at_once(
+      [](line& l) {
+        l.log_in();
+        l.fail(l.request(), "8", "etcdserver: mvcc: database space exceeded");
+      },
+      "NOSPACE");
 }
 
 TEST(etcd_cluster_login, one_server_that_refuses_it_is_not_believed_before_the_others) {

@@ -168,7 +168,8 @@ void member::took_status(const io::grpc_outcome& o) {
   if (!status || status->version.empty()) return refuse("it told its version in no known form");
   version_ = status->version.substr(0, 64);
   if (!is_supported(version_)) {
-    return refuse("its version is " + version_ + "; 3.4 and later are supported");
+    return refuse("its version is " + version_ + "; 3.4 and later are supported",
+                  refusal::for_good);
   }
   if (status->learner) return refuse(not_yet);
   cluster_ = status->head.cluster;

@@ -40,6 +40,10 @@ bool is_shut_out(const io::grpc_outcome& o, const settings& set) noexcept {
          (set.user.empty() && has(o.text, "user name is empty"));
 }
 
+bool needs_operator(const io::grpc_outcome& o, const settings& set) noexcept {
+  return is_shut_out(o, set) || (o.what == kind::answered && is_full(o.text));
+}
+
 std::string advice(unsigned code, std::string_view text, const settings& set) {
   if (is_full(text)) {
     return "; it takes no writes until its history is compacted and defragmented and its NOSPACE "

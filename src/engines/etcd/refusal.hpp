@@ -41,6 +41,8 @@ bool is_logged_out(unsigned status, std::string_view text) noexcept;
 /// The server has answered that whoever this URL names may not do this. That lasts until a person
 /// has changed the URL, or users and roles.
 bool is_shut_out(const io::grpc_outcome& o, const settings& set) noexcept;
+/// Trying again helps only after a person has acted: of whoever may not, or without space.
+bool needs_operator(const io::grpc_outcome& o, const settings& set) noexcept;
 
 /// What to do about a login that is not answered.
 std::string slow_login_advice(const settings& set);

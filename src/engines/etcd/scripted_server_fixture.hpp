@@ -38,10 +38,10 @@ inline std::string header_of(std::uint64_t cluster, std::int64_t revision = 0) {
 inline std::string token_reply() {
   return made([](auto& w) { w.text(2, "token"); });
 }
-inline std::string status_reply(std::uint64_t cluster = ours) {
+inline std::string status_reply(std::uint64_t cluster = ours, const char* version = "3.5.0") {
   return made([&](auto& w) {
     w.message(1, header_of(cluster));
-    w.text(2, "3.5.0");
+    w.text(2, version);
   });
 }
 inline std::string txn_reply(std::uint64_t cluster, std::int64_t revision = 0) {
@@ -52,13 +52,13 @@ inline std::string txn_reply(std::uint64_t cluster, std::int64_t revision = 0) {
 }
 inline const cluster_epoch first_epoch{.number = 1, .cluster = ours, .store = {session_id{{1}}}};
 
-/// The record at its mod revision 5, and the newest revision of the server.
-inline std::string epoch_reply(const cluster_epoch& record = first_epoch,
-                               std::uint64_t cluster = ours, std::int64_t revision = 0) {
+/// What the key of the epoch has, since its mod revision 5, and the newest revision of the server.
+inline std::string epoch_reply_of(const std::string& value, std::uint64_t cluster = ours,
+                                  std::int64_t revision = 0) {
   const auto kv = made([&](auto& w) {
     w.text(1, "t/epoch");
     w.number(3, 5);
-    w.text(5, encode(record));
+    w.text(5, value);
   });
   const auto range = made([&](auto& w) { w.message(2, kv); });
   const auto op = made([&](auto& w) { w.message(1, range); });
@@ -66,6 +66,10 @@ inline std::string epoch_reply(const cluster_epoch& record = first_epoch,
     w.message(1, header_of(cluster, revision));
     w.message(3, op);
   });
+}
+inline std::string epoch_reply(const cluster_epoch& record = first_epoch,
+                               std::uint64_t cluster = ours, std::int64_t revision = 0) {
+  return epoch_reply_of(encode(record), cluster, revision);
 }
 
 /// One connection of a server.
