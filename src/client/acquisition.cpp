@@ -1,6 +1,7 @@
 #include "client/acquisition.hpp"
 
 #include "client/failure.hpp"
+#include "client/for_people.hpp"
 #include "client/session_core.hpp"
 #include "client/shown.hpp"
 #include "client/user_code.hpp"
@@ -26,12 +27,6 @@ constexpr std::size_t hints_max = 16;
 
 // With its owners' count: a larger one would not be made of memory that is at hand.
 static_assert(sizeof(acquisition) + 32 <= io::block_cache::largest);
-
-std::string for_people(duration d) {
-  using namespace std::chrono;
-  const duration whole = d < 10s ? duration(floor<milliseconds>(d)) : duration(floor<seconds>(d));
-  return print_duration(std::max(whole, duration::zero()));
-}
 
 }  // namespace
 

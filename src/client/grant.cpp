@@ -2,6 +2,7 @@
 
 #include "client/await.hpp"
 #include "client/failure.hpp"
+#include "client/for_people.hpp"
 #include "client/session_core.hpp"
 #include "client/user_code.hpp"
 #include "core/assert.hpp"
@@ -174,7 +175,7 @@ result<void> grant::check(duration needed) const noexcept {
     return {};
   const auto left = counts_->remaining(now);
   if (left <= duration::zero()) return why_lost();
-  return error(errc::expiring, "only " + print_duration(left) + " of the lease of " +
+  return error(errc::expiring, "only " + for_people(left) + " of the lease of " +
                                    name_.printable() + " is left, " + print_duration(needed) +
                                    " is needed");
 }

@@ -3,6 +3,7 @@
 #include "core/rounds_fixture.hpp"
 
 #include <future>
+#include <regex>
 #include <string>
 
 namespace holdfast {
@@ -23,7 +24,11 @@ TEST_F(own_lease, decides_what_check_and_remaining_say) {
   EXPECT_LE(held.remaining(), 20s);
   EXPECT_GT(held.remaining(), 10s);
   EXPECT_TRUE(held.check(10s));
-  EXPECT_EQ(code(held.check(25s)), errc::expiring) << "the session's lease would last for it";
+  const auto too_long = held.check(25s);
+  ASSERT_EQ(code(too_long), errc::expiring) << "the session's lease would last for it";
+  EXPECT_TRUE(std::regex_search(too_long.error().message(),
+                                std::regex("only 1[0-9]s of the lease of x is left, 25s")))
+      << too_long.error().message();
   EXPECT_TRUE(held.check()) << "it is held on";
   EXPECT_TRUE(engine_->newest().own->extend(clock::now() + 28s, clock::now()));
   EXPECT_TRUE(held.check(25s));
