@@ -146,7 +146,7 @@ two_addresses() {
   expect 3 holdfast run x -- sh -c 'exit 3'
   expect 0 holdfast doctor
   expect 69 holdfast run x --store "redis://localhost:1?assume_fresh=yes" -- true
-  says 'redis node localhost:1: cannot connect to ::1 and 127.0.0.1: Connection refused'
+  says 'redis node localhost:1: cannot connect to 127.0.0.1 and ::1: Connection refused'
 }
 
 @test "etcd: a name is all its addresses, of which one suffices" {

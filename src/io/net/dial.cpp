@@ -99,11 +99,14 @@ error dial::refused_by_all() const {
   if (says_nothing_new) return {errc::unavailable, "cannot connect: " + first.reason};
   const auto same = [&](const failure& f) { return f.reason == first.reason; };
   const bool all_the_same = std::ranges::all_of(failures_, same);
+  // In an order of its own, so that the same is said the same way by whoever asks next.
+  auto all = failures_;
+  std::ranges::sort(all, {}, &failure::address);
   std::string text;
-  for (const auto& f : failures_) {
+  for (const auto& f : all) {
     text += text.empty() ? "cannot connect to " : all_the_same ? " and " : ", to ";
     text += f.address;
-    if (!all_the_same || &f == &failures_.back()) text += ": " + f.reason;
+    if (!all_the_same || &f == &all.back()) text += ": " + f.reason;
   }
   return {errc::unavailable, std::move(text)};
 }

@@ -230,6 +230,9 @@ TEST(dial, that_nobody_takes_names_every_address_and_why) {
             "cannot connect to 127.0.0.2" + refused);
   EXPECT_EQ(end_of({.host = "name", .addresses = {one, two}}).why(),
             "cannot connect to 127.0.0.2 and 127.0.0.3" + refused);
+  EXPECT_EQ(end_of({.host = "name", .addresses = {two, one}}).why(),
+            "cannot connect to 127.0.0.2 and 127.0.0.3" + refused)
+      << "in whatever order they come";
   // Of no network that is connected to by TCP.
   const auto e = end_of({.host = "name", .addresses = {one, address("255.255.255.255", port)}});
   EXPECT_EQ(e.why(), "cannot connect to 127.0.0.2" + refused +
