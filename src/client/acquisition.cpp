@@ -323,7 +323,7 @@ result<holdfast::lock> acquisition::outcome(const core::act::finish& a) {
     } else {
       locks.remove(*grant_);
     }
-    return error(a.why, describe(a));
+    return a.needs_operator ? error::for_operator(a.why, describe(a)) : error(a.why, describe(a));
   }
   grant_->granted(a.held, a.own, request_, now_);
   if (!locks.hold(*grant_)) return session_->why_over();

@@ -4,6 +4,7 @@
 #include "client/outcome_fixture.hpp"
 #include "client/session_core.hpp"
 #include "core/lease.hpp"
+#include "core/replies.hpp"
 
 #include <gtest/gtest.h>
 
@@ -105,6 +106,7 @@ class leased_engine final : public wrapped_engine {
   std::atomic<duration> own_ttl{std::chrono::seconds{20}};
   std::atomic<bool> blind{};                   ///< A confirm is answered `unavailable`.
   std::atomic<bool> closed{};                  ///< An enqueue is.
+  std::atomic<bool> barred{};                  ///< What is refused is so until a person has acted.
   std::shared_ptr<core::lock_listener> first;  ///< Of the first enqueue.
   std::atomic<int> late_grants{};  ///< So many grants come when their deadline has passed.
   std::atomic<int> leaves{};
@@ -113,11 +115,8 @@ class leased_engine final : public wrapped_engine {
   std::atomic<int> live_at_close{};
 
  private:
-  static void refuse(const core::on<core::queue_view>& d, core::status what, std::string text) {
-    core::queue_view v;
-    v.what = what;
-    v.text = std::move(text);
-    d(std::move(v));
+  void refuse(const core::on<core::queue_view>& d, core::status what, std::string text) const {
+    d(core::reply_with<core::queue_view>({what, std::move(text), barred.load()}));
   }
   held_one known(std::uint64_t request) {
     const std::lock_guard hold(mutex_);

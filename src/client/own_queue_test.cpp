@@ -102,7 +102,16 @@ TEST_F(own_queue, that_cannot_be_joined_is_tried_until_the_limit_and_is_no_wait_
   EXPECT_GE(clock::now() - began, 100ms);
   ASSERT_EQ(code(got), errc::unavailable);
   EXPECT_TRUE(tells(got.error(), "no majority answers")) << got.error().message();
+  EXPECT_FALSE(got.error().needs_operator()) << "it may answer again";
   EXPECT_EQ(watcher->waiting, 0);
+}
+
+TEST_F(own_queue, that_cannot_be_joined_before_a_person_has_acted_is_told_as_such) {
+  auto s = open_session();
+  engine_->closed = engine_->barred = true;
+  const auto got = s.acquire(lock_name("x"), {.wait = 10ms});
+  ASSERT_EQ(code(got), errc::unavailable);
+  EXPECT_TRUE(got.error().needs_operator());
 }
 
 TEST_F(own_queue, that_cannot_be_joined_is_told_also_when_nothing_else_keeps_the_loop) {

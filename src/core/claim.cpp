@@ -48,7 +48,7 @@ action claim::start(time_point now) {
 }
 
 action claim::enqueue_again() {
-  if (++rounds_ > rounds_max) return finish(errc::unavailable, "was tried too often");
+  if (++rounds_ > rounds_max) return finish({errc::unavailable, "was tried too often"});
   state_ = state::enqueuing;
   return act::enqueue{.leave_if_busy = !config_.waits};
 }
@@ -67,23 +67,28 @@ action claim::enqueued(const queue_view& v, time_point now) {
     case status::conflicting:
       return v.ahead.empty() ? refused(v) : arrive(v, now);
     case status::stale_gate:
-      return pending_ ? finish(pending_->why, pending_->text) : enqueue_again();
+      return pending_ ? finish(*pending_) : enqueue_again();
     case status::unavailable:
-      return try_later(v.text.empty() ? error(errc::unavailable).message() : v.text, now);
+      return try_later(reason_of(v), now);
     case status::unknown:
       entry_.entered = entry_.unknown = true;
       if (time_is_up(now)) return walk_away();
-      return leave(errc::unavailable, "the store did not answer; nothing was done");
+      return leave({errc::unavailable, "the store did not answer; nothing was done"});
     default:
       return refused(v);
   }
 }
 
+claim::reason claim::reason_of(const reply& r) {
+  const errc why = errc_of(r.what);
+  return {why, r.text.empty() ? error(why).message() : r.text, r.needs_operator};
+}
+
 /// An enqueue was certainly not done.
-action claim::try_later(std::string text, time_point now) {
-  if (pending_) return finish(pending_->why, pending_->text);
-  outcome_ = {.why = errc::unavailable, .text = std::move(text)};
-  if (!config_.waits || now >= config_.give_up) return finish(outcome_.why, outcome_.text);
+action claim::try_later(reason why, time_point now) {
+  if (pending_) return finish(*pending_);
+  outcome_ = std::move(why);
+  if (!config_.waits || now >= config_.give_up) return finish(outcome_);
   state_ = state::pausing;
   rounds_ = 0;
   resume_ = now + pause_.next(splitmix(config_.seed));
@@ -93,7 +98,7 @@ action claim::try_later(std::string text, time_point now) {
 /// First sight of a name that others have: note everybody, and look who is dead.
 action claim::arrive(const queue_view& v, time_point now) {
   outcome_ = {};
-  if (v.what == status::conflicting) outcome_ = {.why = errc_of(v.what), .text = v.text};
+  if (v.what == status::conflicting) outcome_ = {errc_of(v.what), v.text};
   take_view(v, now);
   if (pending_) return settle(now);
   state_ = state::probing;
@@ -112,7 +117,7 @@ void claim::take_view(const queue_view& v, time_point now) {
                });
   seen_.first = v.first;
   seen_.held_by = v.text;
-  seen_.blind.clear();
+  seen_.blind.reset();
   seen_.removed = false;
   seen_.armed = false;
   pacing_.polls = 0;
@@ -158,9 +163,9 @@ action claim::next_take(time_point now) {
   takes_.clear();
   if (!config_.waits || !entry_.entered) {
     if (seen_.removed && !pending_) return enqueue_again();
-    if (pending_) return finish(pending_->why, pending_->text);
-    if (outcome_.text.empty()) return finish(errc::busy, held_text());
-    return finish(outcome_.why, outcome_.text + free_at(notes_.next_due(), now));
+    if (pending_) return finish(*pending_);
+    if (outcome_.text.empty()) return finish({errc::busy, held_text()});
+    return finish({outcome_.why, outcome_.text + free_at(notes_.next_due(), now)});
   }
   if (seen_.removed && !pending_) {
     state_ = state::confirming;
@@ -203,7 +208,8 @@ action claim::confirmed(const queue_view& v, time_point now) {
       // A read that failed changed nothing: the entry keeps its place, and the next poll reads.
       pacing_.polls = polls_until_read();
       pacing_.read_at = now;
-      seen_.blind = v.text.empty() ? error(errc_of(v.what)).message() : v.text;
+      seen_.blind = reason_of(v);
+      seen_.blind->why = errc::unavailable;
       return time_is_up(now) ? walk_away() : settle(now);
     default:
       return refused(v);
@@ -213,8 +219,7 @@ action claim::confirmed(const queue_view& v, time_point now) {
 /// Whether it has to end: then it is pending.
 bool claim::time_is_up(time_point now) {
   if (!pending_ && now >= config_.give_up) {
-    pending_ = seen_.blind.empty() ? reason{.why = errc::timed_out, .text = held_text()}
-                                   : reason{.why = errc::unavailable, .text = seen_.blind};
+    pending_ = seen_.blind ? seen_.blind : reason{errc::timed_out, held_text()};
   }
   return pending_.has_value();
 }
@@ -224,19 +229,19 @@ action claim::walk_away() {
   entry_.owed = entry_.entered;
   entry_.leaves = 0;
   if (entry_.unknown) return outcome_unknown();
-  return finish(pending_->why, pending_->text);
+  return finish(*pending_);
 }
 
 action claim::outcome_unknown() {
-  return finish(errc::outcome_unknown,
-                "the store did not answer; an entry may be there until the session ends");
+  return finish({errc::outcome_unknown,
+                 "the store did not answer; an entry may be there until the session ends"});
 }
 
 action claim::settle(time_point now) {
-  if (time_is_up(now)) return leave(pending_->why, pending_->text);
+  if (time_is_up(now)) return leave(*pending_);
   state_ = state::watching;
   pacing_.rested = now;
-  const bool nothing_to_probe = seen_.watched.empty() && seen_.blind.empty();
+  const bool nothing_to_probe = seen_.watched.empty() && !seen_.blind;
   pacing_.next_poll = now + (nothing_to_probe ? look_every(ttl_max) : pacing_.interval);
   pacing_.interval = std::min(2 * pacing_.interval, config_.poll);
   HOLDFAST_ASSERT(pacing_.next_poll > now);
@@ -258,15 +263,15 @@ action claim::grant(const std::shared_ptr<lease>& own, time_point now) {
     return act::finish{.granted = true, .held = entry_.order, .own = own};
   }
   if (own) own->lose();
-  if (session_over) return leave(errc::lost, "granted, but the session's lease had ended before");
-  if (stopped) return leave(pending_->why, pending_->text);
+  if (session_over) return leave({errc::lost, "granted, but the session's lease had ended before"});
+  if (stopped) return leave(*pending_);
   entry_.again = true;
-  return leave(errc::unavailable, "granted, but the lock's own deadline had passed before");
+  return leave({errc::unavailable, "granted, but the lock's own deadline had passed before"});
 }
 
-action claim::leave(errc why, std::string text) {
-  outcome_ = {.why = why, .text = std::move(text)};
-  if (!entry_.entered) return finish(outcome_.why, outcome_.text);
+action claim::leave(reason why) {
+  outcome_ = std::move(why);
+  if (!entry_.entered) return finish(outcome_);
   entry_.leaves = 0;
   pause_.reset();
   return give_back();
@@ -304,9 +309,9 @@ action claim::left(const leave_reply& r, time_point now) {
     const bool again = entry_.unknown || entry_.again;
     entry_.entered = entry_.unknown = entry_.again = false;
     entry_.order = {};
-    if (again && (r.what == status::ok || pending_)) return try_later(outcome_.text, now);
+    if (again && (r.what == status::ok || pending_)) return try_later(outcome_, now);
   }
-  return finish(outcome_.why, outcome_.text);
+  return finish(outcome_);
 }
 
 action claim::notified(time_point now) {
@@ -325,7 +330,7 @@ action claim::notified(time_point now) {
 action claim::tick(time_point now) {
   switch (state_) {
     case state::pausing:
-      if (now >= config_.give_up) return finish(outcome_.why, outcome_.text);
+      if (now >= config_.give_up) return finish(outcome_);
       return now < resume_ ? act::rest{} : enqueue_again();
     case state::lingering:
       if (now >= config_.give_up) return end_lingering();
@@ -359,19 +364,19 @@ action claim::poll(time_point now) {
   return act::probe{{seen_.watched.begin(), seen_.watched.begin() + probe_max}};
 }
 
-action claim::cancel() { return stop(errc::cancelled, "cancelled by the caller"); }
+action claim::cancel() { return stop({errc::cancelled, "cancelled by the caller"}); }
 
-action claim::session_over(errc why, std::string text) { return stop(why, std::move(text)); }
+action claim::session_over(errc why, std::string text) { return stop({why, std::move(text)}); }
 
-action claim::stop(errc why, std::string text) {
+action claim::stop(reason why) {
   if (state_ == state::finished) return act::rest{};
-  if (!pending_) pending_ = reason{.why = why, .text = std::move(text)};
+  if (!pending_) pending_ = std::move(why);
   switch (state_) {
     case state::idle:
     case state::pausing:
-      return finish(pending_->why, pending_->text);
+      return finish(*pending_);
     case state::watching:
-      return leave(pending_->why, pending_->text);
+      return leave(*pending_);
     case state::lingering:
       return end_lingering();
     default:
@@ -380,9 +385,7 @@ action claim::stop(errc why, std::string text) {
 }
 
 /// The last leave was not answered, and there is no time for another one.
-action claim::end_lingering() {
-  return entry_.unknown ? outcome_unknown() : finish(outcome_.why, outcome_.text);
-}
+action claim::end_lingering() { return entry_.unknown ? outcome_unknown() : finish(outcome_); }
 
 time_point claim::poll_due() const noexcept {
   const auto due = notes_.next_due();
@@ -401,21 +404,20 @@ bool claim::at_rest() const noexcept {
 }
 bool claim::finished() const noexcept { return state_ == state::finished; }
 
-action claim::finish(errc why, std::string text) {
+action claim::finish(reason why) {
   HOLDFAST_ASSERT(!finished());
   check();
   state_ = state::finished;
-  return act::finish{.why = why, .text = std::move(text)};
+  return act::finish{
+      .why = why.why, .text = std::move(why.text), .needs_operator = why.needs_operator};
 }
 
 action claim::refused(const queue_view& v) {
-  const errc why = errc_of(v.what);
-  std::string text = v.text.empty() ? error(why).message() : v.text;
   // A confirm that was refused leaves an entry only when the session is still there.
   if (state_ == state::confirming && v.what != status::gone) {
-    return leave(why, std::move(text));
+    return leave(reason_of(v));
   }
-  return finish(why, std::move(text));
+  return finish(reason_of(v));
 }
 
 void claim::own_entry::check() const { HOLDFAST_ASSERT(entered || !(unknown || owed)); }

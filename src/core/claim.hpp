@@ -8,6 +8,7 @@
 #include <holdfast/error.hpp>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -48,6 +49,7 @@ struct rest {};
 struct finish {
   errc why{errc::busy};
   std::string text{};
+  bool needs_operator{};         ///< As reply::needs_operator.
   bool granted{};                ///< Then `why` says nothing.
   token held{};                  ///< Zero for a grant of an engine without tokens.
   std::shared_ptr<lease> own{};  ///< As queue_view::own.
@@ -169,7 +171,9 @@ class claim {
   struct reason {
     errc why{errc::busy};
     std::string text{};
+    bool needs_operator{};
   };
+  static reason reason_of(const reply& r);
 
   /// What is known of our entry in the store.
   struct own_entry {
@@ -189,10 +193,10 @@ class claim {
     std::vector<token> targets{};
     std::vector<rival> watched{};  ///< Those of `ahead` that are in `targets`.
     std::shared_ptr<const session_record> first{};
-    std::string held_by{};  ///< What the store says of the holder, if it does.
-    std::string blind{};    ///< Why the last read failed; empty: it did not.
-    bool removed{};         ///< Somebody ahead fell since.
-    bool armed{};           ///< A watch was asked for since.
+    std::string held_by{};          ///< What the store says of the holder, if it does.
+    std::optional<reason> blind{};  ///< Why the last read failed.
+    bool removed{};                 ///< Somebody ahead fell since.
+    bool armed{};                   ///< A watch was asked for since.
   };
 
   /// When a waiter looks by itself.
@@ -207,10 +211,10 @@ class claim {
   action enqueue_again();
   action arrive(const queue_view& v, time_point now);
   void take_view(const queue_view& v, time_point now);
-  action try_later(std::string text, time_point now);
+  action try_later(reason why, time_point now);
   action poll(time_point now);
   int polls_until_read() const noexcept;
-  action stop(errc why, std::string text);
+  action stop(reason why);
   std::string held_text() const;
   action next_take(time_point now);
   action settle(time_point now);
@@ -221,8 +225,8 @@ class claim {
   time_point poll_due() const noexcept;
   action grant(const std::shared_ptr<lease>& own, time_point now);
   action give_back();
-  action leave(errc why, std::string text);
-  action finish(errc why, std::string text);
+  action leave(reason why);
+  action finish(reason why);
   action refused(const queue_view& v);
   void check() const;
 

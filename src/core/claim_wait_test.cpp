@@ -46,6 +46,21 @@ TEST_F(claim_wait_test, a_poll_looks_at_life_locks_and_every_sixteenth_at_the_st
   EXPECT_EQ(reads, 3);
 }
 
+TEST_F(claim_wait_test, that_a_person_has_to_act_is_told_at_the_end) {
+  auto v = view(status::unavailable);
+  v.needs_operator = true;
+  claim attempt{{}, own};
+  attempt.start(t0);
+  EXPECT_TRUE(end(attempt.enqueued(v, t0)).needs_operator) << "of a try";
+  waiting.start(t0);
+  waiting.enqueued(v, t0);
+  EXPECT_TRUE(end(waiting.tick(t0 + 10min)).needs_operator) << "of a wait without a place";
+  claim in_line{{.waits = true, .give_up = t0 + 10min}, own};
+  queue_up(in_line);
+  in_line.notified(t0);
+  EXPECT_TRUE(end(in_line.confirmed(v, t0 + 10min)).needs_operator) << "of a place in the queue";
+}
+
 TEST_F(claim_wait_test, a_short_ttl_is_looked_at_within_a_quarter_of_it) {
   auto v = view(status::queued, {7}, 9);
   v.ahead[0].ttl = 2s;

@@ -21,6 +21,11 @@ R reply_with(status what, std::string text = {}) {
   r.text = std::move(text);
   return r;
 }
+/// What `why` says, as the outcome of what it was a part of.
+inline reply reply_as(status what, reply why) {
+  why.what = what;
+  return why;
+}
 
 // Texts that are the same whichever engine answers.
 

@@ -25,6 +25,14 @@ class zookeeper_bad_input : public testing::Test {
     return "t" + std::to_string(++roots);
   }
   static std::string url(const std::string& root) { return one().url(root) + "?node_timeout=20s"; }
+  /// As an operator who takes rights away, or gives them back.
+  static bool give_everybody(const std::string& rights, const std::string& node) {
+    auto child = process::child::execute(
+        {"java", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
+         "org.apache.zookeeper.ZooKeeperMain", "-server", one().addresses(), "setAcl", node,
+         "world:anyone:" + rights});
+    return child.wait() == 0;
+  }
   static void expect(const core::reply& r, const std::string& part) {
     EXPECT_NE(r.text.find(part), std::string::npos) << r.text;
   }
@@ -93,11 +101,7 @@ TEST_F(zookeeper_bad_input, a_user_who_was_given_one_node_needs_no_rights_above_
   for (const auto* part : {"/mine/s", "/mine/q"}) {
     ASSERT_TRUE(giver.send({engines::zookeeper::remove(above + part)}).replies.at(0).ok());
   }
-  auto close_to_all = process::child::execute(
-      {"java", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
-       "org.apache.zookeeper.ZooKeeperMain", "-server", address, "setAcl", above,
-       "world:anyone:r"});
-  ASSERT_EQ(close_to_all.wait(), 0);
+  ASSERT_TRUE(give_everybody("r", above));
   const auto first = client(mine).open();
   EXPECT_EQ(first.what, status::ok) << first.text;
 }
@@ -106,20 +110,33 @@ TEST_F(zookeeper_bad_input, a_beat_that_is_refused_is_told_as_the_trouble) {
   const auto r = root();
   client c(url(r));
   auto m = c.join();
-  const auto give_everybody = [&](const std::string& rights) {
-    auto child = process::child::execute(
-        {"java", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
-         "org.apache.zookeeper.ZooKeeperMain", "-server", one().addresses(), "setAcl",
-         "/" + r + "/s/" + m.id().str(), "world:anyone:" + rights});
-    return child.wait() == 0;
-  };
+  const auto record = c.servers->where().session(m.id());
   EXPECT_EQ(c.engine->trouble(), "");
-  ASSERT_TRUE(give_everybody("ra"));
+  ASSERT_TRUE(give_everybody("ra", record));
   expect(m.beat(), "the nodes below /" + r + " belong to a user");
   EXPECT_NE(c.engine->trouble().find("belong to a user"), std::string::npos) << c.engine->trouble();
-  ASSERT_TRUE(give_everybody("cdrwa"));
+  ASSERT_TRUE(give_everybody("cdrwa", record));
   EXPECT_EQ(m.beat().what, status::ok);
   EXPECT_EQ(c.engine->trouble(), "");
+}
+
+TEST_F(zookeeper_bad_input, whatever_is_refused_for_want_of_rights_needs_a_person) {
+  client c(url(root()));
+  auto m = c.join();
+  auto other = c.join();
+  const auto held = m.enqueue("a");
+  ASSERT_EQ(held.what, status::ok) << held.text;
+  const auto queue = c.servers->where().queue(lock_name("a"));
+  ASSERT_TRUE(give_everybody("ra", queue));
+  EXPECT_TRUE(other.enqueue("a").needs_operator);
+  EXPECT_TRUE(m.leave("a", held.mine).needs_operator);
+  ASSERT_TRUE(give_everybody("a", queue));
+  EXPECT_TRUE(other.attempt("a").needs_operator) << "it looks first";
+  EXPECT_TRUE(m.confirm("a", held.mine).needs_operator);
+  EXPECT_TRUE(m.leave_unknown("a", m.last_request()).needs_operator) << "it looks for its entry";
+  EXPECT_TRUE(c.ask().list().needs_operator);
+  ASSERT_TRUE(give_everybody("cdrwa", queue));
+  EXPECT_EQ(m.leave("a", held.mine).what, status::ok);
 }
 
 TEST_F(zookeeper_bad_input, a_root_that_is_somebody_else_s_or_of_a_newer_format_is_refused) {

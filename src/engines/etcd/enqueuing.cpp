@@ -154,7 +154,7 @@ void enqueuing::look_again() {
                         [self = shared_from_this()](const txn_result& r) {
                           if (r.what != status::ok || r.reply->ops.size() != 1) {
                             // The entry is there, and who is ahead of it is not known.
-                            return self->refuse({status::unknown, r.text});
+                            return self->refuse(core::reply_as(status::unknown, r));
                           }
                           const auto epoch = self->store_->servers().epoch().value.number;
                           self->entries_ =
@@ -171,8 +171,9 @@ void enqueuing::look_at_sessions() {
                         [self = shared_from_this()](core::reply r, const session_table& read) {
                           const auto otherwise =
                               self->entered_ ? status::unknown : status::unavailable;
-                          if (r.what != status::ok)
-                            return self->refuse({otherwise, std::move(r.text)});
+                          if (r.what != status::ok) {
+                            return self->refuse(core::reply_as(otherwise, std::move(r)));
+                          }
                           self->sessions_.add(read);
                           self->decide(self->sessions_);
                         });
@@ -207,7 +208,8 @@ void enqueuing::decide_entered(const session_table& sessions) {
 void enqueuing::undo() {
   store_->servers().txn(requests::erase(std::vector{own_key()}), repeat::always,
                         [self = shared_from_this()](const txn_result& r) {
-                          if (r.what != status::ok) return self->refuse({status::unknown, r.text});
+                          if (r.what != status::ok)
+                            return self->refuse(core::reply_as(status::unknown, r));
                           self->refuse({status::too_many, core::too_many_text()});
                         });
 }

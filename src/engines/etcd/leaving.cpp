@@ -35,17 +35,19 @@ void leaving::start() {
 }
 
 void leaving::find() {
-  store_->servers().txn(
-      requests::find(store_->keys(), request_.name, revision_of(request_.order)), repeat::always,
-      [self = shared_from_this()](const txn_result& r) {
-        if (r.what != status::ok || r.reply->ops.size() != 1) {
-          return self->refuse({r.what == status::ok ? status::unavailable : r.what, r.text});
-        }
-        const auto& found = r.reply->ops[0].range.all;
-        // Without one there is nothing to delete, but the gate may have to be moved.
-        self->erase(found.empty() ? self->store_->keys().queue(self->request_.name).key
-                                  : std::string(found[0].key));
-      });
+  store_->servers().txn(requests::find(store_->keys(), request_.name, revision_of(request_.order)),
+                        repeat::always, [self = shared_from_this()](const txn_result& r) {
+                          if (r.what != status::ok || r.reply->ops.size() != 1) {
+                            return self->refuse(core::reply_as(
+                                r.what == status::ok ? status::unavailable : r.what, r));
+                          }
+                          const auto& found = r.reply->ops[0].range.all;
+                          // Without one there is nothing to delete, but the gate may have to be
+                          // moved.
+                          self->erase(found.empty()
+                                          ? self->store_->keys().queue(self->request_.name).key
+                                          : std::string(found[0].key));
+                        });
 }
 
 void leaving::erase(const std::string& key) {
@@ -110,7 +112,8 @@ void leaving::took_permits(const wire::etcd::txn_reply& reply) {
   if (own.empty()) return conclude(reply);
   store_->servers().txn(requests::erase(own), repeat::always,
                         [self = shared_from_this(), gate = gate_in(reply)](const txn_result& r) {
-                          if (r.what != status::ok) return self->refuse({status::unknown, r.text});
+                          if (r.what != status::ok)
+                            return self->refuse(core::reply_as(status::unknown, r));
                           self->accept(gate);
                         });
 }

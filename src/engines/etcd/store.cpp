@@ -1,6 +1,7 @@
 #include "engines/etcd/store.hpp"
 
 #include "core/assert.hpp"
+#include "core/replies.hpp"
 #include "engines/etcd/requests.hpp"
 
 #include <algorithm>
@@ -82,11 +83,10 @@ void store::take_back(const std::string& key, const txn_result& refusal,
                       core::on<core::reply> then) {
   core::reply why = refusal;
   if (!refusal.full) return then(std::move(why));
-  cluster_->txn(
-      requests::erase(std::vector{key}), repeat::always,
-      [why = std::move(why), then = std::move(then)](const txn_result& r) {
-        then(r.what == core::status::ok ? why : core::reply{core::status::unknown, r.text});
-      });
+  cluster_->txn(requests::erase(std::vector{key}), repeat::always,
+                [why = std::move(why), then = std::move(then)](const txn_result& r) {
+                  then(r.what == core::status::ok ? why : core::reply_as(core::status::unknown, r));
+                });
 }
 
 struct store::session_look {

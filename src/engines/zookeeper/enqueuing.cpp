@@ -66,10 +66,8 @@ std::vector<zoo_request> enqueuing::begun(bool make_queue) const {
   return all;
 }
 
-void enqueuing::refuse(status what, std::string text) {
-  core::queue_view v;
-  v.what = what;
-  v.text = std::move(text);
+void enqueuing::refuse(core::reply why) {
+  auto v = core::reply_with<core::queue_view>(std::move(why));
   v.gate = gate_;
   done_(std::move(v));
 }
@@ -104,7 +102,7 @@ void enqueuing::start() {
         }
         self->look_first();
       },
-      [self](core::reply r) { self->refuse(r.what, std::move(r.text)); });
+      [self](core::reply r) { self->refuse(std::move(r)); });
 }
 
 // ---- at once, and then look ----
@@ -123,7 +121,7 @@ void enqueuing::enter() {
 }
 
 void enqueuing::took_entry(batch_result l) {
-  if (l.what != status::ok) return refuse(l.what, l.text);
+  if (l.what != status::ok) return refuse(l);
   const auto& made = l.replies[l.replies.size() - (quiet_ ? 1 : 2)];
   if (!made.ok()) {
     // Whatever it was: looking tells it exactly.
@@ -133,7 +131,7 @@ void enqueuing::took_entry(batch_result l) {
   const auto& queue = made.parts[the_queue].stat;
   path_ = made.parts[the_entry].data;
   mine_ = token_of(queue.modified);
-  if (mine_.value == 0) return refuse(status::unknown, no_token);
+  if (mine_.value == 0) return refuse({status::unknown, no_token});
   const bool alone = queue.children == 1;
   // Nobody has come since, for the next version is ours.
   const bool next = queue.created == sight_.created && queue.version == sight_.version + 1;
@@ -154,7 +152,8 @@ void enqueuing::took_entry(batch_result l) {
 void enqueuing::look_around() {
   store_->servers().send({sync(queue_), children_of(queue_)}, repeat::always,
                          [self = shared_from_this()](const batch_result& l) {
-                           if (l.what != status::ok) return self->refuse(status::unknown, l.text);
+                           if (l.what != status::ok)
+                             return self->refuse(core::reply_as(status::unknown, l));
                            self->decide_inside(l.replies[1].names);
                          });
 }
@@ -163,10 +162,10 @@ void enqueuing::decide_inside(const std::vector<std::string>& nodes) {
   names_ = queue_names(nodes);
   if (!names_.damage().empty()) {
     const auto r = damaged(queue_ + "/" + names_.damage());
-    return withdraw([self = shared_from_this(), r] { self->refuse(r.what, r.text); });
+    return withdraw([self = shared_from_this(), r] { self->refuse(r); });
   }
   const auto* mine = names_.find(path_.substr(queue_.size() + 1));
-  if (mine == nullptr) return refuse(status::unknown, "the entry is not where it was made");
+  if (mine == nullptr) return refuse({status::unknown, "the entry is not where it was made"});
   const auto* first = names_.find(request_.id, request_.inc, request_.request);
   if (first != mine) {
     // The same request was made before.
@@ -182,14 +181,15 @@ void enqueuing::decide_inside(const std::vector<std::string>& nodes) {
 }
 
 void enqueuing::decide_inside(const queue_picture& p) {
-  if (p.what != status::ok) return refuse(status::unknown, p.text);
+  if (p.what != status::ok) return refuse(core::reply_as(status::unknown, p));
   // Two that do not agree may both be about to withdraw: who looks first sees what is left.
   if (!core::fits(p.live, request_.how)) {
     return withdraw([self = shared_from_this()] { self->look_first(); });
   }
   if (p.live.size() >= core::waiters_max) {
-    return withdraw(
-        [self = shared_from_this()] { self->refuse(status::too_many, core::too_many_text()); });
+    return withdraw([self = shared_from_this()] {
+      self->refuse({status::too_many, core::too_many_text()});
+    });
   }
   auto v = view_of(p, as_entry(mine_));
   auto targets = nodes_of(*store_, request_.name, p, v.targets);
@@ -200,7 +200,7 @@ void enqueuing::withdraw(std::function<void()> then) {
   store_->servers().send(
       {remove(path_)}, repeat::always,
       [self = shared_from_this(), then = std::move(then)](const batch_result& l) {
-        if (l.what != status::ok) return self->refuse(status::unknown, l.text);
+        if (l.what != status::ok) return self->refuse(core::reply_as(status::unknown, l));
         then();
       });
 }
@@ -209,8 +209,8 @@ void enqueuing::withdraw(std::function<void()> then) {
 
 void enqueuing::look_first() {
   if (++rounds_ > rounds_max) {
-    return refuse(status::unavailable,
-                  "others were faster " + std::to_string(rounds_max) + " times in a row");
+    return refuse({status::unavailable,
+                   "others were faster " + std::to_string(rounds_max) + " times in a row"});
   }
   const auto& where = store_->where();
   auto all = begun(store_->sight_of(request_.name) == nullptr);
@@ -224,14 +224,14 @@ void enqueuing::look_first() {
 }
 
 void enqueuing::took_look(const batch_result& l) {
-  if (l.what != status::ok) return refuse(status::unavailable, l.text);
+  if (l.what != status::ok) return refuse(core::reply_as(status::unavailable, l));
   const auto count = l.replies.size();
   const auto& queue = l.replies[count - 3];
   const auto& session = l.replies[count - 2];
   const auto& gate = l.replies[count - 1];
   if (auto verdict = judge(request_.id, request_.inc, session); verdict.what != status::ok) {
     if (verdict.what == status::gone) store_->forget_session(request_.id);
-    return refuse(verdict.what, std::move(verdict.text));
+    return refuse(std::move(verdict));
   }
   if (!queue.ok() || !gate.ok()) {
     // The container was removed for being empty, or the store's nodes are gone.
@@ -244,8 +244,7 @@ void enqueuing::took_look(const batch_result& l) {
   store_->keep_sight(request_.name, sight_);
   names_ = queue_names(queue.names);
   if (!names_.damage().empty()) {
-    auto r = damaged(queue_ + "/" + names_.damage());
-    return refuse(r.what, std::move(r.text));
+    return refuse(damaged(queue_ + "/" + names_.damage()));
   }
   if (names_.all().empty()) return decide_outside(queue_picture{});
   look_at(store_, request_.name, names_.all(),
@@ -253,7 +252,7 @@ void enqueuing::took_look(const batch_result& l) {
 }
 
 void enqueuing::decide_outside(const queue_picture& p) {
-  if (p.what != status::ok) return refuse(p.what, p.text);
+  if (p.what != status::ok) return refuse(p);
   const auto own = std::ranges::find_if(p.live, [&](const core::entry& e) {
     return e.owner == request_.id && e.inc == request_.inc && e.request == request_.request;
   });
@@ -265,7 +264,7 @@ void enqueuing::decide_outside(const queue_picture& p) {
     auto targets = nodes_of(*store_, request_.name, older, v.targets);
     return answer(std::move(v), std::move(targets));
   }
-  if (gate_ != request_.gate) return refuse(status::stale_gate, "an earlier gate");
+  if (gate_ != request_.gate) return refuse({status::stale_gate, "an earlier gate"});
   if (!core::fits(p.live, request_.how)) {
     core::entry behind_all = as_entry(token_max);
     behind_all.how = mode::exclusive();
@@ -279,7 +278,7 @@ void enqueuing::decide_outside(const queue_picture& p) {
     v.targets.clear();
     return done_(std::move(v));
   }
-  if (p.live.size() >= core::waiters_max) return refuse(status::too_many, core::too_many_text());
+  if (p.live.size() >= core::waiters_max) return refuse({status::too_many, core::too_many_text()});
   append(std::move(v), p);
 }
 
@@ -296,7 +295,7 @@ void enqueuing::append(core::queue_view v, const queue_picture& p) {
 
 void enqueuing::took_append(const batch_result& l, core::queue_view v,
                             std::vector<std::string> targets) {
-  if (l.what != status::ok) return refuse(l.what, l.text);
+  if (l.what != status::ok) return refuse(l);
   const auto& made = l.replies[0];
   if (!made.ok()) {
     store_->forget_sight(request_.name);
@@ -305,7 +304,7 @@ void enqueuing::took_append(const batch_result& l, core::queue_view v,
   const auto& queue = made.parts[the_queue].stat;
   path_ = made.parts[the_entry].data;
   mine_ = token_of(queue.modified);
-  if (mine_.value == 0) return refuse(status::unknown, no_token);
+  if (mine_.value == 0) return refuse({status::unknown, no_token});
   if (queue.created != sight_.created) {
     // Another queue, which happens to have the same version.
     return withdraw([self = shared_from_this()] { self->look_first(); });

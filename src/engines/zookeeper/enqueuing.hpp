@@ -47,7 +47,7 @@ class enqueuing : public std::enable_shared_from_this<enqueuing> {
   core::entry as_entry(token order) const;
   void grant();
   void answer(core::queue_view v, std::vector<std::string> targets);
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
 
   const std::shared_ptr<store> store_;
   const core::enqueue_request request_;

@@ -38,11 +38,8 @@ leaving::leaving(std::shared_ptr<store> s, core::leave_request r, core::on<core:
       done_(std::move(done)),
       queue_(store_->where().queue(request_.name)) {}
 
-void leaving::refuse(status what, std::string text) {
-  core::leave_reply r;
-  r.what = what;
-  r.text = std::move(text);
-  done_(std::move(r));
+void leaving::refuse(core::reply why) {
+  done_(core::reply_with<core::leave_reply>(std::move(why)));
 }
 
 zoo_request leaving::gate_question() const {
@@ -62,7 +59,7 @@ void leaving::start() {
         const bool own = e && e->what.owner == r.id && e->what.inc == r.inc;
         self->leave_node(own ? path : std::string());
       },
-      [self = shared_from_this()](core::reply r) { self->refuse(r.what, std::move(r.text)); });
+      [self = shared_from_this()](core::reply r) { self->refuse(std::move(r)); });
 }
 
 void leaving::leave_node(const std::string& path) {
@@ -70,7 +67,7 @@ void leaving::leave_node(const std::string& path) {
   if (!path.empty()) all.push_back(remove(path));
   store_->servers().send(std::move(all), repeat::never,
                          [self = shared_from_this()](const batch_result& l) {
-                           if (l.what != status::ok) return self->refuse(l.what, l.text);
+                           if (l.what != status::ok) return self->refuse(l);
                            self->took_gate(l.replies[0]);
                            self->conclude();
                          });
@@ -85,7 +82,7 @@ void leaving::conclude() {
   if (request_.order.value != 0) store_->forget(request_.id, request_.order);
   if (!there_) {
     store_->forget_session(request_.id);
-    return refuse(status::gone, core::no_session_text(request_.id));
+    return refuse({status::gone, core::no_session_text(request_.id)});
   }
   core::leave_reply r;
   r.what = status::ok;
@@ -96,7 +93,7 @@ void leaving::conclude() {
 void leaving::find() {
   store_->servers().send({gate_question(), sync(queue_), children_of(queue_)}, repeat::never,
                          [self = shared_from_this()](const batch_result& l) {
-                           if (l.what != status::ok) return self->refuse(l.what, l.text);
+                           if (l.what != status::ok) return self->refuse(l);
                            self->took_gate(l.replies[0]);
                            self->took_names(l);
                          });
@@ -115,7 +112,7 @@ void leaving::took_names(const batch_result& l) {
   if (own.empty()) return conclude();
   look_at(store_, request_.name, std::move(own),
           [self = shared_from_this()](const queue_picture& p) {
-            if (p.what != status::ok) return self->refuse(status::unknown, p.text);
+            if (p.what != status::ok) return self->refuse(core::reply_as(status::unknown, p));
             const auto found = p.nodes.find(self->request_.order);
             if (found == p.nodes.end()) return self->conclude();
             self->remove_all({found->second});
@@ -128,7 +125,8 @@ void leaving::remove_all(const std::vector<std::string>& nodes) {
   for (const auto& node : nodes) all.push_back(remove(queue_ + "/" + node));
   store_->servers().send(std::move(all), repeat::always,
                          [self = shared_from_this()](const batch_result& l) {
-                           if (l.what != status::ok) return self->refuse(status::unknown, l.text);
+                           if (l.what != status::ok)
+                             return self->refuse(core::reply_as(status::unknown, l));
                            self->conclude();
                          });
 }
@@ -143,11 +141,8 @@ confirming::confirming(std::shared_ptr<store> s, core::confirm_request r,
       queue_(store_->where().queue(request_.name)),
       mine_(request_.order) {}
 
-void confirming::refuse(status what, std::string text) {
-  core::queue_view v;
-  v.what = what;
-  v.text = std::move(text);
-  done_(std::move(v));
+void confirming::refuse(core::reply why) {
+  done_(core::reply_with<core::queue_view>(std::move(why)));
 }
 
 // The session is read last: when it is there then, it was there all the time.
@@ -158,21 +153,20 @@ void confirming::start() {
 }
 
 void confirming::took(const batch_result& l) {
-  if (l.what != status::ok) return refuse(status::unavailable, l.text);
+  if (l.what != status::ok) return refuse(core::reply_as(status::unavailable, l));
   if (auto verdict = judge(request_.id, request_.inc, l.replies[2]); verdict.what != status::ok) {
     store_->forget(request_.id, mine_);
-    return refuse(verdict.what, std::move(verdict.text));
+    return refuse(std::move(verdict));
   }
   names_ = queue_names(l.replies[1].names);
   if (!names_.damage().empty()) {
-    auto r = damaged(queue_ + "/" + names_.damage());
-    return refuse(r.what, std::move(r.text));
+    return refuse(damaged(queue_ + "/" + names_.damage()));
   }
   const auto path = store_->path_of(mine_);
   if (path.empty()) return find_by_order();
   const auto* mine = names_.find(node_in(queue_, path));
   if (mine == nullptr || mine->what.owner != request_.id || mine->what.inc != request_.inc) {
-    return refuse(status::gone, "the entry is not there");
+    return refuse({status::gone, "the entry is not there"});
   }
   judge_place(*mine);
 }
@@ -180,10 +174,10 @@ void confirming::took(const batch_result& l) {
 void confirming::find_by_order() {
   look_at(store_, request_.name, entries_of(names_, request_.id, request_.inc),
           [self = shared_from_this()](const queue_picture& p) {
-            if (p.what != status::ok) return self->refuse(p.what, p.text);
+            if (p.what != status::ok) return self->refuse(p);
             const auto found = p.nodes.find(self->mine_);
             if (found == p.nodes.end()) {
-              return self->refuse(status::gone, "the entry is not there");
+              return self->refuse({status::gone, "the entry is not there"});
             }
             self->store_->keep(self->request_.id, self->mine_, self->queue_ + "/" + found->second);
             self->judge_place(*self->names_.find(found->second));
@@ -203,7 +197,7 @@ void confirming::judge_place(const named_entry& mine) {
 }
 
 void confirming::view(const queue_picture& p, const named_entry& mine) {
-  if (p.what != status::ok) return refuse(p.what, p.text);
+  if (p.what != status::ok) return refuse(p);
   core::entry own = mine.what;
   own.order = mine_;
   auto v = view_of(p, own);

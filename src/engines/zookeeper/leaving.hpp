@@ -29,7 +29,7 @@ class leaving : public std::enable_shared_from_this<leaving> {
   void remove_all(const std::vector<std::string>& nodes);
   void took_gate(const zoo_reply& gate);
   void conclude();
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
 
   const std::shared_ptr<store> store_;
   const core::leave_request request_;
@@ -52,7 +52,7 @@ class confirming : public std::enable_shared_from_this<confirming> {
   void find_by_order();
   void judge_place(const named_entry& mine);
   void view(const queue_picture& p, const named_entry& mine);
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
 
   const std::shared_ptr<store> store_;
   const core::confirm_request request_;

@@ -1,6 +1,7 @@
 #include "engines/zookeeper/listing.hpp"
 
 #include "core/fnv1a.hpp"
+#include "core/replies.hpp"
 #include "engines/zookeeper/codec.hpp"
 
 #include <algorithm>
@@ -25,12 +26,7 @@ listing::listing(std::shared_ptr<store> s, core::on<core::listing> done)
       done_(std::move(done)),
       limit_(clock::now() + 4 * store_->servers().set().node_timeout) {}
 
-void listing::refuse(status what, std::string text) {
-  core::listing r;
-  r.what = what;
-  r.text = std::move(text);
-  done_(std::move(r));
-}
+void listing::refuse(core::reply why) { done_(core::reply_with<core::listing>(std::move(why))); }
 
 void listing::read() {
   const auto& where = store_->where();
@@ -48,14 +44,14 @@ void listing::read() {
 }
 
 void listing::took(const batch_result& l) {
-  if (l.what != status::ok) return refuse(status::unavailable, l.text);
+  if (l.what != status::ok) return refuse(core::reply_as(status::unavailable, l));
   // The second reading.
   batch_result last;
   const auto count = (l.replies.size() - 1) / 2;
   last.replies.assign(l.replies.end() - static_cast<std::ptrdiff_t>(count), l.replies.end());
   if (!last.replies[the_sessions].ok() || !last.replies[the_queues].ok()) {
     store_->servers().doubt_store();
-    return refuse(status::unavailable, "the store's own nodes are not there");
+    return refuse({status::unavailable, "the store's own nodes are not there"});
   }
   auto ids = sessions_;
   auto queues = queues_;
@@ -66,7 +62,7 @@ void listing::took(const batch_result& l) {
 
 void listing::again() {
   if (clock::now() < limit_) return read();
-  refuse(status::unavailable, "the store changes faster than it can be read; try again");
+  refuse({status::unavailable, "the store changes faster than it can be read; try again"});
 }
 
 bool listing::is_one_moment(const batch_result& l) const {
@@ -117,8 +113,7 @@ void listing::read_entries(const batch_result& l) {
     const auto& gate = l.replies[first_session + 2 * i + 1];
     auto record = record_in(sessions_[i], l.replies[first_session + 2 * i]);
     if (!record) {
-      auto r = damaged("s/" + sessions_[i].str());
-      return refuse(r.what, std::move(r.text));
+      return refuse(damaged("s/" + sessions_[i].str()));
     }
     record->gate = gate_in(gate);
     incs_.emplace(record->id, record->at.inc);
@@ -130,8 +125,7 @@ void listing::read_entries(const batch_result& l) {
   all_.revision = core::fnv1a(std::to_string(change) + " " + std::to_string(beats));
   for (std::size_t i = 0; i < queues_.size(); ++i) {
     if (take_queue(queues_[i], l.replies[first_session + 2 * sessions_.size() + i].names)) continue;
-    auto r = damaged("q/" + queues_[i]);
-    return refuse(r.what, std::move(r.text));
+    return refuse(damaged("q/" + queues_[i]));
   }
   std::vector<std::size_t> unknown;
   std::vector<zoo_request> questions;
@@ -167,7 +161,7 @@ bool listing::take_queue(const std::string& node, const std::vector<std::string>
 }
 
 void listing::took_entries(const std::vector<std::size_t>& unknown, const batch_result& l) {
-  if (l.what != status::ok) return refuse(status::unavailable, l.text);
+  if (l.what != status::ok) return refuse(core::reply_as(status::unavailable, l));
   bool left = false;
   for (std::size_t i = 0; i < unknown.size(); ++i) {
     const auto& r = l.replies[i];
@@ -177,8 +171,7 @@ void listing::took_entries(const std::vector<std::size_t>& unknown, const batch_
     const auto since = decode_entry(r.data);
     e.facts = {token_of(r.stat.created), since.value_or(wall_time{})};
     if (!since || e.facts.order.value == 0) {
-      auto bad = damaged(e.path);
-      return refuse(bad.what, std::move(bad.text));
+      return refuse(damaged(e.path));
     }
     store_->keep_facts(e.path, e.facts);
   }

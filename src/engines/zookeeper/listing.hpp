@@ -35,7 +35,7 @@ class listing : public std::enable_shared_from_this<listing> {
   void took_entries(const std::vector<std::size_t>& unknown, const batch_result& l);
   void answer();
   void again();
-  void refuse(core::status what, std::string text);
+  void refuse(core::reply why);
 
   const std::shared_ptr<store> store_;
   core::on<core::listing> done_;

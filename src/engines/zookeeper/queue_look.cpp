@@ -1,6 +1,7 @@
 #include "engines/zookeeper/queue_look.hpp"
 
 #include "core/queue.hpp"
+#include "core/replies.hpp"
 #include "engines/zookeeper/codec.hpp"
 
 #include <algorithm>
@@ -108,9 +109,7 @@ queue_picture picture_of(store& s, const looking& l, const batch_result& answers
     p.live.push_back(e);
   }
   if (!damage.empty()) {
-    auto r = damaged(damage);
-    p.what = r.what;
-    p.text = std::move(r.text);
+    static_cast<core::reply&>(p) = damaged(damage);
     return p;
   }
   s.sweep(std::move(dead));
@@ -160,8 +159,7 @@ void look_at(const std::shared_ptr<store>& s, const lock_name& name,
                     [s, l, done = std::move(done)](const batch_result& answers) {
                       if (answers.what != status::ok) {
                         queue_picture p;
-                        p.what = status::unavailable;
-                        p.text = answers.text;
+                        static_cast<core::reply&>(p) = core::reply_as(status::unavailable, answers);
                         return done(std::move(p));
                       }
                       with_first_gate(s, picture_of(*s, *l, answers), done);

@@ -36,9 +36,8 @@ bool surely_granted(const std::vector<named_entry>& older, const mode& how);
 
 /// Who of some entries is alive, with their orders and sessions: what a decision needs. Entries
 /// that are dead are swept, at most store::sweep_max.
-struct queue_picture {
-  core::status what{core::status::ok};
-  std::string text{};
+struct queue_picture : core::reply {
+  queue_picture() : reply{core::status::ok} {}
   std::vector<core::entry> live{};  ///< In order.
   std::map<token, std::string> nodes{};
   std::map<session_id, core::session_record> sessions{};

@@ -176,24 +176,25 @@ void take_on(const std::shared_ptr<store>& s, const core::take_request& r, unsig
              const core::on<core::take_reply>& done) {
   constexpr unsigned takes_max = 4;
   if (tries == takes_max) return done(reply_with<core::take_reply>(damaged("s/" + r.id.str())));
-  s->servers().send({sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
-                    [s, r, tries, done](const batch_result& l) {
-                      if (l.what != status::ok) {
-                        return done(reply_with<core::take_reply>(status::unavailable, l.text));
-                      }
-                      const auto record = record_in(r.id, l.replies[1]);
-                      if (!record) {
-                        return done(reply_with<core::take_reply>(
-                            l.replies[1].ok() ? damaged("s/" + r.id.str()) : no_session(r.id)));
-                      }
-                      if (record->at != r.seen) {
-                        auto reply = reply_with<core::take_reply>(
-                            status::changed, "the session has changed since it was seen");
-                        reply.at = record->at;
-                        return done(std::move(reply));
-                      }
-                      remove_taken(s, r, tries, l.replies[1].stat.version, done);
-                    });
+  s->servers().send(
+      {sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
+      [s, r, tries, done](const batch_result& l) {
+        if (l.what != status::ok) {
+          return done(reply_with<core::take_reply>(core::reply_as(status::unavailable, l)));
+        }
+        const auto record = record_in(r.id, l.replies[1]);
+        if (!record) {
+          return done(reply_with<core::take_reply>(l.replies[1].ok() ? damaged("s/" + r.id.str())
+                                                                     : no_session(r.id)));
+        }
+        if (record->at != r.seen) {
+          auto reply = reply_with<core::take_reply>(status::changed,
+                                                    "the session has changed since it was seen");
+          reply.at = record->at;
+          return done(std::move(reply));
+        }
+        remove_taken(s, r, tries, l.replies[1].stat.version, done);
+      });
 }
 
 }  // namespace
@@ -211,7 +212,7 @@ void deny_on(const std::shared_ptr<store>& s, const core::deny_request& r, unsig
       {sync(s->where().sessions()), get(s->where().session(r.id))}, repeat::always,
       [s, r, tries, done](const batch_result& l) {
         if (l.what != status::ok) {
-          return done(reply_with<core::deny_reply>(status::unavailable, l.text));
+          return done(reply_with<core::deny_reply>(core::reply_as(status::unavailable, l)));
         }
         auto record = record_in(r.id, l.replies[1]);
         if (!record) {
@@ -260,7 +261,7 @@ void glance_at_sessions(const std::shared_ptr<store>& s, const core::glance_requ
   s->servers().send(
       std::move(questions), repeat::always, [whom = r.whom, done](const batch_result& l) {
         if (l.what != status::ok) {
-          return done(reply_with<core::glance_reply>(status::unavailable, l.text));
+          return done(reply_with<core::glance_reply>(core::reply_as(status::unavailable, l)));
         }
         auto reply = reply_with<core::glance_reply>(status::ok);
         for (std::size_t i = 0; i < whom.size(); ++i) {
