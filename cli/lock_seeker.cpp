@@ -8,11 +8,13 @@
 #include "cli/waiting_line.hpp"
 #include "cli/wake_ups.hpp"
 
+#include <holdfast/duration.hpp>
 #include <holdfast/fence.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -34,6 +36,16 @@ std::string name_of_command(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   std::ranges::replace_if(name, is_control, '?');
   return name;
+}
+
+/// What a store lacks stays the same while the time that it still needs runs down.
+std::string but_for_durations(const std::string& text) {
+  std::string rest;
+  std::istringstream words(text);
+  for (std::string word; words >> word;) {
+    if (!parse_duration(word)) rest += word + " ";
+  }
+  return rest;
 }
 
 }  // namespace
@@ -58,7 +70,7 @@ or_exit<opening> lock_seeker::open() {
     return std::max(options_.wait - (clock::now() - began), duration::zero());
   };
   wait_left_ = options_.wait;
-  for (bool said = false;; said = true) {
+  for (std::string said;;) {
     auto opened = open_once();
     if (auto* good = std::get_if<opening>(&opened)) return std::move(*good);
     if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
@@ -67,19 +79,28 @@ or_exit<opening> lock_seeker::open() {
     if (!failed.passes || !may_open_again()) {
       const bool may_wait = failed.passes && !failed.needs_operator && options_.wait == forever &&
                             !settings_[key::wait].given() && scheme_of(options_.store) != "local";
-      std::string more = may_wait ? "; --wait DURATION goes on trying" : "";
-      if (said) more = "; tried for " + rounded(clock::now() - began);
-      return out_.fail(failed.why.code, failed.why.name, failed.why.text + more);
+      const std::string more = may_wait ? "; --wait DURATION goes on trying" : "";
+      const std::string text = said.empty() ? failed.why.text + more
+                                            : told_again(failed.why.text, said) + "; tried for " +
+                                                  rounded(clock::now() - began);
+      return out_.fail(failed.why.code, failed.why.name, text);
     }
-    if (!said) {
+    if (said.empty()) {
       const std::string most = options_.wait == forever ? "" : " for " + rounded(options_.wait);
-      out_.warn(failed.why.text + "; trying again" + most);
+      said = failed.why.text;
+      out_.warn(said + "; trying again" + most);
     }
     awake_.wait(
         std::min(wait_left_, std::clamp(wait_left_ / 4, open_pause_least, open_pause_most)));
     if (const auto ended = end_of_wait(nullptr, nullptr)) return *ended;
     wait_left_ = left();
   }
+}
+
+/// People have read it where it was said first; a program reads the error.
+std::string lock_seeker::told_again(const std::string& text, const std::string& said) const {
+  if (out_.json() || but_for_durations(text) != but_for_durations(said)) return text;
+  return "store " + harmless(without_password(options_.store)) + ": still not to be used";
 }
 
 /// Without a wait that was asked for, a mistyped server would be waited for in silence, for ever.

@@ -49,6 +49,7 @@ class lock_seeker {
   };
 
   bool may_open_again() const;
+  std::string told_again(const std::string& text, const std::string& said) const;
   std::variant<opening, not_opened> open_once();
   std::optional<fault> fault_of_needs(const store& st) const;
   std::optional<int> end_of_wait(store* st, waiting_line* line);
