@@ -9,7 +9,7 @@ using namespace std::chrono_literals;
 
 class bad_input : public store_test {
  protected:
-  static void expect(const core::open_reply& r, const std::string& part) {
+  static void expect(const core::reply& r, const std::string& part) {
     EXPECT_NE(r.text.find(part), std::string::npos) << r.text;
   }
 };
@@ -115,6 +115,43 @@ TEST_F(bad_input, a_session_record_with_a_ttl_that_none_may_have_is_damage) {
   ASSERT_EQ(after.what, status::ok) << after.text;
   ASSERT_EQ(after.locks.size(), 1U);
   EXPECT_EQ(after.locks[0].entries.size(), 2U) << "who was refused left no entry";
+}
+
+// Its length alone would end the connection, and with it what others have under way there.
+TEST_F(bad_input, a_session_record_of_600_kB_is_damage_and_costs_nobody_the_connection) {
+  server s;
+  const auto o = open(url(s));
+  member holder(ask(o)), waiter(ask(o)), other(ask(o));
+  ASSERT_EQ(holder.enqueue("a").what, status::ok);
+  const auto mine = waiter.enqueue("a");
+  ASSERT_EQ(mine.what, status::queued);
+  const auto id = holder.id().str();
+  const auto key = s.command({"KEYS", "holdfast:*:session:" + id}).elements.at(0).text;
+  const auto connected = [&] {
+    const std::string all = s.command({"INFO", "stats"}).text;
+    const std::string name = "total_connections_received:";
+    return all.substr(all.find(name), all.find('\r', all.find(name)) - all.find(name));
+  };
+  for (const std::string field : {"label", "device"}) {
+    const auto before = connected();
+    const auto kept = s.command({"HGET", key, field}).text;
+    s.command({"HSET", key, field, std::string(600'000, 'x')});
+    const std::vector<core::reply> told{other.enqueue("a"), other.attempt("a"),
+                                        waiter.confirm("a", mine.mine), ask(o).list(),
+                                        ask(o).glance({.whom = {holder.id()}})};
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      EXPECT_EQ(told[i].what, status::damaged) << i << ' ' << field << ": " << told[i].text;
+      expect(told[i], "session " + id);
+      expect(told[i], "4096 bytes");
+    }
+    const auto brief = ask(o).glance({.whom = {holder.id()}, .whole = false});
+    EXPECT_EQ(brief.what, status::ok) << brief.text;
+    EXPECT_EQ(brief.there.empty(), field == "device") << "a label is not asked for";
+    EXPECT_EQ(holder.beat().what, status::ok) << "its owner is not told of it";
+    EXPECT_EQ(connected(), before);
+    s.command({"HSET", key, field, kept});
+  }
+  EXPECT_EQ(other.enqueue("a").what, status::queued);
 }
 
 TEST_F(bad_input, a_ttl_above_that_of_the_store_is_refused) {

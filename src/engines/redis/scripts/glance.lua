@@ -4,13 +4,13 @@ return answer(function()
   local whole, found = is_whole == '1', {}
   local function add(id)
     if whole then
-      local record = run('HGETALL', session_key(id))
+      local record = record_of(id)
       found[#found + 1] = #record > 0 and {id, record} or nil
       return #record > 0
     end
     local s = run('HMGET', session_key(id), 'inc', 'beat', 'denied', 'ttl', 'device', 'inode')
     -- One that is damaged is shown to those who wait for it.
-    if s[1] and s[2] and s[3] and s[4] and is_ttl(s[4]) then
+    if s[1] and s[2] and s[3] and s[4] and is_ttl(s[4]) and all_short(s) then
       local brief = {id, s[1], s[2], s[3], s[4], s[5] or 0, s[6] or 0}
       found[#found + 1] = table.concat(brief, ' ')
     end

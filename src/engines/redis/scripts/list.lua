@@ -38,7 +38,7 @@ return answer(function()
       return
     end
     count = count + size
-    local record = run('HGETALL', session_key(id))
+    local record = record_of(id)
     weigh(record)
     records[#records + 1] = {id, record}
     for _, key in ipairs(size > 0 and kinds or {}) do

@@ -39,6 +39,8 @@ local function session_of(id)
     elseif not (known[2] and known[3] and known[4] and known[5] and known[6] and known[7]
                 and is_ttl(known[4])) then
       refuse_record(id)
+    elseif not all_short(known) then
+      refuse_long(id)
     end
     known_sessions[id] = known
   end

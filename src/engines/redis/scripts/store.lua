@@ -26,8 +26,34 @@ local function is_ttl(text)
   return ttl and ttl >= 100000000 and ttl <= 3600000000000
 end
 
-local function refuse_record(id)
-  refuse('HFDAMAGED the record of session ' .. id .. ' is not one of holdfast')
+local function refuse_record(id, why)
+  refuse('HFDAMAGED the record of session ' .. id .. ' is not one of holdfast' .. (why or ''))
+end
+
+-- Nothing that is written into a record is longer. At half a megabyte the client that reads it ends
+-- its connection, and with it all that is under way there.
+local TEXT_MAX = 4096
+
+local function all_short(values)
+  for i = 1, #values do
+    if values[i] and #values[i] > TEXT_MAX then
+      return false
+    end
+  end
+  return true
+end
+
+local function refuse_long(id)
+  refuse_record(id, '; a field of it has more than ' .. TEXT_MAX .. ' bytes: shorten that (HSET)')
+end
+
+-- The whole record of a session, as a field and its value in turns.
+local function record_of(id)
+  local record = run('HGETALL', session_key(id))
+  if not all_short(record) then
+    refuse_long(id)
+  end
+  return record
 end
 
 -- The next order or incarnation: one counter, so that both grow over every name and every end.

@@ -63,7 +63,7 @@ local function seen(name, before, left)
       is_known[id] = true
       sessions[#sessions + 1] = id .. ' ' .. table.concat(s, ' ')
       if i == 1 then
-        first = record or run('HGETALL', session_key(id))
+        first = record or record_of(id)
       end
     end
     if not session_of(id) then
