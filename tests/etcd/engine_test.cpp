@@ -323,6 +323,32 @@ TEST(etcd_engine, an_enqueue_that_a_full_database_refuses_is_not_there) {
   EXPECT_EQ(left_behind, 0U);
 }
 
+// Which a server may look at before the leave that was sent first.
+TEST(etcd_engine, a_try_is_not_refused_for_an_entry_of_the_same_client_that_leaves) {
+  servers s;
+  client c(s.url());
+  auto one = c.join();
+  auto two = c.join();
+  auto* holder = &one;
+  auto* next = &two;
+  auto held = one.enqueue("a");
+  constexpr int rounds = 60;
+  for (int round = 1; round <= rounds; ++round) {
+    ASSERT_EQ(held.what, status::ok) << round << ": " << held.text;
+    std::promise<core::leave_reply> left;
+    c.engine->leave({.name = lock_name("a"),
+                     .id = holder->id(),
+                     .inc = holder->inc(),
+                     .request = holder->last_request(),
+                     .order = held.mine},
+                    [&left](core::leave_reply r) { left.set_value(std::move(r)); });
+    // In the same mode, and in one that does not agree.
+    held = next->attempt("a", round % 4 < 2 ? mode::exclusive() : mode::permits(2));
+    EXPECT_EQ(left.get_future().get().what, status::ok);
+    std::swap(holder, next);
+  }
+}
+
 TEST(etcd_engine, entries_of_the_dead_go_though_nobody_asks_for_their_names) {
   servers s;
   client c(s.url());

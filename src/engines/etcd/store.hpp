@@ -1,6 +1,7 @@
 #pragma once
 
 #include "engines/etcd/cluster.hpp"
+#include "engines/etcd/pending_leaves.hpp"
 #include "engines/etcd/tables.hpp"
 #include "engines/etcd/watches.hpp"
 
@@ -32,6 +33,7 @@ class store : public std::enable_shared_from_this<store> {
   const key_space& keys() const noexcept { return cluster_->keys(); }
   etcd::watches& watching() const noexcept { return *watches_; }
   const std::shared_ptr<etcd::watches>& shared_watches() const noexcept { return watches_; }
+  pending_leaves& leaves() noexcept { return leaves_; }
 
   /// Our entry is there, granted or waiting.
   void keep(const session_id& id, token order, std::string key);
@@ -81,6 +83,7 @@ class store : public std::enable_shared_from_this<store> {
   };
   const std::shared_ptr<etcd::cluster> cluster_;
   const std::shared_ptr<etcd::watches> watches_;
+  pending_leaves leaves_;
   std::unordered_map<std::uint64_t, own_entry> own_;
   std::map<session_id, std::set<std::uint64_t>> orders_;
   std::string sweep_from_;  ///< Empty: from the first entry.
