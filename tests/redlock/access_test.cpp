@@ -74,6 +74,24 @@ TEST_F(redlock_access, a_majority_that_refuses_the_password_needs_a_person) {
   EXPECT_TRUE(among_others->try_acquire(lock_name("b"))) << "it was open all the time";
 }
 
+TEST_F(redlock_access, who_asks_for_a_lock_is_told_that_a_person_has_to_act_first) {
+  allow_everywhere({"~*", "+@all"});
+  store open_before = as_bob();
+  session s = open_before.open_session({.ttl = 30s}).value();
+  for (const std::size_t i : {0U, 1U}) {
+    allow(i, {"~*", "+@all", "<secret", ">other"});
+    nodes[i].command({"CLIENT", "KILL", "USER", "bob"});
+  }
+  EXPECT_TRUE(process::eventually([&] {
+    const auto tried = s.try_acquire(lock_name("a"));
+    return !tried && tried.error() == errc::unavailable && tried.error().needs_operator();
+  }));
+  const auto waited = s.acquire(lock_name("a"), {.wait = 100ms});
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error(), errc::unavailable);
+  EXPECT_TRUE(waited.error().needs_operator()) << waited.error().message();
+}
+
 TEST_F(redlock_access, a_minority_that_may_not_be_looked_at_hides_nothing) {
   session s = nodes.open();
   auto held = s.try_acquire(lock_name("a"));

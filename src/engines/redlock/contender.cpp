@@ -29,7 +29,7 @@ status status_after(const round_outcome& r) noexcept {
 }
 
 core::reply reply_after(const round_outcome& r) {
-  return core::reply_with<core::reply>(status_after(r), r.why.message());
+  return {status_after(r), r.why.message(), r.why.needs_operator()};
 }
 
 /// Nobody can say that a lock is held where too few nodes say so.
@@ -39,13 +39,9 @@ bool is_down(const core::reply& ended) noexcept {
 
 /// What stands in a waiter's way after a round that ended so.
 core::reply hindrance(const round_outcome& r, const core::reply& ended) {
-  core::reply by;
-  by.what = is_down(ended) ? status::unavailable : status::queued;
-  if (is_down(ended)) {
-    by.text = ended.text;
-  } else if (r.endless) {
-    by.text.append(held_by_whom).append(core::redlock::attempt::endless_key);
-  }
+  if (is_down(ended)) return core::reply_as(status::unavailable, ended);
+  core::reply by{status::queued};
+  if (r.endless) by.text.append(held_by_whom).append(core::redlock::attempt::endless_key);
   return by;
 }
 

@@ -316,7 +316,7 @@ void round::note_failure(round_outcome& r) const {
   const std::string of = "lock \"" + lock_name(order_.name).printable() + "\"";
   r.why = attempt_->failure(of, cluster_->addresses());
   if (r.denied) r.why = error(errc::denied, of + ": its session is over: " + denial_);
-  if (!refusal_.empty()) r.why = error(r.why.code(), r.why.message() + "; " + refusal_);
+  if (!refusal_.empty()) r.why = r.why.reworded(r.why.message() + "; " + refusal_);
 }
 
 /// Too few nodes voted when it began.
