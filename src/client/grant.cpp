@@ -237,15 +237,19 @@ void grant::lose(session_state why, const std::string& reason) noexcept {
   const auto first = remember(why, reason);
   auto expected = state::held;
   if (!state_.compare_exchange_strong(expected, state::lost)) return;
-  std::function<void(const error&)> listening;
   std::stop_source source{std::nostopstate};
   {
     const io::held_mutex hold(mutex_);
-    listening = std::exchange(on_lost_, nullptr);
     source = stop_;
   }
   const user_code here;
   source.request_stop();
+  // Only now: whoever heard of the stop may have ended the lock.
+  std::function<void(const error&)> listening;
+  {
+    const io::held_mutex hold(mutex_);
+    listening = std::exchange(on_lost_, nullptr);
+  }
   if (listening) listening(loss_error(first));
   if (owner_->events().wanted() && may_tell_loss()) tell_loss();
 }

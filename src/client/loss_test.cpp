@@ -16,6 +16,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <thread>
 #include <vector>
@@ -277,6 +278,26 @@ TEST_F(loss, is_not_told_to_a_lock_that_another_one_has_destroyed_or_released_wh
     EXPECT_TRUE(gone[0] || gone[1]);
     EXPECT_EQ(late, 0) << "releases: " << releases;
     EXPECT_EQ(watcher->count("lost closed"), 2U) << "the session's record is complete";
+  }
+}
+
+TEST_F(loss, is_not_told_to_a_lock_that_was_destroyed_or_released_when_its_stop_was_requested) {
+  for (const bool releases : {false, true}) {
+    auto s = open_session(30s);
+    std::optional<lock> held(s.acquire(lock_name("a")).value());
+    std::atomic<bool> gone{};
+    std::atomic<bool> late{};
+    held->on_lost([&](const error&) { late = gone.load(); });
+    const std::stop_callback ends(held->lost(), [&] {
+      if (releases) {
+        EXPECT_EQ(code(std::move(*held).release()), errc::lost);
+      }
+      held.reset();
+      gone = true;
+    });
+    EXPECT_TRUE(s.close());
+    EXPECT_TRUE(gone);
+    EXPECT_FALSE(late) << "releases: " << releases;
   }
 }
 
