@@ -28,8 +28,8 @@ namespace holdfast {
 
 /// Options of a session whose locks are all fenced at `fence_url` (as in fence::open), each under
 /// a resource with the lock's name. The URL is appended to the session's label, where every
-/// operator sees it. Errors: `invalid_argument` for anything but `file:PATH`, or when the label
-/// becomes longer than 256 bytes.
+/// operator sees it. Errors: `invalid_argument` for anything but `file:PATH`, for a path with
+/// ` fenced=` in it, or when the label becomes longer than 256 bytes.
 HOLDFAST_EXPORT result<session_options> fenced_at(std::string_view fence_url,
                                                   session_options options = {});
 

@@ -157,16 +157,24 @@ result<session_options> fenced_at(std::string_view fence_url, session_options op
   if (auto path = fencing::floor_file::path_in(fence_url); !path) return path.error();
   if (!options.label.empty()) options.label += ' ';
   options.label.append(mark).append(fence_url);
+  owner_info read_back;
+  read_back.label = options.label;
+  if (fenced_where(read_back) != fence_url) {
+    return invalid("the path of a fence that a session names has no ' fenced=' in it, as " +
+                   lock_name(std::string(fence_url)).printable() + " has");
+  }
   if (options.label.size() <= session_options::text_max) return options;
   return invalid("the label and " + lock_name(std::string(fence_url)).printable() +
                  " together have more than " + std::to_string(session_options::text_max) +
                  " bytes");
 }
 
+/// The last one that begins a word: the path behind it may have the same letters.
 std::string fenced_where(const owner_info& owner) {
-  const auto at = owner.label.rfind(mark);
-  if (at == std::string::npos || (at != 0 && owner.label[at - 1] != ' ')) return {};
-  return owner.label.substr(at + mark.size());
+  const std::string& label = owner.label;
+  auto at = label.rfind(mark);
+  while (at != std::string::npos && at != 0 && label[at - 1] != ' ') at = label.rfind(mark, at - 1);
+  return at == std::string::npos ? std::string() : label.substr(at + mark.size());
 }
 
 const char* name_of(replacing step) noexcept {

@@ -187,6 +187,13 @@ TEST(fenced_at, puts_the_fence_at_the_end_of_the_label) {
   EXPECT_EQ(fenced_where(owner), "file:/srv/a fence");
   owner.label = "unfenced=file:/srv/a";
   EXPECT_EQ(fenced_where(owner), "");
+  for (const char* where : {"file:/srv/fenced=data/floors", "file:/srv/fenced="}) {
+    owner.label = fenced_at(where, {.label = "night shift"}).value().label;
+    EXPECT_EQ(fenced_where(owner), where);
+    owner.label = fenced_at(where).value().label;
+    EXPECT_EQ(fenced_where(owner), where);
+  }
+  EXPECT_EQ(code(fenced_at("file:/srv/a fenced=file:/srv/b")), errc::invalid_argument);
   EXPECT_EQ(code(fenced_at("file:relative")), errc::invalid_argument);
   EXPECT_EQ(code(fenced_at("file:/" + std::string(256, 'x'))), errc::invalid_argument);
 }
