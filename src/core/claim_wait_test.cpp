@@ -185,6 +185,36 @@ TEST_F(claim_wait_test, pauses_of_two_claims_differ) {
   EXPECT_NE(waiting.wake(), other.wake());
 }
 
+TEST_F(claim_wait_test, that_a_person_has_to_act_first_is_told_at_the_end) {
+  auto barred = view(status::unavailable);
+  barred.needs_operator = true;
+  claim trying{{}, own};
+  trying.start(t0);
+  EXPECT_TRUE(end(trying.enqueued(barred, t0)).needs_operator);
+  claim paused{{.waits = true, .give_up = t0 + 10min}, own};
+  paused.start(t0);
+  ASSERT_TRUE(is<act::rest>(paused.enqueued(barred, t0)));
+  EXPECT_TRUE(end(paused.tick(t0 + 10min)).needs_operator);
+  claim refused{{.waits = true}, own};
+  refused.start(t0);
+  auto no = view(status::not_initialised);
+  no.needs_operator = true;
+  EXPECT_TRUE(end(refused.enqueued(no, t0)).needs_operator);
+  queue_up(waiting);
+  ASSERT_TRUE(is<act::confirm>(waiting.notified(t0)));
+  ASSERT_TRUE(is<act::rest>(waiting.confirmed(barred, t0))) << "the watch is still armed";
+  ASSERT_TRUE(is<act::leave>(waiting.tick(t0 + 10min)));
+  EXPECT_TRUE(end(waiting.left(answer<leave_reply>(status::ok), t0 + 10min)).needs_operator);
+}
+
+TEST_F(claim_wait_test, a_failure_that_passes_by_itself_needs_nobody) {
+  queue_up(waiting);
+  ASSERT_TRUE(is<act::confirm>(waiting.notified(t0)));
+  ASSERT_TRUE(is<act::rest>(waiting.confirmed(view(status::unavailable), t0)));
+  ASSERT_TRUE(is<act::leave>(waiting.tick(t0 + 10min)));
+  EXPECT_FALSE(end(waiting.left(answer<leave_reply>(status::ok), t0 + 10min)).needs_operator);
+}
+
 TEST_F(claim_wait_test, a_limit_without_any_answer_is_unavailable_with_the_last_text) {
   waiting.start(t0);
   auto v = view(status::unavailable);

@@ -82,9 +82,14 @@ TEST_F(redlock_losses, flushall_on_a_majority_needs_recover) {
   held h(s);
   const token old = h.l.token();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"FLUSHALL"});
+  EXPECT_TRUE(eventually([&] {
+    const auto l = s.try_acquire(lock_name("b"));
+    return !l && l.error() == errc::unavailable && l.error().needs_operator();
+  })) << "who has a session already";
   EXPECT_TRUE(eventually([&] { return h.lost.load(); }));
   const auto refused = holdfast::open(nodes.url("ttl=3s", 1));
   EXPECT_EQ(refused.error(), errc::unavailable);
+  EXPECT_TRUE(refused.error().needs_operator());
   EXPECT_THAT(refused.error().message(), testing::HasSubstr("holdfast redlock recover"));
   const auto recovered = redlock::recover(nodes.url(), {.max_ttl = 3s});
   ASSERT_TRUE(recovered) << recovered.error().message();
