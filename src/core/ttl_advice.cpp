@@ -32,7 +32,7 @@ duration smallest_ttl(duration silence, duration latency, const early_stop& earl
     duration ttl = with(0ns);
     // Each step is a part of the one before.
     for (int step = 0; early && step < steps_max && ttl < ttl_max; ++step) {
-      const duration next = with(early(ttl));
+      const duration next = with(std::min(early(ttl), ttl_max));
       if (next <= ttl) break;
       ttl = next;
     }

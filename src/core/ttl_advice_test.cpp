@@ -109,5 +109,11 @@ TEST(ttl_advice, is_a_number_that_people_would_write) {
   EXPECT_EQ(smallest_ttl(30s, 1ms) % 1s, 0ns);
 }
 
+TEST(ttl_advice, names_no_short_ttl_for_who_stops_earlier_than_any_lasts) {
+  for (const duration stop : {duration(1h), duration(forever)}) {
+    EXPECT_GT(smallest_ttl(0ms, 40ms, [stop](duration) { return stop; }), ttl_max);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core
