@@ -7,11 +7,21 @@
 #include <holdfast/snapshot.hpp>
 #include <holdfast/token.hpp>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 
 namespace holdfast::core {
+
+/// A time for people that was stored, which may be any number: no further from now than what can be
+/// told from the system clock, in its nanoseconds.
+constexpr wall_time wall_time_of(std::int64_t microseconds) noexcept {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max() / 2'000;
+  return wall_time(std::chrono::microseconds(std::clamp(microseconds, -most, most)));
+}
 
 /// What a successor, which may take over, compares: it differs after every acknowledged beat, after
 /// a deny, and between two sessions whatever their ids.

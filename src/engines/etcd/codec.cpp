@@ -20,7 +20,7 @@ std::string begun() {
 }
 
 std::int64_t micros(wall_time t) { return t.time_since_epoch().count(); }
-wall_time wall(const field& f) { return wall_time(std::chrono::microseconds(f.as_signed())); }
+wall_time wall(const field& f) { return core::wall_time_of(f.as_signed()); }
 
 std::string_view cut(const std::string& text) {
   return std::string_view(text).substr(0, text_bytes_max);

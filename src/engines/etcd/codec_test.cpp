@@ -63,6 +63,11 @@ TEST(etcd_codec, what_another_version_wrote_is_refused) {
   EXPECT_FALSE(decode_entry(""));
 }
 
+TEST(etcd_codec, an_entry_tells_since_when) {
+  EXPECT_EQ(decode_entry(encode_entry(wall_time(19us))), wall_time(19us));
+  EXPECT_LT(decode_entry(encode_entry(wall_time::max())), wall_time::max()) << "no clock shows it";
+}
+
 TEST(etcd_codec, an_epoch_is_of_a_store_and_fits_into_a_token) {
   EXPECT_TRUE(is_read({.number = 1, .cluster = 7, .store = some_store}));
   EXPECT_TRUE(is_read({.number = epoch_max, .cluster = 7, .store = some_store}));

@@ -53,6 +53,14 @@ TEST(replies, a_waiter_sees_who_is_ahead_and_whom_to_watch) {
   EXPECT_EQ(v.reply.first->owner.label, "mine");
 }
 
+TEST(replies, a_time_that_no_clock_shows_is_read_as_a_nearer_one) {
+  auto far = queued();
+  far.elements[3].elements[0] = text("8:" + id + ":5:1:x:9223372036854775807:");
+  const auto v = replies::view(far);
+  ASSERT_EQ(v.reply.ahead.size(), 1U);
+  EXPECT_LT(v.reply.ahead[0].since, wall_time::max());
+}
+
 TEST(replies, an_arrival_of_another_mode_sees_who_is_there) {
   const auto conflict = [](const std::string& mine, const std::string& member) {
     return replies::view(array({number(4), text(mine), number(0), array({text(member)}),

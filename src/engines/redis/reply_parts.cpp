@@ -4,19 +4,11 @@
 #include "core/lease.hpp"
 #include "core/whole_number.hpp"
 
-#include <chrono>
-
 namespace holdfast::engines::redis::replies::parts {
 
 using core::cut;
 using wire::reply;
 using wire::reply_kind;
-
-namespace {
-
-wall_time wall_of(std::int64_t count) { return wall_time{std::chrono::microseconds{count}}; }
-
-}  // namespace
 
 std::optional<std::uint64_t> number_of(const reply& r) noexcept {
   return r.is(reply_kind::text) ? core::whole_number<std::uint64_t>(r.text) : std::nullopt;
@@ -77,7 +69,7 @@ std::optional<core::entry> entry_of(const reply& r) {
                      .inc = *inc,
                      .request = *request,
                      .how = *how,
-                     .since = wall_of(*since)};
+                     .since = core::wall_time_of(*since)};
 }
 
 std::optional<core::session_record> record_of(const session_id& id, const reply& all) {
@@ -110,8 +102,8 @@ std::optional<core::session_record> record_of(const session_id& id, const reply&
   s.owner.program = text("program");
   s.owner.instance = text("instance");
   s.owner.label = text("label");
-  s.owner.started = wall_of(time("started").value_or(0));
-  s.opened = wall_of(time("opened").value_or(0));
+  s.owner.started = core::wall_time_of(time("started").value_or(0));
+  s.opened = core::wall_time_of(time("opened").value_or(0));
   s.denied_by = text("denied_by");
   s.denied_why = text("denied_why");
   return s;

@@ -26,10 +26,6 @@ duration ttl_of(std::string_view text) {
   return std::chrono::milliseconds(std::clamp<std::int64_t>(number(text), 0, most));
 }
 
-wall_time time_of(std::string_view text) {
-  return wall_time(std::chrono::microseconds(number(text)));
-}
-
 core::session_record record_of(const session_id& id, const session_fields& f) {
   core::session_record r;
   r.id = id;
@@ -42,8 +38,8 @@ core::session_record record_of(const session_id& id, const session_fields& f) {
   r.owner.program = f["program"];
   r.owner.instance = f["instance"];
   r.owner.label = f["label"];
-  r.owner.started = time_of(f["started"]);
-  r.opened = time_of(f["opened"]);
+  r.owner.started = core::wall_time_of(number(f["started"]));
+  r.opened = core::wall_time_of(number(f["opened"]));
   r.denied_by = f["denied_by"];
   r.denied_why = f["denied_why"];
   return r;

@@ -61,9 +61,7 @@ class reader {
     good_ = good_ && value;
     return value.value_or(Number{});
   }
-  wall_time wall(std::string_view key) {
-    return wall_time(std::chrono::microseconds(number<std::int64_t>(key)));
-  }
+  wall_time wall(std::string_view key) { return core::wall_time_of(number<std::int64_t>(key)); }
   std::string text(std::string_view key) {
     const auto found = lines_.find(key);
     if (found == lines_.end()) return {};

@@ -102,6 +102,7 @@ TEST(zookeeper_codec, every_cut_of_a_record_is_refused_or_read_without_harm) {
 
 TEST(zookeeper_codec, an_entry_tells_since_when) {
   EXPECT_EQ(decode_entry(encode_entry(wall_time(19us))), wall_time(19us));
+  EXPECT_LT(decode_entry(encode_entry(wall_time::max())), wall_time::max()) << "no clock shows it";
   EXPECT_FALSE(decode_entry("holdfast-session 1\nsince 19\n"));
   EXPECT_FALSE(decode_entry("holdfast-entry 1\nsince x\n"));
 }
