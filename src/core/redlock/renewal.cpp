@@ -146,13 +146,21 @@ renewal::batch renewal::send(std::uint32_t g, time_point now) {
   for (const std::uint32_t slot : from.slots) {
     lock_state& l = locks_[slot];
     HOLDFAST_ASSERT(is_promised(slot));
-    if (!l.extending && l.extensions == 0) continue;
     // A repetition belongs to the same extension.
+    if (!l.extending && !may_begin(l, now)) continue;
     if (!std::exchange(l.extending, true) && l.extensions != no_limit) --l.extensions;
     b.locks.push_back({slot, l.generation});
   }
   from.due = now + resend_after(config_.ttl);
   return send(g, std::move(b), now);
+}
+
+/// Where one lock of a group is not extended, all are asked for again: none that has only so many
+/// extensions spends one on that.
+bool renewal::may_begin(const lock_state& l, time_point now) const noexcept {
+  if (l.extensions == no_limit) return true;
+  const time_point extended_at = l.said - usable(config_.ttl);
+  return l.extensions > 0 && now - extended_at >= config_.ttl / 4;
 }
 
 renewal::batch renewal::send(std::uint32_t g, sent_batch b, time_point now) {
@@ -231,7 +239,7 @@ void renewal::extended(sent_batch& b, node_index i, const answer& a, time_point 
     const std::uint32_t slot = b.locks[k].slot;
     time_point& there = row(slot)[i];
     if (a.ours[k]) {
-      ++b.confirmations[k];
+      if (++b.confirmations[k] == enough) locks_[slot].extending = false;
       there = std::max(there, until);
     } else if (active.drop_lost_nodes) {
       there = never;
@@ -256,9 +264,6 @@ void renewal::extended(sent_batch& b, node_index i, const answer& a, time_point 
 
 void renewal::confirm(sent_batch& b) {
   b.confirmed = true;
-  for (const handle& h : b.locks) {
-    if (lives(h)) locks_[h.slot].extending = false;
-  }
   if (b.completes) return;  // The others of its group were not in it.
   group& g = groups_[group_of(b.number)];
   g.due = std::max(g.due, b.at + period());

@@ -199,6 +199,7 @@ class renewal {
   void free_slot(std::uint32_t slot);
   void send_waiting(time_point now, step& s);
   duration patience() const noexcept;
+  bool may_begin(const lock_state& l, time_point now) const noexcept;
   batch send(std::uint32_t g, time_point now);
   batch send(std::uint32_t g, sent_batch b, time_point now);
   void expire(std::uint32_t g, time_point now, step& s);

@@ -354,38 +354,6 @@ TEST(renewal, an_empty_session_beats_its_records) {
   EXPECT_EQ(x.r.wake(), t0 + 4s);
 }
 
-TEST(renewal, the_limit_on_extensions_ends_with_the_last_of_them) {
-  held_locks x(3);
-  x.add(2);
-  time_point sent = t0;
-  for (int i = 0; i < 2; ++i) {
-    sent += 2s;
-    const auto b = x.send(sent);
-    ASSERT_EQ(b.locks.size(), 1U);
-    const auto again = x.send(sent + 1s);
-    ASSERT_EQ(again.locks.size(), 1U) << "a repetition is no extension of its own";
-    for (node_index n = 0; n < 3; ++n) x.r.answered(again.number, n, says({true}), sent + 1s);
-    sent += 1s;
-  }
-  EXPECT_TRUE(x.send(sent + 2s).locks.empty());
-  EXPECT_EQ(x.leases[0].until(), sent + usable(ttl));
-  EXPECT_EQ(x.r.tick(sent + usable(ttl)).lost.size(), 1U);
-}
-
-TEST(renewal, a_loss_says_whether_the_limit_was_reached) {
-  held_locks x(3);
-  const handle last = x.add(1);
-  const handle more = x.add(2);
-  EXPECT_FALSE(x.r.is_used_up(last));
-  const auto b = x.send(t0 + 2s);
-  EXPECT_TRUE(x.r.is_used_up(last));
-  EXPECT_FALSE(x.r.is_used_up(more));
-  x.r.answered(b.number, 0, says({false, false}), t0 + 2s);
-  const auto s = x.r.answered(b.number, 1, says({false, false}), t0 + 2s);
-  ASSERT_EQ(s.lost.size(), 2U);
-  for (const auto& l : s.lost) EXPECT_EQ(l.used_up, l.lock == last);
-}
-
 TEST(renewal, batches_have_at_most_100_locks_and_fill_up_again) {
   held_locks x(3);
   std::vector<handle> all;
