@@ -56,8 +56,9 @@ struct overview {
 
 /// How to set up a store.
 struct init_options {
-  /// The longest ttl of any lock, from 100 ms to 1 h. A node that lost its state waits for as
-  /// long. Zero: what the nodes have, else the URL's `max_ttl`, which is 60 s by default.
+  /// The longest ttl of any lock, from 100 ms to 1 h, rounded up to milliseconds. A node that lost
+  /// its state waits for as long. Zero: what the nodes have, else the URL's `max_ttl`, which is
+  /// 60 s by default.
   duration max_ttl{};
   /// Accepts servers that may drop keys (an eviction policy with a memory limit).
   bool accept_unsafe{};

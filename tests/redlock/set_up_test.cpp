@@ -59,6 +59,17 @@ TEST(redlock_set_up, a_max_ttl_out_of_range_is_refused_and_nothing_is_written) {
   EXPECT_EQ(nodes.count("holdfast:node"), 0U);
 }
 
+TEST(redlock_set_up, a_max_ttl_of_part_of_a_millisecond_is_rounded_up_and_no_change_later) {
+  five_nodes nodes(1);
+  const auto made = redlock::init(nodes.url(), {.max_ttl = 7s + 500us});
+  ASSERT_TRUE(made) << made.error().message();
+  EXPECT_EQ(made->nodes.at(0).max_ttl, 7001ms);
+  const auto same = redlock::recover(nodes.url(), {.max_ttl = 7s + 500us});
+  ASSERT_TRUE(same) << same.error().message();
+  EXPECT_THAT(same->advice, HasSubstr("nothing was written"));
+  EXPECT_EQ(same->nodes.at(0).epoch, made->nodes.at(0).epoch);
+}
+
 TEST(redlock_set_up, setting_up_an_even_number_of_nodes_tells_to_use_an_odd_one) {
   for (const std::size_t n : {1U, 2U}) {
     five_nodes nodes(n);

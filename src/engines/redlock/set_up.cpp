@@ -12,6 +12,7 @@
 #include <holdfast/duration.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
@@ -182,6 +183,8 @@ result<overview> plan_and_write(const std::shared_ptr<cluster>& c, const recover
   if (config.max_ttl < core::ttl_min || config.max_ttl > core::ttl_max) {
     return core::not_within("max_ttl", config.max_ttl, core::ttl_min, core::ttl_max);
   }
+  // As the records keep it: else it would be a change each time.
+  config.max_ttl = std::chrono::ceil<std::chrono::milliseconds>(config.max_ttl);
   const auto writes = plan(config, nodes);
   if (!writes) return writes.error();
   if (writes->empty()) return nothing_to_write(c, config.max_ttl);
