@@ -318,6 +318,31 @@ TEST(redlock_waiting, clients_find_the_same_node_though_they_list_them_otherwise
   for (auto& t : all) t.join();
 }
 
+TEST(redlock_waiting, who_waits_for_that_name_in_another_database_hears_nothing_of_it) {
+  five_nodes nodes(3);
+  const auto open_in_one = [&nodes](std::size_t first) {
+    std::string url = nodes.url(plain, first);
+    return holdfast::open(url.insert(url.find('?'), "/1")).value();
+  };
+  const auto hear = [&nodes](const std::string& channel) {
+    std::int64_t all = 0;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      all += nodes[i].command({"PUBSUB", "NUMSUB", channel}).elements.at(1).integer;
+    }
+    return all;
+  };
+  session holder = open_in_one(0);
+  session waits = open_in_one(1);
+  auto held = holder.acquire(lock_name("wanted"));
+  ASSERT_TRUE(held);
+  std::thread waiter(
+      [&waits] { EXPECT_TRUE(succeeded(waits.acquire(lock_name("wanted"), {.wait = 30s}))); });
+  EXPECT_TRUE(process::eventually([&] { return hear(engine::free_channel("wanted", 1)) == 1; }));
+  EXPECT_EQ(hear(engine::free_channel("wanted")), 0) << "the lock of database 0 has that";
+  EXPECT_TRUE(succeeded(std::move(*held).release()));
+  waiter.join();
+}
+
 TEST(redlock_waiting, calls_that_reach_nobody_who_answers_stop_nobody) {
   five_nodes nodes;
   std::vector<connection> hung;

@@ -132,6 +132,20 @@ TEST_F(release_script, who_has_no_seat_yet_is_told_with_all) {
   EXPECT_FALSE(self.is_called());
 }
 
+TEST_F(release_script, calls_nobody_who_waits_for_that_name_in_another_database) {
+  waiting here(n, 3);
+  connection there = n.of.connect();
+  for (const std::string& c : {redlock::free_channel("a", 3), redlock::seat_channel("a", 4, 3)}) {
+    there.command({"SUBSCRIBE", c});
+  }
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(1), "3", "1", "0"}), integer(1));
+  n.acquire("a", value(2));
+  EXPECT_EQ(n.run(scripts::release, {"a"}, {value(2), "", "0", "0", "@3:"}), integer(3));
+  EXPECT_EQ(there.read(10s),
+            array({text("message"), text(redlock::seat_channel("a", 4, 3)), text("released")}));
+  EXPECT_FALSE(here.is_called());
+}
+
 // So that of many who wait none is always the first.
 TEST_F(release_script, who_has_no_seat_begins_where_its_value_says) {
   waiting one(n, 20), two(n, 50);

@@ -47,6 +47,19 @@ void begin(resp_writer& to, const script& s, std::size_t keys, std::size_t argum
   to.argument(keys);
 }
 
+template <class Seat>
+void put_release(std::string& out, std::string_view name, std::string_view value, Seat seat,
+                 bool own, int keep, unsigned database) {
+  resp_writer to(out);
+  begin(to, scripts::release, 1, database == 0 ? 4 : 5);
+  to.argument(name);
+  to.argument(value);
+  to.argument(seat);
+  to.argument(own ? 1 : 0);
+  to.argument(keep);
+  if (database != 0) to.argument(scope_of(database));
+}
+
 void put_names(resp_writer& to, std::span<const held_key> locks) {
   for (const held_key& k : locks) to.argument(k.name);
 }
@@ -83,18 +96,18 @@ void repair(std::string& out, std::string_view name, std::string_view value,
                            at_least.value, nonce);
 }
 
-void release(std::string& out, std::string_view name, std::string_view value) {
+void release(std::string& out, std::string_view name, std::string_view value, unsigned database) {
+  if (database != 0) return put_release(out, name, value, "", false, 0, database);
   resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, value);
 }
 
 void release(std::string& out, std::string_view name, std::string_view value, const call& who) {
   const int counted = who.count ? 1 : 2;
-  resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, value, who.seat,
-                           who.own ? 1 : 0, who.keep ? counted : 0);
+  put_release(out, name, value, who.seat, who.own, who.keep ? counted : 0, who.database);
 }
 
-void call_next(std::string& out, std::string_view name, unsigned seat) {
-  resp_writer(out).command("EVALSHA", scripts::release.sha1, 1, name, "", seat, 0, 0);
+void call_next(std::string& out, std::string_view name, unsigned seat, unsigned database) {
+  put_release(out, name, "", seat, false, 0, database);
 }
 
 std::size_t renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,

@@ -37,17 +37,19 @@ void raise(std::string& out, std::string_view name, std::string_view value, toke
            std::string_view nonce, std::uint64_t epoch);
 void repair(std::string& out, std::string_view name, std::string_view value,
             const session_id& session, duration ttl, token at_least, std::string_view nonce);
-void release(std::string& out, std::string_view name, std::string_view value);
+void release(std::string& out, std::string_view name, std::string_view value,
+             unsigned database = 0);
 /// Whom a release calls.
 struct call {
-  unsigned seat{};  ///< The next one behind it.
-  bool own{};       ///< This client itself sits there.
-  bool keep{};      ///< Nobody.
-  bool count{};     ///< Where it keeps: the answer says whether others wait.
+  unsigned seat{};      ///< The next one behind it.
+  bool own{};           ///< This client itself sits there.
+  bool keep{};          ///< Nobody.
+  bool count{};         ///< Where it keeps: the answer says whether others wait.
+  unsigned database{};  ///< Those who wait for the lock in this one.
 };
 void release(std::string& out, std::string_view name, std::string_view value, const call& who);
 /// For somebody who was called and does not want it: the next one behind that seat.
-void call_next(std::string& out, std::string_view name, unsigned seat);
+void call_next(std::string& out, std::string_view name, unsigned seat, unsigned database = 0);
 
 /// `locks`: up to 100. Gives where in `out` the nonce is: nothing else in it is of one node.
 std::size_t renew(std::string& out, const session_id& session, duration ttl, std::string_view nonce,

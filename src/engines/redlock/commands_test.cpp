@@ -70,6 +70,18 @@ TEST(commands, raise_repair_and_release_have_those_of_theirs) {
             (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "0", "0", "2"}));
 }
 
+TEST(commands, a_release_in_another_database_calls_those_who_wait_there) {
+  EXPECT_EQ(written([](std::string& out) { commands::release(out, "a", value, 3); }),
+            (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "", "0", "0", "@3:"}));
+  EXPECT_EQ(
+      written([&](std::string& out) {
+        commands::release(out, "a", value, {.seat = 7, .database = 12});
+      }),
+      (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", value, "7", "0", "0", "@12:"}));
+  EXPECT_EQ(written([](std::string& out) { commands::call_next(out, "a", 7, 3); }),
+            (strings{"EVALSHA", sha1_of(scripts::release), "1", "a", "", "7", "0", "0", "@3:"}));
+}
+
 TEST(commands, renewals_name_all_keys_before_all_values) {
   const std::vector<held_key> locks{{"a", "1"}, {"b", "2"}};
   EXPECT_EQ(written([&](std::string& out) { commands::renew(out, session, 9s, "nonce", locks); }),

@@ -16,12 +16,17 @@ std::string token_key(std::string_view lock) { return joined(token_prefix, lock)
 
 std::string session_key(std::string_view id) { return joined(session_prefix, id); }
 
-std::string free_channel(std::string_view lock) {
-  return joined(free_prefix, std::string(everybody).append(":").append(lock));
+std::string scope_of(unsigned database) {
+  return database == 0 ? std::string() : scope_mark + std::to_string(database).append(":");
 }
 
-std::string seat_channel(std::string_view lock, unsigned seat) {
-  return joined(free_prefix, std::to_string(seat).append(":").append(lock));
+std::string free_channel(std::string_view lock, unsigned database) {
+  return joined(free_prefix, scope_of(database).append(everybody).append(":").append(lock));
+}
+
+std::string seat_channel(std::string_view lock, unsigned seat, unsigned database) {
+  const std::string place = scope_of(database) + std::to_string(seat);
+  return joined(free_prefix, place + ":" + std::string(lock));
 }
 
 }  // namespace holdfast::engines::redlock

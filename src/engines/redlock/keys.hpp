@@ -28,6 +28,7 @@ inline constexpr std::string_view node_key{"holdfast:node"};
 inline constexpr std::string_view token_prefix{"holdfast:token:"};
 inline constexpr std::string_view session_prefix{"holdfast:session:"};
 inline constexpr std::string_view free_prefix{"holdfast:free:"};
+inline constexpr char scope_mark{'@'};
 inline constexpr std::string_view everybody{"all"};
 
 /// What a name's counter is kept in while it is used, a string `epoch:token`. It lives for twice
@@ -48,11 +49,17 @@ inline constexpr std::size_t value_bytes{73};
 /// Whoever waits for a lock hears two channels of it: this one, by which a release knows that there
 /// is somebody, and which it uses where it may not count who hears what; and that of a seat. The
 /// message is a hint, and the lock may be taken when it comes.
-std::string free_channel(std::string_view lock);
+///
+/// A server has its channels for all of its databases, where the same name is another lock: those
+/// of another database than 0 have its scope in front, between the prefix and the seat.
+std::string free_channel(std::string_view lock, unsigned database = 0);
 
 /// A client that waits sits on one of these, so that a release can call one client and not all.
 inline constexpr unsigned seats{64};
 
-std::string seat_channel(std::string_view lock, unsigned seat);
+std::string seat_channel(std::string_view lock, unsigned seat, unsigned database = 0);
+
+/// `@N:`; empty for database 0.
+std::string scope_of(unsigned database);
 
 }  // namespace holdfast::engines::redlock

@@ -137,12 +137,14 @@ void releasing::write_release(std::string& bytes, node_index i) const {
   const bool plain = !how_.keeps && !how_.seat;
   if (plain && !bytes.empty()) return;
   bytes.clear();
-  if (plain) return commands::release(bytes, key_.name, key_.value);
+  const unsigned database = cluster_->set().login.database;
+  if (plain) return commands::release(bytes, key_.name, key_.value, database);
   commands::release(bytes, key_.name, key_.value,
                     {.seat = how_.seat.value_or(0),
                      .own = how_.listens_at.has(i) && connections_[i] == no_connection,
                      .keep = how_.keeps,
-                     .count = how_.counts});
+                     .count = how_.counts,
+                     .database = database});
 }
 
 void releasing::send(step& s, time_point now) {

@@ -365,6 +365,9 @@ std::optional<news> freed(const reply& push) noexcept {
   std::string_view channel = whole;
   if (!channel.starts_with(free_prefix)) return std::nullopt;
   channel.remove_prefix(free_prefix.size());
+  if (channel.starts_with(scope_mark)) {
+    channel.remove_prefix(std::min(channel.find(':'), channel.size() - 1) + 1);
+  }
   const auto colon = channel.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   return news{.channel = whole,

@@ -436,9 +436,18 @@ TEST(replies, messages_of_a_channel_name_the_lock) {
   push.kind = wire::reply_kind::push;
   EXPECT_EQ(replies::freed(push)->name, "7:a");
   EXPECT_FALSE(replies::freed(push)->calls);
+  for (const bool calls : {false, true}) {
+    const std::string channel = calls ? seat_channel("@4:a", 7, 3) : free_channel("@4:a", 3);
+    const auto scoped = read_one(array(text("message"), text(channel), text("released")));
+    ASSERT_TRUE(replies::freed(scoped));
+    EXPECT_EQ(replies::freed(scoped)->name, "@4:a");
+    EXPECT_EQ(replies::freed(scoped)->calls, calls);
+  }
   for (const std::string& bytes :
        {array(text("message"), text("elsewhere:all:a"), text("x")), array(text("message")),
         array(text("message"), text("holdfast:free:a"), text("x")),
+        array(text("message"), text("holdfast:free:@3"), text("x")),
+        array(text("message"), text("holdfast:free:@3:a"), text("x")),
         array(text("subscribe"), text("holdfast:free:a"), integer("1")), text("message")}) {
     const auto other = read_one(bytes);
     EXPECT_FALSE(replies::freed(other)) << bytes;

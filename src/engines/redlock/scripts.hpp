@@ -71,10 +71,11 @@ extern const script repair;
 /// have the key of an acquire that came later.
 ///
 ///     KEYS  lock
-///     ARGV  value, and all of these or none: seat, own (1: this client itself hears that seat
-///           here), keep (1: nobody is notified, for this client takes the lock again; 2: the same,
-///           and nobody is counted). An empty value: nothing is deleted, and the next one is called
-///           if the lock is free
+///     ARGV  value, and all of these or none: seat (empty: that of the value), own (1: this client
+///           itself hears that seat here), keep (1: nobody is notified, for this client takes the
+///           lock again; 2: the same, and nobody is counted); then, in another database than 0,
+///           scope_of() it. An empty value: nothing is deleted, and the next one is called if the
+///           lock is free
 ///     reply 1 deleted, and no other client waits here; 2 deleted, but not counted, or the user may
 ///           not count them (all were notified) or not publish; 0 not ours, or not there; 3
 ///           deleted, and others wait

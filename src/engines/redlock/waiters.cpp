@@ -253,7 +253,7 @@ void waiters::pass_on(const std::string& name) {
 
 void waiters::call_next(std::string_view name, node_index i) {
   std::string bytes;
-  commands::call_next(bytes, name, seat_);
+  commands::call_next(bytes, name, seat_, cluster_->set().login.database);
   cluster_->ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
 }
 
@@ -337,12 +337,13 @@ void waiters::listen_for(const std::string& name) {
 
 void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
   std::string bytes;
-  commands::subscribe(bytes, free_channel(name));
+  const unsigned database = cluster_->set().login.database;
+  commands::subscribe(bytes, free_channel(name, database));
   const time_point limit = clock::now() + inquiry_limit;
   cluster_->ask(
       i, bytes, limit, [](const io::redis_answer&) {}, cluster::kind::subscription);
   bytes.clear();
-  commands::subscribe(bytes, seat_channel(name, seat));
+  commands::subscribe(bytes, seat_channel(name, seat, database));
   cluster_->ask(
       i, bytes, limit,
       [self = weak_from_this(), name, i](const io::redis_answer& a) {
@@ -350,7 +351,7 @@ void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
         // Without an answer it may still come; the end of the queue unsubscribes.
         if (!w || a.what == io::redis_answer::outcome::unknown) return;
         const bool done = a.reply != nullptr && replies::subscribe(*a.reply) == fault::none;
-        if (!done) w->drop(free_channel(name), i);
+        if (!done) w->drop(free_channel(name, w->cluster_->set().login.database), i);
         w->subscribed(name, i, done);
       },
       cluster::kind::subscription);
@@ -384,9 +385,10 @@ bool waiters::hears(const std::string& name) const {
 }
 
 void waiters::unsubscribe(const std::string& name, unsigned seat, node_set where) {
+  const unsigned database = cluster_->set().login.database;
   for_each(where, [&](node_index i) {
-    drop(free_channel(name), i);
-    drop(seat_channel(name, seat), i);
+    drop(free_channel(name, database), i);
+    drop(seat_channel(name, seat, database), i);
   });
 }
 

@@ -7,7 +7,7 @@ if deleted then
   if ARGV[4] == '2' then
     return 2
   end
-  count = redis.pcall('PUBSUB', 'NUMSUB', 'holdfast:free:all:' .. KEYS[1])
+  count = redis.pcall('PUBSUB', 'NUMSUB', 'holdfast:free:' .. (ARGV[5] or '') .. 'all:' .. KEYS[1])
   if not count.err and count[2] <= (tonumber(ARGV[3]) or 0) then
     return 1
   end

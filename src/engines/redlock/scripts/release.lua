@@ -1,5 +1,5 @@
 -- KEYS lock
--- ARGV value, seat, own, keep
+-- ARGV value, seat, own, keep, scope
 return answer(function()
   if deleted then
     return call_waiters(KEYS[1])

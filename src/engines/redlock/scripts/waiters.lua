@@ -4,13 +4,14 @@ local function published(channel)
   return type(redis.pcall('PUBLISH', channel, 'released')) == 'number'
 end
 
--- ARGV  value, seat, own, keep
+-- ARGV  value, seat, own, keep, scope
 -- 1: no other client waits; 2: it cannot be told, because this user may not count them, and then
 -- all are told, or not publish; 3: others wait, and the next one behind our seat is called, unless
 -- the lock is kept.
 local function call_waiters(name)
   local keeps = (ARGV[4] or '0') ~= '0'
-  local all = 'holdfast:free:all:' .. name
+  local channels = 'holdfast:free:' .. (ARGV[5] or '')
+  local all = channels .. 'all:' .. name
   count = count or redis.pcall('PUBSUB', 'NUMSUB', all)
   if count.err then
     if not keeps then
@@ -31,7 +32,7 @@ local function call_waiters(name)
   for first = 1, SEATS, ROW do
     local row = {}
     for i = first, first + ROW - 1 do
-      row[#row + 1] = 'holdfast:free:' .. (from + i) % SEATS .. ':' .. name
+      row[#row + 1] = channels .. (from + i) % SEATS .. ':' .. name
     end
     local counts = redis.pcall('PUBSUB', 'NUMSUB', unpack(row))
     for i = 1, ROW do
