@@ -68,6 +68,11 @@ TEST(redlock_set_up, a_max_ttl_of_part_of_a_millisecond_is_rounded_up_and_no_cha
   ASSERT_TRUE(same) << same.error().message();
   EXPECT_THAT(same->advice, HasSubstr("nothing was written"));
   EXPECT_EQ(same->nodes.at(0).epoch, made->nodes.at(0).epoch);
+  five_nodes named(1);
+  const auto by_url = redlock::init(named.url("max_ttl=7000500us"));
+  ASSERT_TRUE(by_url) << by_url.error().message();
+  EXPECT_EQ(by_url->nodes.at(0).max_ttl, 7001ms);
+  EXPECT_EQ(by_url->advice, "") << "the records say what the URL says";
 }
 
 TEST(redlock_set_up, setting_up_an_even_number_of_nodes_tells_to_use_an_odd_one) {

@@ -7,6 +7,7 @@
 #include "io/redis/redis_url.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 namespace holdfast::engines::redlock {
 
@@ -53,7 +54,8 @@ result<std::vector<io::node_address>> nodes_of(const core::store_url& url) {
 result<void> read_times(const core::store_url& url, settings& s) {
   const auto max_ttl = url.time_within("max_ttl", core::ttl_min, core::ttl_max);
   if (!max_ttl) return max_ttl.error();
-  s.max_ttl = max_ttl->value_or(max_ttl_default);
+  // As the records keep it, with which it is compared.
+  s.max_ttl = std::chrono::ceil<std::chrono::milliseconds>(max_ttl->value_or(max_ttl_default));
   s.max_ttl_given = max_ttl->has_value();
   const auto ttl = url.time("ttl");
   if (!ttl) return ttl.error();
