@@ -321,9 +321,9 @@ class engine {
   /// `others` may be passed over.
   virtual void glance(const glance_request&, on<glance_reply>) = 0;
 
-  /// The session is over for its owner, and its record stays until its time has run out: what this
-  /// process keeps for it is of no use any more. Nothing is sent, and what it held stays held; an
-  /// enqueue that is unanswered is answered with `why`.
+  /// Of a session that is over what is kept here is of no use any more, but for the close() of one
+  /// that was denied. Nothing is sent, and what it held stays held until then, or until its time
+  /// has run out; an enqueue that is unanswered is answered with `why`.
   virtual void forget(const session_id& /*id*/, const reply& /*why*/) {}
 
   /// For people: what stands between us and the store at this moment, as far as it is known without

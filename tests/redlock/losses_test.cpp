@@ -241,8 +241,8 @@ struct asker {
   core::open_request o;
 };
 
-/// Nobody closes the session any more, and its record stays: else each denial would cost memory for
-/// as long as the program keeps its store open.
+/// The program may keep such a session open for long, and its record stays: each denial would cost
+/// that memory.
 TEST_F(redlock_losses, what_an_engine_keeps_of_a_denied_session_goes_and_its_keys_stay) {
   nodes.init();
   const asker s(nodes.url(), 5s);
@@ -255,6 +255,23 @@ TEST_F(redlock_losses, what_an_engine_keeps_of_a_denied_session_goes_and_its_key
   EXPECT_TRUE(eventually([&] { return kept.expired(); }));
   EXPECT_GE(nodes.count("a"), 3U) << "it was denied, and its holder may be stopping still";
   EXPECT_TRUE(nodes.comes_to("a", 0)) << "with its ttl";
+}
+
+/// Fault matrix: a session is denied, and its holder has stopped | what it held is free when it is
+/// closed, not only after its ttl
+TEST_F(redlock_losses, what_a_denied_session_held_is_free_when_it_is_closed) {
+  nodes.init();
+  const asker s(nodes.url(), 60s);
+  ASSERT_EQ(s.enqueue(s.request()).what, core::status::ok);
+  s.engine->forget(s.o.draft.id, {.what = core::status::denied, .text = {}});
+  ASSERT_GE(nodes.count("a"), 3U);
+  const auto close = [&] {
+    return client::await<core::reply>(
+        *s.engine, [&](auto d) { s.engine->close({.id = s.o.draft.id, .inc = 1}, std::move(d)); });
+  };
+  EXPECT_EQ(close().what, core::status::ok);
+  EXPECT_TRUE(nodes.comes_to("a", 0));
+  EXPECT_EQ(close().what, core::status::gone);
 }
 
 /// Fault matrix: a session is denied that waited for a lock before it held it | its client listens

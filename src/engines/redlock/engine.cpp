@@ -93,7 +93,9 @@ std::shared_ptr<keeper> redlock_engine::take_out(const session_id& id) {
 }
 
 void redlock_engine::forget(const session_id& id, const core::reply& why) {
-  if (const auto k = take_out(id)) k->drop(why);
+  // The owner of one that was denied has still to close it.
+  const auto k = why.what == status::denied ? find(id) : take_out(id);
+  if (k) k->drop(why);
 }
 
 void redlock_engine::beat(const core::beat_request& r, core::on<core::beat_reply> done) {

@@ -322,24 +322,26 @@ void keeper::close(core::on<core::reply> done) {
   {
     const io::held_mutex hold(mutex_);
     again = closed_;
-    keys = take_all(reply_with<core::reply>(status::gone), takers, after);
+    keys = again ? std::exchange(left_, {})
+                 : take_all(reply_with<core::reply>(status::gone), takers, after);
   }
   for (const auto& t : takers) t->cancel();
   run(after);
-  if (again) return done(reply_with<core::reply>(status::gone));
+  if (again && keys.empty()) return done(reply_with<core::reply>(status::gone));
   end_records(std::move(keys), {}, std::move(done));
 }
 
 void keeper::drop(const core::reply& why) {
   std::vector<std::shared_ptr<contender>> takers;
-  std::vector<placed_key> keys;
+  std::vector<std::string> names;
   jobs after;
   {
     const io::held_mutex hold(mutex_);
-    keys = take_all(why, takers, after);
+    left_ = take_all(why, takers, after);
+    for (const placed_key& key : left_) names.push_back(key.name);
   }
   for (const auto& t : takers) t->cancel();
-  for (const placed_key& key : keys) waiters_->forsaken(key.name);
+  for (const std::string& name : names) waiters_->forsaken(name);
   run(after);
 }
 

@@ -37,9 +37,10 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   void leave(const core::leave_request& r, core::on<core::leave_reply> done)
       HOLDFAST_EXCLUDES(mutex_);
   void confirm(std::uint64_t request, core::on<core::queue_view> done);
+  /// Gives every key back, also what drop() has left.
   void close(core::on<core::reply> done) HOLDFAST_EXCLUDES(mutex_);
-  /// Everything that is kept here, but nothing on the nodes: what is held there ends with its ttl.
-  /// Whoever waits is answered with `why`.
+  /// Everything that is kept here, but nothing on the nodes: what is held there ends with its ttl,
+  /// or with close(). Whoever waits is answered with `why`.
   void drop(const core::reply& why) HOLDFAST_EXCLUDES(mutex_);
   /// The lock is, or was, in its last extension.
   bool is_used_up(std::uint64_t request) const;
@@ -171,6 +172,8 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   std::vector<waiting_beat> beats_ HOLDFAST_GUARDED_BY(mutex_);
   bool denied_ HOLDFAST_GUARDED_BY(mutex_){};
   bool closed_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// The keys of a session that was dropped: its owner may be stopping still.
+  std::vector<placed_key> left_ HOLDFAST_GUARDED_BY(mutex_);
   std::string denied_text_ HOLDFAST_GUARDED_BY(mutex_){};
   time_point last_renewal_ HOLDFAST_GUARDED_BY(mutex_){};
   /// Not before is it asked who has a lock.
