@@ -8,6 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <string>
+#include <thread>
+
 namespace holdfast::redlock_tests {
 
 using testing::HasSubstr;
@@ -44,6 +47,27 @@ TEST(redlock_set_up, a_deny_that_too_few_nodes_took_says_why) {
   const error none = refusal(nodes.url("ttl=5s", 2));
   EXPECT_EQ(none, errc::unavailable);
   EXPECT_THAT(none.message(), HasSubstr("Connection refused"));
+}
+
+TEST(redlock_set_up, whose_records_are_those_of_another_init_is_told_that_all_nodes_vote) {
+  five_nodes nodes(3);
+  bool met = false;
+  for (int round = 0; round < 100 && !met; ++round) {
+    nodes.everywhere({"FLUSHALL"});
+    std::string mine;
+    std::string others;
+    const auto set_up = [&nodes](std::string& said) {
+      if (const auto done = redlock::init(nodes.url()); !done) said = done.error().message();
+    };
+    std::thread other([&] { set_up(others); });
+    set_up(mine);
+    other.join();
+    for (const std::string& said : {mine, others}) {
+      EXPECT_THAT(said, testing::Not(HasSubstr("3 of 3 nodes vote")));
+      met = met || said.find("All nodes vote, and locks can be granted") != std::string::npos;
+    }
+  }
+  EXPECT_TRUE(met) << "no two wrote at once";
 }
 
 TEST(redlock_set_up, a_max_ttl_out_of_range_is_refused_and_nothing_is_written) {

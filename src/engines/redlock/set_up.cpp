@@ -96,6 +96,10 @@ error not_all_written(const cluster& c, const std::string& verb, duration max_tt
                      " nodes confirmed their record";
   for (const unconfirmed& u : failed) text += "; " + c.addresses()[u.node] + ": " + u.why;
   const auto votes = c.now_voting()->voters.size();
+  if (votes == c.size()) {
+    text += ". All nodes vote, and locks can be granted";
+    return {errc::outcome_unknown, std::move(text)};
+  }
   if (votes >= c.majority()) {
     text += ". Locks can be granted: " + std::to_string(votes) + " of " + std::to_string(c.size()) +
             " nodes vote. Any client brings in the others, max_ttl (" + print_duration(max_ttl) +
