@@ -158,5 +158,28 @@ TEST(redlock_looks, an_unreadable_node_is_looked_at_once_per_connection) {
   EXPECT_LE(looks() - before, 4);
 }
 
+/// Fault matrix: foreign data in place of a name's counter | the refusal names its key
+TEST(redlock_refusals, foreign_data_in_place_of_a_counter_is_named) {
+  five_nodes nodes(3);
+  nodes.init();
+  session s = nodes.open();
+  nodes.everywhere({"RPUSH", "holdfast:token:a", "x"});
+  const auto l = s.try_acquire(lock_name("a"));
+  ASSERT_FALSE(l);
+  EXPECT_EQ(l.error(), errc::unavailable) << l.error().message();
+  EXPECT_THAT(l.error().message(), HasSubstr("another type of value under a key of ours"));
+  EXPECT_THAT(l.error().message(), HasSubstr(": 'holdfast:token:a'"));
+}
+
+/// Fault matrix: a command was renamed or disabled on the servers | the refusal names it
+TEST(redlock_refusals, a_command_that_the_servers_do_not_know_is_named) {
+  five_nodes nodes(3, {.settings = {"--rename-command", "PTTL", ""}});
+  nodes.init();
+  session s = nodes.open();
+  const auto l = s.try_acquire(lock_name("a"));
+  ASSERT_FALSE(l);
+  EXPECT_THAT(l.error().message(), HasSubstr(": 'pttl'"));
+}
+
 }  // namespace
 }  // namespace holdfast::redlock_tests

@@ -1,6 +1,7 @@
 #include "engines/redlock/keys.hpp"
 #include "tests/redlock_scripts/node.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 namespace holdfast::redis_tests {
@@ -131,7 +132,9 @@ TEST_F(session_scripts, a_reason_with_line_ends_makes_one_error_of_one_line) {
 
 TEST_F(session_scripts, foreign_data_under_the_sessions_key_is_named) {
   n.command({"SET", redlock::session_key("77"), "x"});
-  EXPECT_EQ(n.acquire("a", value(1), {.session = "77"}).error_word(), "WRONGTYPE");
+  const answer a = n.acquire("a", value(1), {.session = "77"});
+  EXPECT_EQ(a.error_word(), "WRONGTYPE");
+  EXPECT_THAT(a.text, testing::EndsWith(": 'holdfast:session:77'"));
   EXPECT_EQ(n.open("77").error_word(), "WRONGTYPE");
 }
 

@@ -30,7 +30,7 @@ fault_action action_on(fault f) noexcept {
       return {vote::failed, false,
               "has too few replicas to accept writes (NOREPLICAS: see its min-replicas-to-write)"};
     case fault::wrong_type:
-      return {vote::failed, false, "has other data under this name (WRONGTYPE)"};
+      return {vote::failed, false, "has another type of value under a key of ours (WRONGTYPE)"};
     case fault::too_many_clients:
       return {vote::failed, false, "accepts no more clients (see its maxclients)"};
     case fault::not_admitted:

@@ -25,7 +25,14 @@ local function fail(text, command, key)
     local on = is_for_key(text) and ' on the key' or key and ' on' or ''
     refuse("NOPERM this user may not run '" .. string.lower(command) .. "'" .. on .. named)
   end
-  refuse((string.gsub(text, '^%-', '')))
+  local said = string.gsub(text, '^%-', '')
+  -- Neither says of what it speaks.
+  if key and string.find(said, 'WRONGTYPE', 1, true) then
+    said = said .. ": '" .. key .. "'"
+  elseif string.find(said, 'Unknown [%a ]*command called') then
+    said = said .. ": '" .. string.lower(command) .. "'"
+  end
+  refuse(said)
 end
 
 -- redis.call would wrap errors in "ERR Error running script" on Redis 6; here OOM, READONLY and all

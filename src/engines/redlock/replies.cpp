@@ -104,7 +104,9 @@ std::string error_text(const reply& r) {
   return wire::with_missing_right(r.text, page_about_rights);
 }
 
-bool text_says_more(fault f) noexcept { return f == fault::permission || f == fault::refused; }
+bool text_says_more(fault f) noexcept {
+  return f == fault::permission || f == fault::refused || f == fault::wrong_type;
+}
 
 namespace {
 
