@@ -136,7 +136,8 @@ std::string admission::misfit(node_index i, time_point now) const {
   if (other && active.count_servers_once) {
     const std::string& there = nodes_[other->node].facts.address;
     if (!other->is_copy) return "is the same server as " + there + ": " + take_out;
-    return "is a copy of " + there + ", with its node record: " + take_out;
+    return "is a copy of " + there + ", with its node record: " + take_out +
+           ", or DEL holdfast:node on the copy, which then waits like a node that lost its state";
   }
   if (!config_.tokens || !f.record) return {};
   if (f.record->config_hash != config_.config_hash) {

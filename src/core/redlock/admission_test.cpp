@@ -237,7 +237,7 @@ TEST(admission, replicas_copies_duplicates_and_other_lists_never_vote) {
   says(refused([](node_facts& f) { f.master = false; }), "replica");
   says(refused([](node_facts& f) { f.standalone = false; }), "sentinel");
   says(refused([](node_facts& f) { f.run_id = "run2"; }), "same server as host2");
-  says(refused([](node_facts& f) { f.record->id = "id1"; }), "copy");
+  says(refused([](node_facts& f) { f.record->id = "id1"; }), "DEL holdfast:node on the copy");
   const std::string other = refused([](node_facts& f) { f.record->config_hash = "more"; });
   says(other, "belongs to another list of nodes. Use the same nodes");
   says(other, "in the same spelling");
