@@ -96,6 +96,8 @@ void admission::go_on(step& s, time_point now) {
     const bool others_come = std::exchange(n.wait.lacks_others, !enough);
     if ((!enough || others_come) && !has_just_begun(now)) n.wait.last = waiting::last_look::none;
     if (enough && looks_first(s, i, now)) continue;
+    // It begins with those that come: a pause would outlast a program that runs for a moment.
+    if (lost && !n.join->may_begin(others)) continue;
     take(i, n.join->tick(others, now), s, now);
   }
 }

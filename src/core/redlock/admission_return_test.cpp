@@ -68,7 +68,8 @@ TEST(admission_return, a_program_that_begins_may_look_at_the_lost_node_first) {
   store before;
   before.facts[0].run_id = "run9";
   before.connect_all(t0);
-  for (const bool soon : {true, false}) {
+  for (const duration later : {duration{1ms}, timeout, admission::return_first * timeout}) {
+    const bool soon = later <= timeout;
     store s;
     s.facts = before.facts;
     s.a = admission(
@@ -77,7 +78,7 @@ TEST(admission_return, a_program_that_begins_may_look_at_the_lost_node_first) {
     s.connect(0, t0 + wait);
     s.connect(1, t0 + wait);
     EXPECT_EQ(s.a.standing_of(0), standing::waiting) << "too few others";
-    s.connect(2, t0 + wait + (soon ? timeout : admission::return_first * timeout));
+    s.connect(2, t0 + wait + later);
     EXPECT_EQ(s.a.standing_of(0), soon ? standing::admitted : standing::waiting)
         << "who has been there for longer looks once more, at a moment of its own";
   }

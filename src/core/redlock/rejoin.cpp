@@ -38,6 +38,10 @@ rejoin::step rejoin::tick(const std::vector<other>& others, time_point now) {
   return rest(now);
 }
 
+bool rejoin::may_begin(const std::vector<other>& others) const noexcept {
+  return state_ != state::waiting || others.size() >= enough();
+}
+
 void rejoin::allow(duration max_ttl) noexcept {
   config_.seen.max_ttl = std::max(config_.seen.max_ttl, max_ttl);
 }

@@ -97,6 +97,8 @@ class rejoin {
 
   /// What others allow: the record that is written does so, too.
   void allow(duration max_ttl) noexcept;
+  /// False: it has not begun, and these are too few for that.
+  bool may_begin(const std::vector<other>& others) const noexcept;
   /// `others` as they are now; asked again with every tick.
   step tick(const std::vector<other>& others, time_point now);
   step sealed(const seal& asked, const seal_reply& r, time_point now);
