@@ -104,7 +104,7 @@ bool write_all(int fd, std::string_view text) {
 int open_pipe(const std::string& path, int flags) {
   const time_point end = clock::now() + patience;
   while (true) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | flags);
+    const int fd = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC | flags);
     if (fd >= 0 || errno != ENXIO || clock::now() > end) return fd;
     ::poll(nullptr, 0, 5);
   }

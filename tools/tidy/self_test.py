@@ -7,6 +7,7 @@ import unittest
 from pathlib import Path
 
 import contracts
+import descriptors
 import layers
 import limits
 import programs
@@ -175,6 +176,48 @@ class Layers(unittest.TestCase):
         self.assertEqual(self.broken("src/io/a.cpp", "std::thread t;"), [])
         self.assertEqual(self.broken("src/io/thread/mutex.hpp", "std::mutex plain_;"), [])
         self.assertEqual(self.broken("src/client/a_test.cpp", "std::mutex m;"), [])
+
+
+class Descriptors(unittest.TestCase):
+    def broken(self, text, path="src/io/a.cpp"):
+        return rules(descriptors.check, (path, text + "\n"))
+
+    def test_what_is_closed_in_other_programs_passes(self):
+        good = [
+            "int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);",
+            "int fd = ::openat(in.get(), name(1),\n    O_RDONLY | O_CLOEXEC);",
+            "const int flags = O_RDWR |\n    O_CLOEXEC;\nint fd = ::open(path, flags, 0600);",
+            "unique_fd again(::fcntl(fd, F_DUPFD_CLOEXEC, 0));",
+            "::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC);",
+            'std::FILE* file = std::fopen(path.c_str(), "re");',
+            "files.open(name); floor_file::open(name); peer->accept();",
+            "// ::open(path, O_RDONLY) would be inherited",
+        ]
+        for text in good:
+            self.assertEqual(self.broken(text), [], text)
+        self.assertEqual(self.broken("::pipe(ends);", "src/io/a_test.cpp"), [])
+        self.assertEqual(self.broken("::pipe(ends);", "bench/a.cpp"), [])
+
+    def test_what_other_programs_inherit_is_refused(self):
+        bad = [
+            "int fd = ::open(path.c_str(), O_RDONLY);",
+            "int fd = ::open(path.c_str(), O_RDONLY); ::fcntl(fd, F_SETFD, FD_CLOEXEC);",
+            "const int flags = O_RDWR;\nint fd = ::open(path, flags, 0600);",
+            "int flags = O_CLOEXEC;\nflags = O_RDWR;\nint fd = ::open(path, flags, 0600);",
+            "int made(int flags) { return ::open(path, O_RDWR | flags); }",
+            "::socket(AF_UNIX, SOCK_STREAM, 0);",
+            "::accept4(fd, nullptr, nullptr, SOCK_NONBLOCK);",
+            "::pipe(ends);",
+            "::dup2(fd, 1);",
+            "::memfd_create(MFD_ALLOW_SEALING);",
+            "::eventfd(0, EFD_NONBLOCK);",
+            "::recvmsg(fd, &about, MSG_DONTWAIT);",
+            "::fcntl(fd, F_DUPFD, 0);",
+            'std::FILE* file = std::fopen(path.c_str(), "r");',
+        ]
+        for text in bad:
+            self.assertEqual(self.broken(text), ["descriptor"], text)
+        self.assertEqual(self.broken("::pipe(ends);", "cli/a.cpp"), ["descriptor"])
 
 
 class Contracts(unittest.TestCase):

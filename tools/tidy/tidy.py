@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The rules of CONTRIBUTING.md that a program can check, each fault as path:line: [rule] text.
 
-    tidy.py sources [ROOT]                     text, layers, limits, contracts, quotes
+    tidy.py sources [ROOT]                     text, layers, descriptors, limits, contracts, quotes
     tidy.py headers [ROOT] --compiler g++      each public header compiles alone; --together: all do
     tidy.py format  [ROOT] --formatter NAME    clang-format has nothing to say
 
@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import contracts
+import descriptors
 import layers
 import limits
 import programs
@@ -34,6 +35,7 @@ def print_comment_share(sources):
 def check_sources(sources):
     yield from limits.check(sources)
     yield from layers.check(sources)
+    yield from descriptors.check(sources)
     yield from contracts.check(sources)
     yield from snippets.check(sources)
 
