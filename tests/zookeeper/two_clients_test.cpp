@@ -1,3 +1,4 @@
+#include "tests/process/proxy.hpp"
 #include "tests/zookeeper/engine_fixture.hpp"
 
 #include <cstdint>
@@ -5,6 +6,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -87,6 +89,33 @@ TEST_F(zookeeper_two_clients, a_version_says_nothing_about_a_queue_that_was_made
   ASSERT_TRUE(a_.send({remove(queue)}).replies.at(0).ok());
   ASSERT_EQ(other_.enqueue("a").what, status::ok);
   EXPECT_EQ(mine_.enqueue("a", mode::shared()).what, status::queued);
+}
+
+// The same while the client decides: its look is answered late, and the queue that it appends to
+// has the version that it saw.
+TEST_F(zookeeper_two_clients, an_entry_is_made_only_in_the_queue_that_the_look_showed) {
+  process::proxy slow(one().at(0).port());
+  const client late("zookeeper://" + slow.address() + url_.substr(url_.rfind('/')));
+  auto tries = late.join();
+  const auto held = other_.enqueue("a", mode::permits(2));
+  ASSERT_EQ(held.what, status::ok);
+  auto request = tries.next_request("a", mode::permits(2));
+  request.leave_if_busy = true;
+  slow.delay(1000ms);
+  const auto before = late.batches();
+  auto tried = begin(late, request);
+  // The second look, at the entry's session, is the last thing that it waits for.
+  ASSERT_TRUE(process::eventually([&] { return late.batches() == before + 2; }));
+  std::this_thread::sleep_for(100ms);
+  slow.swallow(true);
+  const auto queue = a_.servers->where().queue(lock_name("a"));
+  EXPECT_EQ(other_.leave("a", held.mine).what, status::ok);
+  EXPECT_TRUE(a_.send({remove(queue)}).replies.at(0).ok());
+  EXPECT_EQ(other_.enqueue("a").what, status::ok);
+  slow.delay(0ms);
+  slow.swallow(false);
+  EXPECT_EQ(tried.get().what, status::conflicting);
+  EXPECT_EQ(entries_of("a"), 1U);
 }
 
 TEST_F(zookeeper_two_clients, a_look_that_showed_a_writer_lets_nobody_share) {
