@@ -117,6 +117,87 @@ TEST(etcd_cluster_epoch, another_server_is_asked_when_one_that_is_not_in_use_fai
   expect_that_the_other_one_tells_the_epoch(false);
 }
 
+// One that is cut off from its cluster goes on telling its version. The other one is ready later
+// than it would be asked for the first time.
+TEST(etcd_cluster_epoch, another_server_is_asked_when_one_does_not_tell_it) {
+  gate asked;
+  gate silent_left;
+  gate other_left;
+  io::peer silent([&](const io::peer::client& c, int) {
+    line l(c);
+    l.log_in();
+    l.request();
+    asked.open();
+    l.wait_for_the_end();
+    silent_left.open();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    EXPECT_TRUE(asked.wait());
+    line l(c);
+    std::this_thread::sleep_for(2500ms);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.answer_next(txn_reply(ours));
+    l.wait_for_the_end();
+    other_left.open();
+  });
+  const client c({silent.address(), other.address()});
+  EXPECT_EQ(outcome_of_one(*c.loop, c.servers), core::status::ok) << "node_timeout is 8 s";
+  c.servers->close();
+  EXPECT_TRUE(silent_left.wait() && other_left.wait());
+}
+
+// It may be of another cluster by now, and then its epoch would be taken for the store's.
+TEST(etcd_cluster_epoch, a_server_that_is_back_is_not_asked_beside_one_that_is_in_use) {
+  gate known;
+  gate in_use;
+  gate back;
+  gate left;
+  gate other_left;
+  io::peer returning([&](const io::peer::client& c, int connection) {
+    line l(c);
+    l.log_in(connection == 0 ? ours : another);
+    if (connection == 0) {
+      l.answer_next(epoch_reply());
+      l.has_taken_all();
+      known.open();
+      EXPECT_TRUE(in_use.wait());
+      return;
+    }
+    l.request();
+    back.open();
+    // It is asked whose it is, and for nothing else.
+    const auto question = l.asked();
+    bool was_all = true;
+    while (l.request() > 0) was_all = was_all && l.asked() == question;
+    EXPECT_TRUE(was_all) << "it was asked for the epoch";
+    left.open();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    EXPECT_TRUE(known.wait());
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply());
+    l.has_taken_all();
+    in_use.open();
+    const auto one = l.request();
+    const auto two = l.request();
+    // The other one is preferred again, and the epoch is in doubt.
+    l.fail(one, "14", "etcdserver: request timed out");
+    l.answer(two, txn_reply(another));
+    l.answer_next(epoch_reply());
+    l.answer_next(txn_reply(ours));
+    l.wait_for_the_end();
+    other_left.open();
+  });
+  const client c({returning.address(), other.address()});
+  ASSERT_TRUE(back.wait());
+  EXPECT_EQ(outcome_of_the_second(*c.loop, c.servers), core::status::unknown);
+  EXPECT_EQ(outcome_of_one(*c.loop, c.servers), core::status::ok);
+  c.servers->close();
+  EXPECT_TRUE(left.wait() && other_left.wait());
+}
+
 /// What becomes of a transaction that the server which is asked first takes like this, beside one
 /// that answers.
 core::status outcome_beside_another(const std::function<void(line&)>& take,
