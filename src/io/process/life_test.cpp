@@ -5,14 +5,20 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -169,6 +175,37 @@ TEST_F(life_lock_file, is_never_made_over_an_existing_file_or_a_symbolic_link) {
   EXPECT_EQ(life_lock::hold(dir(), id_of(2)).error(), errc::unavailable);
 }
 
+/// From here on this process takes no lock of an open file description: ENOLCK. False: it does.
+bool lose_file_locks() {
+  const auto number = static_cast<std::uint32_t>(offsetof(seccomp_data, nr));
+  const auto command = static_cast<std::uint32_t>(offsetof(seccomp_data, args[1]));
+  sock_filter steps[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, number),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 3),
+                         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, command),
+                         BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_OFD_SETLK, 0, 1),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOLCK),
+                         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog all{.len = std::size(steps), .filter = steps};
+  return ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+         ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &all) == 0;
+}
+
+// It would be a free one, by which others take its owner for dead.
+TEST_F(life_lock_file, is_not_made_where_it_cannot_be_locked) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (!lose_file_locks()) ::_exit(2);
+    const auto held = life_lock::hold(dir(), id_of(1));
+    ::_exit(!held && held.error() == errc::unavailable ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 2) GTEST_SKIP() << "NOT TESTED: this kernel filters no system calls";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+  EXPECT_TRUE(std::filesystem::is_empty(dir()));
+}
+
 TEST_F(life_lock_file, says_what_failed_where_and_why) {
   auto none = life_lock::hold(dir() + "/missing", id_of(1));
   ASSERT_FALSE(none);
@@ -273,6 +310,9 @@ TEST_F(life_lock_file, moves_with_its_value) {
   EXPECT_FALSE(there(1));
   EXPECT_NE(moved.place(), place);
   EXPECT_EQ(probe_life(dir(), id_of(2), moved.place()), life::alive);
+  EXPECT_LT(second->descriptor(), 0);
+  { const life_lock last = std::move(moved); }
+  EXPECT_FALSE(there(2)) << "who was moved to removes it";
 }
 
 TEST_F(life_lock_file, free_lives_are_the_free_ones_and_nothing_else) {
@@ -283,6 +323,8 @@ TEST_F(life_lock_file, free_lives_are_the_free_ones_and_nothing_else) {
   leave_dead(dir() + "/notes.txt");
   ASSERT_TRUE(std::filesystem::create_directory(file(4)));
   ASSERT_EQ(::symlink(file(2).c_str(), file(5).c_str()), 0);
+  // Opening one waits for whoever writes into it.
+  ASSERT_EQ(::mkfifo(file(6).c_str(), 0600), 0);
   EXPECT_EQ(names_in(free_lives(dir(), 100)), (std::vector{id_of(2), id_of(3)}));
   EXPECT_TRUE(there(2)) << "the record decides when a named file goes";
   EXPECT_TRUE(free_lives(dir() + "/missing", 100).empty());

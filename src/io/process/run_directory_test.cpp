@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -43,6 +44,22 @@ TEST_F(run_directory, one_that_others_may_write_to_is_refused) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), errc::unavailable);
   EXPECT_NE(refused.error().message().find(base()), std::string::npos);
+}
+
+TEST_F(run_directory, one_of_somebody_else_is_refused) {
+  std::string theirs = "/usr";  // Only root may write there, and its owner is root.
+  if (::geteuid() == 0) {
+    theirs = base();
+    std::filesystem::create_directory(theirs);
+    ASSERT_EQ(::chmod(theirs.c_str(), 0755), 0);
+    ASSERT_EQ(::chown(theirs.c_str(), 65'534, 65'534), 0);
+  }
+  ::setenv("HOLDFAST_RUN_DIRECTORY", theirs.c_str(), 1);
+  const auto refused = life_directory_of("redis://a");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), errc::unavailable);
+  EXPECT_NE(refused.error().message().find("belongs to somebody else"), std::string::npos)
+      << refused.error().message();
 }
 
 TEST_F(run_directory, one_without_an_absolute_path_is_refused_and_no_other_is_taken) {
