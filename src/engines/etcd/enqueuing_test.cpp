@@ -75,16 +75,16 @@ std::string inside(const std::string& txn) {
   return made([&](auto& w) { w.message(4, txn); });
 }
 
-const key_space keys{"t/"};
+const key_space own_keys{"t/"};
 
 stored entry_of(const session_id& id, std::uint64_t created, const mode& how) {
-  return {keys.entry(lock_name("a"), how, id, own_inc, 1), created, encode_entry({})};
+  return {own_keys.entry(lock_name("a"), how, id, own_inc, 1), created, encode_entry({})};
 }
 stored record_of(const session_id& id) {
   core::session_record r;
   r.id = id;
   r.ttl = 10s;
-  return {keys.session(id), own_inc, encode(r)};
+  return {own_keys.session(id), own_inc, encode(r)};
 }
 /// Nothing was made, for `there` is there.
 std::string refused(const std::vector<stored>& there) {
