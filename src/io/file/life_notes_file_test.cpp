@@ -94,7 +94,10 @@ TEST(life_notes_file, a_line_that_is_not_whole_is_not_known) {
   for (const auto& one : std::filesystem::directory_iterator(directory.path())) {
     if (one.path().extension() != ".lock") path = one.path();
   }
-  std::ofstream(path, std::ios::app) << "grouped 30,605,697\nmore 30 x\n 30\nnone\nlast 30\ncut 3";
+  const auto ahead = (clock::now() + 1h).time_since_epoch().count();
+  std::ofstream(path, std::ios::app)
+      << "grouped 30,605,697\nmore 30 x\n 30\nnone\nzero 0\nbelow -30\nahead " +
+             std::to_string(ahead) + "\nlast 30\ncut 3";
   const auto read = file.read().all();
   EXPECT_EQ(read.size(), 2U);
   EXPECT_TRUE(read.contains("life"));

@@ -6,12 +6,14 @@
 #include "tests/own_namespaces.hpp"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -223,10 +225,52 @@ TEST_F(sighting_file_test, who_is_stopped_amid_his_turn_holds_up_nobody_for_long
   const int other = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_GE(other, 0);
   ASSERT_TRUE(*try_lock_byte(other, 0, share::alone));
+  put(hasty.path() + ".new", "what he was about to name");
   seen.note(random_session_id(), at_, 30s, then_);
   hasty.merge(seen);
   EXPECT_EQ(hasty.read().size(), 2U);
+  EXPECT_EQ(text(hasty.path() + ".new"), "what he was about to name") << "it is his to name";
   ::close(other);
+}
+
+// A line that ends early is one of an earlier time: who is in it would be taken over too soon.
+TEST_F(sighting_file_test, what_was_written_in_part_replaces_nothing) {
+  core::sightings seen;
+  seen.note(id_, at_, 30s, then_);
+  file().merge(seen);
+  const auto good = text(file().path());
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const rlimit little{good.size() + 20, good.size() + 20};
+    ::signal(SIGXFSZ, SIG_IGN);
+    if (::setrlimit(RLIMIT_FSIZE, &little) != 0) ::_exit(1);
+    seen.note(random_session_id(), at_, 30s, then_);
+    file().merge(seen);
+    ::_exit(0);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(text(file().path()), good);
+  EXPECT_FALSE(std::filesystem::exists(file().path() + ".new"));
+}
+
+TEST_F(sighting_file_test, a_line_with_a_number_that_no_sight_has_is_not_known) {
+  file().merge({});
+  const auto head = text(file().path());
+  const std::string longest = std::to_string(core::ttl_max.count());
+  for (const std::string& line :
+       {std::string(" x 3 0 1000 30"), std::string(" 7 x 0 1000 30"), std::string(" 7 3 0 x 30"),
+        std::string(" 7 3 0 1000 x"), std::string(" 7 3 0 0 30"), std::string(" 7 3 0 -1 30"),
+        " 7 3 0 " + longest + "0 30", std::string(" 7 3 0 1000 0"),
+        std::string(" 7 3 0 1000 -1")}) {
+    put(file().path(), head + id_.str() + line + "\n");
+    EXPECT_TRUE(file().read().empty()) << line;
+  }
+  put(file().path(), head + "nobody 7 3 0 1000 30\n");
+  EXPECT_TRUE(file().read().empty());
+  put(file().path(), head + id_.str() + " 7 3 0 " + longest + " 30\n");
+  EXPECT_EQ(file().read().size(), 1U);
 }
 
 TEST_F(sighting_file_test, damaged_or_suspicious_files_are_no_notes) {
