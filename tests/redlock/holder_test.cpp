@@ -93,6 +93,23 @@ TEST(redlock_holder, one_whom_no_majority_names_is_not_told) {
   EXPECT_THAT(tried.error().message(), Not(HasSubstr("nightly")));
 }
 
+// A node that lost the session's record may have been told of its denial later.
+TEST(redlock_holder, one_of_whom_only_a_denial_is_left_is_not_told) {
+  five_nodes nodes;
+  nodes.init();
+  session holder = open_as(nodes.url("ttl=60s"), "nightly");
+  const auto held = holder.try_acquire(lock_name("a"));
+  ASSERT_TRUE(held) << held.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 5));
+  const std::string record = "holdfast:session:" + holder.id().str();
+  ASSERT_EQ(nodes.count(record), 5U);
+  nodes.everywhere({"DEL", record});
+  nodes.everywhere({"HSET", record, "denied", "1"});
+  const auto tried = nodes.open().try_acquire(lock_name("a"));
+  ASSERT_EQ(tried.error(), errc::busy);
+  EXPECT_THAT(tried.error().message(), HasSubstr("held by somebody else"));
+}
+
 TEST(redlock_holder, a_value_of_any_size_ends_no_connection) {
   five_nodes nodes;
   nodes.init();

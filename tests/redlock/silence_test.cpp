@@ -183,6 +183,28 @@ TEST_F(redlock_silence, without_a_majority_that_answers_all_are_asked) {
   EXPECT_TRUE(eventually([&] { return s.try_acquire(lock_name("x")).has_value(); }));
 }
 
+/// The same with the answer itself, for a node that hangs is asked by others too.
+TEST_F(redlock_silence, fewer_than_a_majority_are_never_asked_alone) {
+  session s = nodes.open(query_);
+  const auto c = inside(nodes.url(query_));
+  core::redlock::node_set all;
+  for (core::redlock::node_index i = 0; i < 5; ++i) all.add(i);
+  // However short a silence is, it counts.
+  const auto asked = [&] { return c->worth_asking(all, duration{1}).size(); };
+  const auto come_to = [&](std::size_t count) {
+    return eventually([&] {
+      static_cast<void>(s.try_acquire(lock_name("x")));
+      return asked() == count;
+    });
+  };
+  nodes.stop(0);
+  nodes.stop(1);
+  EXPECT_TRUE(come_to(3)) << asked();
+  nodes.stop(2);
+  EXPECT_TRUE(come_to(5)) << asked();
+  for (std::size_t i = 0; i < 3; ++i) nodes.resume(i);
+}
+
 /// Fault matrix: all nodes die or hang under those who wait | they end with `unavailable`, not with
 /// `timed_out`: nobody can say any more that the lock was held
 TEST_F(redlock_silence, who_waits_is_told_that_no_node_answered_any_more) {
