@@ -39,6 +39,20 @@ TEST(alarm, fires_at_the_deadline_and_not_before) {
   EXPECT_LT(thing->at - thing->until, (20s / 1ns));
 }
 
+TEST(alarm, fires_for_a_deadline_that_is_earlier_than_all_that_are_watched) {
+  const auto a = *alarm::of_process();
+  const auto far = std::make_shared<thing_with_a_deadline>();
+  far->until = (clock::now() + 1h).time_since_epoch().count();
+  const auto id = a->watch(far, clock::now() + 1h);
+  const auto near = std::make_shared<thing_with_a_deadline>();
+  const auto until = clock::now() + 50ms;
+  near->until = until.time_since_epoch().count();
+  a->watch(near, until);
+  for (int n = 0; n < 2'000 && !near->fired.try_wait(); ++n) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(near->fired.try_wait()) << "a loss would be told an hour late";
+  a->unwatch(id);
+}
+
 TEST(alarm, notices_that_a_deadline_was_moved) {
   const auto a = *alarm::of_process();
   const auto thing = std::make_shared<thing_with_a_deadline>();
@@ -110,6 +124,31 @@ TEST(alarm, goes_on_with_what_was_extended_in_the_moment_in_which_its_deadline_p
   EXPECT_EQ(thing->told, 2);
 }
 
+TEST(alarm, forgets_what_is_unwatched_after_it_was_extended_so) {
+  struct extended final : alarm::deadline_holder {
+    time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
+    void passed() noexcept override {
+      if (told++ == 0) until = (clock::now() + 200ms).time_since_epoch().count();
+    }
+    std::atomic<std::int64_t> until{};
+    std::atomic<int> told{};
+  };
+  const auto a = *alarm::of_process();
+  const auto thing = std::make_shared<extended>();
+  const auto first = clock::now() + 10ms;
+  thing->until = first.time_since_epoch().count();
+  const auto id = a->watch(thing, first);
+  while (thing->told == 0) std::this_thread::sleep_for(1ms);
+  // Behind what it does when it has told.
+  a->run([] {}, 1min);
+  a->unwatch(id);
+  const auto later = std::make_shared<thing_with_a_deadline>();
+  later->until = thing->until + (100ms / 1ns);
+  a->watch(later, later->deadline());
+  later->fired.wait();
+  EXPECT_EQ(thing->told, 1);
+}
+
 TEST(alarm, forgets_what_is_unwatched_while_it_is_told) {
   struct unwatching final : alarm::deadline_holder {
     time_point deadline() const noexcept override { return time_point{duration{until.load()}}; }
@@ -165,6 +204,21 @@ TEST(alarm, runs_jobs_in_order_and_one_that_is_called_from_a_job_at_once) {
   EXPECT_EQ(order, (std::vector{1, 2, 3}));
 }
 
+TEST(alarm, waits_until_a_job_is_done_and_no_longer_than_it_may) {
+  const auto a = *alarm::of_process();
+  const auto done = std::make_shared<std::atomic<bool>>(false);
+  a->run(
+      [done] {
+        std::this_thread::sleep_for(50ms);
+        *done = true;
+      },
+      1min);
+  EXPECT_TRUE(*done);
+  const auto end = std::make_shared<std::latch>(1);
+  a->run([end] { end->wait(); }, 20ms);
+  end->count_down();
+}
+
 TEST(alarm, runs_a_job_although_a_deadline_is_watched_right_after_it) {
   const auto a = *alarm::of_process();
   const auto thing = std::make_shared<thing_with_a_deadline>();
@@ -196,6 +250,20 @@ TEST(alarm, ends_although_jobs_were_posted_until_the_end) {
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status)) << "it waits for a deadline that never comes";
+}
+
+TEST(alarm, that_was_stopped_runs_a_job_at_once) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const auto a = *alarm::of_process();
+    a->stop();
+    bool ran = false;
+    a->run([&] { ran = true; }, 1min);
+    ::_exit(ran ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
 }
 #endif
 
