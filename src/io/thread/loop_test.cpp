@@ -3,6 +3,7 @@
 #include "core/sanitizer.hpp"
 #include "io/process/process_watch.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 
 #include <atomic>
 #include <csignal>
+#include <cstdint>
 #include <latch>
 #include <memory>
 #include <thread>
@@ -54,6 +56,54 @@ TEST(loop, a_cancelled_timer_does_not_run) {
   });
   done.wait();
   EXPECT_FALSE(ran);
+}
+
+TEST(loop, runs_a_timer_in_time_that_is_earlier_than_all_others) {
+  const auto l = *loop::start();
+  l->at(clock::now() + 1h, [] {});
+  const auto ran = std::make_shared<std::latch>(1);
+  l->at(clock::now() + 20ms, [ran] { ran->count_down(); });
+  for (int n = 0; n < 2'000 && !ran->try_wait(); ++n) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(ran->try_wait());
+}
+
+TEST(loop, a_timer_that_has_run_cannot_be_cancelled_any_more) {
+  const auto l = *loop::start();
+  std::latch ran(1);
+  const auto id = l->at(clock::now(), [&] { ran.count_down(); });
+  ran.wait();
+  l->cancel(id);
+  std::latch next(1);
+  l->at(clock::now(), [&] { next.count_down(); });
+  next.wait();
+}
+
+// What a task owns may cancel another timer when it ends.
+TEST(loop, what_a_cancelled_timer_owns_ends_where_the_loop_may_be_used) {
+  const auto l = *loop::start();
+  struct owned {
+    explicit owned(loop& of) : l(of), id(of.at(clock::now() + 1h, [] {})) {}
+    ~owned() { l.cancel(id); }
+    loop& l;
+    std::uint64_t id;
+  };
+  l->cancel(l->at(clock::now() + 1h, [o = std::make_shared<owned>(*l)] {}));
+}
+
+TEST(loop, what_is_forgotten_is_not_told_that_it_can_be_read) {
+  const auto l = *loop::start();
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  const int other = ::dup(ends[0]);
+  std::atomic<int> told{};
+  l->forget(l->when_readable(ends[0], [&] { ++told; }));
+  std::latch read(1);
+  l->when_readable(other, [&] { read.count_down(); });
+  ASSERT_EQ(::write(ends[1], "x", 1), 1);
+  read.wait();
+  EXPECT_EQ(told, 0);
+  EXPECT_EQ(::fcntl(ends[0], F_GETFD), -1) << "it was closed";
+  ::close(ends[1]);
 }
 
 TEST(loop, may_lose_its_last_owner_on_its_own_thread) {

@@ -153,6 +153,35 @@ TEST(turn, many_callers_at_a_time_are_all_served) {
   EXPECT_EQ(served, 8'000);
 }
 
+// Neither a caller beside the own thread, from whom it takes the turn, nor one beside another.
+TEST(turn, is_that_of_one_thread_at_a_time) {
+  const auto l = *loop::start();
+  std::atomic<int> inside{};
+  std::atomic<int> overlaps{};
+  const auto work_and_wait = [&](int rounds) {
+    for (int i = 0; i < rounds; ++i) {
+      for (int k = 0; k < 3; ++k) {
+        l->post([&] {
+          if (inside.fetch_add(1) > 0) ++overlaps;
+          std::this_thread::sleep_for(1ms);
+          inside.fetch_sub(1);
+        });
+      }
+      // The own thread is amid one of them.
+      const auto patience = clock::now() + 2ms;
+      while (inside == 0 && clock::now() < patience) std::this_thread::yield();
+      const auto c = begin(*l);
+      EXPECT_TRUE(l->lend(c->done.place()));
+    }
+  };
+  work_and_wait(30);
+  EXPECT_EQ(overlaps, 0);
+  std::vector<std::thread> callers;
+  for (int k = 0; k < 2; ++k) callers.emplace_back([&] { work_and_wait(30); });
+  for (auto& c : callers) c.join();
+  EXPECT_EQ(overlaps, 0);
+}
+
 TEST(turn, a_loop_ends_while_its_turn_rests_or_is_long_over) {
   for (int i = 0; i < 50; ++i) {
     const auto l = *loop::start();
