@@ -68,6 +68,16 @@ TEST_F(list_script, shows_locks_with_value_time_left_and_token) {
   EXPECT_EQ(a.elements.at(3), integer(7));
 }
 
+TEST_F(list_script, shows_no_token_that_no_script_has_written) {
+  n.acquire("a", value(1) + "." + session_id);
+  const auto shown_for = [&](const std::string& token) {
+    n.command({"SET", "holdfast:token:a", "1:" + token});
+    return all().locks.at("a").elements.at(3);
+  };
+  EXPECT_EQ(shown_for("9007199254740991"), integer(9'007'199'254'740'991));
+  EXPECT_EQ(shown_for("9007199254740992"), integer(0));
+}
+
 TEST_F(list_script, shows_locks_without_tokens_too) {
   n.command({"SET", "a", value(1), "NX", "PX", "10000"});
   EXPECT_EQ(all().locks.at("a").elements.at(3), integer(0));
@@ -80,6 +90,7 @@ TEST_F(list_script, leaves_out_what_is_not_a_lock) {
   n.command({"SET", "no dot", std::string(73, 'a'), "PX", "10000"});
   n.command(
       {"SET", "dot elsewhere", std::string(39, 'a') + "." + std::string(33, 'a'), "PX", "10000"});
+  n.command({"SET", "no id", value(1) + "." + std::string(32, 'z'), "PX", "10000"});
   n.command({"SET", "large", std::string(1'000'000, 'a'), "PX", "10000"});
   n.command({"HSET", "hash", "f", "1"});
   n.command({"RPUSH", "list", "1"});
@@ -115,6 +126,9 @@ TEST_F(list_script, tells_of_no_key_that_can_be_no_lock) {
   n.command({"ACL", "SETUSER", "half", "on", ">pw", "~ours:*", "~holdfast:*", "+@all"});
   connection by = n.of.connect("half", "pw");
   EXPECT_EQ(all(by).withheld, "");
+  const std::string longest(512, 'a');
+  n.command({"SET", longest, value(1), "PX", "10000"});
+  EXPECT_EQ(all(by).withheld, longest);
 }
 
 TEST_F(list_script, fails_where_the_user_lacks_what_it_needs) {
