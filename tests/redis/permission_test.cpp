@@ -85,6 +85,23 @@ TEST_F(permission, a_right_to_run_scripts_that_is_taken_away_says_that_nothing_w
   EXPECT_EQ(m.beat().what, status::ok);
 }
 
+// Whoever waits looks by himself.
+TEST_F(permission, a_message_that_may_not_be_sent_keeps_no_lock_from_being_released) {
+  server s({.users = "user default on nopass ~* &* +@all\n" + documented() + "\n"});
+  const auto o =
+      open("redis://holdfast:secret@" + s.address() + "?assume_fresh=yes&max_ttl=" + max_ttl);
+  await(o, status::ok);
+  auto a = ask(o);
+  member holder(a), waiter(a);
+  const auto held = holder.enqueue("a");
+  const auto mine = waiter.enqueue("a");
+  ASSERT_EQ(mine.what, status::queued) << mine.text;
+  s.command({"ACL", "SETUSER", "holdfast", "-publish"});
+  const auto left = holder.leave("a", held.mine);
+  EXPECT_EQ(left.what, status::ok) << left.text;
+  EXPECT_EQ(waiter.confirm("a", mine.mine).what, status::ok);
+}
+
 TEST_F(permission, a_refused_command_is_named) {
   server s({.users = "user default on nopass ~* &* +@all\n"
                      "user holdfast on >secret ~holdfast:* &* +@all -zadd\n"});
