@@ -100,7 +100,7 @@ or_exit<opening> lock_seeker::open() {
 /// People have read it where it was said first; a program reads the error.
 std::string lock_seeker::told_again(const std::string& text, const std::string& said) const {
   if (out_.json() || but_for_durations(text) != but_for_durations(said)) return text;
-  return "store " + harmless(without_password(options_.store)) + ": still not to be used";
+  return "store " + harmless(without_password(options_.store)) + ": still cannot be used";
 }
 
 /// Without a wait that was asked for, a mistyped server would be waited for in silence, for ever.

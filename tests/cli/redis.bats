@@ -55,7 +55,7 @@ is_waiting() {
 
 @test "what a wait ends with is said once, though the time that is left runs down" {
   expect 69 holdfast run x --wait 2100ms --store "$plain&max_ttl=20s" -- true
-  says 'trying again for 2s' 'still not to be used; tried for '
+  says 'trying again for 2s' 'still cannot be used; tried for '
   [[ $(grep -c 'nothing is granted for another' <<<"$output") == 1 ]]
 }
 
@@ -70,7 +70,7 @@ is_waiting() {
 
   stop_server 1
   expect 69 env HOLDFAST_WAIT=3s "$HOLDFAST" run x -- true
-  says 'cannot connect' 'trying again for 3s' 'still not to be used; tried for '
+  says 'cannot connect' 'trying again for 3s' 'still cannot be used; tried for '
   [[ $(grep -c 'cannot connect' <<<"$output") == 1 ]] || { echo 'it is said twice'; return 1; }
   expect 69 env HOLDFAST_WAIT=1s "$HOLDFAST" run x --json -- true
   grep '"error"' <<<"$output" | grep 'cannot connect' | grep 'tried for '
