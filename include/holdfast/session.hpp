@@ -179,10 +179,9 @@ class HOLDFAST_EXPORT session {
 
   /// Gives every lock back and ends the session. Locks that are still held are lost (`closed`).
   /// So close, or destroy, a session only when nothing acts under its locks. A session that was
-  /// denied keeps others waiting until it is closed or its ttl has run out; on Redlock always until
-  /// the ttl has. Closing twice succeeds. It ends waits, but does not wait for their completions:
-  /// these may run after it has returned, so what they use has to live until then; to outlive the
-  /// session is not enough.
+  /// denied keeps others waiting until it is closed or its ttl has run out. Closing twice succeeds.
+  /// It ends waits, but does not wait for their completions: these may run after it has returned,
+  /// so what they use has to live until then; to outlive the session is not enough.
   ///
   /// Errors:
   /// - `unavailable`, `outcome_unknown`: the store did not answer; others take the locks over
