@@ -185,8 +185,8 @@ void world::watch_what_is_left(const client& c) {
 }
 
 /// Enough for every wait and for all that brings nodes back, and to give back what is owed.
-/// A rejoin that far nodes are sealed for takes longer, and clients that meet in one repeat it: two
-/// seeds of five thousand need more than 14 s.
+/// A rejoin that far nodes are sealed for takes longer, and clients that meet in one repeat it: one
+/// seed of five thousand needs more than 14 s.
 duration world::rest_limit() const noexcept {
   return (setup.far > 0 ? 30s : 10s) + 200 * setup.node_timeout;
 }
