@@ -143,29 +143,20 @@ TEST(etcd_cluster_login, without_an_answer_says_that_it_is_slow_and_blames_no_pa
 
 // A person may put it right before locks are lost.
 TEST(etcd_cluster_login, a_store_that_was_used_waits_for_a_login_that_is_refused_meanwhile) {
-  gate known;
-  gate left;
-  io::peer server([&](const io::peer::client& c, int) {
-    line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
-    known.open();
+  known_server server([](line& l) {
     l.fail(l.request(), "16", "etcdserver: invalid auth token");
     l.fail(l.request(), "3", wrong_password);
     // Due a second later.
     l.log_in();
     l.answer_next(epoch_reply());
     l.answer_next(txn_reply(ours));
-    l.wait_for_the_end();
-    left.open();
   });
-  const client c({server.address()});
-  EXPECT_TRUE(known.wait());
+  const client c({server.peer.address()});
+  EXPECT_TRUE(server.known.wait());
   const auto got = reply_to_one(*c.loop, c.servers);
   EXPECT_EQ(got.what, core::status::ok) << got.text;
   c.servers->close();
-  EXPECT_TRUE(left.wait());
+  EXPECT_TRUE(server.left.wait());
 }
 
 }  // namespace

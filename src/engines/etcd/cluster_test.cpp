@@ -299,23 +299,12 @@ TEST(etcd_cluster_refusal, a_server_that_takes_no_calls_is_left_for_another) {
 
 /// The same of a server that is alone.
 core::reply reply_of_one_server(const std::function<void(line&)>& take) {
-  gate known;
-  gate left;
-  io::peer server([&](const io::peer::client& c, int) {
-    line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
-    known.open();
-    take(l);
-    l.wait_for_the_end();
-    left.open();
-  });
-  const client c({server.address()});
-  EXPECT_TRUE(known.wait());
+  known_server server(take);
+  const client c({server.peer.address()});
+  EXPECT_TRUE(server.known.wait());
   auto got = reply_to_one(*c.loop, c.servers);
   c.servers->close();
-  EXPECT_TRUE(left.wait());
+  EXPECT_TRUE(server.left.wait());
   return got;
 }
 core::status outcome_of_one_server(const std::function<void(line&)>& take) {

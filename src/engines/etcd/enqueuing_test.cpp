@@ -95,27 +95,16 @@ std::string refused(const std::vector<stored>& there) {
 
 /// What the engine says of an entry that the server takes like this.
 status outcome_of(const core::enqueue_request& r, const std::function<void(line&)>& take) {
-  gate known;
-  gate left;
-  io::peer server([&](const io::peer::client& c, int) {
-    line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
-    known.open();
-    take(l);
-    l.wait_for_the_end();
-    left.open();
-  });
-  const client c({server.address()});
-  EXPECT_TRUE(known.wait());
+  known_server server(take);
+  const client c({server.peer.address()});
+  EXPECT_TRUE(server.known.wait());
   auto engine = std::make_shared<etcd_engine>(c.servers);
   const auto ends = std::make_shared<std::promise<status>>();
   auto ended = ends->get_future();
   engine->enqueue(r, [ends](const core::queue_view& v) { ends->set_value(v.what); });
   const bool answered = ended.wait_for(20s) == std::future_status::ready;
   engine.reset();
-  EXPECT_TRUE(left.wait());
+  EXPECT_TRUE(server.left.wait());
   EXPECT_TRUE(answered);
   return answered ? ended.get() : status::ok;
 }

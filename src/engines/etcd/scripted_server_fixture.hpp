@@ -7,6 +7,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <future>
 #include <memory>
 #include <string>
@@ -149,6 +150,25 @@ struct client {
   }
   const std::shared_ptr<io::loop> loop{std::move(io::loop::start().value())};
   const std::shared_ptr<cluster> servers;
+};
+
+/// A server that has told a client the epoch, which opens `known`, and goes on with `take`; `left`
+/// opens when the client has gone.
+struct known_server {
+  explicit known_server(std::function<void(line&)> take)
+      : peer([this, then = std::move(take)](const io::peer::client& c, int) {
+          line l(c);
+          l.log_in();
+          l.answer_next(epoch_reply());
+          l.has_taken_all();
+          known.open();
+          then(l);
+          l.wait_for_the_end();
+          left.open();
+        }) {}
+  gate known;
+  gate left;
+  io::peer peer;
 };
 
 inline core::reply reply_to_one(io::loop& loop, const std::shared_ptr<cluster>& servers,
