@@ -161,7 +161,6 @@ figure drain(const redis_servers& servers, bool processes, const std::string& wh
   figure n{"16 " + what + " drain one lock, 3 times each", "ms", {}, {}, goal::ours_at_most, 20};
   for (int i = 0; i < e.rounds; ++i) {
     const shared_board b;
-    std::atomic<std::size_t> done{};
     run(b, processes, [&](std::size_t me) {
       contend(*b, url_of(servers.ports(), tokens_off), me, grants_max, 3, duration::zero());
     });

@@ -29,9 +29,7 @@ core::status outcome_of_the_second(io::loop& loop, const std::shared_ptr<cluster
 /// A server that has told the epoch, which opens `known`, is asked for it again because of the one
 /// transaction, and fails the other one's login. The question, which it has yet to answer.
 char doubted_while_it_logs_out(line& l, gate& known) {
-  l.log_in();
-  l.answer_next(epoch_reply());
-  l.has_taken_all();
+  l.become_known();
   known.open();
   const auto one = l.request();
   const auto two = l.request();
@@ -64,9 +62,7 @@ void expect_that_the_other_one_tells_the_epoch(bool both) {
   io::peer other([&](const io::peer::client& c, int) {
     EXPECT_TRUE(known.wait());
     line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
+    l.become_known();
     both_ready.open();
     const auto question = l.request();
     other_asked.open();
@@ -173,9 +169,7 @@ TEST(etcd_cluster_epoch, a_server_that_is_back_is_not_asked_beside_one_that_is_i
   io::peer other([&](const io::peer::client& c, int) {
     EXPECT_TRUE(known.wait());
     line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
+    l.become_known();
     in_use.open();
     const auto one = l.request();
     const auto two = l.request();
@@ -205,9 +199,7 @@ core::status outcome_beside_another(const std::function<void(line&)>& take,
   gate other_left;
   io::peer first([&](const io::peer::client& c, int) {
     line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
+    l.become_known();
     known.open();
     take(l);
     l.wait_for_the_end();
@@ -216,9 +208,7 @@ core::status outcome_beside_another(const std::function<void(line&)>& take,
   io::peer other([&](const io::peer::client& c, int) {
     EXPECT_TRUE(known.wait());
     line l(c);
-    l.log_in();
-    l.answer_next(epoch_reply());
-    l.has_taken_all();
+    l.become_known();
     both_ready.open();
     if (const auto stream = l.request(); stream > 0) l.answer(stream, txn_reply(ours));
     l.wait_for_the_end();

@@ -95,6 +95,12 @@ class line {
     answer_next(token_reply());
     answer_next(status_reply(cluster));
   }
+  /// The client knows its epoch, and has nothing else to ask.
+  void become_known() {
+    log_in();
+    answer_next(epoch_reply());
+    has_taken_all();
+  }
   /// Every request, until the client leaves.
   void fail_all(const char* status, const char* text) {
     for (auto stream = request(); stream > 0; stream = request()) fail(stream, status, text);
@@ -158,9 +164,7 @@ struct known_server {
   explicit known_server(std::function<void(line&)> take)
       : peer([this, then = std::move(take)](const io::peer::client& c, int) {
           line l(c);
-          l.log_in();
-          l.answer_next(epoch_reply());
-          l.has_taken_all();
+          l.become_known();
           known.open();
           then(l);
           l.wait_for_the_end();
