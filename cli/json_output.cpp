@@ -2,8 +2,6 @@
 
 #include "cli/report.hpp"
 
-#include <algorithm>
-
 namespace holdfast::cli {
 
 namespace {
@@ -17,18 +15,6 @@ nlohmann::ordered_json json_time(wall_time t) {
 double seconds(duration d) { return std::chrono::duration<double>(d).count(); }
 
 }  // namespace
-
-const char* name_of(life l) noexcept {
-  switch (l) {
-    case life::alive:
-      return "alive";
-    case life::dead:
-      return "dead";
-    case life::unknown:
-      break;
-  }
-  return "unknown";
-}
 
 nlohmann::ordered_json json_head(const std::string& store) {
   return {{"version", json_version}, {"store", store}};
@@ -68,7 +54,7 @@ nlohmann::ordered_json json_of(const entry_info& e, const snapshot& all) {
                              {"order", e.token.value},
                              {"since", json_time(e.since)}};
   if (e.mode.is_permits()) out["permits"] = e.mode.limit();
-  const session_info* s = find_session(all, e.session);
+  const session_info* s = all.find(e.session);
   out["owner"] = s == nullptr ? nlohmann::ordered_json(nullptr) : json_of(s->owner);
   out["life"] = name_of(s == nullptr ? life::unknown : s->life);
   out["denied"] = s != nullptr && s->denied;
@@ -94,18 +80,6 @@ std::string name_hex(const std::string& name) {
 
 std::string json_line(const nlohmann::ordered_json& value) {
   return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
-
-const session_info* find_session(const snapshot& all, const session_id& id) {
-  const auto at = std::find_if(all.sessions.begin(), all.sessions.end(),
-                               [&](const session_info& s) { return s.id == id; });
-  return at == all.sessions.end() ? nullptr : &*at;
-}
-
-const lock_info* find_lock(const snapshot& all, const std::string& name) {
-  const auto at = std::find_if(all.locks.begin(), all.locks.end(),
-                               [&](const lock_info& l) { return l.name.str() == name; });
-  return at == all.locks.end() ? nullptr : &*at;
 }
 
 }  // namespace holdfast::cli

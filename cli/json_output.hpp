@@ -25,11 +25,4 @@ std::string name_hex(const std::string& name);
 /// One line of text with its newline; bytes that are not UTF-8 become U+FFFD.
 std::string json_line(const nlohmann::ordered_json& value);
 
-/// The session of that id, or null.
-const session_info* find_session(const snapshot& all, const session_id& id);
-/// The lock of that name, or null.
-const lock_info* find_lock(const snapshot& all, const std::string& name);
-
-const char* name_of(life l) noexcept;
-
 }  // namespace holdfast::cli

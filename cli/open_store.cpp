@@ -1,7 +1,5 @@
 #include "cli/open_store.hpp"
 
-#include "cli/json_output.hpp"
-
 #include <utility>
 
 namespace holdfast::cli {
@@ -74,14 +72,14 @@ or_exit<std::vector<session_id>> sessions_of(const target& t, const picture& in,
   const snapshot& all = in.all;
   const std::string where = "store " + harmless(in.url);
   std::vector<session_id> found;
-  if (const lock_info* l = find_lock(all, t.name)) {
+  if (const lock_info* l = all.find(lock_name(t.name))) {
     for (const entry_info& e : l->entries) {
       if (e.granted) found.push_back(e.session);
     }
   }
   if (!found.empty()) return found;
   const auto id = session_id::parse(t.name);
-  const bool meant = id && find_session(all, *id) != nullptr;
+  const bool meant = id && all.find(*id) != nullptr;
   const bool may_hide = !all.lacks.empty();
   return out.fail(exit_code::usage,
                   (may_hide ? "nobody is seen to hold \"" : "nobody holds \"") +

@@ -127,7 +127,7 @@ int replace_holder::run(const common_options& common, const target& which, const
                     "more than one session holds it; with --raise-fence name one: --session ID");
   }
   const session_id id = sessions->front();
-  if (find_session(p.all, id) == nullptr) {
+  if (p.all.find(id) == nullptr) {
     return out.fail(exit_code::usage, "no session " + id.str() + " in " + harmless(p.url));
   }
   account say(p.url, id, fence, how);

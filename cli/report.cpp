@@ -229,9 +229,8 @@ std::string denial_of(const session_info& s) {
 }
 
 std::string owner_of(const entry_info& e, const snapshot& all) {
-  const auto at = std::find_if(all.sessions.begin(), all.sessions.end(),
-                               [&](const session_info& s) { return s.id == e.session; });
-  if (at == all.sessions.end()) return "session " + e.session.str();
+  const session_info* at = all.find(e.session);
+  if (at == nullptr) return "session " + e.session.str();
   std::string text = who(at->owner);
   if (at->life == life::dead) {
     text += e.granted ? " (dead; the next arrival takes it)" : " (dead; passed over)";
@@ -248,11 +247,6 @@ std::string ttl_text(const session_info& s) {
 }
 
 std::string token_text(const token& t) { return t.value == 0 ? "none" : std::to_string(t.value); }
-
-std::string mode_text(const mode& m) {
-  if (m.is_permits()) return fmt::format("permits({})", m.limit());
-  return m.is_shared() ? "shared" : "exclusive";
-}
 
 std::size_t columns_of(std::string_view text) {
   return static_cast<std::size_t>(

@@ -93,7 +93,6 @@ std::string token_text(const token& t);
 std::string ttl_text(const session_info& s);
 /// How many heartbeats; "?" where the store does not count them.
 std::string beats_text(const session_info& s);
-std::string mode_text(const mode& m);
 
 /// Aligned columns: the first row is the heading.
 std::string table(const std::vector<std::vector<std::string>>& rows);

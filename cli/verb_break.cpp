@@ -1,5 +1,4 @@
 #include "cli/end_sessions.hpp"
-#include "cli/json_output.hpp"
 #include "cli/verbs.hpp"
 
 #include <fmt/core.h>
@@ -24,7 +23,7 @@ int verb_break(const std::vector<std::string>& after_verb) {
                        const snapshot& seen) -> or_exit<ended_session> {
     const auto done = from.break_session(id);
     if (!done) {
-      const session_info* s = find_session(seen, id);
+      const session_info* s = seen.find(id);
       const std::string of = s == nullptr ? "" : " of " + who(s->owner);
       return out.fail(done.error(), fmt::format("session {}{} is not broken", id.str(), of));
     }

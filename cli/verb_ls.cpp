@@ -21,7 +21,7 @@ std::string locks_text(const snapshot& all, bool shows_waiters) {
     bool first = true;
     for (const entry_info& e : l.entries) {
       if (!e.granted) continue;
-      rows.push_back({first ? l.name.printable() : "", mode_text(e.mode), token_text(e.token),
+      rows.push_back({first ? l.name.printable() : "", e.mode.str(), token_text(e.token),
                       owner_of(e, all), ago(e.since), first ? waiters : ""});
       first = false;
     }

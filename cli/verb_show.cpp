@@ -26,7 +26,7 @@ std::string lock_text(const lock_info& l, const snapshot& all) {
       {"", "STATE", "MODE", "TOKEN", "OWNER", "ASKED", "SESSION"}};
   int place = 0;
   for (const entry_info& e : l.entries) {
-    rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", mode_text(e.mode),
+    rows.push_back({std::to_string(++place), e.granted ? "held" : "waiting", e.mode.str(),
                     e.granted ? token_text(e.token) : "-", owner_of(e, all), ago(e.since),
                     e.session.str()});
   }
@@ -35,7 +35,7 @@ std::string lock_text(const lock_info& l, const snapshot& all) {
 
 int show_session(const std::string& url, const snapshot& all, const session_id& id,
                  const report& out) {
-  const session_info* s = find_session(all, id);
+  const session_info* s = all.find(id);
   if (s == nullptr) {
     return out.fail(exit_code::usage, "no session " + id.str() + " in " + harmless(url));
   }
@@ -47,7 +47,7 @@ int show_session(const std::string& url, const snapshot& all, const session_id& 
 
 int show_lock(const std::string& url, const snapshot& all, const std::string& name,
               const report& out) {
-  const lock_info* found = find_lock(all, name);
+  const lock_info* found = all.find(lock_name(name));
   const lock_info l = found != nullptr ? *found : lock_info{lock_name(name), {}};
   if (out.json()) {
     auto json = json_head(url);

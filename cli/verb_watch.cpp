@@ -16,9 +16,9 @@ namespace {
 
 std::string line_of(const char* what, const lock_name& name, const entry_info& e,
                     const snapshot& all) {
-  const session_info* s = find_session(all, e.session);
+  const session_info* s = all.find(e.session);
   std::string line = fmt::format("{} {:<8}  \"{}\"  {}  {}", time_of_day(), what, name.printable(),
-                                 mode_text(e.mode), s == nullptr ? e.session.str() : who(s->owner));
+                                 e.mode.str(), s == nullptr ? e.session.str() : who(s->owner));
   if (e.granted) line += fmt::format("  token {}", token_text(e.token));
   return line + "\n";
 }
@@ -44,8 +44,7 @@ int print_snapshot(const std::string& url, const snapshot& all, bool json) {
 }
 
 int print_change(const change& c, const snapshot& all, bool json) {
-  const session_info* denied =
-      c.what == change::kind::denied ? find_session(all, c.entry.session) : nullptr;
+  const session_info* denied = c.what == change::kind::denied ? all.find(c.entry.session) : nullptr;
   if (!json) {
     std::string line = line_of(name_of(c.what), c.name, c.entry, all);
     if (denied != nullptr) line.insert(line.size() - 1, "  " + denial_of(*denied));

@@ -3,6 +3,7 @@
 #include <holdfast/export.hpp>
 
 #include <cstdint>
+#include <string>
 
 namespace holdfast {
 
@@ -21,7 +22,7 @@ namespace holdfast {
 /// the order of arrival.
 ///
 /// Thread safety: as a plain value.
-class mode {
+class HOLDFAST_EXPORT mode {
  public:
   /// The largest n of permits(n); as many may hold or await one name, in any mode.
   static constexpr std::uint32_t permits_max = 10'000;
@@ -41,6 +42,8 @@ class mode {
   constexpr bool is_permits() const noexcept { return kind_ == kind_t::permits; }
   /// The n of permits(n); 1 for the other modes.
   constexpr std::uint32_t limit() const noexcept { return limit_; }
+  /// "exclusive", "shared" or "permits(3)": as in messages and in `holdfast ls`.
+  std::string str() const;
 
   friend constexpr bool operator==(const mode&, const mode&) = default;
 

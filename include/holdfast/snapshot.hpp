@@ -1,6 +1,7 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/export.hpp>
 #include <holdfast/lock_name.hpp>
 #include <holdfast/mode.hpp>
 #include <holdfast/session_id.hpp>
@@ -41,6 +42,9 @@ enum class life : std::uint8_t {
   dead,     ///< Proven dead on this host: the next arrival breaks it; an operator may, too.
 };
 
+/// "unknown", "alive" or "dead".
+HOLDFAST_EXPORT const char* name_of(life l) noexcept;
+
 /// One session: its record, and its life as far as this host can judge it.
 struct session_info {
   session_id id;
@@ -76,7 +80,7 @@ struct lock_info {
 /// All locks and sessions of a store at one moment: one consistent picture. In one of a
 /// `redis://` store with hundreds of sessions each session is shown as it was at one moment, but
 /// not all at the same one.
-struct snapshot {
+struct HOLDFAST_EXPORT snapshot {
   std::vector<lock_info> locks;        ///< By name, byte order.
   std::vector<session_info> sessions;  ///< By id.
   /// For people: why locks may be held that are not listed, as on a Redlock store without a
@@ -87,6 +91,13 @@ struct snapshot {
   /// in a small store is seen at once, and a large store spends at most a tenth of its time on
   /// this. store::wait_for_change() waits that long by itself.
   duration rest{};
+
+  /// The session of that id, such as an entry's; null when it is not in the picture. A binary
+  /// search in `sessions`, into which it points.
+  const session_info* find(const session_id& id) const noexcept;
+  /// The lock of that name; null when nobody holds or awaits it. A binary search in `locks`, into
+  /// which it points.
+  const lock_info* find(const lock_name& name) const noexcept;
 };
 
 }  // namespace holdfast

@@ -31,14 +31,13 @@ error no_tokens(const lock_name& name, const std::string& url) {
 }  // namespace
 
 std::optional<leader> leader_in(const snapshot& all, const lock_name& name) {
-  const auto queue =
-      std::ranges::find(all.locks, name.str(), [](const lock_info& l) { return l.name.str(); });
-  if (queue == all.locks.end()) return std::nullopt;
+  const lock_info* queue = all.find(name);
+  if (queue == nullptr) return std::nullopt;
   const entry_info& first = queue->entries.front();
   if (!first.granted || !first.mode.is_exclusive()) return std::nullopt;
-  const auto who = std::ranges::find(all.sessions, first.session, &session_info::id);
+  const session_info* who = all.find(first.session);
   // A picture of several nodes may show a lock whose session has just gone.
-  if (who == all.sessions.end()) return std::nullopt;
+  if (who == nullptr) return std::nullopt;
   // Its entry stays until somebody comes, who takes the place at once.
   if (who->life == life::dead) return std::nullopt;
   return leader{who->id, first.token, who->owner.label, who->owner};

@@ -1,7 +1,6 @@
 #pragma once
 
 #include "core/engine.hpp"
-#include "core/queue.hpp"
 
 #include <utility>
 
@@ -11,7 +10,7 @@ namespace holdfast::core {
 /// what an exclusive entry behind all would see: that one waits for everybody, whatever the modes.
 inline queue_view conflict(queue_view seen, const mode& there, const mode& asked) {
   seen.what = status::conflicting;
-  seen.text = "it is used as " + print_mode(there) + ", not " + print_mode(asked);
+  seen.text = "it is used as " + there.str() + ", not " + asked.str();
   seen.mine = {};
   seen.targets.clear();
   return seen;

@@ -1,4 +1,5 @@
 #include <holdfast/observer.hpp>
+#include <holdfast/snapshot.hpp>
 #include <holdfast/store.hpp>
 #include <holdfast/version.hpp>
 
@@ -30,6 +31,18 @@ const char* name_of(loss_cause c) noexcept {
       return "denied";
     case loss_cause::closed:
       return "closed";
+  }
+  return "unknown";
+}
+
+const char* name_of(life l) noexcept {
+  switch (l) {
+    case life::unknown:
+      return "unknown";
+    case life::alive:
+      return "alive";
+    case life::dead:
+      return "dead";
   }
   return "unknown";
 }

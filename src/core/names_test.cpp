@@ -1,7 +1,9 @@
-// Lock names, session ids and errors: the small values that people see.
+// Lock names, session ids, modes, errors and snapshots: the values that people see.
 #include <holdfast/error.hpp>
 #include <holdfast/lock_name.hpp>
+#include <holdfast/mode.hpp>
 #include <holdfast/session_id.hpp>
+#include <holdfast/snapshot.hpp>
 
 #include "gtest/gtest.h"
 
@@ -74,6 +76,43 @@ TEST(session_id, is_nothing_for_any_other_text) {
        {std::string(), std::string(31, '0'), std::string(33, '0'), std::string(31, '0') + "g",
         std::string(31, '0') + " ", "0x" + std::string(30, '0'), std::string(32, '\0')}) {
     EXPECT_FALSE(session_id::parse(text)) << text;
+  }
+}
+
+TEST(mode, is_named_with_its_limit) {
+  EXPECT_EQ(mode::exclusive().str(), "exclusive");
+  EXPECT_EQ(mode::shared().str(), "shared");
+  EXPECT_EQ(mode::permits(3).str(), "permits(3)");
+}
+
+TEST(life, has_names) {
+  EXPECT_STREQ(name_of(life::unknown), "unknown");
+  EXPECT_STREQ(name_of(life::alive), "alive");
+  EXPECT_STREQ(name_of(life::dead), "dead");
+}
+
+session_id id_of(int last) {
+  session_id id;
+  id.bytes.back() = static_cast<std::uint8_t>(last);
+  return id;
+}
+
+TEST(snapshot, finds_each_session_and_no_other) {
+  snapshot all;
+  EXPECT_EQ(all.find(id_of(1)), nullptr);
+  for (const int n : {1, 3, 5}) all.sessions.emplace_back().id = id_of(n);
+  for (const session_info& s : all.sessions) EXPECT_EQ(all.find(s.id), &s);
+  for (const int n : {0, 2, 4, 6}) EXPECT_EQ(all.find(id_of(n)), nullptr) << n;
+}
+
+TEST(snapshot, finds_each_lock_and_no_other) {
+  snapshot all;
+  EXPECT_EQ(all.find(lock_name("b")), nullptr);
+  // In byte order, in which one above 0x7f comes last.
+  for (const char* n : {"B", "b", "bb", "\xc3\xa9"}) all.locks.push_back({lock_name(n), {}});
+  for (const lock_info& l : all.locks) EXPECT_EQ(all.find(l.name), &l);
+  for (const char* n : {"", "A", "a", "ba", "c", "\xff"}) {
+    EXPECT_EQ(all.find(lock_name(n)), nullptr) << n;
   }
 }
 

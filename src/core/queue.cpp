@@ -75,10 +75,4 @@ std::size_t ahead_of(std::span<const entry> live, token mine) noexcept {
   return static_cast<std::size_t>(at - live.begin());
 }
 
-std::string print_mode(const mode& how) {
-  if (how.is_exclusive()) return "exclusive";
-  if (how.is_shared()) return "shared";
-  return "permits(" + std::to_string(how.limit()) + ")";
-}
-
 }  // namespace holdfast::core

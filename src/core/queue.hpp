@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace holdfast::core {
@@ -44,8 +43,5 @@ std::vector<token> watch_targets(std::span<const entry> live, token mine);
 
 /// How many live entries are older than `mine`.
 std::size_t ahead_of(std::span<const entry> live, token mine) noexcept;
-
-/// "exclusive", "shared" or "permits(3)", for messages.
-std::string print_mode(const mode& how);
 
 }  // namespace holdfast::core

@@ -83,12 +83,6 @@ TEST(queue, counts_who_is_ahead) {
   EXPECT_EQ(ahead_of(line({x, x, x}), token{1}), 0u);
 }
 
-TEST(queue, names_modes_for_people) {
-  EXPECT_EQ(print_mode(x), "exclusive");
-  EXPECT_EQ(print_mode(s), "shared");
-  EXPECT_EQ(print_mode(mode::permits(3)), "permits(3)");
-}
-
 queue random_line() {
   const auto n = *rc::gen::inRange<std::size_t>(1, 14);
   const bool permits = *rc::gen::arbitrary<bool>();
