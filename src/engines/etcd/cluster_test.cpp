@@ -140,6 +140,22 @@ TEST(etcd_cluster_epoch, another_server_is_asked_when_one_does_not_tell_it) {
   EXPECT_TRUE(silent_left.wait() && other_left.wait());
 }
 
+// A first call ends as soon as the time for connecting, so that this may be all that it can tell.
+TEST(etcd_cluster, a_server_that_has_said_nothing_is_told_from_one_that_is_away) {
+  gate left;
+  io::peer silent([&](const io::peer::client& c, int) {
+    while (!c.read().empty()) {
+    }
+    left.open();
+  });
+  const client c({silent.address()});
+  std::promise<std::string> told;
+  c.loop->post([&] { told.set_value(c.servers->troubles()); });
+  EXPECT_NE(told.get_future().get().find("it hangs"), std::string::npos);
+  c.servers->close();
+  EXPECT_TRUE(left.wait());
+}
+
 // It may be of another cluster by now, and then its epoch would be taken for the store's.
 TEST(etcd_cluster_epoch, a_server_that_is_back_is_not_asked_beside_one_that_is_in_use) {
   gate known;

@@ -54,7 +54,11 @@ std::string member::trouble() const {
   if (in_use()) return {};
   if (ready_ && !foreign_) return without_epoch();
   if (!trouble_.empty()) return trouble_;
-  if (!connected_) return "etcd server " + name() + ": not connected yet";
+  if (!connected_) {
+    return "etcd server " + name() +
+           ": not connected yet; if that lasts, it hangs, is no etcd, or a firewall drops what is "
+           "sent to it";
+  }
   if (set_.user.empty()) return "etcd server " + name() + ": it has not told its version yet";
   return "etcd server " + name() + ": logging in as '" + set_.user + "' is not answered yet" +
          slow_login_advice(set_);
