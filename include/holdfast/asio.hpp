@@ -5,6 +5,8 @@
 ///
 /// This is the only public header that includes Asio, and it knows nothing of locks, so the
 /// library need not be built with the same Asio. <holdfast/session.hpp> does not include it.
+///
+/// Asio 1.22 has `awaitable` and `co_spawn` with clang only where ASIO_HAS_CO_AWAIT is defined.
 
 #include <holdfast/completion.hpp>
 #include <holdfast/session.hpp>
@@ -213,8 +215,9 @@ completion<T> on_executor(Handler handler, std::shared_ptr<cancellation> stop) {
 /// Lifetime: `s` must live until the operation has begun; closing or destroying it later
 /// completes the operation with `errc::lost`. A context of Asio's that is destroyed with the
 /// operation under way destroys the handler without running it, as for Asio's own operations: the
-/// wait ends, and a lock that is granted then is given back. An executor that cannot be asked for
-/// its `asio::execution_context` must work until the handler has run.
+/// wait ends, and a lock that is granted then is given back. That goes on when the context is
+/// gone: until it is done, `s` gets `busy` for the name. An executor that cannot be asked for its
+/// `asio::execution_context` must work until the handler has run.
 ///
 /// Errors: as session::acquire, in the result.
 ///

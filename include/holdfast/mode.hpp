@@ -21,6 +21,10 @@ namespace holdfast {
 /// A shared arrival waits behind an exclusive waiter, so writers are not starved: grants follow
 /// the order of arrival.
 ///
+/// A held lock keeps its mode. To go from shared to exclusive, release it, acquire it anew, and
+/// look again at what was read: another may have been granted in between. To wait for the
+/// exclusive one while a second session holds the shared one is to wait for oneself.
+///
 /// Thread safety: as a plain value.
 class HOLDFAST_EXPORT mode {
  public:

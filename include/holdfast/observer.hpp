@@ -107,7 +107,8 @@ struct took_over {
 
 }  // namespace event
 
-/// Receives the events of a session and its locks. Override the functions that you need.
+/// Receives the events of a session and its locks. Override the functions that you need, beside
+/// `using observer::on;` where compilers warn of those that are hidden.
 ///
 /// Called from the thread that caused the event, from a thread of the library, or from one of the
 /// program's that is blocked in a call of the library (see session). Events of one session's

@@ -58,7 +58,8 @@ struct acquire_options {
 
   /// How long to wait while another session holds it. Zero tries once and leaves nothing behind.
   /// `holdfast::forever` waits until granted, cancelled or the session ends. Negative is
-  /// `invalid_argument`. A store that does not answer adds to it: see session::acquire.
+  /// `invalid_argument`: a deadline is `std::max(deadline - clock::now(), duration::zero())`,
+  /// which tries once after it. A store that does not answer adds to it: see session::acquire.
   duration wait{};
 
   /// When stop is requested the wait ends as if its time were up, with `cancelled`: nothing is
@@ -216,12 +217,17 @@ class HOLDFAST_EXPORT session {
 /// | `redlock://HOST,HOST,HOST` | a majority of independent Redis servers, set up once by        |
 /// |                            | redlock::init() in holdfast/redlock.hpp                        |
 ///
+/// Blocks until the store has answered, and cannot be cancelled. A store that does not answer ends
+/// it after 2 s while it connects, else after about three `node_timeout`s of the URL.
+///
 /// Errors:
 /// - `invalid_argument`: the URL, the options, servers that may not be nodes.
 /// - `would_block`: a thread of the library would have to wait.
 /// - `unsupported`: a file system without the needed guarantees, or an engine that was not built
 ///   in.
 /// - `unavailable`: it cannot be opened: permissions, a full disk, too few nodes vote.
+/// - `outcome_unknown`: the store did not answer. A record of the session may be there, which
+///   holds nothing and ends by itself: open another session.
 /// - `not_initialised`: nodes of `redlock://` that were never set up.
 /// - `damaged`: another format, a newer version, a corrupt file.
 HOLDFAST_EXPORT result<session> open(std::string_view url, session_options options = {});
