@@ -72,10 +72,19 @@ find_package() {
   # The installed examples are a project of their own. One is enough: the build has compiled each.
   local one=(--target example_acquire)
   [[ -z ${HOLDFAST_TEST_FULL:-} ]] || one=()
-  cmake -S "$(dirname "$(find "$work/stage" -name late_writer.cpp)")" -B "$work/examples" -G Ninja \
-    -DCMAKE_PREFIX_PATH="$work/stage"
+  local examples
+  examples=$(dirname "$(find "$work/stage" -name late_writer.cpp)")
+  cmake -S "$examples" -B "$work/examples" -G Ninja -DCMAKE_PREFIX_PATH="$work/stage"
   cmake --build "$work/examples" "${one[@]}"
   "$work/examples/example_acquire" memory:x
+  # What this project gives to its own targets for clang, its users have to get from the example.
+  local clang
+  if clang=$(command -v clang++-16); then
+    cmake -S "$examples" -B "$work/clang" -G Ninja -DCMAKE_PREFIX_PATH="$work/stage" \
+      -DCMAKE_CXX_COMPILER="$clang"
+    cmake --build "$work/clang" --target example_coroutine
+    "$work/clang/example_coroutine" memory:x
+  fi
 }
 
 pkg_config() {
