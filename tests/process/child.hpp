@@ -67,7 +67,8 @@ bool all_gone(std::chrono::milliseconds limit, const std::vector<pid_t>& but = {
 /// How many descriptors this process has open.
 std::size_t open_descriptors();
 
-/// Looks every millisecond; false when `limit` passed first.
+/// Looks again and again, with pauses of a 16th of what has passed, between 1 and 20 ms: looks are
+/// not to take the processors from what is looked at. False when `limit` passed first.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds{30});
 
