@@ -162,22 +162,35 @@ class loop::state final : public stoppable, public std::enable_shared_from_this<
     fired_.async_wait(asio::posix::stream_descriptor::wait_read,
                       [this](const asio::error_code& failed) {
                         if (failed) return;
-                        for (auto& t : take_due()) t();
+                        run_due();
                         await_timer();
                       });
   }
 
-  std::vector<task> take_due() {
-    std::vector<task> due;
+  // One that is due again and again leaves the sockets their turn.
+  void run_due() {
+    const key until{clock::now(), newest()};
+    while (const task t = next_due(until)) t();
+  }
+
+  std::uint64_t newest() noexcept {
     const held_mutex hold(mutex_);
-    const auto now = clock::now();
-    while (!timers_.empty() && timers_.begin()->first.first <= now) {
-      due.push_back(std::move(timers_.begin()->second));
-      when_.erase(timers_.begin()->first.second);
-      timers_.erase(timers_.begin());
+    return last_id_;
+  }
+
+  // Each alone: a task may cancel another that is due with it, or give up the loop. Empty: no more.
+  task next_due(const key& until) {
+    const held_mutex hold(mutex_);
+    const auto first = timers_.begin();
+    if (over_ || first == timers_.end() || first->first.first > until.first ||
+        first->first.second > until.second) {
+      // Arming also clears what has fired, so that nothing has to be read.
+      timer_.arm(first == timers_.end() ? time_point::max() : first->first.first);
+      return {};
     }
-    // Arming also clears what has fired, so that nothing has to be read.
-    timer_.arm(timers_.empty() ? time_point::max() : timers_.begin()->first.first);
+    task due = std::move(first->second);
+    when_.erase(first->first.second);
+    timers_.erase(first);
     return due;
   }
 

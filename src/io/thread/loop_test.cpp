@@ -58,6 +58,40 @@ TEST(loop, a_cancelled_timer_does_not_run) {
   EXPECT_FALSE(ran);
 }
 
+TEST(loop, a_timer_that_another_of_the_same_moment_cancels_does_not_run) {
+  const auto l = *loop::start();
+  std::atomic<bool> ran{};
+  std::latch done(1);
+  l->post([&] {  // Both are due when the loop looks at its timers next.
+    const auto id = std::make_shared<std::uint64_t>();
+    const auto now = clock::now();
+    l->at(now - 2ms, [&, id] { l->cancel(*id); });
+    *id = l->at(now - 1ms, [&] { ran = true; });
+    l->at(now, [&] { done.count_down(); });
+  });
+  done.wait();
+  EXPECT_FALSE(ran);
+}
+
+TEST(loop, a_timer_that_is_due_does_not_run_once_the_last_owner_is_gone) {
+  auto l = *loop::start();
+  const auto ran = std::make_shared<std::atomic<bool>>();
+  auto* raw = l.get();
+  raw->post([ran, owner = std::move(l)]() mutable {
+    const auto now = clock::now();
+    auto& of = *owner;
+    of.at(now - 1ms, [last = std::move(owner)]() mutable { last.reset(); });
+    of.at(now, [ran] { *ran = true; });
+  });
+  // A later start joins the loop and drops what it had to do.
+  for (int n = 0; n < 2'000 && ran.use_count() > 1; ++n) {
+    std::this_thread::sleep_for(1ms);
+    EXPECT_TRUE(loop::start());
+  }
+  EXPECT_EQ(ran.use_count(), 1);
+  EXPECT_FALSE(*ran);
+}
+
 TEST(loop, runs_a_timer_in_time_that_is_earlier_than_all_others) {
   const auto l = *loop::start();
   l->at(clock::now() + 1h, [] {});
