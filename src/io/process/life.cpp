@@ -80,15 +80,6 @@ bool is_unnamed(const std::string& name) {
   return name.ends_with(suffix) && session_id::parse(name.substr(0, name.size() - suffix.size()));
 }
 
-// Of an owner who was killed before the file had its name: nothing else would ever remove it.
-void sweep_unnamed(const std::string& path) noexcept {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-  if (fd < 0) return;
-  struct flock lock = whole_file(F_WRLCK);
-  if (::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) ::unlink(path.c_str());
-  ::close(fd);
-}
-
 /// One file: which it is, and whether somebody holds it.
 struct sight {
   core::life_place where{};
@@ -111,6 +102,11 @@ sight look_at(const std::string& path) noexcept {
   }
   ::close(fd);
   return seen;
+}
+
+// Of an owner who was killed before the file had its name: nothing else would ever remove it.
+void sweep_unnamed(const std::string& path) noexcept {
+  if (look_at(path).is == life::dead) ::unlink(path.c_str());
 }
 
 // Names of life locks. Where there are more than `most`, each has the same chance: the living of a

@@ -389,6 +389,21 @@ TEST_F(life_lock_file, a_file_without_its_name_is_swept_unless_somebody_has_it) 
   EXPECT_TRUE(std::filesystem::exists(dir() + "/notes.new"));
 }
 
+// Whoever may write in the directory could otherwise stop everybody who opens the store.
+TEST_F(life_lock_file, sweeping_waits_for_nobody_and_leaves_what_is_no_file) {
+  const std::string pipe = file(1) + ".new";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(5);  // Opening a pipe waits for its other end.
+    ::_exit(free_lives(dir(), 100).empty() ? 0 : 1);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(std::filesystem::exists(pipe));
+}
+
 TEST_F(life_lock_file, sweeping_never_takes_a_life_from_who_is_being_born) {
   for (int round = 0; round < 10; ++round) {
     std::vector<life_lock> all;  // Outlives the sweepers: they must see living ones only.
