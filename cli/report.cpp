@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <ctime>
 
@@ -57,21 +58,27 @@ std::string in_words(std::string name) {
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
-/// Length of the well-formed UTF-8 character at the start of `text`, or 0. C1 controls are refused.
+/// C1 controls steer terminals, and bidirectional controls reorder what a reader sees. As in
+/// lock_name::printable.
+bool misleads(std::uint32_t value) {
+  return value < 0xA0 || value == 0x061C || value == 0x200E || value == 0x200F ||
+         (value >= 0x2028 && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069);
+}
+
+/// Length of the well-formed UTF-8 character at the start of `text`, or 0, as for one that
+/// misleads.
 std::size_t utf8_length(std::string_view text) {
   const auto lead = static_cast<unsigned char>(text.front());
   const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
   if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
+  std::uint32_t value = lead & (0xFFU >> (length + 1));
   for (std::size_t i = 1; i < length; ++i) {
     if (!continues(text[i])) return 0;
+    value = value << 6 | (static_cast<unsigned char>(text[i]) & 0x3FU);
   }
-  const auto second = static_cast<unsigned char>(text[1]);
-  const bool c1_control = lead == 0xC2 && second < 0xA0;
-  // U+061C, U+200E.., U+202A.. and U+2066.. reorder what stands around them.
-  const bool arabic_mark = lead == 0xD8 && second == 0x9C;
-  const bool reorders = lead == 0xE2 && (second == 0x80 || second == 0x81) &&
-                        (static_cast<unsigned char>(text[2]) >= 0x8E);
-  return c1_control || arabic_mark || reorders ? 0 : length;
+  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
+  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
+  return overlong || surrogate || value > 0x10FFFF || misleads(value) ? 0 : length;
 }
 
 }  // namespace

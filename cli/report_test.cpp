@@ -17,6 +17,18 @@ TEST(report_text, nothing_reaches_a_terminal_that_moves_its_cursor) {
   EXPECT_EQ(harmless("\xe2\x80\xae"), "\\xe2\\x80\\xae");  // Right-to-left override.
 }
 
+TEST(report_text, what_people_type_stays_beside_what_reorders_it) {
+  const std::string typed = "it\u2019s \u201cours\u201d \u2013 see \u2026 \u2022 \u20ac \U0001f512";
+  EXPECT_EQ(harmless(typed), typed);
+  for (const char* bad : {"\u200e", "\u200f", "\u2028", "\u202a", "\u202e", "\u2066", "\u2069",
+                          "\xe0\x80\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80"}) {
+    EXPECT_EQ(harmless(bad).substr(0, 2), "\\x") << harmless(bad);
+  }
+  for (const char* good : {"\u200d", "\u2010", "\u2027", "\u202f", "\u2070"}) {
+    EXPECT_EQ(harmless(good), good);
+  }
+}
+
 TEST(report_text, columns_line_up_whatever_the_bytes) {
   EXPECT_EQ(table({{"A", "B"}, {"\xc3\xbc\xc3\xbc", "x"}}), "A   B\n\xc3\xbc\xc3\xbc  x\n");
 }
