@@ -118,6 +118,69 @@ TEST_F(zookeeper_two_clients, an_entry_is_made_only_in_the_queue_that_the_look_s
   EXPECT_EQ(entries_of("a"), 1U);
 }
 
+// Whose mode does not agree has its entry made before it knows that, and here it learns it late.
+class zookeeper_otherwise : public zookeeper_two_clients {
+ protected:
+  void use(const mode& how) {
+    held_ = other_.enqueue("a", how);
+    ASSERT_EQ(held_.what, status::ok);
+  }
+  std::future<core::queue_view> use_late(const mode& how) {
+    slow_.delay(500ms);
+    auto answer = begin(late_, wrong_.next_request("a", how));
+    EXPECT_TRUE(process::eventually([&] { return entries_of("a") == 2; }));
+    return answer;
+  }
+  core::queue_view wait(const mode& how) {
+    auto v = also_mine_.enqueue("a", how);
+    EXPECT_EQ(v.what, status::queued) << v.text;
+    EXPECT_EQ(entries_of("a"), 3U) << "the one that is late is there still";
+    return v;
+  }
+
+  process::proxy slow_{one().at(0).port()};
+  const client late_{"zookeeper://" + slow_.address() + url_.substr(url_.rfind('/'))};
+  member wrong_{late_.join()};
+  core::queue_view held_;
+};
+
+TEST_F(zookeeper_otherwise, makes_others_wait_until_it_is_withdrawn) {
+  for (const auto& [used, otherwise] :
+       {std::pair(mode::permits(2), mode::exclusive()), {mode::exclusive(), mode::permits(2)}}) {
+    use(used);
+    auto refused = use_late(otherwise);
+    EXPECT_EQ(mine_.attempt("a", used).what, status::busy);
+    const auto mine = wait(used);
+    std::promise<void> told;
+    const auto watch =
+        a_.engine->watch({lock_name("a"), mine.mine, mine.targets}, [&] { told.set_value(); });
+    ASSERT_EQ(told.get_future().wait_for(20s), std::future_status::ready);
+    if (used.is_permits()) {
+      EXPECT_EQ(also_mine_.confirm("a", mine.mine).what, status::ok);
+    }
+    EXPECT_EQ(refused.get().what, status::conflicting);
+    slow_.delay(0ms);
+    EXPECT_EQ(other_.leave("a", held_.mine).what, status::ok);
+    EXPECT_EQ(also_mine_.confirm("a", mine.mine).what, status::ok);
+    EXPECT_EQ(also_mine_.leave("a", mine.mine).what, status::ok);
+  }
+}
+
+// Nobody was left whom it did not agree with when it learned it.
+TEST_F(zookeeper_otherwise, may_be_granted_after_all_and_then_nobody_passes_it) {
+  use(mode::permits(2));
+  auto granted = use_late(mode::exclusive());
+  const auto mine = wait(mode::permits(2));
+  EXPECT_EQ(other_.leave("a", held_.mine).what, status::ok);
+  EXPECT_EQ(also_mine_.confirm("a", mine.mine).what, status::queued);
+  const auto theirs = granted.get();
+  ASSERT_EQ(theirs.what, status::ok) << theirs.text;
+  EXPECT_EQ(also_mine_.confirm("a", mine.mine).what, status::queued);
+  slow_.delay(0ms);
+  EXPECT_EQ(wrong_.leave("a", theirs.mine).what, status::ok);
+  EXPECT_EQ(also_mine_.confirm("a", mine.mine).what, status::ok);
+}
+
 TEST_F(zookeeper_two_clients, a_look_that_showed_a_writer_lets_nobody_share) {
   ASSERT_EQ(other_.enqueue("a").what, status::ok);
   ASSERT_EQ(mine_.attempt("a").what, status::busy);

@@ -183,7 +183,7 @@ void enqueuing::decide_inside(const std::vector<std::string>& nodes) {
 void enqueuing::decide_inside(const queue_picture& p) {
   if (p.what != status::ok) return refuse(core::reply_as(status::unknown, p));
   // Two that do not agree may both be about to withdraw: who looks first sees what is left.
-  if (!core::fits(p.live, request_.how)) {
+  if (used_otherwise(p, request_.how)) {
     return withdraw([self = shared_from_this()] { self->look_first(); });
   }
   if (p.live.size() >= core::waiters_max) {
@@ -265,7 +265,7 @@ void enqueuing::decide_outside(const queue_picture& p) {
     return answer(std::move(v), std::move(targets));
   }
   if (gate_ != request_.gate) return refuse({status::stale_gate, "an earlier gate"});
-  if (!core::fits(p.live, request_.how)) {
+  if (used_otherwise(p, request_.how)) {
     core::entry behind_all = as_entry(token_max);
     behind_all.how = mode::exclusive();
     return done_(core::conflict(view_of(p, behind_all), p.live.front().how, request_.how));

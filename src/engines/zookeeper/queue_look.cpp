@@ -166,17 +166,25 @@ void look_at(const std::shared_ptr<store>& s, const lock_name& name,
                     });
 }
 
+bool used_otherwise(const queue_picture& p, const mode& how) noexcept {
+  return !p.live.empty() && !core::agrees(p.live.front().how, how);
+}
+
 core::queue_view view_of(const queue_picture& p, core::entry mine) {
   core::queue_view v;
   auto all = p.live;
   all.push_back(mine);
   v.mine = mine.order;
-  if (core::granted(all, mine.order)) {
+  const auto other = std::find_if(p.live.rbegin(), p.live.rend(), [&](const core::entry& e) {
+    return !core::agrees(e.how, mine.how);
+  });
+  if (other == p.live.rend() && core::granted(all, mine.order)) {
     v.what = status::ok;
     return v;
   }
   v.what = status::queued;
-  v.targets = core::watch_targets(all, mine.order);
+  v.targets =
+      other != p.live.rend() ? std::vector{other->order} : core::watch_targets(all, mine.order);
   v.ahead.reserve(p.live.size());
   for (const core::entry& e : p.live) {
     const core::session_record& s = p.sessions.at(e.owner);

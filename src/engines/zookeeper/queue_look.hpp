@@ -50,7 +50,13 @@ struct queue_picture : core::reply {
 void look_at(const std::shared_ptr<store>& s, const lock_name& name,
              std::vector<named_entry> entries, std::function<void(queue_picture)> done);
 
-/// What a view says of `mine`, which need not be there yet; `p` has all that are older.
+/// Whether the entries of `p` are there for another use than `how`. The oldest tells. A younger one
+/// that does not agree with it was made by who did not know that yet, and is about to be withdrawn:
+/// to wait for that is better than to be refused for it.
+bool used_otherwise(const queue_picture& p, const mode& how) noexcept;
+
+/// What a view says of `mine`, which need not be there yet; `p` has all that are older. Nothing is
+/// granted past an entry that does not agree: it may have been granted when the older ones ended.
 core::queue_view view_of(const queue_picture& p, core::entry mine);
 
 /// For a waiter: the nodes that its targets end with.

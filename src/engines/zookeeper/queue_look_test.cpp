@@ -63,6 +63,26 @@ TEST(zookeeper_queue_look, one_more_than_may_be_in_a_queue_is_not_sure) {
   EXPECT_FALSE(surely_granted(queue_names(nodes).all(), mode::shared()));
 }
 
+TEST(zookeeper_queue_look, nothing_is_granted_past_an_entry_of_another_mode) {
+  queue_picture p;
+  const auto add = [&](char id, std::uint64_t order, mode how) {
+    p.live.push_back({.order = token{order}, .owner = id_of(id), .inc = 1, .how = how});
+    p.sessions[id_of(id)];
+  };
+  core::entry mine{.order = token{9}, .owner = id_of('f'), .inc = 1, .how = mode::permits(3)};
+  add('a', 1, mode::permits(3));
+  EXPECT_EQ(view_of(p, mine).what, status::ok);
+  add('b', 2, mode::exclusive());
+  auto v = view_of(p, mine);
+  EXPECT_EQ(v.what, status::queued);
+  EXPECT_EQ(v.targets, std::vector{token{2}});
+  EXPECT_EQ(v.ahead.size(), 2U);
+  p.live.erase(p.live.begin());
+  EXPECT_EQ(view_of(p, mine).what, status::queued) << "the other one may hold it now";
+  mine.how = mode::shared();
+  EXPECT_EQ(view_of(p, mine).targets, std::vector{token{2}});
+}
+
 TEST(zookeeper_queue_look, a_record_that_is_not_there_or_denied_is_judged) {
   zoo_reply r;
   r.code = zoo_code::no_node;
