@@ -65,6 +65,14 @@ struct client final : conformance::client {
   std::uint64_t batches() const {
     return on_loop([&] { return servers->batches(); });
   }
+  /// Whoever opens a session sweeps, later: until it has.
+  void await_swept() const {
+    EXPECT_TRUE(process::eventually([&] {
+      const auto before = batches();
+      send({engines::zookeeper::children_of(servers->where().queues())});
+      return batches() == before + 1;
+    }));
+  }
   /// Which of the servers it is connected to.
   std::size_t connected_to(zookeeper_tests::servers& all) const {
     const auto name = on_loop([&] { return servers->server(); });

@@ -27,12 +27,7 @@ TEST_F(zookeeper_engine, acquire_release_and_a_beat_are_one_flight_each) {
   client c(url());
   auto m = c.join();
   for (int i = 0; i < 100; ++i) m.enqueue("kept " + std::to_string(i));
-  // Whoever opens a session sweeps, later.
-  ASSERT_TRUE(process::eventually([&] {
-    const auto before = c.batches();
-    c.send({children_of(c.servers->where().queues())});
-    return c.batches() == before + 1;
-  }));
+  c.await_swept();
   const auto before = c.batches();
   const auto held = m.enqueue("never seen before");
   ASSERT_EQ(held.what, status::ok);
