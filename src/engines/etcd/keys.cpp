@@ -1,5 +1,6 @@
 #include "engines/etcd/keys.hpp"
 
+#include "core/cut.hpp"
 #include "core/hexadecimal.hpp"
 #include "core/percent.hpp"
 #include "core/whole_number.hpp"
@@ -42,14 +43,6 @@ std::optional<mode> mode_of(std::string_view folder) {
   const auto n = whole_number<std::uint32_t>(folder.substr(1), 16);
   if (!n || *n == 0 || *n > mode::permits_max) return {};
   return mode::permits(*n);
-}
-
-/// The text up to the next `mark`, which is taken away too.
-std::string_view take_until(std::string_view& rest, char mark) {
-  const auto at = rest.find(mark);
-  const auto part = rest.substr(0, at);
-  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + 1);
-  return part;
 }
 
 }  // namespace
@@ -95,7 +88,7 @@ std::optional<key_space::session_part> key_space::parse_session(std::string_view
   const span all = sessions();
   if (!key.starts_with(all.key)) return {};
   std::string_view rest = key.substr(all.key.size());
-  const auto id = session_id::parse(take_until(rest, '/'));
+  const auto id = session_id::parse(core::cut(rest, '/'));
   if (!id) return {};
   using kind = session_part::kind;
   if (rest.empty()) return session_part{*id, kind::record};
@@ -109,10 +102,10 @@ std::optional<key_space::entry_part> key_space::parse_entry(std::string_view key
   const span all = queues();
   if (!key.starts_with(all.key)) return {};
   std::string_view rest = key.substr(all.key.size());
-  const auto name = core::percent_unescape(take_until(rest, '/'), escaped_too);
-  const auto how = mode_of(take_until(rest, '/'));
-  const auto id = session_id::parse(take_until(rest, '.'));
-  const auto inc = whole_number<std::uint64_t>(take_until(rest, '.'), 16);
+  const auto name = core::percent_unescape(core::cut(rest, '/'), escaped_too);
+  const auto how = mode_of(core::cut(rest, '/'));
+  const auto id = session_id::parse(core::cut(rest, '.'));
+  const auto inc = whole_number<std::uint64_t>(core::cut(rest, '.'), 16);
   const auto request = whole_number<std::uint64_t>(rest, 16);
   if (!name || !lock_name(*name).check() || !how || !id || !inc || !request) return {};
   return entry_part{lock_name(*name),

@@ -1,5 +1,6 @@
 #include "engines/zookeeper/codec.hpp"
 
+#include "core/cut.hpp"
 #include "core/lease.hpp"
 #include "core/whole_number.hpp"
 #include "engines/zookeeper/escaping.hpp"
@@ -41,9 +42,9 @@ class writer {
 class reader {
  public:
   reader(std::string_view data, std::string_view format) {
-    good_ = take_line(data) == format;
+    good_ = core::cut(data, '\n') == format;
     while (good_ && !data.empty()) {
-      const auto line = take_line(data);
+      const auto line = core::cut(data, '\n');
       const auto space = line.find(' ');
       good_ = space != std::string_view::npos && lines_.size() < lines_max &&
               lines_.emplace(line.substr(0, space), line.substr(space + 1)).second;
@@ -71,13 +72,6 @@ class reader {
   }
 
  private:
-  static std::string_view take_line(std::string_view& rest) {
-    const auto end = rest.find('\n');
-    const auto line = rest.substr(0, end);
-    rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
-    return line;
-  }
-
   std::map<std::string_view, std::string_view> lines_;
   bool good_{};
 };

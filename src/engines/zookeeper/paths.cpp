@@ -1,5 +1,6 @@
 #include "engines/zookeeper/paths.hpp"
 
+#include "core/cut.hpp"
 #include "core/hexadecimal.hpp"
 #include "core/whole_number.hpp"
 #include "engines/zookeeper/escaping.hpp"
@@ -28,14 +29,6 @@ std::optional<mode> mode_of(std::string_view letter) {
   return mode::permits(*n);
 }
 
-/// The text up to the next dot, which is taken away too.
-std::string_view take_part(std::string_view& rest) {
-  const auto at = rest.find('.');
-  const auto part = rest.substr(0, at);
-  rest.remove_prefix(at == std::string_view::npos ? rest.size() : at + 1);
-  return part;
-}
-
 }  // namespace
 
 std::string paths::session_of_gate(const std::string& path) {
@@ -54,11 +47,11 @@ std::string paths::entry(const lock_name& name, const core::entry& e, std::uint3
 
 std::optional<named_entry> named_entry::parse(std::string_view node) {
   std::string_view rest = node;
-  const auto how = mode_of(take_part(rest));
-  const auto id = session_id::parse(take_part(rest));
-  const auto inc = whole_number<std::uint64_t>(take_part(rest), 16);
-  const auto request = whole_number<std::uint64_t>(take_part(rest), 16);
-  const auto nonce = whole_number<std::uint32_t>(take_part(rest), 16);
+  const auto how = mode_of(core::cut(rest, '.'));
+  const auto id = session_id::parse(core::cut(rest, '.'));
+  const auto inc = whole_number<std::uint64_t>(core::cut(rest, '.'), 16);
+  const auto request = whole_number<std::uint64_t>(core::cut(rest, '.'), 16);
+  const auto nonce = whole_number<std::uint32_t>(core::cut(rest, '.'), 16);
   const auto order = whole_number<std::int32_t>(rest);
   if (!how || !id || !inc || !request || !nonce || !order) return {};
   return named_entry{.node = std::string(node),
