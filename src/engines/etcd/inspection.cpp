@@ -1,5 +1,6 @@
 #include "engines/etcd/inspection.hpp"
 
+#include "engines/etcd/refusal.hpp"
 #include "io/thread/background.hpp"
 #include "io/thread/pause.hpp"
 #include "wire/protobuf.hpp"
@@ -14,9 +15,6 @@ namespace holdfast::engines::etcd {
 namespace {
 
 using namespace std::chrono_literals;
-
-// gRPC's OUT_OF_RANGE: the revision has been compacted.
-constexpr unsigned out_of_range = 11;
 
 struct answer {
   bool came{};
@@ -91,7 +89,7 @@ void look_at_history(const std::shared_ptr<cluster>& c, const std::shared_ptr<me
   seen.revision = head->revision;
   const auto first =
       ask(c, m, wire::etcd::range_path, encode(wire::etcd::range{.keys = key, .revision = 1}));
-  seen.whole_history = first.came && first.status != out_of_range;
+  seen.whole_history = first.came && first.status != grpc_status::out_of_range;
 }
 
 // The shortest lease it gives tells the election timeout. Nothing is attached to this one, and it
