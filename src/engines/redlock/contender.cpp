@@ -107,13 +107,16 @@ void contender::round_ended(round_outcome&& r) {
     round_.reset();
     if (r.took) pause_.measured(*r.took);
     wanted = state_ == state::in_round;
-    const summons next = std::exchange(next_, summons::none);
-    const summons was = std::exchange(summoned_, wanted ? next : summons::none);
-    was_turn = was != summons::none || next != summons::none;
-    if (was == summons::call) {
+    if (summoned_ == summons::call) {
       // The call came from one node, and the release may still be on its way to others.
       again_ = again_ || (!r.held && !r.there.empty());
       waiters_->was_called(order_.name, r.held);
+      summoned_ = summons::turn;
+    }
+    if (r.held) summoned_ = summons::none;
+    if (!wanted) {
+      state_ = state::over;
+      was_turn = give_up_turn();
     }
   }
   if (r.held) {
@@ -125,11 +128,7 @@ void contender::round_ended(round_outcome&& r) {
     }
     return end(reply_after(r));
   }
-  if (!wanted) {
-    if (!was_turn) return;
-    waiters_->leave(order_.name, *this, false);
-    return waiters_->pass_on(order_.name);
-  }
+  if (!wanted) return withdraw(was_turn);
   if (again_when_mended(r)) return;
   const core::reply reply = reply_after(r);
   bool hopeless = reply.what == status::denied || reply.what == status::invalid ||
@@ -189,6 +188,7 @@ void contender::rest(const round_outcome& r, const core::reply& ended) {
     const io::held_mutex hold(mutex_);
     if (state_ != state::in_round) return;
     state_ = state::resting;
+    if (!again_) summoned_ = summons::none;
     tell = !std::exchange(answered_, true);
     if (!seen.doubtful) changed = std::exchange(shown_.endless, r.endless) != r.endless;
     changed = changed || seen.blind || seen.turned;
@@ -228,22 +228,24 @@ void contender::look_up() {
 }
 
 void contender::turn(wakeup what) {
+  const bool is_turn = what == wakeup::freed || what == wakeup::next;
+  bool gone = false;
   {
     const io::held_mutex hold(mutex_);
-    const bool calls = what == wakeup::freed || what == wakeup::next || what == wakeup::heard;
-    if (is_in_round()) {
-      again_ = again_ || calls;
-      if (what == wakeup::freed || what == wakeup::next) next_ = summons::turn;
+    gone = state_ == state::over;
+    if (is_in_round()) again_ = again_ || is_turn || what == wakeup::heard;
+    if (is_turn && summoned_ == summons::none) summoned_ = summons::turn;
+    if (is_in_round()) return;
+    if (!gone) {
+      state_ = state::resting;
+      // Another wakeup may come before the round of this one begins.
+      if (what == wakeup::next) summoned_ = summons::call;
+      if (const auto wait = pause_on(what)) begin_after(*wait);
     }
-    if (!may_begin()) return;
-    state_ = state::resting;
-    // Another wakeup may come before the round of this one begins.
-    if (what == wakeup::next) summoned_ = summons::call;
-    if (what == wakeup::freed && summoned_ == summons::none) summoned_ = summons::turn;
-    if (const auto wait = pause_on(what)) begin_after(*wait);
   }
+  if (gone) return withdraw(is_turn);
   if (what == wakeup::others && !waiters_->hears(order_.name)) waiters_->listen_for(order_.name);
-  if (what == wakeup::first || what == wakeup::freed || what == wakeup::next) begin_round();
+  if (what == wakeup::first || is_turn) begin_round();
 }
 
 /// Nothing: it acts at once, or goes on resting.
@@ -273,15 +275,25 @@ std::optional<duration> contender::pause_on(wakeup what) {
   return std::nullopt;
 }
 
+bool contender::give_up_turn() { return std::exchange(summoned_, summons::none) != summons::none; }
+
+void contender::withdraw(bool was_turn) {
+  if (waits_) waiters_->leave(order_.name, *this, false);
+  if (was_turn) waiters_->pass_on(order_.name);
+}
+
 void contender::end(core::reply what) {
   bool first = false;
   bool wanted = false;
+  bool was_turn = false;
   {
     const io::held_mutex hold(mutex_);
-    wanted = std::exchange(state_, state::over) != state::leaving;
+    wanted = std::exchange(state_, state::over) == state::in_round;
     first = !std::exchange(answered_, true);
+    was_turn = give_up_turn() && what.what != status::ok;
   }
   if (waits_) waiters_->leave(order_.name, *this, wanted && what.what == status::ok);
+  if (was_turn) waiters_->pass_on(order_.name);
   const auto l = wanted ? listener_.lock() : nullptr;
   if (!l) return;
   if (first) {
@@ -298,17 +310,17 @@ void contender::cancel() {
     const io::held_mutex hold(mutex_);
     if (state_ == state::leaving || state_ == state::over) return;
     r = round_;
-    if (state_ == state::in_round) {
+    // Without one its round has ended, be it in this moment.
+    if (r) {
       state_ = state::leaving;
     } else {
       state_ = state::over;
-      was_turn = std::exchange(summoned_, summons::none) != summons::none;
+      was_turn = give_up_turn();
       cluster_->loop().cancel(std::exchange(timer_, 0));
     }
   }
   if (r) r->cancel();
-  if (waits_) waiters_->leave(order_.name, *this, false);
-  if (was_turn) waiters_->pass_on(order_.name);
+  withdraw(was_turn);
 }
 
 }  // namespace holdfast::engines::redlock

@@ -76,7 +76,7 @@ class contender final : public waiter,
 
  private:
   enum class state : std::uint8_t { waiting, in_round, resting, leaving, over };
-  /// Why a round is ours, and nobody else's.
+  /// Why a round is ours, and nobody else's: until one finds the lock taken, or we give it up.
   enum class summons : std::uint8_t {
     none,
     turn,  ///< It is our turn in this process.
@@ -100,6 +100,9 @@ class contender final : public waiter,
   bool again_when_mended(const round_outcome& r);
   void rest(const round_outcome& r, const core::reply& ended) HOLDFAST_EXCLUDES(mutex_);
   void end(core::reply what) HOLDFAST_EXCLUDES(mutex_);
+  /// True: it was ours, and is to be passed on.
+  bool give_up_turn() HOLDFAST_REQUIRES(mutex_);
+  void withdraw(bool was_turn) HOLDFAST_EXCLUDES(mutex_);
   std::optional<duration> pause_on(wakeup what) HOLDFAST_REQUIRES(mutex_);
   void begin_after(duration wait) HOLDFAST_REQUIRES(mutex_);
 
@@ -116,10 +119,7 @@ class contender final : public waiter,
   core::redlock::pause pause_ HOLDFAST_GUARDED_BY(mutex_);
   bool answered_ HOLDFAST_GUARDED_BY(mutex_){};  ///< answered() was called.
   bool again_ HOLDFAST_GUARDED_BY(mutex_){};  ///< The lock may have become free during the round.
-  /// For this round, or the one that is about to begin.
   summons summoned_ HOLDFAST_GUARDED_BY(mutex_){};
-  /// For the one after it: that came during this one.
-  summons next_ HOLDFAST_GUARDED_BY(mutex_){};
   /// Others were called: the lock is not for us yet, and be it free.
   bool lets_by_ HOLDFAST_GUARDED_BY(mutex_){};
   shown_hindrance shown_ HOLDFAST_GUARDED_BY(mutex_);

@@ -1,0 +1,149 @@
+#include "core/store_url.hpp"
+#include "engines/redlock/contender.hpp"
+#include "engines/redlock/engine.hpp"
+#include "engines/redlock/keys.hpp"
+#include "engines/redlock/open.hpp"
+#include "engines/redlock/waiters.hpp"
+#include "tests/process/child.hpp"
+#include "tests/redlock/five_nodes.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace holdfast::redlock_tests {
+
+namespace {
+
+namespace engine = engines::redlock;
+using engine::contender;
+using redis_tests::connection;
+using wakeup = engine::waiter::wakeup;
+
+/// Who waits, and has something happen while what follows from a round is done.
+class interrupts final : public contender::listener {
+ public:
+  void answered(const contender::ticket&, core::reply) override {}
+  bool held(const contender::ticket&, engine::round_outcome&) override { return false; }
+  void late(const contender::ticket&, engine::node_index) override {}
+  void unrecorded(engine::node_set) override {
+    if (const auto act = std::exchange(when_unrecorded, {})) act();
+  }
+  void hindered(const contender::ticket&, std::uint64_t, core::reply by) override {
+    if (by.what != core::status::unavailable) return;
+    if (const auto act = std::exchange(when_blind, {})) act();
+  }
+  void changed(const contender::ticket&, core::reply) override {}
+
+  std::function<void()> when_unrecorded{};
+  std::function<void()> when_blind{};
+};
+
+/// A process that waits for "wanted" with a session that no node knows, and on each node a seat of
+/// another process.
+class redlock_passing_on : public ::testing::Test {
+ protected:
+  redlock_passing_on() {
+    nodes_.init();
+    const auto opened = engine::open_redlock(*core::store_url::parse(nodes_.url())).value();
+    engine_ = opened.engine;
+    cluster_ = dynamic_cast<engine::redlock_engine&>(*engine_).nodes();
+    all_ = std::make_shared<engine::waiters>(cluster_);
+    for (std::size_t i = 0; i < nodes_.size(); ++i) {
+      others_.push_back(nodes_[i].connect());
+      others_.back().command({"SUBSCRIBE", engine::free_channel("wanted")});
+      others_.back().command({"SUBSCRIBE", engine::seat_channel("wanted", 0)});
+    }
+  }
+  void SetUp() override {
+    ASSERT_TRUE(process::eventually([&] { return cluster_->now_voting()->voters.size() == 3; }));
+  }
+
+  std::shared_ptr<contender> one() {
+    return std::make_shared<contender>(
+        cluster_, all_, engine::round::order{.name = "wanted", .ttl = 60s, .timeout = 20s},
+        contender::wish::wait, told_, contender::ticket{1, 1});
+  }
+  /// It stands in the queue, and comes first there.
+  std::shared_ptr<contender> waiting() {
+    const auto before = one();
+    EXPECT_EQ(all_->join("wanted", before), engine::waiters::place::first);
+    const auto who = one();
+    who->start();
+    all_->leave("wanted", *before, false);
+    return who;
+  }
+  testing::AssertionResult others_are_called() {
+    const auto calls = [&] {
+      int sum = 0;
+      for (std::size_t i = 0; i < nodes_.size(); ++i) sum += nodes_[i].calls("publish");
+      return sum;
+    };
+    if (process::eventually([&] { return calls() > 0; }, 10s)) return testing::AssertionSuccess();
+    return testing::AssertionFailure() << "nobody was";
+  }
+
+  five_nodes nodes_{3};
+  std::shared_ptr<core::engine> engine_;
+  std::shared_ptr<engine::cluster> cluster_;
+  std::shared_ptr<engine::waiters> all_;
+  std::vector<connection> others_;
+  std::shared_ptr<interrupts> told_{std::make_shared<interrupts>()};
+};
+
+/// Fault matrix: a waiter is called for a round that finds no record of its session, and gives up
+/// at that moment | another one is called
+TEST_F(redlock_passing_on, who_gives_up_before_its_round_is_made_again) {
+  const auto before = one();
+  ASSERT_EQ(all_->join("wanted", before), engine::waiters::place::first);
+  const auto who = one();
+  who->start();
+  told_->when_unrecorded = [&] {
+    all_->leave("wanted", *before, false);
+    who->cancel();
+  };
+  who->turn(wakeup::next);
+  EXPECT_TRUE(others_are_called());
+}
+
+/// Fault matrix: a waiter is called when its round has ended, and gives up before it rests |
+/// another one is called
+TEST_F(redlock_passing_on, who_gives_up_between_a_round_and_its_rest) {
+  std::shared_ptr<contender> who;
+  told_->when_blind = [&] {
+    who->turn(wakeup::next);
+    who->cancel();
+  };
+  who = waiting();
+  EXPECT_TRUE(others_are_called());
+}
+
+/// Fault matrix: a waiter gives up in the moment in which it is called | another one is called
+TEST_F(redlock_passing_on, who_gave_up_before_it_heard_the_call) {
+  const auto who = waiting();
+  who->cancel();
+  who->turn(wakeup::next);
+  EXPECT_TRUE(others_are_called());
+}
+
+/// Fault matrix: a waiter is called, and its session is denied | another one is called
+TEST_F(redlock_passing_on, whose_session_is_over) {
+  const auto before = one();
+  ASSERT_EQ(all_->join("wanted", before), engine::waiters::place::first);
+  const auto who = one();
+  who->start();
+  nodes_.everywhere({"HSET", "holdfast:session:" + session_id{}.str(), "denied", "1"});
+  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_.stop(i);
+  who->turn(wakeup::next);
+  all_->leave("wanted", *before, false);
+  for (std::size_t i = 0; i < nodes_.size(); ++i) nodes_.resume(i);
+  EXPECT_TRUE(others_are_called());
+}
+
+}  // namespace
+
+}  // namespace holdfast::redlock_tests
