@@ -1,3 +1,6 @@
+#include "core/store_url.hpp"
+#include "engines/redlock/engine.hpp"
+#include "engines/redlock/open.hpp"
 #include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
@@ -7,6 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -156,6 +162,58 @@ TEST(redlock_looks, an_unreadable_node_is_looked_at_once_per_connection) {
   const int before = looks();
   std::this_thread::sleep_for(4s);
   EXPECT_LE(looks() - before, 4);
+}
+
+/// Two of three nodes are asked to record a session, and one refuses; the other one loses its
+/// state, and the third one is there by then: the two that vote now are asked.
+struct redlock_second_ballot : redlock_access {
+  redlock_second_ballot() {
+    allow_everywhere({"~*", "+@all"});
+    allow(1, {"~*", "+@all", "-pexpire"});
+    asked.draft.id.bytes[0] = 1;
+    asked.draft.ttl = 60s;
+  }
+
+  bool is_recorded() {
+    return nodes[0].command({"EXISTS", "holdfast:session:" + asked.draft.id.str()}).integer == 1;
+  }
+  /// `then` is what happens before the second one.
+  core::open_reply open(const std::function<void()>& then) {
+    nodes.stop(2);
+    const auto url = core::store_url::parse(as_user("bob:secret", nodes.url()));
+    engine = engines::redlock::open_redlock(*url).value().engine;
+    const auto c = dynamic_cast<engines::redlock::redlock_engine&>(*engine).nodes();
+    std::promise<core::open_reply> answer;
+    engine->open(asked, [&](core::open_reply r) { answer.set_value(std::move(r)); });
+    EXPECT_TRUE(process::eventually([&] { return is_recorded(); }));
+    nodes[0].command({"DEL", "holdfast:node"});
+    c->doubted(0);
+    EXPECT_TRUE(process::eventually([&] { return !c->now_voting()->voters.has(0); }));
+    then();
+    nodes.resume(2);
+    return answer.get_future().get();
+  }
+
+  core::open_request asked;
+  std::shared_ptr<core::engine> engine;
+};
+
+/// Fault matrix: too few nodes record a session, one of them loses its state, and those that are
+/// asked then are too few as well | it is not opened, and no node keeps its record
+TEST_F(redlock_second_ballot, a_session_that_is_not_opened_leaves_no_record) {
+  const auto why = open([] {});
+  EXPECT_EQ(why.what, core::status::unavailable) << why.text;
+  EXPECT_TRUE(process::eventually([&] { return !is_recorded(); }, 5s));
+}
+
+/// Fault matrix: the same, and those that are asked then are enough | it is opened, and no node
+/// keeps its record when it is closed
+TEST_F(redlock_second_ballot, a_session_that_is_closed_leaves_no_record) {
+  const auto opened = open([&] { allow(1, {"~*", "+@all"}); });
+  ASSERT_EQ(opened.what, core::status::ok) << opened.text;
+  EXPECT_TRUE(is_recorded());
+  engine->close({.id = asked.draft.id}, [](const core::reply&) {});
+  EXPECT_TRUE(process::eventually([&] { return !is_recorded(); }, 5s));
 }
 
 /// Fault matrix: foreign data in place of a name's counter | the refusal names its key

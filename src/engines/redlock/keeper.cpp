@@ -319,16 +319,18 @@ void keeper::close(core::on<core::reply> done) {
   std::vector<placed_key> keys;
   jobs after;
   bool again = false;
+  node_set also;
   {
     const io::held_mutex hold(mutex_);
     again = closed_;
+    also = asked_before_;
     keys = again ? std::exchange(left_, {})
                  : take_all(reply_with<core::reply>(status::gone), takers, after);
   }
   for (const auto& t : takers) t->cancel();
   run(after);
   if (again && keys.empty()) return done(reply_with<core::reply>(status::gone));
-  end_records(std::move(keys), {}, std::move(done));
+  end_records(std::move(keys), also, std::move(done));
 }
 
 void keeper::drop(const core::reply& why) {

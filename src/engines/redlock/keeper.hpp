@@ -124,8 +124,7 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   // ---- keeper_records.cpp ----
   void open_records(time_point limit, node_set before, core::on<core::open_reply> done);
   void give_up(const core::open_reply& why, node_set asked, const core::on<core::open_reply>& done);
-  void open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
-                  core::open_reply why, core::on<core::open_reply> done);
+  void open_later(const std::shared_ptr<opening>& o);
   void begin(opening& o);
   void ask_for_records(std::shared_ptr<opening> o);
   static bool note_record(opening& o, cluster& c, node_index i, const io::redis_answer& a);
@@ -175,6 +174,8 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   /// The keys of a session that was dropped: its owner may be stopping still.
   std::vector<placed_key> left_ HOLDFAST_GUARDED_BY(mutex_);
   std::string denied_text_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// Nodes that may have the session's record beside those that vote.
+  node_set asked_before_ HOLDFAST_GUARDED_BY(mutex_){};
   time_point last_renewal_ HOLDFAST_GUARDED_BY(mutex_){};
   /// Not before is it asked who has a lock.
   time_point finds_again_ HOLDFAST_GUARDED_BY(mutex_){};

@@ -71,21 +71,23 @@ void keeper::open(core::on<core::open_reply> done) {
 
 /// A majority is asked as soon as it votes; where some of it refuse, nodes that are further away,
 /// or the same with another record, may still make another one.
-void keeper::open_later(const std::shared_ptr<const ballots>& asked, time_point limit,
-                        core::open_reply why, core::on<core::open_reply> done) {
-  if (clock::now() >= limit) return give_up(why, asked->voters, done);
+void keeper::open_later(const std::shared_ptr<opening>& o) {
+  const node_set asked = o->ballot->voters | o->before;
+  // Late answers keep the question, and not what waited for it.
+  const auto done = std::exchange(o->done, {});
+  if (clock::now() >= o->limit) return give_up(o->reply, asked, done);
   cluster_->when_ready(
-      limit,
-      [self = shared_from_this(), asked, why = std::move(why), done = std::move(done)] {
+      o->limit,
+      [self = shared_from_this(), was = o->ballot, asked, why = o->reply, done] {
         const auto now = self->cluster_->now_voting();
         bool more = false;
         for_each(now->voters, [&](node_index i) {
-          more = more || !asked->voters.has(i) || asked->nonces[i] != now->nonces[i];
+          more = more || !was->voters.has(i) || was->nonces[i] != now->nonces[i];
         });
         if (more) {
-          self->open_records(time_point::min(), asked->voters, done);
+          self->open_records(time_point::min(), asked, done);
         } else {
-          self->give_up(why, asked->voters, done);
+          self->give_up(why, asked, done);
         }
       },
       cluster::readiness::settled);
@@ -118,6 +120,7 @@ void keeper::begin(opening& o) {
                                      .ttl = draft_.ttl,
                                      .period = draft_.ttl / 3 + draft_.ttl / 12},
                      *o.reply.sent);
+    asked_before_ = o.before;
     wake_at(renewal_->wake());
   }
   o.reply.what = status::ok;
@@ -161,7 +164,7 @@ void keeper::end_opening(const std::shared_ptr<opening>& o) {
   if (o->reply.what != status::unavailable) {
     return give_up(o->reply, o->ballot->voters | o->before, std::exchange(o->done, {}));
   }
-  open_later(o->ballot, o->limit, std::move(o->reply), std::move(o->done));
+  open_later(o);
 }
 
 /// What fewer than a majority recorded would be listed as a session for its ttl. Who was asked may
