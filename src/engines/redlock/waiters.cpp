@@ -36,7 +36,8 @@ unsigned random_seat() { return static_cast<unsigned>(io::random_bits() % seats)
 
 }  // namespace
 
-waiters::waiters(std::shared_ptr<cluster> c) : cluster_(std::move(c)), seat_(random_seat()) {}
+waiters::waiters(std::shared_ptr<cluster> c)
+    : cluster_(std::move(c)), database_(cluster_->set().login.database), seat_(random_seat()) {}
 
 void waiters::was_called(const std::string& name, bool granted) {
   const io::held_mutex hold(mutex_);
@@ -253,7 +254,7 @@ void waiters::pass_on(const std::string& name) {
 
 void waiters::call_next(std::string_view name, node_index i) {
   std::string bytes;
-  commands::call_next(bytes, name, seat_, cluster_->set().login.database);
+  commands::call_next(bytes, name, seat_, database_);
   cluster_->ask(i, bytes, clock::now() + inquiry_limit, [](const io::redis_answer&) {});
 }
 
@@ -337,13 +338,12 @@ void waiters::listen_for(const std::string& name) {
 
 void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
   std::string bytes;
-  const unsigned database = cluster_->set().login.database;
-  commands::subscribe(bytes, free_channel(name, database));
+  commands::subscribe(bytes, free_channel(name, database_));
   const time_point limit = clock::now() + inquiry_limit;
   cluster_->ask(
       i, bytes, limit, [](const io::redis_answer&) {}, cluster::kind::subscription);
   bytes.clear();
-  commands::subscribe(bytes, seat_channel(name, seat, database));
+  commands::subscribe(bytes, seat_channel(name, seat, database_));
   cluster_->ask(
       i, bytes, limit,
       [self = weak_from_this(), name, i](const io::redis_answer& a) {
@@ -351,7 +351,7 @@ void waiters::subscribe(const std::string& name, unsigned seat, node_index i) {
         // Without an answer it may still come; the end of the queue unsubscribes.
         if (!w || a.what == io::redis_answer::outcome::unknown) return;
         const bool done = a.reply != nullptr && replies::subscribe(*a.reply) == fault::none;
-        if (!done) w->drop(free_channel(name, w->cluster_->set().login.database), i);
+        if (!done) w->drop(free_channel(name, w->database_), i);
         w->subscribed(name, i, done);
       },
       cluster::kind::subscription);
@@ -385,10 +385,9 @@ bool waiters::hears(const std::string& name) const {
 }
 
 void waiters::unsubscribe(const std::string& name, unsigned seat, node_set where) {
-  const unsigned database = cluster_->set().login.database;
   for_each(where, [&](node_index i) {
-    drop(free_channel(name, database), i);
-    drop(seat_channel(name, seat, database), i);
+    drop(free_channel(name, database_), i);
+    drop(seat_channel(name, seat, database_), i);
   });
 }
 

@@ -177,6 +177,7 @@ class waiters final : public link_listener, public std::enable_shared_from_this<
   bool leave_empty(std::string_view name, time_point parted) HOLDFAST_EXCLUDES(mutex_);
 
   const std::shared_ptr<cluster> cluster_;
+  const unsigned database_;
   std::atomic<unsigned> seat_;
 
   mutable io::mutex mutex_;  // Never held while a waiter is called.
