@@ -1,7 +1,7 @@
 #include "core/assert.hpp"
 
 #include <cstdio>
-#include <exception>
+#include <cstdlib>
 
 namespace holdfast::core {
 
@@ -9,7 +9,8 @@ void fail(const char* what) noexcept {
   std::fputs("holdfast: ", stderr);
   std::fputs(what, stderr);
   std::fputs("\n", stderr);
-  std::terminate();
+  // What std::terminate() says by itself would be the last line, and no use to anybody.
+  std::abort();
 }
 
 }  // namespace holdfast::core
