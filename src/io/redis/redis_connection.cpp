@@ -265,11 +265,14 @@ class redis_connection::state final : public stream::listener,
 
   void end() {
     ends_when_idle_ = false;
-    if (const auto old = std::exchange(current_, nullptr)) {
-      old->close();
-      tell_all(old->handed(), standing_.why_down());
-    }
-    standing_.end();
+    const auto l = loop_.lock();
+    const auto old = std::exchange(current_, nullptr);
+    if (!old) return standing_.end();
+    old->close();
+    tell_all(old->handed(), standing_.why_down());
+    if (!l) return standing_.end();
+    // Its read fails behind this, and only then is its descriptor free to be closed.
+    l->post([self = shared_from_this()] { self->standing_.end(); });
   }
 
   const std::weak_ptr<loop> loop_;
