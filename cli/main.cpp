@@ -1,6 +1,7 @@
 #include "cli/borrowed_words.hpp"
 #include "cli/command_line.hpp"
 #include "cli/exit_code.hpp"
+#include "cli/memory_shortage.hpp"
 #include "cli/near_match.hpp"
 #include "cli/report.hpp"
 #include "cli/standard_descriptors.hpp"
@@ -9,6 +10,7 @@
 #include <algorithm>
 #include <exception>
 #include <iterator>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -116,7 +118,10 @@ int main(int count, char** values) {
   try {
     const std::vector<std::string> given(values + 1, values + count);
     json = wants_json(cut_at_dashes(given).ours);
+    end_when_memory_is_short(json);
     return dispatch(given);
+  } catch (const std::bad_alloc&) {
+    end_short_of_memory();
   } catch (const std::exception& e) {
     return report(json).fail(exit_code::unavailable, std::string("unexpected: ") + e.what());
   }

@@ -357,3 +357,21 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
     says "$node" 'cannot connect'
   done
 }
+
+@test "too little memory is a sentence and 69, on whatever thread it runs out" {
+  local code limit short=0
+  for ((limit = 33000; limit <= 42000; limit += 1000)); do
+    code=0
+    bash -c "ulimit -c 0; ulimit -v $limit; exec \"\$HOLDFAST\" run x -- /bin/true" >said 2>&1 ||
+      code=$?
+    ((code == 0 || code == 69)) && ! grep -q 'terminate called' said || {
+      echo "ulimit -v $limit: exit $code"
+      cat said
+      return 1
+    }
+    ! grep -q 'not enough memory' said || short=$limit
+  done
+  ((short)) || skip "NOT TESTED: memory was enough, or too little to begin"
+  expect 69 bash -c "ulimit -c 0; ulimit -v $short; exec \"\$HOLDFAST\" run x --json -- /bin/true"
+  json 'assert a["error"]["exit"] == 69 and "memory" in a["error"]["message"], a'
+}
