@@ -1,5 +1,6 @@
 #include "cli/lock_seeker.hpp"
 
+#include "cli/but_for_durations.hpp"
 #include "cli/exit_on_signal.hpp"
 #include "cli/guardian_link.hpp"
 #include "cli/run_events.hpp"
@@ -8,13 +9,11 @@
 #include "cli/waiting_line.hpp"
 #include "cli/wake_ups.hpp"
 
-#include <holdfast/duration.hpp>
 #include <holdfast/fence.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -36,16 +35,6 @@ std::string name_of_command(const std::string& path) {
   std::string name = path.substr(path.rfind('/') + 1);
   std::ranges::replace_if(name, is_control, '?');
   return name;
-}
-
-/// What a store lacks stays the same while the time that it still needs runs down.
-std::string but_for_durations(const std::string& text) {
-  std::string rest;
-  std::istringstream words(text);
-  for (std::string word; words >> word;) {
-    if (!parse_duration(word)) rest += word + " ";
-  }
-  return rest;
 }
 
 }  // namespace

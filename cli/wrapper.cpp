@@ -1,5 +1,6 @@
 #include "cli/wrapper.hpp"
 
+#include "cli/but_for_durations.hpp"
 #include "cli/end_command_on_exit.hpp"
 #include "cli/exit_on_signal.hpp"
 #include "cli/run_events.hpp"
@@ -23,14 +24,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-/// What a message about a store says behind its URL, without numbers: how long something lasts is
-/// another one a moment later.
+/// What a message about a store says behind its URL.
 std::string reason_in(const std::string& message, const std::string& url) {
   const std::string before = "in " + url + ": ";
   const auto at = message.find(before);
-  std::string reason = at == std::string::npos ? message : message.substr(at + before.size());
-  std::erase_if(reason, [](char c) { return c >= '0' && c <= '9'; });
-  return reason;
+  return but_for_durations(at == std::string::npos ? message : message.substr(at + before.size()));
 }
 
 /// Why a file that is there could not be run.
