@@ -14,6 +14,8 @@ const char* name_of(reply_kind kind) noexcept {
       return "an integer";
     case reply_kind::text:
       return "a string";
+    case reply_kind::too_long:
+      return "a string that is too long";
     case reply_kind::boolean:
       return "a boolean";
     case reply_kind::real:

@@ -14,6 +14,7 @@ enum class reply_kind : std::uint8_t {
   error,       ///< `-ERR ...` and the blob error `!`; `text` is all of it.
   integer,     ///< `:1`
   text,        ///< A bulk string, or a verbatim string without its three letters of format.
+  too_long,    ///< One that was read and not kept; `integer` is how many bytes it had.
   boolean,     ///< `#t`; `integer` is 1 or 0.
   real,        ///< `,1.5`; `number` has it.
   big_number,  ///< `(123...`; `text` has its sign and digits.

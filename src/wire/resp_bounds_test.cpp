@@ -116,6 +116,7 @@ TEST(resp_bounds, a_depth_of_10000_is_refused_at_the_first_level_too_many) {
 TEST(resp_bounds, the_last_size_allowed_is_read_and_the_next_one_refused) {
   const resp_limits small{.line_bytes = 40,
                           .bulk_bytes = 5,
+                          .dropped_bytes = 6,
                           .elements = 4,
                           .depth = 2,
                           .message_bytes = 100,
@@ -128,7 +129,8 @@ TEST(resp_bounds, the_last_size_allowed_is_read_and_the_next_one_refused) {
     EXPECT_EQ(read.messages.size(), 1u);
   }
   expect_refused({"+" + times(41, "x") + "\r\n", 41, "within 40 bytes"}, small);
-  expect_refused({"$6\r\n", 0, "a bulk string of 6 bytes, 5 are allowed"}, small);
+  expect_refused({"$7\r\n", 0, "a bulk string of 7 bytes, 6 are allowed"}, small);
+  expect_refused({"!6\r\n", 0, "a blob error of 6 bytes, 5 are allowed"}, small);
   expect_refused({"*5\r\n", 0, "an array of 5 elements, 4 are allowed"}, small);
   expect_refused({"%3\r\n", 0, "a map of 3 pairs, 2 are allowed"}, small);
   expect_refused({"*1\r\n*1\r\n*0\r\n", 8, "at level 3, 2 are allowed"}, small);
@@ -139,7 +141,7 @@ TEST(resp_bounds, the_bytes_of_a_message_are_counted_over_all_its_parts) {
   // 4 + 12 * 8 = 100 bytes, and one more.
   const std::string full = "*8\r\n" + times(8, "$6\r\nabcdef\r\n");
   EXPECT_EQ(read_all(full, 1, small).messages.size(), 1u);
-  expect_refused({"*8\r\n" + times(7, "$6\r\nabcdef\r\n") + "$7\r\n", 88, "has at least 101 bytes"},
+  expect_refused({"*8\r\n" + times(7, "$6\r\nabcdef\r\n") + "!7\r\n", 88, "has at least 101 bytes"},
                  small);
   expect_refused({times(33, "|0\r\n"), 100, "has at least 104 bytes, 100 are allowed"}, small);
   expect_refused({"*33\r\n", 0, "has at least 104 bytes"}, small);
@@ -147,6 +149,38 @@ TEST(resp_bounds, the_bytes_of_a_message_are_counted_over_all_its_parts) {
                  small);
   // The next message is counted anew.
   EXPECT_EQ(read_all(full + full, 7, small).messages.size(), 2u);
+}
+
+TEST(resp_bounds, a_string_that_is_too_long_is_read_and_not_kept) {
+  const resp_limits small{.bulk_bytes = 5, .message_bytes = 40};
+  for (const std::size_t piece : {SIZE_MAX, std::size_t{1}, std::size_t{3}}) {
+    const auto read = read_all("*3\r\n$3\r\nabc\r\n$100\r\n" + times(50, "\r\n") +
+                                   "\r\n$3\r\nabc\r\n=9\r\ntxt:abcde\r\n:1\r\n",
+                               piece, small);
+    ASSERT_FALSE(read.failure) << read.failure->message;
+    ASSERT_EQ(read.messages.size(), 3u);
+    const reply& all = read.messages[0];
+    EXPECT_EQ(all.elements[0].text, "abc");
+    EXPECT_EQ(all.elements[1], (reply{.kind = reply_kind::too_long, .integer = 100}));
+    EXPECT_EQ(all.elements[2].text, "abc");
+    EXPECT_EQ(read.messages[1], (reply{.kind = reply_kind::too_long, .integer = 9}));
+    EXPECT_EQ(read.messages[2].integer, 1);
+  }
+  expect_refused({"$100\r\n" + times(50, "\r\n") + "x", 106, "behind the announced 100 bytes"},
+                 small);
+}
+
+TEST(resp_bounds, what_does_not_fit_into_a_message_is_not_kept_either) {
+  const resp_limits small{.elements = 1000, .message_bytes = 100};
+  const std::string last = "*8\r\n" + times(7, "$6\r\nabcdef\r\n") + "$7\r\nabcdefg\r\n";
+  const auto read = read_all(last + ":1\r\n", 1, small);
+  ASSERT_FALSE(read.failure) << read.failure->message;
+  ASSERT_EQ(read.messages.size(), 2u);
+  EXPECT_EQ(read.messages[0].elements[7], (reply{.kind = reply_kind::too_long, .integer = 7}));
+  // Each costs the bytes of its head all the same.
+  expect_refused(
+      {"*17\r\n" + times(17, "$99\r\n" + times(99, "x") + "\r\n"), 1383, "has at least 101 bytes"},
+      small);
 }
 
 TEST(resp_bounds, more_unread_input_than_allowed_is_refused) {

@@ -44,13 +44,33 @@ std::size_t bytes_for(std::string_view bytes, const resp_limits& limits = {}) {
 }
 
 TEST(resp_memory, an_announced_length_allocates_nothing_by_itself) {
-  const resp_limits large{
-      .bulk_bytes = 1U << 30U, .elements = 1U << 30U, .message_bytes = std::size_t{1} << 33U};
+  const resp_limits large{.bulk_bytes = 1U << 30U,
+                          .dropped_bytes = 1U << 30U,
+                          .elements = 1U << 30U,
+                          .message_bytes = std::size_t{1} << 33U};
   EXPECT_LT(bytes_for("$1073741824\r\n", large), 1024u);
   EXPECT_LT(bytes_for("!1073741824\r\nabc", large), 1024u);
   EXPECT_LT(bytes_for("*1073741824\r\n", large), 4096u);
   EXPECT_LT(bytes_for("%536870912\r\n:1\r\n", large), 4096u);
   EXPECT_LT(bytes_for(times(16, "*1000000\r\n"), large), 16 * 4096u);
+}
+
+TEST(resp_memory, a_string_that_is_dropped_takes_no_memory) {
+  resp_reader reader;
+  reader.feed("$100000000\r\n");
+  const std::string part(1000, 'x');
+  reader.feed(part);
+  EXPECT_EQ(reader.next(), nullptr);
+  const std::size_t before = allocated_bytes;
+  for (int i = 1; i < 100'000; ++i) {
+    reader.feed(part);
+    ASSERT_EQ(reader.next(), nullptr);
+  }
+  EXPECT_EQ(allocated_bytes, before);
+  reader.feed("\r\n");
+  const reply* const whole = reader.next();
+  ASSERT_NE(whole, nullptr);
+  EXPECT_EQ(whole->integer, 100'000'000);
 }
 
 TEST(resp_memory, the_replies_of_a_pipeline_allocate_nothing) {

@@ -322,14 +322,17 @@ resp_reader::step resp_reader::read_bulk(char type) {
     return step::whole;
   }
   const auto bytes = static_cast<std::size_t>(*length);
-  if (bytes > limits_.bulk_bytes) {
-    return fail(begin_, beyond(name_of_type(type) + std::string(" of "), bytes, " bytes",
-                               limits_.bulk_bytes));
+  const std::size_t most = type == '!' ? limits_.bulk_bytes : limits_.dropped_bytes;
+  if (bytes > most) {
+    return fail(begin_, beyond(name_of_type(type) + std::string(" of "), bytes, " bytes", most));
   }
   // "txt:" comes before the text of a verbatim string.
   if (type == '=' && bytes < 4) return fail(begin_, "a verbatim string without its format");
-  if (!fits(head_bytes + bytes + 2, name_of_type(type))) return step::stuck;
-  bulk_ = &add(kind_of_type(type));
+  const std::size_t left = limits_.message_bytes - (consumed_ - message_at_);
+  const bool drops = type != '!' && (bytes > limits_.bulk_bytes || head_bytes + bytes + 2 > left);
+  if (!fits(head_bytes + (drops ? 0 : bytes) + 2, name_of_type(type))) return step::stuck;
+  bulk_ = &add(drops ? reply_kind::too_long : kind_of_type(type));
+  if (drops) bulk_->integer = *length;
   bulk_missing_ = bytes;
   bulk_is_verbatim_ = type == '=';
   consume(head_bytes);
@@ -338,17 +341,20 @@ resp_reader::step resp_reader::read_bulk(char type) {
 
 resp_reader::step resp_reader::read_bulk_bytes() {
   const std::size_t part = std::min(bulk_missing_, unread());
-  bulk_->text.append(buffer_.data() + begin_, part);
+  const bool drops = bulk_->is(reply_kind::too_long);
+  if (drops) message_at_ += part;
+  if (!drops) bulk_->text.append(buffer_.data() + begin_, part);
   bulk_missing_ -= part;
   consume(part);
   if (bulk_missing_ > 0 || unread() == 0) return step::stuck;
   const std::size_t wrong = buffer_[begin_] != '\r' ? 0 : 1;
   if (wrong >= unread()) return step::stuck;
   if (wrong == 0 || buffer_[begin_ + 1] != '\n') {
-    return fail(begin_ + wrong, "no line end behind the announced " +
-                                    std::to_string(bulk_->text.size()) + " bytes of a string");
+    const auto bytes = drops ? static_cast<std::size_t>(bulk_->integer) : bulk_->text.size();
+    return fail(begin_ + wrong,
+                "no line end behind the announced " + std::to_string(bytes) + " bytes of a string");
   }
-  if (bulk_is_verbatim_) {
+  if (bulk_is_verbatim_ && !drops) {
     if (bulk_->text[3] != ':') return fail(begin_, "a verbatim string without its format");
     bulk_->text.erase(0, 4);
   }

@@ -15,11 +15,13 @@ namespace holdfast::wire {
 /// What a server may send before its connection is given up. The replies of locks are small; what
 /// is larger is INFO, a listing, or an attack.
 struct resp_limits {
-  std::size_t line_bytes{64 * 1024};       ///< A status, an error, a double, a big number.
-  std::size_t bulk_bytes{512 * 1024};      ///< The length of one bulk string.
+  std::size_t line_bytes{64 * 1024};   ///< A status, an error, a double, a big number.
+  std::size_t bulk_bytes{512 * 1024};  ///< The length of one bulk string that is kept.
+  /// Of one that is read and not kept; a server stores none that is longer.
+  std::size_t dropped_bytes{512 * 1024 * 1024};
   std::size_t elements{64 * 1024};         ///< Of one aggregate; a map's pair counts as two.
   std::size_t depth{16};                   ///< Aggregates inside each other.
-  std::size_t message_bytes{1024 * 1024};  ///< All of one message, attributes included.
+  std::size_t message_bytes{1024 * 1024};  ///< All of one message that is kept; attributes count.
   std::size_t unread_bytes{1024 * 1024};   ///< Received, and not yet taken with next().
 };
 
@@ -36,6 +38,9 @@ struct resp_failure {
 /// Stricter than the specification where leniency only helps an attacker: no CR or LF inside of a
 /// line, a push only between messages, no number outside of 64 bits. Attributes are checked and
 /// left out: no command of this library asks for any.
+///
+/// A string that is too long to be kept is `too_long` in its message, and the stream goes on:
+/// whoever stores one under a name of ours ends nobody's connection.
 ///
 /// Memory follows the bytes that came, never a length that was announced: one message, with at most
 /// one `reply` for each 3 bytes of it, and the unread input. Each byte is looked at a fixed number
@@ -108,11 +113,12 @@ class resp_reader {
 
   const resp_limits limits_;
   std::vector<char> buffer_;
-  std::size_t begin_{0};         ///< Of the unread bytes in buffer_.
-  std::size_t end_{0};           ///< Of the unread bytes in buffer_.
-  std::size_t scanned_{0};       ///< Unread bytes that are known to hold no line end.
-  std::uint64_t consumed_{0};    ///< The place of begin_ in the stream.
-  std::uint64_t message_at_{0};  ///< The place in the stream at which message_ began.
+  std::size_t begin_{0};       ///< Of the unread bytes in buffer_.
+  std::size_t end_{0};         ///< Of the unread bytes in buffer_.
+  std::size_t scanned_{0};     ///< Unread bytes that are known to hold no line end.
+  std::uint64_t consumed_{0};  ///< The place of begin_ in the stream.
+  /// The place in the stream at which message_ began, as if nothing of it had been dropped.
+  std::uint64_t message_at_{0};
 
   reply message_;
   bool started_{false};

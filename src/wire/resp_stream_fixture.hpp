@@ -183,6 +183,9 @@ inline std::string resp3_of(const reply& r) {
   };
   char digits[32];
   switch (r.kind) {
+    case reply_kind::too_long:
+      return "$" + std::to_string(r.integer) + "\r\n" +
+             std::string(static_cast<std::size_t>(r.integer), 'x') + "\r\n";
     case reply_kind::null:
       return "_\r\n";
     case reply_kind::status:

@@ -14,6 +14,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -227,6 +228,70 @@ TEST(redlock_refusals, foreign_data_in_place_of_a_counter_is_named) {
   EXPECT_EQ(l.error(), errc::unavailable) << l.error().message();
   EXPECT_THAT(l.error().message(), HasSubstr("another type of value under a key of ours"));
   EXPECT_THAT(l.error().message(), HasSubstr(": 'holdfast:token:a'"));
+}
+
+/// Longer than any string that a client keeps of an answer.
+const std::string too_long(600'000, 'x');
+
+/// How many connections all nodes have had.
+int connections(five_nodes& nodes) {
+  constexpr std::string_view key = "total_connections_received:";
+  int all = 0;
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const std::string stats = nodes[i].command({"INFO", "stats"}).text;
+    all += std::stoi(stats.substr(stats.find(key) + key.size()));
+  }
+  return all;
+}
+
+/// Fault matrix: somebody writes a lock, a session record and a denial of 600 kB | they end no
+/// connection: the lock is held, the session is shown without what is too long, the denied one ends
+TEST(redlock_refusals, what_is_too_long_to_be_kept_ends_no_connection) {
+  five_nodes nodes(3);
+  nodes.init();
+  store st = store::open(nodes.url()).value();
+  session s = st.open_session({}).value();
+  ASSERT_TRUE(s.try_acquire(lock_name("mine")));
+  const int before = connections(nodes);
+  nodes.everywhere({"SET", "wanted", too_long});
+  const auto busy = s.try_acquire(lock_name("wanted"));
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error(), errc::busy) << busy.error().message();
+  const std::string other(32, '1');
+  nodes.everywhere({"HSET", "holdfast:session:" + other, "host", "h", "ttl", "5000", "label",
+                    too_long, "program", too_long});
+  const auto all = st.list();
+  ASSERT_TRUE(all) << all.error().message();
+  EXPECT_THAT(all->sessions, testing::SizeIs(2));
+  nodes.everywhere(
+      {"HSET", "holdfast:session:" + s.id().str(), "denied", "1", "denied_why", too_long});
+  const auto denied = s.try_acquire(lock_name("other"));
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error(), errc::denied) << denied.error().message();
+  EXPECT_EQ(connections(nodes), before);
+}
+
+/// Fault matrix: a waiter with tokens=off meets a value of 600 kB under its lock's name | the lock
+/// is held, and no connection ends
+TEST(redlock_refusals, what_is_too_long_is_a_held_lock_to_who_waits) {
+  five_nodes nodes(3);
+  session s = nodes.open("ttl=5s&tokens=off&assume_fresh=yes");
+  nodes.everywhere({"SET", "wanted", too_long});
+  const int before = connections(nodes);
+  const auto l = s.acquire(lock_name("wanted"), {.wait = 500ms});
+  ASSERT_FALSE(l);
+  EXPECT_EQ(l.error(), errc::timed_out) << l.error().message();
+  EXPECT_EQ(connections(nodes), before);
+}
+
+/// Fault matrix: somebody writes 600 kB into a node record | the node does not vote, and the key,
+/// the length and the limit are named
+TEST(redlock_refusals, a_node_record_that_is_too_long_is_named) {
+  five_nodes nodes(3);
+  nodes.init();
+  nodes[0].command({"HSET", "holdfast:node", "id", too_long});
+  EXPECT_THAT(nodes.look().nodes[0].standing,
+              HasSubstr("holdfast:node has a value of 600000 bytes, at most 524288 are read"));
 }
 
 /// Fault matrix: a command was renamed or disabled on the servers | the refusal names it

@@ -189,6 +189,7 @@ bool cluster::inspection::may_vote_unseen(const cluster& c) const {
 void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, fault why) const {
   member& m = *c.members_[node_];
   const bool refused = a.reply != nullptr && a.reply->is(wire::reply_kind::error);
+  const std::string too_long = a.reply == nullptr ? "" : replies::too_long_in_look(*a.reply);
   core::redlock::node_facts f;
   bool unfit{};
   {
@@ -202,9 +203,10 @@ void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, 
     if (!unfit) {
       const bool not_loaded = why == fault::script_missing && !m.refused.load.empty();
       m.refused.unreadable = c.addresses_[node_] + ": its state cannot be read: " +
-                             (not_loaded ? m.refused.load
-                              : refused  ? replies::error_text(*a.reply)
-                                         : core::redlock::action_on(why).text);
+                             (not_loaded          ? m.refused.load
+                              : refused           ? replies::error_text(*a.reply)
+                              : !too_long.empty() ? too_long
+                                                  : core::redlock::action_on(why).text);
     }
   }
   f.address = c.addresses_[node_];

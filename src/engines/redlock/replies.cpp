@@ -5,6 +5,7 @@
 #include "core/whole_number.hpp"
 #include "engines/redlock/keys.hpp"
 #include "engines/redlock/node_fault.hpp"
+#include "wire/resp_reader.hpp"
 #include "wire/server_error.hpp"
 
 #include <holdfast/token.hpp>
@@ -139,6 +140,8 @@ std::optional<session_fields> fields_in(const reply& r) {
   for (std::size_t i = 0; i < r.elements.size(); i += 2) {
     const reply& field = r.elements[i];
     const reply& value = r.elements[i + 1];
+    // Nobody here writes one that is too long: the session is shown without it.
+    if (field.is(reply_kind::too_long) || value.is(reply_kind::too_long)) continue;
     if (!field.is(reply_kind::text) || !value.is(reply_kind::text)) return std::nullopt;
     all.all.emplace_back(field.text, value.text);
   }
@@ -325,6 +328,15 @@ reading<node_reading> look(const reply& r) {
   return l;
 }
 
+std::string too_long_in_look(const reply& r) {
+  const auto at = std::ranges::find(r.elements, reply_kind::too_long, &reply::kind);
+  if (at == r.elements.end()) return {};
+  return std::string(node_key) + " has a value of " + std::to_string(at->integer) +
+         " bytes, at most " + std::to_string(wire::resp_limits{}.bulk_bytes) +
+         " are read, and holdfast writes none so long; DEL it there, and the node waits like one "
+         "that lost its state";
+}
+
 seal_reply seal(const reply& r) {
   using result = seal_reply::result;
   if (const auto floor = number_in(r)) return {.what = result::sealed, .floor = *floor};
@@ -386,7 +398,8 @@ std::optional<bool> peek(const reply& r) {
   if (r.is(reply_kind::integer)) return r.integer != 0;
   const bool other_type =
       r.is(reply_kind::error) && wire::server_error_of(r.text) == server_error::wrongtype;
-  return r.is(reply_kind::text) || other_type ? std::optional(true) : std::nullopt;
+  const bool is_value = r.is(reply_kind::text) || r.is(reply_kind::too_long);
+  return is_value || other_type ? std::optional(true) : std::nullopt;
 }
 
 bool may_name_holder(const reply& r) {

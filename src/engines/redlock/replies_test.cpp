@@ -407,6 +407,7 @@ TEST(replies, a_peek_tells_whether_the_key_is_there) {
   EXPECT_EQ(replies::peek(read_one("_\r\n")), false);
   EXPECT_EQ(replies::peek(read_one(text("any"))), true);
   EXPECT_EQ(replies::peek(read_one(failure("WRONGTYPE x"))), true) << "no lock, and in the way";
+  EXPECT_EQ(replies::peek(read_one(text(std::string(600'000, 'x')))), true) << "too long to keep";
   EXPECT_EQ(replies::peek(read_one(failure("NOPERM x"))), std::nullopt);
   EXPECT_EQ(replies::peek(read_one(integer("1"))), true);
   EXPECT_EQ(replies::peek(read_one(integer("0"))), false);

@@ -2,6 +2,8 @@
 
 -- How far, in microseconds, TIME may fall behind: the margin of every deadline.
 local MARGIN = 2000
+-- No epoch that a script writes has more.
+local EPOCH_DIGITS = 16
 
 -- The record while this is the life of the node's data that the client knows. A record that lost
 -- one of its fields has lost its state like one that is not there.
@@ -19,7 +21,8 @@ local function known(key, nonce)
     max_ttl = tonumber(got[4]),
     last_time = tonumber(got[5]),
   }
-  if not (node.epoch and node.floor and node.max_ttl and node.last_time) then
+  if not (node.epoch and node.floor and node.max_ttl and node.last_time)
+     or #node.epoch > EPOCH_DIGITS then
     refuse('HFNOTADMITTED the record of this node is not whole')
   end
   return node

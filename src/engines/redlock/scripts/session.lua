@@ -2,7 +2,9 @@
 
 local function denied_session(key)
   local by = run('HMGET', key, 'denied_by', 'denied_why')
-  refuse('HFDENIED by ' .. (by[1] or '') .. ': ' .. (by[2] or ''))
+  -- Cut to what is shown: a client gives up a connection on which an error takes 64 kB.
+  refuse('HFDENIED by ' .. string.sub(by[1] or '', 1, 300) .. ': ' ..
+         string.sub(by[2] or '', 1, 300))
 end
 
 local function live_session(key)
