@@ -230,6 +230,39 @@ TEST(redlock_refusals, foreign_data_in_place_of_a_counter_is_named) {
   EXPECT_THAT(l.error().message(), HasSubstr(": 'holdfast:token:a'"));
 }
 
+/// Fault matrix: tokens=off, and no script may be run on the nodes, or EVALSHA was renamed | no
+/// lock is taken, for it could not be released; the error names the command
+TEST_F(redlock_access, without_scripts_no_plain_lock_is_taken) {
+  allow_everywhere({"~*", "+@all", "-evalsha"});
+  const std::string url = nodes.url("ttl=5s&tokens=off&assume_fresh=yes");
+  const auto s = store::open(as_user("bob:secret", url)).value().open_session({});
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message(), HasSubstr("scripts that extend and release a lock"));
+  EXPECT_THAT(s.error().message(), HasSubstr("'evalsha'"));
+  EXPECT_THAT(s.error().message(), HasSubstr("(allow +evalsha"));
+}
+
+TEST(redlock_refusals, a_server_without_evalsha_takes_no_plain_lock) {
+  five_nodes nodes(3, {.settings = {"--rename-command", "EVALSHA", ""}});
+  const auto s =
+      store::open(nodes.url("ttl=5s&tokens=off&assume_fresh=yes")).value().open_session({});
+  ASSERT_FALSE(s);
+  EXPECT_THAT(s.error().message(), HasSubstr("unknown command 'EVALSHA'"));
+}
+
+/// Fault matrix: tokens=off, and a node stops letting the user run scripts | it does not vote
+TEST_F(redlock_access, a_node_that_runs_scripts_no_longer_takes_no_plain_lock) {
+  allow_everywhere({"~*", "+@all"});
+  const std::string url = nodes.url("ttl=5s&tokens=off&assume_fresh=yes");
+  store st = store::open(as_user("bob:secret", url)).value();
+  session s = st.open_session({}).value();
+  allow_everywhere({"~*", "+@all", "-evalsha"});
+  EXPECT_TRUE(process::eventually([&] {
+    const auto l = s.try_acquire(lock_name("a"));
+    return !l && l.error() == errc::unavailable;
+  }));
+}
+
 /// Longer than any string that a client keeps of an answer.
 const std::string too_long(600'000, 'x');
 

@@ -196,6 +196,10 @@ void renew_plain(std::string& out, duration ttl, std::span<const held_key> locks
   put_values(to, locks);
 }
 
+void renew_nothing(std::string& out) {
+  resp_writer(out).command("EVALSHA", scripts::renew_plain.sha1, 0, 1);
+}
+
 void load(std::string& out, const script& s) { resp_writer(out).command("SCRIPT", "LOAD", s.text); }
 
 void time(std::string& out) { resp_writer(out).command("TIME"); }

@@ -74,6 +74,8 @@ void write(std::string& out, const core::redlock::write& w);
 void set_plain(std::string& out, std::string_view name, std::string_view value, duration ttl);
 /// tokens=off; `locks`: 1 to 100.
 void renew_plain(std::string& out, duration ttl, std::span<const held_key> locks);
+/// The same of no lock: whether this user may run scripts there.
+void renew_nothing(std::string& out);
 
 /// SCRIPT LOAD.
 void load(std::string& out, const script& s);

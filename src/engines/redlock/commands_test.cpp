@@ -93,6 +93,8 @@ TEST(commands, renewals_name_all_keys_before_all_values) {
       << "the session alone";
   EXPECT_EQ(written([&](std::string& out) { commands::renew_plain(out, 9s, locks); }),
             (strings{"EVALSHA", sha1_of(scripts::renew_plain), "2", "a", "b", "9000", "1", "2"}));
+  EXPECT_EQ(written([](std::string& out) { commands::renew_nothing(out); }),
+            (strings{"EVALSHA", sha1_of(scripts::renew_plain), "0", "1"}));
 }
 
 TEST(commands, a_renewal_is_another_nodes_with_its_nonce_in_its_place) {

@@ -129,11 +129,25 @@ void cluster::inspection::take_reload(cluster& c, const io::redis_answer& a) {
 void cluster::inspection::ask_record(cluster& c) {
   std::string bytes;
   // Without records a user needs no right to any key but the locks.
-  if (c.settings_.tokens) {
-    commands::look(bytes);
-  } else {
-    commands::time(bytes);
+  if (!c.settings_.tokens) {
+    commands::renew_nothing(bytes);
+    return ask(c, bytes, &inspection::take_right);
   }
+  commands::look(bytes);
+  asked_ = clock::now();
+  ask(c, bytes, &inspection::finish);
+}
+
+/// A lock is taken without a script, and neither extended nor released without one: a node that
+/// runs none must not grant it.
+void cluster::inspection::take_right(cluster& c, const io::redis_answer& a) {
+  if (a.reply == nullptr) return finish(c, a);
+  if (const auto runs = replies::renew_plain(*a.reply, 0); !runs) {
+    return finish_in_vain(c, a, runs.why(),
+                          "the scripts that extend and release a lock cannot be run");
+  }
+  std::string bytes;
+  commands::time(bytes);
   asked_ = clock::now();
   ask(c, bytes, &inspection::finish);
 }
@@ -186,7 +200,8 @@ bool cluster::inspection::may_vote_unseen(const cluster& c) const {
 }
 
 /// A node whose record cannot be read does not vote; it is asked again while it is connected.
-void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, fault why) const {
+void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, fault why,
+                                         std::string_view what) const {
   member& m = *c.members_[node_];
   const bool refused = a.reply != nullptr && a.reply->is(wire::reply_kind::error);
   const std::string too_long = a.reply == nullptr ? "" : replies::too_long_in_look(*a.reply);
@@ -202,7 +217,7 @@ void cluster::inspection::finish_in_vain(cluster& c, const io::redis_answer& a, 
     m.refused.look.clear();
     if (!unfit) {
       const bool not_loaded = why == fault::script_missing && !m.refused.load.empty();
-      m.refused.unreadable = c.addresses_[node_] + ": its state cannot be read: " +
+      m.refused.unreadable = c.addresses_[node_] + ": " + std::string(what) + ": " +
                              (not_loaded          ? m.refused.load
                               : refused           ? replies::error_text(*a.reply)
                               : !too_long.empty() ? too_long

@@ -39,8 +39,10 @@ class cluster::inspection final : public std::enable_shared_from_this<cluster::i
   void ask_reload(cluster& c);
   void take_reload(cluster& c, const io::redis_answer& a);
   void ask_record(cluster& c);
+  void take_right(cluster& c, const io::redis_answer& a);
   void finish(cluster& c, const io::redis_answer& a);
-  void finish_in_vain(cluster& c, const io::redis_answer& a, fault why) const;
+  void finish_in_vain(cluster& c, const io::redis_answer& a, fault why,
+                      std::string_view what = "its state cannot be read") const;
   bool may_vote_unseen(const cluster& c) const;
 
   const std::weak_ptr<cluster> of_;
