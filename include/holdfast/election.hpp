@@ -110,6 +110,7 @@ class [[nodiscard]] HOLDFAST_EXPORT leadership {
 
   /// Gives the leadership back, so that the next candidate leads. Errors: as lock::release().
   result<void> resign() &&;
+  void resign() & = delete;  ///< Write std::move(l).resign(): it ends the leadership.
 
  private:
   friend class election;

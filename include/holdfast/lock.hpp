@@ -131,6 +131,10 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// empty.
   void release(completion<void> done) &&;
 
+  // Compilers show these lines.
+  void release() & = delete;  ///< Write std::move(l).release(): it ends the lock.
+  void release(completion<void> done) & = delete;  ///< Write std::move(l).release(done).
+
  private:
   friend class client::grant;
   explicit lock(std::shared_ptr<client::grant> g) noexcept;
