@@ -3,6 +3,7 @@
 #include "cli/settings.hpp"
 
 #include <holdfast/duration.hpp>
+#include <holdfast/lock_name.hpp>
 
 #include <fmt/core.h>
 #include <poll.h>
@@ -12,7 +13,6 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
-#include <cstdint>
 #include <cstdio>
 #include <ctime>
 
@@ -57,29 +57,6 @@ std::string in_words(std::string name) {
 }
 
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
-
-/// C1 controls steer terminals, and bidirectional controls reorder what a reader sees. As in
-/// lock_name::printable.
-bool misleads(std::uint32_t value) {
-  return value < 0xA0 || value == 0x061C || value == 0x200E || value == 0x200F ||
-         (value >= 0x2028 && value <= 0x202E) || (value >= 0x2066 && value <= 0x2069);
-}
-
-/// Length of the well-formed UTF-8 character at the start of `text`, or 0, as for one that
-/// misleads.
-std::size_t utf8_length(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text.front());
-  const std::size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || text.size() < length) return 0;
-  std::uint32_t value = lead & (0xFFU >> (length + 1));
-  for (std::size_t i = 1; i < length; ++i) {
-    if (!continues(text[i])) return 0;
-    value = value << 6 | (static_cast<unsigned char>(text[i]) & 0x3FU);
-  }
-  const bool overlong = (length == 3 && value < 0x800) || (length == 4 && value < 0x10000);
-  const bool surrogate = value >= 0xD800 && value <= 0xDFFF;
-  return overlong || surrogate || value > 0x10FFFF || misleads(value) ? 0 : length;
-}
 
 }  // namespace
 
@@ -171,16 +148,19 @@ std::optional<int> end_unless_read(const report& out) {
 }
 
 std::string harmless(std::string_view text) {
+  const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   std::string out;
   while (!text.empty()) {
+    const auto ascii = std::ranges::find_if(text, is_ascii) - text.begin();
+    const auto taken = std::max<std::size_t>(static_cast<std::size_t>(ascii), 1);
     const auto c = static_cast<unsigned char>(text.front());
-    std::size_t taken = 1;
-    if (c >= 0x80) taken = utf8_length(text);
-    if (taken == 0 || is_control(c)) {
+    if (ascii > 0) {
+      // Beside ASCII a message may show what the name of a lock may.
+      out += lock_name(std::string(text.substr(0, taken))).printable();
+    } else if (is_control(c)) {
       out += fmt::format("\\x{:02x}", c);
-      taken = 1;
     } else {
-      out.append(text.substr(0, taken));
+      out += text.front();
     }
     text.remove_prefix(taken);
   }
