@@ -219,7 +219,18 @@ class stream::state final : public one_write::writer,
     const auto o = self->listener_.lock();
     if (!o) return;
     o->received(count);
-    receive(std::move(self), *o);
+    receive_after_this_turn(std::move(self));
+  }
+
+  // A read that finds nothing is a system call for nothing, and here it would stand between an
+  // answer and who waits for it. When the turn ends, more may have come.
+  static void receive_after_this_turn(std::shared_ptr<state> self) {
+    if (self->closed_) return;  // Nothing may keep the descriptor behind that.
+    auto& context = self->context_;
+    asio::post(context, [self = std::move(self)]() mutable {
+      if (self->tls_) return self->receive_encrypted();
+      if (const auto o = self->listener_.lock()) receive(std::move(self), *o);
+    });
   }
 
   void receive_encrypted() {
@@ -241,7 +252,7 @@ class stream::state final : public one_write::writer,
     const bool held_back = opened_ && !tls_->established();
     if (opened_ && !decrypt()) return;
     if (held_back) write_queued();
-    receive_encrypted();
+    receive_after_this_turn(shared_from_this());
   }
 
   bool shake_hands() {
