@@ -1,4 +1,5 @@
 #include "bench/measure.hpp"
+#include "bench/redlock/bare_hand_over.hpp"
 #include "bench/redlock/rows.hpp"
 
 #include <holdfast/session.hpp>
@@ -14,6 +15,7 @@
 #include <thread>
 
 /// Sixteen who want one lock: as threads of one process with a session each, and as processes.
+/// Beside them a bare loop that hands it to and fro, as it would between two processes.
 
 namespace holdfast::bench {
 
@@ -24,6 +26,8 @@ using goal = figure::goal;
 
 constexpr std::size_t waiters = 16;
 constexpr std::size_t grants_max = 1'000;
+constexpr std::size_t drained_each = 3;
+constexpr auto held_for = 300us;
 
 /// What all of them share, also across processes.
 struct board {
@@ -131,6 +135,16 @@ double jain_index(const board& b) {
   return sum * sum / (static_cast<double>(waiters) * squares);
 }
 
+void take_bare(const redis_servers& servers, figures& all) {
+  bare_hand_over loop(servers.ports());
+  const double cpu = servers.cpu_seconds();
+  const auto took = loop.run(grants_max, std::chrono::duration<double>(held_for).count());
+  const double used = servers.cpu_seconds() - cpu;
+  all[0].bare.push_back(percentile(took, 0.5));
+  all[1].bare.push_back(percentile(took, 0.99));
+  all[2].bare.push_back(used * 1e6 / static_cast<double>(grants_max));
+}
+
 figures hand_over(const redis_servers& servers, bool processes, const std::string& what,
                   const effort& e) {
   figures all{
@@ -142,7 +156,8 @@ figures hand_over(const redis_servers& servers, bool processes, const std::strin
   for (int i = 0; i < e.rounds; ++i) {
     const shared_board b;
     const double cpu = servers.cpu_seconds();
-    run(b, processes, [&](std::size_t me) { contend(*b, url, me, grants_max, grants_max, 300us); });
+    run(b, processes,
+        [&](std::size_t me) { contend(*b, url, me, grants_max, grants_max, held_for); });
     const double used = servers.cpu_seconds() - cpu;
     std::vector<double> took;
     for (std::size_t k = 1; k < grants_max; ++k) {
@@ -152,6 +167,7 @@ figures hand_over(const redis_servers& servers, bool processes, const std::strin
     all[1].ours.push_back(percentile(took, 0.99));
     all[2].ours.push_back(used * 1e6 / static_cast<double>(b->grants));
     all[3].ours.push_back(jain_index(*b));
+    take_bare(servers, all);
   }
   return all;
 }
@@ -162,9 +178,14 @@ figure drain(const redis_servers& servers, bool processes, const std::string& wh
   for (int i = 0; i < e.rounds; ++i) {
     const shared_board b;
     run(b, processes, [&](std::size_t me) {
-      contend(*b, url_of(servers.ports(), tokens_off), me, grants_max, 3, duration::zero());
+      contend(*b, url_of(servers.ports(), tokens_off), me, grants_max, drained_each,
+              duration::zero());
     });
     n.ours.push_back(static_cast<double>(b->free_at - b->began_at) / 1e6);
+    bare_hand_over loop(servers.ports());
+    const double began = now_us();
+    loop.run(waiters * drained_each, 0);
+    n.bare.push_back((now_us() - began) / 1e3);
   }
   return n;
 }
