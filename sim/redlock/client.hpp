@@ -123,8 +123,8 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
   if (!l.up) return;
   random& dice = world_.dice;
   const bool reset = !world_.healed() && dice.chance(world_.setup.reset);
-  l.last_arrival =
-      std::max({l.last_arrival, l.cut_until, world_.at(i).unreachable_until, now}) + world_.way(i);
+  const moment leaves = std::max({l.cut_until, world_.at(i).unreachable_until, now});
+  l.last_arrival = world_.arrival(i, l.last_arrival, leaves);
   moment arrival = l.last_arrival;
   if (reset) {
     post(now + world_.way(i), [this, i, number] {
@@ -143,9 +143,9 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
     q->got = q->script(h);
     world_.judge.keeps(before, h.server.longest(), ttl_);
     if (reset || back.number != number) return;
-    back.last_answer = std::max({back.last_answer, back.cut_until, world_.at(i).unreachable_until,
-                                 world_.time.now()}) +
-                       world_.way(i);
+    const moment answers =
+        std::max({back.cut_until, world_.at(i).unreachable_until, world_.time.now()});
+    back.last_answer = world_.arrival(i, back.last_answer, answers);
     post(back.last_answer, [this, i, q, number] {
       if (links_[i].number != number) return;
       if (std::exchange(q->open, false)) q->done(&std::as_const(q->got), number);

@@ -231,6 +231,7 @@ void world::step_clock() {
   const duration by = any_step(dice, setup.ttl);
   at(i).offset += by;
   at(i).stepped = true;
+  at(i).stepped_at = time.now();
   ++at(i).suffered;
   at(i).nonce_stepped = at(i).server.record()->nonce;
   events.note(time.now(), "clock stepped: node, by ms", i, in_ms(by).count());

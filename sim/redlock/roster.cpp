@@ -166,10 +166,10 @@ void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done
   world& of = of_.of();
   of_.ask(
       w.node, patience(),
-      [w, &of](world::host& h) {
+      [w, &of, sent = of.time.now()](world::host& h) {
         const auto before = h.server.record();
         const node::answer a = h.server.write(w);
-        if (a.number == 1) of.wrote(h, before);
+        if (a.number == 1) of.wrote(h, before, sent);
         return a;
       },
       [this, i = w.node, done = std::move(done)](const node::answer* a, std::uint64_t connection) {

@@ -107,13 +107,23 @@ rl::node_facts world::facts_of(rl::node_index i) const {
   return f;
 }
 
-duration world::way(rl::node_index i) {
-  const bool slow = !healed_ && dice.chance(setup.slow);
-  const duration distance = is_far(i) ? setup.node_timeout * 3 / 4 : 0ms;
-  return distance + dice.between(100us, slow ? setup.ttl : setup.way_most);
+duration world::distance(rl::node_index i) const {
+  return is_far(i) ? setup.node_timeout * 3 / 4 : 0ms;
 }
 
-void world::wrote(host& h, const std::optional<node_record>& before) {
+duration world::delay() {
+  const bool slow = !healed_ && dice.chance(setup.slow);
+  return dice.between(100us, slow ? setup.ttl : setup.way_most);
+}
+
+duration world::way(rl::node_index i) { return distance(i) + delay(); }
+
+/// A distance delays everything alike: what follows closely arrives closely.
+moment world::arrival(rl::node_index i, moment last, moment from) {
+  return std::max(last, from + distance(i)) + delay();
+}
+
+void world::wrote(host& h, const std::optional<node_record>& before, moment sent) {
   const auto& record = h.server.record();
   note_record(h);
   node_record same = *record;
@@ -127,6 +137,8 @@ void world::wrote(host& h, const std::optional<node_record>& before) {
                    " is put out, and nothing happened to it");
   }
   if (put_out && h.suffered > 0) --h.suffered;
+  // Who sent that knew nothing of the step, and may see it later.
+  if (put_out && sent < h.stepped_at) h.nonce_stepped = record->nonce;
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
   if (h.lost) {
     ++rejoins_;
@@ -185,11 +197,7 @@ void world::watch_what_is_left(const client& c) {
 }
 
 /// Enough for every wait and for all that brings nodes back, and to give back what is owed.
-/// A rejoin that far nodes are sealed for takes longer, and clients that meet in one repeat it: one
-/// seed of five thousand needs more than 14 s.
-duration world::rest_limit() const noexcept {
-  return (setup.far > 0 ? 30s : 10s) + 200 * setup.node_timeout;
-}
+duration world::rest_limit() const noexcept { return 10s + 200 * setup.node_timeout; }
 
 bool world::all_vote() const {
   rl::node_set every;

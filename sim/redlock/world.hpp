@@ -60,10 +60,11 @@ class world {
     duration offset{};
     moment unreachable_until{};
     bool gone{};
-    bool lost{};                  ///< It lost state and has not rejoined.
-    unsigned rewrites{};          ///< In a row, of a record that was there.
-    unsigned suffered{};          ///< So often it may be put out, and was not since.
-    bool stepped{};               ///< Its clock did, and it has not rejoined.
+    bool lost{};          ///< It lost state and has not rejoined.
+    unsigned rewrites{};  ///< In a row, of a record that was there.
+    unsigned suffered{};  ///< So often it may be put out, and was not since.
+    bool stepped{};       ///< Its clock did, and it has not rejoined.
+    moment stepped_at{};
     std::string nonce_stepped{};  ///< What it had when its clock stepped.
     std::deque<node::data> older{};
     std::set<std::pair<std::string, std::uint64_t>> recorded{};  ///< Nonces and epochs.
@@ -79,8 +80,10 @@ class world {
     return i + static_cast<std::size_t>(setup.far) >= hosts_.size();
   }
   duration way(core::redlock::node_index i);
-  /// A node's record was written: it may have rejoined.
-  void wrote(host& h, const std::optional<node_record>& before);
+  /// When what leaves at `from` is there, on a connection whose last one was there at `last`.
+  moment arrival(core::redlock::node_index i, moment last, moment from);
+  /// A node's record was written, by what was sent then: it may have rejoined.
+  void wrote(host& h, const std::optional<node_record>& before, moment sent);
   /// A node is about to be sealed: it may come back without that.
   void sealing(host& h) {
     if (setup.unseals > 0) keep_older(h);
@@ -108,6 +111,8 @@ class world {
   oracle judge;
 
  private:
+  duration distance(core::redlock::node_index i) const;
+  duration delay();
   void found_nodes();
   void start_client(int place);
   std::size_t others_valid(const contender& c) const;
