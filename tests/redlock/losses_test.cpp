@@ -40,6 +40,11 @@ struct held {
   std::atomic<bool> lost{};
 };
 
+/// A client of this paused node waits for it.
+bool holds_back_a_command(server& paused) {
+  return paused.command({"CLIENT", "LIST"}).text.find(" flags=b ") != std::string::npos;
+}
+
 class redlock_losses : public testing::Test {
  protected:
   five_nodes nodes;
@@ -388,6 +393,10 @@ TEST_F(redlock_losses, an_acquire_that_was_never_answered_brings_no_released_loc
 TEST_F(redlock_losses, an_acquire_that_failed_unanswered_leaves_no_key_when_it_comes_late) {
   nodes.init();
   const asker s(nodes.url(), 60s);
+  // A node that was not there when the session began is told of it by a heartbeat.
+  const std::string session = engines::redlock::session_key(s.o.draft.id.str());
+  ASSERT_TRUE(
+      eventually([&] { return s.beat().what == core::status::ok && nodes.count(session) == 5; }));
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"CLIENT", "PAUSE", "60000", "WRITE"});
   auto r = s.request();
   r.leave_if_busy = true;
@@ -395,6 +404,8 @@ TEST_F(redlock_losses, an_acquire_that_failed_unanswered_leaves_no_key_when_it_c
   ASSERT_TRUE(nodes.comes_to("a", 2));
   const std::string value = nodes[4].command({"GET", "a"}).text;
   for (std::size_t i = 0; i < 3; ++i) {
+    // What has not left cannot come late.
+    ASSERT_TRUE(eventually([&] { return holds_back_a_command(nodes[i]); }));
     nodes[i].command({"CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes"});
     nodes[i].command({"CLIENT", "UNPAUSE"});
   }
