@@ -55,6 +55,42 @@ setup() {
   [[ $output != *DURATION* ]]
 }
 
+# zookeeper_client LINES...: what an operator types.
+zookeeper_client() {
+  printf '%s\n' "$@" | timeout 60 /usr/share/zookeeper/bin/zkCli.sh -server "$server"
+}
+
+@test "a store that was made without a user is told, until its nodes are the user's" {
+  open="zookeeper://$server/given?node_timeout=2s"
+  store="zookeeper://one:first@$server/given?node_timeout=2s"
+  expect 0 holdfast run x --store "$open" -- true
+  expect 0 holdfast doctor --store "$store"
+  says warning 'made without a user'
+  zookeeper_client 'addauth digest one:first' 'setAcl -R /given auth::cdrwa'
+  expect 0 holdfast doctor --store "$store"
+  [[ $output != *"without a user"* ]]
+  expect 0 holdfast run x --store "$store" -- true
+  expect 69 holdfast run x --store "$open" -- true
+}
+
+@test "a user's password is changed under a lock that is held" {
+  echo first >password
+  chmod 600 password
+  store="zookeeper://one@$server/changed?password_file=$PWD/password&node_timeout=2s"
+  in_background run x --ttl 12s --store "$store" -- sleep 60
+  until_true eval "holdfast ls --store '$store' | grep -q exclusive"
+  digest=$(printf one:second | openssl dgst -sha1 -binary | base64)
+  echo second >password
+  zookeeper_client 'addauth digest one:first' 'addauth digest one:second' \
+    "setAcl -R /changed digest:one:$digest:cdrwa" "setAcl -R /changed digest:one:$digest:cdrwa"
+  sleep 13
+  expect 75 holdfast run x --no-wait --store "$store" -- true
+  kill "$pid"
+  wait "$pid" || [[ $? == 143 ]]
+  echo first >password
+  expect 69 holdfast run x --store "$store" -- true
+}
+
 @test "what is wrong with the URL or the server is told by its code" {
   expect 64 holdfast run x --store zookeeper:// -- true
   expect 64 holdfast run x --store "zookeeper://$server?colour=red" -- true

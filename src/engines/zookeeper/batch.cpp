@@ -12,7 +12,8 @@ namespace {
 using kind = zoo_request::kind;
 
 bool writes(const zoo_request& r) {
-  return r.what != kind::get && r.what != kind::children && r.what != kind::sync;
+  return r.what != kind::get && r.what != kind::children && r.what != kind::access &&
+         r.what != kind::sync;
 }
 
 }  // namespace

@@ -75,6 +75,11 @@ result<std::vector<finding>> diagnose(const std::shared_ptr<ensemble>& e) {
     all.push_back({severity::warning, "access",
                    "the URL names no user: whoever reaches the servers can end sessions and "
                    "locks; see docs/zookeeper.md"});
+  } else if (seen.open_to_all) {
+    all.push_back({severity::warning, "access",
+                   "nodes of this store were made without a user: whoever reaches the servers can "
+                   "end sessions and locks; docs/zookeeper.md, \"Access\", says how they become "
+                   "the user's"});
   }
   all.push_back({severity::good, "clocks",
                  "no clock, no session and no ephemeral node of ZooKeeper decides anything: "

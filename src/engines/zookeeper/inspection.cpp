@@ -45,12 +45,13 @@ inspection::one_server look_at(const io::node_address& server, duration limit) {
   return seen;
 }
 
-/// One write of a node that nobody reads the data of, waited for.
+/// One write of a node that nobody reads the data of, and who else might write, waited for.
 batch_result write(const std::shared_ptr<ensemble>& e) {
   const auto promised = std::make_shared<std::promise<batch_result>>();
   auto got = promised->get_future();
   e->shared_loop()->post([e, promised] {
-    e->send({put(e->where().queues(), {})}, repeat::never,
+    const auto& at = e->where();
+    e->send({put(at.queues(), {}), access_of(at.queues()), access_of(at.sessions())}, repeat::never,
             [promised](batch_result l) { promised->set_value(std::move(l)); });
   });
   const auto limit = 3 * e->set().node_timeout + 1s;
@@ -100,6 +101,8 @@ inspection inspect(const std::shared_ptr<ensemble>& e) {
     seen.trouble = l.text;
   } else if (!l.replies[0].ok()) {
     seen.trouble = refusal_text(l.replies[0].code, e->set());
+  } else {
+    seen.open_to_all = l.replies[1].open_to_all || l.replies[2].open_to_all;
   }
   return seen;
 }

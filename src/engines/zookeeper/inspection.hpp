@@ -23,6 +23,7 @@ struct inspection {
   };
   std::vector<one_server> servers{};
   std::string trouble{};  ///< Why the store cannot be written to; empty: it can.
+  bool open_to_all{};     ///< Everybody who reaches the servers may remove sessions or entries.
 };
 
 /// Asks them all, and waits at most a few node timeouts. Not on the loop's thread.

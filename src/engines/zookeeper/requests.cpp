@@ -14,6 +14,7 @@ zoo_request get(std::string path) { return {.what = kind::get, .path = std::move
 zoo_request children_of(std::string path) {
   return {.what = kind::children, .path = std::move(path)};
 }
+zoo_request access_of(std::string path) { return {.what = kind::access, .path = std::move(path)}; }
 zoo_request sync(std::string path) { return {.what = kind::sync, .path = std::move(path)}; }
 zoo_request remove(std::string path, std::int32_t version) {
   return {.what = kind::remove, .path = std::move(path), .version = version};

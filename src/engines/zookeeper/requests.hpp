@@ -15,6 +15,7 @@ using io::zoo_request;
 // Requests, in short.
 zoo_request get(std::string path);
 zoo_request children_of(std::string path);
+zoo_request access_of(std::string path);
 zoo_request sync(std::string path);
 zoo_request remove(std::string path, std::int32_t version = zoo_request::any_version);
 zoo_request check(std::string path, std::int32_t version = zoo_request::any_version);

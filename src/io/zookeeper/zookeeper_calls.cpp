@@ -1,6 +1,7 @@
 #include "io/zookeeper/zookeeper_calls.hpp"
 
 #include <memory>
+#include <string_view>
 #include <utility>
 
 namespace holdfast::io {
@@ -75,6 +76,17 @@ void got_names(int code, const String_vector* names, const Stat* s, const void* 
   answer(*p, code, std::move(r));
 }
 
+void got_access(int code, ACL_vector* access, Stat*, const void* data) {
+  const auto p = taken(data);
+  zoo_reply r;
+  for (std::int32_t i = 0; access != nullptr && i < access->count; ++i) {
+    const ACL& entry = access->data[i];
+    if (std::string_view(entry.id.scheme) != "world") continue;
+    r.open_to_all = r.open_to_all || (entry.perms & ~ZOO_PERM_READ) != 0;
+  }
+  answer(*p, code, std::move(r));
+}
+
 void got_parts(int code, const void* data) {
   const auto p = taken(data);
   zoo_reply r;
@@ -132,6 +144,8 @@ int call(zhandle_t* h, const zoo_request& r, bool own, pending& p) {
       return zoo_aget(h, path, r.watched ? 1 : 0, got_data, &p);
     case kind::children:
       return zoo_aget_children2(h, path, 0, got_names, &p);
+    case kind::access:
+      return zoo_aget_acl(h, path, got_access, &p);
     case kind::sync:
       return zoo_async(h, path, got_text, &p);
     case kind::create:

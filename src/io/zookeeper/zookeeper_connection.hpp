@@ -53,6 +53,7 @@ struct zoo_request {
   enum class kind : std::uint8_t {
     get,
     children,
+    access,  ///< Whom the node lets do what.
     sync,
     create,
     create_container,  ///< Removed by the servers when it is empty. Never inside a multi.
@@ -77,6 +78,7 @@ struct zoo_reply {
   zoo_stat stat{};                   ///< get, children; set, also inside a multi.
   std::string data{};                ///< get: the data. create: the path.
   std::vector<std::string> names{};  ///< children
+  bool open_to_all{};                ///< access: everybody may do more there than read.
   std::vector<zoo_reply> parts{};    ///< multi, in the same order.
 
   bool ok() const noexcept { return code == zoo_code::ok; }
