@@ -328,6 +328,12 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   says fault 'may drop a held lock; set noeviction'
   cli 1 CONFIG SET maxmemory-policy noeviction
   expect 0 holdfast doctor
+  cli 1 CONFIG SET maxmemory 1
+  expect 69 holdfast run x -- true
+  says OOM 'raise its maxmemory'
+  expect 69 holdfast doctor
+  says fault 'raise its maxmemory'
+  cli 1 CONFIG SET maxmemory 0
   start_server 2 '' --appendonly yes --appendfsync always
   expect 0 holdfast doctor --store "redis://127.0.0.1:$(port_of 2)?assume_fresh=yes"
   says 'every write is synced before it is answered'
@@ -338,8 +344,13 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   start_server 2 '' --replicaof 127.0.0.1 "${node#*:}"
   until_true eval "cli 1 INFO replication | grep -q state=online"
   expect 69 holdfast run x -- true
-  says 'replicas=1' 'replicas=ignore'
+  says 'it has 1 replica,' 'replicas=1' 'replicas=ignore'
+  expect 69 holdfast doctor
+  says 'does not say how to use them (replicas=): nobody gets a lock'
+  [[ $output != *'not waited for'* ]]
   expect 0 holdfast run x --store "$store&replicas=1" -- true
+  expect 69 holdfast run x --store "$store&replicas=2" -- true
+  says 'it has 1 replica, the URL asks for 2'
   expect 0 holdfast doctor --store "$store&replicas=1"
   says 'every write waits for 1'
   expect 0 holdfast doctor --store "$store&replicas=ignore"

@@ -45,9 +45,17 @@ finding about_eviction(const master::picture& p) {
 finding about_replicas(const master& m, const master::picture& p) {
   if (p.replicas == 0) return {severity::good, "replicas", "none: there is no failover to forget"};
   const std::string count = std::to_string(p.replicas);
-  if (m.set().with_replicas == settings::replication::awaited) {
-    return {severity::good, "replicas",
-            count + " attached; every write waits for " + std::to_string(m.set().replicas)};
+  switch (m.set().with_replicas) {
+    case settings::replication::awaited:
+      return {severity::good, "replicas",
+              count + " attached; every write waits for " + std::to_string(m.set().replicas)};
+    case settings::replication::refused:
+      return {severity::fault, "replicas",
+              count +
+                  " attached, and the URL does not say how to use them (replicas=): nobody "
+                  "gets a lock"};
+    case settings::replication::ignored:
+      break;
   }
   return {severity::warning, "replicas",
           count +

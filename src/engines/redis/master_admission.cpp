@@ -291,22 +291,23 @@ std::optional<error> master::unfit(const inquiry& q) const {
     return error(errc::unavailable,
                  "the server has become a replica (role " + q.server.role + "); name its master");
   }
-  const std::string attached = std::to_string(q.replicas.value_or(0));
+  const auto replicas = q.replicas.value_or(0);
+  const std::string attached = std::to_string(replicas);
+  const std::string it_has = "it has " + attached + (replicas == 1 ? " replica" : " replicas");
   switch (settings_.with_replicas) {
     case settings::replication::ignored:
       break;
     case settings::replication::refused:
-      if (q.replicas.value_or(0) == 0) break;
-      return error(
-          errc::unsupported,
-          "it has " + attached +
-              " replicas, and a failover to one forgets what was not copied yet: let every "
-              "write wait for them (?replicas=" +
-              attached + ") or accept that (?replicas=ignore)");
+      if (replicas == 0) break;
+      return error(errc::unsupported,
+                   it_has +
+                       ", and a failover forgets what was not copied yet: let every write "
+                       "wait for the copies (?replicas=" +
+                       attached + ") or accept that (?replicas=ignore)");
     case settings::replication::awaited:
-      if (q.replicas.value_or(0) >= settings_.replicas) break;
-      return error(errc::unavailable, "it has " + attached + " replicas, the URL asks for " +
-                                          std::to_string(settings_.replicas));
+      if (replicas >= settings_.replicas) break;
+      return error(errc::unavailable,
+                   it_has + ", the URL asks for " + std::to_string(settings_.replicas));
   }
   return std::nullopt;
 }

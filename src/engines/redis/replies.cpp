@@ -79,6 +79,9 @@ duration ttl_limit_of(const reply& r) { return length_of(rest_of(r)).value_or(du
 }  // namespace
 
 std::string error_text(const reply& r) {
+  if (wire::server_error_of(r.text) == wire::server_error::oom) {
+    return wire::printable(r.text) + " (it is full: free memory or raise its maxmemory)";
+  }
   return wire::with_missing_right(r.text, "docs/redis.md, \"Access\"");
 }
 

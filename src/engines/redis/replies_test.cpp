@@ -183,6 +183,9 @@ TEST(replies, a_refusal_of_a_script_has_its_status_and_its_reason) {
   EXPECT_EQ(replies::view(failure("NOPERM this user may not run 'zadd'")).reply.text,
             "the server answered: NOPERM this user may not run 'zadd' (allow +zadd: docs/redis.md, "
             "\"Access\")");
+  EXPECT_EQ(replies::view(failure("OOM command not allowed")).reply.text,
+            "the server answered: OOM command not allowed (it is full: free memory or raise its "
+            "maxmemory)");
   const auto denied = replies::view(failure("HFDENIED op\ttoo slow: hangs")).reply;
   EXPECT_EQ(denied.what, status::denied);
   EXPECT_EQ(denied.text, "an operator (op) denied it: too slow: hangs");
