@@ -58,6 +58,17 @@ TEST(etcd_access, a_client_certificate_opens_a_server_that_wants_one) {
   expect_shut_out("etcd+tls://" + s.addresses(), "ca=");
 }
 
+TEST(etcd_access, a_certificate_names_the_user_where_the_url_names_none) {
+  servers s(1, {.flags = {}, .tls = true});
+  s.control({"user", "add", "root:secret"});
+  s.control({"user", "grant-role", "root", "root"});
+  ASSERT_FALSE(s.control({"auth", "enable"}).empty());
+  const auto& d = s.directory();
+  const auto text = trouble_of("etcd+tls://" + s.addresses() + "/t?node_timeout=1s&ca=" + d +
+                               "/ca.crt&cert=" + d + "/client.crt&key=" + d + "/client.key");
+  expect_text(text, "the URL names no user, so etcd takes the name (CN) of the certificate");
+}
+
 // Also by whoever has the store open already: each connection is made with the files of its time.
 TEST(etcd_access, a_ca_that_was_put_right_is_trusted_while_the_store_is_open) {
   servers s(1, {.flags = {}, .tls = true});

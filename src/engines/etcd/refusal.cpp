@@ -50,6 +50,11 @@ std::string advice(unsigned code, std::string_view text, const settings& set) {
            "alarm is disarmed: set --auto-compaction-mode=periodic "
            "--auto-compaction-retention=5m (holdfast doctor)";
   }
+  if (code == grpc_status::permission_denied && set.user.empty()) {
+    return "; the URL names no user, so etcd takes the name (CN) of the certificate (cert=) for "
+           "one, who needs a role that may read and write the prefix '" +
+           set.prefix + "'";
+  }
   if (code == grpc_status::permission_denied) {
     return "; user '" + set.user + "' needs a role that may read and write the prefix '" +
            set.prefix + "'";
