@@ -47,6 +47,12 @@ is_waiting() {
   expect 0 holdfast run x --store "$plain" -- true
 }
 
+@test "a wait is counted by one program where no note of it can be kept" {
+  XDG_STATE_HOME=/dev/null/state expect 0 holdfast run x --ttl 1s --wait 20s \
+    --store "$plain&max_ttl=2s" -- true
+  says 'begin to wait anew' 'trying again for 20s'
+}
+
 @test "a wait that was asked for is also for a store that does not grant yet" {
   expect 0 holdfast run x --wait 20s --store "$plain&max_ttl=2s" -- echo done
   says 'nothing is granted for another' 'trying again for 20s' done

@@ -421,6 +421,12 @@ T
   says 'has not seen before' 'may have granted what is still held' 'it votes in' 'assume_fresh=yes'
 }
 
+@test "tokens=off: a wait is counted by one program where no note of it can be kept" {
+  XDG_STATE_HOME=/dev/null/state expect 0 holdfast run x --wait 20s \
+    --store "$at&tokens=off&max_ttl=2s" -- true
+  says 'begin to wait anew' 'trying again for 20s'
+}
+
 @test "tokens=off: who holds a lock is not told what a newcomer may assume" {
   plain="$at&tokens=off&assume_fresh=yes"
   hold_it --store "$plain"
