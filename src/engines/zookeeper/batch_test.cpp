@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <utility>
 
 namespace holdfast::engines::zookeeper {
 namespace {
@@ -20,8 +21,8 @@ class zookeeper_batch : public testing::Test {
     const auto* bad = b.judge();
     return bad == nullptr ? std::nullopt : std::optional(bad->code);
   }
-  batch made(repeat how) {
-    return {{get("/a"), remove("/b")}, how, {}, [this](batch_result r) {
+  batch made(repeat how, zoo_request read = get("/a")) {
+    return {{std::move(read), remove("/b")}, how, {}, [this](batch_result r) {
               ++times_told;
               told = std::move(r);
             }};
@@ -68,9 +69,11 @@ TEST_F(zookeeper_batch, of_which_only_the_write_was_answered_is_done) {
 }
 
 TEST_F(zookeeper_batch, of_which_only_a_read_was_lost_was_not_done) {
-  auto b = made(repeat::never);
-  EXPECT_EQ(try_with(b, zoo_code::connection_lost, zoo_code::no_node), zoo_code::connection_lost);
-  EXPECT_TRUE(b.may_repeat());
+  for (const auto& read : {get("/a"), children_of("/a"), access_of("/a"), sync("/a")}) {
+    auto b = made(repeat::never, read);
+    EXPECT_EQ(try_with(b, zoo_code::connection_lost, zoo_code::no_node), zoo_code::connection_lost);
+    EXPECT_TRUE(b.may_repeat());
+  }
 }
 
 TEST_F(zookeeper_batch, may_be_done_for_good_once_a_try_may_have_been) {
