@@ -41,8 +41,8 @@ HOLDFAST_EXPORT const char* name_of(loss_cause c) noexcept;
 /// The events that an observer receives: plain values that may be kept.
 ///
 /// - For one lock: `waiting` any number of times, then `granted`, then at most one of `released`
-///   and `lost`; neither, if the store did not answer the release, or if the session was closed
-///   before the event was sent.
+///   and `lost`; neither, if the store did not answer the release, if the session was closed before
+///   the event was sent, or if the lock was destroyed in the moment in which its lease ended.
 /// - For one session: `session_changed` once for every change of its state, the final state last.
 namespace event {
 

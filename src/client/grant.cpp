@@ -321,7 +321,8 @@ core::leave_reply grant::give_back() {
   return reply;
 }
 
-/// Lives until the answer, which `ending_.done` gets if anybody asked.
+/// Lives until the answer. `ending_.done` gets it; without one it was lost before, and what is left
+/// in the store then is no release to tell of.
 void grant::give_back_unwaited() {
   check_ended();
   HOLDFAST_ASSERT(!ending_.self);
@@ -329,8 +330,8 @@ void grant::give_back_unwaited() {
   owner_->engine().leave(leaving(), [this](const core::leave_reply& reply) {
     const auto keep = std::move(ending_.self);
     left(reply);
-    auto outcome = report_release(reply);
     if (!ending_.done) return;
+    auto outcome = report_release(reply);
     const user_code here;
     auto done = std::move(ending_.done);
     done(std::move(outcome));

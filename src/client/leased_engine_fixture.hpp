@@ -151,6 +151,7 @@ struct listener final : observer {
     cause = e.cause;
     reason = e.reason;
   }
+  void on(const event::released&) noexcept override { ++released; }
   void on(const event::waiting& e) noexcept override {
     ++waiting;
     ahead = e.ahead;
@@ -161,6 +162,7 @@ struct listener final : observer {
   }
   std::mutex mutex;
   std::atomic<int> lost{};
+  std::atomic<int> released{};
   std::atomic<int> waiting{};
   std::atomic<std::size_t> ahead{99};
   std::atomic<loss_cause> cause{};

@@ -157,6 +157,28 @@ TEST_F(own_lease, that_was_lost_is_left_by_the_destructor_which_tells_nobody) {
   EXPECT_TRUE(must_acquire(s, "x").check());
 }
 
+TEST_F(own_lease, that_was_lost_is_not_told_to_an_observer_as_released_too) {
+  const auto watcher = std::make_shared<listener>();
+  auto s = open_session(watcher);
+  for (const bool waits : {true, false}) {
+    auto held = must_acquire(s, "x");
+    const int lost = watcher->lost;
+    engine_->newest().lose(core::status::gone, "2 of 5 nodes have it");
+    ASSERT_TRUE(eventually([&] { return watcher->lost > lost; }));
+    const int leaves = engine_->leaves;
+    if (waits) {
+      EXPECT_EQ(code(std::move(held).release()), errc::lost);
+    } else {
+      std::move(held).release([](const result<void>& r) { EXPECT_EQ(code(r), errc::lost); });
+    }
+    EXPECT_EQ(engine_->leaves, leaves + 1);
+    EXPECT_EQ(watcher->released, 0);
+  }
+  auto held = must_acquire(s, "x");
+  std::move(held).release([](const result<void>& r) { EXPECT_TRUE(r); });
+  EXPECT_EQ(watcher->released, 1);
+}
+
 TEST_F(own_lease, that_lapsed_unheard_is_not_told_after_the_destructor) {
   engine_->own_ttl = 1h;
   auto s = open_session();
