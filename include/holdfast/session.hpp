@@ -87,8 +87,9 @@ struct session_status {
 /// - To release anything after main() has returned, on a store with servers: the ttl ends it.
 /// - To let the program end while one of its callbacks blocks: exit() waits for the callback.
 /// - Anything when memory runs out. A call that throws `std::bad_alloc` may leave its lock held,
-///   and the name `busy`, until the session is closed. On a thread of the library, and while a
-///   command is sent, it ends the process.
+///   and the name `busy`, until the session is closed, and on Redlock for up to a ttl after that.
+///   Where nothing can be thrown, as on a thread of the library, while a command is sent and in a
+///   destructor, it ends the process.
 ///
 /// Callbacks (docs/cpp.md, "Threads and callbacks") run on a thread of the library, or on one of
 /// the program's that is blocked in a call of the library, also for other sessions. On a thread
