@@ -50,6 +50,17 @@ TEST(renewal, a_lock_that_cannot_be_extended_costs_and_gives_others_no_extension
   EXPECT_EQ(x.leases[0].until(), t0 + 2s + usable(ttl));
 }
 
+TEST(renewal, a_lock_that_follows_another_in_its_place_begins_with_extensions_of_its_own) {
+  held_locks x;
+  const handle first = x.add(5);
+  EXPECT_EQ(x.send(t0 + 2s).locks, std::vector{first});
+  x.r.remove(first);
+  const handle next = x.add(1);
+  ASSERT_EQ(next.slot, first.slot);
+  EXPECT_EQ(x.send(t0 + 3s).locks, std::vector{next});
+  EXPECT_TRUE(x.r.is_used_up(next));
+}
+
 TEST(renewal, a_loss_says_whether_the_limit_was_reached) {
   held_locks x(3);
   const handle last = x.add(1);

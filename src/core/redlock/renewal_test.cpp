@@ -167,6 +167,24 @@ TEST(renewal, repairs_a_lost_node_only_after_a_majority_confirmed) {
   EXPECT_EQ(x.r.nodes_of(h), node_set::all(5) - node_set::only(0));
 }
 
+TEST(renewal, a_lock_that_follows_another_in_its_place_is_repaired_where_that_one_was) {
+  held_locks x(3);
+  const auto answers_of = [&](time_point at) {
+    const auto b = x.send(at);
+    x.r.answered(b.number, 0, says({true}), at);
+    x.r.answered(b.number, 1, says({true}), at);
+    return x.r.answered(b.number, 2, says({false}), at);
+  };
+  const handle first = x.add_on(node_set::all(2));
+  EXPECT_EQ(answers_of(t0 + 2s).repairs.size(), 1U);
+  x.r.remove(first);
+  const handle next = x.add_on(node_set::all(2));
+  ASSERT_EQ(next.slot, first.slot);
+  const auto s = answers_of(t0 + 3s);
+  ASSERT_EQ(s.repairs.size(), 1U);
+  EXPECT_EQ(s.repairs[0].lock, next);
+}
+
 TEST(renewal, an_answer_that_comes_twice_is_no_second_confirmation_for_a_repair) {
   held_locks x(5);
   x.add();
