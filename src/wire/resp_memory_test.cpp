@@ -98,6 +98,31 @@ TEST(resp_memory, a_large_message_is_given_back_with_the_next_one) {
   EXPECT_LT(small->elements.capacity(), 1000u);
 }
 
+TEST(resp_memory, a_long_string_is_given_back_with_the_next_message) {
+  resp_reader reader;
+  reader.feed("$100000\r\n" + times(100'000, "x") + "\r\n:1\r\n");
+  const reply* const large = reader.next();
+  ASSERT_NE(large, nullptr);
+  ASSERT_EQ(large->text.size(), 100'000u);
+  const reply* const small = reader.next();
+  ASSERT_NE(small, nullptr);
+  EXPECT_LT(small->text.capacity(), 50'000u);
+}
+
+TEST(resp_memory, input_that_always_ends_inside_of_a_message_takes_no_more_memory) {
+  const std::string part = "1\r\n" + times(99, ":1\r\n") + ":";
+  resp_reader reader;
+  reader.feed(":");
+  std::size_t before = 0;
+  for (int i = 0; i < 1000; ++i) {
+    if (i == 10) before = allocated_bytes;
+    reader.feed(part);
+    while (reader.next() != nullptr) {
+    }
+  }
+  EXPECT_EQ(allocated_bytes, before);
+}
+
 TEST(resp_memory, a_command_allocates_only_what_the_buffer_grows_by) {
   std::string out;
   out.reserve(4096);

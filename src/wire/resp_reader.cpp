@@ -178,7 +178,7 @@ void resp_reader::start() {
 
 void resp_reader::clear_message() {
   if (message_.text.capacity() > kept_text_bytes || message_.elements.capacity() > kept_elements) {
-    message_ = reply{};
+    const reply given_back = std::move(message_);  // Assigned to, a string keeps its capacity.
   }
   message_.text.clear();
   message_.elements.clear();
