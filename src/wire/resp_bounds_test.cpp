@@ -86,8 +86,8 @@ TEST(resp_bounds, values_of_the_wrong_form_are_refused) {
                             "9223372036854775808", "-9223372036854775809"}) {
     expect_refused({":" + std::string(value) + "\r\n", 1, "an integer is"});
   }
-  for (const char* value :
-       {"", "x", "1,5", "--1", "+-1", "infinity", "nan(1)", "NAN", "1e999", "0x10", "1.5x", "-"}) {
+  for (const char* value : {"", "x", "1,5", "--1", "+-1", ".5", "infinity", "nan(1)", "NAN",
+                            "1e999", "0x10", "1.5x", "-"}) {
     expect_refused({"," + std::string(value) + "\r\n", 1, "a double is"});
   }
   for (const char* value : {"", "-", "+", "1x", "1.5", "--1"}) {
@@ -126,7 +126,8 @@ TEST(resp_bounds, the_last_size_allowed_is_read_and_the_next_one_refused) {
                                    std::string("*1\r\n*1\r\n:1\r\n")}) {
     const auto read = read_all(bytes, 1, small);
     EXPECT_FALSE(read.failure) << read.failure->message;
-    EXPECT_EQ(read.messages.size(), 1u);
+    ASSERT_EQ(read.messages.size(), 1u);
+    EXPECT_FALSE(read.messages[0].is(reply_kind::too_long)) << bytes;
   }
   expect_refused({"+" + times(41, "x") + "\r\n", 41, "within 40 bytes"}, small);
   expect_refused({"$7\r\n", 0, "a bulk string of 7 bytes, 6 are allowed"}, small);
@@ -140,13 +141,16 @@ TEST(resp_bounds, the_bytes_of_a_message_are_counted_over_all_its_parts) {
   const resp_limits small{.elements = 1000, .message_bytes = 100};
   // 4 + 12 * 8 = 100 bytes, and one more.
   const std::string full = "*8\r\n" + times(8, "$6\r\nabcdef\r\n");
-  EXPECT_EQ(read_all(full, 1, small).messages.size(), 1u);
+  const auto read = read_all(full, 1, small);
+  ASSERT_EQ(read.messages.size(), 1u);
+  EXPECT_EQ(read.messages[0].elements[7].text, "abcdef");
   expect_refused({"*8\r\n" + times(7, "$6\r\nabcdef\r\n") + "!7\r\n", 88, "has at least 101 bytes"},
                  small);
   expect_refused({times(33, "|0\r\n"), 100, "has at least 104 bytes, 100 are allowed"}, small);
   expect_refused({"*33\r\n", 0, "has at least 104 bytes"}, small);
   expect_refused({"*8\r\n" + times(7, "+abcdefghi\r\n") + "+abcdefghij\r\n", 88, "at least 101"},
                  small);
+  expect_refused({"+abc\r\n", 0, "has at least 6 bytes, 5 are allowed"}, {.message_bytes = 5});
   // The next message is counted anew.
   EXPECT_EQ(read_all(full + full, 7, small).messages.size(), 2u);
 }
@@ -198,6 +202,9 @@ TEST(resp_bounds, more_unread_input_than_allowed_is_refused) {
   EXPECT_EQ(reader.failure()->at, 96u);
   EXPECT_NE(reader.failure()->message.find("beside 48 unread bytes 4 more, 50 are"),
             std::string::npos);
+  resp_reader full(small);
+  full.feed(times(12, ":1\r\n") + ":1");
+  EXPECT_EQ(full.failure(), nullptr);
 }
 
 TEST(resp_bounds, a_failure_is_for_good) {

@@ -105,8 +105,8 @@ std::optional<double> real_in(std::string_view text) {
   } else if (text == "nan") {
     value = std::numeric_limits<double>::quiet_NaN();
   } else {
-    // What from_chars takes besides, "infinity" and "nan(1)", is not in the specification.
-    if (text.empty() || !(is_digit(text[0]) || text[0] == '.')) return std::nullopt;
+    // What from_chars takes besides, ".5", "infinity" and "nan(1)", is not in the specification.
+    if (text.empty() || !is_digit(text[0])) return std::nullopt;
     const char* end = text.data() + text.size();
     const auto [stop, trouble] = std::from_chars(text.data(), end, value);
     if (trouble != std::errc{} || stop != end) return std::nullopt;
@@ -346,7 +346,7 @@ resp_reader::step resp_reader::read_bulk_bytes() {
   if (!drops) bulk_->text.append(buffer_.data() + begin_, part);
   bulk_missing_ -= part;
   consume(part);
-  if (bulk_missing_ > 0 || unread() == 0) return step::stuck;
+  if (unread() == 0) return step::stuck;
   const std::size_t wrong = buffer_[begin_] != '\r' ? 0 : 1;
   if (wrong >= unread()) return step::stuck;
   if (wrong == 0 || buffer_[begin_ + 1] != '\n') {
