@@ -241,6 +241,23 @@ TEST_P(engine_watch, many_watchers_of_one_entry_are_all_told) {
   watches.clear();
 }
 
+TEST_P(engine_watch, the_next_one_is_told_though_another_mode_waits_behind_it) {
+  for (const bool reads : {true, false}) {
+    SCOPED_TRACE(reads ? "a reader and a writer" : "a writer and a reader");
+    auto holder = join(), next = join(), last = join();
+    const auto held = holder.enqueue("a");
+    const auto mine = next.enqueue("a", reads ? mode::shared() : mode::exclusive());
+    last.enqueue("a", reads ? mode::exclusive() : mode::shared());
+    bell b;
+    const auto watch = ask().engine().watch(watch_of("a", mine), [&] { b.ring(); });
+    holder.leave("a", held.mine);
+    EXPECT_TRUE(b.wait());
+    EXPECT_EQ(next.confirm("a", mine.mine).what, status::ok);
+    next.close();
+    last.close();
+  }
+}
+
 TEST_P(engine_watch, any_of_several_targets_notifies) {
   for (int which = 0; which < 3; ++which) {
     std::vector<member> holders;

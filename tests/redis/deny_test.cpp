@@ -125,5 +125,19 @@ TEST_F(deny, one_that_was_told_that_it_holds_counts_until_its_record_falls) {
   EXPECT_EQ(next.confirm("a", mine.mine).what, status::ok);
 }
 
+TEST_F(deny, one_that_waits_for_another_lock_holds_what_it_has_until_its_record_falls) {
+  server s;
+  const auto o = open(url(s));
+  auto a = ask(o);
+  member holder(a), denied(a), next(a);
+  ASSERT_EQ(holder.enqueue("a").what, status::ok);
+  ASSERT_EQ(denied.enqueue("b").what, status::ok);
+  ASSERT_EQ(denied.enqueue("a").what, status::queued);
+  a.deny({denied.id(), "op", "hangs"});
+  EXPECT_EQ(next.attempt("b").what, status::busy) << "its wait is swept, and nothing else";
+  EXPECT_EQ(denied.close().what, status::ok);
+  EXPECT_EQ(next.attempt("b").what, status::ok);
+}
+
 }  // namespace
 }  // namespace holdfast::redis_engine_tests

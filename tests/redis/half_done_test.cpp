@@ -163,6 +163,19 @@ TEST_F(one_refusal, no_lock_is_given_that_is_not_written_down) {
   EXPECT_TRUE(process::eventually([&] { return has(s.last, s.behind); }));
 }
 
+TEST_F(one_refusal, who_was_to_end_and_did_not_goes_on_waiting) {
+  scene s(ask(o_));
+  allow("-del");
+  s.waiter.close();
+  allow("+del");
+  await(o_, status::ok);
+  // It sweeps those that are said to have ended.
+  s.last.leave("a", s.behind);
+  EXPECT_EQ(s.waiter.confirm("a", s.waiting).what, status::queued);
+  s.holder.leave("a", s.held);
+  EXPECT_TRUE(has(s.waiter, s.waiting));
+}
+
 INSTANTIATE_TEST_SUITE_P(scripts, half_done, testing::ValuesIn(all_attempts()),
                          [](const auto& of) { return of.param.name; });
 

@@ -76,6 +76,8 @@ TEST_F(sweep, a_session_that_is_opened_again_holds_nothing_of_its_earlier_incarn
   const auto last = session_id::parse(std::string(28, '0') + "1388");
   ASSERT_EQ(ask(o).open(conformance::draft_of(last.value())).what, status::ok);
   EXPECT_EQ(other.attempt("n5000").what, status::ok) << "its entry is the last to be removed";
+  const auto key = s.command({"KEYS", "holdfast:*:x:n5000"}).elements.at(0).text;
+  EXPECT_TRUE(process::eventually([&] { return s.command({"ZCARD", key}).integer == 1; }));
 }
 
 TEST_F(sweep, a_waiter_is_not_shown_those_that_ended_and_are_not_swept_yet) {

@@ -244,6 +244,47 @@ TEST_F(etcd_epochs, a_server_that_is_back_and_has_lost_nothing_is_used_when_it_h
   }
 }
 
+// One may have the history that was used until then, and another the one that counts from here on.
+TEST(etcd_cluster_epoch, where_the_epoch_is_another_every_server_shows_what_it_is) {
+  gate known;
+  gate both_in_use;
+  gate shown;
+  gate first_left;
+  gate other_left;
+  io::peer first([&](const io::peer::client& c, int) {
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply(first_epoch, ours, 50));
+    l.has_taken_all();
+    known.open();
+    EXPECT_TRUE(both_in_use.wait());
+    l.answer_next(txn_reply(ours, 40));
+    l.answer_next(epoch_reply(first_epoch, ours, 41));
+    l.answer_next(epoch_reply(epoch_of(2, ours), ours, 42));
+    l.wait_for_the_end();
+    first_left.open();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    EXPECT_TRUE(known.wait());
+    line l(c);
+    l.log_in();
+    l.answer_next(epoch_reply(first_epoch, ours, 50));
+    l.has_taken_all();
+    both_in_use.open();
+    EXPECT_GT(l.request(), 0);
+    EXPECT_EQ(l.asked(), question());
+    shown.open();
+    l.wait_for_the_end();
+    other_left.open();
+  });
+  const client c({first.address(), other.address()});
+  EXPECT_TRUE(both_in_use.wait());
+  EXPECT_EQ(outcome_of_one(*c.loop, c.servers), status::unknown) << "older than what was told";
+  EXPECT_TRUE(shown.wait());
+  c.servers->close();
+  EXPECT_TRUE(first_left.wait() && other_left.wait());
+}
+
 TEST_F(etcd_epochs, an_epoch_above_which_no_token_fits_is_refused) {
   live({[&](line& l) {
     l.log_in(another);

@@ -55,9 +55,7 @@ local function wake_watchers(name, e)
     local key, n = queue_key('p', name), tonumber(string.sub(e.mode, 2))
     local older = run('ZCOUNT', key, '-inf', '(' .. e.order)
     local first, last = math.max(older, n - 1), older + n - 1
-    if last >= first then
-      wake_all(name, run('ZRANGE', key, digits(first), digits(last)), 1)
-    end
+    wake_all(name, run('ZRANGE', key, digits(first), digits(last)), 1)
     return
   end
   local writer = next_of('x', name, e.order)
