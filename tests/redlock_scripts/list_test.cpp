@@ -120,6 +120,28 @@ TEST_F(list_script, skips_what_the_user_may_not_read_and_tells_of_it) {
   EXPECT_EQ(all().withheld, "");
 }
 
+TEST_F(list_script, tells_of_a_lock_of_which_the_user_may_not_read_all) {
+  n.acquire("theirs:a", value(1));
+  // Its length; that and how long it stays; that and its value.
+  for (const auto* rights :
+       {"%W~theirs:*", "(+strlen +pttl ~theirs:*)", "(+strlen +get ~theirs:*)"}) {
+    SCOPED_TRACE(rights);
+    n.command({"ACL", "SETUSER", "half", "reset", "on", ">pw", "+@all", "~holdfast:*", rights});
+    connection by = n.of.connect("half", "pw");
+    const listing l = all(by);
+    EXPECT_TRUE(l.locks.empty());
+    EXPECT_EQ(l.withheld, "theirs:a");
+  }
+}
+
+TEST_F(list_script, reads_no_value_of_a_length_that_no_lock_has) {
+  n.command({"SET", "large", std::string(1'000'000, 'a'), "PX", "10000"});
+  n.acquire("a", value(1));
+  n.command({"CONFIG", "RESETSTAT"});
+  EXPECT_EQ(all().locks.size(), 1U);
+  EXPECT_EQ(n.of.calls("get"), 2) << "the lock, and its token";
+}
+
 TEST_F(list_script, tells_of_no_key_that_can_be_no_lock) {
   n.command({"SET", std::string(513, 'a'), value(1), "PX", "10000"});
   n.command({"SET", "a\nb", value(1), "PX", "10000"});

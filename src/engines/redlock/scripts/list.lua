@@ -61,7 +61,7 @@ return answer(function()
     if begins_with(key, SESSION) then
       local record = read('HGETALL', key)
       if record and #record > 0 then
-        sessions[#sessions + 1] = {string.sub(key, #SESSION + 1), read('PTTL', key) or 0, record}
+        sessions[#sessions + 1] = {string.sub(key, #SESSION + 1), read('PTTL', key), record}
       end
     elseif not begins_with(key, OURS) then
       locks[#locks + 1] = lock_of(key)
