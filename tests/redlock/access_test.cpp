@@ -59,6 +59,25 @@ TEST_F(redlock_access, what_may_not_be_looked_at_is_not_shown_as_empty) {
   }
 }
 
+/// Fault matrix: a node forgets its scripts, and does not take them again | a release is repeated
+/// there at once, and after that with pauses
+TEST_F(redlock_access, a_release_is_repeated_with_pauses_where_scripts_may_not_be_loaded) {
+  allow_everywhere({"~*", "+@all"});
+  session s = holdfast::open(as_user("bob:secret", nodes.url("ttl=30s&node_timeout=3s"))).value();
+  auto l = s.try_acquire(lock_name("a"));
+  ASSERT_TRUE(l) << l.error().message();
+  ASSERT_TRUE(nodes.comes_to("a", 3));
+  nodes.everywhere({"ACL", "SETUSER", "bob", "-script"});
+  nodes.everywhere({"SCRIPT", "FLUSH"});
+  nodes.everywhere({"CONFIG", "RESETSTAT"});
+  EXPECT_FALSE(std::move(*l).release());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const int calls = nodes[i].calls("evalsha");
+    EXPECT_GE(calls, 2);
+    EXPECT_LT(calls, 50) << "with the looks of three seconds";
+  }
+}
+
 /// Fault matrix: another password on some nodes | a minority costs nothing; a majority needs a
 /// person, whoever waits goes on when it has been set right
 TEST_F(redlock_access, a_majority_that_refuses_the_password_needs_a_person) {

@@ -13,6 +13,7 @@
 #include <fstream>
 #include <optional>
 #include <string>
+#include <thread>
 
 namespace holdfast::redlock_tests {
 
@@ -411,6 +412,31 @@ TEST(redlock_restarts, a_session_is_opened_while_all_nodes_come_back) {
         holdfast::open(nodes.url("ttl=30s&node_timeout=" + std::to_string(60 + k) + "ms"));
     EXPECT_TRUE(s) << s.error().message();
   }
+}
+
+/// Fault matrix: a node records a session that too few others record, and restarts before that is
+/// known | the record is deleted there, though the node may not even extend
+TEST(redlock_restarts, the_record_of_a_session_that_was_not_opened_is_deleted_where_nobody_votes) {
+  five_nodes nodes(5, {.append_only = true});
+  nodes.init();
+  nodes.stop(3);
+  nodes.kill(4);
+  // Who opens waits for nodes for as long as this may take on a busy machine.
+  const std::string patient = "ttl=60s&node_timeout=3s";
+  const session s = nodes.open(patient);
+  for (const std::size_t i : {1U, 2U}) nodes[i].command({"DEL", "holdfast:node"});
+  const auto records = [&] {
+    return nodes[0].command({"KEYS", "holdfast:session:*"}).elements.size();
+  };
+  std::thread other([&] { EXPECT_FALSE(holdfast::open(nodes.url(patient))); });
+  EXPECT_TRUE(eventually([&] { return records() == 2; }));
+  nodes.restart(0, server::data::keep);
+  EXPECT_EQ(records(), 2U);
+  // The client is back, before it is told that nothing comes of the session.
+  EXPECT_TRUE(eventually([&] { return nodes[0].calls("script|load") > 0; }));
+  nodes.resume(3);
+  other.join();
+  EXPECT_TRUE(eventually([&] { return records() == 1; })) << "that of the session that is open";
 }
 
 /// Fault matrix: the nodes are left in several epochs, and no majority in any | a session that is

@@ -359,6 +359,43 @@ TEST(redlock_waiting, calls_that_reach_nobody_who_answers_stop_nobody) {
   EXPECT_THAT(c.violations(), testing::IsEmpty());
 }
 
+/// Who stands in a queue and notes what it is told.
+class notes_turns final : public engine::waiter {
+ public:
+  void turn(wakeup what) override {
+    if (what == wakeup::next) ++called;
+  }
+  void look_up() override {}
+  std::atomic<int> called{};
+};
+
+// Few still sit at the node that was the listening one before, and it calls one of them for the
+// same release.
+TEST(redlock_waiting, only_the_node_that_all_listen_to_calls) {
+  five_nodes nodes;
+  const session s = nodes.open(plain);
+  const auto opened = engine::open_redlock(*core::store_url::parse(nodes.url(plain))).value();
+  const auto c = dynamic_cast<engine::redlock_engine&>(*opened.engine).nodes();
+  ASSERT_TRUE(process::eventually([&] { return c->now_voting()->voters.size() == 5; }));
+  const auto all = std::make_shared<engine::waiters>(c);
+  const auto who = std::make_shared<notes_turns>();
+  ASSERT_EQ(all->join("wanted", who), engine::waiters::place::first);
+  all->listen_for("wanted");
+  std::size_t where = nodes.size();
+  ASSERT_TRUE(process::eventually([&] {
+    where = listening_node(nodes);
+    return where < nodes.size();
+  }));
+  const engine::news call{.channel = {}, .name = "wanted", .calls = true};
+  for (engine::node_index i = 0; i < nodes.size(); ++i) {
+    if (i != where) all->heard(i, call);
+  }
+  EXPECT_EQ(who->called, 0);
+  all->heard(static_cast<engine::node_index>(where), call);
+  EXPECT_EQ(who->called, 1);
+  all->leave("wanted", *who, false);
+}
+
 /// Who only waits.
 class waits_only final : public engine::contender::listener {
  public:
