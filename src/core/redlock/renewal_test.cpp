@@ -147,6 +147,17 @@ TEST(renewal, a_lock_that_a_check_found_ended_is_told_and_dropped) {
   EXPECT_EQ(x.r.size(), 0U);
 }
 
+TEST(renewal, a_lock_whose_lease_ends_before_anything_is_due_is_lost_at_that_moment) {
+  held_locks x;
+  lease brief(t0 + 1s);
+  const handle h = x.r.add(brief, node_set::all(5), t0 + usable(ttl), token{7}, 9);
+  EXPECT_EQ(x.r.wake(), t0 + 1s);
+  EXPECT_TRUE(x.r.tick(t0 + 1s - 1ns).lost.empty());
+  const auto s = x.r.tick(t0 + 1s);
+  ASSERT_EQ(s.lost.size(), 1U);
+  EXPECT_EQ(s.lost[0].lock, h);
+}
+
 TEST(renewal, repairs_a_lost_node_only_after_a_majority_confirmed) {
   held_locks x(5);
   const handle h = x.add();
