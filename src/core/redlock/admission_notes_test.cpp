@@ -113,6 +113,20 @@ TEST(admission_notes, that_cannot_be_kept_keep_out_only_who_they_say_too_much_of
   EXPECT_EQ(s.a.voters(), node_set::all(3)) << "who has no notes waits";
 }
 
+/// What follows it will be waited for all the same.
+TEST(admission_notes, that_cannot_be_kept_keep_out_nobody_who_came_behind_one_that_synced_less) {
+  for (const bool durable : {false, true}) {
+    store s = without_records();
+    life_notes old;
+    old.note_process("host0", "run0x", durable, t0 - 1s);
+    s.connect_all(t0);
+    s.serve(s.a.kept(s.a.notes(), old, t0), t0);
+    s.tick(t0 + wait);
+    EXPECT_EQ(s.a.voters().has(0), !durable);
+    EXPECT_TRUE(s.a.voters().has(1)) << "nothing is said of it";
+  }
+}
+
 /// One that synced less may have been there in between: who saw it voted for it without a note.
 TEST(admission_notes, that_cannot_be_kept_let_no_process_follow_another) {
   store s = of_durable_nodes();
