@@ -69,6 +69,22 @@ TEST(redis_facts, a_server_that_does_not_say_who_it_is_is_refused_with_what_to_d
   EXPECT_FALSE(check_redis(f, "redlock"));
 }
 
+TEST(redis_facts, a_run_id_is_one_word) {
+  redis_facts f = a_server();
+  for (const char* good : {"0", "9", "a", "z", "A", "Z", "-", "0a-Z"}) {
+    f.run_id = good;
+    EXPECT_TRUE(check_redis(f, "redlock")) << good;
+  }
+  for (const char* bad : {"/", ":", "@", "[", "`", "{", ",", ".", "a b", "a=", "a\n"}) {
+    f.run_id = bad;
+    EXPECT_FALSE(check_redis(f, "redlock")) << bad;
+  }
+  f.run_id = std::string(128, 'a');
+  EXPECT_TRUE(check_redis(f, "redlock"));
+  f.run_id += 'a';
+  EXPECT_FALSE(check_redis(f, "redlock"));
+}
+
 TEST(redis_facts, a_server_that_loads_its_data_is_asked_later) {
   redis_facts f = a_server();
   f.info["loading"] = "0";
@@ -133,6 +149,11 @@ TEST(redis_facts, a_rewrite_is_named_only_where_it_is_the_only_doubt) {
     redis_facts f = a_server();
     f.info[key] = "1";
     EXPECT_TRUE(keeps_every_write_but_rewrites(f, config)) << key;
+    f.info[key] = "2";
+    EXPECT_FALSE(keeps_every_write_but_rewrites(f, config)) << key << " says nothing";
+    f.info.erase(key);
+    EXPECT_FALSE(keeps_every_write_but_rewrites(f, config)) << key << " is missing";
+    f.info[key] = "1";
     f.info["connected_slaves"] = "1";
     EXPECT_FALSE(keeps_every_write_but_rewrites(f, config)) << key;
   }
