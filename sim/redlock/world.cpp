@@ -123,6 +123,13 @@ moment world::arrival(rl::node_index i, moment last, moment from) {
   return std::max(last, from + distance(i)) + delay();
 }
 
+bool world::forgets(const host& h, const rl::write& w) {
+  const auto& before = h.server.record();
+  const bool alone = before && w.record.nonce == before->nonce && w.record.epoch > 0 &&
+                     w.record.epoch == before->epoch && w.record.run_id != before->run_id;
+  return h.lost && alone;
+}
+
 void world::wrote(host& h, const std::optional<node_record>& before, moment sent) {
   const auto& record = h.server.record();
   note_record(h);

@@ -82,6 +82,9 @@ class world {
   duration way(core::redlock::node_index i);
   /// When what leaves at `from` is there, on a connection whose last one was there at `last`.
   moment arrival(core::redlock::node_index i, moment last, moment from);
+  /// Whether that write would let a node with an older state vote with what it has, as one does for
+  /// which too few others answer: excluded (docs/safety.md, 4), for nothing repairs it.
+  static bool forgets(const host& h, const core::redlock::write& w);
   /// A node's record was written, by what was sent then: it may have rejoined.
   void wrote(host& h, const std::optional<node_record>& before, moment sent);
   /// A node is about to be sealed: it may come back without that.
