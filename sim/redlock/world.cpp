@@ -144,8 +144,9 @@ void world::wrote(host& h, const std::optional<node_record>& before, moment sent
                    " is put out, and nothing happened to it");
   }
   if (put_out && h.suffered > 0) --h.suffered;
-  // Who sent that knew nothing of the step, and may see it later.
-  if (put_out && sent < h.stepped_at) h.nonce_stepped = record->nonce;
+  // Who sent that had looked before the step, and may see it later.
+  const bool had_looked = sent < h.stepped_at + setup.node_timeout;
+  if (put_out && had_looked) h.nonce_stepped = record->nonce;
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
   if (h.lost) {
     ++rejoins_;
