@@ -144,9 +144,8 @@ void world::wrote(host& h, const std::optional<node_record>& before, moment sent
                    " is put out, and nothing happened to it");
   }
   if (put_out && h.suffered > 0) --h.suffered;
-  // Who sent that had looked before the step, and may see it later.
-  const bool had_looked = sent < h.stepped_at + setup.node_timeout;
-  if (put_out && had_looked) h.nonce_stepped = record->nonce;
+  // Who sent that may have looked before the step, and see it later.
+  if (put_out) h.seen_later = h.stepped && sent < h.stepped_at + setup.node_timeout;
   if (!record || record->epoch == 0 || record->run_id != h.run_id) return;
   if (h.lost) {
     ++rejoins_;
@@ -157,7 +156,7 @@ void world::wrote(host& h, const std::optional<node_record>& before, moment sent
   h.lost = false;
   // Another write may have been under way: only the fresh nonce shows that the step was seen.
   if (record->nonce != h.nonce_stepped) h.stepped = false;
-  h.suffered = h.stepped ? 1 : 0;
+  h.suffered = h.stepped || h.seen_later ? 1 : 0;
 }
 
 void world::took_for_recorded(rl::node_index i, const node_record& r) {

@@ -65,6 +65,7 @@ class world {
     unsigned suffered{};  ///< So often it may be put out, and was not since.
     bool stepped{};       ///< Its clock did, and it has not rejoined.
     moment stepped_at{};
+    bool seen_later{};            ///< Perhaps, by who named a loss or a step then.
     std::string nonce_stepped{};  ///< What it had when its clock stepped.
     std::deque<node::data> older{};
     std::set<std::pair<std::string, std::uint64_t>> recorded{};  ///< Nonces and epochs.
