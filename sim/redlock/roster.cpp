@@ -167,7 +167,7 @@ void roster::write(const rl::write& w, std::function<void(rl::write_reply)> done
   of_.ask(
       w.node, patience(),
       [w, &of, sent = of.time.now()](world::host& h) {
-        if (world::forgets(h, w)) return node::answer{.refused = fault::busy_script};
+        if (world::is_excluded(h, w)) return node::answer{.refused = fault::busy_script};
         const auto before = h.server.record();
         const node::answer a = h.server.write(w);
         if (a.number == 1) of.wrote(h, before, sent);

@@ -123,7 +123,7 @@ moment world::arrival(rl::node_index i, moment last, moment from) {
   return std::max(last, from + distance(i)) + delay();
 }
 
-bool world::forgets(const host& h, const rl::write& w) {
+bool world::is_excluded(const host& h, const rl::write& w) {
   const auto& before = h.server.record();
   const bool alone = before && w.record.nonce == before->nonce && w.record.epoch > 0 &&
                      w.record.epoch == before->epoch && w.record.run_id != before->run_id;

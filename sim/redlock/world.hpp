@@ -85,7 +85,7 @@ class world {
   moment arrival(core::redlock::node_index i, moment last, moment from);
   /// Whether that write would let a node with an older state vote with what it has, as one does for
   /// which too few others answer: excluded (docs/safety.md, 4), for nothing repairs it.
-  static bool forgets(const host& h, const core::redlock::write& w);
+  static bool is_excluded(const host& h, const core::redlock::write& w);
   /// A node's record was written, by what was sent then: it may have rejoined.
   void wrote(host& h, const std::optional<node_record>& before, moment sent);
   /// A node is about to be sealed: it may come back without that.

@@ -50,14 +50,12 @@ std::string advice(unsigned code, std::string_view text, const settings& set) {
            "alarm is disarmed: set --auto-compaction-mode=periodic "
            "--auto-compaction-retention=5m (holdfast doctor)";
   }
-  if (code == grpc_status::permission_denied && set.user.empty()) {
-    return "; the URL names no user, so etcd takes the name (CN) of the certificate (cert=) for "
-           "one, who needs a role that may read and write the prefix '" +
-           set.prefix + "'";
-  }
   if (code == grpc_status::permission_denied) {
-    return "; user '" + set.user + "' needs a role that may read and write the prefix '" +
-           set.prefix + "'";
+    const std::string who =
+        set.user.empty() ? "the URL names no user, so etcd takes the name (CN) of the certificate "
+                           "(cert=) for one, who"
+                         : "user '" + set.user + "'";
+    return "; " + who + " needs a role that may read and write the prefix '" + set.prefix + "'";
   }
   if (has(text, "user name is empty")) {
     return "; authentication is enabled: name a user, etcd://USER@host?password_file=";
