@@ -176,6 +176,20 @@ TEST_F(one_refusal, who_was_to_end_and_did_not_goes_on_waiting) {
   EXPECT_TRUE(has(s.waiter, s.waiting));
 }
 
+// It was given the lock, and is still named among those that wait.
+TEST_F(one_refusal, a_denied_session_that_was_given_the_lock_is_not_swept_with_those_that_wait) {
+  scene s(ask(o_));
+  allow("-hdel");
+  s.holder.leave("a", s.held);
+  EXPECT_NE(s.waiter.confirm("a", s.waiting).what, status::ok);
+  allow("+hdel");
+  await(o_, status::ok);
+  s.ask.deny({s.waiter.id(), "op", "why"});
+  EXPECT_FALSE(has(s.last, s.behind));
+  s.waiter.close();
+  EXPECT_TRUE(process::eventually([&] { return has(s.last, s.behind); }));
+}
+
 INSTANTIATE_TEST_SUITE_P(scripts, half_done, testing::ValuesIn(all_attempts()),
                          [](const auto& of) { return of.param.name; });
 
