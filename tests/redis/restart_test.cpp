@@ -1,6 +1,7 @@
 #include "engines/redis/scripts.hpp"
 #include "tests/redis/store.hpp"
 
+#include <cstdlib>
 #include <thread>
 
 /// A server that comes back without its newest writes grants nothing before every lease has ended.
@@ -196,6 +197,23 @@ TEST_F(restart, the_next_process_of_this_user_goes_on_with_the_wait) {
   await(open(patient(s)), status::ok);
   EXPECT_LT(steady_clock::now() - second, 5s);
   EXPECT_GE(steady_clock::now() - began, 6062ms);
+}
+
+// A service in a container that can write nowhere, which tries again until it gets its store.
+TEST_F(restart, a_program_that_can_keep_no_notes_goes_on_with_the_wait_at_its_next_try) {
+  server s;
+  ::setenv("XDG_STATE_HOME", "/dev/null/state", 1);
+  const auto began = steady_clock::now();
+  const auto try_once = [&] {
+    return ask(open(patient(s))).open(conformance::draft_of(conformance::fresh_id(), 500ms));
+  };
+  std::string why;
+  EXPECT_TRUE(process::eventually([&] {
+    const auto r = try_once();
+    why = r.text;
+    return r.what == status::ok;
+  })) << why;
+  EXPECT_GE(steady_clock::now() - began, 2022ms);
 }
 
 TEST_F(restart, no_key_has_a_ttl_that_a_step_of_the_clock_could_end) {

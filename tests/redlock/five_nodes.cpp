@@ -13,7 +13,7 @@ std::string as_user(const std::string& user, std::string url) {
 }
 
 five_nodes::five_nodes(const std::vector<server::options>& each) : stopped_(each.size()) {
-  ::setenv("XDG_STATE_HOME", state_.path().c_str(), 1);
+  forget_sights();
   for (const auto& o : each) {
     nodes_.push_back(std::make_unique<server>(o));
     addresses_.push_back(nodes_.back()->address());
@@ -115,9 +115,10 @@ testing::AssertionResult five_nodes::votes_come_to(std::size_t votes, const std:
 }
 
 void five_nodes::forget_sights() {
-  for (const auto& e : std::filesystem::directory_iterator(state_.path())) {
-    std::filesystem::remove_all(e.path());
-  }
+  static int users;
+  state_ = directory_.path() + "/user-" + std::to_string(++users);
+  std::filesystem::create_directory(state_);
+  ::setenv("XDG_STATE_HOME", state_.c_str(), 1);
 }
 
 }  // namespace holdfast::redlock_tests

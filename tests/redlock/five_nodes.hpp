@@ -69,14 +69,15 @@ class five_nodes {
   /// Looks until so many nodes vote.
   testing::AssertionResult votes_come_to(std::size_t votes, const std::string& query = "ttl=5s",
                                          std::chrono::milliseconds limit = 20s) const;
-  const std::string& state() const { return state_.path(); }
-  /// Clients forget which processes they have seen.
+  const std::string& state() const { return state_; }
+  /// Clients that come from now on are another user's, who has seen none of these processes.
   void forget_sights();
 
  private:
   bool answers(std::size_t i) const { return !stopped_[i] && nodes_[i]->running(); }
 
-  tests::temporary_directory state_;
+  tests::temporary_directory directory_;
+  std::string state_;
   std::vector<std::unique_ptr<server>> nodes_;
   std::vector<std::string> addresses_;
   std::vector<bool> stopped_;

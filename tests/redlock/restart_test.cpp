@@ -399,6 +399,22 @@ TEST(redlock_first_sight, that_cannot_be_kept_for_the_next_process_is_told) {
   EXPECT_THAT(l.error().message(), HasSubstr(nodes.state() + "/file")) << l.error().message();
 }
 
+/// Fault matrix: all nodes are new or lost their state, and no note can be kept of it | a program
+/// that tries again and again goes on with the wait, with `tokens=off` until it gets its lock
+TEST(redlock_first_sight, that_cannot_be_kept_counts_for_later_tries_of_this_process) {
+  five_nodes nodes;
+  ::setenv("XDG_STATE_HOME", "/dev/null/state", 1);
+  const auto began = std::chrono::steady_clock::now();
+  std::string why;
+  EXPECT_TRUE(eventually([&] {
+    std::optional<session> by;
+    const auto l = try_once(nodes, without_tokens, 0, by);
+    why = l ? "" : l.error().message();
+    return l.has_value();
+  })) << why;
+  EXPECT_GE(std::chrono::steady_clock::now() - began, 2022ms);
+}
+
 /// Fault matrix: kill -9 of all nodes with `appendfsync always`, and a client comes while they come
 /// back | its session waits for that, and is opened
 TEST(redlock_restarts, a_session_is_opened_while_all_nodes_come_back) {

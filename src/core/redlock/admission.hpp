@@ -122,6 +122,8 @@ class admission {
 
   admission(config c, life_notes notes = {});
 
+  /// What earlier clients of this process saw. Before anything else.
+  void recall(const life_notes& sights) { notes_.recall(sights); }
   /// The node is connected and was looked at. `fresh`: a nonce from the kernel, to name a loss with
   /// that is seen now or while this connection lasts; it is used once.
   step looked_at(node_index i, const node_facts& f, const std::string& fresh, time_point now);

@@ -45,6 +45,17 @@ TEST(admission_notes, no_process_votes_before_it_is_noted) {
   EXPECT_EQ(s.a.voters().size(), 3U);
 }
 
+TEST(admission_notes, what_an_earlier_client_of_this_process_saw_is_no_note_of_the_user) {
+  store s = without_records();
+  life_notes seen;
+  for (const auto& f : s.facts) seen.recall(f.run_id, t0);
+  s.a.recall(seen);
+  s.connect_all(t0 + wait);
+  EXPECT_TRUE(s.a.voters().empty());
+  s.keep(t0 + wait);
+  EXPECT_EQ(s.a.voters().size(), 3U) << "the wait was over";
+}
+
 TEST(admission_notes, one_that_follows_a_durable_one_votes_when_it_is_noted) {
   store s = of_durable_nodes();
   restart(s, 0, true, t0 + 100s);

@@ -55,6 +55,22 @@ void life_notes::recall(const std::string& life, time_point since) {
   if (!added) there->second = std::min(there->second, since);
 }
 
+void life_notes::recall(const life_notes& sights) {
+  for (const auto& [life, since] : sights.seen_) recall(life, since);
+}
+
+life_notes life_notes::sights() const {
+  life_notes lives;
+  for (const auto& [word, since] : seen_) {
+    if (!word.starts_with(at_node)) lives.recall(word, since);
+  }
+  // One that follows another is as old as that one only for who missed nothing in between.
+  for (const auto& [node, what] : nodes()) {
+    if (what.is.follows) lives.seen_.insert_or_assign(what.is.run_id, what.at);
+  }
+  return lives;
+}
+
 std::optional<life_notes::process> life_notes::process_at(const std::string& node) const {
   const std::string begin = words_of(node);
   for (auto at = seen_.lower_bound(begin); at != seen_.end(); ++at) {
@@ -148,7 +164,7 @@ void life_notes::merge(const life_notes& other) {
   };
   take_out(all);
   // A life has one sight, and both are true: it was there when the first of them saw it.
-  for (const auto& [life, since] : other.seen_) recall(life, since);
+  recall(other);
   take_out(theirs);
   for (const auto& [node, what] : theirs) {
     const auto [there, added] = all.emplace(node, what);

@@ -39,6 +39,7 @@ class life_notes {
   time_point note(const std::string& life, time_point now);
   /// Takes over a note of an earlier process of this boot. The earlier of two counts.
   void recall(const std::string& life, time_point since);
+  void recall(const life_notes& sights);
   /// With tokens off: since when the process `run_id` of `node` has what it may have granted. One
   /// that syncs every write, and follows one that did when it was seen last, is as old as that one.
   time_point note_process(const std::string& node, const std::string& run_id, bool durable,
@@ -46,6 +47,9 @@ class life_notes {
   /// Whether that process is the one that was seen last, and synced every write.
   bool is_durable(const std::string& node, const std::string& run_id) const;
   std::optional<process> process_at(const std::string& node) const;
+  /// Of each life a moment at which it was there, whatever is known of others: what is true for
+  /// every client of this process, also without the notes that the user shares.
+  life_notes sights() const;
   /// Takes over what another process of this boot has noted meanwhile. No wait that either of the
   /// two sees ends sooner for it, but that of a life or process that the other saw earlier.
   void merge(const life_notes& other);

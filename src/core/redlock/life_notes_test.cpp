@@ -63,6 +63,27 @@ TEST(life_notes, the_notes_of_processes_are_kept_like_the_others) {
   EXPECT_EQ(later.note_process("a=b:1", "r3", true, t0 + 19s), t0);
 }
 
+TEST(life_notes, what_a_process_saw_of_lives_is_when_they_were_there_themselves) {
+  life_notes s;
+  s.note("nonce", t0);
+  s.note_process("a", "r1", true, t0 + 1s);
+  s.note_process("b", "r2", true, t0 + 2s);
+  ASSERT_EQ(s.note_process("b", "r3", true, t0 + 9s), t0 + 2s) << "as old as the one it follows";
+  s.note_process("b", "r3", true, t0 + 11s);
+  life_notes seen;
+  seen.recall("nonce", t0);
+  seen.recall("r1", t0 + 1s);
+  seen.recall("r3", t0 + 9s);
+  EXPECT_EQ(s.sights(), seen) << "and no node was anything";
+
+  life_notes later;
+  later.recall(seen);
+  later.recall(s.sights());
+  EXPECT_EQ(later, seen);
+  EXPECT_EQ(later.note_process("b", "r3", true, t0 + 20s), t0 + 9s);
+  EXPECT_EQ(later.note_process("b", "r4", false, t0 + 21s), t0 + 21s);
+}
+
 life_notes merged(life_notes a, const life_notes& b) {
   life_notes other = b;
   other.merge(a);

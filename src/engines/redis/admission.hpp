@@ -94,6 +94,8 @@ class admission {
         seen_max_ttl_(c.seen_max_ttl),
         notes_(std::move(notes)) {}
 
+  /// What earlier clients of this process saw. Before anything else.
+  void recall(const core::redlock::life_notes& sights) { notes_.recall(sights); }
   verdict judge(const sight& s, time_point now);
   const core::redlock::life_notes& notes() const noexcept { return notes_; }
   bool was_ready() const noexcept { return was_ready_; }

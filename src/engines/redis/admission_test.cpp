@@ -54,6 +54,21 @@ TEST(admission, a_server_without_a_record_gets_one_that_waits) {
   EXPECT_EQ(w->record.max_ttl, 5s) << "the URL's";
 }
 
+TEST(admission, what_an_earlier_client_of_this_process_saw_counts) {
+  auto r = record();
+  r.admitted_text = "0";
+  r.admitted = false;
+  core::redlock::life_notes seen;
+  seen.recall(r.nonce, start - wait);
+  auto a = judge();
+  EXPECT_EQ(written(a.judge(sight(r), start)), nullptr);
+  auto later = judge();
+  later.recall(seen);
+  const auto v = later.judge(sight(r), start);
+  ASSERT_NE(written(v), nullptr);
+  EXPECT_TRUE(written(v)->record.admitted);
+}
+
 TEST(admission, a_server_that_was_promoted_has_the_data_of_another_one) {
   const auto v = judge().judge(sight(record(), "run-1#data-2"), start);
   const auto* w = written(v);

@@ -153,6 +153,7 @@ void master::start() {
   notes_ = std::make_shared<io::life_notes_writer>(
       notes_for(settings_), admission_.notes(), loop_,
       [](const core::redlock::life_notes&, const core::redlock::life_notes&) {});
+  admission_.recall(notes_->seen_before());
   // On the loop's thread, so that no event of the connection comes before it can be used.
   const auto begun = std::make_shared<io::latch>();
   loop_->post([this, begun] {

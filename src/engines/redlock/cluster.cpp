@@ -144,6 +144,7 @@ void cluster::begin_notes() {
         const auto c = self.lock();
         if (c) c->advance([&](admission& a) { return a.kept(asked, there, clock::now()); });
       });
+  admission_.recall(notes_->seen_before());
 }
 
 void cluster::start() {

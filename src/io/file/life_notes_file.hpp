@@ -29,6 +29,8 @@ class life_notes_file {
 
   /// False: there is no home directory, or no boot id can be read, and there will be none.
   bool has_place() const noexcept { return !directory_.empty() && !head_.empty(); }
+  /// Which file it is, for this process.
+  std::string path() const { return directory_ + '/' + name_; }
   /// What processes of this boot have noted.
   life_notes read() const;
 

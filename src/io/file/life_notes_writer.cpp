@@ -1,5 +1,6 @@
 #include "io/file/life_notes_writer.hpp"
 
+#include "io/file/seen_lives.hpp"
 #include "io/thread/background.hpp"
 #include "io/thread/loop.hpp"
 
@@ -12,14 +13,20 @@ life_notes_writer::life_notes_writer(life_notes_file file, life_notes read,
                                      const std::shared_ptr<loop>& l, listener then)
     : file_(std::move(file)), loop_(l), then_(std::move(then)), wanted_(std::move(read)) {}
 
+life_notes_writer::life_notes life_notes_writer::seen_before() const {
+  return lives_seen(file_.path());
+}
+
 void life_notes_writer::keep(const life_notes& notes) {
+  bool begins = false;
   {
     const held_mutex hold(mutex_);
     if (notes == wanted_) return;
     wanted_ = notes;
-    if (!is_to_begin()) return;
+    begins = is_to_begin();
   }
-  begin();
+  remember_lives(file_.path(), notes);
+  if (begins) begin();
 }
 
 bool life_notes_writer::is_to_begin() {

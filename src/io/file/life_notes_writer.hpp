@@ -32,6 +32,8 @@ class life_notes_writer : public std::enable_shared_from_this<life_notes_writer>
   life_notes_writer(life_notes_file file, life_notes read, const std::shared_ptr<loop>& l,
                     listener then);
 
+  /// What this process saw for the same notes, written or not: see seen_lives.
+  life_notes seen_before() const;
   /// Writes the notes soon, unless they are those that were asked for last.
   void keep(const life_notes& notes);
   /// Whether notes are to be written, or were and its listener has not returned yet.

@@ -85,6 +85,13 @@ TEST_F(life_notes_writers, tell_when_the_notes_are_there) {
   EXPECT_FALSE(w->is_busy()) << "they are the same";
 }
 
+TEST_F(life_notes_writers, know_what_this_process_saw_though_nothing_can_be_written) {
+  const auto notes = notes_of("life");
+  writer_for("/dev/null/state")->keep(notes);
+  EXPECT_EQ(writer_for("/dev/null/state")->seen_before(), notes);
+  EXPECT_TRUE(writer_for(directory_.path())->seen_before().all().empty()) << "another user's";
+}
+
 TEST_F(life_notes_writers, hold_up_nobody_while_the_disk_hangs_and_write_the_newest_then) {
   auto disk = hang();
   const auto w = writer_for(directory_.path());
