@@ -68,6 +68,24 @@ load redlock_servers
   says fault 'another list of nodes'
 }
 
+@test "a node that missed a change of the list costs its own wait, and no recover" {
+  initialised --max-ttl 2s
+  pid=$(<"$BATS_FILE_TMPDIR/5/pid")
+  kill -STOP "$pid"
+  moved="redlock://localhost${nodes#127.0.0.1}?$patient&ttl=2s"
+  expect 0 holdfast redlock recover --yes --other-list --store "$moved"
+  kill -CONT "$pid"
+  until_true eval "holdfast redlock status --store '$moved' >now 2>&1; grep -q 'another list' now"
+  output=$(<now)
+  says 'list of nodes, which says 127.0.0.1 where this one says localhost' '4 of 5 nodes vote' \
+    'The nodes that vote have this one' 'DEL holdfast:node on it'
+  [[ $output != *recover* ]]
+  expect 64 holdfast redlock status
+  says 'Use the same nodes' 'Only where no client is to use that list any more' '--other-list'
+  cli 5 DEL holdfast:node
+  until_true eval "holdfast redlock status --store '$moved' | grep -q '5 of 5 nodes vote'"
+}
+
 @test "a shorter max_ttl is refused while sessions with a longer ttl are there" {
   initialised
   hold_it --ttl 20s

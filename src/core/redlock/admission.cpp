@@ -139,17 +139,8 @@ std::string admission::misfit(node_index i, time_point now) const {
     return "is a copy of " + there + ", with its node record: " + take_out +
            ", or DEL holdfast:node on the copy, which then waits like a node that lost its state";
   }
-  if (!config_.tokens || !f.record) return {};
-  if (f.record->config_hash != config_.config_hash) {
-    const std::string how =
-        config_.difference ? config_.difference(f.record->config_hash) : std::string();
-    return "belongs to another list of nodes" + (how.empty() ? "" : ", " + how) +
-           ". Use the same nodes in the same spelling as the other clients (host names are " +
-           "compared as text); who they are is in their sessions there, holdfast:session:*. " +
-           "Where the store is to have this list: stop all holders, then run: " +
-           "holdfast redlock recover --other-list";
-  }
-  return {};
+  const bool ours = !config_.tokens || !f.record || f.record->config_hash == config_.config_hash;
+  return ours ? "" : of_other_list;
 }
 
 admission::step admission::judge(node_index i, time_point now) {

@@ -235,6 +235,7 @@ class admission {
   void note_life(node_index i, time_point now);
   step judge(node_index i, time_point now);
   std::string misfit(node_index i, time_point now) const;
+  static constexpr const char* of_other_list = "belongs to another list of nodes";
   void note_absence(step& s, time_point now);
   node_set refused() const noexcept;
   bool knows_as_durable(node_index i, const node_facts& f) const;
@@ -286,6 +287,7 @@ class admission {
   bool beyond_waiting() const noexcept;
   std::string explain_wait(node_index i, time_point now) const;
   std::string explain_return(node_index i) const;
+  std::string explain_misfit(node_index i) const;
   std::string explain_unseen(node_index i, const std::string& left) const;
   std::string those_without_vote(time_point now, std::span<const std::string> away) const;
 

@@ -64,9 +64,28 @@ std::string admission::explain(node_index i, time_point now) const {
     case standing::blank:
       return "has no node record";
     case standing::refused:
-      return n.refused.why;
+      return explain_misfit(i);
   }
   return {};
+}
+
+std::string admission::explain_misfit(node_index i) const {
+  const node_state& n = nodes_[i];
+  if (n.refused.why != of_other_list) return n.refused.why;
+  const std::string how =
+      config_.difference ? config_.difference(n.facts.record->config_hash) : std::string();
+  const std::string what = n.refused.why + (how.empty() ? "" : ", " + how);
+  // To give it up costs that node's wait; a recover would stop everybody, and where the list that
+  // others have is the new one, turn that change back.
+  if (voters().size() >= majority(config_.nodes)) {
+    return what + ". The nodes that vote have this one. If no client uses that list any more " +
+           "(holdfast:session:* there name the owners), DEL holdfast:node on it: it waits and " +
+           "rejoins as one that lost its state";
+  }
+  return what + ". Use the same nodes in the same spelling as the other clients (host names are " +
+         "compared as text); who they are is in their sessions there, holdfast:session:*. Only " +
+         "where no client is to use that list any more: stop all holders, then run: holdfast " +
+         "redlock recover --other-list";
 }
 
 std::string admission::explain_wait(node_index i, time_point now) const {

@@ -103,5 +103,31 @@ TEST(admission, a_wait_that_others_must_end_says_so_from_the_start) {
       << s.a.explain(0, t0);
 }
 
+TEST(admission, a_client_with_another_list_than_most_nodes_is_told_to_use_theirs) {
+  store s;
+  for (auto& f : s.facts) f.record->config_hash = "hash";
+  s.connect_all(t0);
+  const std::string text = s.a.explain(0, t0);
+  for (const char* part : {"belongs to another list of nodes. Use the same nodes",
+                           "in the same spelling", "where no client is to use that list any more",
+                           "then run: holdfast redlock recover --other-list"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find("hash"), std::string::npos) << "it tells nobody anything";
+}
+
+TEST(admission, another_list_is_told_by_what_differs_where_that_is_known) {
+  store s;
+  s.a = admission({.nodes = 3,
+                   .max_ttl = max_ttl,
+                   .timeout = 50ms,
+                   .config_hash = "list",
+                   .difference = [](const std::string& hash) { return "which is " + hash; }});
+  s.facts[0].record->config_hash = "more";
+  s.connect(0, t0);
+  const std::string text = s.a.explain(0, t0);
+  EXPECT_NE(text.find("another list of nodes, which is more. Use"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
