@@ -178,6 +178,9 @@ class HOLDFAST_EXPORT session {
   /// - `lost`: one was lost while others were waited for (Redlock).
   /// - `invalid_argument`: an empty list, or a name given twice.
   result<std::vector<lock>> acquire_all(std::vector<lock_name> names, acquire_options options = {});
+  /// Write {lock_name("a"), lock_name("b")}: two texts would be the ends of one list of characters.
+  template <std::size_t n>
+  result<std::vector<lock>> acquire_all(const char* const (&)[n], acquire_options = {}) = delete;
 
   /// Gives every lock back and ends the session. Locks that are still held are lost (`closed`).
   /// So close, or destroy, a session only when nothing acts under its locks. A session that was
