@@ -95,23 +95,13 @@ std::string lock_seeker::told_again(const std::string& text, const std::string& 
 /// Without a wait that was asked for, a mistyped server would be waited for in silence, for ever.
 bool lock_seeker::may_open_again() const { return settings_[key::wait].given() && wait_left_ > 0s; }
 
-/// A server that may have lost its state is waited out from its first sight. The user's notes keep
-/// that for the next store that is opened; where none can be written, only this one knows it. A
-/// local folder may be replaced meanwhile, and is opened anew.
-result<store> lock_seeker::store_of_this_try() {
-  if (!tried_) return store::open(options_.store);
-  store known = std::move(*tried_);
-  tried_.reset();
-  return known;
-}
-
 std::variant<opening, lock_seeker::not_opened> lock_seeker::open_once() {
   const auto failed = [this](const error& e, std::initializer_list<key> causes) {
     return not_opened{fault_in_opening(settings_, e, causes), e == errc::unavailable,
                       e.needs_operator()};
   };
   const exit_on_signal while_opening;
-  auto st = store_of_this_try();
+  auto st = store::open(options_.store);
   if (!st) return failed(st.error(), {key::store});
   if (auto lacking = fault_of_needs(*st)) return not_opened{std::move(*lacking)};
   auto s = st->open_session({.ttl = options_.ttl,
@@ -119,10 +109,7 @@ std::variant<opening, lock_seeker::not_opened> lock_seeker::open_once() {
                              .instance = options_.instance,
                              .label = options_.label,
                              .observer = events_});
-  if (!s) {
-    if (scheme_of(options_.store) != "local") tried_ = std::move(*st);
-    return failed(s.error(), {key::ttl});
-  }
+  if (!s) return failed(s.error(), {key::ttl});
   return opening{std::move(*st), std::move(*s)};
 }
 

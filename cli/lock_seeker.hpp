@@ -51,7 +51,6 @@ class lock_seeker {
   bool may_open_again() const;
   std::string told_again(const std::string& text, const std::string& said) const;
   std::variant<opening, not_opened> open_once();
-  result<store> store_of_this_try();
   std::optional<fault> fault_of_needs(const store& st) const;
   std::optional<int> end_of_wait(store* st, waiting_line* line);
   bool waits_for_itself(store& st);
@@ -66,7 +65,6 @@ class lock_seeker {
   const std::shared_ptr<run_events> events_;
   wake_ups& awake_;
   const std::string printable_;
-  std::optional<store> tried_;    ///< Of the last try, where the next one goes on with it.
   duration wait_left_{};          ///< For the lock, after what the store's opening took of it.
   time_point look_again_{};       ///< Where the store does not say: at the holders, not before.
   std::uint64_t looked_after_{};  ///< What times_notified() was when the holders were looked at.
