@@ -166,6 +166,18 @@ TEST_F(local, waits_that_are_shorter_than_the_ttl_take_over_a_holder_that_hangs)
   EXPECT_TRUE(got) << "each began to count anew";
 }
 
+TEST_F(local, waits_of_one_process_take_over_a_holder_that_hangs_where_no_note_can_be_kept) {
+  ::setenv("XDG_STATE_HOME", "/dev/null/state", 1);
+  holder hung(url_, 1s);
+  ASSERT_TRUE(hung.holds());
+  hung.send(SIGSTOP);
+  bool got = false;
+  for (int i = 0; i < 20 && !got; ++i) {
+    got = open(url_)->acquire(lock_name("x"), {.wait = 300ms}).has_value();
+  }
+  EXPECT_TRUE(got) << "each began to count anew";
+}
+
 TEST_F(local, a_dead_holder_of_another_mode_is_in_nobodys_way) {
   holder first(url_, 30s, mode::permits(2));
   holder second(url_, 30s, mode::permits(2));

@@ -1,14 +1,40 @@
 #include "client/sighting_notes.hpp"
 
+#include "io/process/per_store.hpp"
+
 #include <utility>
 
 namespace holdfast::client {
 
-sighting_notes::sighting_notes(std::optional<io::sighting_file> file) : file_(std::move(file)) {}
+namespace {
+
+constexpr auto most = io::sighting_file::sights_max;
+
+constinit io::per_store<core::sightings> seen_of_stores;
+
+/// Rarely to `most`, for that sorts them.
+void bound(core::sightings& notes) {
+  if (notes.all().size() > 2 * most) notes.bound(most, clock::now());
+}
+
+void remember(const std::string& store, const core::sightings& seen) {
+  seen_of_stores.change(store, [&seen](core::sightings& all) {
+    all.merge(seen);
+    bound(all);
+  });
+}
+
+}  // namespace
+
+sighting_notes::sighting_notes(std::optional<io::sighting_file> file, std::string store)
+    : file_(std::move(file)), store_(std::move(store)) {}
 
 void sighting_notes::load() {
-  if (std::exchange(loaded_, true) || !file_) return;
-  for (const auto& [id, sight] : file_->read()) kept_.recall(id, sight);
+  if (std::exchange(loaded_, true)) return;
+  if (file_) {
+    for (const auto& [id, sight] : file_->read()) kept_.recall(id, sight);
+  }
+  if (!store_.empty()) kept_.merge(seen_of_stores.get(store_));
 }
 
 core::sightings sighting_notes::recall(const std::vector<core::rival>& whom) {
@@ -33,13 +59,10 @@ void sighting_notes::keep(const core::sightings& seen) {
     fresh = true;
   }
   if (!fresh) return;
-  constexpr auto most = io::sighting_file::sights_max;
-  if (file_) {
-    // Another process may have seen some of them earlier than this one.
-    kept_ = file_->merge(kept_);
-  } else if (kept_.all().size() > 2 * most) {  // Rarely, for it sorts them.
-    kept_.bound(most, clock::now());
-  }
+  // Another process may have seen some of them earlier than this one.
+  if (file_) kept_ = file_->merge(kept_);
+  bound(kept_);
+  if (!store_.empty()) remember(store_, kept_);
 }
 
 }  // namespace holdfast::client

@@ -6,20 +6,24 @@
 #include "io/thread/mutex.hpp"
 
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace holdfast::client {
 
-/// What tries and waits have seen of a store's sessions: kept between those of this process, and
-/// for stores that outlive it in a file for this user's next process. Without it a try that runs
-/// from cron, or a wait that is shorter than the ttl, could never take over a holder that hangs.
+/// What tries and waits have seen of a store's sessions: kept between those of this process, also
+/// where the store is opened again, and for stores that outlive it in a file for this user's next
+/// process. Without it a try that runs from cron, or a wait that is shorter than the ttl, could
+/// never take over a holder that hangs.
 ///
 /// Where there is no file they are bounded too: twice as many as a file has, at most.
 ///
 /// Thread safety: every function, from any thread.
 class sighting_notes {
  public:
-  explicit sighting_notes(std::optional<io::sighting_file> file);
+  /// `store`: which one it is for this process; empty when nothing of it is kept for those that
+  /// open it later.
+  explicit sighting_notes(std::optional<io::sighting_file> file, std::string store = {});
 
   /// The notes about `whom` that still apply: same session, same version.
   core::sightings recall(const std::vector<core::rival>& whom);
@@ -32,6 +36,7 @@ class sighting_notes {
 
   io::mutex mutex_;
   std::optional<io::sighting_file> file_ HOLDFAST_GUARDED_BY(mutex_);
+  const std::string store_;
   bool loaded_ HOLDFAST_GUARDED_BY(mutex_){};
   core::sightings kept_ HOLDFAST_GUARDED_BY(mutex_);
 };

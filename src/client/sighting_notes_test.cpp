@@ -30,5 +30,24 @@ TEST(sighting_notes, without_a_file_are_bounded_to_the_newest) {
   EXPECT_EQ(notes.recall(newest).all().size(), io::sighting_file::sights_max);
 }
 
+TEST(sighting_notes, of_a_store_are_kept_for_who_opens_it_later_in_this_process) {
+  core::rival whom;
+  whom.owner = io::random_session_id();
+  whom.ttl = 30s;
+  core::sightings seen;
+  const auto then = clock::now() - 1min;
+  seen.note(whom.owner, whom.at, whom.ttl, then);
+  sighting_notes(std::nullopt, "one").keep(seen);
+
+  const auto later = sighting_notes(std::nullopt, "one").recall({whom});
+  ASSERT_EQ(later.all().size(), 1U);
+  EXPECT_EQ(later.all().begin()->second.since, then);
+  EXPECT_TRUE(sighting_notes(std::nullopt, "another").recall({whom}).all().empty());
+  sighting_notes(std::nullopt).keep(seen);
+  EXPECT_TRUE(sighting_notes(std::nullopt).recall({whom}).all().empty()) << "of no store";
+  whom.at.beat += 1;
+  EXPECT_TRUE(sighting_notes(std::nullopt, "one").recall({whom}).all().empty()) << "it is alive";
+}
+
 }  // namespace
 }  // namespace holdfast::client

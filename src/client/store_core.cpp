@@ -31,11 +31,13 @@ constinit io::per_process<loop_table> loops;
 
 // Stores without a life directory live in this process alone, and so do the notes about them; or
 // they show nobody whom one could note.
-std::optional<io::sighting_file> file_for(const engines::opened_store& what) {
-  if (what.life_directory.empty()) return std::nullopt;
+sighting_notes notes_for(const engines::opened_store& what) {
+  if (what.life_directory.empty()) return sighting_notes(std::nullopt);
   const auto directory = io::notes_directory();
-  if (!directory) return std::nullopt;
-  return io::sighting_file(*directory, what.url);
+  if (!directory) return sighting_notes(std::nullopt, what.url);
+  io::sighting_file file(*directory, what.url);
+  std::string path = file.path();
+  return sighting_notes(std::move(file), std::move(path));
 }
 
 result<duration> bounded(const core::store_url& url, const std::string& key, duration otherwise,
@@ -90,7 +92,7 @@ store_core::store_core(engines::opened_store what, duration ttl, duration limit,
       limit_(std::min(limit, opened_.ttl_limit.value_or(limit))),
       names_ttl_(named),
       generation_(io::process_generation()),
-      notes_(file_for(opened_)) {}
+      notes_(notes_for(opened_)) {}
 
 std::shared_ptr<store_core> store_core::on(engines::opened_store what, duration ttl, duration limit,
                                            bool named) {

@@ -27,6 +27,19 @@ void sightings::recall(const session_id& id, const sight& s) {
   if (!seen_.contains(id)) put(id, s);
 }
 
+void sightings::merge(const sightings& other) {
+  for (const auto& [id, theirs] : other.seen_) {
+    const auto there = seen_.find(id);
+    if (there != seen_.end()) {
+      const auto& ours = there->second;
+      const bool is_better =
+          ours.at == theirs.at ? theirs.since < ours.since : theirs.since > ours.since;
+      if (!is_better) continue;
+    }
+    put(id, theirs);
+  }
+}
+
 void sightings::put(const session_id& id, const sight& s) {
   forget(id);
   seen_.emplace(id, s);

@@ -36,6 +36,9 @@ class sightings {
   /// Takes over a note kept by an earlier process of this host: `since` is its time. Ignored when
   /// there is a note already.
   void recall(const session_id& id, const sight& s);
+  /// Takes over what another client of this host saw: of the same version the earlier sight counts,
+  /// of two versions the one that was seen later.
+  void merge(const sightings& other);
   void forget(const session_id& id);
   /// Forgets every session that is not in `keep`.
   void keep_only(const std::vector<session_id>& keep);

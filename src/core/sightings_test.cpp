@@ -52,6 +52,26 @@ TEST(sightings, an_earlier_process_note_never_replaces_ones_own) {
   EXPECT_EQ(notes.due(t0)[0].id, id_of(2));
 }
 
+TEST(sightings, of_what_two_saw_the_earlier_sight_of_the_newer_version_counts) {
+  sightings a, b;
+  a.note(id_of(1), first, 30s, t0 + 1s);
+  b.note(id_of(1), first, 30s, t0);
+  a.note(id_of(2), first, 30s, t0);
+  b.note(id_of(2), second, 30s, t0 + 5s);
+  b.note(id_of(3), first, 30s, t0 + 9s);
+  sightings both = a, other = b;
+  both.merge(b);
+  other.merge(a);
+  for (const auto& all : {both, other}) {
+    ASSERT_EQ(all.all().size(), 3u);
+    EXPECT_EQ(all.all().at(id_of(1)).since, t0);
+    EXPECT_EQ(all.all().at(id_of(2)).at, second);
+    EXPECT_EQ(all.all().at(id_of(3)).since, t0 + 9s);
+    EXPECT_EQ(all.next_due(), t0 + takeover_after(30s));
+    EXPECT_EQ(all.due(t0 + 4s + takeover_after(30s)).size(), 1u);
+  }
+}
+
 TEST(sightings, the_forgotten_are_never_due) {
   sightings notes;
   notes.note(id_of(1), first, 30s, t0);

@@ -2,7 +2,6 @@
 
 #include "core/redlock/life_notes.hpp"
 
-#include <cstddef>
 #include <string>
 
 namespace holdfast::io {
@@ -12,11 +11,7 @@ namespace holdfast::io {
 /// A program that opens its store again and again waits out a node's minute once, also where its
 /// user can keep no notes.
 ///
-/// Thread safety: every function, from any thread. A forked child has seen nothing.
-
-/// Of this many stores; then the one is forgotten that was seen longest ago. That makes a wait
-/// longer, never shorter.
-constexpr std::size_t seen_stores_max = 64;
+/// Thread safety: every function, from any thread.
 
 /// `notes`: the file of the user's notes of that store, as life_notes_file names it.
 void remember_lives(const std::string& notes, const core::redlock::life_notes& seen);

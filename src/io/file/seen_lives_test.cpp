@@ -2,9 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <string>
 
@@ -40,32 +37,10 @@ TEST(seen_lives, say_nothing_of_what_was_synced) {
   EXPECT_EQ(lives_seen("synced"), sight_of("run"));
 }
 
-TEST(seen_lives, of_many_stores_forget_the_one_that_was_seen_longest_ago) {
-  remember_lives("first", sight_of("one"));
-  for (std::size_t i = 1; i < seen_stores_max; ++i) {
-    remember_lives("store " + std::to_string(i), sight_of("one"));
-  }
-  remember_lives("first", sight_of("two"));
-  remember_lives("one more", sight_of("one"));
-  EXPECT_EQ(lives_seen("first").all().size(), 2U);
-  EXPECT_TRUE(lives_seen("store 1").all().empty());
-  EXPECT_FALSE(lives_seen("store 2").all().empty());
-  EXPECT_FALSE(lives_seen("one more").all().empty());
-}
-
 TEST(seen_lives, of_one_store_are_no_more_than_its_notes) {
   for (int i = 0; i < 300; ++i) remember_lives("full", sight_of(std::to_string(i), then + i * 1s));
   EXPECT_EQ(lives_seen("full").all().size(), life_notes::notes_max);
   EXPECT_TRUE(lives_seen("full").all().contains("299"));
-}
-
-TEST(seen_lives, are_those_of_one_process) {
-  remember_lives("forked", sight_of("one"));
-  const pid_t child = ::fork();
-  if (child == 0) ::_exit(lives_seen("forked").all().empty() ? 0 : 1);
-  int status = -1;
-  ASSERT_EQ(::waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0);
 }
 
 }  // namespace

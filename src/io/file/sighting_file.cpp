@@ -98,15 +98,9 @@ core::sightings sighting_file::merge(const core::sightings& notes) const {
   (void)make_directories(directory_, 0700);
   const auto ours = turn();
   if (::access(path_.c_str(), F_OK) != 0) remove_those_of_other_boots(directory_, url_);
-  sights all = read();
-  for (const auto& [id, sight] : notes.all()) {
-    const auto [at, added] = all.try_emplace(id, sight);
-    if (added) continue;
-    const bool same = at->second.at == sight.at;
-    if (same ? sight.since < at->second.since : sight.since > at->second.since) at->second = sight;
-  }
   core::sightings kept;
-  for (const auto& [id, sight] : all) kept.recall(id, sight);
+  for (const auto& [id, sight] : read()) kept.recall(id, sight);
+  kept.merge(notes);
   kept.bound(sights_max, clock::now());
   // In our turn nobody else has the draft open, and one that a killed writer left is written over.
   const std::string draft = path_ + ".new";
