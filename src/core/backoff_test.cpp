@@ -29,6 +29,12 @@ TEST(backoff, never_leaves_its_range_whatever_the_randomness) {
     EXPECT_LE(d, 1s);
   }
   EXPECT_LE(pause.next(UINT64_MAX), 1s);
+  for (std::uint64_t random = 0; random < 10; ++random) {
+    backoff shortest(4ns, 100ns);
+    const duration d = shortest.next(random);
+    EXPECT_GE(d, 2ns);
+    EXPECT_LE(d, 4ns);
+  }
 }
 
 TEST(backoff, starts_again_after_a_reset) {

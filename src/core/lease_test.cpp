@@ -23,6 +23,7 @@ TEST(lease, holds_until_its_deadline_and_not_a_nanosecond_longer) {
   EXPECT_TRUE(l.check(0ns, t0 - 1ns));
   EXPECT_EQ(l.remaining(t0 - 5s), 5s);
   EXPECT_EQ(l.remaining(t0), 0s);
+  EXPECT_EQ(l.remaining(t0 + 5s), 0s);
   EXPECT_FALSE(l.check(0ns, t0));
   EXPECT_TRUE(l.is_lost()) << "a check that finds it passed ends it";
 }

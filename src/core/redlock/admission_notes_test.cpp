@@ -243,5 +243,36 @@ TEST(admission_notes, a_try_to_note_one_process_is_none_for_another) {
   EXPECT_TRUE(s.a.voters().has(0));
 }
 
+TEST(admission_notes, who_is_away_votes_not_before_it_was_looked_at) {
+  store s = of_durable_nodes();
+  s.serve(s.a.disconnected(0, t0 + 100s), t0 + 100s);
+  s.tick(t0 + 101s);
+  EXPECT_EQ(s.a.standing_of(0), standing::away);
+  s.connect(0, t0 + 102s);
+  EXPECT_TRUE(s.a.voters().has(0));
+}
+
+TEST(admission_notes, the_clock_of_one_that_is_doubted_does_not_bring_it_back) {
+  store s = of_durable_nodes();
+  s.a.on_time(0, clock_before, t0 + 100s, t0 + 100s);
+  s.a.doubted(0, t0 + 101s);
+  s.a.on_time(0, clock_before + 3600s, t0 + 102s, t0 + 102s);
+  EXPECT_EQ(s.a.standing_of(0), standing::away);
+  s.a.tick(t0 + 102s + wait);
+  EXPECT_EQ(s.a.standing_of(0), standing::away);
+}
+
+/// A rewrite of its file hides whether it syncs: what was seen or noted of it before counts.
+TEST(admission_notes, one_that_rewrites_its_file_was_seen_to_sync_or_was_not) {
+  for (const bool durable : {false, true}) {
+    store s = without_records();
+    s.file.note_process("host0", "run0", durable, t0 - 1s);
+    s.a = admission({.nodes = 3, .tokens = false, .max_ttl = max_ttl, .timeout = timeout}, s.file);
+    s.facts[0].rewriting = true;
+    s.connect(0, t0);
+    EXPECT_EQ(s.a.facts_of(0).durable, durable);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -292,5 +292,58 @@ TEST(admission_return, whatever_brings_a_node_back_is_done_when_it_asks_to_be_wo
   }
 }
 
+TEST(admission_return, the_answer_to_a_seal_takes_back_nothing_that_was_seen_since) {
+  store s(5);
+  s.answers_seals = false;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.come_back(t0 + wait);
+  ASSERT_EQ(s.seals.size(), 4U);
+  ASSERT_EQ(s.seals[0].epoch, 4U);
+  s.facts[1].record->epoch = 9;
+  const time_point later = t0 + wait + 1s;
+  s.connect(1, later);
+  s.a.sealed(s.seals[0], {seal_reply::result::sealed, 100, 0}, later);
+  EXPECT_EQ(s.a.facts_of(1).record->epoch, 9U);
+}
+
+TEST(admission_return, the_answer_to_a_seal_for_who_is_gone_by_then_changes_nothing_else) {
+  store s;
+  s.answers_seals = false;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.come_back(t0 + wait);
+  ASSERT_EQ(s.seals.size(), 2U);
+  s.a.disconnected(0, t0 + wait + 1s);
+  const auto after = s.a.sealed(s.seals[0], {seal_reply::result::sealed, 100, 0}, t0 + wait + 1s);
+  EXPECT_TRUE(after.writes.empty());
+  EXPECT_EQ(s.a.facts_of(1).record->epoch, 4U);
+}
+
+/// Else all clients that looked at it while it waited would bring it back at one moment.
+TEST(admission_return, a_look_while_it_waits_is_not_the_last_one) {
+  store s;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.connect(0, t0 + wait / 2);
+  s.tick(t0 + wait);
+  EXPECT_TRUE(s.seals.empty());
+  EXPECT_GT(s.wake, t0 + wait);
+}
+
+TEST(admission_return, nobody_who_answers_no_seal_ends_what_it_was_sent_for) {
+  store s;
+  s.answers_seals = false;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.come_back(t0 + wait);
+  ASSERT_EQ(s.seals.size(), 2U);
+  for (int i = 0; i < 100 && s.seals.size() == 2; ++i) {
+    ASSERT_LT(s.wake, time_point::max());
+    s.tick(s.wake);
+  }
+  EXPECT_EQ(s.seals.size(), 4U);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

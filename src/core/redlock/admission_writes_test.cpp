@@ -112,5 +112,47 @@ TEST(admission_writes, a_node_that_comes_back_alone_votes_when_that_is_written) 
   }
 }
 
+TEST(admission_writes, a_node_that_refuses_them_is_asked_more_and_more_rarely) {
+  store s;
+  s.connect(1, t0);
+  s.connect(2, t0);
+  s.facts[0].run_id = "run9";
+  time_point now = t0;
+  duration pause = 100ms;
+  for (int i = 0; i < 10; ++i, pause = std::min<duration>(2 * pause, 5s)) {
+    const auto looked = s.a.looked_at(0, s.facts[0], s.fresh(), now);
+    ASSERT_EQ(looked.writes.size(), 1U);
+    const auto after = s.a.written(looked.writes[0], write_reply::failed, now);
+    EXPECT_EQ(after.wake, now + pause);
+    now += pause;
+    EXPECT_TRUE(s.a.tick(now).look.has(0));
+  }
+}
+
+/// The server has another id since the loss was named.
+TEST(admission_writes, a_copy_of_a_node_that_lost_its_state_is_none_of_the_others) {
+  store s(5);
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  ASSERT_EQ(s.a.standing_of(0), standing::waiting);
+  s.facts[1].record = s.facts[0].record;
+  s.facts[1].run_id = "run8";
+  s.connect(1, t0 + 1s);
+  EXPECT_EQ(s.a.standing_of(1), standing::refused) << s.a.explain(1, t0 + 1s);
+}
+
+TEST(admission_writes, the_record_of_a_node_that_rejoined_says_whether_it_syncs) {
+  for (const bool durable : {false, true}) {
+    store s;
+    s.facts[0].run_id = "run9";
+    s.facts[0].durable = durable;
+    s.connect_all(t0);
+    s.come_back(t0 + wait);
+    ASSERT_TRUE(s.a.voters().has(0));
+    EXPECT_EQ(s.writes.size(), 2U);
+    EXPECT_EQ(s.facts[0].record->durable, durable);
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

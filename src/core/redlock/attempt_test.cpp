@@ -102,6 +102,8 @@ TEST(attempt, names_a_key_that_nobody_will_ever_release) {
   r.last = r.a.answered(2, v, r.at);
   EXPECT_NE(r.why().message().find("no ttl: it is no lock"), std::string::npos)
       << r.why().message();
+  r.taken(3);
+  EXPECT_TRUE(r.a.meets_endless());
 }
 
 TEST(attempt, releases_where_it_was_granted_unknown_or_failed_but_not_where_it_was_taken) {
@@ -133,6 +135,7 @@ TEST(attempt, the_quorum_is_of_the_configured_nodes_not_of_the_connected) {
   round r(5, false, set_of({0, 1}));
   EXPECT_TRUE(r.last.decided) << "two of five are never enough";
   EXPECT_EQ(r.why(), errc::unavailable);
+  EXPECT_NE(r.why().message().find("c:3 does not vote"), std::string::npos);
   round one(1, false);
   one.granted(0);
   EXPECT_EQ(one.a.current(), state::held);
@@ -216,6 +219,10 @@ TEST(attempt, the_token_is_the_largest_counter_and_the_others_are_raised_first) 
   EXPECT_TRUE(r.last.decided);
   EXPECT_EQ(r.a.current(), state::held);
   EXPECT_EQ(r.a.confirmed(), set_of({0, 2}));
+  round other_order(3);
+  other_order.granted(0, 5).granted(2, 1);
+  EXPECT_EQ(other_order.a.chosen(), token{5});
+  EXPECT_EQ(other_order.last.raise, set_of({2}));
 }
 
 TEST(attempt, a_late_counter_above_the_token_is_never_a_confirmation) {
@@ -393,6 +400,9 @@ TEST(attempt, tells_the_longest_holder) {
   EXPECT_FALSE(r.a.holder_left());
   r.taken(1, 3s).taken(2).taken(3, 9s);
   EXPECT_EQ(r.a.holder_left(), 9s);
+  round other_order(5);
+  other_order.taken(0, 9s).taken(1, 3s);
+  EXPECT_EQ(other_order.a.holder_left(), 9s);
 }
 
 TEST(attempt, a_refusal_of_most_nodes_is_named) {
@@ -455,6 +465,14 @@ TEST(attempt, is_busy_where_all_but_a_spare_could_answer_and_one_has_a_holder) {
   round robbed(3);
   robbed.granted(0, 5).granted(1, 7).raise_refused(0, 7).fails(2, fault::refused);
   EXPECT_EQ(robbed.why(), errc::busy) << "somebody has it where it was ours";
+}
+
+TEST(attempt, a_node_that_is_confirmed_is_not_raised_again) {
+  round r(5);
+  r.granted(0, 9).granted(1, 4).granted(2, 4);
+  ASSERT_EQ(r.last.raise, set_of({1, 2}));
+  EXPECT_TRUE(r.raised(1, 9).last.raise.empty());
+  EXPECT_EQ(r.granted(3, 3).last.raise, set_of({3}));
 }
 
 }  // namespace

@@ -67,6 +67,18 @@ TEST(clock_watch, small_steps_add_up) {
   EXPECT_LT(steps, 7);
 }
 
+TEST(clock_watch, small_steps_back_add_up) {
+  watched x;
+  verdict v = verdict::steady;
+  int steps = 0;
+  for (; v == verdict::steady && steps < 50; ++steps) {
+    x.ahead -= 11ms;
+    v = x.at(steps * 1s);
+  }
+  EXPECT_EQ(v, verdict::stepped_back);
+  EXPECT_LT(steps, 7);
+}
+
 /// A steady clock until `since`, and then one that is ahead by `step`.
 bool is_seen(duration step, duration since, duration look) {
   watched x;

@@ -153,6 +153,40 @@ TEST(founding, nodes_of_another_list_are_taken_over_only_when_that_is_asked_for)
   EXPECT_TRUE(founding::plan_recover(settings, nodes)) << "what it was says nothing of what it is";
 }
 
+TEST(founding, a_node_of_another_list_is_a_reason_of_its_own) {
+  auto nodes = blank(3);
+  for (auto& n : nodes) {
+    n.votes = true;
+    n.facts.record = old_record(7, 1);
+    n.facts.record->max_ttl = settings.max_ttl;
+  }
+  nodes[2].votes = false;
+  nodes[2].facts.record->config_hash = "theirs";
+  auto asked = settings;
+  asked.other_list = true;
+  const auto plan = founding::plan_recover(asked, nodes);
+  ASSERT_TRUE(plan) << "it never comes back by itself";
+  EXPECT_EQ(plan->size(), 3U);
+}
+
+TEST(founding, a_new_epoch_and_floor_are_above_those_of_every_node_wherever_it_is_listed) {
+  auto nodes = blank(3);
+  nodes[0].at = wall + 9s;
+  auto plan = founding::plan_recover(settings, nodes).value();
+  for (const write& w : plan) EXPECT_EQ(w.record.floor, 1'700'000'009'000'000U);
+  for (const write& w : plan) EXPECT_EQ(w.record.epoch, 1'700'000'009'000'000U);
+  for (auto& n : nodes) n.facts.record = old_record(5, 1);
+  nodes[0].facts.record->floor = 1'800'000'000'000'000U;
+  plan = founding::plan_recover(settings, nodes).value();
+  for (const write& w : plan) EXPECT_EQ(w.record.floor, 1'800'000'000'000'000U);
+}
+
+TEST(founding, a_store_has_as_many_nodes_as_a_client_can_ask) {
+  EXPECT_TRUE(founding::plan_init(settings, blank(nodes_max)));
+  EXPECT_EQ(founding::plan_init(settings, blank(nodes_max + 1)).error(), errc::invalid_argument);
+  EXPECT_EQ(founding::plan_init(settings, {}).error(), errc::invalid_argument);
+}
+
 TEST(founding, recover_needs_a_majority) {
   auto nodes = blank(4);
   nodes[0].answered = nodes[1].answered = false;
@@ -190,6 +224,9 @@ TEST(founding, recover_writes_nothing_where_all_vote_and_nothing_changes) {
   auto longer = settings;
   longer.max_ttl = 2 * settings.max_ttl;
   EXPECT_TRUE(founding::plan_recover(longer, nodes)->empty()) << "a URL may name another one";
+  auto same = settings;
+  same.changes_max_ttl = true;
+  EXPECT_TRUE(founding::plan_recover(same, nodes)->empty()) << "all have what is asked for";
   longer.changes_max_ttl = true;
   EXPECT_EQ(founding::plan_recover(longer, nodes)->size(), 3U) << "that is how max_ttl is changed";
 }

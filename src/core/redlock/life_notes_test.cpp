@@ -293,5 +293,71 @@ TEST(life_notes, that_another_process_was_there_before_is_never_forgotten) {
   EXPECT_TRUE(third.process_at("a:1")->replaces) << "one of the two was before the other";
 }
 
+TEST(life_notes, a_process_that_is_seen_again_follows_whom_it_followed) {
+  life_notes s;
+  s.note_process("a", "r1", true, t0);
+  EXPECT_FALSE(s.process_at("a")->replaces);
+  s.note_process("a", "r1", true, t0 + 1s);
+  EXPECT_FALSE(s.process_at("a")->replaces) << "it is the same";
+  s.note_process("a", "r2", true, t0 + 2s);
+  s.note_process("a", "r2", true, t0 + 3s);
+  EXPECT_EQ(is_at(s, "a"), "r2 durable follows");
+  EXPECT_TRUE(s.process_at("a")->replaces);
+}
+
+/// What the other one saw in between is told when it is merged later.
+TEST(life_notes, of_one_process_it_is_kept_whether_the_later_sight_is_that_of_another) {
+  life_notes a;
+  a.note_process("a", "r1", true, t0 + 5s);
+  a.note_process("a", "r2", true, t0 + 9s);
+  life_notes early;
+  early.note_process("a", "r2", true, t0 + 1s);
+  for (auto both : {merged(a, early), merged(early, a)}) {
+    EXPECT_EQ(is_at(both, "a"), "r2 durable follows");
+    EXPECT_EQ(both.note("r2", t0 + 20s), t0 + 5s);
+  }
+  life_notes same;
+  same.note_process("a", "r2", true, t0 + 5s);
+  EXPECT_EQ(is_at(merged(a, same), "a"), "r2 durable follows");
+  life_notes late;
+  late.note_process("a", "r2", true, t0 + 7s);
+  for (auto both : {merged(a, late), merged(late, a)}) {
+    EXPECT_EQ(is_at(both, "a"), "r2 durable");
+    EXPECT_EQ(both.note("r2", t0 + 20s), t0 + 7s);
+  }
+}
+
+TEST(life_notes, an_older_process_that_was_seen_since_makes_none_older_that_follows) {
+  life_notes a;
+  a.note_process("a", "r1", true, t0 + 3s);
+  a.note_process("a", "r4", true, t0 + 9s);
+  life_notes b;
+  b.note_process("a", "r0", true, t0 + 1s);
+  b.note_process("a", "r2", true, t0 + 4s);
+  auto both = merged(a, b);
+  EXPECT_EQ(is_at(both, "a"), "r4 durable follows");
+  EXPECT_EQ(both.note("r4", t0 + 20s), t0 + 3s);
+}
+
+TEST(life_notes, of_one_server_by_two_names_the_later_sight_counts) {
+  life_notes a;
+  a.note_process("a", "r1", false, t0);
+  life_notes b;
+  b.note_process("b", "r1", false, t0 + 5s);
+  EXPECT_EQ(merged(a, b).note("r1", t0 + 9s), t0 + 5s);
+  EXPECT_EQ(merged(b, a).note("r1", t0 + 9s), t0 + 5s);
+}
+
+TEST(life_notes, one_that_syncs_no_more_follows_nobody_where_the_shared_ones_have_nothing) {
+  life_notes mine;
+  mine.note_process("a", "r1", true, t0);
+  mine.note_process("a", "r2", true, t0 + 5s);
+  mine.note_process("a", "r2", false, t0 + 6s);
+  life_notes shared;
+  shared.add(mine, t0 + 9s);
+  EXPECT_EQ(is_at(shared, "a"), "r2");
+  EXPECT_EQ(shared.all().at("r2"), t0 + 6s);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -135,5 +135,30 @@ TEST(owed_release, an_acquire_that_is_older_than_a_ttl_is_none_that_may_come) {
   EXPECT_EQ(o.owed(), node_set::only(0)) << "a lock that was held for long is let go at once";
 }
 
+TEST(owed_release, nothing_is_repeated_before_its_pause_is_over) {
+  owed_release r = of_three();
+  r.start(node_set::all(3), t0);
+  const auto s = r.failed(0, t0 + 1ms);
+  ASSERT_GT(s.wake, t0 + 2ms);
+  EXPECT_TRUE(r.tick(t0 + 2ms).send.empty());
+  EXPECT_EQ(r.tick(s.wake).send, node_set::only(0));
+}
+
+TEST(owed_release, a_connection_ends_no_later_pause) {
+  owed_release r = of_three();
+  r.start(node_set::only(0), t0);
+  const auto first = r.failed(0, t0 + 1ms);
+  EXPECT_EQ(r.connected(0, t0 + 2ms).send, node_set::only(0));
+  EXPECT_GT(r.failed(0, first.wake + 2ms).wake, first.wake + 2ms);
+}
+
+TEST(owed_release, what_is_settled_goes_out_on_no_connection_again) {
+  owed_release r = of_three();
+  r.start(node_set::all(3), t0);
+  r.answered(0, true, 1, t0);
+  r.disconnected(0, t0 + 1ms);
+  EXPECT_TRUE(r.connected(0, t0 + 2ms).send.empty());
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

@@ -62,6 +62,8 @@ TEST(pause, polls_no_later_than_the_holders_key_lives) {
   for (int i = 0; i < 20; ++i) p.next(0);
   EXPECT_GE(p.next(3), 5s);
   EXPECT_LE(p.next(3, 100ms), 100ms + 8ms);
+  EXPECT_GE(p.next(3, 100ms), 100ms) << "nor before that";
+  EXPECT_EQ(p.next(0, 5s - 1ns), p.next(0)) << "nor later than without";
   EXPECT_GE(p.next(3, 0ms), 4ms) << "still apart from the others";
   EXPECT_GE(p.next(3, -5s), 4ms);
   EXPECT_GE(p.next(3, duration::max() - 1ns), 5s) << "whatever a node says";

@@ -53,6 +53,7 @@ TEST(quorum, a_sealed_set_shares_a_node_that_kept_its_state_with_every_majority)
     }
   }
   EXPECT_EQ(seal_count(3), 2U);
+  EXPECT_EQ(seal_count(4), 2U) << "of three others, as many as share one with any two";
   EXPECT_EQ(seal_count(5), 3U);
   EXPECT_EQ(seal_count(1), 1U) << "a single node has nobody to learn from";
 }

@@ -279,5 +279,23 @@ TEST(rejoin, asks_to_be_woken_at_each_of_its_limits) {
   EXPECT_EQ(r.tick(others(4), then).wake, then + 50ms);
 }
 
+TEST(rejoin, a_longer_max_ttl_that_was_seen_once_stays) {
+  rejoin r(amnesiac(3));
+  r.allow(90s);
+  r.allow(60s);
+  const auto s = r.tick(others(2), ready);
+  r.sealed(s.seals[0], sealed(1), ready);
+  const auto w = r.sealed(s.seals[1], sealed(1), ready);
+  ASSERT_TRUE(w.record);
+  EXPECT_EQ(w.record->record.max_ttl, 90s);
+}
+
+TEST(rejoin, an_answer_puts_off_no_limit) {
+  rejoin r(amnesiac());
+  const auto s = r.tick(others(4), ready);
+  EXPECT_EQ(s.wake, ready + 50ms);
+  EXPECT_EQ(r.sealed(s.seals[0], sealed(1), ready + 1ms).wake, ready + 50ms);
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

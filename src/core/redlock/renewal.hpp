@@ -65,7 +65,7 @@ class renewal {
   struct config {
     std::size_t nodes{};
     duration ttl{};
-    duration period{};  ///< From one sending to the next; zero: ttl/3.
+    duration period{};  ///< From one sending to the next, at least ttl/6; zero: ttl/3.
   };
   /// One lock here; a stale one differs from its slot's next user.
   struct handle {

@@ -61,6 +61,14 @@ TEST(renewal, a_lock_that_follows_another_in_its_place_begins_with_extensions_of
   EXPECT_TRUE(x.r.is_used_up(next));
 }
 
+TEST(renewal, a_repetition_after_one_answer_is_no_extension_of_its_own) {
+  held_locks x(3);
+  const handle last = x.add(1);
+  const auto b = x.send(t0 + 2s);
+  x.r.answered(b.number, 0, says({true}), t0 + 2s);
+  EXPECT_EQ(x.send(t0 + 3s).locks, std::vector{last});
+}
+
 TEST(renewal, a_loss_says_whether_the_limit_was_reached) {
   held_locks x(3);
   const handle last = x.add(1);

@@ -228,6 +228,8 @@ TEST(renewal, a_repair_counts_from_its_sending_and_a_refused_one_not_at_all) {
   const auto d = x.send(t0 + 6s);
   x.r.answered(d.number, 1, says({false}), t0 + 6s);
   EXPECT_EQ(x.leases[0].until(), t0 + 4s + usable(ttl));
+  x.r.answered(d.number, 0, says({true}), t0 + 6s);
+  EXPECT_EQ(x.leases[0].until(), t0 + 4s + 500ms + usable(ttl));
 }
 
 TEST(renewal, a_late_grant_of_the_attempt_counts) {

@@ -44,6 +44,16 @@ TEST(visibility, is_not_lost_by_few_rounds_however_long_they_are_apart) {
   EXPECT_EQ(s.current(), visibility::state::blind);
 }
 
+TEST(visibility, rounds_from_before_one_that_saw_enough_count_no_more) {
+  visibility s;
+  s.reached();
+  for (int i = 1; i < visibility::rounds; ++i) s.missed(false, t0);
+  s.reached();
+  s.missed(false, t0 + 1h);
+  s.missed(false, t0 + 2h);
+  EXPECT_EQ(s.current(), visibility::state::doubtful);
+}
+
 TEST(visibility, is_lost_at_once_where_nothing_was_ever_seen_or_a_majority_is_cut_off) {
   visibility never;
   never.missed(false, t0);
