@@ -19,7 +19,7 @@ std::string_view process_of(std::string_view life) noexcept {
 }
 
 bool is_same_life(std::string_view recorded, std::string_view seen) noexcept {
-  return recorded == seen || (seen == process_of(seen) && seen == process_of(recorded));
+  return recorded == seen || seen == process_of(recorded);
 }
 
 }  // namespace holdfast::core

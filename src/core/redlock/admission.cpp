@@ -275,7 +275,6 @@ admission::step admission::on_time(node_index i, server_time at, time_point sent
     if (n.is != standing::away) n.is = standing::waiting;
     return finish(std::move(s), received);
   }
-  if (n.is == standing::blank) return s;
   n.stepped = true;
   // While it is away nobody counts it; it is recorded when it was looked at.
   if (n.is == standing::away) return s;

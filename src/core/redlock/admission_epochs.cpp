@@ -277,7 +277,7 @@ void admission::check_standing(const node_state& n) const {
       HOLDFAST_ASSERT(!n.join && record);
       break;
     case standing::blank:
-      HOLDFAST_ASSERT(!n.join && !record);
+      HOLDFAST_ASSERT(!n.join && !record && n.unrecorded);
       break;
     case standing::refused:
       HOLDFAST_ASSERT(!n.join && !n.known && !n.refused.why.empty());
