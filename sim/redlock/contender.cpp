@@ -126,7 +126,7 @@ void contender::acquired(node_index i, const node::answer* a) {
     v = round_->counted(i, v);
     if (v.why == fault::session_missing) of_.nodes().session_missing(i);
     const bool doubt = v.why != fault::none && rl::action_on(v.why).look_again;
-    if (doubt && of_.nodes().intact().has(i)) of_.nodes().doubted(i);
+    if (doubt && of_.nodes().keepers().has(i)) of_.nodes().doubted(i);
   }
   if (v.what == rl::vote::granted) heard(i, true);
   follow(round_->answered(i, v, of_.local()));

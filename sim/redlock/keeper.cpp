@@ -58,7 +58,7 @@ void keeper::send(const rl::renewal::batch& b) {
   }
   const bool tokens = of_.of().setup.tokens;
   const milliseconds ttl = in_ms(of_.ttl());
-  rl::for_each(of_.nodes().intact(), [&](node_index i) {
+  rl::for_each(of_.nodes().keepers(), [&](node_index i) {
     if (!tokens && locks.empty()) return;
     of_.ask(
         i, of_.ttl(),
@@ -83,7 +83,7 @@ void keeper::answered(const rl::renewal::batch& b, node_index i, const node::ans
   if (a.refused == fault::denied) said.session = there::denied;
   if (a.refused != fault::none && said.session == there::holds) {
     const bool doubt = rl::action_on(a.refused).look_again;
-    if (doubt && of_.nodes().intact().has(i)) of_.nodes().doubted(i);
+    if (doubt && of_.nodes().keepers().has(i)) of_.nodes().doubted(i);
     return;
   }
   if (said.session != there::denied) {

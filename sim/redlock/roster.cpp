@@ -94,7 +94,7 @@ void roster::read_clock(node_index i) {
       },
       [this, i, sent = of_.local()](const sight* s, std::uint64_t) {
         if (s == nullptr) return;
-        if (s->nonce != ballot_of(i).nonce) return intact().has(i) ? doubted(i) : void();
+        if (s->nonce != ballot_of(i).nonce) return keepers().has(i) ? doubted(i) : void();
         told_time(i, s->at, sent);
         const bool waits = admission_.standing_of(i) == rl::admission::standing::waiting;
         const bool moved = intact().has(i) && admission_.facts_of(i).record->epoch != s->epoch;

@@ -30,8 +30,10 @@ class roster {
   void kept(const core::redlock::life_notes& asked, const core::redlock::life_notes& there);
 
   node_set voters() const noexcept { return admission_.voters(); }
-  /// Voters, and those of an older epoch: what they have is still extended.
+  /// Voters, and those of an older epoch.
   node_set intact() const noexcept;
+  /// Those that extend what they have, and are doubted by what they answer.
+  node_set keepers() const noexcept { return admission_.keepers(); }
   std::uint64_t epoch() const noexcept { return admission_.epoch(); }
   node::ballot ballot_of(node_index i) const { return admission_.ballot_of(i); }
   std::string explain(node_index i) const;
