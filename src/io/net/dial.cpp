@@ -69,7 +69,7 @@ void dial::next() {
                       });
     return await_answer(number);
   }
-  if (tries_->empty() && ended_) std::exchange(ended_, nullptr)(refused_by_all());
+  if (tries_->empty()) std::exchange(ended_, nullptr)(refused_by_all());
 }
 
 void dial::await_answer(std::size_t number) {

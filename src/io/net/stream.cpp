@@ -54,7 +54,7 @@ class stream::state final : public one_write::writer,
 
   void close() {
     closed_ = true;
-    dial_.reset();
+    dial_.reset();  // It tells no end any more.
     name_watch_.reset();
     // The descriptor itself stays until no thread writes to it any more: its number would be
     // given to somebody else.
@@ -161,7 +161,7 @@ class stream::state final : public one_write::writer,
                         .silence_max = to_.silence_max},
                        [self = weak_from_this(), post_to = std::weak_ptr(l)](auto ended) {
                          const auto s = self.lock();
-                         if (s && !s->closed_) s->connected(post_to.lock(), std::move(ended));
+                         if (s) s->connected(post_to.lock(), std::move(ended));
                        });
     dial_->start();
   }
@@ -255,13 +255,14 @@ class stream::state final : public one_write::writer,
     receive_after_this_turn(shared_from_this());
   }
 
+  // Until it is opened.
   bool shake_hands() {
     auto went = tls_->shake_hands();
     if (!went) {
       lose(went.error());
       return false;
     }
-    if (tls_->established() && !opened_) open();
+    if (tls_->established()) open();
     write_queued();
     return !closed_;
   }
@@ -281,7 +282,6 @@ class stream::state final : public one_write::writer,
   }
 
   void lose_reading(const asio::error_code& failed) {
-    if (failed == asio::error::operation_aborted) return;
     if (failed == asio::error::eof) {
       return lose(error(errc::unavailable, "the server closed the connection"));
     }
