@@ -8,6 +8,7 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,10 @@ class listener {
     return ntohs(at.sin_port);
   }
   void accept_one() const { unique_fd(::accept(fd_.get(), nullptr, nullptr)); }
+  bool was_asked() const {
+    pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+    return ::poll(&wanted, 1, 0) == 1;
+  }
 
  private:
   unique_fd fd_;
@@ -88,6 +93,7 @@ class silent_listener {
 
 struct ending {
   std::optional<result<unique_fd>> how{};
+  std::string reached{};
   duration took{};
 
   std::string why() const { return how && !*how ? how->error().message() : "it connected"; }
@@ -113,6 +119,7 @@ ending end_of(
     d = dial::make(l, std::move(to), [&](result<unique_fd> how) {
       e.how.emplace(std::move(how));
       e.took = clock::now() - began;
+      e.reached = text_of(d->reached());
       d.reset();
       done.open();
     });
@@ -183,6 +190,7 @@ TEST(dial, leaves_an_address_that_refuses_for_the_next_at_once) {
   const listener on("127.0.0.1");
   const auto e = end_of({.host = "name", .addresses = own_last(on.port()), .patience = 1h});
   EXPECT_EQ(e.peer(), "127.0.0.1");
+  EXPECT_EQ(e.reached, "127.0.0.1");
 }
 
 TEST(dial, tries_the_next_beside_an_address_that_says_nothing) {
@@ -216,6 +224,34 @@ TEST(dial, takes_the_addresses_in_their_order) {
                 .addresses = {address(first, one.port()), address("127.0.0.1", one.port()),
                               address("127.0.0.2", one.port())}});
     EXPECT_EQ(e.peer(), first);
+  }
+}
+
+TEST(dial, that_has_ended_tries_nobody_else) {
+  const listener one("127.0.0.1");
+  const listener other("127.0.0.2", one.port());
+  for (const bool is_dropped : {false, true}) {
+    std::shared_ptr<dial> d;
+    latch done;
+    const auto l = *loop::start();
+    l->post([&] {
+      const dial::target to{
+          .host = "name",
+          .addresses = {address("127.0.0.1", one.port()), address("127.0.0.2", one.port())},
+          .silence_max = 10s,
+          .patience = 100ms};
+      d = dial::make(l, to, [&](const result<unique_fd>& how) {
+        EXPECT_TRUE(how);
+        if (is_dropped) d.reset();
+        l->at(clock::now() + 150ms, [&] {
+          d.reset();
+          done.open();
+        });
+      });
+      d->start();
+    });
+    done.wait();
+    EXPECT_FALSE(other.was_asked());
   }
 }
 

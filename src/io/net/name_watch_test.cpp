@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -117,11 +119,23 @@ TEST(name_watch, asks_no_earlier_than_it_was_told_to) {
   EXPECT_GE(clock::now() - began, 30ms);
 }
 
-TEST(stream_socket, knows_names_from_numbers_and_paths) {
-  EXPECT_TRUE(is_name({.host = "localhost", .port = 1, .path = {}}));
-  EXPECT_FALSE(is_name({.host = "127.0.0.1", .port = 1, .path = {}}));
-  EXPECT_FALSE(is_name({.host = "::1", .port = 1, .path = {}}));
-  EXPECT_FALSE(is_name({.host = {}, .port = 0, .path = "/run/redis.sock"}));
+TEST(name_watch, bears_an_answer_that_comes_when_its_loop_is_gone) {
+  std::function<void(result<addresses>)> answer;
+  latch asked;
+  auto l = *loop::start();
+  std::shared_ptr<name_watch> watch;
+  l->post([&] {
+    watch = name_watch::start(
+        l, {.name = "node", .in_use = numbers({"127.0.0.1"}).front(), .every = 1ms},
+        [&](auto found) {
+          answer = std::move(found);
+          asked.open();
+        },
+        [](const error&) { FAIL(); });
+  });
+  asked.wait();
+  l.reset();
+  answer(numbers({"127.0.0.2"}));
 }
 
 }  // namespace

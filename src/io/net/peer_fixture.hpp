@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,13 @@ class peer {
       const int bytes = 64 * 1024;
       ::setsockopt(fd_.get(), SOL_SOCKET, SO_RCVBUF, &bytes, sizeof bytes);
     }
+    /// Whether the other end ends the connection within 10 s, and says nothing before.
+    bool is_left() const {
+      pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
+      return ::poll(&wanted, 1, 10'000) == 1 && read().empty();
+    }
+    /// Ends the connection now, not behind all else.
+    void leave() const { fd_ = unique_fd(); }
     /// Resets the connection instead of closing it.
     void reset() const {
       const linger at_once{.l_onoff = 1, .l_linger = 0};
@@ -59,19 +67,23 @@ class peer {
     }
 
    private:
-    unique_fd fd_;
+    mutable unique_fd fd_;
   };
 
-  explicit peer(std::function<void(const client&, int)> serve) : serve_(std::move(serve)) {
+  /// Port 0: one that is free.
+  explicit peer(std::function<void(const client&, int)> serve, const char* host = "127.0.0.1",
+                std::uint16_t port = 0)
+      : serve_(std::move(serve)) {
     listener_ = unique_fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
     sockaddr_in at{};
     at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    at.sin_port = htons(port);
+    ::inet_pton(AF_INET, host, &at.sin_addr);
     socklen_t size = sizeof at;
     ::bind(listener_.get(), reinterpret_cast<const sockaddr*>(&at), size);
     ::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&at), &size);
     ::listen(listener_.get(), 16);
-    address_ = {.host = "127.0.0.1", .port = ntohs(at.sin_port), .path = {}};
+    address_ = {.host = host, .port = ntohs(at.sin_port), .path = {}};
     thread_ = std::thread([this] { run(); });
   }
   peer(const peer&) = delete;
