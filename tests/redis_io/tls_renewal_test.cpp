@@ -109,6 +109,18 @@ TEST_F(redis_tls_renewal, the_files_are_read_again_only_when_they_have_changed) 
   EXPECT_NE(source->current(), second);
 }
 
+TEST_F(redis_tls_renewal, files_that_were_just_written_are_read_again_each_time) {
+  // Which may have been written once more, within the grain of their times.
+  const auto source = *tls_source::make(trusting_ca());
+  bool was_read_again = false;
+  for (int attempt = 0; attempt < 20 && !was_read_again; ++attempt) {  // A machine may be slow.
+    write(ca_.certificate_file(), text_of(ca_.certificate_file()));
+    const auto now = source->current();
+    was_read_again = source->current() != now;
+  }
+  EXPECT_TRUE(was_read_again);
+}
+
 // Kubernetes and others replace a directory of secrets by a link to another one.
 TEST_F(redis_tls_renewal, a_link_that_points_to_other_files_is_a_change) {
   const std::string link = directory_.path() + "/link";

@@ -68,6 +68,11 @@ class tls_line {
     SSL_write(ssl_, text.data(), static_cast<int>(text.size()));
     client_.write(records());
   }
+  /// Ends the stream, and not the connection under it.
+  void end() {
+    SSL_shutdown(ssl_);
+    client_.write(records());
+  }
   /// The records of one ticket, which nobody asked for.
   std::string ticket() {
     SSL_set_max_send_fragment(ssl_, 512);
@@ -126,6 +131,7 @@ TEST_F(redis_tls, a_trusted_certificate_with_the_right_name_works_by_name_and_by
     const std::string value(300'000, 'x');
     EXPECT_TRUE(client.ask(200, bytes_of("SET", "k", value)).reply.is_ok());
     EXPECT_EQ(client.ask(201, bytes_of("GET", "k")).reply.text, value);
+    EXPECT_EQ(client.connection->count().queued_bytes, 0U) << "else nothing more is taken one day";
   }
 }
 
@@ -297,6 +303,28 @@ TEST_F(redis_tls, what_is_sent_in_the_middle_of_a_ticket_is_sent_when_it_is_whol
   answered.set_value();
 }
 
+TEST_F(redis_tls, that_ends_the_stream_is_lost_though_it_leaves_the_connection_open) {
+  std::promise<void> lost;
+  peer server([&](const peer::client& c, int connection) {
+    if (connection > 0) return;
+    tls_line l(c, good_);
+    ASSERT_NE(l.read().find("HELLO"), std::string::npos);
+    l.write("%1\r\n$7\r\nversion\r\n$3\r\n7.0\r\n");
+    ASSERT_NE(l.read().find("INFO"), std::string::npos);
+    l.write("$11\r\nrole:master\r\n");
+    ASSERT_NE(l.read().find("PING"), std::string::npos);
+    l.write("+PO");
+    l.end();
+    lost.get_future().wait_for(60s);
+  });
+  redis_client client(to(server.address(), trusting_ca()));
+  client.events->wait_up();
+  ASSERT_TRUE(client.send(1, bytes_of("PING"), 60s));
+  EXPECT_TRUE(contains(client.events->wait_down(), "the server closed the connection"));
+  EXPECT_EQ(client.answers->wait(1).what, redis_answer::outcome::unknown);
+  lost.set_value();
+}
+
 TEST_F(redis_tls, never_falls_back_to_plain_text) {
   redis_tests::server plain;
   redis_client client(to(address_of(plain), trusting_ca()));
@@ -330,7 +358,7 @@ TEST_F(redis_tls, a_key_of_another_certificate_is_told_as_that) {
   EXPECT_TRUE(c.error().message().ends_with("; it is not the key of the certificate in cert="));
 }
 
-TEST_F(redis_tls, a_key_that_is_being_read_is_closed_on_exec) {
+TEST_F(redis_tls, a_key_is_closed_when_it_is_read_and_on_exec_before) {
   const std::string key = directory_.path() + "/fifo";
   ASSERT_EQ(::mkfifo(key.c_str(), 0600), 0);
   auto made = std::async(std::launch::async, [&] {
@@ -338,19 +366,23 @@ TEST_F(redis_tls, a_key_that_is_being_read_is_closed_on_exec) {
   });
   // Until the reader is there.
   unique_fd writer(::open(key.c_str(), O_WRONLY | O_CLOEXEC));
-  int readers = 0;
-  for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
-    const int fd = std::stoi(one.path().filename());
-    std::error_code gone;
-    if (fd == writer.get() || std::filesystem::read_symlink(one, gone) != key) continue;
-    ++readers;
-    EXPECT_EQ(::fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
-  }
-  EXPECT_EQ(readers, 1);
+  const auto readers = [&] {
+    int count = 0;
+    for (const auto& one : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int fd = std::stoi(one.path().filename());
+      std::error_code gone;
+      if (fd == writer.get() || std::filesystem::read_symlink(one, gone) != key) continue;
+      ++count;
+      EXPECT_EQ(::fcntl(fd, F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+    }
+    return count;
+  };
+  EXPECT_EQ(readers(), 1);
   const std::string text = "no key";
   EXPECT_EQ(::write(writer.get(), text.data(), text.size()), 6);
   writer = {};
   EXPECT_FALSE(made.get());
+  EXPECT_EQ(readers(), 0);
 }
 
 TEST_F(redis_tls, files_that_cannot_be_used_are_named) {
@@ -358,6 +390,8 @@ TEST_F(redis_tls, files_that_cannot_be_used_are_named) {
   for (const auto& [options, named] : std::vector<std::pair<tls_options, std::string>>{
            {{.ca_file = none}, none},
            {{.certificate_file = none, .key_file = good_.key_file()}, none},
+           {{.certificate_file = good_.certificate_file(), .key_file = none},
+            none + "': No such file"},
            {{.certificate_file = good_.certificate_file(), .key_file = ca_.key_file()},
             ca_.key_file()},
            {{.certificate_file = good_.certificate_file()}, "key="}}) {
