@@ -388,9 +388,20 @@ TEST(redis_connection, closing_sends_what_was_queued_and_waits_for_its_answers) 
   client.in_one_turn([&] {
     for (std::uint64_t i = 0; i < count; ++i) ASSERT_TRUE(client.send(i, bytes_of("INCR", "n")));
   });
+  const auto began = clock::now();
   client.connection->close(10s);
+  EXPECT_LT(clock::now() - began, 10s) << "no longer than for the answers";
   EXPECT_EQ(client.answers->wait(count - 1).reply.integer, static_cast<std::int64_t>(count));
   EXPECT_FALSE(client.send(9999, bytes_of("PING")));
+}
+
+TEST(redis_connection, closing_waits_for_nothing_where_nothing_is_owed) {
+  redis_tests::server server;
+  redis_client client(address_of(server));
+  client.events->wait_up();
+  const auto began = clock::now();
+  client.connection->close(10s);
+  EXPECT_LT(clock::now() - began, 10s);
 }
 
 TEST(redis_connection, closing_is_bounded_when_the_server_hangs) {

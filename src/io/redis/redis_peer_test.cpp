@@ -1,5 +1,4 @@
 #include "io/net/peer_fixture.hpp"
-#include "io/net/slow_resolver_fixture.hpp"
 #include "io/redis/redis_client_fixture.hpp"
 #include "io/thread/latch.hpp"
 
@@ -244,16 +243,6 @@ TEST(redis_peer, that_resets_the_connection_leaves_unknown_outcomes) {
   EXPECT_TRUE(contains(a.why, "connection")) << a.why;
 }
 
-TEST(redis_peer, that_accepts_and_says_nothing_is_given_up) {
-  peer server([](const peer::client& c, int) {
-    while (!c.read().empty()) {
-    }
-  });
-  redis_client client({.address = server.address(), .connect_limit = 100ms});
-  EXPECT_TRUE(contains(client.events->wait_down(), "not ready 100 ms"));
-  EXPECT_FALSE(client.send(1, bytes_of("PING")));
-}
-
 /// Counts the moments in which it is told something.
 class counts_moments final : public redis_receiver {
  public:
@@ -292,24 +281,6 @@ TEST(redis_peer, that_hangs_is_looked_at_for_many_late_answers_together) {
   EXPECT_LT(counted->moments, 250U) << "each look interrupts those who are answered";
 }
 
-TEST(redis_peer, whose_name_is_found_out_late_is_connected_to_then) {
-  slow_resolver names;
-  peer server([](const peer::client& c, int) {
-    c.greet();
-    c.read();
-  });
-  redis_client client({.address = {.host = "db.slow", .port = server.address().port, .path = {}},
-                       .connect_limit = 200ms});
-  const std::string slow =
-      "the resolver has not answered for 100 ms where the name 'db.slow' leads";
-  EXPECT_TRUE(contains(client.events->wait_down(), slow)) << client.events->wait_down();
-  EXPECT_TRUE(contains(client.connection->trouble()->message(), "check DNS"));
-  client.events->wait_down(3);
-  EXPECT_EQ(names.questions(), 1);
-  names.answer();
-  client.events->wait_up();
-}
-
 TEST(redis_peer, what_the_kernel_never_took_was_not_sent) {
   std::atomic<bool> done{false};
   peer server([&](const peer::client& c, int number) {
@@ -330,40 +301,86 @@ TEST(redis_peer, what_the_kernel_never_took_was_not_sent) {
   EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
 }
 
-TEST(redis_peer, connecting_again_waits_longer_each_time) {
-  std::atomic<int> connections{0};
-  peer server([&](const peer::client&, int) { ++connections; });
-  redis_client client({.address = server.address(), .pause_first = 20ms, .pause_most = 100ms});
-  client.events->wait_down(8);
-  std::this_thread::sleep_for(500ms);
-  const int count = connections;
-  EXPECT_GE(count, 8);
-  EXPECT_LE(count, 8 + 12) << "at most one in 50 ms, and the first ones";
+/// Answers every PING, however they come.
+void answer_pings(const peer::client& c, int) {
+  if (!c.greet()) return;
+  const std::size_t length = bytes_of("PING").size();
+  std::size_t owed = 0;
+  for (std::string got = c.read(); !got.empty(); got = c.read()) {
+    std::string answers;
+    for (owed += got.size(); owed >= length; owed -= length) answers += "+PONG\r\n";
+    c.write(answers);
+  }
 }
 
-TEST(redis_peer, connecting_again_waits_longer_too_where_each_connection_is_soon_lost) {
-  peer server([](const peer::client& c, int) { c.greet(); });
-  const auto began = clock::now();
-  redis_client client(
-      {.address = server.address(), .pause_first = 20ms, .pause_after_up_most = 100ms});
-  client.events->wait_down(9);
-  EXPECT_GE(clock::now() - began, 10ms + 20ms + 40ms + 5 * 50ms);
-  EXPECT_GE(client.connection->count().connects, 9U);
-}
-
-TEST(redis_peer, connecting_again_is_quick_after_each_connection_that_lasted) {
-  peer server([](const peer::client& c, int) {
-    if (c.greet()) std::this_thread::sleep_for(10ms);
+TEST(redis_peer, that_is_not_there_takes_nothing_from_the_loop_s_thread_either) {
+  peer server([](const peer::client&, int) {});
+  redis_client client(server.address());
+  client.in_one_turn([&] {
+    const auto refused = client.send(1, bytes_of("PING"));
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error(), errc::unavailable);
   });
-  redis_client client({.address = server.address(), .pause_after_up_most = 1h, .lasting = 1ms});
-  client.events->wait_up(15);
 }
 
-TEST(redis_peer, a_name_without_an_address_is_told) {
-  redis_client client(node_address{.host = "no-such-host.invalid", .port = 6379, .path = {}});
-  const auto why = client.events->wait_down();
-  EXPECT_TRUE(contains(why, "no-such-host.invalid")) << why;
-  EXPECT_FALSE(contains(why, "is it Redis")) << why;
+TEST(redis_peer, serves_a_connection_that_nobody_listens_to) {
+  peer server([](const peer::client& c, int) {
+    if (!c.greet()) return;
+    c.read();
+    c.write(">1\r\n+news\r\n+PONG\r\n");
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  client.events.reset();
+  EXPECT_EQ(client.ask(1, bytes_of("PING")).reply.text, "PONG");
+  const auto alone = redis_connection::start(client.l, {.address = server.address()}, {});
+  client.connection.reset();
+  for (int i = 0; i < 2000 && !alone->is_up(); ++i) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(alone->is_up());
+}
+
+TEST(redis_peer, that_greets_between_pushes_is_greeted) {
+  peer server([](const peer::client& c, int) {
+    c.read();
+    c.write(">1\r\n+news\r\n%1\r\n$7\r\nversion\r\n$3\r\n7.0\r\n");
+    c.read();
+    c.write(">1\r\n+news\r\n$11\r\nrole:master\r\n");
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  EXPECT_EQ(client.events->facts().role, "master");
+  EXPECT_EQ(client.connection->count().connects, 1U);
+}
+
+// In RESP2 only who has subscribed on this connection can be sent a message.
+TEST(redis_peer, that_speaks_resp2_may_answer_what_looks_like_a_message) {
+  const std::string message = "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n$2\r\nhi\r\n";
+  peer server([&](const peer::client& c, int number) {
+    if (!c.greet(false)) return;
+    c.read();
+    if (number == 0) {
+      c.write("+PONG\r\n" + message + "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n" + message);
+      c.read();
+      return;
+    }
+    c.write(message);
+    c.read();
+  });
+  redis_client client(server.address());
+  client.events->wait_up();
+  client.in_one_turn([&] {
+    ASSERT_TRUE(client.send(0, bytes_of("PING")));
+    ASSERT_TRUE(client.send(1, bytes_of("LRANGE", "l", 0, 2)));
+    ASSERT_TRUE(client.send(2, bytes_of("SUBSCRIBE", "c"), 20s, true));
+  });
+  EXPECT_EQ(client.answers->wait(1).reply.elements.at(2).text, "hi");
+  EXPECT_EQ(client.events->wait_pushes(1).size(), 1U);
+  ASSERT_TRUE(client.send(3, bytes_of("QUIT")));  // The server leaves.
+  EXPECT_EQ(client.answers->wait(3).what, outcome::unknown);
+  client.events->wait_up(2);
+  EXPECT_EQ(client.ask(4, bytes_of("LRANGE", "l", 0, 2)).reply.elements.at(2).text, "hi");
 }
 
 /// Says on which thread a connection came up.
@@ -376,18 +393,6 @@ class up_on_thread final : public redis_listener {
   std::thread::id thread;
   latch came;
 };
-
-/// Answers every PING, however they come.
-void answer_pings(const peer::client& c, int) {
-  if (!c.greet()) return;
-  const std::size_t length = bytes_of("PING").size();
-  std::size_t owed = 0;
-  for (std::string got = c.read(); !got.empty(); got = c.read()) {
-    std::string answers;
-    for (owed += got.size(); owed >= length; owed -= length) answers += "+PONG\r\n";
-    c.write(answers);
-  }
-}
 
 TEST(redis_peer, is_sent_to_by_a_caller_on_whose_thread_the_connection_came_up) {
   peer server(answer_pings);

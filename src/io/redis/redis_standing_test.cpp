@@ -63,6 +63,7 @@ TEST(redis_standing, is_closed_once) {
   EXPECT_FALSE(s.close(because("again")));
   s.end();
   EXPECT_FALSE(s.close(because("again")));
+  EXPECT_TRUE(s.is_closed());
   s.go_down(because("lost"));
   EXPECT_EQ(s.trouble()->message(), "closed");
 }
