@@ -3,6 +3,8 @@
 #include "io/file/unique_fd.hpp"
 
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -130,6 +132,54 @@ TEST_F(zookeeper_socket_test, does_not_cut_off_what_has_its_number_by_now) {
   other.say("x");
   socket.cut_off();
   EXPECT_EQ(pair.read(), "x");
+}
+
+TEST_F(zookeeper_socket_test, that_was_cut_off_is_still_closed_on_exec) {
+  socket.adopt(pair.mine.get());
+  socket.cut_off();
+  EXPECT_EQ(::fcntl(pair.mine.get(), F_GETFD) & FD_CLOEXEC, FD_CLOEXEC);
+}
+
+TEST_F(zookeeper_socket_test, that_was_dropped_is_not_touched_any_more) {
+  // A number that nothing else gets.
+  const int number = ::fcntl(pair.mine.get(), F_DUPFD_CLOEXEC, 500);
+  ASSERT_GE(number, 0);
+  socket.adopt(number);
+  socket.drop();
+  EXPECT_FALSE(socket.is_live());
+  socket.cut_off();
+  pair.say("yes");
+  EXPECT_EQ(pair.read(), "yes");
+  // Nor is its number when the library has closed it.
+  ::close(number);
+  socket.cut_off();
+  EXPECT_EQ(::fcntl(number, F_GETFD), -1) << "nobody has opened it";
+}
+
+TEST_F(zookeeper_socket_test, that_is_none_is_left_alone) {
+  socket.adopt(-1);
+  socket.wait_for(4);
+  socket.hold(true);
+  socket.cut_off();
+  EXPECT_FALSE(socket.first_word());
+  await_read();
+  run();
+  EXPECT_EQ(readings, 0);
+}
+
+TEST_F(zookeeper_socket_test, has_the_kernel_collect_what_is_sent_while_it_is_held) {
+  const unique_fd tcp(::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  const auto collects = [&] {
+    int on = -1;
+    socklen_t size = sizeof on;
+    EXPECT_EQ(::getsockopt(tcp.get(), IPPROTO_TCP, TCP_CORK, &on, &size), 0);
+    return on;
+  };
+  socket.adopt(tcp.get());
+  socket.hold(true);
+  EXPECT_EQ(collects(), 1);
+  socket.hold(false);
+  EXPECT_EQ(collects(), 0);
 }
 
 }  // namespace
