@@ -57,6 +57,39 @@ TEST(redis_handshake, falls_back_to_resp2_and_auth) {
   EXPECT_EQ(h.facts().protocol, 2);
 }
 
+TEST(redis_handshake, falls_back_to_auth_of_the_default_user) {
+  redis_handshake h({.password = "s3cret"});
+  h.start();
+  const auto next = h.on_reply(failed("ERR unknown command `HELLO`, with args: `3`, `s3cret`"));
+  ASSERT_TRUE(next);
+  EXPECT_EQ(*next, "*2\r\n$4\r\nAUTH\r\n$6\r\ns3cret\r\n");
+}
+
+// A replica is found out by that, too.
+TEST(redis_handshake, knows_what_hello_has_said_where_info_is_refused) {
+  redis_handshake h(redis_login{});
+  h.start();
+  auto said = hello();
+  said.elements.back().text = "replica";
+  ASSERT_TRUE(h.on_reply(said));
+  ASSERT_TRUE(h.on_reply(failed("NOPERM this user has no permissions to run 'info'")));
+  EXPECT_TRUE(h.done());
+  EXPECT_EQ(h.facts().version, "7.0.15");
+  EXPECT_EQ(h.facts().mode, "standalone");
+  EXPECT_EQ(h.facts().role, "replica");
+  EXPECT_NE(h.facts().info_refused.find("NOPERM"), std::string::npos);
+}
+
+TEST(redis_handshake, calls_a_replica_what_info_calls_it_also_where_that_says_nothing_of_it) {
+  redis_handshake h(redis_login{});
+  h.start();
+  auto said = hello();
+  said.elements.back().text = "replica";
+  ASSERT_TRUE(h.on_reply(said));
+  ASSERT_TRUE(h.on_reply(text(reply_kind::text, "redis_version:7.0.15\r\n")));
+  EXPECT_EQ(h.facts().role, "slave");
+}
+
 TEST(redis_handshake, never_shows_a_password_whatever_the_server_says) {
   for (const char* said : {"WRONGPASS s3cret", "NOAUTH s3cret", "ERR s3cret", "s3cret"}) {
     for (const bool in_auth : {false, true}) {
