@@ -138,5 +138,26 @@ TEST(admission_max_ttl, of_a_node_that_went_away_counts_on) {
   EXPECT_TRUE(s.a.voters().has(0));
 }
 
+/// By the first of them its wait is over, and it is looked at before the others are known.
+TEST(admission_max_ttl, a_program_that_begins_waits_by_the_last_node_that_it_sees) {
+  store before;
+  before.facts[0].run_id = "run9";
+  before.connect_all(t0);
+  for (const bool was_raised : {false, true}) {
+    store s;
+    s.facts = before.facts;
+    if (was_raised) s.facts[2].record->max_ttl = raised;
+    s.a = admission(
+        {.nodes = 3, .max_ttl = max_ttl, .timeout = timeout, .config_hash = "list", .seed = 5},
+        before.a.notes());
+    for (node_index i = 0; i < 3; ++i) s.connect(i, t0 + wait);
+    EXPECT_EQ(s.a.voters().has(0), !was_raised);
+    s.tick(t0 + longer - 1ms);
+    EXPECT_EQ(s.a.voters().has(0), !was_raised);
+    s.come_back(t0 + longer);
+    EXPECT_TRUE(s.a.voters().has(0));
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock

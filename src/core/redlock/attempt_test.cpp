@@ -475,5 +475,24 @@ TEST(attempt, a_node_that_is_confirmed_is_not_raised_again) {
   EXPECT_EQ(r.granted(3, 3).last.raise, set_of({3}));
 }
 
+TEST(attempt, what_a_later_step_wants_is_done_besides) {
+  attempt::step s;
+  s.raise = set_of({1});
+  s.wake = t0;
+  attempt::step later;
+  later.decided = true;
+  later.raise = set_of({2});
+  later.release = set_of({0, 1});
+  later.wake = t0 + 1s;
+  s.add(later);
+  EXPECT_TRUE(s.decided);
+  EXPECT_EQ(s.raise, set_of({1, 2}));
+  EXPECT_EQ(s.release, set_of({0, 1}));
+  EXPECT_EQ(s.wake, t0 + 1s);
+  s.add({});
+  EXPECT_TRUE(s.decided);
+  EXPECT_EQ(s.release, set_of({0, 1}));
+}
+
 }  // namespace
 }  // namespace holdfast::core::redlock
