@@ -14,11 +14,11 @@ namespace {
 
 std::atomic<bool> hangs{false};
 std::atomic<int> asked{0};
-std::mutex mutex;
+std::mutex its_mutex;
 std::vector<std::string> leads_to;
 
 std::vector<std::string> answer_now() {
-  const std::lock_guard hold(mutex);
+  const std::lock_guard hold(its_mutex);
   return leads_to;
 }
 
@@ -50,7 +50,7 @@ slow_resolver::slow_resolver() {
 slow_resolver::~slow_resolver() { answer(); }
 void slow_resolver::answer() noexcept { hangs = false; }
 void slow_resolver::lead_to(std::vector<std::string> numbers) {
-  const std::lock_guard hold(mutex);
+  const std::lock_guard hold(its_mutex);
   leads_to = std::move(numbers);
 }
 int slow_resolver::questions() const noexcept { return asked; }
