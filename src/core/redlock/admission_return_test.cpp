@@ -11,6 +11,17 @@
 namespace holdfast::core::redlock {
 namespace {
 
+/// Node 0 lost its state and its wait is over: all others are asked for a seal, and nobody answers.
+store sealing(std::size_t nodes = 3) {
+  store s(nodes);
+  s.answers_seals = false;
+  s.facts[0].run_id = "run9";
+  s.connect_all(t0);
+  s.come_back(t0 + wait);
+  EXPECT_EQ(s.seals.size(), nodes - 1);
+  return s;
+}
+
 TEST(admission_return, of_many_clients_one_brings_a_node_back) {
   std::deque<store> clients(30);
   std::vector<node_facts> there = clients[0].facts;
@@ -253,12 +264,7 @@ TEST(admission_return, the_answer_to_a_seal_of_an_earlier_life_says_nothing_of_t
 }
 
 TEST(admission_return, who_answers_a_seal_with_no_epoch_counts_no_more_until_it_was_looked_at) {
-  store s;
-  s.answers_seals = false;
-  s.facts[0].run_id = "run9";
-  s.connect_all(t0);
-  s.come_back(t0 + wait);
-  ASSERT_EQ(s.seals.size(), 2U);
+  store s = sealing();
   const auto after =
       s.a.sealed(s.seals[0], {seal_reply::result::refused, 0, token_max.value}, t0 + wait + 1s);
   EXPECT_TRUE(after.look.has(1));
@@ -293,12 +299,7 @@ TEST(admission_return, whatever_brings_a_node_back_is_done_when_it_asks_to_be_wo
 }
 
 TEST(admission_return, the_answer_to_a_seal_takes_back_nothing_that_was_seen_since) {
-  store s(5);
-  s.answers_seals = false;
-  s.facts[0].run_id = "run9";
-  s.connect_all(t0);
-  s.come_back(t0 + wait);
-  ASSERT_EQ(s.seals.size(), 4U);
+  store s = sealing(5);
   ASSERT_EQ(s.seals[0].epoch, 4U);
   s.facts[1].record->epoch = 9;
   const time_point later = t0 + wait + 1s;
@@ -308,12 +309,7 @@ TEST(admission_return, the_answer_to_a_seal_takes_back_nothing_that_was_seen_sin
 }
 
 TEST(admission_return, the_answer_to_a_seal_for_who_is_gone_by_then_changes_nothing_else) {
-  store s;
-  s.answers_seals = false;
-  s.facts[0].run_id = "run9";
-  s.connect_all(t0);
-  s.come_back(t0 + wait);
-  ASSERT_EQ(s.seals.size(), 2U);
+  store s = sealing();
   s.a.disconnected(0, t0 + wait + 1s);
   const auto after = s.a.sealed(s.seals[0], {seal_reply::result::sealed, 100, 0}, t0 + wait + 1s);
   EXPECT_TRUE(after.writes.empty());
@@ -332,12 +328,7 @@ TEST(admission_return, a_look_while_it_waits_is_not_the_last_one) {
 }
 
 TEST(admission_return, nobody_who_answers_no_seal_ends_what_it_was_sent_for) {
-  store s;
-  s.answers_seals = false;
-  s.facts[0].run_id = "run9";
-  s.connect_all(t0);
-  s.come_back(t0 + wait);
-  ASSERT_EQ(s.seals.size(), 2U);
+  store s = sealing();
   for (int i = 0; i < 100 && s.seals.size() == 2; ++i) {
     ASSERT_LT(s.wake, time_point::max());
     s.tick(s.wake);
