@@ -214,7 +214,9 @@ set timeout 30
 spawn env $env(HOLDFAST) run x -- true
 expect_after timeout {exit 1} eof {exit 2}
 expect "next for"
-exec pkill -KILL -x holdfast-guard -P [exp_pid]
+# It has its name when it runs, which may be later.
+set waiter [exp_pid]
+while {[catch {exec pkill -KILL -x holdfast-guard -P $waiter}]} {after 10}
 expect -re "\r\x1b\\\[Kholdfast: lock \"x\": the guardian was killed"
 expect eof
 T
