@@ -10,10 +10,6 @@ namespace {
 using redis_tests::address_of;
 using outcome = redis_answer::outcome;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(redis_connection, answers_commands_and_knows_its_server) {
   redis_tests::server server;
   redis_client client({.address = address_of(server), .login = {.client_name = "a-name"}});

@@ -9,9 +9,6 @@ namespace holdfast::io {
 /// Redis servers that speak TLS, and who signed their certificates.
 class tls_fixture : public testing::Test {
  protected:
-  static bool contains(const std::string& text, const std::string& part) {
-    return text.find(part) != std::string::npos;
-  }
   std::vector<std::string> settings(const certificate& c, const char* wants_client = "no") const {
     return {"--tls-cert-file",    c.certificate_file(),   "--tls-key-file",     c.key_file(),
             "--tls-ca-cert-file", ca_.certificate_file(), "--tls-auth-clients", wants_client};

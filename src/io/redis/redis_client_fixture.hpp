@@ -25,6 +25,10 @@ std::string bytes_of(const Parts&... parts) {
   return out;
 }
 
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
 /// Keeps what comes, for one waiting thread.
 class kept_answers final : public redis_receiver {
  public:

@@ -17,17 +17,13 @@ namespace {
 
 using outcome = redis_answer::outcome;
 
-bool has_part(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(redis_peer, that_accepts_and_says_nothing_is_given_up) {
   peer server([](const peer::client& c, int) {
     while (!c.read().empty()) {
     }
   });
   redis_client client({.address = server.address(), .connect_limit = 100ms});
-  EXPECT_TRUE(has_part(client.events->wait_down(), "not ready 100 ms"));
+  EXPECT_TRUE(contains(client.events->wait_down(), "not ready 100 ms"));
   EXPECT_FALSE(client.send(1, bytes_of("PING")));
 }
 
@@ -41,8 +37,8 @@ TEST(redis_peer, whose_name_is_found_out_late_is_connected_to_then) {
                        .connect_limit = 200ms});
   const std::string slow =
       "the resolver has not answered for 100 ms where the name 'db.slow' leads";
-  EXPECT_TRUE(has_part(client.events->wait_down(), slow)) << client.events->wait_down();
-  EXPECT_TRUE(has_part(client.connection->trouble()->message(), "check DNS"));
+  EXPECT_TRUE(contains(client.events->wait_down(), slow)) << client.events->wait_down();
+  EXPECT_TRUE(contains(client.connection->trouble()->message(), "check DNS"));
   client.events->wait_down(3);
   EXPECT_EQ(names.questions(), 1);
   names.answer();
@@ -52,8 +48,8 @@ TEST(redis_peer, whose_name_is_found_out_late_is_connected_to_then) {
 TEST(redis_peer, a_name_without_an_address_is_told) {
   redis_client client(node_address{.host = "no-such-host.invalid", .port = 6379, .path = {}});
   const auto why = client.events->wait_down();
-  EXPECT_TRUE(has_part(why, "no-such-host.invalid")) << why;
-  EXPECT_FALSE(has_part(why, "is it Redis")) << why;
+  EXPECT_TRUE(contains(why, "no-such-host.invalid")) << why;
+  EXPECT_FALSE(contains(why, "is it Redis")) << why;
 }
 
 TEST(redis_peer, connecting_again_waits_longer_each_time) {

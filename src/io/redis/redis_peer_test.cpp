@@ -14,10 +14,6 @@ namespace {
 
 using outcome = redis_answer::outcome;
 
-bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
-}
-
 TEST(redis_peer, that_answers_garbage_is_lost_and_tried_again) {
   peer server([](const peer::client& c, int number) {
     if (number == 0) {
