@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <future>
 #include <memory>
 #include <string>
 #include <utility>
@@ -113,12 +114,13 @@ TEST_F(redlock_passing_on, who_gives_up_before_its_round_is_made_again) {
 /// Fault matrix: a waiter is called when its round has ended, and gives up before it rests |
 /// another one is called
 TEST_F(redlock_passing_on, who_gives_up_between_a_round_and_its_rest) {
-  std::shared_ptr<contender> who;
+  std::promise<std::shared_ptr<contender>> started;
   told_->when_blind = [&] {
+    const auto who = started.get_future().get();
     who->turn(wakeup::next);
     who->cancel();
   };
-  who = waiting();
+  started.set_value(waiting());
   EXPECT_TRUE(others_are_called());
 }
 
