@@ -69,8 +69,8 @@ TEST_F(local_environment, threads_that_open_one_store_together_share_it) {
 
 TEST_F(local_environment, who_comes_while_a_store_is_closed_gets_it_when_that_is_done) {
   EXPECT_EQ(in_child([&] {
-              ::alarm(60);  // Who is not told waits for ever.
               for (int round = 0; round < 300; ++round) {
+                ::alarm(60);  // Who is not told waits for ever.
                 auto first = environment::open({path(), {}});
                 std::atomic<bool> closes{false};
                 auto next = std::async(std::launch::async, [&] {
