@@ -36,6 +36,7 @@ void client::connect(node_index i) {
   l.leads_to = i;
   l.life = world_.at(i).life;
   l.last_arrival = l.last_answer = {};
+  l.breaks = l.loses = false;
   roster_.look(i);
   for (auto& c : contenders_) c->connected(i);
 }
@@ -49,6 +50,15 @@ void client::disconnect(node_index i) {
   roster_.disconnected(i);
   for (auto& c : contenders_) c->disconnected(i);
   post(world_.time.now() + world_.dice.between(1ms, 20ms), [this, i] { connect(i); });
+}
+
+void client::break_off(node_index i) {
+  link& l = links_[i];
+  l.breaks = true;
+  l.loses = world_.dice.chance(500'000);
+  post(world_.time.now() + world_.way(i), [this, i, number = l.number] {
+    if (links_[i].number == number) disconnect(i);
+  });
 }
 
 void client::node_ended(node_index i) {

@@ -71,8 +71,11 @@ class client {
     moment cut_until{};
     moment last_arrival{};
     moment last_answer{};
+    bool breaks{};  ///< Nothing that is sent from now on is answered,
+    bool loses{};   ///< or read.
   };
   void connect(node_index i);
+  void break_off(node_index i);
 
   world& world_;
   int place_;
@@ -121,20 +124,14 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
     if (std::exchange(q->open, false)) q->done(static_cast<const reply*>(nullptr), number);
   });
   if (!l.up) return;
-  random& dice = world_.dice;
-  const bool reset = !world_.healed() && dice.chance(world_.setup.reset);
+  const bool breaks = !l.breaks && !world_.healed() && world_.dice.chance(world_.setup.reset);
+  if (breaks) break_off(i);
+  if (l.loses) return;
   const moment leaves = std::max({l.cut_until, world_.at(i).unreachable_until, now});
   l.last_arrival = world_.arrival(i, l.last_arrival, leaves);
-  moment arrival = l.last_arrival;
-  if (reset) {
-    post(now + world_.way(i), [this, i, number] {
-      if (links_[i].number == number) disconnect(i);
-    });
-    if (dice.chance(500'000)) return;
-    // The next connection may be served first.
-    arrival += dice.between(duration{}, world_.setup.ttl);
-  }
-  world_.time.at(arrival, [this, i, q, number, life = l.life, reset] {
+  // The next connection may be served first.
+  if (breaks) l.last_arrival += world_.dice.between(duration{}, world_.setup.ttl);
+  world_.time.at(l.last_arrival, [this, i, q, number, life = l.life, silent = l.breaks] {
     link& back = links_[i];
     world::host& h = world_.at(back.number == number ? back.leads_to : i);
     if (h.gone || (back.leads_to == i && h.life != life)) return;
@@ -142,7 +139,7 @@ void client::ask(node_index i, duration patience, Script script, Done done) {
     const milliseconds before = h.server.longest();
     q->got = q->script(h);
     world_.judge.keeps(before, h.server.longest(), ttl_);
-    if (reset || back.number != number) return;
+    if (silent || back.number != number) return;
     const moment answers =
         std::max({back.cut_until, world_.at(i).unreachable_until, world_.time.now()});
     back.last_answer = world_.arrival(i, back.last_answer, answers);

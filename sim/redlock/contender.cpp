@@ -47,7 +47,7 @@ void contender::begin() {
   world& w = of_.of();
   value_ = w.fresh();
   began_ = w.judge.begin(lock_);
-  settled_ = there_ = {};
+  settled_ = twice_ = there_ = {};
   ballots_ = now_voting();
   if (w.healed() || !w.dice.chance(w.setup.stale)) return ask_all();
   // A thread may stand still here while others go on, and connections are replaced.
@@ -102,11 +102,13 @@ void contender::send_acquire(node_index i) {
   a.with = ballots_.with[i];
   of_.ask(
       i, of_.ttl(),
-      [a, &w](world::host& h) {
+      [this, a, &w, over = of_.local() + of_.ttl()](world::host& h) {
         if (w.dice.chance(w.setup.forget)) h.server.forget_counter(a.lock);
         const node::answer given =
             w.setup.tokens ? h.server.acquire(a) : h.server.acquire_plain(a.lock, a.value, a.ttl);
-        if (given.refused == fault::none && given.number > 0) w.granted_by(h);
+        if (given.refused != fault::none || given.number == 0) return given;
+        if (of_.local() < over) w.judge.sets(a.value);
+        w.granted_by(h);
         return given;
       },
       [this, i, turn = turn_, sent = of_.local()](const node::answer* r, std::uint64_t) {
@@ -220,6 +222,16 @@ void contender::heard(node_index i, bool there) {
 
 void contender::sent_again() { last_sent_ = of_.local(); }
 
+void contender::repair_sent(node_index i) {
+  if (!settled_.has(i) && carried_[i] != of_.connection(i)) {
+    twice_.add(i);
+    late_until_ = last_sent_ + of_.ttl();
+  }
+  settled_.remove(i);
+  carried_[i] = of_.connection(i);
+  sent_again();
+}
+
 bool contender::valid() const { return held_ && !own_->is_lost() && of_.local() < own_->until(); }
 
 void contender::note_time() {
@@ -237,7 +249,8 @@ void contender::release(node_set to) {
   auto r = std::make_shared<releasing>(releasing{rl::owed_release(c, to, last_sent_), value_});
   node_set up;
   rl::for_each(to, [&](node_index i) {
-    r->machine.trace_of(i, {carried_[i], settled_.has(i)});
+    r->machine.trace_of(
+        i, {carried_[i], settled_.has(i), twice_.has(i) ? late_until_ : time_point::min()});
     if (of_.up(i)) up.add(i);
   });
   releasing_.push_back(r);
@@ -255,7 +268,12 @@ void contender::disconnected(node_index i) {
 }
 
 void contender::follow(const std::shared_ptr<releasing>& r, const rl::owed_release::step& s) {
-  if (s.finished) std::erase(releasing_, r);
+  if (s.finished) {
+    // A proxy may carry what is behind an acquire to another node.
+    const bool is_over = r->machine.result() == rl::owed_release::outcome::released;
+    if (is_over && of_.of().setup.misroutes == duration{}) of_.of().judge.released(r->value);
+    std::erase(releasing_, r);
+  }
   rl::for_each(s.send, [&](node_index i) {
     of_.ask(
         i, of_.of().setup.node_timeout,

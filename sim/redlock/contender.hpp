@@ -37,6 +37,9 @@ class contender {
   void heard(node_index i, bool there);
   /// Something that gives the keys a ttl is sent.
   void sent_again();
+  /// A repair is sent to node `i`, where an acquire may still be under way; it is answered.
+  void repair_sent(node_index i);
+  void repair_answered(node_index i) { settled_.add(i); }
 
   std::uint32_t lock() const noexcept { return lock_; }
   std::uint64_t value() const noexcept { return value_; }
@@ -96,8 +99,10 @@ class contender {
   bool granted_healed_{};
   bool stopped_{};
   time_point last_sent_{};
-  node_set settled_{};  ///< They answered the acquire.
-  node_set there_{};    ///< They last said that the lock is there.
+  node_set settled_{};       ///< They answered the acquire, or what was sent to repair it.
+  node_set twice_{};         ///< They did not, and a repair went another way.
+  time_point late_until_{};  ///< One ttl after the last such acquire was sent.
+  node_set there_{};         ///< They last said that the lock is there.
   std::array<std::uint64_t, core::redlock::nodes_max> carried_{};  ///< By this connection.
   time_point wake_{time_point::max()};
   std::vector<std::shared_ptr<releasing>> releasing_{};

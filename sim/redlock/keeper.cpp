@@ -98,7 +98,11 @@ void keeper::answered(const rl::renewal::batch& b, node_index i, const node::ans
 void keeper::send(const rl::renewal::repair& r) {
   contender* c = of_handle(r.lock);
   HOLDFAST_ASSERT(c != nullptr);
-  c->sent_again();
+  if (!of_.nodes().voters().has(r.node)) {
+    return of_.post(of_.of().time.now(),
+                    [this, r] { follow(renewal_.repaired(r.number, false, of_.local())); });
+  }
+  c->repair_sent(r.node);
   node::acquisition a;
   a.lock = c->lock();
   a.session = of_.session();
@@ -107,12 +111,18 @@ void keeper::send(const rl::renewal::repair& r) {
   a.with = of_.nodes().ballot_of(r.node);
   of_.ask(
       r.node, of_.ttl(),
-      [a, to = r.at_least.value, tokens = of_.of().setup.tokens](world::host& h) {
-        return tokens ? h.server.repair(a, to) : h.server.acquire_plain(a.lock, a.value, a.ttl);
+      [this, a, to = r.at_least.value, over = of_.local() + of_.ttl()](world::host& h) {
+        world& w = of_.of();
+        const node::answer done = w.setup.tokens ? h.server.repair(a, to)
+                                                 : h.server.acquire_plain(a.lock, a.value, a.ttl);
+        const bool is_set = done.refused == fault::none && done.number == 1;
+        if (is_set && of_.local() < over) w.judge.sets(a.value);
+        return done;
       },
       [this, r](const node::answer* said, std::uint64_t) {
         const bool done = said != nullptr && said->refused == fault::none && said->number == 1;
         contender* holder = of_handle(r.lock);
+        if (holder != nullptr && said != nullptr) holder->repair_answered(r.node);
         if (holder != nullptr && done) holder->heard(r.node, true);
         follow(renewal_.repaired(r.number, done, of_.local()));
       });

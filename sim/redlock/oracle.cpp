@@ -74,6 +74,10 @@ void oracle::keeps(milliseconds before, milliseconds after, duration ttl) {
   if (after > std::max(before, in_ms(ttl))) violated("a node keeps a lock for longer than the ttl");
 }
 
+void oracle::sets(std::uint64_t value) {
+  if (released_.count(value) > 0) violated("a lock that was released everywhere came back");
+}
+
 void oracle::died(std::uint32_t lock, moment then) {
   if (locks_.at(lock).granted_at >= then) return;
   violated("lock " + std::to_string(lock) + " is still free though its holder died long ago");

@@ -26,6 +26,7 @@ namespace holdfast::sim::redlock {
 /// 5. A denied session is granted nothing for a ttl, and what it held is over after one.
 /// 6. After the last fault everybody is granted what they wait for, every node votes again, and in
 ///    the end no node has anything left but its record.
+/// 7. What was released everywhere, as its owner may say, is set by nothing that was sent before.
 class oracle {
  public:
   explicit oracle(const scenario& s, std::function<moment()> now);
@@ -55,6 +56,10 @@ class oracle {
   void denied(std::uint32_t session);
   /// How long a node keeps a lock at most, before and after it did what somebody asked.
   void keeps(milliseconds before, milliseconds after, duration ttl);
+  /// Its owner takes `value` for gone from every node, for good.
+  void released(std::uint64_t value) { released_.insert(value); }
+  /// A node sets a key to `value`, less than one ttl after that was sent.
+  void sets(std::uint64_t value);
   /// Nobody was granted what its holder left behind when it died, long ago and at `then`.
   void died(std::uint32_t lock, moment then);
   void violated(std::string what);
@@ -77,6 +82,7 @@ class oracle {
   std::function<moment()> now_;
   std::vector<history> locks_;
   std::multimap<std::uint32_t, moment> denied_;
+  std::set<std::uint64_t> released_{};
   std::uint64_t grants_{};
   std::optional<std::string> found_;
 };

@@ -52,6 +52,8 @@ constexpr std::array switches{
     of_machine("drop_lost_nodes", &rules::drop_lost_nodes, "gaps"),
     of_machine("per_node_deadlines", &rules::per_node_deadlines, "slow"),
     of_machine("repair_with_majority", &rules::repair_with_majority, "gaps"),
+    of_machine("settle_behind_acquire", &rules::settle_behind_acquire, "slow"),
+    of_machine("settle_after_repair", &rules::settle_after_repair, "slow"),
     of_machine("count_servers_once", &rules::count_servers_once, "proxies"),
     of_machine("step_like_restart", &rules::step_like_restart, "clocks"),
     rule_switch{.name = "record_is_no_step",

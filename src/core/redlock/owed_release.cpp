@@ -1,6 +1,7 @@
 #include "core/redlock/owed_release.hpp"
 
 #include "core/assert.hpp"
+#include "core/redlock/rules.hpp"
 #include "core/splitmix.hpp"
 
 #include <algorithm>
@@ -23,8 +24,9 @@ owed_release::step owed_release::answered(node_index i, bool deleted, std::uint6
                                           time_point now) {
   const trace& t = traces_[i];
   under_way_.remove(i);
-  const bool settles = deleted || t.settled_before || connection == t.connection;
-  if (settles && now >= t.late_until) owed_.remove(i);
+  const bool settles =
+      deleted || t.settled_before || connection == t.connection || !active.settle_behind_acquire;
+  if (settles && (now >= t.late_until || !active.settle_after_repair)) owed_.remove(i);
   return next({}, now);
 }
 

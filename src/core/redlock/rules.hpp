@@ -30,6 +30,8 @@ struct rules {
   bool drop_lost_nodes = true;          ///< A node that lost the key or session stops counting.
   bool per_node_deadlines = true;       ///< Key and session hold on the same majority of nodes.
   bool repair_with_majority = true;     ///< A lost node is re-added only while a majority confirms.
+  bool settle_behind_acquire = true;    ///< "It is not there" is final only behind the acquire;
+  bool settle_after_repair = true;      ///< ... "deleted" only when no acquire can come after it.
   bool count_servers_once = true;       ///< A server that grants as one node is no other node.
   bool step_like_restart = true;        ///< A node whose clock stepped is put out like a restart.
   bool record_is_no_step = true;        ///< The record that another wrote is no step of the clock.

@@ -6,6 +6,7 @@
 #include "core/redlock/admission.hpp"
 #include "core/redlock/attempt.hpp"
 #include "core/redlock/founding.hpp"
+#include "core/redlock/owed_release.hpp"
 #include "core/redlock/renewal.hpp"
 #include "core/start_fixture.hpp"
 
@@ -330,6 +331,24 @@ bool no_repair_before_a_majority_confirmed() {
   return x.r.answered(x.number, 0, ours(false), t0 + 10s).repairs.empty();
 }
 
+/// Its acquire went over connection 1.
+owed_release owed_by_one(owed_release::trace t) {
+  owed_release r({.ttl = 10s, .timeout = 50ms, .seed = 1}, node_set::only(0), t0);
+  r.trace_of(0, t);
+  r.start(node_set::only(0), t0);
+  return r;
+}
+
+bool not_there_on_another_connection_settles_nothing() {
+  owed_release r = owed_by_one({.connection = 1});
+  return !r.answered(0, false, 2, t0).finished;
+}
+
+bool deleted_settles_nothing_while_an_older_acquire_may_come() {
+  owed_release r = owed_by_one({.connection = 2, .late_until = t0 + 10s});
+  return !r.answered(0, true, 2, t0).finished;
+}
+
 bool a_server_under_two_names_is_one_node() {
   admission a = of_three();
   for (node_index i = 0; i < 2; ++i) a.looked_at(i, facts(0), "x", t0);
@@ -372,6 +391,10 @@ constexpr guarded all[] = {
     {"drop_lost_nodes", &rules::drop_lost_nodes, a_node_that_lost_the_key_stops_counting},
     {"per_node_deadlines", &rules::per_node_deadlines, session_and_key_count_on_the_same_nodes},
     {"repair_with_majority", &rules::repair_with_majority, no_repair_before_a_majority_confirmed},
+    {"settle_behind_acquire", &rules::settle_behind_acquire,
+     not_there_on_another_connection_settles_nothing},
+    {"settle_after_repair", &rules::settle_after_repair,
+     deleted_settles_nothing_while_an_older_acquire_may_come},
     {"count_servers_once", &rules::count_servers_once, a_server_under_two_names_is_one_node},
     {"step_like_restart", &rules::step_like_restart, a_stepped_clock_puts_the_node_out},
     {"record_is_no_step", &rules::record_is_no_step, a_record_that_another_wrote_is_no_step},
