@@ -1,10 +1,12 @@
 #include "tests/redis_io/tls_fixture.hpp"
 
 #include <fcntl.h>
+#include <openssl/conf.h>
 #include <openssl/ssl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <string>
 #include <utility>
@@ -330,6 +332,27 @@ TEST_F(tls_session_test, begins_no_new_handshake_because_the_server_asks_for_one
   EXPECT_EQ(read_all(client), "");
   EXPECT_TRUE(client.established());
   EXPECT_EQ(output_of(client).substr(0, 1), std::string(1, alert)) << "it declines";
+}
+
+/// The host's own file of settings for OpenSSL may allow what was given up long ago.
+TEST_F(tls_session_test, speaks_nothing_older_than_1_2_also_where_the_host_allows_it) {
+  const std::string settings = directory_.path() + "/openssl.cnf";
+  std::ofstream(settings) << "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\n"
+                             "system_default = any\n[any]\nMinProtocol = TLSv1\n"
+                             "CipherString = ALL:@SECLEVEL=0\n";
+  constexpr int not_loaded = 1;
+  constexpr int spoken = 2;
+  // In a child: the settings are the whole process's.
+  const pid_t child = ::fork();
+  if (child == 0) {
+    if (CONF_modules_load_file(settings.c_str(), nullptr, 0) <= 0) ::_exit(not_loaded);
+    server_end old({.own = &good_, .version = TLS1_1_VERSION});
+    tls_session client(context(trusting_ca()), "localhost");
+    ::_exit(shake_hands(client, old).empty() ? spoken : 0);
+  }
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
 }
 
 TEST_F(tls_session_test, goes_on_with_new_keys_when_the_server_asks_for_them) {
