@@ -406,12 +406,12 @@ TEST_F(redlock_basics, what_cannot_be_a_lock_or_its_token_is_not_listed) {
 
 TEST(redlock_listing, tells_the_token_for_as_long_as_the_lock_is_held) {
   five_nodes nodes(3);
-  nodes.init(1s);
-  const std::string query = "ttl=1s&max_ttl=1s&node_timeout=100ms";
+  nodes.init(2s);
+  const std::string query = "ttl=2s&max_ttl=2s&node_timeout=500ms";
   session s = nodes.open(query);
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
-  std::this_thread::sleep_for(3s);  // A counter that is not used lives for two.
+  std::this_thread::sleep_for(5s);  // A counter that is not used lives for four.
   const auto all = store::open(nodes.url(query, 1)).value().list();
   ASSERT_TRUE(all) << all.error().message();
   ASSERT_EQ(all->locks.size(), 1U);

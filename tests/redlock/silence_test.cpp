@@ -261,8 +261,9 @@ using redlock_epochs = redlock_silence;
 ///
 /// Fault matrix: another client moves the epoch of all nodes | the next try has the lock
 TEST_F(redlock_epochs, that_another_client_moved_fail_no_try) {
-  session s = nodes.open(query_);
-  ASSERT_TRUE(nodes.votes_come_to(5, query_));
+  const std::string query = "ttl=30s&node_timeout=2s";  // A try may last so long.
+  session s = nodes.open(query);
+  ASSERT_TRUE(nodes.votes_come_to(5, query));
   for (int i = 0; i < 5; ++i) {
     nodes.everywhere({"HINCRBY", "holdfast:node", "epoch", "1"});
     auto l = s.try_acquire(lock_name("a"));
