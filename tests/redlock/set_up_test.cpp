@@ -126,6 +126,23 @@ TEST(redlock_set_up, a_ttl_below_two_node_timeouts_is_refused_and_advised_agains
   EXPECT_TRUE(view.open_session({.ttl = 1s}));
 }
 
+/// Fault matrix: a node that drops keys when memory is short lost its record | its status says why
+TEST(redlock_set_up, the_status_of_a_node_that_is_out_names_its_eviction) {
+  five_nodes nodes(3);
+  nodes.init();
+  for (const std::size_t i : {0U, 1U}) {
+    nodes[i].command({"CONFIG", "SET", "maxmemory", "100mb"});
+    nodes[i].command({"CONFIG", "SET", "maxmemory-policy", "allkeys-lru"});
+  }
+  nodes[0].command({"DEL", "holdfast:node"});
+  const auto seen = redlock::status(nodes.url());
+  ASSERT_TRUE(seen) << seen.error().message();
+  EXPECT_THAT(seen->nodes.at(0).standing, HasSubstr("lost its state"));
+  EXPECT_THAT(seen->nodes.at(0).standing, HasSubstr("; it drops keys"));
+  EXPECT_THAT(seen->nodes.at(0).standing, HasSubstr("Set maxmemory-policy noeviction"));
+  EXPECT_EQ(seen->nodes.at(1).standing, "votes") << "doctor is for those";
+}
+
 TEST(redlock_set_up, a_denied_session_without_a_record_is_free_within_the_max_ttl_of_the_nodes) {
   five_nodes nodes(1);
   nodes.init(40s);

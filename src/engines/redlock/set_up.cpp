@@ -123,6 +123,9 @@ node_info info_of(const cluster& c, node_index i) {
   n.version = p.server->version;
   n.role = p.server->role;
   n.durable = p.facts.durable;
+  // Without that reason it is looked for in vain, each time that the keys are gone again.
+  const std::string unsafe = n.votes ? "" : unsafe_setting(*p.server);
+  if (!unsafe.empty()) n.standing += "; it " + unsafe;
   if (!p.facts.record) return n;
   n.recorded = true;
   n.id = p.facts.record->id;
