@@ -65,6 +65,8 @@ class HOLDFAST_EXPORT error {
   /// What failed, on what, why, and what to do; one line, never empty.
   const std::string& message() const noexcept { return message_; }
   /// Whether a person has to act first, whatever `code` says: trying again before cannot help.
+  /// True of every `damaged` and `not_initialised`, and of what the store refuses until its access
+  /// or its settings are changed: a wrong password, a folder that this user may not use.
   bool needs_operator() const noexcept { return needs_operator_; }
   /// The same failure with another message.
   error reworded(std::string message) const;

@@ -176,6 +176,8 @@ TEST(failure, tells_that_a_person_has_to_act) {
   EXPECT_EQ(e.code(), errc::unavailable);
   EXPECT_EQ(e.reworded("other words").message(), "other words");
   EXPECT_TRUE(e.reworded("other words").needs_operator());
+  EXPECT_TRUE(failure({core::status::damaged, {}}, "deny", "memory:x").needs_operator());
+  EXPECT_TRUE(failure({core::status::not_initialised, {}}, "deny", "memory:x").needs_operator());
 }
 
 }  // namespace

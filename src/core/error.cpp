@@ -86,7 +86,10 @@ const char* name_of(errc e) noexcept { return words(e).name; }
 
 error::error(errc code) : error(code, std::string()) {}
 
-error::error(errc code, std::string message) : code_(code), message_(std::move(message)) {
+error::error(errc code, std::string message)
+    : code_(code),
+      needs_operator_(code == errc::damaged || code == errc::not_initialised),
+      message_(std::move(message)) {
   if (message_.empty()) message_ = words(code).sentence;
 }
 

@@ -20,7 +20,7 @@ std::string octal(mode_t mode) {
   return text;
 }
 
-error refused(std::string text) { return {errc::unavailable, std::move(text)}; }
+error refused(std::string text) { return error::for_operator(errc::unavailable, std::move(text)); }
 
 }  // namespace
 
@@ -86,7 +86,7 @@ error why_closed(const error& why, const std::string& path, const std::string& g
         "open the directory", path, EACCES,
         "you are not in the group " + group + " (whoever was added to it has to log in again)");
   }
-  return {why.code(), why.message() + ". A store for several users is made with ?group=GROUP"};
+  return why.reworded(why.message() + ". A store for several users is made with ?group=GROUP");
 }
 
 }  // namespace holdfast::engines::local

@@ -60,7 +60,9 @@ error file_failure(std::string_view did, std::string_view path, int code, std::s
   text += std::generic_category().message(code);
   if (const auto known = advice_about_limits(code); !known.empty()) advice = known;
   if (!advice.empty()) text.append("; ").append(advice);
-  return {errc::unavailable, std::move(text)};
+  return advice_about_rights(code).empty()
+             ? error(errc::unavailable, std::move(text))
+             : error::for_operator(errc::unavailable, std::move(text));
 }
 
 result<file_facts> facts_of(int fd, std::string_view path) {
@@ -142,7 +144,7 @@ namespace {
 
 error not_a_plain_file(const std::string& path, bool is_link = false) {
   const char* what = is_link ? " is a symbolic link" : " is not a plain file";
-  return {errc::unavailable, path + what + "; it was not touched"};
+  return error::for_operator(errc::unavailable, path + what + "; it was not touched");
 }
 
 /// `how`: O_RDONLY or O_RDWR.

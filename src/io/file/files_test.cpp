@@ -158,7 +158,11 @@ TEST_F(careful_files, a_directory_that_cannot_be_read_to_its_end_is_an_error) {
 
 TEST_F(careful_files, a_failure_says_what_on_what_and_why) {
   const error e = file_failure("open", "/x", ENOSPC, "free some space");
+  EXPECT_FALSE(e.needs_operator()) << "somebody may free some";
   EXPECT_EQ(e.message(), "cannot open /x: No space left on device; free some space");
+  for (const int code : {EACCES, EPERM, EROFS}) {
+    EXPECT_TRUE(file_failure("open", "/x", code).needs_operator()) << code;
+  }
 }
 
 /// True when a child, which it changes alone, ends with true.
