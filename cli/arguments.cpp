@@ -244,7 +244,7 @@ std::optional<int> parse(arguments& verb, const words& typed) {
   CLI::App& app = verb.app();
   const words given = with_empty_values(app, typed);
   app.get_formatter()->column_width(28);
-  app.footer("\n" + exit_code_table() + "\nSee holdfast(1).");
+  app.footer("\n" + exit_code_table(app.get_name()) + "\nSee holdfast(1).");
   const auto wrong = [&](const std::string& what) {
     return report(wants_json(given.ours))
         .fail(exit_code::usage,

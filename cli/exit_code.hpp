@@ -3,6 +3,7 @@
 #include <holdfast/error.hpp>
 
 #include <string>
+#include <string_view>
 
 namespace holdfast::cli {
 
@@ -35,7 +36,7 @@ inline constexpr int to_int(exit_code code) noexcept { return static_cast<int>(c
 /// that was chosen cannot serve this, and another one can; the command line itself is not wrong.
 exit_code exit_for(errc code) noexcept;
 
-/// The table that `--help` prints and docs/cli.md repeats.
-std::string exit_code_table();
+/// The table that `--help` prints and docs/cli.md repeats: of one verb, or of all without one.
+std::string exit_code_table(std::string_view verb = {});
 
 }  // namespace holdfast::cli

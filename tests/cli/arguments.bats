@@ -17,8 +17,17 @@ load setup
   for code in 64 65 69 75 76 77 78 126 127; do [[ $output == *"$code "* ]]; done
   for verb in run elect leader ls show watch check deny break fence redlock doctor version; do
     expect 0 holdfast $verb --help
-    [[ $output == *"Exit codes"* ]]
+    [[ $output == *"Exit codes"*"  64   wrong arguments"* ]]
   done
+}
+
+@test "the help of a verb has the exit codes of no other" {
+  expect 0 holdfast run --help
+  says '  75   not obtained: another session holds it' '  77   the token is stale' '  127  '
+  [[ $output != *linearizable* && $output != *"nobody leads"* ]]
+  expect 0 holdfast leader --help
+  says '  75   nobody leads'
+  [[ $output != *"  77 "* && $output != *"not obtained"* ]]
 }
 
 @test "a mistyped option gets the near match" {
