@@ -148,7 +148,10 @@ std::optional<config_fault> settings::load(settings& into) {
       into.hidden_ = why + "; it was not read";
       continue;
     }
-    if (auto fault = config_reader::read(file, into)) return fault;
+    if (auto fault = config_reader::read(file, into)) {
+      if (must_exist) fault->text += "; HOLDFAST_CONFIG names that file";
+      return fault;
+    }
     into.files_.push_back(file);
   }
   for (const key_info& k : all_keys()) {

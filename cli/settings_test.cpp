@@ -70,7 +70,9 @@ TEST_F(settings_test, every_fault_names_its_place) {
 TEST_F(settings_test, a_named_file_that_is_missing_or_a_directory_is_a_fault) {
   settings s;
   ::setenv("HOLDFAST_CONFIG", "/nonexistent/config.toml", 1);
-  EXPECT_TRUE(settings::load(s));
+  const auto missing = settings::load(s);
+  ASSERT_TRUE(missing);
+  EXPECT_NE(missing->text.find("HOLDFAST_CONFIG names that file"), std::string::npos);
   ::setenv("HOLDFAST_CONFIG", folder_.path().c_str(), 1);
   EXPECT_TRUE(settings::load(s));
 }

@@ -172,7 +172,7 @@ std::optional<overview> nothing_to_recover(const typed& t, overview seen, durati
   } else if (seen.votes >= seen.needed && max_ttl == duration::zero() && !t.other_list) {
     text = fmt::format(
         "{} of {} nodes vote, which is a majority: there is nothing to recover, and nothing was "
-        "written. Those that wait come back by themselves",
+        "written. A node that lost its state comes back by itself when its wait is over",
         seen.votes, seen.nodes.size());
     seen.trouble = errc::busy;
   } else {

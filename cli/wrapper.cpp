@@ -279,9 +279,10 @@ void wrapper::forward_signals() {
 int wrapper::guardian_died(const std::string& how) {
   terminal_.take_back_from(command_);
   terminal_.restore_modes();
-  return out_.fail(exit_code::lost, fmt::format("lock \"{}\": its guardian {} (pid {}); whether "
-                                                "the command had finished is not known",
-                                                printable_, how, guardian_->pid()));
+  return out_.fail(exit_code::lost,
+                   fmt::format("lock \"{}\": its guardian {} (it was pid {}); whether "
+                               "the command had finished is not known",
+                               printable_, how, guardian_->pid()));
 }
 
 /// The command is stopped some time before the lease ends, and may be gone while nobody has said
