@@ -208,7 +208,9 @@ class HOLDFAST_EXPORT session {
   std::shared_ptr<client::session_core> core_;
 };
 
-/// Opens the store at `url` and a session on it. docs/stores.md has the grammar:
+/// Opens the store at `url` and a session on it. Only `url` says which: neither the variable
+/// HOLDFAST_STORE nor the files that configure the program `holdfast` are read. docs/stores.md has
+/// the grammar:
 ///
 /// | URL                        | store                                                          |
 /// |----------------------------|----------------------------------------------------------------|
