@@ -35,7 +35,8 @@ struct campaign_options {
   /// `invalid_argument`.
   duration wait{forever};
 
-  /// When stop is requested the campaign ends at once with `cancelled`, and is not elected.
+  /// When stop is requested the campaign ends with `cancelled`, and is not elected. As for
+  /// acquire_options::stop, but the opening of its session cannot be cancelled.
   std::stop_token stop{};
 
   std::string program{};                           ///< As in session_options.

@@ -76,6 +76,10 @@ result<leadership> election::campaign(std::string value, campaign_options option
   }
   // Else it would wait for whoever holds it, in vain.
   if (!store_.gives_tokens()) return no_tokens(name_, store_.url());
+  // Nothing ends the opening of its session, which a store that hangs makes long.
+  if (options.stop.stop_requested()) {
+    return error(errc::cancelled, "campaign " + name_.printable() + ": cancelled before it began");
+  }
   auto own = store_.open_session({.ttl = options.ttl,
                                   .program = std::move(options.program),
                                   .instance = std::move(options.instance),

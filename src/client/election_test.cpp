@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -122,6 +124,20 @@ TEST(election, is_cancelled_and_leaves_no_candidate) {
   });
   EXPECT_EQ(code(e.campaign("b", {.stop = stop.get_token()})), errc::cancelled);
   EXPECT_EQ(ops->list()->sessions.size(), 1U);
+}
+
+TEST(election, is_cancelled_before_it_opens_a_session) {
+  struct counter : observer {
+    using observer::on;
+    void on(const event::session_changed&) noexcept override { ++changes; }
+    std::atomic<int> changes{0};
+  };
+  auto e = must_open("memory:election10");
+  const auto seen = std::make_shared<counter>();
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(code(e.campaign("a", {.stop = stop.get_token(), .observer = seen})), errc::cancelled);
+  EXPECT_EQ(seen->changes, 0);
 }
 
 TEST(election, refuses_what_it_cannot_publish_or_call_by_name) {
