@@ -58,7 +58,9 @@ bool send_message(int socket, const message& m, int pass) {
 }
 
 received receive_message(int socket) {
-  std::array<char, 64 * 1024> bytes{};
+  // The longest message, a start with the longest texts and 256 runs around it, has 17 KiB; and the
+  // whole stack may be small (`ulimit -s`).
+  std::array<char, 32 * 1024> bytes{};
   control_room room;
   iovec part{bytes.data(), bytes.size()};
   msghdr about{};

@@ -238,6 +238,10 @@ switches() { sed -n 's/^voluntary_ctxt_switches:[[:space:]]*//p' "/proc/$1/statu
   says 'data.mdb' 'ulimit -v'
 }
 
+@test "a small stack is enough" {
+  expect 3 bash -c 'ulimit -c 0; ulimit -s 80; exec "$HOLDFAST" run x -- sh -c "exit 3"'
+}
+
 @test "a run below a run that holds the same lock is 75, not a wait without end" {
   expect 75 holdfast run x -- "$HOLDFAST" run x -- true
   [[ $output == *"wait for itself"* ]]
