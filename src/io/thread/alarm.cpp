@@ -194,7 +194,9 @@ void alarm::loop() noexcept {
     tell(now);
     for (auto& j : jobs) j();
     now = {};
-    jobs.clear();
+    // With their memory, which `= {}` keeps: a leak checker in a forked child does not see this
+    // stack.
+    jobs = std::vector<job>();
     timer_.wait();
   }
 }
