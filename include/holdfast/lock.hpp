@@ -85,8 +85,9 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   duration remaining() const noexcept;
 
   /// Call before each step on what the lock protects, with the time that the step may take. Zero
-  /// asks only whether the lock is still held; a negative duration counts as zero. A few
-  /// atomic loads and one clock read: no I/O, no mutex, never blocks.
+  /// asks only whether the lock is still held; a negative duration counts as zero. While it answers
+  /// ok, a few atomic loads and one clock read: no I/O, no mutex, never blocks. An error has a
+  /// message: that takes memory, and mutexes that are never held for long.
   ///
   /// Errors:
   /// - `lost`: stop the protected work.
