@@ -131,7 +131,8 @@ bool make_directories_of(const std::string& path) {
   if (is_there(above)) return true;
   if (errno != ENOENT || !make_directories_of(above)) return false;
   if (::mkdir(above.c_str(), S_IRWXU) != 0) return errno == EEXIST;
-  return sync_directory_of(above);
+  // Whatever the umask is: one that keeps new files private may leave no right to use it.
+  return ::chmod(above.c_str(), S_IRWXU) == 0 && sync_directory_of(above);
 }
 
 /// What open() would find wrong; 0: nothing.

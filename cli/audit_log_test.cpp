@@ -57,6 +57,19 @@ class size_limit {
   sighandler_t old_handler_{};
 };
 
+TEST_F(audit_log_test, has_directories_that_can_be_used_whatever_the_umask) {
+  const std::string above = std::string(folder_.path()) + "/made";
+  const mode_t before = ::umask(0177);
+  const auto log = audit_log::open(above + "/here/audit.log", audit_log::directories::make);
+  ::umask(before);
+  ASSERT_TRUE(log) << log.error().message();
+  for (const std::string& made : {above, above + "/here"}) {
+    struct stat there {};
+    ASSERT_EQ(::stat(made.c_str(), &there), 0);
+    EXPECT_EQ(there.st_mode & 07777U, 0700U) << made;
+  }
+}
+
 TEST_F(audit_log_test, a_line_that_was_cut_short_is_told_and_stays_alone) {
   auto log = audit_log::open(path_);
   ASSERT_TRUE(log);

@@ -82,6 +82,14 @@ error cannot_make(const std::string& directory, int code) {
 
 }  // namespace
 
+int make_directory(const std::string& path, mode_t mode) noexcept {
+  struct stat made {};
+  if (::mkdir(path.c_str(), mode) != 0 || ::lstat(path.c_str(), &made) != 0) return errno;
+  const mode_t owners = mode & S_IRWXU;
+  if ((made.st_mode & owners) == owners) return 0;
+  return ::chmod(path.c_str(), (made.st_mode & 07777U) | owners) == 0 ? 0 : errno;
+}
+
 result<void> make_directories(const std::string& path, mode_t mode) {
   // A parent that is there may be one where we cannot write; that it is missing shows one step
   // later.
@@ -89,14 +97,14 @@ result<void> make_directories(const std::string& path, mode_t mode) {
   for (std::size_t end = path.find('/', 1); end != std::string::npos;
        end = path.find('/', end + 1)) {
     const std::string parent = path.substr(0, end);
-    if (::mkdir(parent.c_str(), 0755) == 0 || errno == EEXIST) continue;
-    const int code = errno;
+    const int code = make_directory(parent, 0755);
+    if (code == 0 || code == EEXIST) continue;
     if (code == ENOENT && refused) return *refused;
     if (code != EROFS && code != EACCES) return cannot_make(parent, code);
     if (!refused) refused = cannot_make(parent, code);
   }
-  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
-  const int code = errno;
+  const int code = make_directory(path, mode);
+  if (code == 0 || code == EEXIST) return {};
   return code == ENOENT && refused ? *refused : cannot_make(path, code);
 }
 

@@ -105,6 +105,23 @@ TEST_F(careful_files, a_created_file_has_its_mode_whatever_the_umask) {
   EXPECT_TRUE(facts->regular);
 }
 
+TEST_F(careful_files, a_created_directory_is_its_owners_whatever_the_umask) {
+  const auto mode_of = [](const std::string& path) {
+    struct stat there {};
+    return ::stat(path.c_str(), &there) == 0 ? there.st_mode & 07777U : 0U;
+  };
+  // Nothing, what keeps new files private, and what most users have.
+  for (const auto& [mask, parents] : {std::pair{0777U, 0700U}, {0177U, 0700U}, {0022U, 0755U}}) {
+    const std::string top = at("top") + std::to_string(mask);
+    const mode_t before = ::umask(mask);
+    const auto made = make_directories(top + "/below", 0700);
+    ::umask(before);
+    EXPECT_TRUE(made);
+    EXPECT_EQ(mode_of(top), parents);
+    EXPECT_EQ(mode_of(top + "/below"), 0700U);
+  }
+}
+
 TEST_F(careful_files, a_file_whose_maker_was_killed_before_it_had_its_mode_gets_it) {
   const auto mode_after = [this](mode_t mode) {
     auto file = open_or_create(where(), "f", mode);

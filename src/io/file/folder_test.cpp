@@ -36,6 +36,16 @@ TEST_F(real_directory, is_made_only_when_asked_for_and_where_its_parent_exists) 
   EXPECT_TRUE(open(absent::create));
 }
 
+TEST_F(real_directory, is_its_owner_s_whatever_the_umask) {
+  const mode_t before = ::umask(0177);
+  const auto made = open(absent::create);
+  ::umask(before);
+  ASSERT_TRUE(made);
+  struct stat there {};
+  ASSERT_EQ(::stat((dir_.path() + "/of_test").c_str(), &there), 0);
+  EXPECT_EQ(there.st_mode & 07777U, 0700U);
+}
+
 TEST_F(real_directory, on_a_file_system_without_the_guarantees_is_refused_by_name) {
   const auto refused = open_folder("/proc/self", absent::refuse);
   ASSERT_FALSE(refused);

@@ -131,8 +131,9 @@ class real_folder final : public folder {
 
 result<std::unique_ptr<folder>> open_folder(const std::string& path, absent what) {
   if (path.empty()) return error(errc::invalid_argument, "the path of a directory is empty");
-  if (what == absent::create && ::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
-    return file_failure("create the directory", path, errno,
+  const int code = what == absent::create ? make_directory(path, 0700) : 0;
+  if (code != 0 && code != EEXIST) {
+    return file_failure("create the directory", path, code,
                         "the directory above it has to exist and be yours to write");
   }
   auto fd = open_directory(path);
