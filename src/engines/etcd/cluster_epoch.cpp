@@ -101,7 +101,7 @@ void cluster::is_another(std::size_t index, bool of_our_store) {
 }
 
 void cluster::went_down(std::size_t index) {
-  if (epoch_asked_) epoch_asked_ = false;
+  epoch_asked_ = false;
   if (index == preferred_) {
     if (const auto l = listener_.lock()) l->moved();
   }
@@ -172,12 +172,9 @@ bool cluster::was_given_before(const cluster_epoch& e, bool set_back) const {
 // The identity stays when the cluster is another one: its tokens go on growing.
 void cluster::raise_epoch(const epoch_question& q, bool set_back) {
   cluster_epoch next = epoch_.value;
-  const bool again = was_given_before(next, set_back);
-  if (again) next.number = newest_.number;
-  if (again || next.cluster != members_[q.index]->cluster()) {
-    next.cluster = members_[q.index]->cluster();
-    ++next.number;
-  }
+  if (was_given_before(next, set_back)) next.number = newest_.number;
+  ++next.number;
+  next.cluster = members_[q.index]->cluster();
   if (next.number > epoch_max) {
     return refuse_epoch(q, "its cluster epoch cannot grow any more", member::refusal::for_good);
   }

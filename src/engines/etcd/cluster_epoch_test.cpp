@@ -16,23 +16,6 @@ namespace holdfast::engines::etcd {
 namespace {
 
 using core::status;
-using wire::etcd::compare;
-using wire::etcd::put;
-using wire::etcd::range;
-
-/// By which a server shows whose it is.
-std::string question() { return encode(wire::etcd::txn{.then = {{range{.keys = {"t/epoch"}}}}}); }
-/// From the record of epoch_reply(), and from no other.
-std::string raise_to(const cluster_epoch& next) {
-  return encode(wire::etcd::txn{
-      .compares = {{.keys = {"t/epoch"}, .what = compare::target::mod, .number = 5}},
-      .then = {{put{"t/epoch", encode(next)}}, {range{.keys = {"t/epoch"}}}},
-      .otherwise = {{range{.keys = {"t/epoch"}}}}});
-}
-
-cluster_epoch epoch_of(std::uint64_t number, std::uint64_t cluster) {
-  return {.number = number, .cluster = cluster, .store = first_epoch.store};
-}
 
 /// One server, and a client that has no other. Each of its lives is one connection.
 class etcd_epochs : public testing::Test {
@@ -128,6 +111,21 @@ TEST_F(etcd_epochs, an_answer_older_than_what_was_told_counts_for_nothing_and_en
   EXPECT_EQ(outcome(), status::unknown);
   EXPECT_EQ(outcome(), status::ok) << "the history that goes on is measured from there";
   EXPECT_EQ(epoch(), 2U);
+}
+
+TEST_F(etcd_epochs, an_answer_about_the_epoch_is_a_measure_too) {
+  live({[&](line& l) {
+    tell_first(l, first_epoch, 50);
+    do_one(l, another, 51);
+    l.answer_next(epoch_reply(first_epoch, ours, 60));
+    do_one(l, ours, 55);
+    tell_and_raise(l, first_epoch, epoch_of(2, ours), 56);
+    do_one(l, ours, 58);
+  }});
+  ASSERT_TRUE(await(0));
+  EXPECT_EQ(outcome(), status::unknown) << "another cluster answers";
+  EXPECT_EQ(outcome(), status::unknown) << "older than what was told";
+  EXPECT_EQ(outcome(), status::ok);
 }
 
 // Two calls that are under way at once may be answered in any order.
@@ -283,6 +281,31 @@ TEST(etcd_cluster_epoch, where_the_epoch_is_another_every_server_shows_what_it_i
   EXPECT_TRUE(shown.wait());
   c.servers->close();
   EXPECT_TRUE(first_left.wait() && other_left.wait());
+}
+
+TEST_F(etcd_epochs, an_answer_that_tells_none_is_refused_and_it_is_asked_for_again) {
+  live({[&](line& l) {
+    for (const auto& answer : {std::string("no message at all"), txn_reply(ours, 50)}) {
+      l.log_in();
+      l.answer_next(answer);
+    }
+    tell_first(l, first_epoch, 50);
+    do_one(l, ours, 51);
+  }});
+  ASSERT_TRUE(await(0));
+  EXPECT_EQ(outcome(), status::ok);
+}
+
+TEST_F(etcd_epochs, the_last_epoch_is_used) {
+  live({[&](line& l) {
+    l.log_in(another);
+    tell_and_raise(l, epoch_of(epoch_max - 1, ours), epoch_of(epoch_max, another), 50);
+    l.has_taken_all();
+    begin();
+    do_one(l, another, 52);
+  }});
+  ASSERT_TRUE(await(0));
+  EXPECT_EQ(outcome(), status::ok);
 }
 
 TEST_F(etcd_epochs, an_epoch_above_which_no_token_fits_is_refused) {

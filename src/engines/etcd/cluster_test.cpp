@@ -84,6 +84,45 @@ TEST(etcd_cluster_epoch, an_older_question_s_failure_does_not_drop_the_answer_to
   expect_that_the_other_one_tells_the_epoch(true);
 }
 
+// It is of a server that is logging in, and would put in doubt what another one has told since.
+TEST(etcd_cluster_epoch, an_older_question_s_failure_is_nothing_to_who_has_had_the_newer_answer) {
+  gate known;
+  gate both_ready;
+  gate told;
+  gate failed;
+  gate first_left;
+  gate other_left;
+  io::peer first([&](const io::peer::client& c, int) {
+    line l(c);
+    const auto question = doubted_while_it_logs_out(l, known);
+    EXPECT_TRUE(told.wait());
+    l.fail(question, "14", "etcdserver: request timed out");
+    EXPECT_TRUE(l.has_taken_all());
+    failed.open();
+    l.wait_for_the_end();
+    first_left.open();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    EXPECT_TRUE(known.wait());
+    line l(c);
+    l.become_known();
+    both_ready.open();
+    l.answer_next(epoch_reply());
+    const auto one = l.request();
+    told.open();
+    EXPECT_TRUE(failed.wait());
+    EXPECT_EQ(l.count_requests(), 0) << "the epoch is asked for again";
+    l.answer(one, txn_reply(ours));
+    l.wait_for_the_end();
+    other_left.open();
+  });
+  const client c({first.address(), other.address()});
+  ASSERT_TRUE(both_ready.wait());
+  EXPECT_EQ(outcome_of_the_second(*c.loop, c.servers), core::status::ok);
+  c.servers->close();
+  EXPECT_TRUE(first_left.wait() && other_left.wait());
+}
+
 TEST(etcd_cluster_epoch, a_question_of_an_earlier_login_that_fails_refuses_no_ready_server) {
   gate known;
   gate left;
@@ -138,6 +177,33 @@ TEST(etcd_cluster_epoch, another_server_is_asked_when_one_does_not_tell_it) {
   EXPECT_EQ(outcome_of_one(*c.loop, c.servers), core::status::ok) << "node_timeout is 8 s";
   c.servers->close();
   EXPECT_TRUE(silent_left.wait() && other_left.wait());
+}
+
+TEST(etcd_cluster_epoch, nobody_is_asked_for_it_any_more_when_it_is_known) {
+  gate known;
+  gate done;
+  gate left;
+  io::peer first([&](const io::peer::client& c, int) {
+    line l(c);
+    l.become_known();
+    known.open();
+    l.wait_for_the_end();
+  });
+  io::peer other([&](const io::peer::client& c, int) {
+    EXPECT_TRUE(known.wait());
+    line l(c);
+    l.become_known();
+    // It would be asked after 2 s, a quarter of node_timeout.
+    std::this_thread::sleep_for(2500ms);
+    EXPECT_EQ(l.count_requests(), 0);
+    done.open();
+    l.wait_for_the_end();
+    left.open();
+  });
+  const client c({first.address(), other.address()});
+  EXPECT_TRUE(done.wait());
+  c.servers->close();
+  EXPECT_TRUE(left.wait());
 }
 
 // A first call ends as soon as the time for connecting, so that this may be all that it can tell.

@@ -3,6 +3,7 @@
 #include "engines/etcd/cluster.hpp"
 #include "io/grpc/grpc_peer_fixture.hpp"
 #include "io/thread/loop.hpp"
+#include "wire/etcd_requests.hpp"
 #include "wire/protobuf.hpp"
 
 #include <chrono>
@@ -71,6 +72,23 @@ inline std::string epoch_reply_of(const std::string& value, std::uint64_t cluste
 inline std::string epoch_reply(const cluster_epoch& record = first_epoch,
                                std::uint64_t cluster = ours, std::int64_t revision = 0) {
   return epoch_reply_of(encode(record), cluster, revision);
+}
+
+/// By which a server shows whose it is.
+inline std::string question() {
+  return encode(wire::etcd::txn{.then = {{wire::etcd::range{.keys = {"t/epoch"}}}}});
+}
+/// From the record of epoch_reply(), and from no other.
+inline std::string raise_to(const cluster_epoch& next) {
+  const wire::etcd::range own{.keys = {"t/epoch"}};
+  return encode(wire::etcd::txn{
+      .compares = {{.keys = {"t/epoch"}, .what = wire::etcd::compare::target::mod, .number = 5}},
+      .then = {{wire::etcd::put{"t/epoch", encode(next)}}, {own}},
+      .otherwise = {{own}}});
+}
+
+inline cluster_epoch epoch_of(std::uint64_t number, std::uint64_t cluster) {
+  return {.number = number, .cluster = cluster, .store = first_epoch.store};
 }
 
 /// One connection of a server.
