@@ -2,11 +2,18 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace holdfast::io {
 namespace {
 
 TEST(node_address, is_read_in_each_form_and_written_back) {
-  for (const char* text : {"host:7000", "10.0.0.1:1", "[::1]:65535", "unix:/run/redis.sock"}) {
+  const std::string longest_path = "unix:/" + std::string(106, 'x');
+  for (const std::string& text :
+       {std::string("host:7000"), std::string("10.0.0.1:1"), std::string("[::1]:65535"),
+        std::string("unix:/run/redis.sock"), longest_path}) {
     const auto read = node_address::parse(text, 6379);
     ASSERT_TRUE(read) << text;
     EXPECT_EQ(read->text(), text);
@@ -36,6 +43,7 @@ TEST(node_address, refuses_what_is_none_and_says_why) {
                                                         {"[::1", "not closed"},
                                                         {"[::1]6379", "colon"},
                                                         {"unix:relative", "not absolute"},
+                                                        {"unix:", "not absolute"},
                                                         {long_path, "at most 107 bytes"}}) {
     const auto read = node_address::parse(text, 6379);
     ASSERT_FALSE(read) << text;

@@ -58,6 +58,7 @@ class peer {
       pollfd wanted{.fd = fd_.get(), .events = POLLIN, .revents = 0};
       return ::poll(&wanted, 1, 10'000) == 1 && read().empty();
     }
+    int descriptor() const { return fd_.get(); }
     /// Ends the connection now, not behind all else.
     void leave() const { fd_ = unique_fd(); }
     /// Resets the connection instead of closing it.

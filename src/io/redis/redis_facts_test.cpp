@@ -1,5 +1,7 @@
 #include "io/redis/redis_facts.hpp"
 
+#include "core/server_life.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
@@ -140,6 +142,31 @@ TEST(redis_facts, a_user_without_config_and_a_hostile_answer_prove_nothing) {
   reply odd = config_of(safe, reply_kind::array);
   odd.elements.erase(odd.elements.begin());
   EXPECT_FALSE(is_durable(odd));
+  odd = config_of(safe, reply_kind::array);
+  odd.elements.at(3).kind = reply_kind::error;
+  EXPECT_FALSE(is_durable(odd)) << "'" << odd.elements[3].text << "' is an error";
+}
+
+TEST(redis_facts, a_life_is_the_process_and_the_name_of_data_that_it_was_promoted_with_or_copied) {
+  const auto alone = core::server_life("run-1", "");
+  const auto named = core::server_life("run-1", "repl-1");
+  redis_facts f = a_server();
+  EXPECT_EQ(life_of(f), alone) << "its name is not told";
+  f.info["master_replid"] = "repl-1";
+  EXPECT_EQ(life_of(f), alone) << "it was never a replica";
+  f.info["total_net_repl_input_bytes"] = "0";
+  EXPECT_EQ(life_of(f), alone);
+  f.info.erase("second_repl_offset");
+  EXPECT_EQ(life_of(f), alone) << "a server that tells neither";
+  f.info["second_repl_offset"] = "77";
+  EXPECT_EQ(life_of(f), named) << "promoted";
+  f.info["second_repl_offset"] = "-1";
+  f.info["total_net_repl_input_bytes"] = "5";
+  EXPECT_EQ(life_of(f), named) << "promoted long ago";
+  f.info["master_replid"] = "two words";
+  EXPECT_EQ(life_of(f), alone) << "it could pass for more than one";
+  f.info.erase("master_replid");
+  EXPECT_EQ(life_of(f), alone);
 }
 
 TEST(redis_facts, a_rewrite_is_named_only_where_it_is_the_only_doubt) {

@@ -52,7 +52,15 @@ TEST(redis_reload, objects_to_anything_but_ok) {
 
   redis_reload silent;
   silent.not_answered();
-  EXPECT_NE(silent.objection(), "");
+  EXPECT_THAT(silent.objection(), HasSubstr("did not answer"));
+}
+
+TEST(redis_reload, tells_the_first_of_several_objections) {
+  redis_reload all;
+  all.answered(answer(wire::reply_kind::text, "no 'hset'"));
+  all.answered(answer(wire::reply_kind::text, "no 'del'"));
+  all.not_answered();
+  EXPECT_THAT(all.objection(), HasSubstr("'no 'hset''"));
 }
 
 }  // namespace
