@@ -229,9 +229,7 @@ void ensemble::ask_for_store(std::vector<zoo_request> requests) {
 void ensemble::took_store(const batch_result& l) {
   preparing_ = false;
   if (l.what != status::ok) {
-    const bool may_answer = connection_ && connection_->connected() && !logs_in_again_;
-    if (may_answer) refuse_all({status::unavailable, l.text, l.needs_operator});
-    return;
+    return refuse_unless_lost({status::unavailable, l.text, l.needs_operator});
   }
   auto next = opening_.took(l.replies);
   switch (next.what) {
@@ -244,6 +242,15 @@ void ensemble::took_store(const batch_result& l) {
     case store_opening::step::outcome::refused:
       return refuse_all({next.status, std::move(next.why)});
   }
+}
+
+// A connection that is lost answers first and says so then. The next one looks for the store again,
+// and whoever waits may wait for that.
+void ensemble::refuse_unless_lost(core::reply why) {
+  loop_->post([weak = weak_from_this(), why = std::move(why)] {
+    const auto self = weak.lock();
+    if (self && !self->preparing_ && self->connection_->connected()) self->refuse_all(why);
+  });
 }
 
 // Until somebody asks again: an operator may have put it right by then.

@@ -90,6 +90,7 @@ class ensemble final : public io::zookeeper_connection::listener,
   void prepare();
   void ask_for_store(std::vector<zoo_request> requests);
   void took_store(const batch_result& l);
+  void refuse_unless_lost(core::reply why);
   void refuse_all(const core::reply& why);
 
   time_point deadline_of(repeat how) const;
