@@ -229,6 +229,35 @@ TEST(loop_at_the_programs_end, runs_what_was_posted_before_and_what_that_posts) 
       testing::ExitedWithCode(7), "");
 }
 
+// It may use what has static storage, for longer than others are given.
+TEST(loop_at_the_programs_end, waits_for_a_task_that_blocks) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static auto* const kept = new std::shared_ptr<loop>(*loop::start());
+        std::latch busy(1);
+        (*kept)->post([&] {
+          busy.count_down();
+          std::this_thread::sleep_for(600ms);
+          ::_exit(7);
+        });
+        busy.wait();
+        std::exit(0);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(loop_at_the_programs_end, does_not_wait_for_the_task_that_ends_it) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        static auto* const kept = new std::shared_ptr<loop>(*loop::start());
+        (*kept)->post([] { std::exit(7); });
+        for (;;) ::pause();
+      },
+      testing::ExitedWithCode(7), "");
+}
+
 TEST(loop_at_the_programs_end, does_not_wait_for_tasks_that_go_on_for_ever) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
