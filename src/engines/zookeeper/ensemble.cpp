@@ -82,7 +82,7 @@ std::string ensemble::trouble_text() const {
 }
 
 void ensemble::tell_trouble() {
-  const bool fine = ready_ && connection_ && connection_->connected();
+  const bool fine = ready_ && connection_->connected();
   std::string text = fine ? batch_trouble_ : "no ZooKeeper server is ready: " + trouble();
   const io::held_mutex hold(mutex_);
   told_trouble_ = std::move(text);
@@ -272,7 +272,7 @@ void ensemble::send(std::vector<zoo_request> requests, repeat how, on_batch done
   const auto b = std::make_shared<batch>(std::move(requests), how,
                                          batch::times{.asked = asked, .deadline = deadline_of(how)},
                                          std::move(done));
-  if (ready_ && connection_ && connection_->connected()) return send_now(b);
+  if (ready_ && connection_->connected()) return send_now(b);
   wait(b);
   if (connection_ && connection_->connected()) prepare();
 }
@@ -364,7 +364,7 @@ bool ensemble::is_hopeless(const batch& b) const {
 }
 
 void ensemble::drain() {
-  if (!ready_ || !connection_ || !connection_->connected()) return;
+  if (!ready_ || !connection_->connected()) return;
   refusal_.clear();
   tell_trouble();
   for (const auto& b : std::exchange(waiting_, {})) send_now(b);

@@ -125,7 +125,8 @@ class ensemble final : public io::zookeeper_connection::listener,
   std::uint64_t batches_{};
   bool was_connected_{};
   bool was_asked_{};
-  bool ready_{};  ///< The store's nodes are there, and of a format that is known.
+  /// The store's nodes are there, and of a format that is known. So there is a connection, or was.
+  bool ready_{};
   bool preparing_{};
   bool watches_the_time_{};
   bool nudged_{};  ///< A question is under way that is there to be one.

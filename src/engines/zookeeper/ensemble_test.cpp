@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <future>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -22,6 +24,7 @@ namespace {
 using core::status;
 
 constexpr duration node_timeout = 3s;
+constexpr std::int32_t not_allowed = -102;
 
 /// A server whose every connection is taken by the next of these; the last one by all that follow.
 class lives {
@@ -52,8 +55,8 @@ void serve(const io::peer::client&, line& l) {
 
 // ---- a server that is silent ----
 
-// A follower was seen to do so. The library takes its heartbeats for a sign of life.
-TEST(zookeeper_ensemble_silence, a_server_that_answers_heartbeats_alone_is_given_up) {
+// A follower was seen to do so, and to go on when it was asked for something else.
+TEST(zookeeper_ensemble_silence, a_server_that_is_silent_is_asked_once_more_and_then_given_up) {
   std::promise<std::vector<std::uint32_t>> asked;
   lives server({[&](const auto&, line& l) {
                   l.open();
@@ -65,6 +68,24 @@ TEST(zookeeper_ensemble_silence, a_server_that_answers_heartbeats_alone_is_given
   EXPECT_EQ(asked.get_future().get(), (std::vector{line::create, line::get}))
       << "one more is to wake it";
   EXPECT_EQ(result_of(c.send({get("/t/x")})).what, status::ok);
+}
+
+// The client library takes whatever comes for a sign of life.
+TEST(zookeeper_ensemble_silence, a_server_that_tells_of_changes_and_answers_nothing_is_given_up) {
+  std::atomic<bool> given_up{};
+  lives server({[&](const auto&, line& l) {
+                  l.open();
+                  l.next();
+                  while (!given_up) {
+                    l.tell_change("/t/y");
+                    std::this_thread::sleep_for(200ms);
+                  }
+                },
+                serve_on});
+  const client c({server.address()}, node_timeout);
+  EXPECT_EQ(result_of(c.send({create("/t/x")})).what, status::unknown);
+  given_up = true;
+  EXPECT_EQ(result_of(c.send({get("/t/x")}, repeat::always)).what, status::ok);
 }
 
 TEST(zookeeper_ensemble_silence, a_batch_may_take_longer_while_its_answers_come) {
@@ -80,6 +101,12 @@ TEST(zookeeper_ensemble_silence, a_batch_may_take_longer_while_its_answers_come)
   const client c({server.address()}, node_timeout);
   const auto r = result_of(c.send({get("/t/1"), get("/t/2"), get("/t/3"), get("/t/4")}));
   EXPECT_EQ(r.what, status::ok) << r.text;
+}
+
+TEST(zookeeper_ensemble_silence, a_server_that_never_greets_is_waited_for_until_the_time_is_over) {
+  lives server({[](const auto&, line& l) { l.all_asked(); }});
+  const client c({server.address()}, 1s);
+  EXPECT_EQ(result_of(c.send({get("/t/x")})).what, status::unavailable);
 }
 
 // ---- a server that is lost ----
@@ -124,6 +151,33 @@ TEST(zookeeper_ensemble_loss, what_waits_for_the_store_is_kept_when_its_server_i
   EXPECT_EQ(r.what, status::ok) << r.text;
 }
 
+// Else the client library sets them again by itself.
+TEST(zookeeper_ensemble_loss, ends_the_watches_once_where_they_are_given_up_and_nowhere_else) {
+  struct watching final : ensemble::listener {
+    explicit watching(bool gives) : gives_up(gives) {}
+    void changed(const std::string&) override { ++changes; }
+    bool gives_watches_up() override { return gives_up; }
+    void watches_lost() override { ++lost; }
+    const bool gives_up;
+    std::atomic<int> changes{};
+    std::atomic<int> lost{};
+  };
+  for (const bool gives_up : {false, true}) {
+    const auto listens = std::make_shared<watching>(gives_up);
+    lives server({[](const auto&, line& l) {
+                    l.open();
+                    l.next();
+                  },
+                  serve_on});
+    const client c({server.address()}, node_timeout);
+    c.listen(listens);
+    EXPECT_EQ(result_of(c.send({create("/t/x")})).what, status::unknown);
+    EXPECT_EQ(result_of(c.send({get("/t/x")}, repeat::always)).what, status::ok);
+    EXPECT_EQ(listens->lost, gives_up ? 1 : 0);
+    EXPECT_EQ(listens->changes, 0) << "a loss is no change of a node";
+  }
+}
+
 // It may be restarting: only of one that was never there is nothing to be hoped for.
 TEST(zookeeper_ensemble_loss, servers_that_were_there_are_waited_for) {
   std::promise<void> waits;
@@ -164,6 +218,24 @@ TEST(zookeeper_ensemble_absence, is_told_at_once_and_each_question_is_a_new_try)
   EXPECT_EQ(r.what, status::ok) << r.text;
 }
 
+TEST(zookeeper_ensemble_absence, of_a_server_that_refuses_the_connection_is_told_at_once) {
+  const client c({{.host = "127.0.0.1", .port = 1, .path = {}}}, 10s);
+  const auto began = clock::now();
+  EXPECT_EQ(result_of(c.send({get("/t/x")})).what, status::unavailable);
+  EXPECT_LT(clock::now() - began, 8s) << "node_timeout is 10 s";
+}
+
+TEST(zookeeper_ensemble_absence, is_no_greeting_of_an_older_kind) {
+  lives server({[](const auto&, line& l) {
+    l.greet(false);
+    l.show_store(l.asked_for_store());
+    while (const auto r = l.next()) l.answer(*r, node_of("data"));
+  }});
+  const client c({server.address()}, 10s);
+  const auto r = result_of(c.send({get("/t/x")}));
+  EXPECT_EQ(r.what, status::ok) << r.text;
+}
+
 TEST(zookeeper_ensemble_absence, is_not_told_before_every_server_was_tried) {
   lives slow({[](const auto& c, line& l) {
     std::this_thread::sleep_for(500ms);
@@ -201,18 +273,19 @@ TEST(zookeeper_ensemble_store, nothing_is_sent_before_it_is_known_to_be_there) {
 }
 
 TEST(zookeeper_ensemble_store, a_refusal_is_told_and_who_asks_again_has_it_looked_for_again) {
-  constexpr std::int32_t not_allowed = -102;
   lives server({[&](const auto&, line& l) {
-    l.greet();
-    const auto look = l.asked_for_store();
-    if (look.size() == 3) {
-      l.answer(look[0], bytes_of(0, 4));
-      l.answer(look[1], {}, not_allowed);
-      l.answer(look[2], {}, not_allowed);
-    }
-    l.show_store(l.asked_for_store());
-    while (const auto r = l.next()) l.answer(*r, node_of("data"));
-  }});
+                  l.greet();
+                  const auto look = l.asked_for_store();
+                  if (look.size() == 3) {
+                    l.answer(look[0], bytes_of(0, 4));
+                    l.answer(look[1], {}, not_allowed);
+                    l.answer(look[2], {}, not_allowed);
+                  }
+                  l.show_store(l.asked_for_store());
+                  l.answer_next(node_of("data"));
+                  l.next();
+                },
+                serve_on});
   const client c({server.address()}, 10s);
   const auto refused = result_of(c.send({get("/t/x")}));
   EXPECT_EQ(refused.what, status::unavailable);
@@ -221,6 +294,38 @@ TEST(zookeeper_ensemble_store, a_refusal_is_told_and_who_asks_again_has_it_looke
   const auto r = result_of(c.send({get("/t/x")}));
   EXPECT_EQ(r.what, status::ok) << r.text;
   EXPECT_EQ(c.trouble(), "");
+  const auto lost = result_of(c.send({create("/t/x")}));
+  EXPECT_EQ(lost.what, status::unknown);
+  EXPECT_EQ(lost.text.find("belong to a user"), std::string::npos) << lost.text;
+}
+
+TEST(zookeeper_ensemble_store, what_a_server_does_not_do_now_it_is_asked_again) {
+  constexpr std::int32_t throttled = -127;
+  lives server({[](const auto&, line& l) {
+    l.open();
+    l.answer_next({}, throttled);
+    l.answer_next({}, throttled);
+    while (const auto r = l.next()) l.answer(*r, node_of("data"));
+  }});
+  const client c({server.address()}, 10s);
+  const auto r = result_of(c.send({create("/t/x")}));
+  EXPECT_EQ(r.what, status::ok) << r.text;
+}
+
+TEST(zookeeper_ensemble_store, a_read_that_is_refused_for_want_of_rights_is_not_sent_again) {
+  std::promise<std::vector<std::uint32_t>> asked;
+  lives server({[&](const auto&, line& l) {
+    l.open();
+    l.answer_next({}, not_allowed);
+    asked.set_value(l.all_asked());
+  }});
+  {
+    const client c({server.address()}, 10s);
+    const auto r = result_of(c.send({get("/t/x")}, repeat::always));
+    EXPECT_EQ(r.what, status::unavailable);
+    EXPECT_TRUE(r.needs_operator) << r.text;
+  }
+  EXPECT_EQ(asked.get_future().get(), std::vector<std::uint32_t>());
 }
 
 // ---- the end ----
@@ -230,20 +335,30 @@ TEST(zookeeper_ensemble_end, whatever_is_under_way_or_waits_is_answered_at_once)
   lives server({[&](const auto&, line& l) {
     l.open();
     l.next();
+    l.next();
     asked.set_value();
     l.all_asked();
   }});
   const client c({server.address()}, 60s);
-  auto under_way = c.send({create("/t/x")});
+  auto write = c.send({create("/t/x")});
+  auto read = c.send({get("/t/x")}, repeat::always);
   EXPECT_EQ(asked.get_future().wait_for(10s), std::future_status::ready);
   c.close();
-  EXPECT_EQ(result_of(std::move(under_way)).what, status::unknown);
+  EXPECT_EQ(result_of(std::move(write)).what, status::unknown);
+  EXPECT_EQ(result_of(std::move(read)).what, status::unavailable) << "it is not sent again";
 
-  lives silent({[](const auto&, line& l) { l.next(); }});
+  lives silent({[](const auto&, line& l) { l.all_asked(); }});
   const client other({silent.address()}, 60s);
   auto waits = other.send({create("/t/x")});
   other.close();
   EXPECT_EQ(result_of(std::move(waits)).what, status::unavailable);
+}
+
+TEST(zookeeper_ensemble_end, may_come_before_there_is_a_connection) {
+  for (int round = 0; round < 10; ++round) {
+    const client c({{.host = "127.0.0.1", .port = 1, .path = {}}}, node_timeout);
+    c.close();
+  }
 }
 
 }  // namespace

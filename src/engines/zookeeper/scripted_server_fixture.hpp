@@ -56,14 +56,16 @@ class line {
 
   explicit line(const io::peer::client& c) : client_(c) {}
 
-  /// Takes the session as it is asked for.
-  bool greet() {
+  /// Takes the session as it is asked for. Servers before 3.4 do not say whether they serve reads
+  /// only.
+  bool greet(bool says_whether_reads_only = true) {
     const auto asked = frame();
     if (!asked) return false;
     constexpr std::size_t timeout_at = 12;
     constexpr std::size_t password_size = 16;
     send(bytes_of(0, 4) + asked->substr(timeout_at, 4) + bytes_of(7, 8) +
-         bytes_of(password_size, 4) + std::string(password_size, 'p') + bytes_of(0, 1));
+         bytes_of(password_size, 4) + std::string(password_size, 'p') +
+         bytes_of(0, says_whether_reads_only ? 1 : 0));
     return true;
   }
   /// The next one that is no heartbeat, for those are answered; none at the end, or after 10 s.
@@ -88,6 +90,14 @@ class line {
   }
   void answer_next(const std::string& body = {}, std::int32_t code = 0) {
     if (const auto r = next()) answer(*r, body, code);
+  }
+  /// That a node was changed, which answers nothing.
+  void tell_change(const std::string& path) {
+    constexpr std::uint32_t to_nobody = static_cast<std::uint32_t>(-1);
+    constexpr std::uint32_t changed = 3;
+    constexpr std::uint32_t connected = 3;
+    answer({.number = to_nobody},
+           bytes_of(changed, 4) + bytes_of(connected, 4) + bytes_of(path.size(), 4) + path);
   }
   /// What a client asks first: whether the store is there.
   std::vector<request> asked_for_store() {
@@ -168,6 +178,9 @@ class client {
                       [ends](batch_result r) { ends->set_value(std::move(r)); });
     });
     return ended;
+  }
+  void listen(const std::shared_ptr<ensemble::listener>& l) const {
+    in_turn([&] { ensemble_->listen(l); });
   }
   std::string trouble() const { return ensemble_->trouble_text(); }
   void close() const {
