@@ -4,6 +4,7 @@
 #include "io/process/process_watch.hpp"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,8 +12,11 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <ctime>
+#include <functional>
 #include <latch>
 #include <memory>
 #include <thread>
@@ -122,6 +126,60 @@ TEST(loop, what_a_cancelled_timer_owns_ends_where_the_loop_may_be_used) {
     std::uint64_t id;
   };
   l->cancel(l->at(clock::now() + 1h, [o = std::make_shared<owned>(*l)] {}));
+}
+
+TEST(loop, a_timer_that_is_due_again_and_again_leaves_others_their_turn) {
+  const auto l = *loop::start();
+  const auto past = clock::now() - 1ms;
+  std::atomic<bool> begun{};
+  std::atomic<bool> enough{};
+  std::function<void()> again = [&] {
+    begun = true;
+    if (!enough) l->at(past, again);
+  };
+  l->at(past, again);
+  while (!begun) std::this_thread::sleep_for(1ms);
+  std::latch done(1);
+  l->post([&] { done.count_down(); });
+  for (int n = 0; n < 1'000 && !done.try_wait(); ++n) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(done.try_wait());
+  enough = true;
+  std::latch last(1);
+  l->post([&] { last.count_down(); });
+  last.wait();
+}
+
+TEST(loop, sleeps_when_its_timers_have_run) {
+  const auto l = *loop::start();
+  std::latch ran(1);
+  clockid_t used{};
+  l->at(clock::now(), [&] {
+    ::pthread_getcpuclockid(::pthread_self(), &used);
+    ran.count_down();
+  });
+  ran.wait();
+  const auto now = [&] {
+    timespec t{};
+    ::clock_gettime(used, &t);
+    return std::chrono::seconds(t.tv_sec) + std::chrono::nanoseconds(t.tv_nsec);
+  };
+  const auto before = now();
+  std::this_thread::sleep_for(400ms);
+  EXPECT_LT(now() - before, 100ms);
+}
+
+TEST(loop, waits_for_what_is_running_when_its_owner_goes) {
+  auto l = *loop::start();
+  std::latch running(1);
+  std::atomic<bool> done{};
+  l->post([&] {
+    running.count_down();
+    std::this_thread::sleep_for(100ms);
+    done = true;
+  });
+  running.wait();
+  l.reset();
+  EXPECT_TRUE(done);
 }
 
 TEST(loop, what_is_forgotten_is_not_told_that_it_can_be_read) {
