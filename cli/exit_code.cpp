@@ -32,7 +32,7 @@ constexpr std::array meanings{
             "run elect"},
     meaning{"75", "refused", "break", "break"},
     meaning{"75", "valid, but less than --for is left", "check", "check"},
-    meaning{"75", "older writes are still under way at the fence", "fence run deny",
+    meaning{"75", "older writes are still under way at its fence", "fence run deny",
             "fence, run --fenced, deny --raise-fence"},
     meaning{"75", "a majority votes, or sessions have a longer ttl", "redlock", "redlock recover"},
     meaning{"75", "nobody leads", "leader", "leader"},
@@ -41,7 +41,7 @@ constexpr std::array meanings{
             "denied it while it waited",
             "run elect"},
     meaning{"76", "the lease was lost", "check", "check"},
-    meaning{"77", "the token is stale: the fence has seen a newer holder", "fence run",
+    meaning{"77", "the token is stale, for its fence has seen a newer one", "fence run",
             "fence check, run --fenced"},
     meaning{"78",
             "configuration file: unreadable, or a value in it is wrong; or a redlock:// store that "

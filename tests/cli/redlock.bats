@@ -324,7 +324,7 @@ sessions_are() {
   says '4 of 5 nodes vote' 'nothing was written' "127.0.0.1:$(port_of 1)" 'by itself'
   # Nobody is asked for what would be refused.
   expect 75 holdfast redlock recover </dev/null
-  says '4 of 5 nodes vote' 'nothing to recover' 'nothing was written' 'by themselves'
+  says '4 of 5 nodes vote' 'nothing to recover' 'nothing was written' 'by itself'
   expect 75 holdfast redlock recover --yes --max-ttl 5m
   says 'max_ttl is changed when' 'nothing was written' "127.0.0.1:$(port_of 1)"
   expect 75 holdfast run x --no-wait -- true
