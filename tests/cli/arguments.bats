@@ -21,13 +21,21 @@ load setup
   done
 }
 
-@test "the help of a verb has the exit codes of no other" {
+@test "the help has all exit codes, and that of a verb those of no other" {
+  expect 0 holdfast --help
+  says 'redlock recover: a majority votes' 'in a floor file; verify: in the history' \
+    'run --fenced, deny --raise-fence:'
   expect 0 holdfast run --help
   says '  75   not obtained: another session holds it' '  77   the token is stale' '  127  '
   [[ $output != *linearizable* && $output != *"nobody leads"* ]]
+  [[ $output =~ 'the store may allow'[[:space:]]+'less (max_ttl)' ]]
   expect 0 holdfast leader --help
   says '  75   nobody leads'
   [[ $output != *"  77 "* && $output != *"not obtained"* ]]
+  expect 0 holdfast redlock --help
+  says '  75   a majority votes'
+  expect 0 holdfast deny --help
+  says 'no such session or holder' '  75   older writes are still under way'
 }
 
 @test "a mistyped option gets the near match" {

@@ -485,19 +485,3 @@ T
   expect 69 holdfast run x --store "local:$PWD/file" -- true
   [[ $output != *--wait* ]]
 }
-
-@test "the help has each verb's codes, and what a store may allow" {
-  expect 0 holdfast --help
-  says 'redlock recover: a majority votes' 'in a floor file; verify: in the history' \
-    'run --fenced, deny --raise-fence:'
-  for verb in run check deny verify redlock fence; do
-    expect 0 holdfast $verb --help
-    says 'no such session or holder' 'in a floor file'
-  done
-  expect 0 holdfast redlock --help
-  says 'a majority votes'
-  expect 0 holdfast deny --help
-  says 'older writes are still under way'
-  expect 0 holdfast run --help
-  [[ $output =~ 'the store may allow'[[:space:]]+'less (max_ttl)' ]]
-}
