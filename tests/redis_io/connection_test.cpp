@@ -262,7 +262,10 @@ TEST(redis_connection, a_killed_server_leaves_unknown_outcomes_then_none_until_i
   const auto refused = client.send(2, bytes_of("PING"));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), errc::unavailable);
-  EXPECT_TRUE(contains(client.events->wait_down(2), "Connection refused"));
+  // One that is tried while the process ends may be taken still, and reset.
+  const auto why = client.events->wait_down(2);
+  const bool was_taken = !contains(why, "Connection refused");
+  EXPECT_TRUE(!was_taken || contains(client.events->wait_down(3), "Connection refused")) << why;
   EXPECT_TRUE(contains(client.connection->trouble()->message(), address_of(server).text()));
   server.start();
   client.events->wait_up(2);
