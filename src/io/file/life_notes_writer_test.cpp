@@ -31,15 +31,22 @@ life_notes notes_of(const std::string& life) {
   return notes;
 }
 
+/// What the writers told. Theirs, too: one that hangs may tell it after the test has ended.
+struct told {
+  std::mutex mutex;
+  std::vector<life_notes> asked;
+  life_notes there;
+};
+
 class life_notes_writers : public testing::Test {
  protected:
   std::shared_ptr<life_notes_writer> writer_for(const std::string& directory) {
     return std::make_shared<life_notes_writer>(
         life_notes_file(directory, "redlock://a"), life_notes{}, loop_,
-        [this](const life_notes& asked, const life_notes& there) {
-          const std::lock_guard hold(mutex_);
-          asked_.push_back(asked);
-          there_ = there;
+        [to = told_](const life_notes& asked, const life_notes& there) {
+          const std::lock_guard hold(to->mutex);
+          to->asked.push_back(asked);
+          to->there = there;
         });
   }
   /// As a disk that hangs: no writing ends before it is let go.
@@ -59,15 +66,17 @@ class life_notes_writers : public testing::Test {
     loop_->post([&turned] { turned.set_value(); });
     EXPECT_EQ(turned.get_future().wait_for(30s), std::future_status::ready) << "the loop hangs";
   }
-  std::vector<life_notes> asked() {
-    const std::lock_guard hold(mutex_);
-    return asked_;
+  std::vector<life_notes> asked() const {
+    const std::lock_guard hold(told_->mutex);
+    return told_->asked;
+  }
+  life_notes there() const {
+    const std::lock_guard hold(told_->mutex);
+    return told_->there;
   }
 
   const tests::temporary_directory directory_;
-  std::mutex mutex_;
-  std::vector<life_notes> asked_;
-  life_notes there_;
+  const std::shared_ptr<told> told_ = std::make_shared<told>();
   const std::shared_ptr<loop> loop_ = loop::start().value();
 };
 
@@ -78,7 +87,7 @@ TEST_F(life_notes_writers, tell_when_the_notes_are_there) {
   w->wait(20s);
   loop_turns();
   EXPECT_EQ(asked(), std::vector{notes});
-  EXPECT_EQ(there_, notes);
+  EXPECT_EQ(there(), notes);
   EXPECT_EQ(life_notes_file(directory_.path(), "redlock://a").read(), notes);
   EXPECT_FALSE(w->is_busy());
   w->keep(notes);
@@ -116,7 +125,7 @@ TEST_F(life_notes_writers, hold_up_nobody_while_the_disk_hangs_and_write_the_new
   ASSERT_FALSE(asked().empty());
   EXPECT_LE(asked().size(), 2U) << "of those that came meanwhile only the newest";
   EXPECT_EQ(asked().back(), last);
-  EXPECT_TRUE(there_.all().contains("first")) << "what others wrote";
+  EXPECT_TRUE(there().all().contains("first")) << "what others wrote";
 }
 
 TEST_F(life_notes_writers, are_busy_until_it_has_been_told_what_is_there) {
@@ -156,7 +165,7 @@ TEST_F(life_notes_writers, tell_why_nothing_is_kept_and_what_is_there) {
   w->wait(20s);
   loop_turns();
   EXPECT_EQ(asked().size(), 1U);
-  EXPECT_TRUE(there_.all().empty());
+  EXPECT_TRUE(there().all().empty());
   EXPECT_NE(w->trouble().find(file), std::string::npos);
 }
 
