@@ -1,11 +1,20 @@
 #include "tests/redlock/five_nodes.hpp"
+#include "tests/succeeded.hpp"
 
 #include <holdfast/store.hpp>
 
 #include <gtest/gtest.h>
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <system_error>
+#include <thread>
 
 namespace holdfast::redlock_tests {
 
@@ -38,6 +47,56 @@ TEST(redlock_closing, a_store_that_is_gone_has_no_sockets) {
     ASSERT_EQ(sockets(), before) << "after " << round << " others";
   }
 }
+
+/// How a child ended that does this; it is killed, and that is told, when it takes 20 s.
+int end_of_child(const std::function<void()>& body) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    body();
+    ::_exit(1);
+  }
+  int how = 0;
+  for (int tries = 0; tries < 2'000; ++tries) {
+    if (::waitpid(child, &how, WNOHANG) == child) return how;
+    std::this_thread::sleep_for(10ms);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &how, 0);
+  return how;
+}
+
+/// Fault matrix: a forked child destroys the session and the lock that it inherited | it waits for
+/// no thread, which is its parent's, and its parent holds the lock as before
+TEST(redlock_closing, waits_for_nothing_in_a_forked_child) {
+  five_nodes nodes(3);
+  nodes.init();
+  auto s = std::make_optional(nodes.open());
+  auto held = std::make_optional(s->try_acquire(lock_name("a")).value());
+  const int how = end_of_child([&] {
+    held.reset();
+    s.reset();
+    ::_exit(0);
+  });
+  EXPECT_EQ(how, 0);
+  EXPECT_TRUE(succeeded(held->check()));
+  EXPECT_EQ(nodes.count("a"), 3U);
+}
+
+#if !HOLDFAST_UNDER_TSAN  // It does not support new threads in a forked child.
+// Constructed before the library has a thread, and so destroyed behind the end of all of them.
+std::optional<store> until_the_end;
+
+/// Fault matrix: a program ends with a store that outlives the library's threads | it ends
+TEST(redlock_closing, at_the_end_of_the_program_waits_for_no_thread_that_has_ended) {
+  five_nodes nodes(3);
+  nodes.init();
+  const int how = end_of_child([&] {
+    until_the_end.emplace(store::open(nodes.url()).value());
+    std::exit(succeeded(until_the_end->open_session({}).value().close()) ? 0 : 2);
+  });
+  EXPECT_EQ(how, 0);
+}
+#endif
 
 }  // namespace
 

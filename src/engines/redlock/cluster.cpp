@@ -174,6 +174,7 @@ void cluster::start() {
 void cluster::close(duration limit) {
   // Who would leave sooner than a slow node answers would leave a rejoin to the next, and that too.
   await_idle(clock::now() + std::max(limit, inquiry_limit));
+  await_sent(clock::now() + std::max(limit, inquiry_limit));
   const time_point end = clock::now() + limit;
   notes_->wait(notes_limit);
   {

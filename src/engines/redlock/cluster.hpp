@@ -8,6 +8,7 @@
 #include "engines/redlock/stages.hpp"
 #include "io/file/life_notes_writer.hpp"
 #include "io/redis/redis_connection.hpp"
+#include "io/thread/latch.hpp"
 #include "io/thread/loop.hpp"
 #include "io/thread/mutex.hpp"
 
@@ -67,6 +68,8 @@ class link_listener {
   virtual void disconnected(node_index i) = 0;
   /// A node says that a lock was released.
   virtual void heard(node_index /*i*/, const news& /*n*/) {}
+  /// Sends once more what a connection that is up did not take; true: one still does not.
+  virtual bool send_unsent() { return false; }
   /// All of them are gone, and none will come.
   virtual void closed() {}
 };
@@ -201,8 +204,9 @@ class cluster final : public std::enable_shared_from_this<cluster> {
     return members_[i]->connection->count();
   }
 
-  /// Ends what is half done at a node, for as long as an inquiry may take, gives what is queued
-  /// time to leave, until `limit`, and ends the connections.
+  /// Ends what is half done at a node, and sends what full connections did not take, each for as
+  /// long as an inquiry may take; gives what is queued time to leave, until `limit`, and ends the
+  /// connections.
   void close(duration limit);
 
  private:
@@ -266,6 +270,8 @@ class cluster final : public std::enable_shared_from_this<cluster> {
   void tell_ready(time_point now) HOLDFAST_EXCLUDES(mutex_);
   bool is_so(readiness how) const HOLDFAST_REQUIRES(mutex_);
   void await_idle(time_point limit);
+  void await_sent(time_point limit);
+  void send_unsent(time_point limit, const std::shared_ptr<io::latch>& none);
 
   const settings settings_;
   const std::shared_ptr<io::loop> loop_;

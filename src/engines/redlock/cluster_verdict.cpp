@@ -1,7 +1,6 @@
 #include "core/redlock/say_together.hpp"
 #include "engines/redlock/cluster.hpp"
 #include "io/thread/background.hpp"
-#include "io/thread/latch.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -19,6 +18,9 @@ using core::redlock::say_together;
 /// How long a majority waits for the others at the start: a key on all nodes is worth more than one
 /// on the first that were connected.
 constexpr duration stragglers_limit = 20ms;
+
+/// How often who ends tries to send what full connections did not take.
+constexpr duration unsent_again = 5ms;
 
 /// Of a node that is connected and whose state is being read.
 std::string not_told_yet(const std::string& address, duration passed) {
@@ -110,11 +112,29 @@ bool cluster::is_so(readiness how) const {
 /// A client that lives for a moment would leave, each time, nodes that it sealed for a rejoin and
 /// never finished; and so would the next.
 void cluster::await_idle(time_point limit) {
-  if (io::on_library_thread()) return;
+  if (io::on_library_thread() || loop_->over()) return;
   const auto idle = std::make_shared<io::latch>();
   when_ready(
       limit, [idle] { idle->open(); }, readiness::idle);
   idle->wait();
+}
+
+/// A connection that is full drops nothing: a release is owed until it takes it. Who ended before
+/// would leave the key of a lock that is free, until its ttl is over.
+void cluster::await_sent(time_point limit) {
+  if (io::on_library_thread() || loop_->over()) return;
+  const auto none = std::make_shared<io::latch>();
+  loop_->post([self = shared_from_this(), limit, none] { self->send_unsent(limit, none); });
+  none->wait();
+}
+
+void cluster::send_unsent(time_point limit, const std::shared_ptr<io::latch>& none) {
+  bool any = false;
+  for_listeners([&any](link_listener& l) { any = l.send_unsent() || any; });
+  const time_point now = clock::now();
+  if (!any || now >= limit) return none->open();
+  loop_->at(now + unsent_again,
+            [self = shared_from_this(), limit, none] { self->send_unsent(limit, none); });
 }
 
 void cluster::when_ready(time_point limit, std::function<void()> then, readiness how) {

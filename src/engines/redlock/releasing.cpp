@@ -164,10 +164,12 @@ void releasing::send(step& s, time_point now) {
       if (sent) {
         connections_[i] = *sent == no_connection ? unknown_connection : *sent;
         under_way_.add(i);
+        unsent_.remove(i);
         return;
       }
       // A connection that is up takes nothing more for a while.
       const bool up = cluster_->is_connected(i);
+      if (up) unsent_.add(i);
       const step more = up ? machine_.failed(i, now) : machine_.disconnected(i, now);
       s.finished = s.finished || more.finished;
       s.wake = more.wake;
@@ -301,6 +303,19 @@ void releasing::disconnected(node_index i) {
     done = take_settled();
   }
   if (done) done(reply_of(true, *cluster_));
+}
+
+bool releasing::send_unsent() {
+  const io::held_mutex hold(mutex_);
+  const auto left = [this] {
+    mutex_.held_by_caller();
+    return over_ ? node_set{} : unsent_ & machine_.owed() & machine_.up() & up();
+  };
+  for_each(left(), [this](node_index i) {
+    mutex_.held_by_caller();
+    conclude(machine_.refused(i, clock::now()));
+  });
+  return !left().empty();
 }
 
 /// What waits for a time owns the loop on which it waits: nothing is sent any more, and it would

@@ -43,6 +43,7 @@ class releasing final : public io::redis_receiver,
   void run() override;
   void connected(node_index i) override;
   void disconnected(node_index i) override;
+  bool send_unsent() override;
   void closed() override;
 
  private:
@@ -69,6 +70,7 @@ class releasing final : public io::redis_receiver,
   // do not stay in the processor's cache.
   io::turn_mutex mutex_;
   node_set under_way_ HOLDFAST_GUARDED_BY(mutex_){};  ///< Sent, and neither answered nor given up.
+  node_set unsent_ HOLDFAST_GUARDED_BY(mutex_){};     ///< Their connections were full.
   /// They forgot the script once; who does so again is asked later.
   node_set loaded_again_ HOLDFAST_GUARDED_BY(mutex_){};
   bool starts_later_ HOLDFAST_GUARDED_BY(mutex_){};
