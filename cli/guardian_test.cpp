@@ -207,10 +207,10 @@ struct given_back {
 TEST_F(guardian_test, an_exception_ends_the_command_before_its_lock_is_given_back) {
   for (const bool guardian_killed : {false, true}) {
     int left = -1;
-    auto g = guard(std::string("trap 'echo asked >$DIR/asked' TERM; ") + scattered, 300ms);
+    auto g = guard(std::string("trap 'echo asked >$DIR/asked' TERM; ") + scattered, 1500ms);
     try {
       const given_back held{[this] { return marked(); }, left};
-      end_command_on_exit ends_first(g, 300ms, [] { return true; });
+      end_command_on_exit ends_first(g, 1500ms, [] { return true; });
       start(g, 50s, 60s);
       if (!within(30s, [&] { return marked() >= 5; })) ADD_FAILURE() << "not started";
       if (guardian_killed) ::kill(g.pid(), SIGKILL);
@@ -242,7 +242,7 @@ TEST_F(guardian_test, ends_what_a_finished_command_left_behind) {
 
 TEST_F(guardian_test, catches_a_command_that_forks_without_end) {
   auto g = guard("f() { setsid sh -c 'sleep 0.005' & (sleep 0.005; f) & }; f; sleep 60");
-  start(g, 400ms, 500ms);
+  start(g, 1500ms, 1600ms);
   const auto ended = wait_for(g, message::kind::ended, 30s);
   ASSERT_TRUE(ended);
   EXPECT_EQ(marked(), 0);

@@ -3,6 +3,7 @@
 
 #include "client/outcome_fixture.hpp"
 #include "core/sanitizer.hpp"
+#include "io/thread/alarm.hpp"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,7 +122,8 @@ TEST(fork, the_child_may_open_a_session_of_its_own) {
 TEST(fork, the_child_that_exits_has_leaked_nothing) {
   auto s = open("memory:fork5").value();
   { const auto closed = open("memory:fork5"); }  // Its end is told by the alarm's thread.
-  ::usleep(300'000);
+  io::alarm::of_process().value()->run([] {}, 1min);
+  ::usleep(300'000);  // Until that, too, is freed there.
   const pid_t child = ::fork();
   if (child == 0) std::exit(0);
   EXPECT_EQ(end_of(child), 0);

@@ -147,9 +147,9 @@ class leased_engine final : public wrapped_engine {
 struct listener final : observer {
   void on(const event::lost& e) noexcept override {
     const std::lock_guard hold(mutex);
-    ++lost;
     cause = e.cause;
     reason = e.reason;
+    ++lost;  // Last: whoever sees it may read the others.
   }
   void on(const event::released&) noexcept override { ++released; }
   void on(const event::waiting& e) noexcept override {

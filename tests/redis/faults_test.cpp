@@ -95,9 +95,9 @@ TEST_F(losses, a_server_with_another_database_is_used_again_after_a_wait) {
 /// A server that takes every request and answers none.
 class hanging : public store_test {
  protected:
-  static constexpr duration timeout = 1s;
+  static constexpr duration timeout = 2s;
   /// What is added to a wait and a stop: one request, and what this machine needs.
-  static constexpr duration one_request = timeout + 900ms;
+  static constexpr duration one_request = timeout + 1900ms;
 
   session join() const {
     auto opened = holdfast::open(url(server_, "&ttl=40s&node_timeout=1s"));

@@ -90,7 +90,7 @@ TEST_F(transports, a_certificate_of_the_client_may_be_renewed_while_a_lock_is_he
   io::certificate::options mine{.directory = files_.path(),
                                 .name = "client",
                                 .alternative = "DNS:client",
-                                .valid_seconds = 6,
+                                .valid_seconds = 10,
                                 .issuer = &ca};
   const io::certificate first(mine);
   server s(
@@ -104,7 +104,7 @@ TEST_F(transports, a_certificate_of_the_client_may_be_renewed_while_a_lock_is_he
   ASSERT_TRUE(holder) << holder.error().message();
   auto held = holder->try_acquire(lock_name("a"));
   ASSERT_TRUE(held) << held.error().message();
-  std::this_thread::sleep_for(6500ms);
+  std::this_thread::sleep_for(10'500ms);
   EXPECT_TRUE(held->check()) << "a connection outlives the certificate it was made with";
   mine.valid_seconds = 86'400;
   const io::certificate renewed(mine);

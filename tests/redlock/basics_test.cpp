@@ -444,10 +444,10 @@ TEST_F(redlock_basics, the_token_that_is_listed_is_that_of_most_nodes) {
 }
 
 TEST_F(redlock_basics, a_lock_that_was_held_for_longer_than_its_ttl_is_released_like_any_other) {
-  session s = nodes.open("ttl=1s");
+  session s = nodes.open("ttl=2s");
   auto l = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(l) << l.error().message();
-  std::this_thread::sleep_for(2500ms);
+  std::this_thread::sleep_for(4500ms);
   EXPECT_GE(nodes.count("a"), 3U);
   EXPECT_TRUE(succeeded(std::move(*l).release()));
   EXPECT_LE(nodes.count("a"), 2U) << "a release that is not sent leaves it to its ttl";

@@ -72,6 +72,7 @@ TEST(redlock_closing, waits_for_nothing_in_a_forked_child) {
   nodes.init();
   auto s = std::make_optional(nodes.open());
   auto held = std::make_optional(s->try_acquire(lock_name("a")).value());
+  ASSERT_TRUE(nodes.comes_to("a", 3));
   const int how = end_of_child([&] {
     held.reset();
     s.reset();

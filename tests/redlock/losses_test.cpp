@@ -108,13 +108,13 @@ TEST_F(redlock_losses, flushall_on_a_majority_needs_recover) {
 
 /// Fault matrix: FLUSHALL on a minority | the lock stays held; the nodes rejoin after max_ttl
 TEST_F(redlock_losses, flushall_on_a_minority_keeps_the_lock_and_the_nodes_rejoin) {
-  nodes.init(2s);
-  session s = nodes.open("ttl=2s");
+  nodes.init(3s);
+  session s = nodes.open("ttl=3s");
   held h(s);
   ASSERT_TRUE(nodes.comes_to("a", 5));
   for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"FLUSHALL"});
-  EXPECT_TRUE(nodes.votes_come_to(3, "ttl=2s"));
-  EXPECT_TRUE(nodes.votes_come_to(5, "ttl=2s"));
+  EXPECT_TRUE(nodes.votes_come_to(3, "ttl=3s"));
+  EXPECT_TRUE(nodes.votes_come_to(5, "ttl=3s"));
   EXPECT_FALSE(h.lost);
   EXPECT_TRUE(nodes.comes_to("a", 5));
   EXPECT_FALSE(h.lost);
@@ -123,23 +123,23 @@ TEST_F(redlock_losses, flushall_on_a_minority_keeps_the_lock_and_the_nodes_rejoi
 /// Each gets the lock back with a counter of its own.
 TEST(redlock_list, shows_the_token_that_it_has_shown_while_nodes_lose_their_state) {
   five_nodes nodes(3);
-  nodes.init(1s);
-  session s = nodes.open("ttl=1s");
+  nodes.init(3s);
+  session s = nodes.open("ttl=3s");
   held h(s);
-  store view = store::open(nodes.url("ttl=1s")).value();
+  store view = store::open(nodes.url("ttl=3s")).value();
   const auto shown = [&] { return view.list().value().locks.at(0).entries.at(0).token; };
   EXPECT_EQ(shown(), h.l.token());
   for (std::size_t i = 0; i < 2; ++i) {
     for (int k = 0; k < 5; ++k) EXPECT_TRUE(s.acquire(lock_name("other")));
     nodes[i].command({"FLUSHALL"});
-    ASSERT_TRUE(nodes.votes_come_to(2, "ttl=1s"));
-    ASSERT_TRUE(nodes.votes_come_to(3, "ttl=1s"));
+    ASSERT_TRUE(nodes.votes_come_to(2, "ttl=3s"));
+    ASSERT_TRUE(nodes.votes_come_to(3, "ttl=3s"));
     ASSERT_TRUE(nodes.comes_to("a", 3));
     EXPECT_EQ(shown(), h.l.token());
   }
   EXPECT_FALSE(h.lost) << h.text;
   // Another client, which has shown nothing.
-  const auto now = store::open(nodes.url("ttl=1s", 1)).value().list();
+  const auto now = store::open(nodes.url("ttl=3s", 1)).value().list();
   ASSERT_TRUE(now) << now.error().message();
   EXPECT_NE(now->locks.at(0).entries.at(0).token, h.l.token()) << "else this shows nothing";
 }
@@ -363,7 +363,14 @@ TEST_F(redlock_losses, a_late_grant_is_none_of_the_next_request_with_its_number)
   const auto again = s.enqueue(s.request());
   ASSERT_EQ(again.what, core::status::ok);
   const auto until = again.own->until();
-  std::this_thread::sleep_for(1500ms);
+  const auto at_the_slow = [&s] {
+    return dynamic_cast<engines::redlock::redlock_engine&>(*s.engine).nodes()->count(4);
+  };
+  const auto sent = at_the_slow().commands;
+  ASSERT_TRUE(eventually([&] {
+    const auto now = at_the_slow();
+    return now.commands - now.unanswered >= sent;
+  }));
   slow.swallow(true);
   for (std::size_t i = 0; i < 2; ++i) nodes[i].command({"DEL", "a"});
   EXPECT_EQ(s.beat().what, core::status::ok);
@@ -392,7 +399,7 @@ TEST_F(redlock_losses, an_acquire_that_was_never_answered_brings_no_released_loc
 
 TEST_F(redlock_losses, an_acquire_that_failed_unanswered_leaves_no_key_when_it_comes_late) {
   nodes.init();
-  const asker s(nodes.url(), 60s);
+  const asker s(nodes.url("ttl=6s&node_timeout=2500ms"), 60s);
   // A node that was not there when the session began is told of it by a heartbeat.
   const std::string session = engines::redlock::session_key(s.o.draft.id.str());
   ASSERT_TRUE(

@@ -38,7 +38,7 @@ class redlock_silence : public testing::Test {
     }
   }
 
-  const std::string query_ = "ttl=30s&node_timeout=200ms";
+  const std::string query_ = "ttl=30s&node_timeout=500ms";
   five_nodes nodes;
 };
 
@@ -210,15 +210,16 @@ TEST_F(redlock_silence, fewer_than_a_majority_are_never_asked_alone) {
 TEST_F(redlock_silence, who_waits_is_told_that_no_node_answered_any_more) {
   for (const bool die : {false, true}) {
     session holder = nodes.open(query_);
-    const auto l = holder.try_acquire(lock_name("a"));
+    const lock_name name(die ? "a" : "b");  // What hung frees the other one late.
+    const auto l = holder.try_acquire(name);
     ASSERT_TRUE(l) << l.error().message();
     session first = nodes.open(query_, 1);
     session second = nodes.open(query_, 1);
-    ASSERT_EQ(first.acquire(lock_name("a"), {.wait = 300ms}).error(), errc::timed_out);
+    ASSERT_EQ(first.acquire(name, {.wait = 1s}).error(), errc::timed_out);
     std::vector<std::jthread> all;
     for (session* s : {&first, &second}) {
-      all.emplace_back([s] {
-        const auto late = s->acquire(lock_name("a"), {.wait = 6s});
+      all.emplace_back([s, &name] {
+        const auto late = s->acquire(name, {.wait = 6s});
         EXPECT_EQ(late.error(), errc::unavailable) << late.error().message();
       });
     }
@@ -284,7 +285,7 @@ TEST_F(redlock_epochs, that_another_client_moved_are_soon_known) {
   ASSERT_TRUE(eventually([&] { return all_in(c->now_voting()->epoch); }));
   const auto before = c->now_voting()->epoch;
   nodes.everywhere({"HINCRBY", "holdfast:node", "epoch", "1"});
-  EXPECT_TRUE(eventually([&] { return all_in(before + 1); }, 3s));
+  EXPECT_TRUE(eventually([&] { return all_in(before + 1); }, 4s));
 }
 
 /// Fault matrix: all nodes hang under a session that holds nothing | it is over a ttl after the
@@ -296,7 +297,7 @@ TEST_F(redlock_silence, a_session_whose_nodes_all_hang_is_over_a_ttl_later) {
   for (std::size_t i = 0; i < 5; ++i) nodes.stop(i);
   const auto began = clock::now();
   EXPECT_TRUE(eventually([&] { return over.stop_requested(); }, 10s));
-  EXPECT_LT(clock::now() - began, 3s);
+  EXPECT_LT(clock::now() - began, 4s);
   for (std::size_t i = 0; i < 5; ++i) nodes.resume(i);
 }
 
