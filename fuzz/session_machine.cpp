@@ -4,6 +4,7 @@
 #include "fuzz/target.hpp"
 
 #include <map>
+#include <utility>
 
 namespace {
 
@@ -31,7 +32,7 @@ class run {
     advance();
     switch (in_.next() % 8) {
       case 0:
-        return follow(machine_.close(now_), false);
+        return close();
       case 1:
         return follow(machine_.ended_by_engine(status::gone), false);
       case 2:
@@ -41,6 +42,12 @@ class run {
       default:
         return answer();
     }
+  }
+
+  /// What an operator denied is removed by its owner's close, once.
+  void close() {
+    const bool removes = ended_ && std::exchange(keeps_record_, false);
+    follow(machine_.close(now_), false, removes);
   }
 
   void answer() {
@@ -59,9 +66,9 @@ class run {
     follow(machine_.beat_answered(attempt, r, now_), false);
   }
 
-  void follow(const session_machine::step& s, bool ticked) {
+  void follow(const session_machine::step& s, bool ticked, bool removes = false) {
     MUST(own_.is_lost() || own_.until() <= limit_);
-    if (ended_) MUST(own_.is_lost() && !s.beat && !s.changed && !s.remove_record);
+    if (ended_) MUST(own_.is_lost() && !s.beat && !s.changed && s.remove_record == removes);
     if (s.beat) {
       MUST(*s.beat == ++attempts_);
       sent_[attempts_] = now_;
@@ -69,6 +76,8 @@ class run {
     if (s.changed) {
       MUST(s.changed->to != state_);
       state_ = s.changed->to;
+      keeps_record_ = state_ == session_state::denied;
+      if (keeps_record_) MUST(!s.remove_record);
     }
     MUST(state_ == machine_.state());
     ended_ = machine_.is_final();
@@ -89,6 +98,7 @@ class run {
   std::uint64_t attempts_{};
   std::map<std::uint64_t, time_point> sent_;
   bool ended_{};
+  bool keeps_record_{};
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (printed.size() > 4096) return 0;
   const auto again = store_url::parse(printed);
   MUST(again.has_value());
-  MUST(again->scheme == url->scheme && again->tls == url->tls);
+  MUST(again->scheme == url->scheme && again->tls == url->tls && again->user == url->user);
   MUST(again->hosts == url->hosts && again->path == url->path && again->query == url->query);
   MUST(again->password.empty());
   MUST(again->str() == printed);

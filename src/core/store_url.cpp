@@ -43,11 +43,13 @@ result<std::string> decoded(std::string_view text, std::size_t at) {
   return out;
 }
 
-std::string encoded(const std::string& text) {
+/// `also`: what would be read as the end of it.
+std::string encoded(const std::string& text, std::string_view also = {}) {
   std::string out;
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    const bool plain = byte > 0x20 && byte < 0x7f && c != '%' && c != '&' && c != '=' && c != '#';
+    const bool plain = byte > 0x20 && byte < 0x7f && c != '%' && c != '&' && c != '=' && c != '#' &&
+                       also.find(c) == std::string_view::npos;
     if (plain) {
       out += c;
     } else {
@@ -229,15 +231,17 @@ std::string store_url::str() const {
   std::string text = scheme + (tls ? "+tls:" : ":");
   if (!hosts.empty()) {
     text += "//";
-    if (!user.empty()) text += encoded(user) + "@";
+    if (!user.empty()) text += encoded(user, ":/,?@") + "@";
     for (std::size_t i = 0; i < hosts.size(); ++i) text += (i == 0 ? "" : ",") + hosts[i];
   }
-  for (const char c : path) text += c == '@' && !hosts.empty() ? "%40" : std::string(1, c);
+  std::string rest = path;
   char separator = '?';
   for (const auto& [key, value] : query) {
-    text += separator + encoded(key) + "=" + encoded(value);
+    rest += separator + encoded(key) + "=" + encoded(value);
     separator = '&';
   }
+  // Behind hosts an @ is read as a part of a password that was cut.
+  for (const char c : rest) text += c == '@' && !hosts.empty() ? "%40" : std::string(1, c);
   return text;
 }
 

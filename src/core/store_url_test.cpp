@@ -123,6 +123,18 @@ TEST(store_url, an_at_sign_may_be_in_paths_and_names_of_files) {
   EXPECT_EQ(url.str(), "etcd://u@h:1/a%40b/%40c%20");
 }
 
+TEST(store_url, a_user_is_printed_as_it_is_read) {
+  const auto url = read("etcd://cn%3Da%2Cou%2Fb%3Ac%3F%40:word@h1");
+  EXPECT_EQ(url.user, "cn=a,ou/b:c?@");
+  EXPECT_EQ(url.str(), "etcd://cn%3Da%2Cou%2Fb%3Ac%3F%40@h1");
+}
+
+TEST(store_url, an_at_sign_is_printed_as_it_is_read) {
+  EXPECT_EQ(read("local:/a@b?group=c%40d").str(), "local:/a@b?group=c@d");
+  EXPECT_EQ(read("etcd://h1/a?b=%40").str(), "etcd://h1/a?b=%40");
+  EXPECT_EQ(read("etcd://h:x/a?ca=/b%40c").str(), "etcd://h:x/a?ca=/b%40c");
+}
+
 TEST(store_url, names_an_unknown_option_and_those_that_exist) {
   const auto url = read("local:/a?grup=x&ttl=1s");
   const auto faulty = url.only({"group", "ttl"});
