@@ -20,8 +20,10 @@ namespace {
 
 using process::child;
 
+/// A busy machine may keep a healthy server from answering within a short node timeout.
 session join_store(const std::string& url, duration ttl) {
   auto opened = holdfast::open(url, {.ttl = ttl});
+  for (int tries = 0; tries < 30 && !opened; ++tries) opened = holdfast::open(url, {.ttl = ttl});
   if (!opened) throw std::runtime_error(opened.error().message());
   return std::move(*opened);
 }
