@@ -22,7 +22,7 @@ class process_test : public testing::TestWithParam<store_kind> {
  protected:
   process_test()
       : store_(GetParam().make(directory_.path())),
-        at_(directory_.path(), store_->url()),
+        at_(directory_.path(), store_->url(), store_->patient_url()),
         page_(at_.page()),
         random_(seed_) {
     ::setenv("XDG_STATE_HOME", at_.state_path().c_str(), 1);

@@ -34,6 +34,7 @@ class place_on_one final : public served_store {
     running();
   }
   std::string url() const override { return running().url(place_) + "?node_timeout=500ms"; }
+  std::string patient_url() const override { return running().url(place_) + "?node_timeout=3s"; }
   std::vector<pid_t> servers() const override { return {running().at(0).pid()}; }
 
  private:
@@ -74,14 +75,11 @@ class redlock_store final : public served_store {
  public:
   redlock_store() {
     // In a process of its own: this one is to have no threads of the library when it forks.
-    const auto made = child::fork([this] { return redlock::init(url()) ? 0 : 1; }).wait();
+    const auto made = child::fork([this] { return redlock::init(patient_url()) ? 0 : 1; }).wait();
     if (made != 0) throw std::runtime_error("redlock init in " + url() + " failed");
   }
-  std::string url() const override {
-    std::string all;
-    for (const auto& s : servers_) all += (all.empty() ? "redlock://" : ",") + s.address();
-    return all + "?max_ttl=1h&node_timeout=250ms";
-  }
+  std::string url() const override { return all_nodes() + "250ms"; }
+  std::string patient_url() const override { return all_nodes() + "3s"; }
   std::vector<pid_t> servers() const override {
     std::vector<pid_t> all;
     for (const auto& s : servers_) all.push_back(s.pid());
@@ -89,6 +87,12 @@ class redlock_store final : public served_store {
   }
 
  private:
+  std::string all_nodes() const {
+    std::string all;
+    for (const auto& s : servers_) all += (all.empty() ? "redlock://" : ",") + s.address();
+    return all + "?max_ttl=1h&node_timeout=";
+  }
+
   std::array<redis_tests::server, 5> servers_;
 };
 #endif

@@ -22,7 +22,10 @@ class served_store {
   served_store& operator=(const served_store&) = delete;
   virtual ~served_store() = default;
 
+  /// With a node_timeout that fits every ttl of these tests.
   virtual std::string url() const = 0;
+  /// With one that a busy machine keeps too.
+  virtual std::string patient_url() const { return url(); }
   /// Children of the test's own.
   virtual std::vector<pid_t> servers() const { return {}; }
 };

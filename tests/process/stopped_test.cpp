@@ -30,7 +30,7 @@ class stopped : public process_test {
     shared().slots[1] = shared().slots[2] = 0;
     auto user = child::fork([&] {
       const auto begin = clock::now();
-      auto s = holdfast::open(at().url, {.ttl = 1h});
+      auto s = holdfast::open(at().patient_url, {.ttl = 1h});
       result<void> r = s ? result<void>{} : s.error();
       if (s) {
         auto l = s->try_acquire(lock_name("mine"));

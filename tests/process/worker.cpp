@@ -117,13 +117,16 @@ void make_older(const std::string& directory) {
 
 }  // namespace
 
-session join(const place& at, duration ttl) {
-  auto s = holdfast::open(at.url, {.ttl = ttl});
+session join(const place& at, duration ttl, std::shared_ptr<observer> told) {
+  const auto open = [&] {
+    return holdfast::open(ttl < 1h ? at.url : at.patient_url, {.ttl = ttl, .observer = told});
+  };
+  auto s = open();
   // On a busy machine a server may take longer than the node_timeout of these tests.
   const auto end = std::chrono::steady_clock::now() + 10s;
   while (!s && s.error() == errc::unavailable && std::chrono::steady_clock::now() < end) {
     std::this_thread::sleep_for(100ms);
-    s = holdfast::open(at.url, {.ttl = ttl});
+    s = open();
   }
   if (!s) throw std::runtime_error(s.error().message());
   return *std::move(s);

@@ -1,19 +1,22 @@
 #pragma once
 
 #include <holdfast/clock.hpp>
+#include <holdfast/observer.hpp>
 #include <holdfast/session.hpp>
 
+#include <memory>
 #include <string>
 
 namespace holdfast::process {
 
 /// Where one test keeps its store, its page and its history.
 struct place {
-  place(std::string directory, std::string store)
-      : root(std::move(directory)), url(std::move(store)) {}
+  place(std::string directory, std::string store, std::string patient)
+      : root(std::move(directory)), url(std::move(store)), patient_url(std::move(patient)) {}
 
   std::string root;
-  std::string url;
+  std::string url;          ///< For any ttl.
+  std::string patient_url;  ///< The same store, whose servers may take their time.
   std::string store_path() const { return root + "/store"; }  ///< Of the embedded engine.
   std::string run_path() const { return root + "/run"; }      ///< Of the engines with servers.
   std::string state_path() const { return root + "/state"; }
@@ -22,8 +25,8 @@ struct place {
 };
 
 /// Opens a session, trying for 10 s while the store is unavailable, or throws with the error's
-/// text.
-session join(const place& at, duration ttl);
+/// text. With a ttl of an hour it has the patient URL.
+session join(const place& at, duration ttl, std::shared_ptr<observer> told = {});
 
 /// Takes and gives back `name` until page::stop is set, opening a new session whenever one ends.
 /// Writes to the page only right after a check; an exit code that is not 0 is a failure.
