@@ -72,7 +72,7 @@ TEST_F(zookeeper_engine, a_release_wakes_one_of_many_waiters) {
 
 // Of many sessions one always beats between two looks at them.
 TEST_F(zookeeper_engine, a_list_does_not_wait_for_heartbeats_to_cease) {
-  const auto shared = url("node_timeout=500ms");
+  const auto shared = url("node_timeout=3s");
   client c(shared);
   std::vector<member> all;
   for (int i = 0; i < 100; ++i) all.push_back(c.eventually_join());
