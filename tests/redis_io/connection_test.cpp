@@ -167,14 +167,14 @@ TEST(redis_connection, a_stopped_server_costs_the_deadline_and_its_answers_come_
   server.stop();
   const auto began = clock::now();
   ASSERT_TRUE(client.send(1, bytes_of("SET", "k", "v"), 30ms));
-  ASSERT_TRUE(client.send(2, bytes_of("GET", "k"), 60ms));
+  ASSERT_TRUE(client.send(2, bytes_of("GET", "k"), 1s));
   const auto first = client.answers->wait(1);
   EXPECT_GE(clock::now() - began, 30ms);
   EXPECT_EQ(first.what, outcome::unknown);
   EXPECT_TRUE(contains(first.why, address_of(server).text())) << first.why;
   EXPECT_FALSE(client.answers->has(2));
   EXPECT_EQ(client.answers->wait(2).what, outcome::unknown);
-  EXPECT_GE(clock::now() - began, 60ms);
+  EXPECT_GE(clock::now() - began, 1s);
   server.resume();
   EXPECT_EQ(client.answers->wait_late(1), "OK");
   EXPECT_EQ(client.answers->wait_late(2), "v");
@@ -222,15 +222,14 @@ TEST(redis_connection, a_stopped_server_does_not_grow_the_queues_without_bound) 
 
 TEST(redis_connection, a_server_silent_for_too_long_is_lost) {
   redis_tests::server server;
-  redis_client client(
-      {.address = address_of(server), .connect_limit = 200ms, .silence_max = 300ms});
+  redis_client client({.address = address_of(server), .connect_limit = 2s, .silence_max = 300ms});
   client.events->wait_up();
   server.stop();
   ASSERT_TRUE(client.send(1, bytes_of("PING"), 10ms));
   EXPECT_EQ(client.answers->wait(1).what, outcome::unknown);
   EXPECT_EQ(client.answers->wait_late(1), "ended");
   EXPECT_TRUE(contains(client.events->wait_down(), "answered nothing for 300 ms"));
-  EXPECT_TRUE(contains(client.events->wait_down(2), "not ready 200 ms after"));
+  EXPECT_TRUE(contains(client.events->wait_down(2), "not ready 2000 ms after"));
   server.resume();
   client.events->wait_up(2);
 }
