@@ -14,7 +14,7 @@ namespace {
 TEST(etcd_cluster, a_beat_is_answered_while_the_server_that_is_asked_first_hangs) {
   servers s(3, quick);
   client c(s.url() + "?node_timeout=600ms");
-  auto m = c.join();
+  auto m = c.eventually_join();
   const auto first = c.preferred();
   ASSERT_LT(first, s.size());
   s.at(first).stop();
@@ -31,7 +31,7 @@ TEST(etcd_cluster, a_beat_does_not_wait_for_a_follower_that_hangs) {
   const auto leader = s.leader();
   for (int tries = 0; tries < 20; ++tries) {
     client c(s.url() + "?node_timeout=2s");
-    auto m = c.join();
+    auto m = c.eventually_join();
     const auto first = c.preferred();
     if (first == leader) continue;
     s.at(first).stop();
@@ -145,10 +145,10 @@ TEST(etcd_cluster, sessions_and_locks_survive_a_restart_of_all_servers) {
 // Its stream is ended by the server, which itself goes on.
 TEST(etcd_cluster, a_watch_goes_on_after_its_server_was_without_a_leader) {
   servers s(3, quick);
-  client waiting("etcd://" + s.at(0).address() + "/t?node_timeout=500ms");
-  client holding(s.url() + "?node_timeout=500ms");
-  auto holder = holding.join();
-  auto waiter = waiting.join();
+  client waiting("etcd://" + s.at(0).address() + "/t?node_timeout=2s");
+  client holding(s.url() + "?node_timeout=2s");
+  auto holder = holding.eventually_join();
+  auto waiter = waiting.eventually_join();
   const auto held = holder.enqueue("a");
   const auto v = waiter.enqueue("a");
   ASSERT_EQ(v.what, status::queued);
@@ -172,7 +172,7 @@ TEST(etcd_cluster, a_watch_goes_on_after_its_server_was_without_a_leader) {
 TEST(etcd_cluster, a_learner_is_not_asked_before_it_was_promoted) {
   servers s(1, quick);
   s.add_learner();
-  client c(s.url() + "?node_timeout=500ms");
+  client c(s.url() + "?node_timeout=2s");
   auto m = c.eventually_join();
   const auto learner_is_used = [&] {
     return c.on_loop([&] { return c.servers->members().back()->ready(); });
@@ -184,6 +184,8 @@ TEST(etcd_cluster, a_learner_is_not_asked_before_it_was_promoted) {
   // The signal takes its time.
   EXPECT_TRUE(process::eventually([&] { return m.beat().what != status::ok; }));
   s.at(0).resume();
+  // So does being the leader again.
+  ASSERT_TRUE(process::eventually([&] { return m.beat().what == status::ok; }));
   const auto v = m.enqueue("a");
   EXPECT_EQ(v.what, status::ok) << v.text;
   s.promote_last();

@@ -221,7 +221,7 @@ TEST(etcd_outage, a_full_database_ends_locks_and_holds_nobody_up) {
 /// A backup forgets what came after it: its revisions begin again where it was made.
 TEST(etcd_outage, tokens_grow_and_locks_are_free_after_a_snapshot_was_restored) {
   servers s(3, quick);
-  const std::string url = s.urls("ttl=3s&node_timeout=500ms", 1)[0];
+  const std::string url = s.urls("ttl=6s&node_timeout=2s", 1)[0];
   const tests::temporary_directory backups;
   auto old = take(url, "a");
   token last = old.held->token();
