@@ -6,6 +6,7 @@
 #include "wire/etcd_requests.hpp"
 #include "wire/protobuf.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -146,13 +147,17 @@ class line {
   io::frames::reader in_;
 };
 
-/// Opened once, in one thread, for another one that waits.
+/// Opened in one thread, for another one that waits. It stays open: where a client lost its
+/// connection to a busy machine, the next one opens it again.
 class gate {
  public:
-  void open() { open_.set_value(); }
+  void open() {
+    if (!is_open_.test_and_set()) open_.set_value();
+  }
   bool wait() const { return opened_.wait_for(10s) == std::future_status::ready; }
 
  private:
+  std::atomic_flag is_open_;
   std::promise<void> open_;
   std::future<void> opened_{open_.get_future()};
 };
