@@ -107,9 +107,11 @@ TEST_F(local_watches, a_child_drops_the_watch_of_which_its_parent_is_being_told)
 TEST_F(local_watches, a_watch_keeps_no_thread_of_a_store_that_is_closed) {
   // The kernel lists one that has ended for a moment longer, also one of a test before.
   auto before = threads();
-  for (auto last = before + 1; last != before; before = threads()) {
-    last = before;
+  for (int same = 0; same < 10; ++same) {
     std::this_thread::sleep_for(50ms);
+    const auto now = threads();
+    if (now != before) same = -1;
+    before = now;
   }
   const auto armed = waiter_->watch("a", queued_, [] {});
   EXPECT_EQ(threads(), before + 1);
