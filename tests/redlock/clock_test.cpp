@@ -146,7 +146,7 @@ TEST_F(redlock_clocks, all_that_step_vote_again_by_themselves) {
 /// first one after max_ttl is granted its lock
 TEST_F(redlock_clocks, a_majority_that_stepped_is_brought_back_by_whoever_comes_next) {
   nodes.init(2s);
-  const std::string query = "ttl=2s&max_ttl=2s&node_timeout=100ms";
+  const std::string query = "ttl=2s&max_ttl=2s&node_timeout=500ms";
   ASSERT_TRUE(succeeded(nodes.open(query).try_acquire(lock_name("a"))));
   for (std::size_t i = 0; i < 3; ++i) {
     // What a client writes that sees the step, and then ends.

@@ -316,7 +316,12 @@ TEST(redlock_network, a_durable_node_comes_back_though_another_answers_late) {
   far.links[2]->delay(150ms);
   const std::string query = "ttl=6s&node_timeout=30ms";
   session s = far.nodes.open(query);
-  const lock l = s.try_acquire(lock_name("a")).value();
+  auto l = s.try_acquire(lock_name("a"));
+  // A busy machine does not always answer in so short a time.
+  ASSERT_TRUE(eventually([&] {
+    if (!l) l = s.try_acquire(lock_name("a"));
+    return l.has_value();
+  })) << l.error().message();
   ASSERT_TRUE(far.nodes.comes_to("a", 3)) << "the client has looked at all of them";
   far.nodes.restart(0, server::data::keep);
   EXPECT_TRUE(eventually([&] { return s.try_acquire(lock_name("b")).has_value(); }));
@@ -396,7 +401,7 @@ TEST(redlock_network, connections_that_are_lost_without_a_word_cost_no_lock) {
 /// Fault matrix: all replies of a node come a second late | it keeps its connection
 TEST(redlock_network, a_node_that_is_only_slow_keeps_its_connection) {
   far_nodes far(3, {}, 60s);
-  session s = far.nodes.open("ttl=5s&node_timeout=20ms");
+  session s = far.nodes.open("ttl=5s&node_timeout=500ms");
   const auto made = [&] {
     const std::string stats = far.nodes[0].command({"INFO", "stats"}).text;
     const auto at = stats.find("total_connections_received");

@@ -425,7 +425,7 @@ TEST(redlock_restarts, a_session_is_opened_while_all_nodes_come_back) {
     for (std::size_t i = 0; i < 5; ++i) nodes.restart(i, server::data::keep);
     // A client of its own each time.
     const auto s =
-        holdfast::open(nodes.url("ttl=30s&node_timeout=" + std::to_string(60 + k) + "ms"));
+        holdfast::open(nodes.url("ttl=30s&node_timeout=" + std::to_string(200 + k) + "ms"));
     EXPECT_TRUE(s) << s.error().message();
   }
 }
@@ -462,7 +462,7 @@ TEST(redlock_restarts, a_session_is_opened_while_nodes_are_brought_to_one_epoch)
   nodes.init();
   for (std::size_t i = 0; i < 3; ++i) nodes[i].command({"HINCRBY", "holdfast:node", "epoch", "1"});
   nodes[0].command({"HINCRBY", "holdfast:node", "epoch", "1"});
-  const auto s = holdfast::open(nodes.url("ttl=30s&node_timeout=100ms"));
+  const auto s = holdfast::open(nodes.url("ttl=30s&node_timeout=500ms"));
   EXPECT_TRUE(s) << s.error().message();
 }
 
@@ -473,7 +473,7 @@ TEST(redlock_restarts, a_session_is_opened_while_nodes_are_brought_to_one_epoch)
 TEST(redlock_restarts, a_majority_in_two_epochs_needs_no_others) {
   five_nodes nodes;
   nodes.init();
-  const std::string quick = "ttl=5s&node_timeout=100ms";
+  const std::string quick = "ttl=5s&node_timeout=500ms";
   session s = nodes.open(quick);
   auto before = s.try_acquire(lock_name("a"));
   ASSERT_TRUE(before) << before.error().message();
