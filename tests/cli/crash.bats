@@ -7,9 +7,7 @@ crash_while_holding() {
   rm -f held
   in_background run x "$@" -- sh -c ': >held; sleep 60'
   until_true test -e held
-  kill -KILL $pid
-  wait $pid || true
-  until_true is_gone
+  kill_wrapper $pid
 }
 
 @test "break removes the session of a dead owner and says whose" {

@@ -174,9 +174,7 @@ as_nobody() {
 
 @test "ls and show mark who is dead, and who is denied" {
   hold_it --ttl 1h
-  kill -KILL "$holder"
-  wait "$holder" || true
-  until_true is_gone
+  kill_wrapper "$holder"
   expect 0 holdfast ls
   says '(dead; the next arrival takes it)'
   expect 0 holdfast show x

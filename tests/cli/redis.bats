@@ -261,9 +261,7 @@ assert e[1]["token"] is None and e[1]["order"] > e[0]["order"], a'
   hold_it --ttl 60s --label victim
   expect 75 holdfast break x
   says 'is alive' 'deny it instead'
-  kill -KILL "$holder"
-  wait "$holder" || true
-  until_true is_gone
+  kill_wrapper "$holder"
   expect 0 holdfast show x --json
   json 'assert a["entries"][0]["life"] == "dead", a'
   expect 0 holdfast break x

@@ -101,6 +101,15 @@ P
   until_true test -e proxy.port
 }
 
+# Skips where the command has run.
+over() {
+  kill "$proxy" "$pid" || true
+  wait "$proxy" "$pid" || true
+  [[ ! -e began ]] || skip "NOT TESTED: the machine is too busy, the answer came too late"
+}
+# What had to be there is gone, and nothing but its command excuses it.
+too_late() { over; return 1; }
+
 # Hundredths of a second.
 cpu_of() { awk '{print $14 + $15}' "/proc/$1/stat"; }
 
@@ -114,14 +123,13 @@ cpu_of() { awk '{print $14 + $15}' "/proc/$1/stat"; }
   # The lease counts from the request: what is left of it now is no more than the grace.
   : >step
   until_true test -e told
-  kill -WINCH "$pid"
+  kill -WINCH "$pid" || too_late
   sleep 0.5
-  before=$(cpu_of "$pid")
+  before=$(cpu_of "$pid") || too_late
   sleep 2
-  used=$(($(cpu_of "$pid") - before))
-  kill "$proxy" "$pid"
-  wait "$proxy" "$pid" || true
-  [[ ! -e began ]] || skip "NOT TESTED: the machine is too busy, the answer came too late"
+  after=$(cpu_of "$pid") || too_late
+  used=$((after - before))
+  over
   echo "used: $used"
   ((used < 10))
 }

@@ -161,7 +161,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
 }
 
 @test "a wrapper that was stopped for longer than its ttl says that it was late" {
-  in_background run x --ttl 1s -- sh -c ': >ready; exec sleep 60' 2>said
+  in_background run x --ttl 3s -- sh -c ': >ready; exec sleep 60' 2>said
   until_true test -e ready
   kill -STOP $pid
   expect 0 holdfast run x --wait 50s -- true
@@ -170,7 +170,7 @@ os.execv(sys.argv[1], sys.argv[1:])' "$HOLDFAST" run x -- \
   wait $pid || code=$?
   [[ $code == 76 ]]
   output=$(<said)
-  says 'of a ttl of 1s; this process was ' 's late to act: it was stopped or suspended'
+  says 'of a ttl of 3s; this process was ' 's late to act: it was stopped or suspended'
   is_gone
 }
 

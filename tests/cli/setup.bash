@@ -173,6 +173,17 @@ kill_all_marked() {
   wait "$holder" || true
 }
 
+# kill_wrapper PID: what it leaves behind ends by itself, and has, with its files closed, when this
+# returns.
+kill_wrapper() {
+  local pids pid
+  pids=$(marked)
+  kill -KILL "$1"
+  wait "$1" || true
+  for pid in $pids; do until_true has_ended "$pid"; done
+  until_true is_gone
+}
+
 # A killed process is without an environment before its files are closed.
 has_ended() {
   local state
