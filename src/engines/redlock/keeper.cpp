@@ -323,7 +323,7 @@ void keeper::close(core::on<core::reply> done) {
   {
     const io::held_mutex hold(mutex_);
     again = closed_;
-    also = asked_before_;
+    also = asked_;
     keys = again ? std::exchange(left_, {})
                  : take_all(reply_with<core::reply>(status::gone), takers, after);
   }

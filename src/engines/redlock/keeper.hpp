@@ -174,8 +174,8 @@ class keeper final : public contender::listener, public std::enable_shared_from_
   /// The keys of a session that was dropped: its owner may be stopping still.
   std::vector<placed_key> left_ HOLDFAST_GUARDED_BY(mutex_);
   std::string denied_text_ HOLDFAST_GUARDED_BY(mutex_){};
-  /// Nodes that may have the session's record beside those that vote.
-  node_set asked_before_ HOLDFAST_GUARDED_BY(mutex_){};
+  /// Nodes that may have the session's record, whether they vote now or not.
+  node_set asked_ HOLDFAST_GUARDED_BY(mutex_){};
   time_point last_renewal_ HOLDFAST_GUARDED_BY(mutex_){};
   /// Not before is it asked who has a lock.
   time_point finds_again_ HOLDFAST_GUARDED_BY(mutex_){};

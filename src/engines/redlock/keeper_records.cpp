@@ -120,7 +120,8 @@ void keeper::begin(opening& o) {
                                      .ttl = draft_.ttl,
                                      .period = draft_.ttl / 3 + draft_.ttl / 12},
                      *o.reply.sent);
-    asked_before_ = o.before;
+    // Each may vote no more by the time it is closed, and have the record all the same.
+    asked_ = o.ballot ? o.before | o.ballot->voters : o.before;
     wake_at(renewal_->wake());
   }
   o.reply.what = status::ok;
