@@ -34,8 +34,8 @@ sight look(session& s, double seconds) {
   const double end = now_us() + seconds * 1e6;
   for (std::uint64_t i = 0; now_us() < end; ++i) {
     const double begin = now_us();
-    // Names of its own: a node may keep a key of a row before for its ttl, whose client was closed
-    // while it owed the release of 100,000 locks, and here no node may be missing besides.
+    // Names of its own: what a row before left on a node that was away would make one busy here,
+    // where another node is missing.
     auto l = s.acquire(lock_name("faults:" + std::to_string(i % 1'000)));
     took.push_back(now_us() - begin);
     if (!l || !std::move(*l).release()) ++all.failures;

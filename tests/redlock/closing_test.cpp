@@ -1,3 +1,5 @@
+#include "core/sanitizer.hpp"
+#include "tests/process/child.hpp"
 #include "tests/redlock/five_nodes.hpp"
 #include "tests/succeeded.hpp"
 
@@ -5,16 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <functional>
 #include <optional>
 #include <system_error>
-#include <thread>
 
 namespace holdfast::redlock_tests {
 
@@ -48,23 +46,6 @@ TEST(redlock_closing, a_store_that_is_gone_has_no_sockets) {
   }
 }
 
-/// How a child ended that does this; it is killed, and that is told, when it takes 20 s.
-int end_of_child(const std::function<void()>& body) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    body();
-    ::_exit(1);
-  }
-  int how = 0;
-  for (int tries = 0; tries < 2'000; ++tries) {
-    if (::waitpid(child, &how, WNOHANG) == child) return how;
-    std::this_thread::sleep_for(10ms);
-  }
-  ::kill(child, SIGKILL);
-  ::waitpid(child, &how, 0);
-  return how;
-}
-
 /// Fault matrix: a forked child destroys the session and the lock that it inherited | it waits for
 /// no thread, which is its parent's, and its parent holds the lock as before
 TEST(redlock_closing, waits_for_nothing_in_a_forked_child) {
@@ -73,10 +54,11 @@ TEST(redlock_closing, waits_for_nothing_in_a_forked_child) {
   auto s = std::make_optional(nodes.open());
   auto held = std::make_optional(s->try_acquire(lock_name("a")).value());
   ASSERT_TRUE(nodes.comes_to("a", 3));
-  const int how = end_of_child([&] {
+  const int how = process::in_a_fork([&] {
+    ::alarm(20);
     held.reset();
     s.reset();
-    ::_exit(0);
+    return 0;
   });
   EXPECT_EQ(how, 0);
   EXPECT_TRUE(succeeded(held->check()));
@@ -91,7 +73,8 @@ std::optional<store> until_the_end;
 TEST(redlock_closing, at_the_end_of_the_program_waits_for_no_thread_that_has_ended) {
   five_nodes nodes(3);
   nodes.init();
-  const int how = end_of_child([&] {
+  const int how = process::in_a_fork([&]() -> int {
+    ::alarm(20);
     until_the_end.emplace(store::open(nodes.url()).value());
     std::exit(succeeded(until_the_end->open_session({}).value().close()) ? 0 : 2);
   });

@@ -6,6 +6,7 @@
 #include "engines/redlock/replies.hpp"
 #include "io/file/state_directory.hpp"
 #include "io/redis/redis_facts.hpp"
+#include "io/thread/background.hpp"
 #include "io/thread/latch.hpp"
 #include "io/thread/random.hpp"
 #include "wire/server_error.hpp"
@@ -172,9 +173,13 @@ void cluster::start() {
 }
 
 void cluster::close(duration limit) {
-  // Who would leave sooner than a slow node answers would leave a rejoin to the next, and that too.
-  await_idle(clock::now() + std::max(limit, inquiry_limit));
-  await_sent(clock::now() + std::max(limit, inquiry_limit));
+  if (!io::on_library_thread() && !loop_->over()) {
+    const duration patience = std::max(limit, inquiry_limit);
+    // Who would leave sooner than a slow node answers would leave a rejoin to the next,
+    // and that too.
+    await_idle(clock::now() + patience);
+    await_sent(clock::now() + patience);
+  }
   const time_point end = clock::now() + limit;
   notes_->wait(notes_limit);
   {

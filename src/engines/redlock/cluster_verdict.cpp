@@ -1,6 +1,5 @@
 #include "core/redlock/say_together.hpp"
 #include "engines/redlock/cluster.hpp"
-#include "io/thread/background.hpp"
 
 #include <holdfast/duration.hpp>
 
@@ -112,7 +111,6 @@ bool cluster::is_so(readiness how) const {
 /// A client that lives for a moment would leave, each time, nodes that it sealed for a rejoin and
 /// never finished; and so would the next.
 void cluster::await_idle(time_point limit) {
-  if (io::on_library_thread() || loop_->over()) return;
   const auto idle = std::make_shared<io::latch>();
   when_ready(
       limit, [idle] { idle->open(); }, readiness::idle);
@@ -122,7 +120,6 @@ void cluster::await_idle(time_point limit) {
 /// A connection that is full drops nothing: a release is owed until it takes it. Who ended before
 /// would leave the key of a lock that is free, until its ttl is over.
 void cluster::await_sent(time_point limit) {
-  if (io::on_library_thread() || loop_->over()) return;
   const auto none = std::make_shared<io::latch>();
   loop_->post([self = shared_from_this(), limit, none] { self->send_unsent(limit, none); });
   none->wait();

@@ -31,7 +31,7 @@ std::string of_time(wall_time t) { return std::to_string(t.time_since_epoch().co
 struct keeper::opening {
   core::open_reply reply{};  ///< So far; `sent` is when the question was.
   time_point limit{};        ///< Until then others may be asked.
-  node_set before{};         ///< They were asked already, and may have the record.
+  node_set asked{};          ///< They may have the record, whether they vote later or not.
   std::shared_ptr<const ballots> ballot{};
   core::on<core::open_reply> done{};
   node_set recorded{};
@@ -72,7 +72,7 @@ void keeper::open(core::on<core::open_reply> done) {
 /// A majority is asked as soon as it votes; where some of it refuse, nodes that are further away,
 /// or the same with another record, may still make another one.
 void keeper::open_later(const std::shared_ptr<opening>& o) {
-  const node_set asked = o->ballot->voters | o->before;
+  const node_set asked = o->asked;
   // Late answers keep the question, and not what waited for it.
   const auto done = std::exchange(o->done, {});
   if (clock::now() >= o->limit) return give_up(o->reply, asked, done);
@@ -103,7 +103,7 @@ void keeper::open_records(time_point limit, node_set before, core::on<core::open
   }
   o->reply.sent = clock::now();
   o->limit = limit;
-  o->before = before;
+  o->asked = before;
   o->done = std::move(done);
   if (!cluster_->set().tokens) return begin(*o);
   ask_for_records(std::move(o));
@@ -120,8 +120,7 @@ void keeper::begin(opening& o) {
                                      .ttl = draft_.ttl,
                                      .period = draft_.ttl / 3 + draft_.ttl / 12},
                      *o.reply.sent);
-    // Each may vote no more by the time it is closed, and have the record all the same.
-    asked_ = o.ballot ? o.before | o.ballot->voters : o.before;
+    asked_ = o.asked;
     wake_at(renewal_->wake());
   }
   o.reply.what = status::ok;
@@ -131,6 +130,7 @@ void keeper::begin(opening& o) {
 
 void keeper::ask_for_records(std::shared_ptr<opening> o) {
   o->ballot = cluster_->now_voting();
+  o->asked = o->asked | o->ballot->voters;
   gathering::question q;
   q.to = o->ballot->voters;
   q.limit = std::max(timeout_, core::redlock::resend_after(draft_.ttl));
@@ -163,7 +163,7 @@ void keeper::end_opening(const std::shared_ptr<opening>& o) {
   if (o->recorded.size() >= cluster_->majority()) return begin(*o);
   not_recorded(*o);
   if (o->reply.what != status::unavailable) {
-    return give_up(o->reply, o->ballot->voters | o->before, std::exchange(o->done, {}));
+    return give_up(o->reply, o->asked, std::exchange(o->done, {}));
   }
   open_later(o);
 }
