@@ -30,9 +30,13 @@ class replacement {
       : store_(std::move(store)), id_(id), url_(url), options_(options) {}
 
   result<std::vector<fenced_lock>> run() {
+    using client::operator_view;
+    if (auto good = operator_view::check_reason(options_.by, options_.why); !good) {
+      return good.error();
+    }
     if (auto good = look(); !good) return good.error();
     if (options_.dry_run) return locks_;
-    client::operator_view view(store_);
+    operator_view view(store_);
     if (auto denied = view.deny(id_, options_.by, options_.why); !denied) return denied.error();
     if (auto reported = tell(replacing::denied, nullptr); !reported) return reported.error();
     // Since the denial it gets no lock: what it holds now is all that it can write under.

@@ -101,6 +101,21 @@ TEST_F(replace_fenced_test, a_dry_run_says_what_it_would_do_and_changes_nothing)
   EXPECT_TRUE(held.check());
 }
 
+TEST_F(replace_fenced_test, a_dry_run_refuses_the_texts_that_the_replacement_would_refuse) {
+  auto s = holder(fence_);
+  const auto held = acquire(s, "x");
+  for (const bool dry_run : {true, false}) {
+    replace_options how;
+    how.dry_run = dry_run;
+    how.why = std::string(session_options::text_max + 1, 'y');
+    const auto refused = replace(s, how);
+    EXPECT_EQ(code(refused), errc::invalid_argument);
+    EXPECT_NE(refused.error().message().find("257"), std::string::npos);
+  }
+  EXPECT_FALSE(is_denied(s));
+  EXPECT_EQ(floor_of("x"), held.token());
+}
+
 TEST_F(replace_fenced_test, is_refused_for_a_session_that_was_not_opened_with_this_very_fence) {
   for (const std::string& where : {std::string(), fence_ + "2"}) {
     auto s = holder(where);

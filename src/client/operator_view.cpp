@@ -145,15 +145,18 @@ result<operator_view::trace> operator_view::trace_of(const session_id& id) {
                    "when its ttl has passed: end that program");
 }
 
+result<void> operator_view::check_reason(const std::string& by, const std::string& why) {
+  constexpr std::size_t most = session_options::text_max;
+  if (by.size() <= most && why.size() <= most) return {};
+  return error(errc::invalid_argument, "deny: who and why may have at most " +
+                                           std::to_string(most) + " bytes each, they have " +
+                                           std::to_string(by.size()) + " and " +
+                                           std::to_string(why.size()));
+}
+
 result<denial> operator_view::deny(const session_id& id, std::string by, std::string why) {
   if (auto usable = store_->usable(); !usable) return usable.error();
-  constexpr std::size_t most = session_options::text_max;
-  if (by.size() > most || why.size() > most) {
-    return error(errc::invalid_argument, "deny: who and why may have at most " +
-                                             std::to_string(most) + " bytes each, they have " +
-                                             std::to_string(by.size()) + " and " +
-                                             std::to_string(why.size()));
-  }
+  if (auto good = check_reason(by, why); !good) return good.error();
   if (auto may = store_->may_wait("deny " + id.str()); !may) return may.error();
   const auto known = trace_of(id);
   if (!known) return known.error();

@@ -22,6 +22,9 @@ class operator_view {
  public:
   explicit operator_view(std::shared_ptr<store_core> store) : store_(std::move(store)) {}
 
+  /// Whether deny() takes these texts.
+  static result<void> check_reason(const std::string& by, const std::string& why);
+
   const std::shared_ptr<store_core>& store() const noexcept { return store_; }
 
   result<snapshot> list();
