@@ -63,7 +63,7 @@ struct replace_options {
   duration wait = std::chrono::seconds(5);
   /// When stop is requested that wait ends at once with `cancelled`.
   std::stop_token stop{};
-  /// Makes every check and reports every error, and changes nothing.
+  /// Makes every check that replace_fenced() makes before it changes anything, and changes nothing.
   bool dry_run{};
   /// Called after each step, before the next one: for an audit log. An error ends the
   /// replacement.
@@ -83,12 +83,14 @@ struct replace_options {
 ///
 /// What it does **not** promise: to stop what the holder does outside storage behind this fence.
 ///
-/// Errors: those of fence::open, fence::raise and store::deny, and
+/// Errors: those of store::open, store::identity, store::deny, fence::open and fence::raise, that
+/// which `on_step` returned, and
 /// - `invalid_argument`: no such session; it was opened without this fence, which the message
 ///   names; or the fence has not seen its token.
 /// - `unsupported`: it holds a lock that is not exclusive, whose floor would refuse live holders;
 ///   or a store where a record cannot be removed early.
-/// - `busy`: the session changed meanwhile; call it again.
+/// - `busy`: the session changed meanwhile; it is denied, and the floors are raised. Call it again.
+/// - `would_block`: a thread of the library would have to wait.
 HOLDFAST_EXPORT result<std::vector<fenced_lock>> replace_fenced(std::string_view store_url,
                                                                 session_id id,
                                                                 std::string_view fence_url,

@@ -105,7 +105,8 @@ class [[nodiscard]] HOLDFAST_EXPORT fenced_log {
   /// times).
   ///
   /// Errors:
-  /// - `stale_token`: a newer token has opened or sealed the log.
+  /// - `stale_token`: a newer token has opened or sealed the log, or this one has opened it 2047
+  ///   times.
   /// - `invalid_argument`: a path that is relative or has a NUL; a token of zero, out of range or
   ///   of another lock or store; options out of range.
   /// - `damaged`: a directory that is no log, or one with files missing or too short, or a

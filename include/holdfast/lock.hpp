@@ -74,8 +74,7 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   ///
   /// Errors:
   /// - `unsupported`: a store without tokens.
-  /// - `unavailable`: the store is named by a loopback address, and this machine cannot be told
-  ///   from others.
+  /// - those of store::identity().
   /// - `lost`: in a forked child.
   result<holdfast::fencing_token> fencing_token() const;
 
@@ -124,6 +123,7 @@ class [[nodiscard]] HOLDFAST_EXPORT lock {
   /// - `unavailable`, `outcome_unknown`: the store did not answer; it ends with its session at
   ///   the latest.
   /// - `outcome_unknown`: on a thread of the library, unless the answer is there at once.
+  /// - `damaged`: what the store has of this lock.
   result<void> release() &&;
 
   /// release() without blocking: `done` runs exactly once, on this thread before the call

@@ -89,7 +89,7 @@ HOLDFAST_EXPORT result<overview> status(std::string_view url);
 /// - `outcome_unknown`: some records may have been written. The message names the nodes that did
 ///   not confirm theirs, what they replied, and whether a majority votes, which brings in the
 ///   others when they take writes.
-/// - `unsupported`: not a redlock:// store.
+/// - `unsupported`: not a redlock:// store, or one with `tokens=off`, which has no records.
 HOLDFAST_EXPORT result<overview> init(std::string_view url, const init_options& options = {});
 
 /// Writes new records on every node that answers, after a majority lost its state. It also gives
@@ -100,7 +100,8 @@ HOLDFAST_EXPORT result<overview> init(std::string_view url, const init_options& 
 /// passed since the loss; and a token may repeat, if clocks were set back by more than the
 /// store's age.
 ///
-/// Errors: as init(), but a majority of the nodes is enough. Nothing was written unless it says
+/// Errors: as init(), but a majority of the nodes is enough, it may be set up already, and a ttl of
+/// the URL that is too long is not refused: `advice` names it. Nothing was written unless it says
 /// so:
 /// - `invalid_argument`: also, a node belongs to a store with another list of nodes.
 /// - `busy`: a majority votes, so nothing is lost. A node that does not vote yet comes back by

@@ -35,7 +35,7 @@ struct session_options {
   static constexpr std::size_t text_max = 256;
 
   /// How long the session lives without an acknowledged heartbeat. Not set: the `ttl` of the URL,
-  /// else 30 s, or the store's max_ttl if that is shorter.
+  /// else 30 s, or the store's max_ttl if that is shorter, or the shortest one if that is longer.
   ///
   /// The shortest is 100 ms; on etcd and ZooKeeper twice the URL's node_timeout (4 s by default),
   /// on Redlock also at least twice a node_timeout of the URL. The longest is 1 h or the store's
@@ -229,13 +229,14 @@ class HOLDFAST_EXPORT session {
 /// Errors:
 /// - `invalid_argument`: the URL, the options, servers that may not be nodes.
 /// - `would_block`: a thread of the library would have to wait.
-/// - `unsupported`: a file system without the needed guarantees, or an engine that was not built
-///   in.
+/// - `unsupported`: a file system without the needed guarantees, an engine that was not built in,
+///   TLS for ZooKeeper, or a `redis://` server that has replicas although the URL says nothing of
+///   them, or whose data is of a newer version.
 /// - `unavailable`: it cannot be opened: permissions, a full disk, too few nodes vote.
 /// - `outcome_unknown`: the store did not answer. A record of the session may be there, which
 ///   holds nothing and ends by itself: open another session.
 /// - `not_initialised`: nodes of `redlock://` that were never set up.
-/// - `damaged`: another format, a newer version, a corrupt file.
+/// - `damaged`: another format, a newer version (but for `redis://`), a corrupt file.
 HOLDFAST_EXPORT result<session> open(std::string_view url, session_options options = {});
 
 }  // namespace holdfast

@@ -84,9 +84,13 @@ class HOLDFAST_EXPORT store {
   /// The store's URL without secrets. One store may have several: compare identity().
   const std::string& url() const noexcept;
 
-  /// Which store this is: storage that refuses stale tokens is bound to it. Errors: `unavailable`
-  /// if it has to be asked for and nobody answers in time, or if the store is named by a loopback
-  /// address and this machine cannot be told from others.
+  /// Which store this is: storage that refuses stale tokens is bound to it.
+  ///
+  /// Errors:
+  /// - `unavailable`: it has to be asked for and nobody answers in time; or the store is named by
+  ///   a loopback address, and this machine cannot be told from others.
+  /// - `invalid_argument`: its text has more than 1,024 bytes (some 30 nodes with long names).
+  /// - `would_block`: on `etcd://`, a thread of the library would have to wait.
   result<store_identity> identity() const;
 
   /// Whether its locks have tokens, which elections and storage that refuses stale holders need.
@@ -122,7 +126,8 @@ class HOLDFAST_EXPORT store {
   /// Errors:
   /// - `invalid_argument`: no such session, or `by` or `why` over 256 bytes.
   /// - `unavailable`: the store does not answer.
-  /// - `outcome_unknown`: on Redlock, too few servers answered, and some deny it now; repeat it.
+  /// - `outcome_unknown`: no answer came, or on Redlock too few; it may be denied now. Repeat it.
+  /// - `damaged`: the record of the session, or the store's.
   /// - `unsupported`: on Redlock, there are no sessions with `tokens=off`, and the lock of
   ///   another client that has such an id has none.
   result<denial> deny(session_id id, std::string by, std::string why);
@@ -137,6 +142,7 @@ class HOLDFAST_EXPORT store {
   /// - `invalid_argument`: no such session.
   /// - `unavailable`: the store does not answer.
   /// - `outcome_unknown`: look whether it is still listed.
+  /// - `damaged`: the record of the session, or the store's.
   /// - `unsupported`: on Redlock, where locks end by themselves.
   result<owner_info> break_session(session_id id);
 
